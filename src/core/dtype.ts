@@ -1,0 +1,169 @@
+import { HyperslabError } from './errors.js'
+
+/** Typed array classes and JavaScript values behind each data type. Names are Zarr v3's; `timestamp_ns` is nanoseconds since 1970-01-01T00:00Z. */
+interface DTypes {
+  bool: { data: Uint8Array; scalar: boolean }
+  int8: { data: Int8Array; scalar: number }
+  int16: { data: Int16Array; scalar: number }
+  int32: { data: Int32Array; scalar: number }
+  int64: { data: BigInt64Array; scalar: bigint }
+  uint8: { data: Uint8Array; scalar: number }
+  uint16: { data: Uint16Array; scalar: number }
+  uint32: { data: Uint32Array; scalar: number }
+  uint64: { data: BigUint64Array; scalar: bigint }
+  float32: { data: Float32Array; scalar: number }
+  float64: { data: Float64Array; scalar: number }
+  timestamp_ns: { data: BigInt64Array; scalar: bigint }
+  string: { data: string[]; scalar: string }
+  binary: { data: Uint8Array[]; scalar: Uint8Array }
+}
+
+export type DType = keyof DTypes
+export type NumericDType = 'int8' | 'int16' | 'int32' | 'int64' | 'uint8' | 'uint16' | 'uint32' | 'uint64' | 'float32' | 'float64'
+/** Types whose elements are JavaScript values of their own length. */
+export type VariableDType = 'string' | 'binary'
+export type FixedDType = Exclude<DType, VariableDType>
+/** What holds elements of `D`: a typed array, or a plain array for strings and binaries. */
+export type DataOf<D extends DType> = DTypes[D]['data']
+export type ScalarOf<D extends DType> = DTypes[D]['scalar']
+export type TypedArray = DataOf<FixedDType>
+
+type TypedArrayConstructor = {
+  new (length: number): TypedArray
+  new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray
+}
+
+const CONSTRUCTORS: Record<FixedDType, TypedArrayConstructor> = {
+  bool: Uint8Array,
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  uint64: BigUint64Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  timestamp_ns: BigInt64Array,
+}
+
+const ELEMENT_BYTES: Record<FixedDType, 1 | 2 | 4 | 8> = {
+  bool: 1,
+  int8: 1,
+  int16: 2,
+  int32: 4,
+  int64: 8,
+  uint8: 1,
+  uint16: 2,
+  uint32: 4,
+  uint64: 8,
+  float32: 4,
+  float64: 8,
+  timestamp_ns: 8,
+}
+
+/** All data types, in a fixed order. */
+export const DTYPES = [...Object.keys(ELEMENT_BYTES), 'string', 'binary'] as DType[]
+
+export const NUMERIC_DTYPES: readonly NumericDType[] = [
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'float32',
+  'float64',
+]
+
+/** @throws InvalidArgumentError when `dtype` is not one of {@link DTYPES} */
+export function checkDType(dtype: unknown): asserts dtype is DType {
+  if (!DTYPES.includes(dtype as DType)) {
+    throw new HyperslabError('InvalidArgumentError', `unknown dtype ${JSON.stringify(dtype)}`, {
+      actual: dtype,
+      expected: DTYPES,
+    })
+  }
+}
+
+export const isFixed = (dtype: DType): dtype is FixedDType => dtype in ELEMENT_BYTES
+export const isNumeric = (dtype: DType): dtype is NumericDType => (NUMERIC_DTYPES as readonly DType[]).includes(dtype)
+export const isFloat = (dtype: DType): dtype is 'float32' | 'float64' => dtype === 'float32' || dtype === 'float64'
+/** True when elements are `bigint` in JavaScript. */
+export const isBigInt = (dtype: DType): dtype is 'int64' | 'uint64' | 'timestamp_ns' =>
+  dtype === 'int64' || dtype === 'uint64' || dtype === 'timestamp_ns'
+
+/** Bytes of one element. */
+export const elementBytes = (dtype: FixedDType): 1 | 2 | 4 | 8 => ELEMENT_BYTES[dtype]
+
+/** A zeroed (or, for strings and binaries, empty-valued) array of `length` elements. */
+export function allocate<D extends DType>(dtype: D, length: number): DataOf<D> {
+  if (isFixed(dtype)) return new CONSTRUCTORS[dtype as FixedDType](length) as DataOf<D>
+  return new Array(length).fill(zeroOf(dtype)) as DataOf<D>
+}
+
+/** The elements in `bytes` (little-endian). Shares memory when the bytes are aligned for it, copies when not. */
+export function fromBytes<D extends FixedDType>(dtype: D, bytes: Uint8Array): DataOf<D> {
+  const size = ELEMENT_BYTES[dtype]
+  const aligned = bytes.byteOffset % size === 0 ? bytes : bytes.slice()
+  return new CONSTRUCTORS[dtype as FixedDType](aligned.buffer, aligned.byteOffset, bytes.byteLength / size) as DataOf<D>
+}
+
+/** The bytes under a typed array, shared. */
+export const toBytes = (data: TypedArray): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+
+/** The value of an element nobody wrote when there is no fill value. */
+export function zeroOf<D extends DType>(dtype: D): ScalarOf<D> {
+  const zero = dtype === 'string' ? '' : dtype === 'binary' ? EMPTY : isBigInt(dtype) ? 0n : dtype === 'bool' ? false : 0
+  return zero as ScalarOf<D>
+}
+
+const EMPTY = new Uint8Array(0)
+
+/** The element of a typed array as users see it: booleans for `bool`. */
+export function readElement<D extends DType>(dtype: D, data: DataOf<D>, index: number): ScalarOf<D> {
+  const element = data[index]
+  return (dtype === 'bool' ? element !== 0 : element) as ScalarOf<D>
+}
+
+const INTEGER_RANGES: Partial<Record<DType, readonly [number | bigint, number | bigint]>> = {
+  int8: [-128, 127],
+  int16: [-32768, 32767],
+  int32: [-2147483648, 2147483647],
+  uint8: [0, 255],
+  uint16: [0, 65535],
+  uint32: [0, 4294967295],
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+  uint64: [0n, 2n ** 64n - 1n],
+  timestamp_ns: [-(2n ** 63n), 2n ** 63n - 1n],
+}
+
+/**
+ * What to store for one element given as `value`: booleans become 0 or 1, floats are rounded to the type, safe integers are accepted
+ * for 64-bit types.
+ * @throws InvalidArgumentError when the value is of another kind or out of the type's range
+ */
+export function toElement(dtype: DType, value: unknown): number | bigint | string | Uint8Array {
+  const element = convert(dtype, value)
+  if (element !== undefined) return element
+  const shown = typeof value === 'bigint' ? `${value}n` : typeof value === 'string' ? JSON.stringify(value) : String(value)
+  throw new HyperslabError('InvalidArgumentError', `${shown} is not a ${dtype} value`, { actual: value, expected: dtype })
+}
+
+function convert(dtype: DType, value: unknown): number | bigint | string | Uint8Array | undefined {
+  if (dtype === 'string') return typeof value === 'string' ? value : undefined
+  if (dtype === 'binary') return value instanceof Uint8Array ? value : undefined
+  if (dtype === 'bool') return typeof value === 'boolean' ? Number(value) : value === 0 || value === 1 ? value : undefined
+  if (dtype === 'float32' || dtype === 'float64') {
+    if (typeof value !== 'number') return undefined
+    return dtype === 'float32' ? Math.fround(value) : value
+  }
+  const [low, high] = INTEGER_RANGES[dtype]!
+  const wide = isBigInt(dtype)
+  const integer = wide && Number.isSafeInteger(value) ? BigInt(value as number) : value
+  if (wide ? typeof integer !== 'bigint' : !Number.isInteger(integer)) return undefined
+  return (integer as bigint) >= low && (integer as bigint) <= high ? (integer as number | bigint) : undefined
+}

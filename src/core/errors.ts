@@ -1,0 +1,104 @@
+/** Fields an error can carry. All optional: each tag documents which it sets. */
+export interface ErrorDetails {
+  /** The file (or other place) the error is about. */
+  file?: string
+  /** The array the error is about. */
+  array?: string
+  /** Axis number, counted from 0. */
+  axis?: number
+  /** What was given. */
+  actual?: unknown
+  /** What would have been right. */
+  expected?: unknown
+  /** The error underneath, if any. */
+  cause?: unknown
+}
+
+/**
+ * What went wrong, one tag a kind:
+ *
+ * - `InvalidSelectionError`: an index, slice or number of selectors does not fit the shape
+ * - `InvalidArgumentError`: an argument breaks the contract of the call
+ * - `NotFoundError`: no such file; `UnknownArrayError`: no such array in it
+ * - `AlreadyExistsError`: the file or array is there already
+ * - `ReadOnlyError`: the source, store or file does not take writes
+ * - `FormatError`: bytes that are not what the format says, truncated ones included
+ * - `UnsupportedError`: well-formed, but nothing here can read or write it
+ * - `CodecError`: a block that does not decode, or a codec nobody knows
+ * - `ConflictError`: another writer took the place first; pending changes are kept
+ * - `EmptyReductionError`: a minimum or maximum of no elements
+ * - `OverflowError`: an exact result does not fit its data type
+ * - `OutOfMemoryError`: the kernel memory (4 GiB at most) is exhausted
+ * - `MissingDependencyError`: an optional package is not installed
+ * - `StoreError`: the place where the bytes live failed (a full disk, a missing folder); `cause` has its own error
+ * - `ClosedError`: the file was closed
+ */
+export type ErrorTag =
+  | 'InvalidSelectionError'
+  | 'InvalidArgumentError'
+  | 'NotFoundError'
+  | 'UnknownArrayError'
+  | 'AlreadyExistsError'
+  | 'ReadOnlyError'
+  | 'FormatError'
+  | 'UnsupportedError'
+  | 'CodecError'
+  | 'ConflictError'
+  | 'EmptyReductionError'
+  | 'OverflowError'
+  | 'OutOfMemoryError'
+  | 'MissingDependencyError'
+  | 'StoreError'
+  | 'ClosedError'
+
+/** The one error class of this package. Tell kinds apart with {@link isHyperslabError}, not with `instanceof`. */
+export class HyperslabError extends Error {
+  readonly tag: ErrorTag
+  /** What the error is about, as data. */
+  readonly details: ErrorDetails
+  readonly #text: string
+
+  constructor(tag: ErrorTag, text: string, details: ErrorDetails = {}) {
+    super(text, details.cause === undefined ? undefined : { cause: details.cause })
+    this.tag = tag
+    this.name = tag
+    this.details = details
+    this.#text = text
+    this.message = describe(text, details)
+  }
+
+  /** Adds what only an outer layer knows (file, array); fields that are set already stay. */
+  within(context: ErrorDetails): this {
+    for (const [key, value] of Object.entries(context)) {
+      if (this.details[key as keyof ErrorDetails] === undefined) (this.details as Record<string, unknown>)[key] = value
+    }
+    this.message = describe(this.#text, this.details)
+    return this
+  }
+}
+
+function describe(text: string, { file, array }: ErrorDetails): string {
+  const where = [file, array === undefined ? undefined : `array '${array}'`].filter((part) => part !== undefined)
+  return [...where, text].join(': ')
+}
+
+/** True for an error of this package; with tags, only for one of those kinds. Works across duplicate copies of the package. */
+export function isHyperslabError(error: unknown, ...tags: ErrorTag[]): error is HyperslabError {
+  if (!(error instanceof Error) || !('tag' in error) || !('details' in error)) return false
+  return tags.length === 0 || tags.includes(error.tag as ErrorTag)
+}
+
+/** Rethrows `error`, adding context when it is one of ours. */
+export function rethrowWithin(error: unknown, context: ErrorDetails): never {
+  if (isHyperslabError(error) && typeof error.within === 'function') error.within(context)
+  throw error
+}
+
+/** Runs `work`; an error of ours that leaves it names the file and array. */
+export async function within<T>(context: ErrorDetails, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    return rethrowWithin(error, context)
+  }
+}

@@ -1,0 +1,132 @@
+import { allocate, type DataOf, type DType } from './dtype.js'
+import { eachIndex, sizeOf, stridesOf } from './shape.js'
+
+/**
+ * A strided n-dimensional view on memory: element `index` lies at `offset + sum(index[axis] * stride[axis])` in `data`. Strides count
+ * elements and may be negative or, for broadcast axes, zero. Results of this package are dense, in C order, with offset 0.
+ */
+export interface Tensor<D extends DType = DType> {
+  readonly data: DataOf<D>
+  readonly shape: readonly number[]
+  readonly stride: readonly number[]
+  readonly offset: number
+}
+
+/** A dense tensor over `data`, or over fresh zeroed memory. */
+export function tensorOf<D extends DType>(dtype: D, shape: readonly number[], data?: DataOf<D>): Tensor<D> {
+  return { data: data ?? allocate(dtype, sizeOf(shape)), shape, stride: stridesOf(shape), offset: 0 }
+}
+
+/** One axis of a view: `length` positions from `start`, `step` apart. */
+export interface AxisView {
+  readonly start: number
+  readonly step: number
+  readonly length: number
+}
+
+/** The part of `tensor` that `axes` picks, sharing its memory. */
+export function viewTensor<D extends DType>(tensor: Tensor<D>, axes: readonly AxisView[]): Tensor<D> {
+  let offset = tensor.offset
+  const stride = axes.map(({ start, step }, axis) => {
+    offset += start * tensor.stride[axis]!
+    return step * tensor.stride[axis]!
+  })
+  return { data: tensor.data, shape: axes.map(({ length }) => length), stride, offset }
+}
+
+/** True when the elements lie one after another in C order. */
+export function isDense({ shape, stride }: Pick<Tensor, 'shape' | 'stride'>): boolean {
+  let step = 1
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    if (shape[axis] !== 1 && stride[axis] !== step) return false
+    step *= shape[axis]!
+  }
+  return true
+}
+
+/** The elements of a dense tensor, without copying. */
+export function denseData<D extends DType>({ data, shape, offset }: Tensor<D>): DataOf<D> {
+  const size = sizeOf(shape)
+  if (offset === 0 && data.length === size) return data
+  return (Array.isArray(data) ? data.slice(offset, offset + size) : data.subarray(offset, offset + size)) as DataOf<D>
+}
+
+/** A dense copy. */
+export function cloneTensor<D extends DType>(dtype: D, tensor: Tensor<D>): Tensor<D> {
+  const copy = tensorOf(dtype, tensor.shape)
+  copyTensor(tensor, copy)
+  return copy
+}
+
+/** Fills every element of `target` with `value`, given as it is stored (see `toElement`). */
+export function fillTensor<D extends DType>(target: Tensor<D>, value: DataOf<D>[number]): void {
+  const { outer, run } = splitRuns([target])
+  const data = target.data as { fill(value: unknown, start: number, end: number): unknown } & { [index: number]: unknown }
+  const step = run.strides[0]!
+  eachRun(outer, [target.offset], ([start]) => {
+    if (step === 1) data.fill(value, start!, start! + run.length)
+    else for (let i = 0, at = start!; i < run.length; i++, at += step) data[at] = value
+  })
+}
+
+/** Copies every element of `source` to the same index of `target`; both have the same shape and must not overlap. */
+export function copyTensor<D extends DType>(source: Tensor<D>, target: Tensor<D>): void {
+  const { outer, run } = splitRuns([source, target])
+  const [from, to] = run.strides as [number, number]
+  const input = source.data as Writable
+  const output = target.data as Writable
+  // A subarray costs about 100 ns: worth it only for runs that take longer than that one by one.
+  const bulk = from === 1 && to === 1 && run.length >= 32 && ArrayBuffer.isView(input)
+  eachRun(outer, [source.offset, target.offset], ([a, b]) => {
+    if (bulk) (output as unknown as Bulk).set((input as unknown as Bulk).subarray(a!, a! + run.length), b!)
+    else for (let i = 0, p = a!, q = b!; i < run.length; i++, p += from, q += to) output[q] = input[p]
+  })
+}
+
+type Writable = { [index: number]: unknown }
+type Bulk = { set(source: unknown, offset: number): void; subarray(start: number, end: number): unknown }
+
+interface Axes {
+  shape: number[]
+  /** Per axis the stride in each tensor. */
+  strides: number[][]
+}
+
+/**
+ * The axes that tensors of one shape share, with axes of length 1 dropped and neighbours merged where every tensor runs through them in
+ * one stride; the innermost axis apart as `run`.
+ */
+function splitRuns(tensors: readonly Pick<Tensor, 'shape' | 'stride'>[]): {
+  outer: Axes
+  run: { length: number; strides: number[] }
+} {
+  const shape: number[] = []
+  const strides: number[][] = []
+  tensors[0]!.shape.forEach((length, axis) => {
+    if (length === 1) return
+    const own = tensors.map(({ stride }) => stride[axis]!)
+    const last = shape.length - 1
+    if (last >= 0 && own.every((stride, i) => strides[last]![i] === stride * length)) {
+      shape[last]! *= length
+      strides[last] = own
+    } else {
+      shape.push(length)
+      strides.push(own)
+    }
+  })
+  const length = shape.pop() ?? 1
+  return { outer: { shape, strides }, run: { length, strides: strides.pop() ?? tensors.map(() => 1) } }
+}
+
+/** Visits the start of every run; the array handed to `visit` holds one position per tensor and is reused. */
+function eachRun({ shape, strides }: Axes, offsets: readonly number[], visit: (starts: readonly number[]) => void): void {
+  const starts = [...offsets]
+  eachIndex(shape, (index) => {
+    for (let i = 0; i < starts.length; i++) {
+      let at = offsets[i]!
+      for (let axis = 0; axis < index.length; axis++) at += index[axis]! * strides[axis]![i]!
+      starts[i] = at
+    }
+    visit(starts)
+  })
+}
