@@ -1,0 +1,63 @@
+import { eachIndex } from '../core/shape.js'
+import type { AxisView } from '../core/tensor.js'
+import { project } from '../kernels/project.js'
+import type { ChunkGrid, RegularChunks } from './chunks.js'
+import { type Box, type Range, rangeLength } from './range.js'
+
+/** What a range takes from one chunk of its axis, and where that goes in the result. */
+export interface AxisProjection {
+  /** Number of the chunk along the axis. */
+  readonly chunk: number
+  /** Positions within the chunk. */
+  readonly inner: AxisView
+  /** Positions within the result. */
+  readonly outer: AxisView
+}
+
+/** Projects a range onto the chunks of its axis: one entry per touched chunk, ascending. Chunks that a step jumps over get none. */
+export function projectAxis(range: Range, chunks: RegularChunks): AxisProjection[] {
+  const total = rangeLength(range)
+  if (total === 0) return []
+  const records = project(range.start, range.step, total, chunks.chunkLength, chunks.offset)
+  const projections = new Array<AxisProjection>(records.length / 4)
+  for (let i = 0; i < projections.length; i++) {
+    const length = records[4 * i + 2]!
+    projections[i] = {
+      chunk: records[4 * i]!,
+      inner: { start: records[4 * i + 1]!, step: range.step, length },
+      outer: { start: records[4 * i + 3]!, step: 1, length },
+    }
+  }
+  return projections
+}
+
+/**
+ * Projects a box onto a grid: calls `visit` for every touched chunk, in C order, with its index and the projection of each axis. Axes are
+ * projected once and combined by an odometer, so the cost is the sum over axes plus one visit per chunk. The arrays handed to `visit` are
+ * reused between calls.
+ */
+export function projectBox(
+  box: Box,
+  grid: ChunkGrid,
+  visit: (chunk: readonly number[], projections: readonly AxisProjection[]) => void,
+): void {
+  const axes = box.map((range, axis) => projectAxis(range, grid.axes[axis]!))
+  const chunk = new Array<number>(axes.length)
+  const projections = new Array<AxisProjection>(axes.length)
+  eachIndex(
+    axes.map(({ length }) => length),
+    (index) => {
+      for (let axis = 0; axis < index.length; axis++) {
+        const projection = axes[axis]![index[axis]!]!
+        projections[axis] = projection
+        chunk[axis] = projection.chunk
+      }
+      visit(chunk, projections)
+    },
+  )
+}
+
+/** Number of chunks that a box touches. */
+export function countChunks(box: Box, grid: ChunkGrid): number {
+  return box.reduce((count, range, axis) => count * projectAxis(range, grid.axes[axis]!).length, 1)
+}

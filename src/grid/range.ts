@@ -1,0 +1,21 @@
+/** The positions `start`, `start + step`, … below `stop`, of one axis. `step` is at least 1; an empty range has `start === stop`. */
+export interface Range {
+  readonly start: number
+  readonly stop: number
+  readonly step: number
+}
+
+/** A hyper-rectangle of an array: one range per axis. */
+export type Box = readonly Range[]
+
+export const rangeLength = ({ start, stop, step }: Range): number => Math.max(0, Math.ceil((stop - start) / step))
+
+export const boxShape = (box: Box): number[] => box.map(rangeLength)
+
+/** The box of everything in an array of this shape. */
+export const wholeBox = (shape: readonly number[]): Box => shape.map((length) => ({ start: 0, stop: length, step: 1 }))
+
+/** As text, in numpy's notation: `[0:3, 5:25:2]`. */
+export function showBox(box: Box): string {
+  return `[${box.map(({ start, stop, step }) => (step === 1 ? `${start}:${stop}` : `${start}:${stop}:${step}`)).join(', ')}]`
+}
