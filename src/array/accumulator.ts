@@ -1,0 +1,192 @@
+import { allocate, type DataOf, type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { sizeOf, stridesOf } from '../core/shape.js'
+import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type Box, rangeLength } from '../grid/range.js'
+import type { Arena } from '../kernels/arena.js'
+import { accumulators, counters, type ReduceOp, reduce, results, type Skip } from '../kernels/reduce.js'
+
+/** Takes in blocks of an array, one after another, and gives the reduction of all of them. */
+export interface Accumulator {
+  /** @param pointer the block's elements in kernel memory, dense */
+  add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void
+  /** The results, one a cell. */
+  readonly values: TypedArray
+  /** How many elements each of them is made of. */
+  counts(): Float64Array
+}
+
+/** Reduces everything to one value. */
+export class WholeAccumulator implements Accumulator {
+  readonly #op: ReduceOp
+  readonly #dtype: FixedDType
+  readonly #skip: Skip
+  readonly #partials: (number | bigint)[] = []
+  #count = 0
+
+  constructor(op: ReduceOp, dtype: FixedDType, skip: Skip) {
+    this.#op = op
+    this.#dtype = dtype
+    this.#skip = skip
+  }
+
+  add(arena: Arena, _box: Box, shape: readonly number[], pointer: number): void {
+    const cells = accumulators(arena, this.#op, this.#dtype, 1)
+    const counter = counters(arena, 1)
+    const none = shape.map(() => 0)
+    reduce(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stridesOf(shape), cells, none, counter)
+    const count = arena.view('float64', counter, 1)[0]!
+    this.#count += count
+    if (count > 0) this.#partials.push(results(arena, this.#op, this.#dtype, cells, 1)[0]!)
+  }
+
+  get values(): TypedArray {
+    const dtype = resultType(this.#op, this.#dtype)
+    const value = this.#op === 'sum' ? pairwise(this.#partials, 0, this.#partials.length) : this.#extreme()
+    const values = allocate(dtype, 1)
+    if (value === undefined) return values
+    // An exact sum of 64-bit integers may need more than 64 bits.
+    if (typeof value === 'bigint') checkFits(value, dtype)
+    values[0] = value as never
+    return values
+  }
+
+  counts(): Float64Array {
+    return Float64Array.of(this.#count)
+  }
+
+  #extreme(): number | bigint | undefined {
+    const better =
+      this.#op === 'min' ? (a: number | bigint, b: number | bigint) => b < a : (a: number | bigint, b: number | bigint) => b > a
+    // NaN is neither less nor greater than anything: it has to be asked for.
+    return (
+      this.#partials.find((value) => Number.isNaN(value)) ??
+      this.#partials.reduce<number | bigint | undefined>((a, b) => (a === undefined || better(a, b) ? b : a), undefined)
+    )
+  }
+}
+
+/** Reduces along axes: one cell for each position of the others. */
+export class AxisAccumulator implements Accumulator {
+  readonly #op: ReduceOp
+  readonly #dtype: FixedDType
+  readonly #skip: Skip
+  /** Shape of the array with reduced axes of length 1. */
+  readonly #shape: readonly number[]
+  readonly #cells: CellBuffer
+  readonly #counts: Tensor<'float64'>
+
+  constructor(op: ReduceOp, dtype: FixedDType, skip: Skip, shape: readonly number[]) {
+    this.#op = op
+    this.#dtype = dtype
+    this.#skip = skip
+    this.#shape = shape
+    this.#cells = new CellBuffer(op, dtype, shape)
+    this.#counts = tensorOf('float64', shape)
+  }
+
+  add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void {
+    const region = box.map((range, axis) =>
+      this.#shape[axis] === 1 ? { start: 0, step: 1, length: 1 } : { start: range.start, step: 1, length: rangeLength(range) },
+    )
+    const cellShape = region.map(({ length }) => length)
+    const stride = stridesOf(cellShape).map((step, axis) => (cellShape[axis] === 1 ? 0 : step))
+    const size = sizeOf(cellShape)
+    const cells = accumulators(arena, this.#op, this.#dtype, size)
+    const counter = counters(arena, size)
+    const counts = viewTensor(this.#counts, region)
+    this.#cells.load(arena, cells, region)
+    copyTensor(counts, { ...tensorOf('float64', cellShape, arena.view('float64', counter, size)) })
+    reduce(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stridesOf(shape), cells, stride, counter)
+    this.#cells.store(arena, cells, region)
+    copyTensor(tensorOf('float64', cellShape, arena.view('float64', counter, size)), counts)
+  }
+
+  get values(): TypedArray {
+    return this.#cells.values
+  }
+
+  counts(): Float64Array {
+    return this.#counts.data
+  }
+}
+
+type Region = readonly { readonly start: number; readonly step: number; readonly length: number }[]
+
+/** The kernel's cells for a whole result, kept in JavaScript memory between blocks. */
+class CellBuffer {
+  readonly #op: ReduceOp
+  readonly #dtype: FixedDType
+  /** How many values of `#type` make a cell: sums of 64-bit integers take two. */
+  readonly #width: number
+  readonly #type: FixedDType
+  readonly #cells: Tensor<FixedDType>
+
+  constructor(op: ReduceOp, dtype: FixedDType, shape: readonly number[]) {
+    this.#op = op
+    this.#dtype = dtype
+    this.#width = op === 'sum' && isBigInt(dtype) ? 2 : 1
+    this.#type = op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64'
+    this.#cells = tensorOf(this.#type, [...shape, this.#width])
+    this.#seeded = op === 'sum'
+  }
+
+  #seeded: boolean
+
+  load(arena: Arena, pointer: number, region: Region): void {
+    if (!this.#seeded) this.#seed(arena, pointer)
+    copyTensor(this.#view(region), this.#inKernel(arena, pointer, region))
+  }
+
+  store(arena: Arena, pointer: number, region: Region): void {
+    copyTensor(this.#inKernel(arena, pointer, region), this.#view(region))
+  }
+
+  get values(): TypedArray {
+    const cells = this.#cells.data as TypedArray
+    const values = allocate(resultType(this.#op, this.#dtype), cells.length / this.#width) as TypedArray
+    for (let i = 0; i < values.length; i++) {
+      if (this.#width === 1)
+        values[i] = (typeof cells[i] === 'bigint' && !isBigInt(this.#dtype) ? Number(cells[i]) : cells[i]) as never
+      else {
+        const sum = ((cells[2 * i + 1] as bigint) << 32n) + (cells[2 * i] as bigint)
+        checkFits(sum, this.#dtype)
+        values[i] = sum as never
+      }
+    }
+    return values
+  }
+
+  /** Extremes start from the value every element is beyond, which the kernels know. */
+  #seed(arena: Arena, pointer: number): void {
+    const first = arena.view(this.#type, pointer, 1)[0]
+    ;(this.#cells.data as { fill(value: unknown): unknown }).fill(first)
+    this.#seeded = true
+  }
+
+  #view(region: Region): Tensor<FixedDType> {
+    return viewTensor(this.#cells, [...region, { start: 0, step: 1, length: this.#width }])
+  }
+
+  #inKernel(arena: Arena, pointer: number, region: Region): Tensor<FixedDType> {
+    const shape = [...region.map(({ length }) => length), this.#width]
+    return tensorOf(this.#type, shape, arena.view(this.#type, pointer, sizeOf(shape)) as DataOf<FixedDType>)
+  }
+}
+
+function resultType(op: ReduceOp, dtype: FixedDType): FixedDType {
+  if (op !== 'sum') return dtype
+  return isBigInt(dtype) ? dtype : 'float64'
+}
+
+function checkFits(sum: bigint, dtype: FixedDType): void {
+  const fits = dtype === 'uint64' ? BigInt.asUintN(64, sum) === sum : BigInt.asIntN(64, sum) === sum
+  if (!fits) throw new HyperslabError('OverflowError', `the sum ${sum} does not fit ${dtype}`, { actual: sum, expected: dtype })
+}
+
+/** Adds in halves, which keeps the rounding error at the logarithm of the number of terms. */
+function pairwise(terms: readonly (number | bigint)[], from: number, to: number): number | bigint | undefined {
+  if (to - from <= 1) return terms[from]
+  const middle = (from + to) >>> 1
+  return (pairwise(terms, from, middle) as number) + (pairwise(terms, middle, to) as number)
+}

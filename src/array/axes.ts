@@ -1,0 +1,39 @@
+import { HyperslabError } from '../core/errors.js'
+
+/** An axis by number, negative ones counting from the end, or by dimension name. */
+export type Axis = number | string
+export type AxisOption = Axis | readonly Axis[]
+
+interface Named {
+  readonly shape: readonly number[]
+  readonly dimensionNames?: readonly string[] | undefined
+}
+
+/**
+ * The axes meant; all of them when none is given.
+ * @throws InvalidArgumentError for axes that do not exist or are given twice
+ */
+export function resolveAxes(option: AxisOption | undefined, array: Named): Set<number> {
+  if (option === undefined) return new Set(array.shape.keys())
+  const given = (Array.isArray(option) ? option : [option]) as readonly Axis[]
+  const axes = given.map((axis) => resolveAxis(axis, array))
+  const set = new Set(axes)
+  if (set.size < axes.length)
+    throw new HyperslabError('InvalidArgumentError', `axis ${given.join(', ')} names one axis twice`, { actual: given })
+  return set
+}
+
+function resolveAxis(axis: Axis, { shape, dimensionNames = [] }: Named): number {
+  const rank = shape.length
+  const number = typeof axis === 'string' ? dimensionNames.indexOf(axis) : axis < 0 ? axis + rank : axis
+  if (Number.isInteger(number) && number >= 0 && number < rank) return number
+  const names = dimensionNames.length > 0 ? ` (${dimensionNames.join(', ')})` : ''
+  throw new HyperslabError(
+    'InvalidArgumentError',
+    `there is no axis ${JSON.stringify(axis)} in an array of ${rank} axes${names}`,
+    {
+      actual: axis,
+      expected: [...dimensionNames],
+    },
+  )
+}

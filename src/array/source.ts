@@ -1,0 +1,44 @@
+import { type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
+import type { Tensor } from '../core/tensor.js'
+import { ChunkGrid } from '../grid/chunks.js'
+import type { Box } from '../grid/range.js'
+
+export interface BlockOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Whatever can read a hyper-rectangle. This is all the author of a backend writes: `new DiskArray(source)` gives the rest.
+ *
+ * Boxes are inside the shape, never empty, one range per axis with start <= stop; their step is 1 unless the source declares that it
+ * takes steps. `out` (and `source`) have the shape of the box and any strides: write straight into the final place.
+ */
+export interface BlockSource<D extends DType = DType> {
+  readonly dtype: D
+  readonly shape: readonly number[]
+  readonly chunks: ChunkGrid
+  readonly dimensionNames?: readonly string[] | undefined
+  /** The value that stands for "nothing here"; what `skipFill` skips. */
+  readonly fillValue?: ScalarOf<D> | undefined
+  readonly capabilities?: {
+    /** True when boxes with a step above 1 may be asked for. */
+    readonly steps?: boolean
+  }
+  /** For error messages: file and array. */
+  readonly label?: { readonly file?: string; readonly array?: string }
+  readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void
+  writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
+}
+
+/** A source as its author may give it: `chunks` as a chunk shape, or left out for a source without chunks. */
+export type SourceLike<D extends DType> = Omit<BlockSource<D>, 'chunks'> & { readonly chunks?: ChunkGrid | readonly number[] }
+
+/** Elements of strings and binaries have no fixed size; this stands in for it when chunk sizes are estimated. */
+const VARIABLE_ELEMENT_BYTES = 64
+
+/** The grid of a source, estimated where it names none. */
+export function gridOf<D extends DType>({ chunks, shape, dtype }: SourceLike<D>): ChunkGrid {
+  if (chunks instanceof ChunkGrid) return chunks
+  if (chunks !== undefined) return ChunkGrid.regular(shape, chunks)
+  return ChunkGrid.estimate(shape, isFixed(dtype) ? elementBytes(dtype) : VARIABLE_ELEMENT_BYTES)
+}
