@@ -1,0 +1,220 @@
+import type { FileHandle } from 'node:fs/promises'
+import { HyperslabError } from '../core/errors.js'
+import { changed, endsBefore, exists } from './memory.js'
+import type { ObjectInfo, RangeOptions, Stage, Store } from './store.js'
+
+type FileSystem = typeof import('node:fs/promises')
+
+declare const process: { getBuiltinModule?(name: string): unknown; pid: number } | undefined
+
+/** The file system of Node, Deno and Bun; found at run time, so that bundlers for browsers never see an import of it. */
+function fileSystem(): FileSystem {
+  const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:fs/promises')
+  if (found === undefined)
+    throw new HyperslabError('UnsupportedError', 'there is no file system here; pass { store, path } instead of a path')
+  return found as FileSystem
+}
+
+interface OpenFile extends ObjectInfo {
+  readonly handle: FileHandle
+}
+
+/** Handles kept open between reads. An open handle also keeps the bytes it was opened on, when the file is replaced. */
+const MAX_HANDLES = 64
+
+/** Files, by path. Objects are published by linking or renaming a finished temporary file, so that no reader ever sees half of one. */
+export class FileStore implements Store {
+  readonly #fs = fileSystem()
+  readonly #open = new Map<string, Promise<OpenFile | undefined>>()
+
+  describe(key: string): string {
+    return key
+  }
+
+  async stat(key: string): Promise<ObjectInfo | undefined> {
+    const stats = await orMissing(this.#fs.stat(key, { bigint: true }))
+    if (stats === undefined) return undefined
+    if (!stats.isFile()) throw new HyperslabError('FormatError', 'not a regular file', { file: key })
+    return { size: Number(stats.size), etag: etagOf(stats) }
+  }
+
+  async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
+    const file = await this.#handle(key, options.ifMatch)
+    if (file === undefined) return undefined
+    if (offset + length > file.size) throw endsBefore(key, file.size, offset + length)
+    const bytes = new Uint8Array(length)
+    for (let done = 0; done < length; ) {
+      const { bytesRead } = await file.handle.read(bytes, done, length - done, offset + done)
+      if (bytesRead === 0) throw endsBefore(key, offset + done, offset + length)
+      done += bytesRead
+    }
+    return bytes
+  }
+
+  async list(prefix: string): Promise<string[]> {
+    const slash = prefix.lastIndexOf('/') + 1
+    const directory = prefix.slice(0, slash)
+    const names = (await orMissing(this.#fs.readdir(directory || '.'))) ?? []
+    return names.filter((name) => name.startsWith(prefix.slice(slash))).map((name) => directory + name)
+  }
+
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    const stage = await this.stage(key)
+    try {
+      await stage.publish(key, bytes, { ifAbsent: false })
+    } finally {
+      await stage.discard()
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    await orMissing(this.#fs.unlink(key))
+  }
+
+  async stage(near: string): Promise<Stage> {
+    const path = `${near}.${process!.pid}-${Math.random().toString(36).slice(2, 10)}.tmp`
+    try {
+      return new FileStage(this.#fs, path, await this.#fs.open(path, 'wx+'))
+    } catch (cause) {
+      throw notWritable(near, cause)
+    }
+  }
+
+  async close(): Promise<void> {
+    const files = [...this.#open.values()]
+    this.#open.clear()
+    for (const file of files) await (await file.catch(() => undefined))?.handle.close()
+  }
+
+  /** The open file, of the version asked for or else the present one. */
+  async #handle(key: string, ifMatch: string | undefined): Promise<OpenFile | undefined> {
+    const etag = ifMatch ?? (await this.stat(key))?.etag
+    if (etag === undefined) return undefined
+    // By version as well: whoever opened the file before it was replaced goes on reading what was opened.
+    const version = `${key}\0${etag}`
+    let opening = this.#open.get(version)
+    if (opening === undefined) {
+      opening = this.#openFile(key)
+      this.#open.set(version, opening)
+      await this.#evict()
+    }
+    const file = await opening
+    if (file?.etag === etag) return file
+    this.#open.delete(version)
+    await file?.handle.close()
+    if (ifMatch !== undefined) throw changed(key)
+    return this.#handle(key, undefined)
+  }
+
+  async #openFile(key: string): Promise<OpenFile | undefined> {
+    const handle = await orMissing(this.#fs.open(key, 'r'))
+    if (handle === undefined) return undefined
+    const stats = await handle.stat({ bigint: true })
+    return { handle, size: Number(stats.size), etag: etagOf(stats) }
+  }
+
+  async #evict(): Promise<void> {
+    for (const [version, file] of this.#open) {
+      if (this.#open.size <= MAX_HANDLES) return
+      this.#open.delete(version)
+      // Node closes a handle only after the reads that are under way on it.
+      await (await file)?.handle.close()
+    }
+  }
+}
+
+class FileStage implements Stage {
+  readonly #fs: FileSystem
+  readonly #path: string
+  #handle: FileHandle | undefined
+  size = 0
+
+  constructor(fs: FileSystem, path: string, handle: FileHandle) {
+    this.#fs = fs
+    this.#path = path
+    this.#handle = handle
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    await this.#write(bytes)
+    this.size += bytes.length
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const bytes = new Uint8Array(length)
+    for (let done = 0; done < length; ) {
+      const { bytesRead } = await this.#opened.read(bytes, done, length - done, offset + done)
+      if (bytesRead === 0) throw endsBefore(this.#path, offset + done, offset + length)
+      done += bytesRead
+    }
+    return bytes
+  }
+
+  async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<void> {
+    await this.#write(tail)
+    await this.#opened.truncate(this.size + tail.length)
+    await this.#opened.sync()
+    try {
+      if (ifAbsent) await this.#fs.link(this.#path, key)
+      else await this.#fs.rename(this.#path, key)
+    } catch (cause) {
+      await this.#opened.truncate(this.size)
+      throw codeOf(cause) === 'EEXIST' ? exists(key) : notWritable(key, cause)
+    }
+    await this.discard()
+    await syncDirectory(this.#fs, key)
+  }
+
+  async discard(): Promise<void> {
+    const handle = this.#handle
+    if (handle === undefined) return
+    this.#handle = undefined
+    await handle.close()
+    await orMissing(this.#fs.unlink(this.#path))
+  }
+
+  get #opened(): FileHandle {
+    if (this.#handle === undefined)
+      throw new HyperslabError('ClosedError', 'this stage was published or discarded', { file: this.#path })
+    return this.#handle
+  }
+
+  /** Writes at the end of what was appended; a failed write (a full disk) is undone by the next one overwriting it. */
+  async #write(bytes: Uint8Array): Promise<void> {
+    try {
+      for (let done = 0; done < bytes.length; ) {
+        const { bytesWritten } = await this.#opened.write(bytes, done, bytes.length - done, this.size + done)
+        done += bytesWritten
+      }
+    } catch (cause) {
+      throw notWritable(this.#path, cause)
+    }
+  }
+}
+
+/** A name in a directory is durable only once the directory is; not every platform can open one. */
+async function syncDirectory(fs: FileSystem, key: string): Promise<void> {
+  const directory = await fs.open(key.slice(0, key.lastIndexOf('/') + 1) || '.', 'r').catch(() => undefined)
+  await directory?.sync().catch(() => undefined)
+  await directory?.close()
+}
+
+/** Replacing a file gives a new inode, rewriting it in place a new modification time. */
+const etagOf = (stats: { ino: bigint; size: bigint; mtimeNs: bigint }): string => `${stats.ino}-${stats.size}-${stats.mtimeNs}`
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code
+
+async function orMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function notWritable(file: string, cause: unknown): HyperslabError {
+  const readOnly = ['EACCES', 'EPERM', 'EROFS'].includes(String(codeOf(cause)))
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new HyperslabError(readOnly ? 'ReadOnlyError' : 'StoreError', `cannot be written: ${reason}`, { file, cause })
+}

@@ -1,0 +1,104 @@
+import { HyperslabError } from '../core/errors.js'
+import type { ObjectInfo, RangeOptions, Stage, Store } from './store.js'
+
+interface Entry {
+  readonly bytes: Uint8Array
+  readonly etag: string
+}
+
+/** Objects in memory. The store owns its bytes: what goes in and what comes out are copies. */
+export class MemoryStore implements Store {
+  readonly #objects = new Map<string, Entry>()
+  #generation = 0
+
+  describe(key: string): string {
+    return `memory:${key}`
+  }
+
+  async stat(key: string): Promise<ObjectInfo | undefined> {
+    const entry = this.#objects.get(key)
+    return entry && { size: entry.bytes.length, etag: entry.etag }
+  }
+
+  async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
+    const entry = this.#objects.get(key)
+    if (entry === undefined) return undefined
+    if (options.ifMatch !== undefined && options.ifMatch !== entry.etag) throw changed(this.describe(key))
+    if (offset + length > entry.bytes.length) throw endsBefore(this.describe(key), entry.bytes.length, offset + length)
+    return entry.bytes.slice(offset, offset + length)
+  }
+
+  async list(prefix: string): Promise<string[]> {
+    return [...this.#objects.keys()].filter((key) => key.startsWith(prefix))
+  }
+
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    this.#set(key, bytes.slice())
+  }
+
+  async delete(key: string): Promise<void> {
+    this.#objects.delete(key)
+  }
+
+  async stage(): Promise<Stage> {
+    return new MemoryStage((key, bytes, ifAbsent) => {
+      if (ifAbsent && this.#objects.has(key)) throw exists(this.describe(key))
+      this.#set(key, bytes)
+    })
+  }
+
+  #set(key: string, bytes: Uint8Array): void {
+    this.#objects.set(key, { bytes, etag: String(++this.#generation) })
+  }
+}
+
+/** Bytes piece by piece in memory; also the stage of stores that can only `put`. */
+export class MemoryStage implements Stage {
+  readonly #parts: { readonly offset: number; readonly bytes: Uint8Array }[] = []
+  readonly #publish: (key: string, bytes: Uint8Array, ifAbsent: boolean) => Promise<void> | void
+  size = 0
+
+  constructor(publish: (key: string, bytes: Uint8Array, ifAbsent: boolean) => Promise<void> | void) {
+    this.#publish = publish
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    this.#parts.push({ offset: this.size, bytes: bytes.slice() })
+    this.size += bytes.length
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const out = new Uint8Array(length)
+    for (const part of this.#parts) {
+      const start = Math.max(offset, part.offset)
+      const stop = Math.min(offset + length, part.offset + part.bytes.length)
+      if (start < stop) out.set(part.bytes.subarray(start - part.offset, stop - part.offset), start - offset)
+    }
+    return out
+  }
+
+  async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<void> {
+    const bytes = new Uint8Array(this.size + tail.length)
+    for (const part of this.#parts) bytes.set(part.bytes, part.offset)
+    bytes.set(tail, this.size)
+    await this.#publish(key, bytes, ifAbsent)
+  }
+
+  async discard(): Promise<void> {
+    this.#parts.length = 0
+    this.size = 0
+  }
+}
+
+export const endsBefore = (file: string, size: number, wanted: number): HyperslabError =>
+  new HyperslabError('FormatError', `the file ends at byte ${size}, but bytes up to ${wanted} are wanted: it is truncated`, {
+    file,
+    actual: size,
+    expected: wanted,
+  })
+
+export const changed = (file: string): HyperslabError =>
+  new HyperslabError('ConflictError', 'the file was replaced by another writer since it was opened; open it again', { file })
+
+export const exists = (file: string): HyperslabError =>
+  new HyperslabError('ConflictError', 'another writer has created this file first', { file })

@@ -1,0 +1,59 @@
+export interface StoreOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What a store knows about an object. `etag` names one version of its bytes: it changes whenever they do. */
+export interface ObjectInfo {
+  /** Size in bytes. */
+  readonly size: number
+  readonly etag: string
+}
+
+export interface RangeOptions extends StoreOptions {
+  /** Read this version of the object and no other. */
+  readonly ifMatch?: string
+}
+
+/**
+ * A place where objects (files) live under keys. Only reading is required; what a store cannot do it leaves out.
+ *
+ * Missing objects are `undefined`, never an error; every other failure is an error that names the object.
+ */
+export interface Store {
+  /** How error messages and listings name an object. */
+  describe(key: string): string
+  /** Size and version of an object, `undefined` when there is none. */
+  stat(key: string, options?: StoreOptions): Promise<ObjectInfo | undefined>
+  /**
+   * Exactly the bytes `[offset, offset + length)`; `undefined` when there is no such object.
+   * @throws FormatError when the object ends before; ConflictError when `ifMatch` names a version that is gone
+   */
+  getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined>
+  /** Keys that start with `prefix`, in no particular order. */
+  list?(prefix: string, options?: StoreOptions): Promise<string[]>
+  /** Stores a whole object at once: afterwards it is there completely or, after an error, not at all. */
+  put?(key: string, bytes: Uint8Array, options?: StoreOptions): Promise<void>
+  /** Removes an object; it is no error when there is none. */
+  delete?(key: string, options?: StoreOptions): Promise<void>
+  /** Starts an object whose bytes come piece by piece and which nobody sees before it is published under a key like `near`. */
+  stage?(near: string): Promise<Stage>
+  /** Gives back handles; the store may be used again afterwards. */
+  close?(): Promise<void>
+}
+
+/** An unpublished object. Its parts can be read back; it leaves nothing behind when it is discarded. */
+export interface Stage {
+  /** Bytes appended so far. */
+  readonly size: number
+  append(bytes: Uint8Array): Promise<void>
+  /** Reads back what was appended. */
+  read(offset: number, length: number): Promise<Uint8Array>
+  /**
+   * Publishes the bytes so far, followed by `tail`, as `key`: completely or not at all. With `ifAbsent` an existing object stays as it
+   * is. After an error the stage is as before and can be published again.
+   * @throws ConflictError when `ifAbsent` is set and the object exists
+   */
+  publish(key: string, tail: Uint8Array, options: { readonly ifAbsent: boolean }): Promise<void>
+  /** Drops everything; allowed at any time, also after publishing. */
+  discard(): Promise<void>
+}
