@@ -1,5 +1,4 @@
-import { allocate, type DataOf, type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
+import { type DataOf, type FixedDType, isBigInt, isFloat } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { type Box, rangeLength } from '../grid/range.js'
@@ -10,10 +9,16 @@ import { accumulators, counters, type ReduceOp, reduce, results, type Skip } fro
 export interface Accumulator {
   /** @param pointer the block's elements in kernel memory, dense */
   add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void
-  /** The results, one a cell. */
-  readonly values: TypedArray
-  /** How many elements each of them is made of. */
-  counts(): Float64Array
+  /**
+   * The results, one a cell, and how many elements each of them is made of. A cell made of none holds anything. Sums of integers are
+   * exact: those of 64-bit ones are bigints of any size.
+   */
+  finish(): Cells
+}
+
+export interface Cells {
+  readonly values: ArrayLike<number | bigint>
+  readonly counts: Float64Array
 }
 
 /** Reduces everything to one value. */
@@ -40,19 +45,9 @@ export class WholeAccumulator implements Accumulator {
     if (count > 0) this.#partials.push(results(arena, this.#op, this.#dtype, cells, 1)[0]!)
   }
 
-  get values(): TypedArray {
-    const dtype = resultType(this.#op, this.#dtype)
+  finish(): Cells {
     const value = this.#op === 'sum' ? pairwise(this.#partials, 0, this.#partials.length) : this.#extreme()
-    const values = allocate(dtype, 1)
-    if (value === undefined) return values
-    // An exact sum of 64-bit integers may need more than 64 bits.
-    if (typeof value === 'bigint') checkFits(value, dtype)
-    values[0] = value as never
-    return values
-  }
-
-  counts(): Float64Array {
-    return Float64Array.of(this.#count)
+    return { values: [value ?? (isBigInt(this.#dtype) ? 0n : 0)], counts: Float64Array.of(this.#count) }
   }
 
   #extreme(): number | bigint | undefined {
@@ -96,18 +91,14 @@ export class AxisAccumulator implements Accumulator {
     const counter = counters(arena, size)
     const counts = viewTensor(this.#counts, region)
     this.#cells.load(arena, cells, region)
-    copyTensor(counts, { ...tensorOf('float64', cellShape, arena.view('float64', counter, size)) })
+    copyTensor(counts, tensorOf('float64', cellShape, arena.view('float64', counter, size)))
     reduce(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stridesOf(shape), cells, stride, counter)
     this.#cells.store(arena, cells, region)
     copyTensor(tensorOf('float64', cellShape, arena.view('float64', counter, size)), counts)
   }
 
-  get values(): TypedArray {
-    return this.#cells.values
-  }
-
-  counts(): Float64Array {
-    return this.#counts.data
+  finish(): Cells {
+    return { values: this.#cells.finish(), counts: this.#counts.data }
   }
 }
 
@@ -115,23 +106,20 @@ type Region = readonly { readonly start: number; readonly step: number; readonly
 
 /** The kernel's cells for a whole result, kept in JavaScript memory between blocks. */
 class CellBuffer {
-  readonly #op: ReduceOp
   readonly #dtype: FixedDType
   /** How many values of `#type` make a cell: sums of 64-bit integers take two. */
   readonly #width: number
   readonly #type: FixedDType
   readonly #cells: Tensor<FixedDType>
+  #seeded: boolean
 
   constructor(op: ReduceOp, dtype: FixedDType, shape: readonly number[]) {
-    this.#op = op
     this.#dtype = dtype
     this.#width = op === 'sum' && isBigInt(dtype) ? 2 : 1
     this.#type = op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64'
     this.#cells = tensorOf(this.#type, [...shape, this.#width])
     this.#seeded = op === 'sum'
   }
-
-  #seeded: boolean
 
   load(arena: Arena, pointer: number, region: Region): void {
     if (!this.#seeded) this.#seed(arena, pointer)
@@ -142,19 +130,11 @@ class CellBuffer {
     copyTensor(this.#inKernel(arena, pointer, region), this.#view(region))
   }
 
-  get values(): TypedArray {
-    const cells = this.#cells.data as TypedArray
-    const values = allocate(resultType(this.#op, this.#dtype), cells.length / this.#width) as TypedArray
-    for (let i = 0; i < values.length; i++) {
-      if (this.#width === 1)
-        values[i] = (typeof cells[i] === 'bigint' && !isBigInt(this.#dtype) ? Number(cells[i]) : cells[i]) as never
-      else {
-        const sum = ((cells[2 * i + 1] as bigint) << 32n) + (cells[2 * i] as bigint)
-        checkFits(sum, this.#dtype)
-        values[i] = sum as never
-      }
-    }
-    return values
+  finish(): ArrayLike<number | bigint> {
+    const cells = this.#cells.data as ArrayLike<number | bigint>
+    if (this.#width === 1) return this.#type === 'int64' && !isBigInt(this.#dtype) ? Array.from(cells, Number) : cells
+    const halves = cells as ArrayLike<bigint>
+    return Array.from({ length: halves.length / 2 }, (_, i) => (halves[2 * i + 1]! << 32n) + halves[2 * i]!)
   }
 
   /** Extremes start from the value every element is beyond, which the kernels know. */
@@ -172,16 +152,6 @@ class CellBuffer {
     const shape = [...region.map(({ length }) => length), this.#width]
     return tensorOf(this.#type, shape, arena.view(this.#type, pointer, sizeOf(shape)) as DataOf<FixedDType>)
   }
-}
-
-function resultType(op: ReduceOp, dtype: FixedDType): FixedDType {
-  if (op !== 'sum') return dtype
-  return isBigInt(dtype) ? dtype : 'float64'
-}
-
-function checkFits(sum: bigint, dtype: FixedDType): void {
-  const fits = dtype === 'uint64' ? BigInt.asUintN(64, sum) === sum : BigInt.asIntN(64, sum) === sum
-  if (!fits) throw new HyperslabError('OverflowError', `the sum ${sum} does not fit ${dtype}`, { actual: sum, expected: dtype })
 }
 
 /** Adds in halves, which keeps the rounding error at the logarithm of the number of terms. */

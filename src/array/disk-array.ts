@@ -148,7 +148,7 @@ export class DiskArray<D extends DType = DType> {
    * Copies another array of this shape and type into this one, a chunk of this one at a time.
    * @throws InvalidArgumentError when shape or type differ; whatever reading and writing throw
    */
-  async assign(from: DiskArray<D>, options: AssignOptions = {}): Promise<void> {
+  async assign(from: DiskArray, options: AssignOptions = {}): Promise<void> {
     if (!sameShape(from.shape, this.shape) || from.dtype !== this.dtype) {
       const [actual, expected] = [`${from.dtype} ${showShape(from.shape)}`, `${this.dtype} ${showShape(this.shape)}`]
       throw new HyperslabError('InvalidArgumentError', `${actual} cannot be assigned to ${expected}`, {
@@ -163,7 +163,7 @@ export class DiskArray<D extends DType = DType> {
       options.signal?.throwIfAborted()
       const box = this.chunks.box(this.chunks.index(number))
       const data = tensorOf(this.dtype, boxShape(box))
-      await from.source.readBlock(box, data, options)
+      await from.source.readBlock(box, data as Tensor, options)
       await this.source.writeBlock(box, data, options)
       options.onProgress?.({ done: number + 1, total })
     }

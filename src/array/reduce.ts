@@ -1,8 +1,11 @@
 import {
+  allocate,
   type DataOf,
   type DType,
   type FixedDType,
+  isBigInt,
   isFixed,
+  readElement,
   type ScalarOf,
   type TypedArray,
   toBytes,
@@ -14,7 +17,7 @@ import { type Tensor, tensorOf } from '../core/tensor.js'
 import { boxShape } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import type { ReduceOp, Skip } from '../kernels/reduce.js'
-import { type Accumulator, AxisAccumulator, WholeAccumulator } from './accumulator.js'
+import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.js'
 import { type AxisOption, resolveAxes } from './axes.js'
 import type { BlockOptions, BlockSource } from './source.js'
 
@@ -29,13 +32,10 @@ export interface ReduceOptions extends BlockOptions {
 
 export type ReductionKind = 'sum' | 'min' | 'max' | 'mean'
 
-export type ReducedDType<D extends DType, K extends ReductionKind> = K extends 'min' | 'max'
-  ? D
-  : K extends 'mean'
-    ? 'float64'
-    : D extends 'int64' | 'uint64'
-      ? D
-      : 'float64'
+/** The type of sums. A table rather than a condition, which would keep `DiskArray<'int8'>` from being a `DiskArray`. */
+type SumDTypes = { [D in DType]: D extends 'int64' | 'uint64' ? D : 'float64' }
+
+export type ReducedDType<D extends DType, K extends ReductionKind> = { sum: SumDTypes[D]; min: D; max: D; mean: 'float64' }[K]
 
 /** A scalar for a reduction of everything, a tensor for one along axes. */
 export type Reduced<D extends DType, K extends ReductionKind, O> = O extends { readonly axis: AxisOption }
@@ -62,12 +62,17 @@ export async function reduce(
     ? new WholeAccumulator(op, dtype, skipOf(source, options))
     : new AxisAccumulator(op, dtype, skipOf(source, options), cellShape)
   await addBlocks(source as BlockSource<FixedDType>, accumulator, options)
-  const counts = accumulator.counts()
-  if (kind === 'min' || kind === 'max') fillEmpty(accumulator.values, counts, source, dtype, options.skipFill ?? false)
-  const data = kind === 'mean' ? means(accumulator.values, counts) : accumulator.values
-  if (whole) return (dtype === 'bool' && op !== 'sum' ? data[0] !== 0 : data[0]) as ScalarOf<DType>
+  const cells = accumulator.finish()
+  const resultType = op !== 'sum' ? dtype : kind === 'sum' && isBigInt(dtype) ? dtype : 'float64'
+  const data =
+    kind === 'mean'
+      ? means(cells)
+      : op === 'sum'
+        ? sums(resultType, cells)
+        : extremes(dtype, cells, whole ? undefined : missing(source, options))
+  if (whole) return readElement(resultType, data, 0)
   const shape = options.keepDims ? cellShape : cellShape.filter((_, axis) => !axes.has(axis))
-  return tensorOf(dtype, shape, data as DataOf<FixedDType>)
+  return tensorOf(resultType, shape, data)
 }
 
 async function addBlocks(source: BlockSource<FixedDType>, accumulator: Accumulator, options: BlockOptions): Promise<void> {
@@ -95,24 +100,38 @@ function skipOf({ dtype, fillValue }: BlockSource, { skipFill }: ReduceOptions):
   return { fill: toElement(dtype, fillValue) as number | bigint }
 }
 
-/** An extreme of nothing has no value: along an axis, cells whose every element was skipped are missing themselves. */
-function fillEmpty(
-  values: TypedArray,
-  counts: Float64Array,
-  { fillValue }: BlockSource,
-  dtype: FixedDType,
-  skipFill: boolean,
-): void {
-  const along = values.length > 1
-  counts.forEach((count, cell) => {
-    if (count > 0) return
-    if (!along || !skipFill || fillValue === undefined) {
-      throw new HyperslabError('EmptyReductionError', 'there is no element to take the minimum or maximum of', { actual: 0 })
-    }
-    values[cell] = toElement(dtype, fillValue) as never
-  })
+/** What stands for an extreme of nothing along an axis: the fill value, when everything that was skipped is that. */
+function missing({ dtype, fillValue }: BlockSource, { skipFill }: ReduceOptions): unknown {
+  return skipFill && fillValue !== undefined ? toElement(dtype, fillValue) : undefined
 }
 
-function means(sums: TypedArray, counts: Float64Array): Float64Array {
-  return Float64Array.from(counts, (count, cell) => Number(sums[cell]) / count)
+/** @param missing what a cell made of no elements becomes; undefined when there is nothing it could be */
+function extremes(dtype: FixedDType, { values, counts }: Cells, missing: unknown): TypedArray {
+  const data = allocate(dtype, values.length) as TypedArray
+  counts.forEach((count, cell) => {
+    if (count === 0 && missing === undefined) {
+      throw new HyperslabError('EmptyReductionError', 'there is no element to take the minimum or maximum of', { actual: 0 })
+    }
+    data[cell] = (count === 0 ? missing : values[cell]) as never
+  })
+  return data
 }
+
+function sums(dtype: FixedDType, { values }: Cells): TypedArray {
+  const data = allocate(dtype, values.length) as TypedArray
+  for (let cell = 0; cell < data.length; cell++) {
+    const value = values[cell]!
+    if (typeof value === 'bigint') checkFits(value, dtype)
+    data[cell] = value as never
+  }
+  return data
+}
+
+function checkFits(value: bigint, dtype: FixedDType): void {
+  const fits = dtype === 'uint64' ? BigInt.asUintN(64, value) === value : BigInt.asIntN(64, value) === value
+  if (!fits)
+    throw new HyperslabError('OverflowError', `the sum ${value} does not fit ${dtype}`, { actual: value, expected: dtype })
+}
+
+const means = ({ values, counts }: Cells): Float64Array =>
+  Float64Array.from(counts, (count, cell) => Number(values[cell]) / count)

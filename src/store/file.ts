@@ -19,13 +19,20 @@ interface OpenFile extends ObjectInfo {
   readonly handle: FileHandle
 }
 
+/** A handle shared by readers; once retired it is closed by the last of them. */
+interface Shared {
+  readonly file: Promise<OpenFile | undefined>
+  readers: number
+  retired: boolean
+}
+
 /** Handles kept open between reads. An open handle also keeps the bytes it was opened on, when the file is replaced. */
 const MAX_HANDLES = 64
 
 /** Files, by path. Objects are published by linking or renaming a finished temporary file, so that no reader ever sees half of one. */
 export class FileStore implements Store {
   readonly #fs = fileSystem()
-  readonly #open = new Map<string, Promise<OpenFile | undefined>>()
+  readonly #open = new Map<string, Shared>()
 
   describe(key: string): string {
     return key
@@ -39,16 +46,18 @@ export class FileStore implements Store {
   }
 
   async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
-    const file = await this.#handle(key, options.ifMatch)
-    if (file === undefined) return undefined
-    if (offset + length > file.size) throw endsBefore(key, file.size, offset + length)
-    const bytes = new Uint8Array(length)
-    for (let done = 0; done < length; ) {
-      const { bytesRead } = await file.handle.read(bytes, done, length - done, offset + done)
-      if (bytesRead === 0) throw endsBefore(key, offset + done, offset + length)
-      done += bytesRead
+    const etag = options.ifMatch ?? (await this.stat(key))?.etag
+    if (etag === undefined) return undefined
+    const shared = await this.#share(key, etag)
+    try {
+      const file = await shared.file
+      if (file?.etag === etag) return await readExactly(file.handle, key, offset, length, file.size)
+    } finally {
+      await release(shared)
     }
-    return bytes
+    await this.#retire(`${key}\0${etag}`)
+    if (options.ifMatch !== undefined) throw changed(key)
+    return this.getRange(key, offset, length, options)
   }
 
   async list(prefix: string): Promise<string[]> {
@@ -81,29 +90,33 @@ export class FileStore implements Store {
   }
 
   async close(): Promise<void> {
-    const files = [...this.#open.values()]
-    this.#open.clear()
-    for (const file of files) await (await file.catch(() => undefined))?.handle.close()
+    for (const version of [...this.#open.keys()]) await this.#retire(version)
   }
 
-  /** The open file, of the version asked for or else the present one. */
-  async #handle(key: string, ifMatch: string | undefined): Promise<OpenFile | undefined> {
-    const etag = ifMatch ?? (await this.stat(key))?.etag
-    if (etag === undefined) return undefined
-    // By version as well: whoever opened the file before it was replaced goes on reading what was opened.
+  /**
+   * A handle on one version of a file, with the caller counted as its reader. Handles are kept by version: whoever opened a file before
+   * it was replaced goes on reading what was opened.
+   */
+  async #share(key: string, etag: string): Promise<Shared> {
     const version = `${key}\0${etag}`
-    let opening = this.#open.get(version)
-    if (opening === undefined) {
-      opening = this.#openFile(key)
-      this.#open.set(version, opening)
-      await this.#evict()
+    const known = this.#open.get(version)
+    const shared = known ?? { file: this.#openFile(key), readers: 0, retired: false }
+    shared.readers++
+    if (known === undefined) {
+      this.#open.set(version, shared)
+      const [oldest] = this.#open.keys()
+      if (this.#open.size > MAX_HANDLES) await this.#retire(oldest!)
     }
-    const file = await opening
-    if (file?.etag === etag) return file
+    return shared
+  }
+
+  async #retire(version: string): Promise<void> {
+    const shared = this.#open.get(version)
+    if (shared === undefined) return
     this.#open.delete(version)
-    await file?.handle.close()
-    if (ifMatch !== undefined) throw changed(key)
-    return this.#handle(key, undefined)
+    shared.retired = true
+    shared.readers++
+    await release(shared)
   }
 
   async #openFile(key: string): Promise<OpenFile | undefined> {
@@ -112,15 +125,23 @@ export class FileStore implements Store {
     const stats = await handle.stat({ bigint: true })
     return { handle, size: Number(stats.size), etag: etagOf(stats) }
   }
+}
 
-  async #evict(): Promise<void> {
-    for (const [version, file] of this.#open) {
-      if (this.#open.size <= MAX_HANDLES) return
-      this.#open.delete(version)
-      // Node closes a handle only after the reads that are under way on it.
-      await (await file)?.handle.close()
-    }
+async function release(shared: Shared): Promise<void> {
+  if (--shared.readers > 0 || !shared.retired) return
+  await (await shared.file.catch(() => undefined))?.handle.close()
+}
+
+/** @throws FormatError when the file has not that many bytes there */
+async function readExactly(handle: FileHandle, path: string, offset: number, length: number, size: number): Promise<Uint8Array> {
+  if (offset + length > size) throw endsBefore(path, size, offset + length)
+  const bytes = new Uint8Array(length)
+  for (let done = 0; done < length; ) {
+    const { bytesRead } = await handle.read(bytes, done, length - done, offset + done)
+    if (bytesRead === 0) throw endsBefore(path, offset + done, offset + length)
+    done += bytesRead
   }
+  return bytes
 }
 
 class FileStage implements Stage {
@@ -140,14 +161,8 @@ class FileStage implements Stage {
     this.size += bytes.length
   }
 
-  async read(offset: number, length: number): Promise<Uint8Array> {
-    const bytes = new Uint8Array(length)
-    for (let done = 0; done < length; ) {
-      const { bytesRead } = await this.#opened.read(bytes, done, length - done, offset + done)
-      if (bytesRead === 0) throw endsBefore(this.#path, offset + done, offset + length)
-      done += bytesRead
-    }
-    return bytes
+  read(offset: number, length: number): Promise<Uint8Array> {
+    return readExactly(this.#opened, this.#path, offset, length, this.size)
   }
 
   async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<void> {
