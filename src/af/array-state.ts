@@ -1,0 +1,87 @@
+import type { ChunkGrid } from '../grid/chunks.js'
+import { type AttributeMap, resolveAttributes } from './attributes.js'
+import type { ChunkAddress } from './block.js'
+import type { ChunkIndex } from './chunk-index.js'
+import { type Definition, gridFor } from './definition.js'
+import type { PendingChunk } from './packer.js'
+import { indexOf, type LiveArray } from './stack.js'
+import type { ChunkStats } from './statistics.js'
+
+/** What an open container knows of one array: what its layers hold and what was changed since the last flush. */
+export class ArrayState {
+  readonly definition: Definition
+  readonly grid: ChunkGrid
+  attributes: AttributeMap
+  /** Two readings of the attributes are possible; see `resolveAttributes`. */
+  attributesAmbiguous = false
+  /** Chunks of committed layers, newest layer first. */
+  stored: ChunkIndex[] = []
+  /** Number of the newest layer that mentions the array; -1 before the first. */
+  layer = -1
+  /** Chunks written since the last flush, by number. */
+  readonly written = new Map<number, PendingChunk>()
+  /** Something has to be written at the next flush. */
+  changed = false
+  /** The attributes are among it. */
+  attributesChanged = false
+  /** The array was deleted; its handles refuse to work. */
+  deleted = false
+  /** Statistics of chunks that were seen, by number. */
+  readonly chunkStats = new Map<number, ChunkStats>()
+  /** Identity of the layers that `stored` came from. */
+  #layers = ''
+
+  constructor(definition: Definition, attributes: AttributeMap = new Map()) {
+    this.definition = definition
+    this.grid = gridFor(definition)
+    this.attributes = attributes
+  }
+
+  static of(live: LiveArray): ArrayState {
+    const state = new ArrayState(live.definition)
+    state.load(live)
+    return state
+  }
+
+  /** Takes over what the layers hold now. What was changed here since the last flush stays. */
+  load(live: LiveArray): void {
+    const layers = live.entries.map(({ layer }) => layer.info.etag).join()
+    if (layers === this.#layers) return
+    this.#layers = layers
+    this.stored = live.entries.map(indexOf)
+    this.layer = live.entries[0]!.layer.number
+    if (this.attributesChanged) return
+    const { attributes, ambiguous } = resolveAttributes(live.entries)
+    this.attributes = attributes
+    this.attributesAmbiguous = ambiguous
+  }
+
+  /** What was pending is in a layer now. */
+  flushed(): void {
+    this.written.clear()
+    this.changed = false
+    this.attributesChanged = false
+  }
+
+  /** Others may have written any chunk but the pending ones. */
+  forgetStats(): void {
+    for (const number of this.chunkStats.keys()) if (!this.written.has(number)) this.chunkStats.delete(number)
+  }
+
+  /** Where the newest committed version of a chunk is; `undefined` when nobody wrote it. */
+  find(number: number): ChunkAddress | undefined {
+    for (const index of this.stored) {
+      const address = index.find(number)
+      if (address !== undefined) return address
+    }
+    return undefined
+  }
+
+  /** The numbers of all chunks that somebody wrote, pending ones included, oldest layer first. */
+  numbers(): Set<number> {
+    const numbers = new Set<number>()
+    for (const index of [...this.stored].reverse()) for (const number of index.numbers()) numbers.add(number)
+    for (const number of this.written.keys()) numbers.add(number)
+    return numbers
+  }
+}

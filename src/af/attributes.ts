@@ -1,0 +1,165 @@
+import { HyperslabError } from '../core/errors.js'
+import type { AttributePairs, AttributeValue } from './footer.js'
+import { ATTRIBUTE_TYPES } from './footer-attributes.js'
+import type { LayerEntry } from './stack.js'
+
+export type AttributeMap = Map<string, AttributeValue>
+
+/** An attribute as a plain JavaScript value. Lists of numbers are typed arrays. */
+export type PlainAttribute = AttributeValue['value']
+
+/** The attributes of one array: a map from names to values, written with the next flush. */
+export class Attributes implements Iterable<[string, PlainAttribute]> {
+  readonly #map: () => AttributeMap
+  readonly #change: () => AttributeMap
+
+  /**
+   * @param map where the attributes are now
+   * @param change the same, about to be changed
+   */
+  constructor(map: () => AttributeMap, change: () => AttributeMap) {
+    this.#map = map
+    this.#change = change
+  }
+
+  get size(): number {
+    return this.#map().size
+  }
+
+  get(name: string): PlainAttribute | undefined {
+    return this.#map().get(name)?.value
+  }
+
+  /** The value with its stored type. */
+  typed(name: string): AttributeValue | undefined {
+    return this.#map().get(name)
+  }
+
+  has(name: string): boolean {
+    return this.#map().has(name)
+  }
+
+  /**
+   * Sets an attribute. Plain values get their natural type: numbers `float64`, bigints `int64`, typed arrays the list of their type,
+   * `Uint8Array` binary. `{ type, value }` forces one.
+   * @throws InvalidArgumentError for values of no attribute type; ReadOnlyError when the container takes no writes
+   */
+  set(name: string, value: PlainAttribute | AttributeValue | readonly (number | bigint | string | boolean)[]): this {
+    if (typeof name !== 'string' || name === '')
+      throw new HyperslabError('InvalidArgumentError', 'an attribute needs a name', { actual: name })
+    const typed = toAttribute(name, value)
+    this.#change().set(name, typed)
+    return this
+  }
+
+  delete(name: string): boolean {
+    return this.has(name) && this.#change().delete(name)
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#map().keys()
+  }
+
+  *[Symbol.iterator](): IterableIterator<[string, PlainAttribute]> {
+    for (const [name, { value }] of this.#map()) yield [name, value]
+  }
+}
+
+const LISTS = [
+  [Int8Array, 'int8[]'],
+  [Int16Array, 'int16[]'],
+  [Int32Array, 'int32[]'],
+  [BigInt64Array, 'int64[]'],
+  [Uint16Array, 'uint16[]'],
+  [Uint32Array, 'uint32[]'],
+  [BigUint64Array, 'uint64[]'],
+  [Float32Array, 'float32[]'],
+  [Float64Array, 'float64[]'],
+  [Uint8Array, 'binary'],
+] as const
+
+function toAttribute(name: string, value: unknown): AttributeValue {
+  const typed = isTyped(value) ? value : natural(value)
+  if (typed !== undefined) return typed
+  throw new HyperslabError('InvalidArgumentError', `attribute '${name}' has a value of no attribute type`, { actual: value })
+}
+
+const isTyped = (value: unknown): value is AttributeValue =>
+  typeof value === 'object' && value !== null && ATTRIBUTE_TYPES.includes((value as AttributeValue).type)
+
+function natural(value: unknown): AttributeValue | undefined {
+  if (typeof value === 'boolean') return { type: 'bool', value }
+  if (typeof value === 'number') return { type: 'float64', value }
+  if (typeof value === 'bigint') return { type: value < 2n ** 63n ? 'int64' : 'uint64', value }
+  if (typeof value === 'string') return { type: 'string', value }
+  for (const [List, type] of LISTS) if (value instanceof List) return { type, value } as AttributeValue
+  if (!Array.isArray(value)) return undefined
+  if (value.every((each) => typeof each === 'string')) return { type: 'string[]', value: [...value] }
+  if (value.every((each) => typeof each === 'boolean')) return { type: 'bool[]', value: [...value] }
+  if (value.every((each) => typeof each === 'number')) return { type: 'float64[]', value: Float64Array.from(value) }
+  if (value.every((each) => typeof each === 'bigint')) return { type: 'int64[]', value: BigInt64Array.from(value) }
+  if (value.every((each) => each instanceof Uint8Array)) return { type: 'binary[]', value: [...value] }
+  return undefined
+}
+
+/** True for values equal down to the bits of their floats, which is when dictionaries hold them once. */
+export const attributeKey = ({ type, value, ...rest }: AttributeValue & { bits?: number | bigint }): string => {
+  const parts = typeof value === 'object' && !Array.isArray(value) ? [...value] : value
+  const text = (part: unknown): unknown =>
+    typeof part === 'bigint'
+      ? `${part}n`
+      : part instanceof Uint8Array
+        ? [...part]
+        : Object.is(part, -0)
+          ? '-0'
+          : typeof part === 'number'
+            ? String(part)
+            : part
+  return JSON.stringify([type, Array.isArray(parts) ? parts.map(text) : text(parts), text(rest.bits)])
+}
+
+/**
+ * The attributes an array has, from its entries in the layers, newest first.
+ *
+ * An entry lists pairs of indices into the dictionaries of its own layer, but some writers copy pairs from the layer below without
+ * copying what they point to. So each pair is judged: new in this layer, it means this layer's dictionaries; copied and out of their
+ * range, those below; copied and in range of both, it is plain when both say the same. What remains cannot be decided from the file;
+ * then an entry without chunks and with no pair of its own is taken to have set it. `ambiguous` tells that this happened.
+ */
+export function resolveAttributes(entries: readonly LayerEntry[]): { attributes: AttributeMap; ambiguous: boolean } {
+  const attributes: AttributeMap = new Map()
+  let ambiguous = false
+  const { keys, values } = entries[0]!.meta.attributes
+  keys.forEach((key, i) => {
+    const found = resolvePair(entries, key, values[i]!)
+    if (found.attribute === undefined || found.ambiguous) ambiguous = true
+    if (found.attribute !== undefined) attributes.set(...found.attribute)
+  })
+  return { attributes, ambiguous }
+}
+
+interface Found {
+  attribute: [string, AttributeValue] | undefined
+  ambiguous: boolean
+}
+
+function resolvePair(entries: readonly LayerEntry[], key: number, value: number): Found {
+  const [entry, below] = entries
+  const here = lookUp(entry!, key, value)
+  if (below === undefined || !hasPair(below.meta.attributes, key, value)) return { attribute: here, ambiguous: false }
+  if (here === undefined) return resolvePair(entries.slice(1), key, value)
+  if (below.layer.footer.attributeKeys[key] === here[0]) return { attribute: here, ambiguous: false }
+  const { meta } = entry!
+  const ownPairs = meta.attributes.keys.filter((each, i) => !hasPair(below.meta.attributes, each, meta.attributes.values[i]!))
+  const local = meta.chunks.length === 0 && ownPairs.length === 0
+  return { attribute: local ? here : resolvePair(entries.slice(1), key, value).attribute, ambiguous: true }
+}
+
+function lookUp({ layer }: LayerEntry, key: number, value: number): [string, AttributeValue] | undefined {
+  const name = layer.footer.attributeKeys[key]
+  const attribute = layer.footer.attributeValues[value]
+  return name === undefined || attribute === undefined ? undefined : [name, attribute]
+}
+
+const hasPair = ({ keys, values }: AttributePairs, key: number, value: number): boolean =>
+  keys.some((each, i) => each === key && values[i] === value)

@@ -1,0 +1,77 @@
+import type { Stage } from '../store/store.js'
+import type { ArrayState } from './array-state.js'
+import type { Definition } from './definition.js'
+import type { Dictionary } from './dictionary.js'
+import { type ArrayMeta, type BlockMeta, encodeFooterFile, type Footer } from './footer.js'
+import { type ChunkRow, chunkTable } from './footer-chunks.js'
+import type { PendingChunk } from './packer.js'
+
+/** The chunks of one array that go into a layer, by number. */
+export interface LayerArray {
+  readonly state: ArrayState
+  readonly chunks: ReadonlyMap<number, PendingChunk>
+}
+
+export interface LayerContents {
+  readonly number: number
+  /** Key of the base, which sidecars repeat. */
+  readonly base: string
+  readonly arrays: readonly LayerArray[]
+  readonly deleted: readonly Definition[]
+  readonly dictionary: Dictionary
+}
+
+/**
+ * Publishes a layer: the blocks that lie in `stage`, then the footer.
+ * @throws ConflictError when the key must not exist and does; the stage then is as before
+ */
+export async function publishLayer(
+  key: string,
+  contents: LayerContents,
+  { stage, blocks }: { stage: Stage; blocks: BlockMeta[] },
+  options: { readonly ifAbsent: boolean },
+): Promise<void> {
+  await stage.publish(key, encodeFooterFile(footerOf(contents, blocks)), options)
+}
+
+function footerOf({ number, base, arrays, deleted, dictionary }: LayerContents, blocks: BlockMeta[]): Footer {
+  const metas = [
+    ...deleted.map((definition) => metaOf(definition, true)),
+    ...arrays.map(({ state, chunks }) => ({
+      ...metaOf(state.definition, false),
+      chunks: chunkTable(
+        state.grid.shape.length,
+        [...chunks].map(([chunk, pending]) => rowOf(state, chunk, pending)),
+      ),
+      attributes: dictionary.add(state.attributes),
+    })),
+  ]
+  return {
+    version: 5,
+    blocks,
+    arrays: metas,
+    attributeKeys: dictionary.keys,
+    attributeValues: dictionary.values,
+    overlayIndex: number,
+    baseFileHint: number === 0 ? '' : base,
+  }
+}
+
+function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillValue }: Definition, deleted: boolean): ArrayMeta {
+  return {
+    name,
+    dtype,
+    shape: [...shape],
+    dimensionNames: [...dimensionNames],
+    chunkShape: [...chunkShape],
+    chunks: chunkTable(shape.length),
+    fillValue,
+    deleted,
+    attributes: { width: 16, keys: [], values: [] },
+  }
+}
+
+function rowOf({ grid }: ArrayState, number: number, { address }: PendingChunk): ChunkRow {
+  const { block, offset, size } = address!
+  return { coord: grid.index(number), blockId: block.id, offset, size }
+}

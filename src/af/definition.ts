@@ -1,0 +1,116 @@
+import { checkDType, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { checkShape, sameShape, showShape, sizeOf } from '../core/shape.js'
+import { ChunkGrid } from '../grid/chunks.js'
+import { fromFill, toFill } from './fill.js'
+import type { AfDType, FillValue } from './footer.js'
+
+/** What an array is, as given to `define`. */
+export interface ArrayOptions<D extends DType = DType> {
+  readonly dtype: D
+  readonly shape: readonly number[]
+  /** Shape of a chunk; the whole array when left out. */
+  readonly chunkShape?: readonly number[]
+  /** One name per axis; `dim_0`, `dim_1`, … when left out. */
+  readonly dimensionNames?: readonly string[]
+  /** The value of elements nobody wrote; 0, '' or no bytes when left out. */
+  readonly fillValue?: ScalarOf<D>
+}
+
+/** The fixed part of an array: everything but its chunks and attributes. Equal in every layer unless the array was defined anew. */
+export interface Definition {
+  readonly name: string
+  readonly dtype: AfDType
+  readonly shape: readonly number[]
+  readonly chunkShape: readonly number[]
+  readonly dimensionNames: readonly string[]
+  readonly fillValue: FillValue | null
+}
+
+const MAX_U32 = 0xffffffff
+
+/** @throws InvalidArgumentError when the options contradict each other or do not fit the format */
+export function define(name: string, options: ArrayOptions): Definition {
+  const { dtype, shape, chunkShape = shape, dimensionNames, fillValue } = options
+  if (typeof name !== 'string' || name === '')
+    throw new HyperslabError('InvalidArgumentError', 'an array needs a name', { actual: name })
+  checkDType(dtype)
+  checkShape(shape, 'shape')
+  const names = dimensionNames ?? shape.map((_, axis) => `dim_${axis}`)
+  if (names.length !== shape.length || !names.every((each) => typeof each === 'string')) {
+    throw new HyperslabError('InvalidArgumentError', `${names.length} dimension names for ${shape.length} axes`, {
+      actual: names,
+      expected: shape.length,
+    })
+  }
+  const grid = ChunkGrid.regular(
+    shape,
+    chunkShape.map((length, axis) => (shape[axis] === 0 && length === 0 ? 1 : length)),
+  )
+  for (const length of [...shape, ...grid.chunkShape]) {
+    if (length > MAX_U32)
+      throw new HyperslabError('InvalidArgumentError', `an axis of ${length} is longer than the format's 2^32 - 1`, {
+        actual: length,
+      })
+  }
+  const clipped = grid.chunkShape.map((length, axis) => Math.min(length, shape[axis]!))
+  if (isFixed(dtype) && sizeOf(clipped) * elementBytes(dtype) > MAX_U32) {
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      `a chunk of shape ${showShape(clipped)} is larger than 4 GiB; use smaller chunks`,
+      {
+        actual: clipped,
+        expected: MAX_U32,
+      },
+    )
+  }
+  return {
+    name,
+    dtype: { kind: dtype },
+    shape: [...shape],
+    chunkShape: [...grid.chunkShape],
+    dimensionNames: [...names],
+    fillValue: fillValue === undefined ? null : toFill(dtype, fillValue),
+  }
+}
+
+/** The grid of an array; chunk lengths of 0 on axes of length 0, which other writers leave, count as 1. */
+export function gridFor({ shape, chunkShape }: Pick<Definition, 'shape' | 'chunkShape'>): ChunkGrid {
+  return ChunkGrid.regular(
+    shape,
+    chunkShape.map((length) => Math.max(1, length)),
+  )
+}
+
+/**
+ * The data type as users know it.
+ * @throws UnsupportedError for nested types, which no implementation can store data of
+ */
+export function dtypeOf({ dtype }: Pick<Definition, 'dtype'>): DType {
+  if (dtype.kind !== 'list' && dtype.kind !== 'fixed_size_list') return dtype.kind
+  throw new HyperslabError('UnsupportedError', `arrays of type ${dtype.kind} cannot be read`, { actual: dtype.kind })
+}
+
+export function fillOf({ dtype, fillValue }: Definition): ScalarOf<DType> | undefined {
+  return fillValue === null || dtype.kind === 'list' || dtype.kind === 'fixed_size_list'
+    ? undefined
+    : fromFill(dtype.kind, fillValue)
+}
+
+/** Layers copy the definition of an array whenever they touch it, so a difference proves that it was defined anew in between. */
+export function sameDefinition(a: Definition, b: Definition): boolean {
+  return (
+    JSON.stringify(a.dtype) === JSON.stringify(b.dtype) &&
+    sameShape(a.shape, b.shape) &&
+    sameShape(a.chunkShape, b.chunkShape) &&
+    a.dimensionNames.length === b.dimensionNames.length &&
+    a.dimensionNames.every((name, axis) => name === b.dimensionNames[axis]) &&
+    sameFill(a.fillValue, b.fillValue)
+  )
+}
+
+function sameFill(a: FillValue | null, b: FillValue | null): boolean {
+  if (a === null || b === null) return a === b
+  if (a.kind === 'float' && b.kind === 'float') return a.bits === b.bits
+  return a.kind === b.kind && a.value === b.value
+}

@@ -1,0 +1,259 @@
+import type { Progress } from '../array/disk-array.js'
+import type { DType } from '../core/dtype.js'
+import { type ErrorDetails, HyperslabError, rethrowWithin, within } from '../core/errors.js'
+import type { Store, StoreOptions } from '../store/store.js'
+import type { ArrayState } from './array-state.js'
+import { Attributes } from './attributes.js'
+import type { ReadCost } from './block.js'
+import { publishLayer } from './commit.js'
+import type { ArrayOptions } from './definition.js'
+import { Dictionary } from './dictionary.js'
+import { FileArray } from './file-array.js'
+import { Paths } from './paths.js'
+import { Stack } from './stack.js'
+import type { Statistics } from './statistics.js'
+import { newPacker, WorkingCopy, type WorkingCopyOptions } from './working-copy.js'
+
+export interface FileOptions extends StoreOptions {
+  /** Codec of the blocks that are written: `'lz4'` (the default) or `'none'`. */
+  readonly codec?: string
+  /** Blocks are closed once they hold this many bytes before compression; 8 MiB by default. */
+  readonly blockBytes?: number
+  /** Memory for decoded blocks that are likely to be wanted again; 64 MiB by default. */
+  readonly cacheBytes?: number
+}
+
+export interface CreateOptions extends FileOptions {
+  /** Replace a container that exists, its sidecars included, instead of refusing. */
+  readonly overwrite?: boolean
+}
+
+/** One `.af` file of a container. */
+export interface LayerInfo {
+  /** 0 for the base. */
+  readonly number: number
+  readonly file: string
+  /** Size of the file. */
+  readonly bytes: number
+  /** Bytes of its blocks as stored, and decoded. */
+  readonly compressedBytes: number
+  readonly uncompressedBytes: number
+  readonly blocks: number
+  readonly chunks: number
+  /** Names of the arrays it adds or changes. */
+  readonly arrays: readonly string[]
+  /** Names of the arrays it deletes. */
+  readonly deleted: readonly string[]
+  /** Footer version. */
+  readonly version: number
+}
+
+/** Attributes of the file itself belong to a scalar array of this name, which holds no data. */
+const FILE_ARRAY = '__file__'
+
+/**
+ * A container: many arrays in one `.af` file with its sidecars. Changes are collected and become visible to others, all at once, with
+ * `flush`; whatever was not flushed is dropped by `close`.
+ */
+export class ArrayFile {
+  /** How messages name it. */
+  readonly location: string
+  readonly #copy: WorkingCopy
+
+  private constructor(copy: WorkingCopy) {
+    this.location = copy.label
+    this.#copy = copy
+  }
+
+  /**
+   * Creates an empty container.
+   * @throws AlreadyExistsError when there is one, sidecars alone included, and `overwrite` is not set; ReadOnlyError;
+   *   InvalidArgumentError for a name not ending in `.af` or that of a sidecar; CodecError for an unknown codec
+   */
+  static async create(store: Store, path: string, options: CreateOptions = {}): Promise<ArrayFile> {
+    const paths = new Paths(path)
+    return within({ file: store.describe(path) }, async () => {
+      paths.checkCreatable()
+      if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
+      const packer = newPacker(store, paths, withDefaults(options))
+      await clearPlace(store, paths, options.overwrite ?? false)
+      try {
+        const contents = { number: 0, base: path, arrays: [], deleted: [], dictionary: new Dictionary() }
+        await publishLayer(path, contents, await packer.finish(), { ifAbsent: !options.overwrite })
+      } finally {
+        await packer.discard()
+      }
+      return ArrayFile.open(store, path, options)
+    })
+  }
+
+  /**
+   * Opens a container: two range reads a layer at most.
+   * @throws NotFoundError, FormatError, UnsupportedError
+   */
+  static async open(store: Store, path: string, options: FileOptions = {}): Promise<ArrayFile> {
+    const paths = new Paths(path)
+    return new ArrayFile(new WorkingCopy(store, paths, await Stack.open(store, paths, options), withDefaults(options)))
+  }
+
+  /** Names of the arrays, in the order they were defined. */
+  arrays(): string[] {
+    return [...this.#copy.states.keys()]
+  }
+
+  /**
+   * The array of a name; with `dtype`, typed as such.
+   * @throws UnknownArrayError; InvalidArgumentError when it is of another type; UnsupportedError for nested types
+   */
+  array<D extends DType = DType>(name: string, dtype?: D): FileArray<D> {
+    return this.#within(name, () => {
+      const array = new FileArray<D>(this.#copy, this.#state(name))
+      if (dtype === undefined || array.dtype === dtype) return array
+      const details = { actual: array.dtype, expected: dtype }
+      throw new HyperslabError('InvalidArgumentError', `the array is of type ${array.dtype}, not ${dtype}`, details)
+    })
+  }
+
+  /**
+   * Adds an array. It exists for others from the next flush on.
+   * @throws AlreadyExistsError; InvalidArgumentError naming what does not fit; ReadOnlyError
+   */
+  define<D extends DType>(name: string, options: ArrayOptions<D>): FileArray<D> {
+    return this.#within(String(name), () => new FileArray<D>(this.#copy, this.#copy.define(name, options)))
+  }
+
+  /**
+   * Deletes an array, for others with the next flush. Its bytes go with the next `compact`.
+   * @throws UnknownArrayError; ReadOnlyError
+   */
+  delete(name: string): void {
+    this.#within(name, () => this.#copy.delete(this.#state(name)))
+  }
+
+  /** Attributes of the container itself, kept with an array named `__file__`. */
+  get attrs(): Attributes {
+    const state = (): ArrayState | undefined => this.#copy.states.get(FILE_ARRAY)
+    return new Attributes(
+      () => state()?.attributes ?? new Map(),
+      () => {
+        if (state() === undefined) this.define(FILE_ARRAY, { dtype: 'uint8', shape: [] })
+        return this.array(FILE_ARRAY).changeAttributes()
+      },
+    )
+  }
+
+  /** The files the container is made of, oldest first. */
+  layers(): LayerInfo[] {
+    return this.#copy.layers.map((layer) => {
+      const metas = [...layer.arrays.values()]
+      const { compressed, uncompressed } = layer.blockBytes
+      return {
+        number: layer.number,
+        file: layer.file,
+        bytes: layer.info.size,
+        compressedBytes: compressed,
+        uncompressedBytes: uncompressed,
+        blocks: layer.blocks.size,
+        chunks: metas.reduce((sum, { chunks }) => sum + chunks.length, 0),
+        arrays: metas.filter(({ deleted }) => !deleted).map(({ name }) => name),
+        deleted: metas.filter(({ deleted }) => deleted).map(({ name }) => name),
+        version: layer.footer.version,
+      }
+    })
+  }
+
+  /** What reading has cost so far: blocks fetched, and their bytes as stored. */
+  get readCost(): ReadCost {
+    return { ...this.#copy.cache.cost }
+  }
+
+  /**
+   * Extremes and counts of an array: those stored beside the container, or, when there are none or the array was changed since, computed.
+   * @throws UnknownArrayError
+   */
+  async stats(name: string): Promise<Statistics> {
+    return within({ file: this.location, array: name }, async () => this.#copy.stats.of(this.#state(name)))
+  }
+
+  /** True when something would be written by `flush`. */
+  get changed(): boolean {
+    return this.#copy.changed
+  }
+
+  /**
+   * Writes everything that changed as a new layer, which others see completely or not at all. Does nothing when nothing changed.
+   * @throws ConflictError when another writer has added that layer first; the changes are kept: `refresh`, then flush again
+   */
+  flush(): Promise<void> {
+    return within({ file: this.location }, async () => this.#copy.flush())
+  }
+
+  /**
+   * Takes in what other writers have added since the file was opened; pending changes stay and can be flushed afterwards.
+   * @throws ConflictError when an array with pending changes was deleted or defined anew by another writer
+   */
+  refresh(options: StoreOptions = {}): Promise<void> {
+    return within({ file: this.location }, async () => this.#copy.refresh(options))
+  }
+
+  /**
+   * Rewrites the container as a single file without deleted arrays and replaced chunks. Pending changes are flushed first. The new base
+   * replaces the old one in one step; whoever opened the old one goes on reading it, or is told.
+   */
+  compact(options: { readonly onProgress?: (progress: Progress) => void } = {}): Promise<void> {
+    return within({ file: this.location }, async () => this.#copy.compact(options.onProgress))
+  }
+
+  /** Drops changes that were not flushed and gives back all handles. */
+  close(): Promise<void> {
+    return this.#copy.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #state(name: string): ArrayState {
+    this.#copy.checkOpen()
+    const state = this.#copy.states.get(name)
+    if (state !== undefined) return state
+    throw new HyperslabError('UnknownArrayError', `there is no such array; there are ${this.arrays().join(', ') || 'none'}`, {
+      actual: name,
+      expected: this.arrays(),
+    })
+  }
+
+  #within<T>(array: string, work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      return rethrowWithin(error, { file: this.location, array } satisfies ErrorDetails)
+    }
+  }
+}
+
+const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
+const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
+
+function withDefaults(options: FileOptions): WorkingCopyOptions {
+  const { codec = 'lz4', blockBytes = DEFAULT_BLOCK_BYTES, cacheBytes = DEFAULT_CACHE_BYTES } = options
+  for (const [name, bytes] of Object.entries({ blockBytes, cacheBytes })) {
+    if (Number.isSafeInteger(bytes) && bytes >= 1 && bytes <= 2 ** 30) continue
+    throw new HyperslabError('InvalidArgumentError', `${name} must be an integer from 1 to 2^30, got ${bytes}`, { actual: bytes })
+  }
+  return { codec, blockBytes, cacheBytes }
+}
+
+async function clearPlace(store: Store, paths: Paths, overwrite: boolean): Promise<void> {
+  const sidecars = await paths.sidecars(store)
+  const exists = (await store.stat(paths.base)) !== undefined
+  if (!overwrite && (exists || sidecars.length > 0)) {
+    const what = exists
+      ? 'the file exists already'
+      : `sidecars of an earlier file exist (${sidecars.map((n) => paths.sidecar(n)).join(', ')})`
+    throw new HyperslabError('AlreadyExistsError', `${what}; pass overwrite to replace it`, { actual: sidecars })
+  }
+  // Old sidecars would lay themselves over the new base.
+  for (const number of sidecars) await store.delete?.(paths.sidecar(number))
+  await store.delete?.(paths.stats)
+}

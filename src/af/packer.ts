@@ -1,0 +1,163 @@
+import { findEncoder } from '../codec/registry.js'
+import { withArena } from '../kernels/arena.js'
+import type { Stage } from '../store/store.js'
+import { type BlockOrigin, type BlockRef, type ChunkAddress, decodeBlock } from './block.js'
+import type { BlockMeta } from './footer.js'
+
+/** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
+export class PendingChunk {
+  /** The chunk while it is loose. */
+  bytes: Uint8Array | undefined
+  /** Where it is once it is packed. */
+  address: ChunkAddress | undefined
+}
+
+export interface PackerOptions {
+  /** For error messages. */
+  readonly file: string
+  readonly codec: string
+  /** A block is closed once it holds this many bytes before compression. */
+  readonly targetBytes: number
+  readonly openStage: () => Promise<Stage>
+}
+
+/**
+ * Packs chunks into blocks in the order they come and writes each block when it is full: memory holds one block's worth of chunks.
+ * A chunk that is replaced while loose costs nothing; one that was packed already leaves a hole, which `finish` closes.
+ */
+export class BlockPacker implements BlockOrigin {
+  readonly file: string
+  readonly #options: PackerOptions
+  #stage: Stage | undefined
+  /** The blocks written, in order, with the chunks in each that were not replaced since. */
+  #blocks = new Map<BlockRef, Set<PendingChunk>>()
+  readonly #loose = new Set<PendingChunk>()
+  #looseBytes = 0
+
+  /** @throws CodecError when the codec is unknown or cannot write */
+  constructor(options: PackerOptions) {
+    findEncoder(options.codec)
+    this.file = options.file
+    this.#options = options
+  }
+
+  /** Gives a chunk its (new) contents; the bytes belong to the packer from here on. */
+  async put(chunk: PendingChunk, bytes: Uint8Array): Promise<void> {
+    this.drop(chunk)
+    chunk.bytes = bytes
+    this.#loose.add(chunk)
+    this.#looseBytes += bytes.length
+    if (this.#looseBytes >= this.#options.targetBytes) await this.#seal()
+  }
+
+  /** Forgets a chunk. */
+  drop(chunk: PendingChunk): void {
+    if (this.#loose.delete(chunk)) this.#looseBytes -= chunk.bytes!.length
+    if (chunk.address !== undefined) this.#blocks.get(chunk.address.block)?.delete(chunk)
+    chunk.bytes = undefined
+    chunk.address = undefined
+  }
+
+  /** Packs what is loose and closes holes; returns the finished blocks, which lie in the stage one after another from its start. */
+  async finish(): Promise<{ stage: Stage; blocks: BlockMeta[] }> {
+    await this.#seal()
+    if ([...this.#blocks].some(([block, chunks]) => hasHoles(block, chunks))) await this.#repack()
+    const blocks = [...this.#blocks.keys()].map(({ origin, codec, ...block }) => ({
+      ...block,
+      codec: codec === 'none' ? null : codec,
+    }))
+    return { stage: await this.#staged(), blocks }
+  }
+
+  async discard(): Promise<void> {
+    await this.#stage?.discard()
+    this.#stage = undefined
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    return (await this.#staged()).read(offset, length)
+  }
+
+  async #staged(): Promise<Stage> {
+    this.#stage ??= await this.#options.openStage()
+    return this.#stage
+  }
+
+  async #seal(): Promise<void> {
+    if (this.#loose.size === 0) return
+    const raw = new Uint8Array(this.#looseBytes)
+    const chunks = [...this.#loose]
+    const offsets: number[] = []
+    let end = 0
+    for (const { bytes } of chunks) {
+      raw.set(bytes!, end)
+      offsets.push(end)
+      end += bytes!.length
+    }
+    const block = await this.#append(findEncoder(this.#options.codec).encode(raw), raw.length)
+    this.#blocks.set(block, this.#packed(block, chunks, offsets))
+    this.#loose.clear()
+    this.#looseBytes = 0
+  }
+
+  #packed(block: BlockRef, chunks: readonly PendingChunk[], offsets: readonly number[]): Set<PendingChunk> {
+    chunks.forEach((chunk, i) => {
+      chunk.address = { block, offset: offsets[i]!, size: chunk.bytes!.length }
+      chunk.bytes = undefined
+    })
+    return new Set(chunks)
+  }
+
+  async #append(bytes: Uint8Array, uncompressedBytes: number): Promise<BlockRef> {
+    const stage = await this.#staged()
+    const fileOffset = stage.size
+    await stage.append(bytes)
+    const { codec } = this.#options
+    return { origin: this, id: this.#blocks.size, fileOffset, compressedBytes: bytes.length, uncompressedBytes, codec }
+  }
+
+  /** Packs all chunks anew into another stage; everything stays as it was until that is complete. */
+  async #repack(): Promise<void> {
+    const next = new BlockPacker(this.#options)
+    const moved: { chunk: PendingChunk; copy: PendingChunk }[] = []
+    try {
+      for (const [block, chunks] of this.#blocks) {
+        for (const [chunk, bytes] of await this.#unpack(block, chunks)) {
+          const copy = new PendingChunk()
+          await next.put(copy, bytes)
+          moved.push({ chunk, copy })
+        }
+      }
+      await next.#seal()
+    } catch (error) {
+      await next.discard()
+      throw error
+    }
+    await this.discard()
+    this.#stage = next.#stage
+    const chunkOf = new Map(moved.map(({ chunk, copy }) => [copy, chunk]))
+    this.#blocks = new Map()
+    for (const [block, copies] of next.#blocks) {
+      const own = { ...block, origin: this }
+      this.#blocks.set(own, new Set([...copies].map((copy) => chunkOf.get(copy)!)))
+      for (const copy of copies) chunkOf.get(copy)!.address = { ...copy.address!, block: own }
+    }
+  }
+
+  async #unpack(block: BlockRef, chunks: ReadonlySet<PendingChunk>): Promise<[PendingChunk, Uint8Array][]> {
+    const bytes = await this.read(block.fileOffset, block.compressedBytes)
+    return withArena((arena) => {
+      const pointer = decodeBlock(arena, block, bytes)
+      return [...chunks].map((chunk) => {
+        const { offset, size } = chunk.address!
+        return [chunk, arena.bytes(pointer + offset, size).slice()]
+      })
+    })
+  }
+}
+
+function hasHoles({ uncompressedBytes }: BlockRef, chunks: ReadonlySet<PendingChunk>): boolean {
+  let bytes = 0
+  for (const { address } of chunks) bytes += address!.size
+  return bytes < uncompressedBytes
+}

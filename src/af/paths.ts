@@ -1,0 +1,54 @@
+import { HyperslabError } from '../core/errors.js'
+import type { Store } from '../store/store.js'
+
+const EXTENSION = '.af'
+/** `name.7.af` belongs to `name.af`; numbers are decimal without leading zeros or signs. */
+const SIDECAR = /\.([1-9]\d*)\.af$/
+
+/** The names of the files that make up one container: `{stem}.af`, `{stem}.1.af`, …, `{stem}.stats`. */
+export class Paths {
+  readonly base: string
+  readonly stats: string
+  readonly #stem: string
+
+  /** @throws InvalidArgumentError unless the name ends in `.af` */
+  constructor(base: string) {
+    if (!base.endsWith(EXTENSION) || base.length === EXTENSION.length) {
+      throw new HyperslabError('InvalidArgumentError', "the name of a container must end in '.af'", { file: base, actual: base })
+    }
+    this.base = base
+    this.#stem = base.slice(0, -EXTENSION.length)
+    this.stats = `${this.#stem}.stats`
+  }
+
+  sidecar(number: number): string {
+    return `${this.#stem}.${number}${EXTENSION}`
+  }
+
+  /** @throws InvalidArgumentError for a name that other containers take for their sidecar */
+  checkCreatable(): void {
+    if (!SIDECAR.test(this.base)) return
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      'this name is that of a sidecar of another container; choose one without a number before .af',
+      {
+        file: this.base,
+      },
+    )
+  }
+
+  /** The numbers of the sidecars that exist, ascending: by listing, or by asking for 1, 2, … where the store cannot list. */
+  async sidecars(store: Store, signal?: AbortSignal): Promise<number[]> {
+    if (store.list === undefined) {
+      for (let number = 1; ; number++) {
+        if ((await store.stat(this.sidecar(number), { signal })) === undefined)
+          return Array.from({ length: number - 1 }, (_, i) => i + 1)
+      }
+    }
+    const keys = await store.list(`${this.#stem}.`, { signal })
+    const numbers = keys
+      .map((key) => Number(SIDECAR.exec(key)?.[1] ?? 0))
+      .filter((number) => number > 0 && keys.includes(this.sidecar(number)))
+    return [...new Set(numbers)].sort((a, b) => a - b)
+  }
+}

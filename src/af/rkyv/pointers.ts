@@ -1,0 +1,112 @@
+import { allocate, type DataOf, elementBytes, fromBytes, type NumericDType, toBytes } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { type Archived, append } from './layout.js'
+import type { Reader } from './reader.js'
+import type { Writer } from './writer.js'
+
+/*
+ * A Vec. The elements are contiguous and aligned. An empty one points to a legal place too: where its elements would have been.
+ *
+ *     +0 i64 offset of the elements, from +0 | +8 u64 number of elements
+ */
+export const VEC_BYTES = 16
+
+export const vecTarget = (from: Reader, at: number): number => from.target(at)
+export const vecCount = (from: Reader, at: number): number => from.count(at + 8)
+
+export function storeVec(to: Writer, at: number, target: number, count: number): void {
+  to.point(at, target)
+  to.uint64(at + 8, count)
+}
+
+/** A Vec of anything. */
+export function vec<T>(item: Archived<T>): Archived<T[]> {
+  return {
+    size: VEC_BYTES,
+    align: 8,
+    read(from, at) {
+      const target = vecTarget(from, at)
+      const count = vecCount(from, at)
+      return from.subtree(at, target, count * item.size, item.align, () =>
+        Array.from({ length: count }, (_, index) => item.read(from, target + index * item.size)),
+      )
+    },
+    write(to, values) {
+      const stores = values.map((value) => item.write(to, value))
+      to.align(item.align)
+      const target = to.reserve(values.length * item.size)
+      for (const [index, store] of stores.entries()) store(target + index * item.size)
+      return (at) => storeVec(to, at, target, values.length)
+    },
+  }
+}
+
+/** Name of a typed array's class; the same in every realm and for subclasses such as Buffer. */
+const nameOf = (values: unknown): string => Object.prototype.toString.call(values).slice(8, -1)
+
+function checkType(values: unknown, expected: string): void {
+  const actual = nameOf(values)
+  if (actual !== expected) {
+    throw new HyperslabError('InvalidArgumentError', `values must be in a ${expected}, got ${actual}`, { actual, expected })
+  }
+}
+
+/** A Vec of numbers as a typed array, copied as bytes: floats keep their bit patterns. */
+export function numbers<D extends NumericDType>(dtype: D): Archived<DataOf<D>> {
+  const size = elementBytes(dtype)
+  const type = nameOf(allocate(dtype, 0))
+  return {
+    size: VEC_BYTES,
+    align: 8,
+    read(from, at) {
+      const target = vecTarget(from, at)
+      const bytes = vecCount(from, at) * size
+      from.claim(at, target, bytes, size)
+      return fromBytes(dtype, from.bytes(target, target + bytes).slice())
+    },
+    write(to, values) {
+      checkType(values, type)
+      to.align(size)
+      const target = to.append(toBytes(values))
+      return (at) => storeVec(to, at, target, values.length)
+    },
+  }
+}
+
+/** A Vec of bytes, copied. */
+export const binary: Archived<Uint8Array> = {
+  size: VEC_BYTES,
+  align: 8,
+  read(from, at) {
+    const target = vecTarget(from, at)
+    const count = vecCount(from, at)
+    from.claim(at, target, count, 1)
+    return from.bytes(target, target + count).slice()
+  },
+  write(to, bytes) {
+    checkType(bytes, 'Uint8Array')
+    const target = to.append(bytes)
+    return (at) => storeVec(to, at, target, bytes.byteLength)
+  },
+}
+
+/**
+ * A Box, the one way in which a type can contain itself; hence the function, and the limit on depth.
+ *
+ *     +0 i64 offset of the value, from +0
+ */
+export function box<T>(inner: () => Archived<T>): Archived<T> {
+  return {
+    size: 8,
+    align: 8,
+    read(from, at) {
+      const { size, align } = inner()
+      const target = from.target(at)
+      return from.nested(at, () => from.subtree(at, target, size, align, () => inner().read(from, target)))
+    },
+    write(to, value) {
+      const target = to.nested(() => append(to, inner(), value))
+      return (at) => to.point(at, target)
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import { HyperslabError } from '../../core/errors.js'
+
+/** Deepest nesting of boxed values read or written. The format has no limit; without one a small file could exhaust the stack. */
+export const MAX_DEPTH = 64
+
+const HIGH_WORD = 2 ** 32
+
+/**
+ * Reads an archive, checking that every object is where the format's ordering rule allows it: what an object points to lies before
+ * the object, and siblings lie in declaration order without overlap. So each byte belongs to one object at most, and nothing read
+ * can be larger than the payload, whatever counts and offsets it contains.
+ *
+ * All positions count from the start of the payload, whose place in memory need not be aligned.
+ */
+export class Reader {
+  readonly view: DataView
+  /** What is read, for errors. */
+  readonly #what: string
+  readonly #bytes: Uint8Array
+  /** The next object must lie in [lo, hi). */
+  #lo = 0
+  #hi: number
+  #depth = 0
+
+  constructor(what: string, payload: Uint8Array) {
+    this.#what = what
+    // A plain view, because slicing a Node Buffer does not copy.
+    this.#bytes = new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength)
+    this.#hi = payload.byteLength
+    this.view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength)
+  }
+
+  /** Bytes left for what the object being read points to. */
+  get room(): number {
+    return this.#hi - this.#lo
+  }
+
+  /** The bytes [from, to), shared with the payload. */
+  bytes(from: number, to: number): Uint8Array {
+    return this.#bytes.subarray(from, to)
+  }
+
+  /** Where the pointer field at `field` points, counted from `base`. Beyond ±2^53 it is inexact, and out of any range all the same. */
+  target(field: number, base = field): number {
+    return base + this.view.getInt32(field + 4, true) * HIGH_WORD + this.view.getUint32(field, true)
+  }
+
+  /** The u64 at `at`, as inexact as {@link target}. For lengths that are compared with the payload's before use. */
+  count(at: number): number {
+    return this.view.getUint32(at + 4, true) * HIGH_WORD + this.view.getUint32(at, true)
+  }
+
+  /** Takes the place of an object that points to nothing. `at` is who points to it, for errors. */
+  claim(at: number, target: number, bytes: number, align: number): void {
+    this.#check(at, target, bytes, align)
+    this.#lo = target + bytes
+  }
+
+  /** Takes the place of an object and reads it; what it points to must lie before it, later siblings after it. */
+  subtree<T>(at: number, target: number, bytes: number, align: number, read: () => T): T {
+    this.#check(at, target, bytes, align)
+    const hi = this.#hi
+    this.#hi = target
+    const value = read()
+    this.#hi = hi
+    this.#lo = target + bytes
+    return value
+  }
+
+  /** Runs `read` one level deeper. */
+  nested<T>(at: number, read: () => T): T {
+    if (this.#depth === MAX_DEPTH) this.fail(at, `values are nested more than ${MAX_DEPTH} deep`, undefined, MAX_DEPTH)
+    this.#depth++
+    const value = read()
+    this.#depth--
+    return value
+  }
+
+  /** @throws FormatError always */
+  fail(at: number, text: string, actual?: unknown, expected?: unknown, cause?: unknown): never {
+    throw new HyperslabError('FormatError', `${this.#what} payload, byte ${at}: ${text}`, { actual, expected, cause })
+  }
+
+  #check(at: number, target: number, bytes: number, align: number): void {
+    if (target < this.#lo || target + bytes > this.#hi) this.#outside(at, target, bytes)
+    if (target % align !== 0) this.fail(at, `points to byte ${target}, which is not a multiple of ${align}`, target, align)
+  }
+
+  #outside(at: number, target: number, bytes: number): never {
+    const left = `bytes ${this.#lo} to ${this.#hi}`
+    this.fail(at, `points to ${bytes} bytes at ${target}, outside ${left} which are left for it`, target, [this.#lo, this.#hi])
+  }
+}

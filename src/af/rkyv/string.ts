@@ -1,0 +1,73 @@
+import { HyperslabError } from '../../core/errors.js'
+import type { Archived } from './layout.js'
+import type { Reader } from './reader.js'
+
+const INLINE_BYTES = 16
+const END = 0xff
+// ignoreBOM keeps a leading U+FEFF: it is part of the string.
+const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const ENCODER = new TextEncoder()
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+/**
+ * A String of n bytes of UTF-8. Short ones, n <= 16, are inline:
+ *
+ *     +0 n bytes, none of which can be ff | ff up to +16
+ *
+ * Others are out of line, anywhere before and unaligned; the first byte, 10xxxxxx, cannot start an inline one:
+ *
+ *     +0 u64: bits 0-5 low bits of n, bits 6-7 = 10, bits 8-63 n >> 6 | +8 i64 offset of the bytes, from +0
+ */
+export const string: Archived<string> = {
+  size: INLINE_BYTES,
+  align: 8,
+  read(from, at) {
+    const { view } = from
+    const first = view.getUint8(at)
+    if ((first & 0xc0) !== 0x80) {
+      let end = at
+      while (end < at + INLINE_BYTES && view.getUint8(end) !== END) end++
+      return decode(from, at, at, end)
+    }
+    const bytes = (first & 0x3f) + 64 * (view.getUint32(at + 4, true) * 2 ** 24 + (view.getUint32(at, true) >>> 8))
+    if (bytes <= INLINE_BYTES) from.fail(at, `string of ${bytes} bytes out of line, expected more than ${INLINE_BYTES}`, bytes)
+    const target = from.target(at + 8, at)
+    from.claim(at, target, bytes, 1)
+    return decode(from, at, target, target + bytes)
+  },
+  write(to, value) {
+    const utf8 = encode(value)
+    const bytes = utf8.byteLength
+    if (bytes <= INLINE_BYTES) {
+      return (at) => {
+        to.set(at, utf8)
+        to.fill(at + bytes, at + INLINE_BYTES, END)
+      }
+    }
+    const target = to.append(utf8)
+    return (at) => {
+      const rest = Math.floor(bytes / 64)
+      to.view.setUint32(at, (bytes & 0x3f) | 0x80 | (rest << 8), true)
+      to.view.setUint32(at + 4, Math.floor(rest / 2 ** 24), true)
+      to.point(at + 8, target, at)
+    }
+  },
+}
+
+function decode(from: Reader, at: number, start: number, end: number): string {
+  try {
+    return DECODER.decode(from.bytes(start, end))
+  } catch (cause) {
+    return from.fail(at, `string in bytes ${start} to ${end} is not UTF-8`, [start, end], undefined, cause)
+  }
+}
+
+function encode(value: string): Uint8Array {
+  if (typeof value !== 'string') {
+    throw new HyperslabError('InvalidArgumentError', `expected a string, got a ${typeof value}`, { actual: value })
+  }
+  if (LONE_SURROGATE.test(value)) {
+    throw new HyperslabError('InvalidArgumentError', `${JSON.stringify(value)} has no UTF-8 form`, { actual: value })
+  }
+  return ENCODER.encode(value)
+}

@@ -1,0 +1,153 @@
+import type { BlockOptions, BlockSource } from '../array/source.js'
+import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../core/dtype.js'
+import { HyperslabError, within } from '../core/errors.js'
+import { forEachLimited } from '../core/limiter.js'
+import { sizeOf } from '../core/shape.js'
+import { cloneTensor, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import type { ChunkGrid } from '../grid/chunks.js'
+import { type AxisProjection, projectBox } from '../grid/projection.js'
+import { type Box, boxShape } from '../grid/range.js'
+import { type Arena, withArena } from '../kernels/arena.js'
+import type { ArrayState } from './array-state.js'
+import type { BlockCache, BlockRef, ChunkAddress, ChunkBytes } from './block.js'
+import { dtypeOf, fillOf } from './definition.js'
+import { type Placement, placeChunk } from './place.js'
+import { checkChunkBytes, encodeChunk } from './values.js'
+
+/** Blocks of one read that are fetched at the same time. */
+const CONCURRENT_BLOCKS = 4
+
+/** What an array needs of the container it lies in. */
+export interface Container {
+  readonly label: string
+  readonly cache: BlockCache
+  /** @throws ClosedError after it was closed */
+  checkOpen(): void
+  /** Why the container takes no writes; undefined when it does. */
+  readonly readOnly: string | undefined
+  /** Stores a chunk in the layer being written. */
+  writeChunk(state: ArrayState, number: number, bytes: Uint8Array): Promise<void>
+  /** Runs writes one after another, so that two of them never build on the same old chunk. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>
+}
+
+type Stored = Placement & { readonly address: ChunkAddress }
+
+/** An array of a container as a source: projects boxes on its chunks, finds them, fetches and decodes their blocks, places them. */
+export class ContainerSource<D extends DType> implements BlockSource<D> {
+  readonly dtype: D
+  readonly shape: readonly number[]
+  readonly chunks: ChunkGrid
+  readonly dimensionNames: readonly string[]
+  readonly fillValue: ScalarOf<D> | undefined
+  readonly capabilities = { steps: true }
+  readonly label: { readonly file: string; readonly array: string }
+  readonly #state: ArrayState
+  readonly #container: Container
+
+  /** @throws UnsupportedError for nested types */
+  constructor(container: Container, state: ArrayState) {
+    const { definition, grid } = state
+    this.label = { file: container.label, array: definition.name }
+    this.dtype = dtypeOf(definition) as D
+    this.shape = grid.shape
+    this.chunks = grid
+    this.dimensionNames = definition.dimensionNames
+    this.fillValue = fillOf(definition) as ScalarOf<D> | undefined
+    this.#container = container
+    this.#state = state
+  }
+
+  async readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+    await within(this.label, async () => {
+      this.#checkAlive()
+      const blocks = this.#locate(box, out)
+      await forEachLimited(blocks, CONCURRENT_BLOCKS, async ([block, chunks]) => {
+        options.signal?.throwIfAborted()
+        const place = (arena: Arena, chunk: Stored, bytes: ChunkBytes): void => placeChunk(arena, this.dtype, bytes, chunk, out)
+        await this.#container.cache.visit(block, chunks, place, options.signal)
+      })
+    })
+  }
+
+  async writeBlock(box: Box, source: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+    await within(this.label, async () => {
+      this.#checkAlive()
+      const { readOnly } = this.#container
+      if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)
+      await this.#container.exclusive(() => this.#write(box, source, options.signal))
+    })
+  }
+
+  /**
+   * Finds the chunks that a box touches and groups those in committed or packed blocks by block. Chunks that need no I/O, missing and
+   * loose ones, are placed on the way.
+   */
+  #locate(box: Box, out: Tensor<D>): Map<BlockRef, Stored[]> {
+    const blocks = new Map<BlockRef, Stored[]>()
+    projectBox(box, this.chunks, (chunk, projections) => {
+      const number = this.chunks.number(chunk)
+      const placement = placementOf(this.chunks, chunk, projections)
+      const pending = this.#state.written.get(number)
+      if (pending?.bytes !== undefined) {
+        const { bytes } = pending
+        withArena((arena) => placeChunk(arena, this.dtype, bytes, placement, out))
+        return
+      }
+      const address = pending?.address ?? this.#state.find(number)
+      if (address === undefined) {
+        fillTensor(viewTensor(out, placement.outer), this.#fillElement())
+        return
+      }
+      checkChunkBytes(this.dtype, address.size, sizeOf(placement.chunkShape))
+      const stored = { ...placement, address }
+      const known = blocks.get(address.block)
+      if (known === undefined) blocks.set(address.block, [stored])
+      else known.push(stored)
+    })
+    return blocks
+  }
+
+  async #write(box: Box, source: Tensor<D>, signal?: AbortSignal): Promise<void> {
+    const pieces: { number: number; index: number[]; placement: Placement }[] = []
+    projectBox(box, this.chunks, (chunk, projections) => {
+      pieces.push({
+        number: this.chunks.number(chunk),
+        index: [...chunk],
+        placement: placementOf(this.chunks, chunk, projections),
+      })
+    })
+    for (const { number, index, placement } of pieces) {
+      signal?.throwIfAborted()
+      const { chunkShape, inner, outer } = placement
+      const part = viewTensor(source, outer)
+      const whole = inner.every(({ length }, axis) => length === chunkShape[axis])
+      let chunk: Tensor<D>
+      if (whole) chunk = cloneTensor(this.dtype, part)
+      else {
+        const chunkBox = this.chunks.box(index)
+        chunk = tensorOf(this.dtype, boxShape(chunkBox))
+        await this.readBlock(chunkBox, chunk, { signal })
+        copyTensor(part, viewTensor(chunk, inner))
+      }
+      await this.#container.writeChunk(this.#state, number, encodeChunk(this.dtype, chunk.data))
+    }
+  }
+
+  #fillElement(): DataOf<D>[number] {
+    return toElement(this.dtype, this.fillValue ?? zeroOf(this.dtype)) as DataOf<D>[number]
+  }
+
+  #checkAlive(): void {
+    this.#container.checkOpen()
+    if (this.#state.deleted) throw new HyperslabError('UnknownArrayError', 'this array was deleted')
+  }
+}
+
+function placementOf(grid: ChunkGrid, chunk: readonly number[], projections: readonly AxisProjection[]): Placement {
+  return {
+    chunkShape: grid.shapeOf(chunk),
+    inner: projections.map(({ inner }) => inner),
+    outer: projections.map(({ outer }) => outer),
+  }
+}

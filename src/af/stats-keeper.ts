@@ -1,0 +1,87 @@
+import { isHyperslabError } from '../core/errors.js'
+import type { Store } from '../store/store.js'
+import type { ArrayState } from './array-state.js'
+import type { BlockCache, ChunkAddress } from './block.js'
+import { STATS_MAGIC, splitFile } from './footer-trailer.js'
+import { combine, present, type Statistics, statsOfChunk } from './statistics.js'
+import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
+
+/** Keeps the statistics file of a container in step with its layers. */
+export class StatsKeeper {
+  readonly #store: Store
+  readonly #key: string
+  readonly #cache: BlockCache
+  /** What the file says; read when first asked for. */
+  #stored: Map<string, ArrayStats> | undefined
+
+  constructor(store: Store, key: string, cache: BlockCache) {
+    this.#store = store
+    this.#key = key
+    this.#cache = cache
+  }
+
+  /** The statistics of an array: stored ones unless it was changed since, else computed. */
+  async of(state: ArrayState): Promise<Statistics> {
+    const { name, dtype } = state.definition
+    const stored = state.changed ? undefined : (await this.#load()).get(name)
+    return present(dtype.kind, stored ?? (await this.#compute(state)))
+  }
+
+  /** Another writer may have changed the file. */
+  forget(): void {
+    this.#stored = undefined
+  }
+
+  /** Removes the file before a layer is added: after a crash in between there are no statistics rather than wrong ones. */
+  async invalidate(): Promise<void> {
+    await this.#load()
+    await this.#store.delete?.(this.#key)
+  }
+
+  /** Writes statistics of all arrays, computing those of `changed` from their chunks; the others keep what they had. */
+  async write(changed: readonly ArrayState[], all: ReadonlyMap<string, ArrayState>): Promise<void> {
+    const stored = await this.#load()
+    for (const name of stored.keys()) if (!all.has(name)) stored.delete(name)
+    for (const state of changed) {
+      // Arrays without data or of nested types have none, as in files of other writers.
+      if (state.numbers().size === 0 || state.definition.dtype.kind.endsWith('list')) stored.delete(state.definition.name)
+      else stored.set(state.definition.name, await this.#compute(state))
+    }
+    await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()]))
+  }
+
+  /** Reads only chunks whose statistics are not known from writing or reading them before. */
+  async #compute(state: ArrayState): Promise<ArrayStats> {
+    const numbers = [...state.numbers()]
+    for (const number of numbers) {
+      if (state.chunkStats.has(number)) continue
+      const shape = state.grid.shapeOf(state.grid.index(number))
+      const chunk: { address: ChunkAddress } = { address: state.find(number)! }
+      await this.#cache.visit(chunk.address.block, [chunk], (arena, _, bytes) => {
+        state.chunkStats.set(number, statsOfChunk(arena, state.definition, bytes, shape))
+      })
+    }
+    return combine(
+      state.definition,
+      numbers.map((number) => state.chunkStats.get(number)!),
+    )
+  }
+
+  async #load(): Promise<Map<string, ArrayStats>> {
+    this.#stored ??= new Map((await this.#read()).map((stats) => [stats.name, stats]))
+    return this.#stored
+  }
+
+  /** A damaged file counts as none: it can be computed anew, and must not stand in the way of the data. */
+  async #read(): Promise<ArrayStats[]> {
+    const info = await this.#store.stat(this.#key)
+    if (info === undefined) return []
+    const bytes = await this.#store.getRange(this.#key, 0, info.size, { ifMatch: info.etag })
+    try {
+      return bytes === undefined ? [] : decodeStats(splitFile(bytes, STATS_MAGIC).payload).arrays
+    } catch (error) {
+      if (isHyperslabError(error, 'FormatError', 'UnsupportedError')) return []
+      throw error
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import {
+  allocate,
+  type DataOf,
+  type DType,
+  elementBytes,
+  fromBytes,
+  isFixed,
+  type TypedArray,
+  toBytes,
+  type VariableDType,
+} from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+
+/*
+ * A chunk's payload holds its elements in C order. Fixed-width types are little-endian, one after another. Strings and binaries:
+ *
+ *   u32 offset[N + 1]   relative to the first value, offset[0] = 0, never decreasing
+ *   bytes               the values, one after another
+ */
+
+const OFFSET_BYTES = 4
+
+/**
+ * The `count` elements of a chunk.
+ * @throws FormatError when the bytes do not hold exactly that many elements
+ */
+export function decodeChunk<D extends DType>(dtype: D, bytes: Uint8Array, count: number): DataOf<D> {
+  if (!isFixed(dtype)) return decodeVariable(dtype as VariableDType, bytes, count) as DataOf<D>
+  checkChunkBytes(dtype, bytes.length, count)
+  return fromBytes(dtype, bytes) as DataOf<D>
+}
+
+/** @throws FormatError when a chunk of a fixed-width type has not the bytes its elements need */
+export function checkChunkBytes(dtype: DType, actual: number, count: number): void {
+  if (!isFixed(dtype)) return
+  const expected = count * elementBytes(dtype)
+  if (actual !== expected)
+    throw new HyperslabError('FormatError', `a chunk of ${count} ${dtype} has ${actual} bytes instead of ${expected}`, {
+      actual,
+      expected,
+    })
+}
+
+/** The payload of a chunk, from its elements in C order. Shares memory with `data` where the type is fixed-width. */
+export function encodeChunk<D extends DType>(dtype: D, data: DataOf<D>): Uint8Array {
+  if (isFixed(dtype)) return toBytes(data as TypedArray)
+  const utf8 = new TextEncoder()
+  const values = (data as (string | Uint8Array)[]).map((value) =>
+    typeof value === 'string' ? utf8.encode(wellFormed(value)) : value,
+  )
+  const head = OFFSET_BYTES * (values.length + 1)
+  const total = values.reduce((sum, value) => sum + value.length, head)
+  if (total > 0xffffffff) {
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      `a chunk of ${dtype} values of ${total} bytes is larger than 4 GiB; use smaller chunks`,
+      { actual: total },
+    )
+  }
+  const bytes = new Uint8Array(total)
+  const view = new DataView(bytes.buffer)
+  let offset = 0
+  values.forEach((value, i) => {
+    bytes.set(value, head + offset)
+    offset += value.length
+    view.setUint32(OFFSET_BYTES * (i + 1), offset, true)
+  })
+  return bytes
+}
+
+function decodeVariable(dtype: VariableDType, bytes: Uint8Array, count: number): string[] | Uint8Array[] {
+  const head = OFFSET_BYTES * (count + 1)
+  const damaged = (why: string): never => {
+    throw new HyperslabError('FormatError', `a chunk of ${count} ${dtype} values in ${bytes.length} bytes is damaged: ${why}`, {
+      actual: bytes.length,
+    })
+  }
+  if (bytes.length < head) damaged(`its offsets alone take ${head} bytes`)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const offsetAt = (i: number): number => view.getUint32(OFFSET_BYTES * i, true)
+  if (offsetAt(0) !== 0) damaged(`its first offset is ${offsetAt(0)}`)
+  if (head + offsetAt(count) !== bytes.length) damaged(`its values end at byte ${head + offsetAt(count)}`)
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const values = allocate(dtype, count)
+  for (let i = 0; i < count; i++) {
+    if (offsetAt(i + 1) < offsetAt(i) || head + offsetAt(i + 1) > bytes.length)
+      damaged(`offset ${i + 1} is ${offsetAt(i + 1)} after ${offsetAt(i)}`)
+    const value = bytes.slice(head + offsetAt(i), head + offsetAt(i + 1))
+    try {
+      values[i] = dtype === 'binary' ? value : utf8.decode(value)
+    } catch {
+      damaged(`value ${i} is not UTF-8`)
+    }
+  }
+  return values
+}
+
+function wellFormed(value: string): string {
+  if (!/\p{Surrogate}/u.test(value)) return value
+  throw new HyperslabError('InvalidArgumentError', 'a string with a lone surrogate has no UTF-8 form', { actual: value })
+}
