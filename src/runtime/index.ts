@@ -1,0 +1,52 @@
+import { ArrayFile, type CreateOptions, type FileOptions } from '../af/file.js'
+import { type Location, resolveLocation } from './location.js'
+
+/**
+ * Opens a container.
+ * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError
+ */
+export function open(location: Location, options?: FileOptions): Promise<ArrayFile> {
+  const { store, path } = resolveLocation(location)
+  return ArrayFile.open(store, path, options)
+}
+
+/**
+ * Creates an empty container.
+ * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for a name not ending in `.af`
+ */
+export function create(location: Location, options?: CreateOptions): Promise<ArrayFile> {
+  const { store, path } = resolveLocation(location)
+  return ArrayFile.create(store, path, options)
+}
+
+export type { Attributes, PlainAttribute } from '../af/attributes.js'
+export type { ReadCost } from '../af/block.js'
+export type { ArrayOptions } from '../af/definition.js'
+export type { ArrayFile, CreateOptions, FileOptions, LayerInfo } from '../af/file.js'
+export type { ArrayStorage, FileArray } from '../af/file-array.js'
+export type { AttributeValue } from '../af/footer.js'
+export type { Statistics } from '../af/statistics.js'
+export {
+  type AssignOptions,
+  type Block,
+  DiskArray,
+  type GetOptions,
+  type Progress,
+  type Selected,
+} from '../array/disk-array.js'
+export type { ReduceOptions } from '../array/reduce.js'
+export type { BlockOptions, BlockSource, SourceLike } from '../array/source.js'
+export type { Values } from '../array/values.js'
+export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/dtype.js'
+export { type ErrorDetails, type ErrorTag, HyperslabError, isHyperslabError } from '../core/errors.js'
+export type { Tensor } from '../core/tensor.js'
+export { ChunkGrid, RegularChunks } from '../grid/chunks.js'
+export { type Plan, plan, type Transfer } from '../grid/plan.js'
+export { type AxisProjection, projectAxis, projectBox } from '../grid/projection.js'
+export type { Box, Range } from '../grid/range.js'
+export { resolveSelection, type Selection, type Selector } from '../grid/selection.js'
+export { type Slice, slice } from '../grid/slice.js'
+export { FileStore } from '../store/file.js'
+export { MemoryStore } from '../store/memory.js'
+export type { ObjectInfo, Stage, Store } from '../store/store.js'
+export type { Location } from './location.js'
