@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** What each folder of src may import, besides itself. */
+const LAYERS: Record<string, string[]> = {
+  core: [],
+  kernels: ['core'],
+  grid: ['core', 'kernels'],
+  array: ['core', 'kernels', 'grid'],
+  codec: ['core', 'kernels'],
+  store: ['core'],
+  af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store'],
+  adapters: ['core', 'grid', 'array'],
+  runtime: ['core', 'kernels', 'grid', 'array', 'codec', 'store', 'af', 'adapters'],
+  cli: ['core', 'kernels', 'grid', 'array', 'codec', 'store', 'af', 'adapters', 'runtime'],
+}
+
+/** The packages a folder may import. */
+const PACKAGES: Record<string, string[]> = {
+  kernels: ['@assemblyscript/loader'],
+  codec: ['fzstd'],
+  af: ['lru-cache'],
+  adapters: ['netcdfjs'],
+  // Types only: at run time drivers look for their platform.
+  store: ['node:'],
+  cli: ['commander', 'node:'],
+}
+
+/** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. */
+const PLATFORM =
+  /\b(process|Deno|Bun|Buffer|require|window|document|localStorage|navigator|XMLHttpRequest|indexedDB|__dirname|setImmediate)\b/
+const MAY_NAME_PLATFORMS = /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|kernels\/instance\.ts)/
+
+const root = new URL('../src/', import.meta.url).pathname
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && !file.endsWith('.generated.ts'),
+)
+
+/** The code without comments; strings keep their quotes only. */
+const codeOf = (file: string): string =>
+  readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|\/\/ .*$/gm, '')
+
+const importsOf = (file: string, { types }: { types: boolean }): string[] => {
+  const code = codeOf(file)
+  const statements = [...code.matchAll(/^(?:import|export)\s+(type\s)?(?:[\w*{][^'";]*?\sfrom\s+)?'([^']+)'/gm)]
+  const calls = [...code.matchAll(/\bimport\('([^']+)'\)/g)].map(([, specifier]) => specifier!)
+  return [...statements.filter(([, type]) => types || type === undefined).map(([, , specifier]) => specifier!), ...calls]
+}
+
+test('there are files to look at', () => {
+  expect(files.length).toBeGreaterThan(40)
+  expect(new Set(files.map((file) => file.split('/')[0]))).toEqual(new Set(Object.keys(LAYERS)))
+})
+
+test.each(files)('%s imports only from the layers below', (file) => {
+  const folder = file.split('/')[0]!
+  for (const specifier of importsOf(file, { types: true })) {
+    if (!specifier.startsWith('.')) {
+      expect(
+        (PACKAGES[folder] ?? []).some((name) => specifier === name || (name.endsWith(':') && specifier.startsWith(name))),
+        specifier,
+      ).toBe(true)
+      continue
+    }
+    const target = relative(root, join(root, dirname(file), specifier))
+    const allowed = [folder, ...LAYERS[folder]!]
+    expect(
+      allowed.some((layer) => target === `${layer}.js` || target.startsWith(`${layer}/`)),
+      `${file} imports ${target}`,
+    ).toBe(true)
+  }
+})
+
+test.each(files.filter((file) => !MAY_NAME_PLATFORMS.test(file)))('%s names no platform', (file) => {
+  const code = codeOf(file).replace(/'(?:[^'\\\n]|\\.)*'/g, "''")
+  expect(PLATFORM.exec(code)?.[0]).toBeUndefined()
+})
+
+test('no file imports itself in a circle, types apart', () => {
+  const graph = new Map(
+    files.map((file) => [
+      file,
+      importsOf(file, { types: false })
+        .filter((s) => s.startsWith('.'))
+        .map((s) => relative(root, join(root, dirname(file), s)).replace(/\.js$/, '.ts')),
+    ]),
+  )
+  const done = new Set<string>()
+  const visit = (file: string, path: string[]): void => {
+    if (done.has(file)) return
+    expect(path.includes(file) ? [...path.slice(path.indexOf(file)), file].join(' -> ') : '').toBe('')
+    for (const next of graph.get(file) ?? []) visit(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of files) visit(file, [])
+})

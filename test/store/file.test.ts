@@ -1,0 +1,67 @@
+import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { FileStore } from '../../src/store/file.js'
+import { storeConformance } from './conformance.js'
+
+const folders: string[] = []
+const folder = async (): Promise<string> => {
+  const path = await mkdtemp(join(tmpdir(), 'hyperslab-store-'))
+  folders.push(path)
+  return path
+}
+afterAll(async () => {
+  for (const path of folders) await rm(path, { recursive: true })
+})
+
+describe('file store', () => {
+  storeConformance(async () => ({ store: new FileStore(), prefix: `${await folder()}/` }))
+
+  test('an open version stays readable after it was replaced', async () => {
+    const store = new FileStore()
+    const key = join(await folder(), 'x')
+    await store.put(key, Uint8Array.of(1))
+    const { etag } = (await store.stat(key))!
+    expect(await store.getRange(key, 0, 1, { ifMatch: etag })).toEqual(Uint8Array.of(1))
+    await store.put(key, Uint8Array.of(2))
+    expect(await store.getRange(key, 0, 1, { ifMatch: etag })).toEqual(Uint8Array.of(1))
+    expect(await store.getRange(key, 0, 1)).toEqual(Uint8Array.of(2))
+    await store.close()
+  })
+
+  test('more files than handles it keeps open', async () => {
+    const store = new FileStore()
+    const path = await folder()
+    for (let i = 0; i < 150; i++) await writeFile(join(path, String(i)), Uint8Array.of(i))
+    const read = (i: number) => store.getRange(join(path, String(i)), 0, 1)
+    for (let round = 0; round < 2; round++) {
+      const results = await Promise.all(Array.from({ length: 150 }, (_, i) => read(i)))
+      expect(results.map((each) => each![0])).toEqual(Array.from({ length: 150 }, (_, i) => i))
+    }
+    const open = (await readdir('/proc/self/fd').catch(() => [])).length
+    expect(open).toBeLessThan(150)
+    await store.close()
+  })
+
+  test('places that cannot be read or written say why and leave nothing', async () => {
+    const store = new FileStore()
+    const path = await folder()
+    await expect(store.stat(path)).rejects.toMatchObject({ tag: 'FormatError', details: { file: path } })
+    const nowhere = join(path, 'no such folder', 'x.af')
+    expect(await store.stat(nowhere)).toBeUndefined()
+    expect(await store.list(nowhere)).toEqual([])
+    await expect(store.put(nowhere, Uint8Array.of(1))).rejects.toMatchObject({ tag: 'StoreError', details: { file: nowhere } })
+    // Replacing a folder by a file fails only at the last step.
+    await expect(store.put(path, Uint8Array.of(1))).rejects.toMatchObject({ tag: 'StoreError' })
+    expect(await readdir(path)).toEqual([])
+    await symlink(join(path, 'loop'), join(path, 'loop'))
+    await expect(store.stat(join(path, 'loop'))).rejects.toThrow(/ELOOP/)
+  })
+
+  test('relative paths', async () => {
+    const store = new FileStore()
+    expect(await store.list('package.jso')).toEqual(['package.json'])
+    expect((await store.stat('package.json'))!.size).toBeGreaterThan(100)
+  })
+})

@@ -1,0 +1,10 @@
+import { describe } from 'vitest'
+import { MemoryStore } from '../../src/store/memory.js'
+import { storeConformance } from './conformance.js'
+
+describe('memory store', () => {
+  storeConformance(async () => {
+    const store = new MemoryStore()
+    return { store: Object.assign(store, { close: async () => undefined }), prefix: 'data/' }
+  })
+})
