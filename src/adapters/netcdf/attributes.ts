@@ -1,0 +1,41 @@
+import type { DataOf } from '../../core/dtype.js'
+import { decodeParsed } from './text.js'
+import { type ClassicDType, NUMERIC_TYPES, type NumericType } from './types.js'
+
+type NumericList = { [D in ClassicDType]: { type: `${D}[]`; value: DataOf<D> } }[ClassicDType]
+
+/** An attribute's value: one number is a scalar, several (or none) a list, text a string. */
+export type NetcdfAttribute = { type: ClassicDType; value: number } | NumericList | { type: 'string'; value: string }
+
+/** An attribute as netcdfjs parses it: `type` is one of the six classic ones, or it would have thrown. */
+export interface ParsedAttribute {
+  readonly name: string
+  readonly type: string
+  readonly value: string | number | readonly number[]
+}
+
+const LISTS = {
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  float32: Float32Array,
+  float64: Float64Array,
+}
+
+/** The attributes by name. Names occur once in a valid file; of several, the first counts. */
+export function attributesOf(parsed: readonly ParsedAttribute[]): Map<string, NetcdfAttribute> {
+  const attributes = new Map<string, NetcdfAttribute>()
+  for (const attribute of parsed) {
+    const name = decodeParsed(attribute.name)
+    if (!attributes.has(name)) attributes.set(name, attributeOf(attribute))
+  }
+  return attributes
+}
+
+function attributeOf({ type, value }: ParsedAttribute): NetcdfAttribute {
+  if (typeof value === 'string') return { type: 'string', value: decodeParsed(value) }
+  const dtype = NUMERIC_TYPES[type as NumericType]
+  // Bytes come unsigned and always as a list: the typed array gives them their sign.
+  const list = LISTS[dtype].from(typeof value === 'number' ? [value] : value)
+  return list.length === 1 ? { type: dtype, value: list[0]! } : ({ type: `${dtype}[]`, value: list } as NumericList)
+}

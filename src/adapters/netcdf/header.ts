@@ -1,0 +1,189 @@
+import { HyperslabError } from '../../core/errors.js'
+import { type AsyncBuffer, readRange } from './async-buffer.js'
+import type { ParsedAttribute } from './attributes.js'
+import { decodeParsed } from './text.js'
+import { type ClassicType, isClassicType } from './types.js'
+
+/** Enough for most headers, at the price of one request. */
+const FIRST_PREFIX_BYTES = 64 * 1024
+/** Above this a header is taken to be garbage, before the parser fills the memory with it. */
+const MAX_HEADER_BYTES = 64 * 1024 * 1024
+
+/**
+ * The header of a classic file:
+ *
+ *     'C' 'D' 'F' version | records u32 | dimensions | global attributes | variables
+ *
+ * with every integer big-endian and every list a tag, a count and its items.
+ */
+export interface ClassicHeader {
+  /** Bytes of the header, magic included. */
+  readonly byteLength: number
+  /** Number of records; undefined when the writer left it open and the file size tells. */
+  readonly records: number | undefined
+  readonly dimensions: readonly { readonly name: string; readonly length: number }[]
+  /** The dimension that grows, given in the file with length 0. */
+  readonly recordId: number | undefined
+  readonly attributes: readonly ParsedAttribute[]
+  readonly variables: readonly ClassicVariable[]
+}
+
+export interface ClassicVariable {
+  readonly name: string
+  readonly type: ClassicType
+  readonly dimensionIds: readonly number[]
+  readonly attributes: readonly ParsedAttribute[]
+  /** Where its first value lies in the file. */
+  readonly begin: number
+}
+
+/** What is used of netcdfjs' header. Its lists are missing, not empty, when the file has none. */
+interface ParsedHeader {
+  readonly recordDimension: { readonly length: number }
+  readonly dimensions?: readonly { readonly name: string; readonly size: number }[]
+  readonly globalAttributes: readonly ParsedAttribute[]
+  readonly variables?: readonly {
+    readonly name: string
+    readonly dimensions: readonly number[]
+    readonly attributes: readonly ParsedAttribute[]
+    readonly type: string
+    readonly offset: number
+  }[]
+}
+
+type Parser = new (bytes: Uint8Array) => { readonly header: unknown; readonly buffer: { readonly offset: number } }
+
+/** A number of records of all ones: the file was written as a stream. */
+const STREAMING = 0xffffffff
+
+/**
+ * Reads and parses the header from a prefix of the file, doubled until the header fits.
+ * @throws FormatError when this is no classic file or its header is broken; UnsupportedError for what is NetCDF, but not classic;
+ *   MissingDependencyError without netcdfjs
+ */
+export async function readHeader(file: AsyncBuffer, signal: AbortSignal | undefined): Promise<ClassicHeader> {
+  signal?.throwIfAborted()
+  let prefix = await readRange(file, 0, Math.min(file.byteLength, FIRST_PREFIX_BYTES))
+  checkMagic(prefix)
+  const parser = await loadParser()
+  for (;;) {
+    const header = parse(parser, prefix)
+    if (header !== undefined) return header
+    prefix = await extend(file, prefix, signal)
+  }
+}
+
+/** Twice the prefix, of which only the new half is read. */
+async function extend(file: AsyncBuffer, prefix: Uint8Array, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  const have = prefix.length
+  if (have === file.byteLength) {
+    throw new HyperslabError('FormatError', `the header is truncated: it does not end within the ${have} bytes of the file`, {
+      actual: have,
+    })
+  }
+  if (have >= MAX_HEADER_BYTES) {
+    throw new HyperslabError('UnsupportedError', `the header does not end within its first ${have} bytes`, { actual: have })
+  }
+  signal?.throwIfAborted()
+  const longer = new Uint8Array(Math.min(file.byteLength, have * 2))
+  longer.set(prefix)
+  longer.set(await readRange(file, have, longer.length), have)
+  return longer
+}
+
+function checkMagic(prefix: Uint8Array): void {
+  const [a, b, c, version] = prefix
+  if (a === 0x89 && b === 0x48 && c === 0x44 && version === 0x46) {
+    throw new HyperslabError(
+      'UnsupportedError',
+      'a NetCDF-4 file, which is HDF5 inside; only the classic formats CDF-1 and CDF-2 are read',
+      {
+        actual: 'NetCDF-4',
+      },
+    )
+  }
+  if (a !== 0x43 || b !== 0x44 || c !== 0x46) {
+    const text = prefix.length === 0 ? 'it is empty' : `it starts with ${show(prefix.subarray(0, 8))}`
+    throw new HyperslabError('FormatError', `not a NetCDF file: ${text}`, { actual: [...prefix.subarray(0, 8)], expected: 'CDF' })
+  }
+  if (version === 5) {
+    throw new HyperslabError(
+      'UnsupportedError',
+      'a CDF-5 (64-bit data) file; only the classic formats CDF-1 and CDF-2 are read',
+      {
+        actual: 'CDF-5',
+      },
+    )
+  }
+  // A file of three bytes is one whose header is truncated.
+  if (version !== undefined && version !== 1 && version !== 2) {
+    throw new HyperslabError('FormatError', `not a NetCDF file: CDF is followed by ${version}, not by the version 1 or 2`, {
+      actual: version,
+      expected: [1, 2],
+    })
+  }
+}
+
+function show(bytes: Uint8Array): string {
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ')
+  const text = Array.from(bytes, (byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '.')).join('')
+  return `${hex} ("${text}")`
+}
+
+async function loadParser(): Promise<Parser> {
+  try {
+    return (await import('netcdfjs')).NetCDFReader as Parser
+  } catch (cause) {
+    throw new HyperslabError('MissingDependencyError', 'reading NetCDF needs the package netcdfjs: npm install netcdfjs', {
+      cause,
+    })
+  }
+}
+
+/** The header, or undefined when the prefix ends before it does. */
+function parse(Reader: Parser, prefix: Uint8Array): ClassicHeader | undefined {
+  let reader: InstanceType<Parser>
+  try {
+    reader = new Reader(prefix)
+  } catch (cause) {
+    // What a DataView throws behind its end.
+    if (cause instanceof RangeError) return undefined
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    if (/larger than 4 ?GB/.test(reason)) {
+      throw new HyperslabError('UnsupportedError', 'a variable starts beyond 4 GiB, which netcdfjs does not read', { cause })
+    }
+    throw new HyperslabError('FormatError', `the header is broken: ${reason}`, { cause })
+  }
+  return check(reader.header as ParsedHeader, reader.buffer.offset)
+}
+
+function check(parsed: ParsedHeader, byteLength: number): ClassicHeader {
+  const dimensions = (parsed.dimensions ?? []).map(({ name, size }) => ({ name: decodeParsed(name), length: size }))
+  const growing = dimensions.flatMap(({ length }, id) => (length === 0 ? [id] : []))
+  if (growing.length > 1) {
+    const names = growing.map((id) => dimensions[id]!.name)
+    throw new HyperslabError('FormatError', `several record dimensions: ${names.join(', ')}`, { actual: names })
+  }
+  const [recordId] = growing
+  const variables = (parsed.variables ?? []).map((variable): ClassicVariable => {
+    const name = decodeParsed(variable.name)
+    const fail = (text: string, actual: unknown): never => {
+      throw new HyperslabError('FormatError', text, { array: name, actual })
+    }
+    const type = isClassicType(variable.type) ? variable.type : fail('its type is none of the six classic ones', variable.type)
+    variable.dimensions.forEach((id, axis) => {
+      if (id >= dimensions.length) fail(`axis ${axis} has dimension ${id} of ${dimensions.length}`, id)
+      if (id === recordId && axis > 0) fail(`the record dimension is axis ${axis}, not the first`, axis)
+    })
+    return { name, type, dimensionIds: variable.dimensions, attributes: variable.attributes, begin: variable.offset }
+  })
+  const records = parsed.recordDimension.length
+  return {
+    byteLength,
+    records: records === STREAMING ? undefined : records,
+    dimensions,
+    recordId,
+    attributes: parsed.globalAttributes,
+    variables,
+  }
+}

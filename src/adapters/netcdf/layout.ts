@@ -1,0 +1,117 @@
+import { HyperslabError } from '../../core/errors.js'
+import { sizeOf, stridesOf } from '../../core/shape.js'
+import { ChunkGrid } from '../../grid/chunks.js'
+import type { ClassicHeader, ClassicVariable } from './header.js'
+import { TYPE_BYTES } from './types.js'
+
+/** Records are gathered into one chunk up to this size. */
+const RECORD_CHUNK_BYTES = 1024 * 1024
+
+/** Where the elements of a variable lie: `index` at byte `begin + sum(index[axis] * strides[axis])`, `elementBytes` long. */
+export interface VariableLayout {
+  readonly begin: number
+  readonly shape: readonly number[]
+  /** In bytes. */
+  readonly strides: readonly number[]
+  readonly elementBytes: number
+  readonly dimensionNames: readonly string[]
+  readonly chunks: ChunkGrid
+}
+
+export interface FileLayout {
+  /** Length of the record dimension. */
+  readonly records: number
+  /** One per variable of the header. */
+  readonly variables: readonly VariableLayout[]
+}
+
+/** A variable with the sizes that follow from its dimensions. The header's own vsize overflows for large variables and is not used. */
+interface Sized {
+  readonly variable: ClassicVariable
+  readonly isRecord: boolean
+  /** Shape of one record, or of all of a fixed variable. */
+  readonly slabShape: readonly number[]
+  readonly slabBytes: number
+}
+
+/**
+ * Finds every variable's place.
+ *
+ *     header | fixed variables, each contiguous | record 0 | record 1 | …
+ *     record: one slab of each record variable, padded to 4 bytes; not padded where there is only one record variable
+ *
+ * @throws FormatError when a variable lies in the header or beyond the end of the file
+ */
+export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
+  const sized = header.variables.map((variable) => measure(variable, header))
+  const growing = sized.filter(({ isRecord }) => isRecord)
+  const recordStride =
+    growing.length === 1 ? growing[0]!.slabBytes : growing.reduce((sum, { slabBytes }) => sum + padded(slabBytes), 0)
+  const records = header.records ?? countRecords(growing, recordStride, fileBytes)
+  for (const one of sized) checkPlace(one, recordStride, records, header.byteLength, fileBytes)
+  return { records, variables: sized.map((one) => place(one, recordStride, records, header)) }
+}
+
+const padded = (bytes: number): number => Math.ceil(bytes / 4) * 4
+
+function measure(variable: ClassicVariable, { dimensions, recordId }: ClassicHeader): Sized {
+  const isRecord = recordId !== undefined && variable.dimensionIds[0] === recordId
+  const slabIds = isRecord ? variable.dimensionIds.slice(1) : variable.dimensionIds
+  const slabShape = slabIds.map((id) => dimensions[id]!.length)
+  return { variable, isRecord, slabShape, slabBytes: sizeOf(slabShape) * TYPE_BYTES[variable.type] }
+}
+
+/** The records that the file has room for; the padding behind the last one may be missing. */
+function countRecords(growing: readonly Sized[], recordStride: number, fileBytes: number): number {
+  if (growing.length === 0) return 0
+  const room = growing.map(({ variable, slabBytes }) => Math.floor((fileBytes - variable.begin - slabBytes) / recordStride) + 1)
+  return Math.max(0, Math.min(...room))
+}
+
+function checkPlace(sized: Sized, recordStride: number, records: number, headerBytes: number, fileBytes: number): void {
+  const { variable, isRecord, slabBytes } = sized
+  if (isRecord && records === 0) return
+  const { begin, name } = variable
+  const end = begin + slabBytes + (isRecord ? (records - 1) * recordStride : 0)
+  if (begin < headerBytes) {
+    throw new HyperslabError('FormatError', `its data starts at byte ${begin}, inside the header of ${headerBytes} bytes`, {
+      array: name,
+      actual: begin,
+      expected: headerBytes,
+    })
+  }
+  if (end > fileBytes) {
+    const what = isRecord ? `its ${records} records end` : 'its data ends'
+    throw new HyperslabError('FormatError', `the file is truncated: ${what} at byte ${end}, the file has ${fileBytes} bytes`, {
+      array: name,
+      actual: fileBytes,
+      expected: end,
+    })
+  }
+}
+
+function place(
+  { variable, isRecord, slabShape }: Sized,
+  recordStride: number,
+  records: number,
+  header: ClassicHeader,
+): VariableLayout {
+  const names = variable.dimensionIds.map((id) => header.dimensions[id]!.name)
+  // Characters make strings along the last dimension; but records stay apart, also where each is one character.
+  const joins = variable.type === 'char' && slabShape.length > 0
+  const shape = joins ? slabShape.slice(0, -1) : slabShape
+  const elementBytes = joins ? slabShape.at(-1)! : TYPE_BYTES[variable.type]
+  const strides = stridesOf(shape).map((stride) => stride * elementBytes)
+  const inner = ChunkGrid.estimate(shape, elementBytes)
+  const common = { begin: variable.begin, elementBytes, dimensionNames: joins ? names.slice(0, -1) : names }
+  if (!isRecord) return { ...common, shape, strides, chunks: inner }
+  const fullShape = [records, ...shape]
+  const recordsPerChunk = Math.floor(RECORD_CHUNK_BYTES / (sizeOf(shape) * elementBytes))
+  const leading = Math.max(1, Math.min(records, recordsPerChunk))
+  return {
+    ...common,
+    shape: fullShape,
+    strides: [recordStride, ...strides],
+    chunks: ChunkGrid.regular(fullShape, [leading, ...inner.chunkShape]),
+  }
+}

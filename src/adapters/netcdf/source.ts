@@ -1,0 +1,57 @@
+import type { BlockOptions, BlockSource } from '../../array/source.js'
+import type { ScalarOf } from '../../core/dtype.js'
+import { within } from '../../core/errors.js'
+import { forEachLimited } from '../../core/limiter.js'
+import type { Tensor } from '../../core/tensor.js'
+import type { ChunkGrid } from '../../grid/chunks.js'
+import type { Box } from '../../grid/range.js'
+import { type AsyncBuffer, readRange } from './async-buffer.js'
+import type { VariableLayout } from './layout.js'
+import { placeElements } from './place.js'
+import { planRequests } from './requests.js'
+import type { ClassicDType } from './types.js'
+
+/** Requests of one read under way at the same time; with 8 MiB each at most, this bounds the memory of any read. */
+const CONCURRENT_REQUESTS = 4
+
+export interface NetcdfSourceOptions<D extends ClassicDType | 'string'> {
+  readonly dtype: D
+  readonly layout: VariableLayout
+  readonly fillValue?: ScalarOf<D> | undefined
+  readonly label: { readonly file: string; readonly array: string }
+}
+
+/** A variable of a classic NetCDF file, read straight from its bytes. */
+export class NetcdfSource<D extends ClassicDType | 'string' = ClassicDType | 'string'> implements BlockSource<D> {
+  readonly dtype: D
+  readonly shape: readonly number[]
+  readonly chunks: ChunkGrid
+  readonly dimensionNames: readonly string[]
+  readonly fillValue: ScalarOf<D> | undefined
+  /** Steps are free: what lies between is read where it is short, left out where it is long, and never kept. */
+  readonly capabilities = { steps: true }
+  readonly label: { readonly file: string; readonly array: string }
+  readonly #file: AsyncBuffer
+  readonly #layout: VariableLayout
+
+  constructor(file: AsyncBuffer, { dtype, layout, fillValue, label }: NetcdfSourceOptions<D>) {
+    this.dtype = dtype
+    this.shape = layout.shape
+    this.chunks = layout.chunks
+    this.dimensionNames = layout.dimensionNames
+    this.fillValue = fillValue
+    this.label = label
+    this.#file = file
+    this.#layout = layout
+  }
+
+  async readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+    await within(this.label, () =>
+      forEachLimited(planRequests(this.#layout, box, out), CONCURRENT_REQUESTS, async (request) => {
+        options.signal?.throwIfAborted()
+        const bytes = await readRange(this.#file, request.start, request.start + request.byteLength)
+        placeElements(this.dtype, this.#layout.elementBytes, request, bytes, out.data)
+      }),
+    )
+  }
+}

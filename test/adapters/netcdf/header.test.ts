@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest'
+import { openNetcdf } from '../../../src/adapters/netcdf/index.js'
+import { utf8, type WriterAttribute, writeNetcdf } from '../../support/netcdf-writer.js'
+import { CountingFile, open, valuesOf, variable } from './support.js'
+
+const attribute = async (...attributes: WriterAttribute[]) => (await open({ attributes })).attributes
+
+describe('the header', () => {
+  test('an empty file has nothing', async () => {
+    const file = await open({})
+    expect(file).toEqual({ dimensions: [], attributes: new Map(), variables: [] })
+  })
+
+  test('dimensions, in order, with the record dimension at its length', async () => {
+    const file = await open({
+      dimensions: [
+        ['x', 3],
+        ['time', 0],
+        ['größe', 2],
+      ],
+      records: 5,
+    })
+    expect(file.dimensions).toEqual([
+      { name: 'x', length: 3, isRecord: false },
+      { name: 'time', length: 5, isRecord: true },
+      { name: 'größe', length: 2, isRecord: false },
+    ])
+  })
+
+  test('opening reads 64 KiB and no data', async () => {
+    const values = new Array(50_000).fill(7)
+    const counting = new CountingFile(
+      writeNetcdf({ dimensions: [['x', 50_000]], variables: [{ name: 'v', type: 'int', dimensions: ['x'], values }] }),
+    )
+    await openNetcdf(counting)
+    expect(counting.slices).toEqual([[0, 65536]])
+  })
+
+  test('a small file is read no further than its end', async () => {
+    const counting = new CountingFile(writeNetcdf({}))
+    await openNetcdf(counting)
+    expect(counting.slices).toEqual([[0, 32]])
+  })
+
+  test.each([
+    ['char', 'é'.repeat(100_000)],
+    ['byte', new Array(200_000).fill(255)],
+    ['double', new Array(25_000).fill(0.5)],
+  ] as const)('a header with a long %s attribute is read by doubling, each byte once', async (type, value) => {
+    const counting = new CountingFile(
+      writeNetcdf({
+        attributes: [{ name: 'long', type, value }],
+        dimensions: [['x', 100_000]],
+        variables: [{ name: 'v', type: 'int', dimensions: ['x'], values: new Array(100_000).fill(-3) }],
+      }),
+    )
+    const file = await openNetcdf(counting)
+    expect(counting.slices).toEqual([
+      [0, 65536],
+      [65536, 131072],
+      [131072, 262144],
+    ])
+    const long = file.attributes.get('long')!.value as string | ArrayLike<number>
+    expect(long.length).toBe(type === 'char' ? 100_000 : value.length)
+    expect(long[long.length - 1]).toBe(type === 'byte' ? -1 : type === 'char' ? 'é' : 0.5)
+    expect(await variable(file, 'v').array.get([99_999])).toBe(-3)
+  })
+
+  test('a header that ends anywhere around the first prefix is read', async () => {
+    for (let length = 65_350; length <= 65_550; length += 4) {
+      const file = await open({
+        attributes: [{ name: 'a', type: 'byte', value: new Array(length).fill(1) }],
+        dimensions: [['x', 2]],
+        variables: [
+          {
+            name: 'v',
+            type: 'short',
+            dimensions: ['x'],
+            attributes: [{ name: 'units', type: 'char', value: 'K' }],
+            values: [5, -6],
+          },
+        ],
+      })
+      expect(file.attributes.get('a')!.value).toHaveLength(length)
+      expect(await valuesOf(variable(file, 'v').array)).toEqual([5, -6])
+    }
+  })
+
+  test('slices may be synchronous, ArrayBuffers, or views into something larger', async () => {
+    const bytes = writeNetcdf({
+      dimensions: [['x', 3]],
+      variables: [{ name: 'v', type: 'double', dimensions: ['x'], values: [1, 2, 3] }],
+    })
+    const inside = new Uint8Array(bytes.length + 7)
+    inside.set(bytes, 3)
+    for (const slice of [
+      (start: number, end: number) => bytes.slice(start, end).buffer,
+      (start: number, end: number) => inside.subarray(start + 3, end + 3),
+      async (start: number, end: number) => Buffer.from(bytes).subarray(start, end),
+    ]) {
+      const file = await openNetcdf({ byteLength: bytes.length, slice })
+      expect(await valuesOf(variable(file, 'v').array)).toEqual([1, 2, 3])
+    }
+  })
+})
+
+describe('attributes', () => {
+  test.each([
+    ['byte', [-5], { type: 'int8', value: -5 }],
+    ['byte', [200], { type: 'int8', value: -56 }],
+    ['byte', [1, 255, 128], { type: 'int8[]', value: Int8Array.of(1, -1, -128) }],
+    ['short', [-300], { type: 'int16', value: -300 }],
+    ['short', [-300, 7, 9], { type: 'int16[]', value: Int16Array.of(-300, 7, 9) }],
+    ['int', [-(2 ** 31)], { type: 'int32', value: -(2 ** 31) }],
+    ['int', [1, 2], { type: 'int32[]', value: Int32Array.of(1, 2) }],
+    ['float', [1e20], { type: 'float32', value: Math.fround(1e20) }],
+    ['float', [Number.NaN, -0], { type: 'float32[]', value: Float32Array.of(Number.NaN, -0) }],
+    ['double', [Math.PI], { type: 'float64', value: Math.PI }],
+    ['double', [Math.PI, 1e300], { type: 'float64[]', value: Float64Array.of(Math.PI, 1e300) }],
+    ['short', [], { type: 'int16[]', value: new Int16Array(0) }],
+    ['byte', [], { type: 'int8[]', value: new Int8Array(0) }],
+    ['char', 'K', { type: 'string', value: 'K' }],
+    ['char', '', { type: 'string', value: '' }],
+    ['char', 'm s⁻¹ é漢😀', { type: 'string', value: 'm s⁻¹ é漢😀' }],
+    ['char', 'padded\0\0\0', { type: 'string', value: 'padded' }],
+    ['char', 'in\0side', { type: 'string', value: 'in\0side' }],
+    ['char', '\ufeffmark', { type: 'string', value: '\ufeffmark' }],
+    // Latin-1, and bytes that windows-1252 would read otherwise.
+    ['char', [0xb0, 0x43], { type: 'string', value: '°C' }],
+    ['char', [0x80, 0xff], { type: 'string', value: '\u0080ÿ' }],
+  ] as const)('%s %j', async (type, value, expected) => {
+    expect((await attribute({ name: 'a', type, value })).get('a')).toEqual(expected)
+  })
+
+  test('names are UTF-8, the order is that of the file, the first of a name counts', async () => {
+    const attributes = await attribute(
+      { name: 'straße', type: 'int', value: [1] },
+      { name: 'b', type: 'byte', value: [1, 2, 3] },
+      { name: 'a', type: 'short', value: [3] },
+      { name: 'b', type: 'char', value: 'again' },
+    )
+    expect([...attributes.keys()]).toEqual(['straße', 'b', 'a'])
+    expect(attributes.get('b')!.type).toBe('int8[]')
+  })
+
+  test('variables have their own', async () => {
+    const attributes: WriterAttribute[] = [{ name: 'units', type: 'char', value: '°C' }]
+    const file = await open({ variables: [{ name: 'température', type: 'int', dimensions: [], attributes, values: [4] }] })
+    expect(file.attributes.size).toBe(0)
+    expect(variable(file, 'température').attributes).toEqual(new Map([['units', { type: 'string', value: '°C' }]]))
+  })
+})
+
+describe('fill values', () => {
+  const fill = async (type: 'byte' | 'char' | 'short' | 'int' | 'float' | 'double', value?: WriterAttribute) => {
+    const attributes = value === undefined ? [] : [value]
+    const values = type === 'char' ? utf8('abcd') : [1, 2, 3, 4]
+    const file = await open({ dimensions: [['x', 4]], variables: [{ name: 'v', type, dimensions: ['x'], attributes, values }] })
+    return file.variables[0]!.array.fillValue
+  }
+  const named = (type: WriterAttribute['type'], value: WriterAttribute['value']): WriterAttribute => ({
+    name: '_FillValue',
+    type,
+    value,
+  })
+
+  test.each([
+    ['float', named('float', [1e20]), Math.fround(1e20)],
+    ['float', named('double', [1e20]), Math.fround(1e20)],
+    ['double', named('double', [Number.NaN]), Number.NaN],
+    ['byte', named('byte', [129]), -127],
+    ['byte', named('short', [-127]), -127],
+    ['short', named('short', [-32767]), -32767],
+    ['int', named('float', [-1]), -1],
+    // A row of fill characters.
+    ['char', named('char', ' '), '    '],
+    ['char', named('char', [0]), ''],
+    ['char', named('char', [0xff]), 'ÿÿÿÿ'],
+  ] as const)('%s from %j', async (type, attribute, expected) => {
+    expect(await fill(type, attribute)).toBe(expected)
+  })
+
+  test.each([
+    ['float', undefined],
+    ['byte', named('short', [200])],
+    ['short', named('float', [1e20])],
+    ['int', named('double', [0.5])],
+    ['float', named('char', 'x')],
+    ['float', named('float', [1, 2])],
+    ['char', undefined],
+    ['char', named('char', 'ab')],
+    ['char', named('byte', [1])],
+  ] as const)('%s has none from %j', async (type, attribute) => {
+    expect(await fill(type, attribute)).toBeUndefined()
+  })
+})
