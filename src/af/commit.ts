@@ -1,10 +1,11 @@
-import type { Stage } from '../store/store.js'
+import type { Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import type { Definition } from './definition.js'
 import type { Dictionary } from './dictionary.js'
 import { type ArrayMeta, type BlockMeta, encodeFooterFile, type Footer } from './footer.js'
 import { type ChunkRow, chunkTable } from './footer-chunks.js'
-import type { PendingChunk } from './packer.js'
+import { Layer } from './layer.js'
+import type { BlockPacker, PendingChunk } from './packer.js'
 
 /** The chunks of one array that go into a layer, by number. */
 export interface LayerArray {
@@ -22,16 +23,21 @@ export interface LayerContents {
 }
 
 /**
- * Publishes a layer: the blocks that lie in `stage`, then the footer.
- * @throws ConflictError when the key must not exist and does; the stage then is as before
+ * Publishes a layer: the blocks that `packer` holds, then the footer.
+ * @returns the layer as it is now in the store, known without reading it back
+ * @throws ConflictError when the key must not exist and does; the packer then is as before
  */
 export async function publishLayer(
+  store: Store,
   key: string,
   contents: LayerContents,
-  { stage, blocks }: { stage: Stage; blocks: BlockMeta[] },
+  packer: BlockPacker,
   options: { readonly ifAbsent: boolean },
-): Promise<void> {
-  await stage.publish(key, encodeFooterFile(footerOf(contents, blocks)), options)
+): Promise<Layer> {
+  const { stage, blocks } = await packer.finish()
+  const footer = footerOf(contents, blocks)
+  const info = await stage.publish(key, encodeFooterFile(footer), options)
+  return new Layer(store, key, contents.number, info, footer)
 }
 
 function footerOf({ number, base, arrays, deleted, dictionary }: LayerContents, blocks: BlockMeta[]): Footer {

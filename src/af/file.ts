@@ -79,7 +79,7 @@ export class ArrayFile {
       await clearPlace(store, paths, options.overwrite ?? false)
       try {
         const contents = { number: 0, base: path, arrays: [], deleted: [], dictionary: new Dictionary() }
-        await publishLayer(path, contents, await packer.finish(), { ifAbsent: !options.overwrite })
+        await publishLayer(store, path, contents, packer, { ifAbsent: !options.overwrite })
       } finally {
         await packer.discard()
       }

@@ -22,7 +22,8 @@ export class Layer implements BlockOrigin {
   readonly blocks: ReadonlyMap<number, BlockRef>
   readonly #store: Store
 
-  private constructor(store: Store, key: string, number: number, info: ObjectInfo, footer: Footer) {
+  /** @param info the version of the file that has this footer */
+  constructor(store: Store, key: string, number: number, info: ObjectInfo, footer: Footer) {
     this.#store = store
     this.number = number
     this.key = key

@@ -43,6 +43,7 @@ export class StatsKeeper {
     const stored = await this.#load()
     for (const name of stored.keys()) if (!all.has(name)) stored.delete(name)
     for (const state of changed) {
+      if (all.get(state.definition.name) !== state) continue
       // Arrays without data or of nested types have none, as in files of other writers.
       if (state.numbers().size === 0 || state.definition.dtype.kind.endsWith('list')) stored.delete(state.definition.name)
       else stored.set(state.definition.name, await this.#compute(state))

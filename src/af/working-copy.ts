@@ -9,7 +9,7 @@ import { publishLayer } from './commit.js'
 import { compactInto } from './compact.js'
 import { type ArrayOptions, type Definition, define, sameDefinition } from './definition.js'
 import { Dictionary } from './dictionary.js'
-import { Layer } from './layer.js'
+import type { Layer } from './layer.js'
 import { BlockPacker, PendingChunk } from './packer.js'
 import type { Paths } from './paths.js'
 import type { Container } from './source.js'
@@ -39,6 +39,8 @@ export class WorkingCopy implements Container {
   readonly #lock = new Lock()
   /** Arrays of committed layers that were deleted since the last flush. */
   readonly #deleted = new Map<string, Definition>()
+  /** Arrays whose stored statistics are not up to date. */
+  readonly #stale = new Set<ArrayState>()
   #stack: Stack
   #packer: BlockPacker
   #closed = false
@@ -146,15 +148,20 @@ export class WorkingCopy implements Container {
   }
 
   async #flush(): Promise<void> {
-    if (!this.changed) return
-    this.checkWritable()
-    const redefined = [...this.#deleted.keys()].some((name) => this.states.has(name))
-    // Within one layer an array cannot be both deleted and defined: what it held below would show through the new one.
-    if (redefined) await this.#withPacker((packer) => this.#addLayer([], packer))
-    const changed = this.#changedStates()
-    await this.#addLayer(changed, this.#packer)
-    this.#packer = this.#newPacker()
-    await this.stats.write(changed, this.states)
+    if (this.changed) {
+      this.checkWritable()
+      const redefined = [...this.#deleted.keys()].some((name) => this.states.has(name))
+      // Within one layer an array cannot be both deleted and defined: what it held below would show through the new one.
+      if (redefined) await this.#withPacker((packer) => this.#addLayer([], packer))
+      await this.#addLayer(this.#changedStates(), this.#packer)
+      this.#packer = this.#newPacker()
+    }
+    if (this.#stale.size > 0) await this.#writeStats()
+  }
+
+  async #writeStats(): Promise<void> {
+    await this.stats.write([...this.#stale], this.states)
+    this.#stale.clear()
   }
 
   /** The arrays that must go into the next layer. */
@@ -175,14 +182,18 @@ export class WorkingCopy implements Container {
       dictionary: this.#dictionary() ?? new Dictionary(),
     }
     await this.stats.invalidate()
-    await publishLayer(key, contents, await packer.finish(), { ifAbsent: true })
-    const layer = await Layer.open(this.#store, key, number)
-    for (const state of states) state.flushed()
+    const layer = await publishLayer(this.#store, key, contents, packer, { ifAbsent: true })
+    // From here on it is committed: nothing below may fail.
+    for (const state of states) {
+      state.flushed()
+      this.#stale.add(state)
+    }
     this.#deleted.clear()
     this.#takeOver(new Stack([...this.#stack.layers, layer]))
   }
 
   async #compact(onProgress: ((progress: Progress) => void) | undefined): Promise<void> {
+    let sidecars = this.layers.slice(1)
     await this.#withPacker(async (packer) => {
       const arrays = await compactInto(packer, [...this.states.values()], this.cache, onProgress)
       const contents = {
@@ -192,13 +203,19 @@ export class WorkingCopy implements Container {
         deleted: [],
         dictionary: this.#dictionary() ?? new Dictionary(),
       }
-      await publishLayer(this.#paths.base, contents, await packer.finish(), { ifAbsent: false })
+      const base = await publishLayer(this.#store, this.#paths.base, contents, packer, { ifAbsent: false })
+      this.#takeOver(new Stack([base, ...sidecars]))
+      for (const state of this.states.values()) this.#stale.add(state)
     })
     // Ascending: should this stop half way, the sidecars left are the newest, and they say nothing that the new base does not.
-    for (const { number, key } of this.#stack.layers) if (number > 0) await this.#store.delete!(key)
+    for (const { key } of sidecars) {
+      await this.#store.delete!(key)
+      sidecars = sidecars.slice(1)
+      this.#takeOver(new Stack([this.layers[0]!, ...sidecars]))
+    }
     this.#takeOver(await Stack.open(this.#store, this.#paths))
     this.cache.clear()
-    await this.stats.write([...this.states.values()], this.states)
+    await this.#writeStats()
   }
 
   /** Makes the arrays what the layers of `stack` say; pending changes stay. */

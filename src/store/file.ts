@@ -42,7 +42,7 @@ export class FileStore implements Store {
     const stats = await orMissing(this.#fs.stat(key, { bigint: true }))
     if (stats === undefined) return undefined
     if (!stats.isFile()) throw new HyperslabError('FormatError', 'not a regular file', { file: key })
-    return { size: Number(stats.size), etag: etagOf(stats) }
+    return infoOf(stats)
   }
 
   async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
@@ -123,7 +123,7 @@ export class FileStore implements Store {
     const handle = await orMissing(this.#fs.open(key, 'r'))
     if (handle === undefined) return undefined
     const stats = await handle.stat({ bigint: true })
-    return { handle, size: Number(stats.size), etag: etagOf(stats) }
+    return { handle, ...infoOf(stats) }
   }
 }
 
@@ -165,10 +165,12 @@ class FileStage implements Stage {
     return readExactly(this.#opened, this.#path, offset, length, this.size)
   }
 
-  async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<void> {
+  async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<ObjectInfo> {
     await this.#write(tail)
     await this.#opened.truncate(this.size + tail.length)
     await this.#opened.sync()
+    // Linking and renaming change neither: this is what the published file will have.
+    const info = infoOf(await this.#opened.stat({ bigint: true }))
     try {
       if (ifAbsent) await this.#fs.link(this.#path, key)
       else await this.#fs.rename(this.#path, key)
@@ -178,6 +180,7 @@ class FileStage implements Stage {
     }
     await this.discard()
     await syncDirectory(this.#fs, key)
+    return info
   }
 
   async discard(): Promise<void> {
@@ -215,7 +218,10 @@ async function syncDirectory(fs: FileSystem, key: string): Promise<void> {
 }
 
 /** Replacing a file gives a new inode, rewriting it in place a new modification time. */
-const etagOf = (stats: { ino: bigint; size: bigint; mtimeNs: bigint }): string => `${stats.ino}-${stats.size}-${stats.mtimeNs}`
+const infoOf = ({ ino, size, mtimeNs }: { ino: bigint; size: bigint; mtimeNs: bigint }): ObjectInfo => ({
+  size: Number(size),
+  etag: `${ino}-${size}-${mtimeNs}`,
+})
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code
 

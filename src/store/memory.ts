@@ -43,22 +43,26 @@ export class MemoryStore implements Store {
   async stage(): Promise<Stage> {
     return new MemoryStage((key, bytes, ifAbsent) => {
       if (ifAbsent && this.#objects.has(key)) throw exists(this.describe(key))
-      this.#set(key, bytes)
+      return this.#set(key, bytes)
     })
   }
 
-  #set(key: string, bytes: Uint8Array): void {
-    this.#objects.set(key, { bytes, etag: String(++this.#generation) })
+  #set(key: string, bytes: Uint8Array): ObjectInfo {
+    const etag = String(++this.#generation)
+    this.#objects.set(key, { bytes, etag })
+    return { size: bytes.length, etag }
   }
 }
+
+type Publish = (key: string, bytes: Uint8Array, ifAbsent: boolean) => Promise<ObjectInfo> | ObjectInfo
 
 /** Bytes piece by piece in memory; also the stage of stores that can only `put`. */
 export class MemoryStage implements Stage {
   readonly #parts: { readonly offset: number; readonly bytes: Uint8Array }[] = []
-  readonly #publish: (key: string, bytes: Uint8Array, ifAbsent: boolean) => Promise<void> | void
+  readonly #publish: Publish
   size = 0
 
-  constructor(publish: (key: string, bytes: Uint8Array, ifAbsent: boolean) => Promise<void> | void) {
+  constructor(publish: Publish) {
     this.#publish = publish
   }
 
@@ -77,11 +81,11 @@ export class MemoryStage implements Stage {
     return out
   }
 
-  async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<void> {
+  async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<ObjectInfo> {
     const bytes = new Uint8Array(this.size + tail.length)
     for (const part of this.#parts) bytes.set(part.bytes, part.offset)
     bytes.set(tail, this.size)
-    await this.#publish(key, bytes, ifAbsent)
+    return this.#publish(key, bytes, ifAbsent)
   }
 
   async discard(): Promise<void> {

@@ -53,7 +53,7 @@ export interface Stage {
    * is. After an error the stage is as before and can be published again.
    * @throws ConflictError when `ifAbsent` is set and the object exists
    */
-  publish(key: string, tail: Uint8Array, options: { readonly ifAbsent: boolean }): Promise<void>
+  publish(key: string, tail: Uint8Array, options: { readonly ifAbsent: boolean }): Promise<ObjectInfo>
   /** Drops everything; allowed at any time, also after publishing. */
   discard(): Promise<void>
 }

@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import { ArrayFile } from '../../src/af/file.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import { FaultyStore } from '../support/faulty-store.js'
+
+const KEY = 'a.af'
+const SHAPE = [4, 4]
+const options = { codec: 'none', blockBytes: 8 }
+
+/** Everything a reader sees. */
+async function contents(store: MemoryStore): Promise<Record<string, number[]>> {
+  const file = await ArrayFile.open(store, KEY)
+  const found: Record<string, number[]> = {}
+  for (const name of file.arrays()) found[name] = [...((await file.array(name).get(null)) as { data: Iterable<number> }).data]
+  return found
+}
+
+/** A container with two layers and pending changes: an overwritten chunk, a new array, a deleted one. */
+async function prepare(): Promise<{
+  memory: MemoryStore
+  store: FaultyStore
+  file: ArrayFile
+  pending: Record<string, number[]>
+}> {
+  const memory = new MemoryStore()
+  const store = new FaultyStore(memory as never)
+  const file = await ArrayFile.create(store, KEY, options)
+  await file.define('x', { dtype: 'uint8', shape: SHAPE, chunkShape: [2, 2] }).set(
+    null,
+    Array.from({ length: 16 }, (_, i) => i),
+  )
+  await file.define('old', { dtype: 'uint8', shape: [2] }).set(null, 3)
+  await file.flush()
+  await file.array('x').set([0], 50)
+  await file.array('x').set([0], 60)
+  await file.define('new', { dtype: 'uint8', shape: [3] }).set(null, 7)
+  file.delete('old')
+  const x = Array.from({ length: 16 }, (_, i) => (i < 4 ? 60 : i))
+  return { memory, store, file, pending: { x, new: [7, 7, 7] } }
+}
+
+const before = { x: Array.from({ length: 16 }, (_, i) => i), old: [3, 3] }
+
+/** Runs `work` with a fault at its first, second, … operation until it gets through without meeting one. */
+async function atEveryOperation(
+  work: (file: ArrayFile) => Promise<unknown>,
+  check: (state: Awaited<ReturnType<typeof prepare>>, failedAt: string) => Promise<void>,
+): Promise<number> {
+  for (let count = 0; ; count++) {
+    const state = await prepare()
+    state.store.failAfter(count)
+    const error = await work(state.file).then(
+      () => undefined,
+      (reason: Error) => reason,
+    )
+    if (error === undefined) return count
+    expect(error.message).toContain('fault at')
+    await check(state, error.message)
+    await state.file.close()
+    expect(state.store.openStages).toBe(0)
+  }
+}
+
+describe('a fault at any operation', () => {
+  test('of flush leaves the old state or the new one, and a second flush brings everything', async () => {
+    const operations = await atEveryOperation(
+      (file) => file.flush(),
+      async ({ memory, file, pending }, at) => {
+        expect([before, pending], at).toContainEqual(await contents(memory))
+        await file.flush()
+        expect(await contents(memory), at).toEqual(pending)
+        expect((await ArrayFile.open(memory, KEY)).layers().length).toBeLessThanOrEqual(4)
+      },
+    )
+    expect(operations).toBeGreaterThan(4)
+  })
+
+  test('of compact loses nothing, and a second compact leaves one file', async () => {
+    const operations = await atEveryOperation(
+      (file) => file.compact(),
+      async ({ memory, file, pending }, at) => {
+        expect([before, pending], at).toContainEqual(await contents(memory))
+        await file.compact()
+        expect(await contents(memory), at).toEqual(pending)
+        expect((await memory.list('')).sort()).toEqual(['a.af', 'a.stats'])
+      },
+    )
+    expect(operations).toBeGreaterThan(10)
+  })
+
+  test('of set is an error, and setting again puts it right', async () => {
+    const values = Array.from({ length: 16 }, (_, i) => 100 + i)
+    await atEveryOperation(
+      (file) => file.array('x').set(null, values),
+      async ({ memory, file, pending }, at) => {
+        await file.array('x').set(null, values)
+        await file.flush()
+        expect(await contents(memory), at).toEqual({ ...pending, x: values })
+      },
+    )
+  })
+
+  test('of create leaves nothing', async () => {
+    for (let count = 0; ; count++) {
+      const memory = new MemoryStore()
+      const store = new FaultyStore(memory as never)
+      store.failAfter(count)
+      const created = await ArrayFile.create(store, KEY, options).catch(() => undefined)
+      expect(store.openStages).toBe(0)
+      if (created !== undefined) break
+      // Either nothing, or an empty container that is fine.
+      const keys = await memory.list('')
+      expect([[], [KEY]]).toContainEqual(keys)
+      if (keys.length > 0) expect(await contents(memory)).toEqual({})
+    }
+  })
+})
