@@ -2,12 +2,13 @@ import { type DType, readElement, type ScalarOf } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, rethrowWithin, within } from '../core/errors.js'
 import { sameShape, showShape, sizeOf } from '../core/shape.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import type { ChunkGrid } from '../grid/chunks.js'
+import { type ChunkGrid, READ_BYTES } from '../grid/chunks.js'
 import { type Plan, plan, type Transfer } from '../grid/plan.js'
+import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
 import { type Reduced, type ReduceOptions, reduce } from './reduce.js'
-import { type BlockOptions, type BlockSource, gridOf, type SourceLike } from './source.js'
+import { type BlockOptions, type BlockSource, bytesOf, gridOf, type SourceLike } from './source.js'
 import { toTensor, type Values } from './values.js'
 
 /** A scalar where every selector is an integer, a tensor otherwise. Integers for fewer than all axes leave the rest: add `null`s to have the type say so. */
@@ -23,7 +24,7 @@ export interface GetOptions<D extends DType> extends BlockOptions {
 }
 
 export interface AssignOptions extends BlockOptions {
-  /** Told after every chunk. */
+  /** Told after every step. */
   readonly onProgress?: (progress: Progress) => void
 }
 
@@ -43,8 +44,8 @@ export interface Block<D extends DType> {
 }
 
 /**
- * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`, writing `set`; reductions visit
- * each chunk once and hold one at a time.
+ * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`, writing `set`; reductions and
+ * `assign` go through the chunks once, holding a few MiB of them at a time.
  */
 export class DiskArray<D extends DType = DType> {
   readonly dtype: D
@@ -145,7 +146,7 @@ export class DiskArray<D extends DType = DType> {
   }
 
   /**
-   * Copies another array of this shape and type into this one, a chunk of this one at a time.
+   * Copies another array of this shape and type into this one, some chunks of this one at a time.
    * @throws InvalidArgumentError when shape or type differ; whatever reading and writing throw
    */
   async assign(from: DiskArray, options: AssignOptions = {}): Promise<void> {
@@ -158,14 +159,17 @@ export class DiskArray<D extends DType = DType> {
       })
     }
     if (this.source.writeBlock === undefined) throw this.readOnly()
+    const chunks = this.chunks.coarsen(READ_BYTES / bytesOf(this.dtype))
     const total = this.chunks.count
-    for (let number = 0; number < total; number++) {
+    let done = 0
+    for (let number = 0; number < chunks.count; number++) {
       options.signal?.throwIfAborted()
-      const box = this.chunks.box(this.chunks.index(number))
+      const box = chunks.box(chunks.index(number))
       const data = tensorOf(this.dtype, boxShape(box))
       await from.source.readBlock(box, data as Tensor, options)
       await this.source.writeBlock(box, data, options)
-      options.onProgress?.({ done: number + 1, total })
+      done += countChunks(box, this.chunks)
+      options.onProgress?.({ done, total })
     }
   }
 

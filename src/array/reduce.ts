@@ -2,6 +2,7 @@ import {
   allocate,
   type DataOf,
   type DType,
+  elementBytes,
   type FixedDType,
   isBigInt,
   isFixed,
@@ -14,6 +15,7 @@ import {
 import { HyperslabError } from '../core/errors.js'
 import { sizeOf } from '../core/shape.js'
 import { type Tensor, tensorOf } from '../core/tensor.js'
+import { READ_BYTES } from '../grid/chunks.js'
 import { boxShape } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import type { ReduceOp, Skip } from '../kernels/reduce.js'
@@ -43,7 +45,7 @@ export type Reduced<D extends DType, K extends ReductionKind, O> = O extends { r
   : ScalarOf<ReducedDType<D, K>>
 
 /**
- * Reduces a source, reading each chunk once and holding one at a time.
+ * Reduces a source, reading each chunk once, in runs of some MiB, and holding one run at a time.
  *
  * A sum of n floats has a relative error (against the sum of absolute values) of about log2(n) * 2^-53 over everything; along axes, where
  * each cell is added to once a row, of at most n * 2^-53.
@@ -76,7 +78,8 @@ export async function reduce(
 }
 
 async function addBlocks(source: BlockSource<FixedDType>, accumulator: Accumulator, options: BlockOptions): Promise<void> {
-  const { chunks, dtype } = source
+  const { dtype } = source
+  const chunks = source.chunks.coarsen(READ_BYTES / elementBytes(dtype))
   const largest = chunks.chunkShape.reduce((size, length, axis) => size * Math.min(length, source.shape[axis]!), 1)
   const buffer = tensorOf(dtype, [chunks.count === 0 ? 0 : largest]).data as TypedArray
   for (let number = 0; number < chunks.count; number++) {

@@ -40,5 +40,8 @@ const VARIABLE_ELEMENT_BYTES = 64
 export function gridOf<D extends DType>({ chunks, shape, dtype }: SourceLike<D>): ChunkGrid {
   if (chunks instanceof ChunkGrid) return chunks
   if (chunks !== undefined) return ChunkGrid.regular(shape, chunks)
-  return ChunkGrid.estimate(shape, isFixed(dtype) ? elementBytes(dtype) : VARIABLE_ELEMENT_BYTES)
+  return ChunkGrid.estimate(shape, bytesOf(dtype))
 }
+
+/** Bytes of an element, guessed for strings and binaries. */
+export const bytesOf = (dtype: DType): number => (isFixed(dtype) ? elementBytes(dtype) : VARIABLE_ELEMENT_BYTES)

@@ -100,6 +100,23 @@ export class ChunkGrid {
     return ChunkGrid.regular(shape, chunkShape)
   }
 
+  /**
+   * A grid whose chunks are runs of whole chunks of this one, neighbours in C order, as large as fits in `maxElements`: what to read at
+   * once to go through an array in few reads. Where one chunk is larger than that, the grid itself.
+   */
+  coarsen(maxElements: number): ChunkGrid {
+    let size = this.axes.reduce((product, { chunkLength, length }) => product * Math.max(1, Math.min(chunkLength, length)), 1)
+    const axes = [...this.axes]
+    for (let axis = axes.length - 1; axis >= 0; axis--) {
+      const { chunkLength, length, offset, count } = axes[axis]!
+      const factor = Math.max(1, Math.min(count, Math.floor(maxElements / size)))
+      axes[axis] = new RegularChunks(chunkLength * factor, length, offset)
+      size *= factor
+      if (factor < count) break
+    }
+    return new ChunkGrid(axes)
+  }
+
   /** Position of a chunk in C order. */
   number(index: readonly number[]): number {
     let number = 0
@@ -132,6 +149,9 @@ export class ChunkGrid {
     eachIndex(this.counts, visit)
   }
 }
+
+/** What is read at once when a whole array is gone through: many small chunks, so that each read is worth its overhead. */
+export const READ_BYTES = 8 * 1024 * 1024
 
 /** Chunks of unchunked sources: large enough to amortise a request, small enough that a few fit in memory. */
 export const DEFAULT_CHUNK_BYTES = 8 * 1024 * 1024
