@@ -1,10 +1,8 @@
 import type { Progress } from '../array/disk-array.js'
-import { withArena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
 import { type BlockCache, viewOf } from './block.js'
 import type { LayerArray } from './commit.js'
 import { type BlockPacker, PendingChunk } from './packer.js'
-import { statsOfChunk } from './statistics.js'
 
 /**
  * Packs the newest version of every chunk anew, array by array in C order of their grids, a block in memory at a time. Statistics of
@@ -24,14 +22,8 @@ export async function compactInto(
     const chunks = new Map<number, PendingChunk>()
     for (const number of numbers) {
       const bytes = await readChunk(state, number, cache)
-      if (!state.chunkStats.has(number)) {
-        const shape = state.grid.shapeOf(state.grid.index(number))
-        state.chunkStats.set(
-          number,
-          withArena((arena) => statsOfChunk(arena, state.definition, bytes, shape)),
-        )
-      }
-      const chunk = new PendingChunk()
+      const known = state.chunkStats.has(number)
+      const chunk = new PendingChunk(known ? undefined : (arena, packed) => state.measure(arena, number, packed))
       chunks.set(number, chunk)
       await packer.put(chunk, bytes)
       onProgress?.({ done: ++done, total })

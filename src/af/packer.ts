@@ -1,15 +1,21 @@
 import { findEncoder } from '../codec/registry.js'
-import { withArena } from '../kernels/arena.js'
+import { type Arena, withArena } from '../kernels/arena.js'
 import type { Stage } from '../store/store.js'
-import { type BlockOrigin, type BlockRef, type ChunkAddress, decodeBlock } from './block.js'
+import { type BlockOrigin, type BlockRef, type ChunkAddress, type ChunkBytes, decodeBlock } from './block.js'
 import type { BlockMeta } from './footer.js'
 
 /** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
 export class PendingChunk {
+  /** Called when the chunk is packed, with its contents in kernel memory: the cheapest moment to look at them. */
+  readonly onPack: ((arena: Arena, bytes: ChunkBytes) => void) | undefined
   /** The chunk while it is loose. */
   bytes: Uint8Array | undefined
   /** Where it is once it is packed. */
   address: ChunkAddress | undefined
+
+  constructor(onPack?: (arena: Arena, bytes: ChunkBytes) => void) {
+    this.onPack = onPack
+  }
 }
 
 export interface PackerOptions {
@@ -85,16 +91,21 @@ export class BlockPacker implements BlockOrigin {
 
   async #seal(): Promise<void> {
     if (this.#loose.size === 0) return
-    const raw = new Uint8Array(this.#looseBytes)
     const chunks = [...this.#loose]
     const offsets: number[] = []
-    let end = 0
-    for (const { bytes } of chunks) {
-      raw.set(bytes!, end)
-      offsets.push(end)
-      end += bytes!.length
-    }
-    const block = await this.#append(findEncoder(this.#options.codec).encode(raw), raw.length)
+    const encoded = withArena((arena) => {
+      const pointer = arena.alloc(this.#looseBytes)
+      let end = 0
+      for (const { bytes, onPack } of chunks) {
+        const size = bytes!.length
+        arena.bytes(pointer + end, size).set(bytes!)
+        withArena((inner) => onPack?.(inner, { pointer: pointer + end, size }))
+        offsets.push(end)
+        end += size
+      }
+      return findEncoder(this.#options.codec).encode(arena, pointer, end)
+    })
+    const block = await this.#append(encoded, this.#looseBytes)
     this.#blocks.set(block, this.#packed(block, chunks, offsets))
     this.#loose.clear()
     this.#looseBytes = 0

@@ -1,9 +1,10 @@
 import { isHyperslabError } from '../core/errors.js'
+import { withArena } from '../kernels/arena.js'
 import type { Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
-import type { BlockCache, ChunkAddress } from './block.js'
+import type { BlockCache } from './block.js'
 import { STATS_MAGIC, splitFile } from './footer-trailer.js'
-import { combine, present, type Statistics, statsOfChunk } from './statistics.js'
+import { combine, present, type Statistics } from './statistics.js'
 import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
 
 /** Keeps the statistics file of a container in step with its layers. */
@@ -56,11 +57,14 @@ export class StatsKeeper {
     const numbers = [...state.numbers()]
     for (const number of numbers) {
       if (state.chunkStats.has(number)) continue
-      const shape = state.grid.shapeOf(state.grid.index(number))
-      const chunk: { address: ChunkAddress } = { address: state.find(number)! }
-      await this.#cache.visit(chunk.address.block, [chunk], (arena, _, bytes) => {
-        state.chunkStats.set(number, statsOfChunk(arena, state.definition, bytes, shape))
-      })
+      const pending = state.written.get(number)
+      if (pending?.bytes !== undefined) {
+        const { bytes } = pending
+        withArena((arena) => state.measure(arena, number, bytes))
+        continue
+      }
+      const address = pending?.address ?? state.find(number)!
+      await this.#cache.visit(address.block, [{ address }], (arena, _, bytes) => state.measure(arena, number, bytes))
     }
     return combine(
       state.definition,

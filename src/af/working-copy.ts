@@ -1,7 +1,6 @@
 import type { Progress } from '../array/disk-array.js'
 import { HyperslabError } from '../core/errors.js'
 import { Lock } from '../core/lock.js'
-import { withArena } from '../kernels/arena.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { ArrayState } from './array-state.js'
 import { BlockCache } from './block.js'
@@ -14,7 +13,6 @@ import { BlockPacker, PendingChunk } from './packer.js'
 import type { Paths } from './paths.js'
 import type { Container } from './source.js'
 import { type LiveArray, Stack } from './stack.js'
-import { statsOfChunk } from './statistics.js'
 import { StatsKeeper } from './stats-keeper.js'
 
 export interface WorkingCopyOptions {
@@ -103,13 +101,12 @@ export class WorkingCopy implements Container {
 
   async writeChunk(state: ArrayState, number: number, bytes: Uint8Array): Promise<void> {
     this.checkOpen()
-    const shape = state.grid.shapeOf(state.grid.index(number))
-    state.chunkStats.set(
-      number,
-      withArena((arena) => statsOfChunk(arena, state.definition, bytes, shape)),
-    )
-    const chunk = state.written.get(number) ?? new PendingChunk()
-    state.written.set(number, chunk)
+    state.chunkStats.delete(number)
+    let chunk = state.written.get(number)
+    if (chunk === undefined) {
+      chunk = new PendingChunk((arena, packed) => state.measure(arena, number, packed))
+      state.written.set(number, chunk)
+    }
     state.changed = true
     await this.#packer.put(chunk, bytes)
   }

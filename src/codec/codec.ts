@@ -10,8 +10,8 @@ export interface Codec {
    * @throws CodecError when they are not what `encode` makes, or decode to another length
    */
   decode(arena: Arena, bytes: Uint8Array, decodedBytes: number): number
-  /** Encodes; left out by codecs that only read. */
-  encode?(bytes: Uint8Array): Uint8Array
+  /** Encodes `length` bytes in kernel memory; left out by codecs that only read. */
+  encode?(arena: Arena, pointer: number, length: number): Uint8Array
 }
 
 /** The error for a block that decodes to the wrong number of bytes. */

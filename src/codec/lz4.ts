@@ -1,5 +1,4 @@
 import { HyperslabError } from '../core/errors.js'
-import { withArena } from '../kernels/arena.js'
 import { lz4Decode, lz4Encode } from '../kernels/lz4.js'
 import type { Codec } from './codec.js'
 
@@ -25,13 +24,11 @@ export const lz4: Codec = {
     return target
   },
 
-  encode(bytes) {
-    return withArena((arena) => {
-      const block = lz4Encode(arena, arena.put(bytes), bytes.length)
-      const out = new Uint8Array(PREFIX_BYTES + block.bytes)
-      new DataView(out.buffer).setUint32(0, bytes.length, true)
-      out.set(arena.bytes(block.pointer, block.bytes), PREFIX_BYTES)
-      return out
-    })
+  encode(arena, pointer, length) {
+    const block = lz4Encode(arena, pointer, length)
+    const out = new Uint8Array(PREFIX_BYTES + block.bytes)
+    new DataView(out.buffer).setUint32(0, length, true)
+    out.set(arena.bytes(block.pointer, block.bytes), PREFIX_BYTES)
+    return out
   },
 }

@@ -9,5 +9,5 @@ export const none: Codec = {
     return arena.put(bytes)
   },
 
-  encode: (bytes) => bytes,
+  encode: (arena, pointer, length) => arena.bytes(pointer, length).slice(),
 }
