@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import { type ArrayFile, open } from '../runtime/index.js'
+import { printLines } from './output.js'
+import { progressLine } from './progress.js'
+import { count, showBytes, table } from './table.js'
+
+export function addCompact(program: Command): void {
+  program
+    .command('compact')
+    .description('rewrite a container as a single file, without replaced and deleted data')
+    .argument('<file>', 'a container (.af)')
+    .addHelpText('after', '\nExample:\n  $ hyperslab compact climate.af')
+    .action(async (path: string) => {
+      await using file = await open(path)
+      const before = sizesOf(file)
+      const line = progressLine('compacting')
+      try {
+        await file.compact({ onProgress: line.update })
+      } finally {
+        line.end()
+      }
+      const after = sizesOf(file)
+      const row = (name: string, { files, bytes }: Sizes): string[] => [
+        name,
+        count(files, 'file'),
+        showBytes(bytes),
+        `${bytes} B`,
+      ]
+      const rows = [row('before', before), row('after', after)]
+      await printLines([file.location, ...table([{ title: '' }, right(''), right(''), right('')], rows).slice(1)])
+    })
+}
+
+interface Sizes {
+  readonly files: number
+  readonly bytes: number
+}
+
+const right = (title: string) => ({ title, align: 'right' as const })
+
+function sizesOf(file: ArrayFile): Sizes {
+  const layers = file.layers()
+  return { files: layers.length, bytes: layers.reduce((sum, { bytes }) => sum + bytes, 0) }
+}

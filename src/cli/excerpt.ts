@@ -1,0 +1,75 @@
+import type { DiskArray } from '../array/disk-array.js'
+import { rethrowWithin } from '../core/errors.js'
+import { sizeOf } from '../core/shape.js'
+import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type AxisSelection, resolveSelection, type Selection, type Selector } from '../grid/selection.js'
+import { slice } from '../grid/slice.js'
+import { EDGE, type Excerpt, type Result, SUMMARY_SIZE, whole } from './format.js'
+
+/** Reads a selection as a tensor, single elements included. */
+export async function readResult(array: DiskArray, selection: Selection): Promise<Result> {
+  const { shape } = array.plan(selection)
+  const tensor = tensorOf(array.dtype, shape)
+  await array.get(selection, { out: tensor })
+  return { dtype: array.dtype, tensor }
+}
+
+/** Reads what text output shows: everything, or, of many elements, the corners only. */
+export async function readExcerpt(array: DiskArray, selection: Selection): Promise<Excerpt> {
+  const axes = resolveFor(array, selection)
+  const kept = axes.filter(({ keep }) => keep)
+  if (sizeOf(kept.map(({ length }) => length)) <= SUMMARY_SIZE) return whole(await readResult(array, selection))
+  const cut = kept.map(({ length }) => length > 2 * EDGE)
+  const shape = kept.map(({ length }, axis) => (cut[axis] ? 2 * EDGE : length))
+  const tensor = tensorOf(array.dtype, shape)
+  for (const corner of corners(kept, cut)) {
+    let axis = 0
+    const part = axes.map((each) => (each.keep ? partOf(each, corner[axis++]!) : each.start))
+    const place = corner.map(({ to, length }) => ({ start: to, step: 1, length }))
+    const piece = tensorOf(
+      array.dtype,
+      corner.map(({ length }) => length),
+    )
+    await array.get(part, { out: piece })
+    copyTensor(piece, viewTensor(tensor as Tensor, place))
+  }
+  return { dtype: array.dtype, tensor, cut }
+}
+
+/** `length` positions of an axis, from position `from` of the selection; `to` is their place in the excerpt. */
+interface Part {
+  readonly from: number
+  readonly length: number
+  readonly to: number
+}
+
+function corners(kept: readonly AxisSelection[], cut: readonly boolean[]): Part[][] {
+  let all: Part[][] = [[]]
+  kept.forEach(({ length }, axis) => {
+    const parts = cut[axis]
+      ? [
+          { from: 0, length: EDGE, to: 0 },
+          { from: length - EDGE, length: EDGE, to: EDGE },
+        ]
+      : [{ from: 0, length, to: 0 }]
+    all = all.flatMap((corner) => parts.map((part) => [...corner, part]))
+  })
+  return all
+}
+
+/** Part of a resolved axis as a selector again. */
+export function partOf({ start, step }: AxisSelection, { from, length }: { from: number; length: number }): Selector {
+  const first = start + from * step
+  const stop = first + length * step
+  // Backwards past the first element: open, since a negative number would count from the end.
+  return slice(first, stop < 0 ? null : stop, step)
+}
+
+/** A selection of an array, resolved; errors name the array. */
+export function resolveFor(array: DiskArray, selection: Selection): AxisSelection[] {
+  try {
+    return resolveSelection(selection, array.shape)
+  } catch (error) {
+    return rethrowWithin(error, array.source.label ?? {})
+  }
+}

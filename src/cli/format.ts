@@ -1,0 +1,112 @@
+import { type DType, isFixed, readElement, type TypedArray, toBytes } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { sizeOf } from '../core/shape.js'
+import type { Tensor } from '../core/tensor.js'
+import { jsonElement, showElement } from './element.js'
+import { print, printBytes } from './output.js'
+
+export const FORMATS = ['text', 'json', 'raw'] as const
+export type Format = (typeof FORMATS)[number]
+
+/** A dense result with the type of its elements; a single element has shape []. */
+export interface Result {
+  readonly dtype: DType
+  readonly tensor: Tensor
+}
+
+/** Elements kept at each end of an axis that text output cuts short. */
+export const EDGE = 3
+/** Results of more elements are cut short. */
+export const SUMMARY_SIZE = 1000
+
+const LINE_LENGTH = 100
+
+/** A result of which text output shows only the edges: `cut` axes hold `2 * EDGE` positions, with something left out in the middle. */
+export interface Excerpt extends Result {
+  readonly cut: readonly boolean[]
+}
+
+export const whole = (result: Result): Excerpt => ({ ...result, cut: result.tensor.shape.map(() => false) })
+
+/** @throws UnsupportedError for raw output of elements without a fixed width */
+export function checkFormat(format: Format, dtype: DType, label: object = {}): void {
+  if (format === 'raw' && !isFixed(dtype)) {
+    throw new HyperslabError('UnsupportedError', `${dtype} values have no fixed width; use --format text or json`, {
+      ...label,
+      actual: dtype,
+    })
+  }
+}
+
+export async function printResult(format: Format, result: Result | Excerpt): Promise<void> {
+  if (format === 'json') return print(jsonPieces(result))
+  if (format === 'raw') return printBytes(toBytes(result.tensor.data as TypedArray))
+  return print(textPieces('cut' in result ? result : whole(result)))
+}
+
+/** `{ "dtype", "shape", "data" }` with the elements in C order. */
+export function* jsonPieces({ dtype, tensor }: Result): Generator<string> {
+  const size = sizeOf(tensor.shape)
+  yield `{"dtype":"${dtype}","shape":${JSON.stringify(tensor.shape)},"data":[`
+  for (let i = 0; i < size; i++) yield `${i === 0 ? '' : ','}${jsonElement(dtype, readElement(dtype, tensor.data, i))}`
+  yield ']}\n'
+}
+
+/** Nested brackets, the elements of all rows in aligned columns. */
+export function* textPieces({ dtype, tensor, cut }: Excerpt): Generator<string> {
+  const { data, shape } = tensor
+  const show = (i: number): string => showElement(dtype, readElement(dtype, data, i))
+  if (shape.length === 0) {
+    yield `${show(0)}\n`
+    return
+  }
+  const size = sizeOf(shape)
+  let width = 0
+  for (let i = 0; i < size; i++) width = Math.max(width, show(i).length)
+  const left = !isFixed(dtype)
+  const pad = (text: string): string => (left ? text.padEnd(width) : text.padStart(width))
+  const gapAt = (axis: number): number => (cut[axis] ? EDGE : -1)
+
+  function* row(start: number, indent: number): Generator<string> {
+    const length = shape.at(-1)!
+    let line = '['
+    const add = (word: string): string => {
+      if (line === '[') {
+        line += word
+        return ''
+      }
+      if (line.length + indent + 1 + word.length < LINE_LENGTH) {
+        line += ` ${word}`
+        return ''
+      }
+      const done = `${line.trimEnd()}\n${' '.repeat(indent + 1)}`
+      line = word
+      return done
+    }
+    for (let i = 0; i < length; i++) {
+      if (i === gapAt(shape.length - 1)) yield add('...')
+      yield add(pad(show(start + i)))
+    }
+    yield `${line.trimEnd()}]`
+  }
+
+  function* nested(axis: number, start: number): Generator<string> {
+    if (axis === shape.length - 1) {
+      yield* row(start, axis)
+      return
+    }
+    const step = sizeOf(shape.slice(axis + 1))
+    // As many line ends as brackets close: blocks of higher rank stand further apart.
+    const separator = '\n'.repeat(shape.length - 1 - axis) + ' '.repeat(axis + 1)
+    yield '['
+    for (let i = 0; i < shape[axis]!; i++) {
+      if (i > 0) yield separator
+      if (i === gapAt(axis)) yield `...${separator}`
+      yield* nested(axis + 1, start + i * step)
+    }
+    yield ']'
+  }
+
+  yield* nested(0, 0)
+  yield '\n'
+}

@@ -1,0 +1,34 @@
+import { type Command, Option } from 'commander'
+import { open } from '../runtime/index.js'
+import { readExcerpt, readResult } from './excerpt.js'
+import { checkFormat, FORMATS, type Format, printResult } from './format.js'
+import { parseSelection } from './selection.js'
+
+interface GetOptions {
+  readonly format: Format
+  readonly full?: boolean
+}
+
+export const formatOption = () => new Option('-f, --format <format>', 'how to print it').choices(FORMATS).default('text')
+
+export function addGet(program: Command): void {
+  program
+    .command('get')
+    .description('print a selection of an array')
+    .argument('<file>', 'a container (.af)')
+    .argument('<array>', 'name of an array')
+    .argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2 (default: everything)', '')
+    .addOption(formatOption())
+    .option('--full', 'print everything as text, also of more than 1000 elements')
+    .addHelpText(
+      'after',
+      '\nExample: every second longitude, backwards, of ten latitudes\n  $ hyperslab get climate.af tas 0,10:20,::-2 --format json',
+    )
+    .action(async (path: string, name: string, text: string, { format, full = false }: GetOptions) => {
+      await using file = await open(path)
+      const array = file.array(name)
+      checkFormat(format, array.dtype, { file: file.location, array: name })
+      const selection = parseSelection(text, array.shape.length)
+      await printResult(format, await (format === 'text' && !full ? readExcerpt : readResult)(array, selection))
+    })
+}

@@ -1,0 +1,115 @@
+import { colourAt, nearest256, type Rgb } from './palette.js'
+import type { Picture } from './picture.js'
+
+/** How colours are shown: 24 bits, the 256 colours of terminals, or shades of ASCII characters. */
+export type ColourMode = 'truecolor' | '256' | 'ascii'
+
+/** From light to dense; a missing cell is a space. */
+export const SHADES = '.:-=+*#%@'
+
+const RESET = '\x1b[0m'
+
+export interface Scale {
+  readonly low: number
+  readonly high: number
+}
+
+/**
+ * The lines of a heat map. In colour a line holds two rows of the picture: a character's upper half has one colour, its lower half
+ * another. In ASCII it holds one, whose cells are therefore twice as high as wide.
+ */
+export function drawHeatmap(picture: Picture, scale: Scale, mode: ColourMode): string[] {
+  const { rows, columns, values } = picture
+  const lines: string[] = []
+  if (mode === 'ascii') {
+    for (let y = 0; y < rows; y++) {
+      const row = values.subarray(y * columns, (y + 1) * columns)
+      lines.push(
+        Array.from(row, (value) => shadeOf(value, scale))
+          .join('')
+          .trimEnd(),
+      )
+    }
+    return lines
+  }
+  const at = (y: number, x: number): number => (y < rows ? values[y * columns + x]! : Number.NaN)
+  for (let y = 0; y < rows; y += 2) {
+    const line = new ColouredLine(mode)
+    for (let x = 0; x < columns; x++) line.add(colourOf(at(y, x), scale), colourOf(at(y + 1, x), scale))
+    lines.push(line.end())
+  }
+  return lines
+}
+
+/** The colours of the scale from low to high, `length` characters. */
+export function drawBar(length: number, mode: ColourMode): string {
+  const position = (i: number): number => (length === 1 ? 0.5 : i / (length - 1))
+  if (mode === 'ascii') return Array.from({ length }, (_, i) => SHADES[Math.round(position(i) * (SHADES.length - 1))]).join('')
+  const line = new ColouredLine(mode)
+  for (let i = 0; i < length; i++) {
+    const colour = colourAt(position(i))
+    line.add(colour, colour)
+  }
+  return line.end()
+}
+
+/** Where a value lies on the scale, 0 to 1; everything is in the middle of a scale without extent. */
+const positionOf = (value: number, { low, high }: Scale): number => (high > low ? (value - low) / (high - low) : 0.5)
+
+const colourOf = (value: number, scale: Scale): Rgb | undefined =>
+  Number.isNaN(value) ? undefined : colourAt(positionOf(value, scale))
+
+function shadeOf(value: number, scale: Scale): string {
+  if (Number.isNaN(value)) return ' '
+  return SHADES[Math.min(SHADES.length - 1, Math.floor(positionOf(value, scale) * SHADES.length))]!
+}
+
+/** A line of half-block characters; colours are stated only where they change. */
+class ColouredLine {
+  readonly #mode: 'truecolor' | '256'
+  #text = ''
+  #foreground = ''
+  #background = ''
+
+  constructor(mode: 'truecolor' | '256') {
+    this.#mode = mode
+  }
+
+  /** A character; a half without a colour shows the terminal's background. */
+  add(upper: Rgb | undefined, lower: Rgb | undefined): void {
+    if (upper === undefined && lower === undefined) this.#put(' ', this.#foreground, '49')
+    else if (upper === undefined) this.#put('▄', this.#code(38, lower!), '49')
+    else this.#put('▀', this.#code(38, upper), lower === undefined ? '49' : this.#code(48, lower))
+  }
+
+  end(): string {
+    return this.#foreground === '' && this.#background === '' ? this.#text : this.#text + RESET
+  }
+
+  #put(character: string, foreground: string, background: string): void {
+    const codes: string[] = []
+    if (foreground !== this.#foreground) codes.push(foreground)
+    // A line starts on the terminal's own background.
+    if (background !== (this.#background || '49')) codes.push(background)
+    if (codes.length > 0) this.#text += `\x1b[${codes.join(';')}m`
+    this.#foreground = foreground
+    this.#background = background
+    this.#text += character
+  }
+
+  #code(target: 38 | 48, rgb: Rgb): string {
+    return this.#mode === 'truecolor' ? `${target};2;${rgb.join(';')}` : `${target};5;${nearest256(rgb)}`
+  }
+}
+
+export interface ColourEnvironment {
+  readonly isTTY: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Colours are for terminals that did not decline them; 24 bits only where COLORTERM promises them. */
+export function colourMode(wish: 'auto' | 'always' | 'never', { isTTY, env }: ColourEnvironment): ColourMode {
+  const declined = Boolean(env['NO_COLOR']) || env['TERM'] === 'dumb'
+  if (wish === 'never' || (wish === 'auto' && (!isTTY || declined))) return 'ascii'
+  return /truecolor|24bit/i.test(env['COLORTERM'] ?? '') ? 'truecolor' : '256'
+}

@@ -1,0 +1,35 @@
+import { Command } from 'commander'
+import { addCompact } from './compact.js'
+import { oneLine } from './failure.js'
+import { addGet } from './get.js'
+import { addImport } from './import.js'
+import { addInfo } from './info.js'
+import { addPlot } from './plot.js'
+import { addReduce } from './reduce.js'
+import { showNegatives } from './selection.js'
+import { packageVersion } from './version.js'
+
+/** The command line. Parsing it throws what commander throws instead of ending the process. */
+export function createProgram(): Command {
+  const program = new Command('hyperslab')
+    .description('Look into containers of chunked arrays, and fill them from NetCDF.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .exitOverride()
+    .configureOutput({
+      outputError: (text, write) => write(`hyperslab: ${oneLine(showNegatives(text.replace(/^error: /, '')))}\n`),
+    })
+    .addHelpText(
+      'after',
+      `
+Examples
+  $ hyperslab import tas.nc climate.af
+  $ hyperslab info climate.af
+  $ hyperslab get climate.af tas 0,10:20,::-2
+  $ hyperslab plot climate.af tas 0
+
+Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is wrong.`,
+    )
+  for (const add of [addImport, addInfo, addGet, addReduce, addPlot, addCompact]) add(program)
+  return program
+}

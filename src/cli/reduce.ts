@@ -1,0 +1,71 @@
+import { type Command, Option } from 'commander'
+import type { FileArray } from '../af/file-array.js'
+import type { ReduceOptions } from '../array/reduce.js'
+import { type DType, isBigInt } from '../core/dtype.js'
+import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { rangeLength } from '../grid/range.js'
+import { DiskArray, open } from '../runtime/index.js'
+import { readExcerpt } from './excerpt.js'
+import { checkFormat, type Format, printResult, type Result } from './format.js'
+import { formatOption } from './get.js'
+import { parseAxes } from './selection.js'
+
+const OPS = ['sum', 'min', 'max', 'mean'] as const
+type Op = (typeof OPS)[number]
+
+interface Options {
+  readonly op: Op
+  readonly axis?: string
+  readonly skipFill?: boolean
+  readonly format: Format
+  readonly full?: boolean
+}
+
+export function addReduce(program: Command): void {
+  program
+    .command('reduce')
+    .description('sum, minimum, maximum or mean of an array, of everything or along axes')
+    .argument('<file>', 'a container (.af)')
+    .argument('<array>', 'name of an array')
+    .addOption(new Option('--op <op>', 'what to compute').choices(OPS).makeOptionMandatory())
+    .option('--axis <axes>', 'axes to reduce, names or numbers, e.g. lat,lon or 0,-1 (default: all)')
+    .option('--skip-fill', 'leave out elements that are the fill value')
+    .addOption(formatOption())
+    .option('--full', 'print everything as text, also of more than 1000 elements')
+    .addHelpText(
+      'after',
+      '\nExample: the mean of each month\n  $ hyperslab reduce climate.af tas --op mean --axis lat,lon --skip-fill',
+    )
+    .action(async (path: string, name: string, { op, axis, skipFill = false, format, full = false }: Options) => {
+      const axes = axis === undefined ? undefined : parseAxes(axis)
+      await using file = await open(path)
+      const result = await reduceArray(file.array(name), op, { skipFill, ...(axes && { axis: axes }) })
+      checkFormat(format, result.dtype)
+      await printResult(format, format === 'text' && !full ? await readExcerpt(arrayOf(result), null) : result)
+    })
+}
+
+export async function reduceArray(array: FileArray, op: Op, options: ReduceOptions): Promise<Result> {
+  const dtype = resultType(array.dtype, op)
+  const reduced: unknown = await array[op](options)
+  if (typeof reduced === 'object' && reduced !== null && 'data' in reduced) return { dtype, tensor: reduced as Tensor }
+  const tensor = tensorOf(dtype, [])
+  tensor.data[0] = (dtype === 'bool' ? Number(reduced) : reduced) as never
+  return { dtype, tensor }
+}
+
+function resultType(dtype: DType, op: Op): DType {
+  if (op === 'min' || op === 'max') return dtype
+  return op === 'sum' && isBigInt(dtype) ? dtype : 'float64'
+}
+
+/** A result as an array, of which parts can be read. */
+const arrayOf = ({ dtype, tensor }: Result): DiskArray =>
+  new DiskArray({
+    dtype,
+    shape: tensor.shape,
+    readBlock: (box, out) => {
+      const part = box.map((range) => ({ start: range.start, step: range.step, length: rangeLength(range) }))
+      copyTensor(viewTensor(tensor, part), out)
+    },
+  })

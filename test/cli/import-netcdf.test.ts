@@ -1,0 +1,137 @@
+import { writeFileSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { importNetcdf } from '../../src/cli/import-netcdf.js'
+import { create, isHyperslabError, open } from '../../src/runtime/index.js'
+import { contents, NETCDF, temporaryFolder } from './support.js'
+
+/** A container of two layers and statistics, at `c.af`. */
+async function twoLayers(): Promise<string> {
+  const folder = await temporaryFolder()
+  await using file = await create(join(folder, 'c.af'))
+  const old = file.define('old', { dtype: 'uint8', shape: [3] })
+  await old.set(null, [1, 2, 3])
+  await file.flush()
+  await old.set(null, [4, 5, 6])
+  await file.flush()
+  return folder
+}
+
+const rejection = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+describe('an import', () => {
+  test('copies values, shapes, names, fill values and typed attributes into a single file', async () => {
+    const folder = await temporaryFolder()
+    const progress: number[] = []
+    const path = join(folder, 'c.af')
+    const { arrays, bytes } = await importNetcdf(NETCDF, path, { onProgress: ({ done, total }) => progress.push(done / total) })
+    expect(arrays).toBe(7)
+    expect([...(await contents(folder)).keys()]).toEqual(['c.af', 'c.stats'])
+    expect((await readFile(path)).length).toBe(bytes)
+    expect(progress).toEqual([...progress].sort((a, b) => a - b))
+    expect(progress.at(-1)).toBe(1)
+    await using file = await open(path)
+    const tas = file.array('tas', 'float32')
+    expect([tas.shape, tas.dimensionNames, tas.chunks.chunkShape]).toEqual([
+      [12, 96, 192],
+      ['time', 'lat', 'lon'],
+      [1, 96, 192],
+    ])
+    expect(tas.fillValue).toBe(Math.fround(1e20))
+    expect(tas.attrs.typed('units')).toEqual({ type: 'string', value: 'K' })
+    expect(tas.attrs.typed('_FillValue')).toEqual({ type: 'float32', value: Math.fround(1e20) })
+    expect(file.attrs.typed('realization')).toEqual({ type: 'int32', value: 1 })
+    // The first value of the second record, from the file's bytes: records of 73752 bytes, tas 24 bytes into each, the first at 14552.
+    const bytesOfSource = await readFile(NETCDF)
+    expect(await tas.get([1, 0, 0])).toBe(bytesOfSource.readFloatBE(14552 + 73752 + 24))
+  })
+
+  test('cuts chunks of about the size that is asked for', async () => {
+    const path = join(await temporaryFolder(), 'c.af')
+    await importNetcdf(NETCDF, path, { chunkBytes: 192 * 4 * 10, codec: 'none' })
+    await using file = await open(path)
+    expect(file.array('tas').chunks.chunkShape).toEqual([1, 10, 192])
+  })
+
+  test('refuses a place that is taken, and leaves it as it is', async () => {
+    const folder = await twoLayers()
+    const before = await contents(folder)
+    const error = await rejection(importNetcdf(NETCDF, join(folder, 'c.af')))
+    expect(isHyperslabError(error, 'AlreadyExistsError')).toBe(true)
+    expect((error as Error).message).toBe(`${join(folder, 'c.af')}: the file exists already; pass --overwrite to replace it`)
+    expect(await contents(folder)).toEqual(before)
+  })
+
+  test('refuses to lie under sidecars that are left of another container', async () => {
+    const folder = await temporaryFolder()
+    await writeFile(join(folder, 'c.1.af'), 'left')
+    const error = await rejection(importNetcdf(NETCDF, join(folder, 'c.af')))
+    expect(isHyperslabError(error, 'AlreadyExistsError')).toBe(true)
+    expect((error as Error).message).toContain(`there are files of an earlier container (${join(folder, 'c.1.af')})`)
+    expect([...(await contents(folder)).keys()]).toEqual(['c.1.af'])
+  })
+
+  test('refuses a place that is taken while it runs', async () => {
+    const folder = await temporaryFolder()
+    const path = join(folder, 'c.af')
+    let taken = false
+    const work = importNetcdf(NETCDF, path, {
+      onProgress: () => {
+        if (!taken) writeFileSync(path, 'mine')
+        taken = true
+      },
+    })
+    expect(isHyperslabError(await rejection(work), 'AlreadyExistsError')).toBe(true)
+    expect([...(await contents(folder))]).toEqual([['c.af', Buffer.from('mine').toString('base64')]])
+  })
+
+  test('replaces a container with all its layers when told to', async () => {
+    const folder = await twoLayers()
+    await importNetcdf(NETCDF, join(folder, 'c.af'), { overwrite: true })
+    expect([...(await contents(folder)).keys()]).toEqual(['c.af', 'c.stats'])
+    await using file = await open(join(folder, 'c.af'))
+    expect(file.arrays()).not.toContain('old')
+    expect((await file.stats('tas')).nullCount).toBe(0)
+  })
+
+  test.each([false, true])('that fails half way leaves no trace (container there before: %s)', async (there) => {
+    const folder = there ? await twoLayers() : await temporaryFolder()
+    const before = await contents(folder)
+    const interrupt = new AbortController()
+    const work = importNetcdf(NETCDF, join(folder, 'c.af'), {
+      overwrite: there,
+      signal: interrupt.signal,
+      onProgress: ({ done }) => done >= 9 && interrupt.abort(),
+    })
+    expect(await rejection(work)).toHaveProperty('name', 'AbortError')
+    expect(await contents(folder)).toEqual(before)
+  })
+
+  test('of a truncated file leaves no trace', async () => {
+    const bytes = await readFile(NETCDF)
+    for (const length of [0, 3, 100, 7000, 500_000, bytes.length - 1]) {
+      const folder = await twoLayers()
+      await writeFile(join(folder, 'in.nc'), bytes.subarray(0, length))
+      const before = await contents(folder)
+      for (const name of ['new.af', 'c.af']) {
+        const error = await rejection(importNetcdf(join(folder, 'in.nc'), join(folder, name), { overwrite: true }))
+        expect(isHyperslabError(error, 'FormatError'), `${length} bytes: ${error}`).toBe(true)
+        expect((error as Error).message).toContain(join(folder, 'in.nc'))
+      }
+      expect(await contents(folder)).toEqual(before)
+    }
+  })
+
+  test('into a folder that does not exist names the place that was asked for', async () => {
+    const path = join(await temporaryFolder(), 'no', 'c.af')
+    const error = (await rejection(importNetcdf(NETCDF, path))) as Error
+    expect(isHyperslabError(error, 'StoreError')).toBe(true)
+    expect(error.message.startsWith(`${path}: `)).toBe(true)
+    expect(error.message).not.toContain('unfinished')
+  })
+})

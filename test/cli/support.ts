@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { create } from '../../src/runtime/index.js'
+
+const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+export const NETCDF = fileURLToPath(new URL('../../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url))
+
+export interface Run {
+  readonly exitCode: number | null
+  readonly stdout: string
+  readonly stderr: string
+  readonly bytes: Buffer
+}
+
+/** Runs the built command, without a terminal. */
+export function hyperslab(
+  folder: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  { closeEarly = false } = {},
+): Promise<Run> {
+  return new Promise((resolve, reject) => {
+    const { NO_COLOR: _, COLORTERM: __, DEBUG: ___, ...rest } = process.env
+    const child = spawn(process.execPath, [COMMAND, ...args], {
+      cwd: folder,
+      env: { ...rest, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const out: Buffer[] = []
+    let stderr = ''
+    child.stdout.on('data', (piece: Buffer) => {
+      out.push(piece)
+      if (closeEarly) child.stdout.destroy()
+    })
+    child.stderr.on('data', (piece: Buffer) => {
+      stderr += piece
+    })
+    child.on('error', reject)
+    child.on('close', (exitCode) => {
+      const bytes = Buffer.concat(out)
+      resolve({ exitCode, stdout: bytes.toString(), stderr, bytes })
+    })
+  })
+}
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'hyperslab-cli-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/**
+ * A folder with `small.af`: `t(time 2, lat 3, lon 4)` counting up from 0 with -999 as fill value, of which the second time step is in a second
+ * layer, its first element missing; coordinates; a text array.
+ */
+export async function smallContainer(): Promise<string> {
+  const folder = await temporaryFolder()
+  await using file = await create(join(folder, 'small.af'))
+  const dimensionNames = ['time', 'lat', 'lon']
+  const t = file.define('t', { dtype: 'float32', shape: [2, 3, 4], chunkShape: [1, 3, 4], dimensionNames, fillValue: -999 })
+  t.attrs.set('units', 'K').set('long_name', 'temperature')
+  const time = file.define('time', { dtype: 'int32', shape: [2], dimensionNames: ['time'] })
+  time.attrs.set('units', 'days since 2000-01-01')
+  const lat = file.define('lat', { dtype: 'float64', shape: [3], dimensionNames: ['lat'] })
+  lat.attrs.set('units', 'degrees_north')
+  const lon = file.define('lon', { dtype: 'float64', shape: [4], dimensionNames: ['lon'] })
+  lon.attrs.set('units', 'degrees_east')
+  const id = file.define('id', { dtype: 'int64', shape: [2], dimensionNames: ['time'] })
+  const name = file.define('name', { dtype: 'string', shape: [2], dimensionNames: ['time'] })
+  file.attrs.set('title', 'a small container')
+  await t.set(
+    [0],
+    Float32Array.from({ length: 12 }, (_, i) => i),
+  )
+  await time.set(null, [0, 31])
+  await lat.set(null, [-10, 0, 10])
+  await lon.set(null, [0, 90, 180, 270])
+  await id.set(null, [2n ** 53n + 1n, -1n])
+  await name.set(null, ['one', 'two "2"'])
+  await file.flush()
+  await file.compact()
+  await t.set(
+    [1],
+    Float32Array.from({ length: 12 }, (_, i) => (i === 0 ? -999 : 12 + i)),
+  )
+  await file.flush()
+  return folder
+}
+
+/** Names and contents of all files of a folder. */
+export async function contents(folder: string): Promise<Map<string, string>> {
+  const names = (await readdir(folder)).sort()
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, (await readFile(join(folder, name))).toString('base64')] as const)),
+  )
+}
