@@ -1,0 +1,46 @@
+// Reading all of an array takes time linear in its chunks: ten times the chunks, ten times the time.
+import { create, MemoryStore, open } from '../../dist/index.js'
+import { median, random, report, time } from '../measure.mjs'
+
+const CHUNK = 64
+const ROUNDS = 7
+
+async function container(chunks) {
+  const store = new MemoryStore()
+  const file = await create({ store, path: 'a.af' })
+  const next = random(chunks)
+  const length = chunks * CHUNK
+  const array = file.define('x', { dtype: 'float32', shape: [length], chunkShape: [CHUNK] })
+  await array.set(
+    null,
+    Float32Array.from({ length }, () => Math.round(next() * 1e4) / 100),
+  )
+  await file.flush()
+  return store
+}
+
+async function readAll(store) {
+  const file = await open({ store, path: 'a.af' })
+  await file.array('x').get()
+}
+
+const [small, large] = [await container(10_000), await container(100_000)]
+await readAll(small)
+await readAll(large)
+const ratios = []
+const perChunk = []
+for (let round = 0; round < ROUNDS; round++) {
+  const [few, many] = [await time(() => readAll(small)), await time(() => readAll(large))]
+  ratios.push(many / few)
+  perChunk.push((many * 1000) / 100_000)
+}
+console.log(`open and read 100 000 chunks of ${CHUNK} float32: ${median(perChunk).toFixed(2)} us a chunk`)
+const ratio = median(ratios)
+report({
+  suite: 'chunks',
+  name: '100 000 chunks against 10 000',
+  peer: 'itself',
+  ratio,
+  goal: 'near 10: 8 to 12.5',
+  met: ratio > 8 && ratio < 12.5,
+})
