@@ -2,13 +2,14 @@ import { LRUCache } from 'lru-cache'
 import { findCodec } from '../codec/registry.js'
 import { HyperslabError, rethrowWithin } from '../core/errors.js'
 import { forEachLimited } from '../core/limiter.js'
+import type { Signal } from '../core/signal.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 
 /** Where blocks lie: a committed layer or the stage of the one being written. */
 export interface BlockOrigin {
   /** For error messages. */
   readonly file: string
-  read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>
+  read(offset: number, length: number, signal?: Signal): Promise<Uint8Array>
 }
 
 /** A compressed run of chunks. Two references to one block are the same object, which is what caches key on. */
@@ -105,7 +106,7 @@ export class BlockCache {
     block: BlockRef,
     chunks: readonly C[],
     visit: (arena: Arena, chunk: C, bytes: ChunkBytes) => void,
-    signal?: AbortSignal,
+    signal?: Signal,
   ): Promise<void> {
     const decoded = this.#decoded.get(block)
     if (decoded !== undefined) {
@@ -137,7 +138,7 @@ export class BlockCache {
     this.#decoded.clear()
   }
 
-  async #fetchOnce(block: BlockRef, signal?: AbortSignal): Promise<Uint8Array> {
+  async #fetchOnce(block: BlockRef, signal?: Signal): Promise<Uint8Array> {
     const loading = this.#loading.get(block)
     if (loading !== undefined) return loading
     const bytes = this.#fetch(block, 0, block.compressedBytes, signal)
@@ -149,7 +150,7 @@ export class BlockCache {
     }
   }
 
-  async #fetch(block: BlockRef, offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+  async #fetch(block: BlockRef, offset: number, length: number, signal?: Signal): Promise<Uint8Array> {
     this.cost.blocks++
     this.cost.bytes += length
     return block.origin.read(block.fileOffset + offset, length, signal)

@@ -1,4 +1,5 @@
 import { HyperslabError, within } from '../core/errors.js'
+import type { Signal } from '../core/signal.js'
 import type { ObjectInfo, Store, StoreOptions } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
@@ -54,7 +55,7 @@ export class Layer implements BlockOrigin {
     })
   }
 
-  async read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+  async read(offset: number, length: number, signal?: Signal): Promise<Uint8Array> {
     const bytes = await this.#store.getRange(this.key, offset, length, { signal, ifMatch: this.info.etag })
     if (bytes === undefined) throw new HyperslabError('NotFoundError', 'the file is gone', { file: this.file })
     return bytes

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.js'
+import type { Signal } from '../core/signal.js'
 import type { Store } from '../store/store.js'
 
 const EXTENSION = '.af'
@@ -38,7 +39,7 @@ export class Paths {
   }
 
   /** The numbers of the sidecars that exist, ascending: by listing, or by asking for 1, 2, … where the store cannot list. */
-  async sidecars(store: Store, signal?: AbortSignal): Promise<number[]> {
+  async sidecars(store: Store, signal?: Signal): Promise<number[]> {
     if (store.list === undefined) {
       for (let number = 1; ; number++) {
         if ((await store.stat(this.sidecar(number), { signal })) === undefined)

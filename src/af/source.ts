@@ -3,6 +3,7 @@ import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../co
 import { HyperslabError, within } from '../core/errors.js'
 import { forEachLimited } from '../core/limiter.js'
 import { sizeOf } from '../core/shape.js'
+import type { Signal } from '../core/signal.js'
 import { cloneTensor, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import { type AxisProjection, projectBox } from '../grid/projection.js'
@@ -108,7 +109,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     return blocks
   }
 
-  async #write(box: Box, source: Tensor<D>, signal?: AbortSignal): Promise<void> {
+  async #write(box: Box, source: Tensor<D>, signal?: Signal): Promise<void> {
     const pieces: { number: number; index: number[]; placement: Placement }[] = []
     projectBox(box, this.chunks, (chunk, projections) => {
       pieces.push({

@@ -1,10 +1,11 @@
 import { type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
+import type { Signal } from '../core/signal.js'
 import type { Tensor } from '../core/tensor.js'
 import { ChunkGrid } from '../grid/chunks.js'
 import type { Box } from '../grid/range.js'
 
 export interface BlockOptions {
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Signal | undefined
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ArrayFile } from '../af/file.js'
 import type { DiskArray, Progress } from '../array/disk-array.js'
 import { bytesOf } from '../array/source.js'
 import { HyperslabError } from '../core/errors.js'
+import type { Signal } from '../core/signal.js'
 import { ChunkGrid } from '../grid/chunks.js'
 import { create } from '../runtime/index.js'
 import { Place } from './place.js'
@@ -17,7 +18,7 @@ export interface ImportOptions {
   readonly blockBytes?: number
   /** Replace a container that exists instead of refusing. */
   readonly overwrite?: boolean
-  readonly signal?: AbortSignal
+  readonly signal?: Signal
   /** Told after every chunk of the copy. */
   readonly onProgress?: (progress: Progress) => void
 }

@@ -1,5 +1,6 @@
+import type { Signal } from '../core/signal.js'
 export interface StoreOptions {
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Signal | undefined
 }
 
 /** What a store knows about an object. `etag` names one version of its bytes: it changes whenever they do. */

@@ -1,6 +1,7 @@
 import { DiskArray } from '../../array/disk-array.js'
 import { type ScalarOf, toElement } from '../../core/dtype.js'
 import { isHyperslabError, within } from '../../core/errors.js'
+import type { Signal } from '../../core/signal.js'
 import { type AsyncBuffer, checkAsyncBuffer } from './async-buffer.js'
 import { attributesOf, type NetcdfAttribute } from './attributes.js'
 import { type ClassicVariable, readHeader } from './header.js'
@@ -12,7 +13,7 @@ import { type ClassicDType, NUMERIC_TYPES } from './types.js'
 export interface OpenNetcdfOptions {
   /** How errors call the file. */
   readonly name?: string | undefined
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Signal | undefined
 }
 
 export interface NetcdfFile {

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../../core/errors.js'
+import type { Signal } from '../../core/signal.js'
 import { type AsyncBuffer, readRange } from './async-buffer.js'
 import type { ParsedAttribute } from './attributes.js'
 import { decodeParsed } from './text.js'
@@ -61,7 +62,7 @@ const STREAMING = 0xffffffff
  * @throws FormatError when this is no classic file or its header is broken; UnsupportedError for what is NetCDF, but not classic;
  *   MissingDependencyError without netcdfjs
  */
-export async function readHeader(file: AsyncBuffer, signal: AbortSignal | undefined): Promise<ClassicHeader> {
+export async function readHeader(file: AsyncBuffer, signal: Signal | undefined): Promise<ClassicHeader> {
   signal?.throwIfAborted()
   let prefix = await readRange(file, 0, Math.min(file.byteLength, FIRST_PREFIX_BYTES))
   checkMagic(prefix)
@@ -74,7 +75,7 @@ export async function readHeader(file: AsyncBuffer, signal: AbortSignal | undefi
 }
 
 /** Twice the prefix, of which only the new half is read. */
-async function extend(file: AsyncBuffer, prefix: Uint8Array, signal: AbortSignal | undefined): Promise<Uint8Array> {
+async function extend(file: AsyncBuffer, prefix: Uint8Array, signal: Signal | undefined): Promise<Uint8Array> {
   const have = prefix.length
   if (have === file.byteLength) {
     throw new HyperslabError('FormatError', `the header is truncated: it does not end within the ${have} bytes of the file`, {
