@@ -1,0 +1,76 @@
+/**
+ * Copies and fills of whole bytes.
+ *
+ * Contract: `copyRows` copies `rows` rows of `bytes` bytes, the starts `srcRow` and `dstRow` bytes apart; `fill` repeats one element. Both
+ * write exactly the bytes asked for and read no others.
+ *
+ * Why it is fast: the last vector of a row is moved back to end where the row ends and overlaps the one before, so there is no loop over
+ * single bytes. Long rows go to the engine's memmove, which is wider than 128 bits; short ones would spend longer in that call than here.
+ */
+const LONG: u32 = 1024
+const PATTERN: usize = memory.data(16, 16)
+
+export function copyRows(src: usize, srcRow: i32, dst: usize, dstRow: i32, bytes: u32, rows: u32): void {
+  for (; rows > 0; rows--, src += srcRow, dst += dstRow) {
+    if (bytes >= LONG) memory.copy(dst, src, bytes)
+    else if (bytes >= 16) copyVectors(src, dst, bytes)
+    else copyFew(src, dst, bytes)
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function copyVectors(src: usize, dst: usize, bytes: u32): void {
+  const end = dst + bytes
+  const tail = v128.load(src + bytes - 16)
+  let from = src
+  let to = dst
+  for (; end - to > 64; from += 64, to += 64) {
+    v128.store(to, v128.load(from))
+    v128.store(to, v128.load(from, 16), 16)
+    v128.store(to, v128.load(from, 32), 32)
+    v128.store(to, v128.load(from, 48), 48)
+  }
+  for (; end - to > 16; from += 16, to += 16) v128.store(to, v128.load(from))
+  v128.store(end - 16, tail)
+}
+
+/** Up to 15 bytes: two overlapping loads of the largest power of two that fits. */
+export function copyFew(src: usize, dst: usize, bytes: u32): void {
+  if (bytes >= 8) copyEnds<u64>(src, dst, bytes)
+  else if (bytes >= 4) copyEnds<u32>(src, dst, bytes)
+  else if (bytes >= 2) copyEnds<u16>(src, dst, bytes)
+  else if (bytes == 1) store<u8>(dst, load<u8>(src))
+}
+
+// @ts-ignore: decorator
+@inline
+function copyEnds<T>(src: usize, dst: usize, bytes: u32): void {
+  const tail = load<T>(src + bytes - sizeof<T>())
+  store<T>(dst, load<T>(src))
+  store<T>(dst + bytes - sizeof<T>(), tail)
+}
+
+/** Sets `count` elements of `elementBytes` bytes at `dst` to the one at `value`. */
+export function fill(dst: usize, elementBytes: i32, count: u32, value: usize): void {
+  const vector =
+    elementBytes == 1 ? v128.load8_splat(value)
+    : elementBytes == 2 ? v128.load16_splat(value)
+    : elementBytes == 4 ? v128.load32_splat(value)
+    : v128.load64_splat(value)
+  const bytes: u32 = count * elementBytes
+  if (bytes < 16) {
+    v128.store(PATTERN, vector)
+    copyFew(PATTERN, dst, bytes)
+    return
+  }
+  const end = dst + bytes
+  for (; end - dst >= 64; dst += 64) {
+    v128.store(dst, vector)
+    v128.store(dst, vector, 16)
+    v128.store(dst, vector, 32)
+    v128.store(dst, vector, 48)
+  }
+  for (; end - dst >= 16; dst += 16) v128.store(dst, vector)
+  v128.store(end - 16, vector) // the element size divides 16, so the pattern is in phase here
+}

@@ -1,0 +1,147 @@
+/**
+ * Minimum and maximum of a run of neighbouring elements.
+ *
+ * Contract: `leastInto` lowers the cell of type T to the least element taken; with `flipBits` set it sees unsigned order, or raises the cell
+ * to the greatest. A NaN that is taken makes the cell NaN, and a cell that is NaN stays so. `stats` finds both ends and the count in one
+ * pass; floats are in IEEE totalOrder there (-NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN). Up to 15 bytes behind the run are read.
+ *
+ *     out of stats:  8 bytes, minimum in the low ones | 8 bytes, maximum likewise | f64 elements taken
+ *
+ * Why it is fast: `pmin` with the running minimum first passes over NaN at no cost, so NaN needs only one compare and no order of its own.
+ * The bits of a float, less the sign where negative, are in total order as a signed integer: exact, and one minimum instruction.
+ */
+import { addTaken, countLanes, flipBits, greatest, isUnsigned, kept, kindOf, least, leastLane, prepare, resetTaken, setFlip, signBits, taken } from './lanes'
+
+/** What no element is above, in the order of `least`. */
+// @ts-ignore: decorator
+@inline
+function above<T>(): v128 {
+  if (isFloat<T>()) return v128.splat<T>(<T>Infinity)
+  return v128.splat<T>(<T>(<u64>-1 >> (65 - 8 * sizeof<T>())))
+}
+
+export function leastInto<T>(at: usize, bytes: u32, skipping: bool, cell: usize): void {
+  const flip = flipBits()
+  const top = above<T>()
+  let a = top
+  let b = top
+  let c = top
+  let d = top
+  let nans = i64x2.splat(0)
+  if (!skipping) {
+    addTaken((bytes & ~63) / sizeof<T>())
+    for (; bytes >= 64; at += 64, bytes -= 64) {
+      const w = v128.xor(v128.load(at), flip)
+      const x = v128.xor(v128.load(at, 16), flip)
+      const y = v128.xor(v128.load(at, 32), flip)
+      const z = v128.xor(v128.load(at, 48), flip)
+      a = least<T>(a, w)
+      b = least<T>(b, x)
+      c = least<T>(c, y)
+      d = least<T>(d, z)
+      if (isFloat<T>()) {
+        nans = v128.or(nans, v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)))
+        nans = v128.or(nans, v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
+      }
+    }
+  }
+  let count: u32 = 0
+  for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
+    const x = v128.load(at)
+    const keep = kept<T>(x, bytes)
+    count += countLanes<T>(keep)
+    a = least<T>(a, v128.bitselect(v128.xor(x, flip), top, keep))
+    if (isFloat<T>()) nans = v128.or(nans, v128.and(v128.ne<T>(x, x), keep))
+  }
+  addTaken(count)
+  a = leastLane<T>(least<T>(least<T>(a, b), least<T>(c, d)))
+  // the cell goes first: when it is NaN it stays
+  a = v128.xor(least<T>(v128.xor(v128.load_splat<T>(cell), flip), a), flip)
+  if (isFloat<T>() && v128.any_true(nans)) a = v128.splat<T>(<T>NaN)
+  v128.store_lane<T>(cell, a, 0)
+}
+
+/** Running minimum and maximum of `stats`, in the order of signed integers. */
+const LEAST: usize = memory.data(32, 16)
+const GREATEST: usize = LEAST + 16
+
+/** Bytes a call of the loop is handed at most: the engine replaces slow first code between calls, not within one. */
+const BLOCK: u32 = 65536
+
+export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32, out: usize): void {
+  const kind = kindOf(dtype)
+  prepare(kind, skip, fill)
+  setFlip(isUnsigned(dtype) ? signBits(kind) : i64x2.splat(0))
+  if (kind == 0) summarise<i8, i8>(src, count, skip != 0, out)
+  else if (kind == 1) summarise<i16, i16>(src, count, skip != 0, out)
+  else if (kind == 2) summarise<i32, i32>(src, count, skip != 0, out)
+  else if (kind == 3) summarise<i64, i64>(src, count, skip != 0, out)
+  else if (kind == 4) summarise<f32, i32>(src, count, skip != 0, out)
+  else summarise<f64, i64>(src, count, skip != 0, out)
+}
+
+function summarise<T, I>(src: usize, count: u32, skipping: bool, out: usize): void {
+  v128.store(LEAST, above<I>())
+  v128.store(GREATEST, v128.not(above<I>()))
+  let total: f64 = 0
+  for (let left: u32 = count * sizeof<T>(); left > 0; ) {
+    const part = min(left, BLOCK)
+    resetTaken()
+    widen<T, I>(src, part, skipping)
+    total += taken
+    src += part
+    left -= part
+  }
+  const first = leastLane<I>(v128.load(LEAST))
+  const last = v128.not(leastLane<I>(v128.not(v128.load(GREATEST))))
+  store<u64>(out, 0)
+  store<u64>(out, 0, 8)
+  v128.store_lane<I>(out, v128.xor(ordered<T, I>(first), flipBits()), 0)
+  v128.store_lane<I>(out, v128.xor(ordered<T, I>(last), flipBits()), 0, 8)
+  store<f64>(out, total, 16)
+}
+
+/** Floats to integers in the same order, and back: it is its own inverse. */
+// @ts-ignore: decorator
+@inline
+function ordered<T, I>(x: v128): v128 {
+  if (!isFloat<T>()) return x
+  const negative = v128.lt<I>(x, i64x2.splat(0))
+  return v128.xor(x, sizeof<I>() == 4 ? i32x4.shr_u(negative, 1) : i64x2.shr_u(negative, 1))
+}
+
+/** Widens LEAST and GREATEST to a block. */
+function widen<T, I>(at: usize, bytes: u32, skipping: bool): void {
+  const flip = flipBits()
+  const top = above<I>()
+  const bottom = v128.not(top)
+  let low = v128.load(LEAST)
+  let high = v128.load(GREATEST)
+  if (!skipping) {
+    let lower = low
+    let higher = high
+    addTaken((bytes & ~31) / sizeof<T>())
+    for (; bytes >= 32; at += 32, bytes -= 32) {
+      const x = v128.xor(ordered<T, I>(v128.load(at)), flip)
+      const y = v128.xor(ordered<T, I>(v128.load(at, 16)), flip)
+      low = least<I>(low, x)
+      lower = least<I>(lower, y)
+      high = greatest<I>(high, x)
+      higher = greatest<I>(higher, y)
+    }
+    low = least<I>(low, lower)
+    high = greatest<I>(high, higher)
+  }
+  let count: u32 = 0
+  for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
+    const raw = v128.load(at)
+    const keep = kept<T>(raw, bytes)
+    const x = v128.xor(ordered<T, I>(raw), flip)
+    count += countLanes<T>(keep)
+    low = least<I>(low, v128.bitselect(x, top, keep))
+    high = greatest<I>(high, v128.bitselect(x, bottom, keep))
+  }
+  addTaken(count)
+  v128.store(LEAST, low)
+  v128.store(GREATEST, high)
+}

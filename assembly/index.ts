@@ -1,0 +1,9 @@
+/** The kernel ABI: every export of the module. Pointers are byte addresses; each file states the contract of what it exports. */
+export { arenaAlloc, arenaMark, arenaReset } from './arena'
+export { copyStrided } from './copy'
+export { fill } from './copy-rows'
+export { stats } from './extremes'
+export { lz4Decode } from './lz4-decode'
+export { lz4Bound, lz4Encode } from './lz4-encode'
+export { project } from './project'
+export { reduce } from './reduce'

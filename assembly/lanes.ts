@@ -1,0 +1,148 @@
+/**
+ * What the reductions share: vectors of T, which lanes of them count, and the parameters of the reduction under way.
+ *
+ * Memory: constants of one reduction, each repeated over a vector, set by `prepare`:
+ *
+ *     PARAMETERS:  fill value | all ones when elements == fill are skipped | all ones when NaN is skipped | bits to flip in each element
+ *
+ * Kinds are the data types without their signedness: 0 to 3 the integers of 1, 2, 4 and 8 bytes, 4 f32, 5 f64. Flipping bits makes one
+ * kernel serve several orders: the sign bit turns unsigned into signed order, all other bits (for floats: the sign) turn maximum into minimum.
+ */
+const FILL: usize = memory.data(64, 16)
+const SKIP_EQUAL: usize = FILL + 16
+const SKIP_NAN: usize = FILL + 32
+const FLIP: usize = FILL + 48
+
+/** 16 bytes of ones, then 16 of zeros: loading from `EDGE - n` gives a mask of the first n bytes. */
+const ONES: usize = memory.data<u8>([
+  255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+], 16)
+const EDGE: usize = ONES + 16
+
+export const SKIP_NOTHING: i32 = 0
+export const SKIP_FILL: i32 = 1
+export const SKIP_NANS: i32 = 2
+
+/** Elements not skipped since the caller set it to 0. */
+export let taken: u32 = 0
+
+export function resetTaken(): void {
+  taken = 0
+}
+
+export function addTaken(count: u32): void {
+  taken += count
+}
+
+export function kindOf(dtype: i32): i32 {
+  return dtype < 4 ? dtype : dtype - 4
+}
+
+export function isUnsigned(dtype: i32): bool {
+  return dtype >= 4 && dtype < 8
+}
+
+export function bytesOf(kind: i32): i32 {
+  return kind < 4 ? 1 << kind : 1 << (kind - 2)
+}
+
+/** The sign bit of every element of a kind. */
+export function signBits(kind: i32): v128 {
+  const bytes = bytesOf(kind)
+  if (bytes == 1) return i8x16.splat(-0x80)
+  if (bytes == 2) return i16x8.splat(-0x8000)
+  if (bytes == 4) return i32x4.splat(-0x80000000)
+  return i64x2.splat(i64.MIN_VALUE)
+}
+
+/** Sets the parameters; which bits to flip is set by `setFlip`. */
+export function prepare(kind: i32, skip: i32, fill: usize): void {
+  let value = i64x2.splat(0)
+  if (skip == SKIP_FILL) {
+    const bytes = bytesOf(kind)
+    if (bytes == 1) value = v128.load8_splat(fill)
+    else if (bytes == 2) value = v128.load16_splat(fill)
+    else if (bytes == 4) value = v128.load32_splat(fill)
+    else value = v128.load64_splat(fill)
+  }
+  v128.store(FILL, value)
+  v128.store(SKIP_EQUAL, i64x2.splat(skip == SKIP_FILL ? -1 : 0))
+  v128.store(SKIP_NAN, i64x2.splat(skip == SKIP_NANS ? -1 : 0))
+}
+
+// @ts-ignore: decorator
+@inline
+export function setFlip(bits: v128): void {
+  v128.store(FLIP, bits)
+}
+
+// @ts-ignore: decorator
+@inline
+export function flipBits(): v128 {
+  return v128.load(FLIP)
+}
+
+// @ts-ignore: decorator
+@inline
+export function fillValue(): v128 {
+  return v128.load(FILL)
+}
+
+// @ts-ignore: decorator
+@inline
+export function skipsEqual(): v128 {
+  return v128.load(SKIP_EQUAL)
+}
+
+/** Lanes of `x` to skip. */
+// @ts-ignore: decorator
+@inline
+export function skipped<T>(x: v128): v128 {
+  const equal = v128.and(v128.eq<T>(x, v128.load(FILL)), v128.load(SKIP_EQUAL))
+  return isFloat<T>() ? v128.or(equal, v128.and(v128.ne<T>(x, x), v128.load(SKIP_NAN))) : equal
+}
+
+/** Lanes of `x` to take, when `bytes` bytes are left of the input from its start. */
+// @ts-ignore: decorator
+@inline
+export function kept<T>(x: v128, bytes: u32): v128 {
+  return v128.andnot(v128.load(EDGE - <usize>min(bytes, 16)), skipped<T>(x))
+}
+
+/** Number of lanes set in a mask. */
+// @ts-ignore: decorator
+@inline
+export function countLanes<T>(mask: v128): u32 {
+  if (sizeof<T>() == 1) return popcnt(i8x16.bitmask(mask))
+  if (sizeof<T>() == 2) return popcnt(i16x8.bitmask(mask))
+  if (sizeof<T>() == 4) return popcnt(i32x4.bitmask(mask))
+  return popcnt(i64x2.bitmask(mask))
+}
+
+/** The lesser of each lane, signed for integers. For floats the second operand where it is less, so that its NaNs are passed over. */
+// @ts-ignore: decorator
+@inline
+export function least<T>(a: v128, b: v128): v128 {
+  if (isFloat<T>()) return v128.pmin<T>(a, b)
+  if (sizeof<T>() == 8) return v128.bitselect(a, b, i64x2.lt_s(a, b))
+  return v128.min<T>(a, b)
+}
+
+/** The greater of each lane, for signed integers. */
+// @ts-ignore: decorator
+@inline
+export function greatest<T>(a: v128, b: v128): v128 {
+  if (sizeof<T>() == 8) return v128.bitselect(a, b, i64x2.gt_s(a, b))
+  return v128.max<T>(a, b)
+}
+
+/** Lane k for lane k + half the lanes of T left, and so on: after it, every lane is the least of all. */
+// @ts-ignore: decorator
+@inline
+export function leastLane<T>(x: v128): v128 {
+  x = least<T>(x, i64x2.shuffle(x, x, 1, 0))
+  if (sizeof<T>() <= 4) x = least<T>(x, i32x4.shuffle(x, x, 1, 0, 3, 2))
+  if (sizeof<T>() <= 2) x = least<T>(x, i16x8.shuffle(x, x, 1, 0, 3, 2, 5, 4, 7, 6))
+  if (sizeof<T>() == 1) x = least<T>(x, i8x16.shuffle(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14))
+  return x
+}

@@ -1,0 +1,224 @@
+/**
+ * Reduction of a strided n-d box into accumulator cells: sum, minimum, maximum.
+ *
+ * Contract: element (i, j, ...) of the box goes into the cell at the sum of index * accStride; reduced axes have stride 0 there. `counts` is 0
+ * or points to f64 cells at the same places, to which the number of elements taken is added. Skipped are elements equal to `fill` (IEEE ==:
+ * -0 is +0, NaN nothing) or NaNs. Cells hold what earlier calls left in them:
+ *
+ *     sum, integers up to 32 bits   i64, exact
+ *     sum, 64-bit integers          i64 sum of low halves (unsigned) | i64 sum of high halves (signed for int64, unsigned for uint64)
+ *     sum, floats                   f64
+ *     minimum, maximum              the element type; the caller puts the identity there. A NaN that is taken stays.
+ *
+ * Order of float sums: a run of elements that go into one cell is cut into blocks of 8 KiB; a block is added up in eight interleaved
+ * sums; blocks are added pairwise, as in a balanced tree; then the run is added to the cell.
+ *
+ * Why it is fast: axes are merged and sorted so that the source is read front to back (axes.ts), and the innermost one is either reduced
+ * (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts: vectors into cells). Other layouts are brought into that form block by
+ * block, in a scratch that stays in the first-level cache.
+ */
+import { addCounts, addFloats, addInts, addLeast, addWides } from './accumulate'
+import { advance, axisLength, leadShift, leadStep, normalise, otherShift, otherStep, swapAxes } from './axes'
+import { copyRow } from './copy-apart'
+import { copyRows } from './copy-rows'
+import { leastInto } from './extremes'
+import { bytesOf, isUnsigned, kindOf, prepare, resetTaken, setFlip, signBits, SKIP_FILL, SKIP_NOTHING, taken } from './lanes'
+import { sumFloats, sumInts, sumWide } from './sum'
+
+const SUM: i32 = 0
+const MAX: i32 = 2
+
+const BLOCK: u32 = 8192 // bytes of elements in the scratch, and in a block of a float sum
+const LONG_BLOCK: u32 = 65536 // bytes of elements handed to one kernel call at most
+const CELLS: u32 = 512 // cells in the scratch
+
+// the margins are for the last, partial group of 16
+const ELEMENT_SCRATCH: usize = memory.data(8320, 16)
+const CELL_SCRATCH: usize = memory.data(8448, 16)
+const COUNT_SCRATCH: usize = memory.data(4224, 16)
+const PARTIAL_SUMS: usize = memory.data(320, 16)
+
+/** An innermost axis shorter than this is swapped for a longer one. */
+const SHORT: u32 = 16
+
+// of the reduction under way
+let kind: i32 = 0
+let summing: bool = false
+let unsigned: bool = false
+let skipping: bool = false
+let elementBytes: u32 = 0
+let cellBytes: u32 = 0
+
+export function reduce(
+  op: i32,
+  dtype: i32,
+  skip: i32,
+  fill: usize,
+  rank: i32,
+  shape: usize,
+  src: usize,
+  srcStride: usize,
+  acc: usize,
+  accStride: usize,
+  counts: usize,
+): void {
+  kind = kindOf(dtype)
+  summing = op == SUM
+  unsigned = isUnsigned(dtype)
+  skipping = skip == SKIP_FILL || (skip != SKIP_NOTHING && kind > 3)
+  elementBytes = bytesOf(kind)
+  cellBytes = summing ? (kind == 3 ? 16 : 8) : elementBytes
+  prepare(kind, skip, fill)
+  setFlip(flipOf(op))
+
+  const axes = normalise(rank, shape, srcStride, elementBytes, accStride, 1)
+  if (axes < 0) return
+  preferLongRuns(axes)
+  const length = axisLength(0)
+  const from = leadStep(0)
+  const step = otherStep(0)
+  do {
+    const cell = acc + otherShift * cellBytes
+    const count: usize = counts == 0 ? 0 : counts + (otherShift << 3)
+    if (step == 0) reduceRun(src + leadShift, from, length, cell, count)
+    else keepRun(src + leadShift, from, length, cell, count, step)
+  } while (advance(1, axes))
+}
+
+/** Which bits the kernels flip. Sums: 64-bit ones are of unsigned halves, all others signed. Extremes: so that signed minimum finds them. */
+function flipOf(op: i32): v128 {
+  const sign = signBits(kind)
+  const none = i64x2.splat(0)
+  if (op == SUM) return kind > 3 ? none : unsigned == (kind != 3) ? sign : none
+  if (kind > 3) return op == MAX ? sign : none
+  const order = unsigned ? sign : none
+  return op == MAX ? v128.not(order) : order
+}
+
+function preferLongRuns(axes: i32): void {
+  let longest = 0
+  for (let axis = 1; axis < axes; axis++) {
+    if (axisLength(axis) > axisLength(longest)) longest = axis
+  }
+  if (longest > 0 && axisLength(0) < SHORT && axisLength(longest) >= 4 * SHORT) swapAxes(0, longest)
+}
+
+/** Reduces `n` elements `from` bytes apart into one cell. */
+function reduceRun(src: usize, from: i32, n: u32, cell: usize, count: usize): void {
+  const dense = from == elementBytes
+  const pairwise = summing && kind > 3
+  const most = (dense && !pairwise ? LONG_BLOCK : BLOCK) / elementBytes
+  let blocks: u32 = 0
+  let depth: usize = PARTIAL_SUMS
+  while (n > 0) {
+    const part = min(n, most)
+    let at = src
+    if (!dense) {
+      at = ELEMENT_SCRATCH
+      move(elementBytes, src, from, at, elementBytes, part)
+    }
+    resetTaken()
+    if (pairwise) {
+      let sum = kind == 4 ? sumFloats<f32>(at, part * 4, skipping) : sumFloats<f64>(at, part * 8, skipping)
+      for (let index = blocks++; index & 1; index >>= 1) {
+        depth -= 8
+        sum = load<f64>(depth) + sum
+      }
+      store<f64>(depth, sum)
+      depth += 8
+    } else {
+      reduceBlock(at, part * elementBytes, cell)
+    }
+    if (count != 0) store<f64>(count, load<f64>(count) + <f64>taken)
+    src += part * from
+    n -= part
+  }
+  if (!pairwise) return
+  depth -= 8
+  let total = load<f64>(depth)
+  while (depth > PARTIAL_SUMS) {
+    depth -= 8
+    total = load<f64>(depth) + total
+  }
+  store<f64>(cell, load<f64>(cell) + total)
+}
+
+function reduceBlock(at: usize, bytes: u32, cell: usize): void {
+  if (summing) {
+    if (kind == 3) {
+      sumWide(at, bytes, cell)
+      if (!unsigned) store<i64>(cell, load<i64>(cell, 8) - (<i64>taken << 31), 8)
+      return
+    }
+    const sum = kind == 0 ? sumInts<i8>(at, bytes, skipping) : kind == 1 ? sumInts<i16>(at, bytes, skipping) : sumInts<i32>(at, bytes, skipping)
+    const bias = unsigned ? <i64>taken << (8 * elementBytes - 1) : 0
+    store<i64>(cell, load<i64>(cell) + sum + bias)
+  } else if (kind == 0) leastInto<i8>(at, bytes, skipping, cell)
+  else if (kind == 1) leastInto<i16>(at, bytes, skipping, cell)
+  else if (kind == 2) leastInto<i32>(at, bytes, skipping, cell)
+  else if (kind == 3) leastInto<i64>(at, bytes, skipping, cell)
+  else if (kind == 4) leastInto<f32>(at, bytes, skipping, cell)
+  else leastInto<f64>(at, bytes, skipping, cell)
+}
+
+/** Accumulates `n` elements `from` bytes apart into as many cells, `step` cells apart. */
+function keepRun(src: usize, from: i32, n: u32, cell: usize, count: usize, step: i32): void {
+  const jump = step * cellBytes
+  while (n > 0) {
+    const direct = step == 1 && n >= 16
+    const part = direct ? min(n & ~15, CELLS) : min(n, CELLS)
+    let at = src
+    if (from != elementBytes || !direct) {
+      at = ELEMENT_SCRATCH
+      move(elementBytes, src, from, at, elementBytes, part)
+    }
+    if (direct) {
+      accumulate(at, part, cell, count)
+    } else {
+      move(cellBytes, cell, jump, CELL_SCRATCH, cellBytes, part)
+      if (count != 0) move(8, count, step << 3, COUNT_SCRATCH, 8, part)
+      accumulate(at, (part + 15) & ~15, CELL_SCRATCH, count == 0 ? 0 : COUNT_SCRATCH)
+      move(cellBytes, CELL_SCRATCH, cellBytes, cell, jump, part)
+      if (count != 0) move(8, COUNT_SCRATCH, 8, count, step << 3, part)
+    }
+    src += part * from
+    cell += part * jump
+    if (count != 0) count += part * (step << 3)
+    n -= part
+  }
+}
+
+function accumulate(at: usize, n: u32, cells: usize, counts: usize): void {
+  if (kind == 0) accumulateInts<i8>(at, n, cells, counts, unsigned ? 0xff : -1)
+  else if (kind == 1) accumulateInts<i16>(at, n, cells, counts, unsigned ? 0xffff : -1)
+  else if (kind == 2) accumulateInts<i32>(at, n, cells, counts, unsigned ? 0xffffffff : -1)
+  else if (kind == 3) {
+    if (!summing) addLeast<i64>(at, n, cells)
+    else addWides(at, n, cells, unsigned)
+    if (counts != 0) addCounts<i64>(at, n, counts)
+  } else if (kind == 4) accumulateFloats<f32>(at, n, cells, counts)
+  else accumulateFloats<f64>(at, n, cells, counts)
+}
+
+// @ts-ignore: decorator
+@inline
+function accumulateInts<T>(at: usize, n: u32, cells: usize, counts: usize, bits: i64): void {
+  if (summing) addInts<T>(at, n, cells, bits)
+  else addLeast<T>(at, n, cells)
+  if (counts != 0) addCounts<T>(at, n, counts)
+}
+
+// @ts-ignore: decorator
+@inline
+function accumulateFloats<T>(at: usize, n: u32, cells: usize, counts: usize): void {
+  if (summing) addFloats<T>(at, n, cells)
+  else addLeast<T>(at, n, cells)
+  if (counts != 0) addCounts<T>(at, n, counts)
+}
+
+/** Copies `n` elements or cells of `bytes` bytes between rows with steps `from` and `to`, in bytes. */
+function move(bytes: u32, src: usize, from: i32, dst: usize, to: i32, n: u32): void {
+  if (from == bytes && to == bytes) copyRows(src, 0, dst, 0, n * bytes, 1)
+  else if (bytes == 16) copyRows(src, from, dst, to, bytes, n)
+  else copyRow(bytes, src, from, dst, to, n)
+}
