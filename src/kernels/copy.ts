@@ -1,0 +1,32 @@
+import type { Arena } from './arena.js'
+
+/** Sizes of elements the kernels can move. */
+export type ElementBytes = 1 | 2 | 4 | 8
+
+/**
+ * Copies the elements of a box between two places in kernel memory: gather, scatter and transposition in one. The places must not overlap.
+ * Nothing but destination elements is written. Grows the memory only if a few descriptors do not fit: views die then.
+ * @param src address of the element at index 0 of every axis
+ * @param srcStride elements from one index to the next along each axis: negative and 0 allowed
+ * @param dstStride likewise; destination elements must all be different
+ */
+export function copyStrided(
+  arena: Arena,
+  elementBytes: ElementBytes,
+  shape: readonly number[],
+  src: number,
+  srcStride: readonly number[],
+  dst: number,
+  dstStride: readonly number[],
+): void {
+  const rank = shape.length
+  arena.scratch(() => {
+    const axes = arena.int32s([...shape, ...srcStride, ...dstStride])
+    arena.kernels.copyStrided(elementBytes, rank, axes, src, axes + 4 * rank, dst, axes + 8 * rank)
+  })
+}
+
+/** Sets `count` neighbouring elements at `dst` to the element at `value`, an address in kernel memory too. */
+export function fill(arena: Arena, dst: number, elementBytes: ElementBytes, count: number, value: number): void {
+  arena.kernels.fill(dst, elementBytes, count, value)
+}

@@ -1,0 +1,82 @@
+import { HyperslabError } from '../core/errors.js'
+import type { Arena } from './arena.js'
+
+/** Why a block does not decode, by the kernel's error codes -1, -2, ... (assembly/lz4-decode.ts). */
+const REASONS = [
+  'the input ends in the middle of a sequence',
+  'a match reaches back to before the start of the output',
+  'it decodes to more bytes than expected',
+  'it decodes to fewer bytes than expected',
+  'there is more input after the last byte of output',
+  'a match ends too close to the end of the output',
+]
+
+/** How far a block was decoded: two u32 in kernel memory, bytes read and bytes written. */
+export interface Lz4State {
+  readonly pointer: number
+}
+
+/**
+ * State for {@link lz4Resume} at the start of a block, or where an earlier session got to. Costs 8 bytes of the arena.
+ * @param position what {@link lz4Position} returned
+ */
+export function lz4State(arena: Arena, position: { read: number; written: number } = { read: 0, written: 0 }): Lz4State {
+  return { pointer: arena.int32s([position.read, position.written]) }
+}
+
+/** Bytes of input read and of output written so far. The output up to there is needed again to go on: matches refer to it. */
+export function lz4Position(arena: Arena, state: Lz4State): { read: number; written: number } {
+  const [read, written] = arena.view('uint32', state.pointer, 2)
+  return { read: read!, written: written! }
+}
+
+/**
+ * Decodes a raw LZ4 block (no frame) of `srcBytes` bytes at `src` to exactly `dstBytes` bytes at `dst`.
+ * @throws CodecError when the block is malformed or has another size; nothing but the destination was written
+ */
+export function lz4Decode(arena: Arena, src: number, srcBytes: number, dst: number, dstBytes: number): void {
+  arena.scratch(() => lz4Resume(arena, src, srcBytes, dst, dstBytes, lz4State(arena), dstBytes))
+}
+
+/**
+ * Decodes on from `state` until at least `wanted` of the `dstBytes` bytes of the block are there; what lies behind them in `dst` is
+ * undefined. With `wanted` equal to `dstBytes` the block is checked to its end. Does not grow the memory.
+ * @returns how many bytes are there: `wanted` or somewhat more
+ * @throws CodecError as {@link lz4Decode}; the state is unchanged then
+ */
+export function lz4Resume(
+  arena: Arena,
+  src: number,
+  srcBytes: number,
+  dst: number,
+  dstBytes: number,
+  state: Lz4State,
+  wanted: number,
+): number {
+  const written = arena.kernels.lz4Decode(src, srcBytes, dst, dstBytes, state.pointer, wanted)
+  // sizes from 2 GiB up come back negative; error codes are the last few numbers below 2^32
+  if (written < 0 && written >= -REASONS.length) {
+    throw new HyperslabError(
+      'CodecError',
+      `malformed LZ4 block: ${REASONS[-written - 1]} (${srcBytes} bytes of input, ${dstBytes} of output)`,
+      { actual: srcBytes, expected: dstBytes },
+    )
+  }
+  return written >>> 0
+}
+
+/**
+ * Encodes `srcBytes` bytes at `src` as a raw LZ4 block in fresh arena memory.
+ * @throws CodecError for more than 2 113 929 216 bytes, the most a block can hold; OutOfMemoryError
+ */
+export function lz4Encode(arena: Arena, src: number, srcBytes: number): { pointer: number; bytes: number } {
+  const bound = srcBytes < 2 ** 32 ? arena.kernels.lz4Bound(srcBytes) >>> 0 : 0
+  if (bound === 0) {
+    throw new HyperslabError('CodecError', `an LZ4 block holds at most ${0x7e000000} bytes, not ${srcBytes}`, {
+      actual: srcBytes,
+      expected: 0x7e000000,
+    })
+  }
+  const pointer = arena.alloc(bound)
+  return { pointer, bytes: arena.kernels.lz4Encode(src, srcBytes, pointer, bound) >>> 0 }
+}

@@ -1,0 +1,163 @@
+import { elementBytes, type FixedDType, isBigInt, isFloat, type NumericDType } from '../core/dtype.js'
+import type { Arena } from './arena.js'
+
+/** Reductions there are kernels for. */
+export type ReduceOp = 'sum' | 'min' | 'max'
+
+/**
+ * Which elements a reduction passes over: none; NaNs, of which integers have none; or those equal to a fill value, where -0 is 0 and a fill
+ * value of NaN means every NaN.
+ */
+export type Skip = 'none' | 'nan' | { readonly fill: number | bigint }
+
+const OPS: Record<ReduceOp, number> = { sum: 0, min: 1, max: 2 }
+const CODES: Record<NumericDType, number> = {
+  int8: 0,
+  int16: 1,
+  int32: 2,
+  int64: 3,
+  uint8: 4,
+  uint16: 5,
+  uint32: 6,
+  uint64: 7,
+  float32: 8,
+  float64: 9,
+}
+
+/** The numeric type a type is reduced as: bools as uint8, timestamps as int64. */
+const numeric = (dtype: FixedDType): NumericDType => (dtype === 'bool' ? 'uint8' : dtype === 'timestamp_ns' ? 'int64' : dtype)
+
+const isWide = (dtype: FixedDType, op: ReduceOp): boolean => op === 'sum' && isBigInt(dtype)
+
+/** Bytes of one accumulator cell. */
+export function cellBytes(op: ReduceOp, dtype: FixedDType): number {
+  return op === 'sum' ? (isWide(dtype, op) ? 16 : 8) : elementBytes(dtype)
+}
+
+/**
+ * Address of `count` fresh cells that hold what a reduction of nothing leaves: 0 for a sum, for the others the end of the type's range that
+ * every element is beyond (infinities for floats).
+ * @throws OutOfMemoryError
+ */
+export function accumulators(arena: Arena, op: ReduceOp, dtype: FixedDType, count: number): number {
+  const bytes = count * cellBytes(op, dtype)
+  const pointer = arena.alloc(bytes)
+  if (op === 'sum') arena.bytes(pointer, bytes).fill(0)
+  else arena.view(numeric(dtype), pointer, count).fill(identity(op, numeric(dtype)) as never)
+  return pointer
+}
+
+function identity(op: 'min' | 'max', dtype: NumericDType): number | bigint {
+  if (isFloat(dtype)) return op === 'min' ? Infinity : -Infinity
+  const signed = dtype.startsWith('int')
+  const bits = 8 * elementBytes(dtype)
+  const greatest = 2n ** BigInt(signed ? bits - 1 : bits) - 1n
+  const limit = op === 'min' ? greatest : signed ? -greatest - 1n : 0n
+  return isBigInt(dtype) ? limit : Number(limit)
+}
+
+/** Address of `count` fresh zeroed cells for the numbers of elements taken. */
+export function counters(arena: Arena, count: number): number {
+  const pointer = arena.alloc(8 * count)
+  arena.bytes(pointer, 8 * count).fill(0)
+  return pointer
+}
+
+/**
+ * Reduces a strided box in kernel memory into accumulator cells, which keep what earlier calls put there. Sums of integers are exact. A NaN
+ * that is not skipped makes its cell NaN. Float sums are added up in float64, in an order that depends on the layout: blocks of 8 KiB in
+ * eight interleaved sums, and blocks pairwise. Grows the memory only if a few descriptors do not fit: views die then.
+ * @param src address of the element at index 0 of every axis; strides count elements
+ * @param cells from {@link accumulators}; `cellStride` counts cells and is 0 for reduced axes
+ * @param counts from {@link counters}: number of elements taken for each cell; 0 for none
+ */
+export function reduce(
+  arena: Arena,
+  op: ReduceOp,
+  dtype: FixedDType,
+  skip: Skip,
+  shape: readonly number[],
+  src: number,
+  srcStride: readonly number[],
+  cells: number,
+  cellStride: readonly number[],
+  counts = 0,
+): void {
+  const rank = shape.length
+  arena.scratch(() => {
+    const axes = arena.int32s([...shape, ...srcStride, ...cellStride])
+    const { code, fill } = putSkip(arena, dtype, skip)
+    arena.kernels.reduce(
+      OPS[op],
+      CODES[numeric(dtype)],
+      code,
+      fill,
+      rank,
+      axes,
+      src,
+      axes + 4 * rank,
+      cells,
+      axes + 8 * rank,
+      counts,
+    )
+  })
+}
+
+function putSkip(arena: Arena, dtype: FixedDType, skip: Skip): { code: number; fill: number } {
+  if (skip === 'none') return { code: 0, fill: 0 }
+  if (skip === 'nan' || Number.isNaN(skip.fill)) return { code: isFloat(dtype) ? 2 : 0, fill: 0 }
+  const fill = arena.alloc(8) // the kernel takes an address
+  arena.view(numeric(dtype), fill, 1).fill((isBigInt(dtype) ? BigInt(skip.fill) : Number(skip.fill)) as never)
+  return { code: 1, fill }
+}
+
+/** What the cells of a reduction hold, as JavaScript values of the reduced type's kind: bigints for 64-bit integers, numbers for others. */
+export type Reduced<D extends FixedDType> = D extends 'int64' | 'uint64' | 'timestamp_ns' ? bigint : number
+
+/**
+ * The results in `count` cells. Sums of 64-bit integers are exact bigints of any size; those of smaller integers are exact up to 2^53 and
+ * rounded to the nearest number beyond.
+ */
+export function results<D extends FixedDType>(arena: Arena, op: ReduceOp, dtype: D, cells: number, count: number): Reduced<D>[] {
+  const found: (number | bigint)[] = new Array(count)
+  if (isWide(dtype, op)) {
+    const halves = arena.view('int64', cells, 2 * count)
+    for (let i = 0; i < count; i++) found[i] = (halves[2 * i + 1]! << 32n) + halves[2 * i]!
+  } else {
+    const exact = op === 'sum' && !isFloat(dtype)
+    const values = arena.view(op !== 'sum' ? numeric(dtype) : exact ? 'int64' : 'float64', cells, count)
+    for (let i = 0; i < count; i++) found[i] = exact ? Number(values[i]) : values[i]!
+  }
+  return found as Reduced<D>[]
+}
+
+/** Both ends of the elements not skipped, and how many there are. The ends mean nothing when `taken` is 0. */
+export interface ChunkStats<D extends FixedDType = FixedDType> {
+  readonly min: Reduced<D>
+  readonly max: Reduced<D>
+  readonly taken: number
+}
+
+/**
+ * Minimum, maximum and number of `count` neighbouring elements at `src`, in one pass. Floats are compared in IEEE totalOrder: -NaN < -Infinity
+ * < ... < -0 < 0 < ... < Infinity < NaN, so a NaN that is not skipped is an end.
+ * @param fill elements equal to it are skipped; none when left out
+ */
+export function chunkStats<D extends FixedDType>(
+  arena: Arena,
+  dtype: D,
+  src: number,
+  count: number,
+  fill?: number | bigint,
+): ChunkStats<D> {
+  return arena.scratch(() => {
+    const out = arena.alloc(24)
+    const skip = putSkip(arena, dtype, fill === undefined ? 'none' : { fill })
+    arena.kernels.stats(CODES[numeric(dtype)], skip.code, skip.fill, src, count, out)
+    return {
+      min: arena.view(numeric(dtype), out, 1)[0] as Reduced<D>,
+      max: arena.view(numeric(dtype), out + 8, 1)[0] as Reduced<D>,
+      taken: arena.view('float64', out + 16, 1)[0]!,
+    }
+  })
+}
