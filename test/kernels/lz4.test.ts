@@ -1,0 +1,388 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isHyperslabError } from '../../src/core/errors.js'
+import { type Arena, withArena } from '../../src/kernels/arena.js'
+import { lz4Decode, lz4Encode, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.js'
+import { expectSameBytes, guarded, noise, randoms } from './support.js'
+
+/** One sequence: literals, and unless it is the last a match. */
+interface Sequence {
+  readonly literals: Uint8Array
+  readonly match?: { readonly offset: number; readonly length: number }
+}
+
+/** Reads a block into its sequences; undefined when the bytes end in the middle of one. */
+function parse(block: Uint8Array): Sequence[] | undefined {
+  const sequences: Sequence[] = []
+  let at = 0
+  const lengthFrom = (nibble: number): number | undefined => {
+    let length = nibble
+    if (nibble < 15) return length
+    for (;;) {
+      const byte = block[at++]
+      if (byte === undefined) return undefined
+      length += byte
+      if (byte < 255) return length
+    }
+  }
+  for (;;) {
+    const token = block[at++]
+    if (token === undefined) return undefined
+    const count = lengthFrom(token >> 4)
+    if (count === undefined || at + count > block.length) return undefined
+    const literals = block.subarray(at, at + count)
+    at += count
+    if (at === block.length) {
+      sequences.push({ literals })
+      return sequences
+    }
+    if (at + 2 > block.length) return undefined
+    const offset = block[at]! + 256 * block[at + 1]!
+    at += 2
+    const length = lengthFrom(token & 15)
+    if (length === undefined) return undefined
+    sequences.push({ literals, match: { offset, length: length + 4 } })
+  }
+}
+
+/** Decodes byte by byte; undefined for a malformed block or one of another size. */
+function naiveDecode(block: Uint8Array, bytes: number): Uint8Array | undefined {
+  const out = new Uint8Array(bytes)
+  let at = 0
+  for (const { literals, match } of parse(block) ?? []) {
+    if (at + literals.length > bytes) return undefined
+    out.set(literals, at)
+    at += literals.length
+    if (match === undefined) return at === bytes ? out : undefined
+    if (match.offset === 0 || match.offset > at || at + match.length > bytes) return undefined
+    for (const end = at + match.length; at < end; at++) out[at] = out[at - match.offset]!
+  }
+  return undefined
+}
+
+/** Writes sequences as a block. */
+function write(sequences: readonly Sequence[]): Uint8Array {
+  const out: number[] = []
+  const extra = (length: number) => {
+    if (length < 15) return
+    let rest = length - 15
+    for (; rest >= 255; rest -= 255) out.push(255)
+    out.push(rest)
+  }
+  for (const { literals, match } of sequences) {
+    const length = match === undefined ? 0 : match.length - 4
+    out.push((Math.min(literals.length, 15) << 4) | Math.min(length, 15))
+    extra(literals.length)
+    for (const byte of literals) out.push(byte)
+    if (match === undefined) continue
+    out.push(match.offset & 255, match.offset >> 8)
+    extra(length)
+  }
+  return Uint8Array.from(out)
+}
+
+function encode(arena: Arena, data: Uint8Array): Uint8Array {
+  const { pointer, bytes } = lz4Encode(arena, arena.put(data), data.length)
+  return arena.bytes(pointer, bytes).slice()
+}
+
+/** The decoded bytes, or the message of the error. Checks that nothing beside the destination was written. */
+function decode(arena: Arena, block: Uint8Array, bytes: number): Uint8Array | string {
+  const src = arena.put(block)
+  const dst = guarded(arena, bytes, block.length % 3)
+  try {
+    lz4Decode(arena, src, block.length, dst.pointer, bytes)
+    return arena.bytes(dst.pointer, bytes).slice()
+  } catch (error) {
+    if (!isHyperslabError(error, 'CodecError')) throw error
+    return error.message
+  } finally {
+    dst.check()
+  }
+}
+
+const text = (bytes: number): Uint8Array => {
+  const words =
+    'the air temperature over land and sea of a model year by month is given in kelvin with a fill value where there is no data'.split(
+      ' ',
+    )
+  const next = randoms(bytes)
+  let line = ''
+  while (line.length < bytes) line += `${words[next() % words.length]} `
+  return new TextEncoder().encode(line.slice(0, bytes))
+}
+
+const field = (bytes: number): Uint8Array => {
+  const floats = Float32Array.from(
+    { length: Math.ceil(bytes / 4) },
+    (_, i) => Math.round(27000 + 1500 * Math.sin(i / 40) + 300 * Math.cos(i / 7)) / 100,
+  )
+  return new Uint8Array(floats.buffer, 0, bytes)
+}
+
+const structured = (bytes: number): Uint8Array => {
+  const next = randoms(bytes)
+  const out = new Uint8Array(bytes)
+  for (let at = 0; at < bytes; ) {
+    const length = 1 + (next() % (next() % 4 === 0 ? 700 : 20))
+    const back = 1 + (next() % Math.min(at + 1, next() % 2 === 0 ? 20 : 70_000))
+    for (let i = 0; i < length && at < bytes; i++, at++) out[at] = at >= back && length % 3 ? out[at - back]! : next() & 255
+  }
+  return out
+}
+
+const KINDS: Record<string, (bytes: number) => Uint8Array> = {
+  random: (bytes) => noise(bytes, bytes),
+  zero: (bytes) => new Uint8Array(bytes),
+  constant: (bytes) => new Uint8Array(bytes).fill(7),
+  'short period': (bytes) => Uint8Array.from({ length: bytes }, (_, i) => i % (1 + (bytes % 19))),
+  text,
+  field,
+  structured,
+}
+
+const SIZES = [
+  ...Array(66).keys(),
+  79,
+  80,
+  81,
+  95,
+  96,
+  97,
+  127,
+  128,
+  255,
+  256,
+  270,
+  300,
+  1000,
+  4096,
+  4099,
+  20_000,
+  65_535,
+  65_536,
+  65_549,
+  100_000,
+]
+
+describe.each(Object.entries(KINDS))('%s', (_, make) => {
+  test('comes back from a conforming block that an independent decoder reads too', () => {
+    for (const size of SIZES) {
+      withArena((arena) => {
+        const data = make(size)
+        const block = encode(arena, data)
+        expectSameBytes(decode(arena, block, size) as Uint8Array, data)
+        expectSameBytes(naiveDecode(block, size)!, data)
+        const sequences = parse(block)!
+        const last = sequences.at(-1)!
+        if (sequences.length > 1) {
+          const match = sequences.at(-2)!.match!
+          expect(last.literals.length).toBeGreaterThanOrEqual(5)
+          expect(last.literals.length + match.length).toBeGreaterThanOrEqual(12)
+        }
+      })
+    }
+  })
+
+  test('comes back from 8 MiB', () => {
+    withArena((arena) => {
+      const data = make(8 << 20)
+      expectSameBytes(decode(arena, encode(arena, data), data.length) as Uint8Array, data)
+    })
+  })
+
+  test('decodes the same in steps as at once', () => {
+    for (const size of [1, 13, 300, 4099, 100_000]) {
+      withArena((arena) => {
+        const data = make(size)
+        const block = encode(arena, data)
+        const src = arena.put(block)
+        const dst = guarded(arena, size)
+        const next = randoms(size)
+        let state = lz4State(arena)
+        for (let wanted = 0; ; wanted = Math.min(wanted + 1 + (next() % Math.ceil(size / 5)), size)) {
+          const written = lz4Resume(arena, src, block.length, dst.pointer, size, state, wanted)
+          expect(written).toBeGreaterThanOrEqual(wanted)
+          expect(written).toBeLessThanOrEqual(size)
+          expectSameBytes(arena.bytes(dst.pointer, written), data.subarray(0, written))
+          // what is behind must be of no consequence
+          arena.bytes(dst.pointer + written, size - written).fill(wanted)
+          state = lz4State(arena, lz4Position(arena, state))
+          if (wanted === size) break
+        }
+        expect(lz4Position(arena, state)).toEqual({ read: block.length, written: size })
+        expect(lz4Resume(arena, src, block.length, dst.pointer, size, state, size)).toBe(size)
+        dst.check()
+      })
+    }
+  })
+
+  test('fits into exactly the bytes it takes, and into no fewer', () => {
+    for (const size of [0, 1, 12, 13, 40, 300, 5000]) {
+      withArena((arena) => {
+        const data = make(size)
+        const src = arena.put(data)
+        const block = encode(arena, data)
+        for (let room = Math.max(block.length - 40, 0); room <= block.length + 20; room++) {
+          const dst = guarded(arena, room)
+          expect(arena.kernels.lz4Encode(src, size, dst.pointer, room)).toBe(room < block.length ? 0 : block.length)
+          dst.check()
+        }
+      })
+    }
+  })
+
+  test('never decodes from a shortened block, nor to another size', () => {
+    for (const size of [1, 20, 100, 700]) {
+      withArena((arena) => {
+        const block = encode(arena, make(size))
+        for (let length = 0; length < block.length; length++)
+          expect(decode(arena, block.subarray(0, length), size)).toBeTypeOf('string')
+        expect(decode(arena, block, size - 1)).toBeTypeOf('string')
+        expect(decode(arena, block, size + 1)).toBeTypeOf('string')
+        expect(decode(arena, block, size + 1000)).toBeTypeOf('string')
+        expect(decode(arena, Uint8Array.of(...block, 0), size)).toBeTypeOf('string')
+      })
+    }
+  })
+})
+
+/** The kernel agrees with the naive decoder, but may refuse matches near the end. */
+function expectAgreement(block: Uint8Array, bytes: number): void {
+  withArena((arena) => {
+    const expected = naiveDecode(block, bytes)
+    const actual = decode(arena, block, bytes)
+    if (typeof actual === 'string') {
+      if (expected !== undefined && !actual.includes('too close to the end')) expect.fail(`refused a good block: ${actual}`)
+    } else if (expected === undefined) {
+      expect.fail('accepted a malformed block')
+    } else {
+      expectSameBytes(actual, expected)
+    }
+  })
+}
+
+test('blocks with any byte changed are refused, or decode as the format says', () => {
+  const makers = Object.values(KINDS)
+  fc.assert(
+    fc.property(
+      fc.nat(makers.length - 1),
+      fc.oneof(fc.nat(60), fc.nat(2000)),
+      fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }),
+      fc.integer({ min: -3, max: 3 }),
+      (kind, size, changes, more) => {
+        const block = withArena((arena) => encode(arena, makers[kind]!(size)))
+        for (const [at, value] of changes) block[at % block.length] = value
+        expectAgreement(block, Math.max(size + more, 0))
+      },
+    ),
+    { numRuns: 3000 },
+  )
+})
+
+test('noise is no block, or decodes as the format says', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat(400), (block, bytes) => expectAgreement(block, bytes)),
+    { numRuns: 3000 },
+  )
+})
+
+test('any sequences, with every offset and length', () => {
+  const literals = fc.oneof({ weight: 5, arbitrary: fc.nat(20) }, { weight: 1, arbitrary: fc.nat(600) })
+  const length = fc.oneof(
+    { weight: 5, arbitrary: fc.integer({ min: 4, max: 40 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 4, max: 900 }) },
+  )
+  const offset = fc.oneof(
+    { weight: 3, arbitrary: fc.integer({ min: 1, max: 34 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 70_000 }) },
+  )
+  fc.assert(
+    fc.property(fc.array(fc.tuple(literals, length, offset), { maxLength: 30 }), fc.nat(200), (plan, rest) => {
+      let written = 0
+      const sequences: Sequence[] = plan.map(([count, length, offset], i) => {
+        const data = noise(Math.max(count, i === 0 ? 1 : 0), i + count)
+        written += data.length
+        const match = { offset: 1 + ((offset - 1) % written), length }
+        written += length
+        return { literals: data, match }
+      })
+      sequences.push({ literals: noise(rest, rest) })
+      expectAgreement(write(sequences), written + rest)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+describe('hand-made blocks', () => {
+  const letters = (count: number): Uint8Array => Uint8Array.from({ length: count }, (_, i) => 97 + (i % 26))
+  const decoded = (sequences: Sequence[], bytes: number) => withArena((arena) => decode(arena, write(sequences), bytes))
+
+  test('literals alone, of any length', () => {
+    for (const count of [0, 1, 4, 5, 14, 15, 16, 269, 270, 271, 525, 10_000])
+      expect(decoded([{ literals: letters(count) }], count)).toEqual(letters(count))
+  })
+
+  test('every offset below 40 repeats its pattern, near the end and far from it', () => {
+    for (let offset = 1; offset < 40; offset++) {
+      for (const length of [4, 15, 18, 19, 33, 64, 300]) {
+        for (const rest of [12, 200]) {
+          const start = letters(offset)
+          const expected = Uint8Array.from({ length: offset + length }, (_, i) => start[i % offset]!)
+          const sequences = [{ literals: start, match: { offset, length } }, { literals: letters(rest) }]
+          expect(decoded(sequences, offset + length + rest)).toEqual(Uint8Array.of(...expected, ...letters(rest)))
+        }
+      }
+    }
+  })
+
+  test.each<[string, Uint8Array, number]>([
+    ['the input ends in the middle of a sequence', Uint8Array.of(), 0],
+    ['the input ends in the middle of a sequence', Uint8Array.of(0xf0, 255, 255), 1000],
+    ['the input ends in the middle of a sequence', Uint8Array.of(0x50, 1, 2), 5],
+    ['reaches back to before the start', Uint8Array.of(0x10, 1, 0, 0, 0x50, 1, 2, 3, 4, 5), 10],
+    ['reaches back to before the start', Uint8Array.of(0x18, 1, 2, 0, 0xc0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), 25],
+    ['to more bytes than expected', Uint8Array.of(0x50, 1, 2, 3, 4, 5), 4],
+    ['to more bytes than expected', Uint8Array.of(0x1f, 1, 1, 0, 255, 255, 0), 300],
+    ['to fewer bytes than expected', Uint8Array.of(0x50, 1, 2, 3, 4, 5), 6],
+    ['more input after the last byte', Uint8Array.of(0x50, 1, 2, 3, 4, 5, 0), 5],
+    ['too close to the end', Uint8Array.of(0x15, 1, 1, 0, 0x10, 1), 11],
+  ])('%s: %j', (reason, block, bytes) => {
+    withArena((arena) => expect(decode(arena, block, bytes)).toContain(reason))
+  })
+
+  test('an error leaves the state as it was', () => {
+    withArena((arena) => {
+      const block = write([
+        { literals: letters(30), match: { offset: 5, length: 40 } },
+        { literals: letters(1), match: { offset: 999, length: 4 } },
+        { literals: letters(50) },
+      ])
+      const src = arena.put(block)
+      const dst = arena.alloc(125)
+      const state = lz4State(arena)
+      expect(lz4Resume(arena, src, block.length, dst, 125, state, 60)).toBe(70)
+      const position = lz4Position(arena, state)
+      expect(() => lz4Resume(arena, src, block.length, dst, 125, state, 125)).toThrow('malformed LZ4 block: a match reaches back')
+      expect(lz4Position(arena, state)).toEqual(position)
+    })
+  })
+
+  test('lengths that would wrap 32 bits', () => {
+    withArena((arena) => {
+      const block = new Uint8Array(17_000_000).fill(255)
+      block[0] = 0xf0
+      expect(decode(arena, block, 1000)).toContain('more bytes than expected')
+      block[0] = 0x1f
+      block.set([1, 1, 0], 1)
+      expect(decode(arena, block, 1000)).toContain('more bytes than expected')
+    })
+  })
+})
+
+test('refuses to encode what no block can hold', () => {
+  withArena((arena) => {
+    for (const bytes of [0x7e000001, 2 ** 32, 2 ** 40])
+      expect(() => lz4Encode(arena, 1024, bytes)).toThrow(`at most 2113929216 bytes, not ${bytes}`)
+  })
+})
