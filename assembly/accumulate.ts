@@ -7,7 +7,7 @@
  * Why it is fast: no lane ever meets another, so a run costs a load, a widening, an addition and a store a vector; skipped lanes are masked
  * to zero (to the cell itself for extremes) instead of branched over.
  */
-import { fillValue, flipBits, least, skipped, skipsEqual } from './lanes'
+import { fillValue, flipBits, least, skipMask, skipped } from './lanes'
 
 /** Four integers of at most 32 bits, their sign extended. */
 // @ts-ignore: decorator
@@ -21,27 +21,28 @@ function four<T>(at: usize): v128 {
 // @ts-ignore: decorator
 @inline
 function wideFill<T>(): v128 {
+  if (isFloat<T>() || sizeof<T>() >= 4) return fillValue()
   if (sizeof<T>() == 1) return i32x4.extend_low_i16x8_s(i16x8.extend_low_i8x16_s(fillValue()))
-  if (sizeof<T>() == 2) return i32x4.extend_low_i16x8_s(fillValue())
-  return fillValue()
+  return i32x4.extend_low_i16x8_s(fillValue())
 }
 
 /** Which of the next four elements (two of 8 bytes) are skipped, as lanes of 32 (64) bits. */
 // @ts-ignore: decorator
 @inline
-function skippedOf<T>(at: usize, wide: v128): v128 {
-  if (isFloat<T>() || sizeof<T>() == 8) return skipped<T>(v128.load(at))
-  return v128.and(i32x4.eq(four<T>(at), wide), skipsEqual())
+function skippedOf<T>(at: usize, fill: v128, mask: v128): v128 {
+  if (isFloat<T>() || sizeof<T>() == 8) return skipped<T>(v128.load(at), fill, mask)
+  return skipped<i32>(four<T>(at), fill, mask)
 }
 
 /** Sums of integers up to 32 bits; `bits` clears the copies of the sign of unsigned ones. */
 export function addInts<T>(at: usize, n: u32, cells: usize, bits: i64): void {
-  const wide = wideFill<T>()
-  const mask = i64x2.splat(bits)
+  const fill = wideFill<T>()
+  const mask = skipMask()
+  const value = i64x2.splat(bits)
   for (; n > 0; n -= 4, at += 4 * sizeof<T>(), cells += 32) {
-    const x = v128.andnot(four<T>(at), skippedOf<T>(at, wide))
-    const low = v128.and(i64x2.extend_low_i32x4_s(x), mask)
-    const high = v128.and(i64x2.extend_high_i32x4_s(x), mask)
+    const x = v128.andnot(four<T>(at), skippedOf<T>(at, fill, mask))
+    const low = v128.and(i64x2.extend_low_i32x4_s(x), value)
+    const high = v128.and(i64x2.extend_high_i32x4_s(x), value)
     v128.store(cells, i64x2.add(v128.load(cells), low))
     v128.store(cells, i64x2.add(v128.load(cells, 16), high), 16)
   }
@@ -49,8 +50,10 @@ export function addInts<T>(at: usize, n: u32, cells: usize, bits: i64): void {
 
 /** Sums of 64-bit integers: low halves unsigned, high halves by the sign. */
 export function addWides(at: usize, n: u32, cells: usize, unsigned: bool): void {
+  const fill = fillValue()
+  const mask = skipMask()
   for (; n > 0; n--, at += 8, cells += 16) {
-    if (v128.any_true(skipped<i64>(v128.load64_splat(at)))) continue
+    if (v128.any_true(skipped<i64>(v128.load64_splat(at), fill, mask))) continue
     const high: i64 = unsigned ? load<u32>(at, 4) : load<i32>(at, 4)
     const low: i64 = load<u32>(at)
     store<i64>(cells, load<i64>(cells) + low)
@@ -59,16 +62,18 @@ export function addWides(at: usize, n: u32, cells: usize, unsigned: bool): void 
 }
 
 export function addFloats<T>(at: usize, n: u32, cells: usize): void {
+  const fill = fillValue()
+  const mask = skipMask()
   for (; n > 0; n -= 4, at += 4 * sizeof<T>(), cells += 32) {
     let low = v128.load(at)
-    low = v128.andnot(low, skipped<T>(low))
+    low = v128.andnot(low, skipped<T>(low, fill, mask))
     let high: v128
     if (sizeof<T>() == 4) {
       high = f64x2.promote_low_f32x4(i64x2.shuffle(low, low, 1, 1))
       low = f64x2.promote_low_f32x4(low)
     } else {
       high = v128.load(at, 16)
-      high = v128.andnot(high, skipped<T>(high))
+      high = v128.andnot(high, skipped<T>(high, fill, mask))
     }
     v128.store(cells, f64x2.add(v128.load(cells), low))
     v128.store(cells, f64x2.add(v128.load(cells, 16), high), 16)
@@ -77,9 +82,11 @@ export function addFloats<T>(at: usize, n: u32, cells: usize): void {
 
 export function addLeast<T>(at: usize, n: u32, cells: usize): void {
   const flip = flipBits()
+  const fill = fillValue()
+  const mask = skipMask()
   for (let bytes: u32 = n * sizeof<T>(); bytes > 0; bytes -= 16, at += 16, cells += 16) {
     const x = v128.load(at)
-    const skip = skipped<T>(x)
+    const skip = skipped<T>(x, fill, mask)
     const cell = v128.load(cells)
     let result = v128.xor(least<T>(v128.xor(cell, flip), v128.xor(x, flip)), flip)
     if (isFloat<T>()) result = v128.bitselect(x, result, v128.ne<T>(x, x))
@@ -89,10 +96,11 @@ export function addLeast<T>(at: usize, n: u32, cells: usize): void {
 
 /** Adds 1 to the count of each element taken. */
 export function addCounts<T>(at: usize, n: u32, counts: usize): void {
-  const wide = wideFill<T>()
+  const fill = wideFill<T>()
+  const mask = skipMask()
   const one = f64x2.splat(1)
   for (; n > 0; at += 16 < 4 * sizeof<T>() ? 16 : 4 * sizeof<T>()) {
-    const skip = skippedOf<T>(at, wide)
+    const skip = skippedOf<T>(at, fill, mask)
     if (sizeof<T>() == 8) {
       v128.store(counts, f64x2.add(v128.load(counts), v128.andnot(one, skip)))
       counts += 16

@@ -10,7 +10,7 @@
  * Why it is fast: `pmin` with the running minimum first passes over NaN at no cost, so NaN needs only one compare and no order of its own.
  * The bits of a float, less the sign where negative, are in total order as a signed integer: exact, and one minimum instruction.
  */
-import { addTaken, countLanes, flipBits, greatest, isUnsigned, kept, kindOf, least, leastLane, prepare, resetTaken, setFlip, signBits, taken } from './lanes'
+import { addTaken, countLanes, fillValue, flipBits, greatest, isUnsigned, kept, kindOf, least, leastLane, prepare, resetTaken, setFlip, signBits, skipMask, taken } from './lanes'
 
 /** What no element is above, in the order of `least`. */
 // @ts-ignore: decorator
@@ -45,10 +45,12 @@ export function leastInto<T>(at: usize, bytes: u32, skipping: bool, cell: usize)
       }
     }
   }
+  const fill = fillValue()
+  const mask = skipMask()
   let count: u32 = 0
   for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
     const x = v128.load(at)
-    const keep = kept<T>(x, bytes)
+    const keep = kept<T>(x, bytes, fill, mask)
     count += countLanes<T>(keep)
     a = least<T>(a, v128.bitselect(v128.xor(x, flip), top, keep))
     if (isFloat<T>()) nans = v128.or(nans, v128.and(v128.ne<T>(x, x), keep))
@@ -132,10 +134,12 @@ function widen<T, I>(at: usize, bytes: u32, skipping: bool): void {
     low = least<I>(low, lower)
     high = greatest<I>(high, higher)
   }
+  const fill = fillValue()
+  const mask = skipMask()
   let count: u32 = 0
   for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
     const raw = v128.load(at)
-    const keep = kept<T>(raw, bytes)
+    const keep = kept<T>(raw, bytes, fill, mask)
     const x = v128.xor(ordered<T, I>(raw), flip)
     count += countLanes<T>(keep)
     low = least<I>(low, v128.bitselect(x, top, keep))

@@ -1,17 +1,17 @@
 /**
  * What the reductions share: vectors of T, which lanes of them count, and the parameters of the reduction under way.
  *
- * Memory: constants of one reduction, each repeated over a vector, set by `prepare`:
+ * Memory: constants of one reduction, each repeated over a vector, set by `prepare` and `setFlip`:
  *
- *     PARAMETERS:  fill value | all ones when elements == fill are skipped | all ones when NaN is skipped | bits to flip in each element
+ *     FILL | MASK | FLIP:  the fill value, for floats NaN when there is none | all ones when elements are skipped: integers that are the fill
+ *                          value, floats that are NaN | bits to flip in each element
  *
  * Kinds are the data types without their signedness: 0 to 3 the integers of 1, 2, 4 and 8 bytes, 4 f32, 5 f64. Flipping bits makes one
  * kernel serve several orders: the sign bit turns unsigned into signed order, all other bits (for floats: the sign) turn maximum into minimum.
  */
-const FILL: usize = memory.data(64, 16)
-const SKIP_EQUAL: usize = FILL + 16
-const SKIP_NAN: usize = FILL + 32
-const FLIP: usize = FILL + 48
+const FILL: usize = memory.data(48, 16)
+const MASK: usize = FILL + 16
+const FLIP: usize = FILL + 32
 
 /** 16 bytes of ones, then 16 of zeros: loading from `EDGE - n` gives a mask of the first n bytes. */
 const ONES: usize = memory.data<u8>([
@@ -55,9 +55,9 @@ export function signBits(kind: i32): v128 {
   return i64x2.splat(i64.MIN_VALUE)
 }
 
-/** Sets the parameters; which bits to flip is set by `setFlip`. */
+/** Sets the parameters but for `setFlip`. */
 export function prepare(kind: i32, skip: i32, fill: usize): void {
-  let value = i64x2.splat(0)
+  let value = i64x2.splat(-1) // a NaN: equal to nothing
   if (skip == SKIP_FILL) {
     const bytes = bytesOf(kind)
     if (bytes == 1) value = v128.load8_splat(fill)
@@ -66,8 +66,7 @@ export function prepare(kind: i32, skip: i32, fill: usize): void {
     else value = v128.load64_splat(fill)
   }
   v128.store(FILL, value)
-  v128.store(SKIP_EQUAL, i64x2.splat(skip == SKIP_FILL ? -1 : 0))
-  v128.store(SKIP_NAN, i64x2.splat(skip == SKIP_NANS ? -1 : 0))
+  v128.store(MASK, i64x2.splat(skip == (kind > 3 ? SKIP_NANS : SKIP_FILL) ? -1 : 0))
 }
 
 // @ts-ignore: decorator
@@ -90,23 +89,23 @@ export function fillValue(): v128 {
 
 // @ts-ignore: decorator
 @inline
-export function skipsEqual(): v128 {
-  return v128.load(SKIP_EQUAL)
+export function skipMask(): v128 {
+  return v128.load(MASK)
 }
 
-/** Lanes of `x` to skip. */
+/** Lanes of `x` to skip; the parameters are in locals, as the engine loads them again and again otherwise. */
 // @ts-ignore: decorator
 @inline
-export function skipped<T>(x: v128): v128 {
-  const equal = v128.and(v128.eq<T>(x, v128.load(FILL)), v128.load(SKIP_EQUAL))
-  return isFloat<T>() ? v128.or(equal, v128.and(v128.ne<T>(x, x), v128.load(SKIP_NAN))) : equal
+export function skipped<T>(x: v128, fill: v128, mask: v128): v128 {
+  const equal = v128.eq<T>(x, fill)
+  return isFloat<T>() ? v128.or(equal, v128.and(v128.ne<T>(x, x), mask)) : v128.and(equal, mask)
 }
 
 /** Lanes of `x` to take, when `bytes` bytes are left of the input from its start. */
 // @ts-ignore: decorator
 @inline
-export function kept<T>(x: v128, bytes: u32): v128 {
-  return v128.andnot(v128.load(EDGE - <usize>min(bytes, 16)), skipped<T>(x))
+export function kept<T>(x: v128, bytes: u32, fill: v128, mask: v128): v128 {
+  return v128.andnot(v128.load(EDGE - <usize>min(bytes, 16)), skipped<T>(x, fill, mask))
 }
 
 /** Number of lanes set in a mask. */

@@ -77,12 +77,14 @@ export function reduce(
   const length = axisLength(0)
   const from = leadStep(0)
   const step = otherStep(0)
+  // a kept axis and a reduced one around it go together: cells are accumulated to the end while they are in the cache
+  const plane = step != 0 && otherStep(1) == 0
   do {
     const cell = acc + otherShift * cellBytes
     const count: usize = counts == 0 ? 0 : counts + (otherShift << 3)
     if (step == 0) reduceRun(src + leadShift, from, length, cell, count)
-    else keepRun(src + leadShift, from, length, cell, count, step)
-  } while (advance(1, axes))
+    else keepRun(src + leadShift, from, length, cell, count, step, plane ? axisLength(1) : 1)
+  } while (advance(plane ? 2 : 1, axes))
 }
 
 /** Which bits the kernels flip. Sums: 64-bit ones are of unsigned halves, all others signed. Extremes: so that signed minimum finds them. */
@@ -161,25 +163,29 @@ function reduceBlock(at: usize, bytes: u32, cell: usize): void {
   else leastInto<f64>(at, bytes, skipping, cell)
 }
 
-/** Accumulates `n` elements `from` bytes apart into as many cells, `step` cells apart. */
-function keepRun(src: usize, from: i32, n: u32, cell: usize, count: usize, step: i32): void {
+/** Accumulates `rows` rows (axis 1) of `n` elements `from` bytes apart into `n` cells, `step` cells apart. */
+function keepRun(src: usize, from: i32, n: u32, cell: usize, count: usize, step: i32, rows: u32): void {
   const jump = step * cellBytes
   while (n > 0) {
     const direct = step == 1 && n >= 16
     const part = direct ? min(n & ~15, CELLS) : min(n, CELLS)
-    let at = src
-    if (from != elementBytes || !direct) {
-      at = ELEMENT_SCRATCH
-      move(elementBytes, src, from, at, elementBytes, part)
+    const cells = direct ? cell : CELL_SCRATCH
+    const counts = direct || count == 0 ? count : COUNT_SCRATCH
+    if (!direct) {
+      move(cellBytes, cell, jump, cells, cellBytes, part)
+      if (count != 0) move(8, count, step << 3, counts, 8, part)
     }
-    if (direct) {
-      accumulate(at, part, cell, count)
-    } else {
-      move(cellBytes, cell, jump, CELL_SCRATCH, cellBytes, part)
-      if (count != 0) move(8, count, step << 3, COUNT_SCRATCH, 8, part)
-      accumulate(at, (part + 15) & ~15, CELL_SCRATCH, count == 0 ? 0 : COUNT_SCRATCH)
-      move(cellBytes, CELL_SCRATCH, cellBytes, cell, jump, part)
-      if (count != 0) move(8, COUNT_SCRATCH, 8, count, step << 3, part)
+    for (let row: u32 = 0; row < rows; row++) {
+      let at = src + row * leadStep(1)
+      if (from != elementBytes || !direct) {
+        move(elementBytes, at, from, ELEMENT_SCRATCH, elementBytes, part)
+        at = ELEMENT_SCRATCH
+      }
+      accumulate(at, (part + 15) & ~15, cells, counts)
+    }
+    if (!direct) {
+      move(cellBytes, cells, cellBytes, cell, jump, part)
+      if (count != 0) move(8, counts, 8, count, step << 3, part)
     }
     src += part * from
     cell += part * jump

@@ -8,7 +8,7 @@
  * Why it is fast: lanes are widened as late as possible, in four independent accumulators or two for integers. Elements to skip are masked
  * to zero rather than branched over; that loop also does the partial vector at the end, by treating what lies behind it as skipped.
  */
-import { addTaken, countLanes, flipBits, kept } from './lanes'
+import { addTaken, countLanes, fillValue, flipBits, kept, skipMask } from './lanes'
 
 /** Vectors of 64 bytes that may be added before 16-bit partial sums of 8-bit elements overflow (2 * 32 * 256 = 2^14). */
 const GROUPS: u32 = 16
@@ -54,6 +54,8 @@ export function sumInts<T>(at: usize, bytes: u32, skipping: bool): i64 {
       sum = addPartial<T>(addPartial<T>(sum, a), b)
     }
   }
+  const fill = fillValue()
+  const mask = skipMask()
   let count: u32 = 0
   while (bytes > 0) {
     let part = min(bytes, GROUPS << 6)
@@ -61,7 +63,7 @@ export function sumInts<T>(at: usize, bytes: u32, skipping: bool): i64 {
     let a = i64x2.splat(0)
     for (;;) {
       const x = v128.load(at)
-      const keep = kept<T>(x, part)
+      const keep = kept<T>(x, part, fill, mask)
       count += countLanes<T>(keep)
       a = addWide<T>(a, v128.and(v128.xor(x, flip), keep))
       at += 16
@@ -80,10 +82,12 @@ export function sumWide(at: usize, bytes: u32, cell: usize): void {
   const lower = i64x2.splat(0xffffffff)
   let low = i64x2.splat(0)
   let high = i64x2.splat(0)
+  const fill = fillValue()
+  const mask = skipMask()
   let count: u32 = 0
   for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
     let x = v128.load(at)
-    const keep = kept<u64>(x, bytes)
+    const keep = kept<u64>(x, bytes, fill, mask)
     count += countLanes<u64>(keep)
     x = v128.and(v128.xor(x, flip), keep)
     low = i64x2.add(low, v128.and(x, lower))
@@ -116,10 +120,12 @@ export function sumFloats<T>(at: usize, bytes: u32, skipping: bool): f64 {
       d = f64x2.add(d, pair<T>(at, 3))
     }
   }
+  const fill = fillValue()
+  const mask = skipMask()
   let count: u32 = 0
   for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
     let x = v128.load(at)
-    const keep = kept<T>(x, bytes)
+    const keep = kept<T>(x, bytes, fill, mask)
     count += countLanes<T>(keep)
     x = v128.and(x, keep)
     if (sizeof<T>() == 4) {
