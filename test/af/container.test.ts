@@ -4,6 +4,7 @@ import type { DType, NumericDType, ScalarOf } from '../../src/core/dtype.js'
 import type { Selector } from '../../src/grid/selection.js'
 import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
 import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.js'
+import { FaultyStore } from '../support/faulty-store.js'
 import { type Plain, plainGet, plainSet, touched } from '../support/oracle.js'
 
 const place = (path = 'a.af') => ({ store: new MemoryStore(), path })
@@ -77,6 +78,27 @@ describe('reading', () => {
     const array = file.array('x')
     expect(await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map((i) => array.get([i])))).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
     expect(file.readCost.blocks).toBe(1)
+  })
+})
+
+describe('opening', () => {
+  test('takes two range reads a layer at most, whatever the footer’s size, and reads no block', async () => {
+    const memory = new MemoryStore()
+    await using writer = await create({ store: memory, path: 'a.af' }, { codec: 'none' })
+    // Footers of 1 chunk, of 5000, of none.
+    await writer.define('x', { dtype: 'uint8', shape: [2] }).set(null, 1)
+    await writer.flush()
+    await writer.define('y', { dtype: 'uint8', shape: [5000], chunkShape: [1] }).set(null, 1)
+    await writer.flush()
+    writer.array('x').attrs.set('a', 1)
+    await writer.flush()
+    const store = new FaultyStore(memory as never)
+    await using file = await open({ store, path: 'a.af' })
+    expect(file.layers().length).toBe(4)
+    const reads = (key: string) => store.log.filter((entry) => entry === `get ${key}`).length
+    expect(['a.af', 'a.1.af', 'a.2.af', 'a.3.af'].map(reads)).toEqual([1, 1, 2, 1])
+    expect(store.log.filter((entry) => entry.startsWith('list')).length).toBe(1)
+    expect(file.readCost).toEqual({ blocks: 0, bytes: 0 })
   })
 })
 
