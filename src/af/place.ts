@@ -1,4 +1,4 @@
-import { type DType, elementBytes, type FixedDType, fromBytes, isFixed } from '../core/dtype.js'
+import { type DType, elementBytes, type FixedDType, isFixed } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import { type AxisView, copyTensor, type Tensor, viewTensor } from '../core/tensor.js'
 import type { Arena } from '../kernels/arena.js'
@@ -16,9 +16,8 @@ export interface Placement {
 }
 
 /**
- * Copies the selected elements of a decoded chunk to their place. Rows that are contiguous in an aligned chunk go straight there;
- * everything else is gathered into a dense piece by a kernel first, since JavaScript is slow at single elements and a chunk, packed
- * behind others, may start at any byte.
+ * Copies the selected elements of a decoded chunk to their place. Where the innermost axis is stepped through, a kernel gathers them into
+ * a dense piece first, since JavaScript is slow at single elements.
  */
 export function placeChunk<D extends DType>(
   arena: Arena,
@@ -29,20 +28,13 @@ export function placeChunk<D extends DType>(
 ): void {
   const { chunkShape, inner, outer } = placement
   const target = viewTensor(out, outer)
-  const count = sizeOf(chunkShape)
-  if (!isFixed(dtype)) {
-    const data = decodeChunk(dtype, viewOf(arena, chunk), count)
-    copyTensor(viewTensor({ data, shape: chunkShape, stride: stridesOf(chunkShape), offset: 0 }, inner), target)
+  const stepped = (inner.at(-1)?.step ?? 1) > 1
+  if (isFixed(dtype) && stepped) {
+    copyTensor(gather(arena, dtype, chunk, placement) as Tensor<D>, target)
     return
   }
-  const bytes = viewOf(arena, chunk)
-  const last = inner.at(-1)
-  if (bytes.byteOffset % elementBytes(dtype) === 0 && (last === undefined || last.step === 1)) {
-    const data = fromBytes(dtype as FixedDType, bytes) as Tensor<D>['data']
-    copyTensor(viewTensor({ data, shape: chunkShape, stride: stridesOf(chunkShape), offset: 0 }, inner), target)
-    return
-  }
-  copyTensor(gather(arena, dtype, chunk, placement) as Tensor<D>, target)
+  const data = decodeChunk(dtype, viewOf(arena, chunk), sizeOf(chunkShape))
+  copyTensor(viewTensor({ data, shape: chunkShape, stride: stridesOf(chunkShape), offset: 0 }, inner), target)
 }
 
 function gather(arena: Arena, dtype: FixedDType, chunk: ChunkBytes, { chunkShape, inner }: Placement): Tensor<FixedDType> {

@@ -175,7 +175,6 @@ class FileStage implements Stage {
       if (ifAbsent) await this.#fs.link(this.#path, key)
       else await this.#fs.rename(this.#path, key)
     } catch (cause) {
-      await this.#opened.truncate(this.size)
       throw codeOf(cause) === 'EEXIST' ? exists(key) : notWritable(key, cause)
     }
     await this.discard()
@@ -197,7 +196,7 @@ class FileStage implements Stage {
     return this.#handle
   }
 
-  /** Writes at the end of what was appended; a failed write (a full disk) is undone by the next one overwriting it. */
+  /** Writes behind what was appended; what a failed write or an earlier tail left there is overwritten or, at last, cut off. */
   async #write(bytes: Uint8Array): Promise<void> {
     try {
       for (let done = 0; done < bytes.length; ) {

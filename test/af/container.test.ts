@@ -69,6 +69,19 @@ describe('reading', () => {
     expect(reader.array('x').storage()).toMatchObject({ chunks: 1, uncompressedBytes: 12 })
   })
 
+  test('a few chunks of very many are found', async () => {
+    const where = place()
+    await using writer = await create(where)
+    const array = writer.define('x', { dtype: 'int32', shape: [1_000_000, 1000], chunkShape: [1, 1], fillValue: -1 })
+    const written = [0, 1, 4096, 999_999, 77_777]
+    for (const y of written) await array.set([y, y % 1000], y)
+    await writer.flush()
+    await using file = await open(where)
+    for (const y of written) expect(await file.array('x').get([y, y % 1000])).toBe(y)
+    for (const y of [2, 4095, 999_998]) expect(await file.array('x').get([y, y % 1000])).toBe(-1)
+    expect(file.array('x').storage().chunks).toBe(written.length)
+  })
+
   test('concurrent reads of one block fetch it once', async () => {
     const where = place()
     await using writer = await create(where)

@@ -15,6 +15,19 @@ async function contents(store: MemoryStore): Promise<Record<string, number[]>> {
   return found
 }
 
+/** What a reader is told of an array, and what its data says. */
+async function expectTrueStats(store: MemoryStore): Promise<void> {
+  const file = await ArrayFile.open(store, KEY)
+  for (const [name, values] of Object.entries(await contents(store))) {
+    expect(await file.stats(name)).toEqual({
+      min: Math.min(...values),
+      max: Math.max(...values),
+      nullCount: 0,
+      rowCount: values.length,
+    })
+  }
+}
+
 /** A container with two layers and pending changes: an overwritten chunk, a new array, a deleted one. */
 async function prepare(): Promise<{
   memory: MemoryStore
@@ -67,8 +80,10 @@ describe('a fault at any operation', () => {
       (file) => file.flush(),
       async ({ memory, file, pending }, at) => {
         expect([before, pending], at).toContainEqual(await contents(memory))
+        await expectTrueStats(memory)
         await file.flush()
         expect(await contents(memory), at).toEqual(pending)
+        await expectTrueStats(memory)
         expect((await ArrayFile.open(memory, KEY)).layers().length).toBeLessThanOrEqual(4)
       },
     )
@@ -83,6 +98,7 @@ describe('a fault at any operation', () => {
         await file.compact()
         expect(await contents(memory), at).toEqual(pending)
         expect((await memory.list('')).sort()).toEqual(['a.af', 'a.stats'])
+        await expectTrueStats(memory)
       },
     )
     expect(operations).toBeGreaterThan(10)
