@@ -8,9 +8,28 @@
  *     out of stats:  8 bytes, minimum in the low ones | 8 bytes, maximum likewise | f64 elements taken
  *
  * Why it is fast: `pmin` with the running minimum first passes over NaN at no cost, so NaN needs only one compare and no order of its own.
- * The bits of a float, less the sign where negative, are in total order as a signed integer: exact, and one minimum instruction.
+ * Groups of 64 bytes in which nothing is skipped are told apart by one test. The bits of a float, less the sign where negative, are in
+ * total order as a signed integer: exact, and one minimum instruction.
  */
-import { addTaken, countLanes, fillValue, flipBits, greatest, isUnsigned, kept, kindOf, least, leastLane, prepare, resetTaken, setFlip, signBits, skipMask, taken } from './lanes'
+import {
+  addTaken,
+  anySkipped,
+  countLanes,
+  fillValue,
+  flipBits,
+  greatest,
+  isUnsigned,
+  kept,
+  kindOf,
+  least,
+  leastLane,
+  prepare,
+  resetTaken,
+  setFlip,
+  signBits,
+  skipMask,
+  taken,
+} from './lanes'
 
 /** What no element is above, in the order of `least`. */
 // @ts-ignore: decorator
@@ -22,14 +41,18 @@ function above<T>(): v128 {
 
 export function leastInto<T>(at: usize, bytes: u32, skipping: bool, cell: usize): void {
   const flip = flipBits()
+  const fill = fillValue()
+  const mask = skipMask()
+  const nans = v128.any_true(mask)
   const top = above<T>()
   let a = top
   let b = top
   let c = top
   let d = top
-  let nans = i64x2.splat(0)
-  if (!skipping) {
-    addTaken((bytes & ~63) / sizeof<T>())
+  let found = i64x2.splat(0) // NaNs
+  let count: u32 = 0
+  if (isFloat<T>() && !skipping) {
+    count = (bytes & ~63) / sizeof<T>()
     for (; bytes >= 64; at += 64, bytes -= 64) {
       const w = v128.xor(v128.load(at), flip)
       const x = v128.xor(v128.load(at, 16), flip)
@@ -39,27 +62,42 @@ export function leastInto<T>(at: usize, bytes: u32, skipping: bool, cell: usize)
       b = least<T>(b, x)
       c = least<T>(c, y)
       d = least<T>(d, z)
-      if (isFloat<T>()) {
-        nans = v128.or(nans, v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)))
-        nans = v128.or(nans, v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
-      }
+      found = v128.or(found, v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)))
+      found = v128.or(found, v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
     }
   }
-  const fill = fillValue()
-  const mask = skipMask()
-  let count: u32 = 0
-  for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
-    const x = v128.load(at)
-    const keep = kept<T>(x, bytes, fill, mask)
-    count += countLanes<T>(keep)
-    a = least<T>(a, v128.bitselect(v128.xor(x, flip), top, keep))
-    if (isFloat<T>()) nans = v128.or(nans, v128.and(v128.ne<T>(x, x), keep))
+  while (bytes > 0) {
+    for (; bytes >= 64; at += 64, bytes -= 64) {
+      const w = v128.load(at)
+      const x = v128.load(at, 16)
+      const y = v128.load(at, 32)
+      const z = v128.load(at, 48)
+      if (skipping && anySkipped<T>(w, x, y, z, fill, nans)) break
+      count += 64 / sizeof<T>()
+      a = least<T>(a, v128.xor(w, flip))
+      b = least<T>(b, v128.xor(x, flip))
+      c = least<T>(c, v128.xor(y, flip))
+      d = least<T>(d, v128.xor(z, flip))
+      if (isFloat<T>()) {
+        found = v128.or(found, v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)))
+        found = v128.or(found, v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
+      }
+    }
+    const end = at + min(bytes, 64)
+    bytes -= min(bytes, 64)
+    for (; at < end; at += 16) {
+      const x = v128.load(at)
+      const keep = kept<T>(x, <u32>(end - at), fill, mask)
+      count += countLanes<T>(keep)
+      a = least<T>(a, v128.bitselect(v128.xor(x, flip), top, keep))
+      if (isFloat<T>()) found = v128.or(found, v128.and(v128.ne<T>(x, x), keep))
+    }
   }
   addTaken(count)
   a = leastLane<T>(least<T>(least<T>(a, b), least<T>(c, d)))
   // the cell goes first: when it is NaN it stays
   a = v128.xor(least<T>(v128.xor(v128.load_splat<T>(cell), flip), a), flip)
-  if (isFloat<T>() && v128.any_true(nans)) a = v128.splat<T>(<T>NaN)
+  if (isFloat<T>() && v128.any_true(found)) a = v128.splat<T>(<T>NaN)
   v128.store_lane<T>(cell, a, 0)
 }
 
@@ -115,37 +153,45 @@ function ordered<T, I>(x: v128): v128 {
 /** Widens LEAST and GREATEST to a block. */
 function widen<T, I>(at: usize, bytes: u32, skipping: bool): void {
   const flip = flipBits()
+  const fill = fillValue()
+  const mask = skipMask()
+  const nans = v128.any_true(mask)
   const top = above<I>()
   const bottom = v128.not(top)
   let low = v128.load(LEAST)
   let high = v128.load(GREATEST)
-  if (!skipping) {
-    let lower = low
-    let higher = high
-    addTaken((bytes & ~31) / sizeof<T>())
-    for (; bytes >= 32; at += 32, bytes -= 32) {
-      const x = v128.xor(ordered<T, I>(v128.load(at)), flip)
-      const y = v128.xor(ordered<T, I>(v128.load(at, 16)), flip)
-      low = least<I>(low, x)
-      lower = least<I>(lower, y)
-      high = greatest<I>(high, x)
-      higher = greatest<I>(higher, y)
-    }
-    low = least<I>(low, lower)
-    high = greatest<I>(high, higher)
-  }
-  const fill = fillValue()
-  const mask = skipMask()
+  let lower = low
+  let higher = high
   let count: u32 = 0
-  for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
-    const raw = v128.load(at)
-    const keep = kept<T>(raw, bytes, fill, mask)
-    const x = v128.xor(ordered<T, I>(raw), flip)
-    count += countLanes<T>(keep)
-    low = least<I>(low, v128.bitselect(x, top, keep))
-    high = greatest<I>(high, v128.bitselect(x, bottom, keep))
+  while (bytes > 0) {
+    for (; bytes >= 64; at += 64, bytes -= 64) {
+      let w = v128.load(at)
+      let x = v128.load(at, 16)
+      let y = v128.load(at, 32)
+      let z = v128.load(at, 48)
+      if (skipping && anySkipped<T>(w, x, y, z, fill, nans)) break
+      count += 64 / sizeof<T>()
+      w = v128.xor(ordered<T, I>(w), flip)
+      x = v128.xor(ordered<T, I>(x), flip)
+      y = v128.xor(ordered<T, I>(y), flip)
+      z = v128.xor(ordered<T, I>(z), flip)
+      low = least<I>(least<I>(low, w), y)
+      lower = least<I>(least<I>(lower, x), z)
+      high = greatest<I>(greatest<I>(high, w), y)
+      higher = greatest<I>(greatest<I>(higher, x), z)
+    }
+    const end = at + min(bytes, 64)
+    bytes -= min(bytes, 64)
+    for (; at < end; at += 16) {
+      const raw = v128.load(at)
+      const keep = kept<T>(raw, <u32>(end - at), fill, mask)
+      const x = v128.xor(ordered<T, I>(raw), flip)
+      count += countLanes<T>(keep)
+      low = least<I>(low, v128.bitselect(x, top, keep))
+      high = greatest<I>(high, v128.bitselect(x, bottom, keep))
+    }
   }
   addTaken(count)
-  v128.store(LEAST, low)
-  v128.store(GREATEST, high)
+  v128.store(LEAST, least<I>(low, lower))
+  v128.store(GREATEST, greatest<I>(high, higher))
 }

@@ -101,6 +101,20 @@ export function skipped<T>(x: v128, fill: v128, mask: v128): v128 {
   return isFloat<T>() ? v128.or(equal, v128.and(v128.ne<T>(x, x), mask)) : v128.and(equal, mask)
 }
 
+/** Whether any of these is to be skipped. */
+// @ts-ignore: decorator
+@inline
+export function anySkipped<T>(a: v128, b: v128, c: v128, d: v128, fill: v128, nans: bool): bool {
+  let found = v128.or(v128.or(v128.eq<T>(a, fill), v128.eq<T>(b, fill)), v128.or(v128.eq<T>(c, fill), v128.eq<T>(d, fill)))
+  if (isFloat<T>()) {
+    if (nans) {
+      const more = v128.or(v128.or(v128.ne<T>(a, a), v128.ne<T>(b, b)), v128.or(v128.ne<T>(c, c), v128.ne<T>(d, d)))
+      found = v128.or(found, more)
+    }
+  }
+  return v128.any_true(found)
+}
+
 /** Lanes of `x` to take, when `bytes` bytes are left of the input from its start. */
 // @ts-ignore: decorator
 @inline

@@ -30,7 +30,6 @@ const INPUT_MARGIN: usize = 48
 const OUTPUT_MARGIN: usize = 80
 
 /** For each offset below 16 the swizzle that repeats a pattern of that length. */
-// prettier-ignore
 const PATTERNS: usize = memory.data<u8>([
   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -120,10 +119,8 @@ export function lz4Decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usi
       spare -= units
       out = to + length
       next = from
-      if (offset >= 32) {
+      if (offset >= 16) {
         copyOver(match, to, out)
-      } else if (offset >= 16) {
-        for (let target = to; target < out; target += 16) v128.store(target, v128.load(target - offset))
       } else {
         const pattern = i8x16.swizzle(v128.load(match), v128.load(PATTERNS + (offset << 4)))
         const step: usize = load<u8>(STEPS + offset)
@@ -148,7 +145,7 @@ function unitsOf(length: usize): usize {
   return (length >> 5) + (length >> 8) + 1
 }
 
-/** Copies to [to, end) and up to 31 bytes behind it. */
+/** Copies to [to, end) and up to 31 bytes behind it. The bytes may be those being written, from 16 back on. */
 // @ts-ignore: decorator
 @inline
 function copyOver(from: usize, to: usize, end: usize): void {

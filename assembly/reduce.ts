@@ -11,7 +11,9 @@
  *     minimum, maximum              the element type; the caller puts the identity there. A NaN that is taken stays.
  *
  * Order of float sums: a run of elements that go into one cell is cut into blocks of 8 KiB; a block is added up in eight interleaved
- * sums; blocks are added pairwise, as in a balanced tree; then the run is added to the cell.
+ * sums (four where elements are skipped); blocks are added pairwise, as in a balanced tree; then the run is added to the cell. So a sum is
+ * off by at most 524 + log2(blocks) roundings, each half a unit in the last place of the sum of magnitudes. Elements that are kept along
+ * the innermost axis are added to their cells one after the other.
  *
  * Why it is fast: axes are merged and sorted so that the source is read front to back (axes.ts), and the innermost one is either reduced
  * (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts: vectors into cells). Other layouts are brought into that form block by
@@ -148,11 +150,14 @@ function reduceRun(src: usize, from: i32, n: u32, cell: usize, count: usize): vo
 function reduceBlock(at: usize, bytes: u32, cell: usize): void {
   if (summing) {
     if (kind == 3) {
-      sumWide(at, bytes, cell)
+      sumWide(at, bytes, skipping, cell)
       if (!unsigned) store<i64>(cell, load<i64>(cell, 8) - (<i64>taken << 31), 8)
       return
     }
-    const sum = kind == 0 ? sumInts<i8>(at, bytes, skipping) : kind == 1 ? sumInts<i16>(at, bytes, skipping) : sumInts<i32>(at, bytes, skipping)
+    const sum =
+      kind == 0 ? sumInts<i8>(at, bytes, skipping)
+      : kind == 1 ? sumInts<i16>(at, bytes, skipping)
+      : sumInts<i32>(at, bytes, skipping)
     const bias = unsigned ? <i64>taken << (8 * elementBytes - 1) : 0
     store<i64>(cell, load<i64>(cell) + sum + bias)
   } else if (kind == 0) leastInto<i8>(at, bytes, skipping, cell)

@@ -5,10 +5,11 @@
  * (the bits of `flipBits` flipped in each: the caller corrects for the sign bit); 64-bit ones the sums of their low and high halves, both
  * unsigned; floats a sum in f64 of at most a block, which reduce.ts adds up pairwise. Up to 15 bytes behind the run are read.
  *
- * Why it is fast: lanes are widened as late as possible, in four independent accumulators or two for integers. Elements to skip are masked
- * to zero rather than branched over; that loop also does the partial vector at the end, by treating what lies behind it as skipped.
+ * Why it is fast: lanes are widened as late as possible, in two to four independent accumulators. Elements to skip tend to come in long
+ * stretches, so groups of 64 bytes are tested as a whole and added plainly when there are none; in the others they are masked to zero. That
+ * loop also does the partial group at the end, by treating what lies behind it as skipped.
  */
-import { addTaken, countLanes, fillValue, flipBits, kept, skipMask } from './lanes'
+import { addTaken, anySkipped, countLanes, fillValue, flipBits, kept, skipMask } from './lanes'
 
 /** Vectors of 64 bytes that may be added before 16-bit partial sums of 8-bit elements overflow (2 * 32 * 256 = 2^14). */
 const GROUPS: u32 = 16
@@ -37,38 +38,35 @@ function addLanes(sum: v128): i64 {
 
 export function sumInts<T>(at: usize, bytes: u32, skipping: bool): i64 {
   const flip = flipBits()
-  let sum = i64x2.splat(0)
-  if (!skipping) {
-    addTaken((bytes & ~63) / sizeof<T>())
-    while (bytes >= 64) {
-      let groups = min(bytes >> 6, GROUPS)
-      bytes -= groups << 6
-      let a = i64x2.splat(0)
-      let b = i64x2.splat(0)
-      for (; groups > 0; groups--, at += 64) {
-        a = addWide<T>(a, v128.xor(v128.load(at), flip))
-        b = addWide<T>(b, v128.xor(v128.load(at, 16), flip))
-        a = addWide<T>(a, v128.xor(v128.load(at, 32), flip))
-        b = addWide<T>(b, v128.xor(v128.load(at, 48), flip))
-      }
-      sum = addPartial<T>(addPartial<T>(sum, a), b)
-    }
-  }
   const fill = fillValue()
   const mask = skipMask()
+  let sum = i64x2.splat(0)
   let count: u32 = 0
   while (bytes > 0) {
-    let part = min(bytes, GROUPS << 6)
-    bytes -= part
     let a = i64x2.splat(0)
-    for (;;) {
-      const x = v128.load(at)
-      const keep = kept<T>(x, part, fill, mask)
-      count += countLanes<T>(keep)
-      a = addWide<T>(a, v128.and(v128.xor(x, flip), keep))
-      at += 16
-      if (part <= 16) break
-      part -= 16
+    let b = i64x2.splat(0)
+    let groups = min(bytes >> 6, GROUPS)
+    for (; groups > 0; groups--, at += 64, bytes -= 64) {
+      const w = v128.load(at)
+      const x = v128.load(at, 16)
+      const y = v128.load(at, 32)
+      const z = v128.load(at, 48)
+      if (skipping && anySkipped<T>(w, x, y, z, fill, false)) break
+      count += 64 / sizeof<T>()
+      a = addWide<T>(a, v128.xor(w, flip))
+      b = addWide<T>(b, v128.xor(x, flip))
+      a = addWide<T>(a, v128.xor(y, flip))
+      b = addWide<T>(b, v128.xor(z, flip))
+    }
+    sum = addPartial<T>(sum, b)
+    if (groups > 0 || bytes < 64) {
+      for (let part = min(bytes, 64), end = at + part; at < end; at += 16) {
+        const x = v128.load(at)
+        const keep = kept<T>(x, <u32>(end - at), fill, mask)
+        count += countLanes<T>(keep)
+        a = addWide<T>(a, v128.and(v128.xor(x, flip), keep))
+      }
+      bytes -= min(bytes, 64)
     }
     sum = addPartial<T>(sum, a)
   }
@@ -77,21 +75,35 @@ export function sumInts<T>(at: usize, bytes: u32, skipping: bool): i64 {
 }
 
 /** Adds the halves of 64-bit elements to the cell of two i64 {low, high}. */
-export function sumWide(at: usize, bytes: u32, cell: usize): void {
+export function sumWide(at: usize, bytes: u32, skipping: bool, cell: usize): void {
   const flip = flipBits()
+  const fill = fillValue()
+  const mask = skipMask()
   const lower = i64x2.splat(0xffffffff)
   let low = i64x2.splat(0)
   let high = i64x2.splat(0)
-  const fill = fillValue()
-  const mask = skipMask()
   let count: u32 = 0
-  for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
-    let x = v128.load(at)
-    const keep = kept<u64>(x, bytes, fill, mask)
-    count += countLanes<u64>(keep)
-    x = v128.and(v128.xor(x, flip), keep)
-    low = i64x2.add(low, v128.and(x, lower))
-    high = i64x2.add(high, i64x2.shr_u(x, 32))
+  while (bytes > 0) {
+    for (; bytes >= 32; at += 32, bytes -= 32) {
+      let x = v128.load(at)
+      let y = v128.load(at, 16)
+      if (skipping && anySkipped<i64>(x, x, y, y, fill, false)) break
+      count += 4
+      x = v128.xor(x, flip)
+      y = v128.xor(y, flip)
+      low = i64x2.add(low, i64x2.add(v128.and(x, lower), v128.and(y, lower)))
+      high = i64x2.add(high, i64x2.add(i64x2.shr_u(x, 32), i64x2.shr_u(y, 32)))
+    }
+    const end = at + min(bytes, 32)
+    bytes -= min(bytes, 32)
+    for (; at < end; at += 16) {
+      let x = v128.load(at)
+      const keep = kept<i64>(x, <u32>(end - at), fill, mask)
+      count += countLanes<i64>(keep)
+      x = v128.and(v128.xor(x, flip), keep)
+      low = i64x2.add(low, v128.and(x, lower))
+      high = i64x2.add(high, i64x2.shr_u(x, 32))
+    }
   }
   addTaken(count)
   store<i64>(cell, load<i64>(cell) + addLanes(low))
@@ -105,14 +117,31 @@ function pair<T>(at: usize, k: usize): v128 {
   return sizeof<T>() == 4 ? f64x2.promote_low_f32x4(v128.load64_zero(at + (k << 3))) : v128.load(at + (k << 4))
 }
 
+/** The lower or upper two f32 of a vector as f64. */
+// @ts-ignore: decorator
+@inline
+function lower(x: v128): v128 {
+  return f64x2.promote_low_f32x4(x)
+}
+
+// @ts-ignore: decorator
+@inline
+function upper(x: v128): v128 {
+  return f64x2.promote_low_f32x4(i64x2.shuffle(x, x, 1, 1))
+}
+
 export function sumFloats<T>(at: usize, bytes: u32, skipping: bool): f64 {
+  const fill = fillValue()
+  const mask = skipMask()
+  const nans = v128.any_true(mask)
   let a = f64x2.splat(0)
   let b = f64x2.splat(0)
   let c = f64x2.splat(0)
   let d = f64x2.splat(0)
+  let count: u32 = 0
   if (!skipping) {
     const group: u32 = 8 * sizeof<T>()
-    addTaken((bytes / group) << 3)
+    count = (bytes / group) << 3
     for (; bytes >= group; at += group, bytes -= group) {
       a = f64x2.add(a, pair<T>(at, 0))
       b = f64x2.add(b, pair<T>(at, 1))
@@ -120,21 +149,41 @@ export function sumFloats<T>(at: usize, bytes: u32, skipping: bool): f64 {
       d = f64x2.add(d, pair<T>(at, 3))
     }
   }
-  const fill = fillValue()
-  const mask = skipMask()
-  let count: u32 = 0
-  for (; bytes > 0; at += 16, bytes -= min(bytes, 16)) {
-    let x = v128.load(at)
-    const keep = kept<T>(x, bytes, fill, mask)
-    count += countLanes<T>(keep)
-    x = v128.and(x, keep)
-    if (sizeof<T>() == 4) {
-      a = f64x2.add(a, f64x2.promote_low_f32x4(x))
-      b = f64x2.add(b, f64x2.promote_low_f32x4(i64x2.shuffle(x, x, 1, 1)))
-    } else {
-      const spare = b // in turn, so that additions overlap
-      b = f64x2.add(a, x)
-      a = spare
+  while (bytes > 0) {
+    for (; bytes >= 64; at += 64, bytes -= 64) {
+      const w = v128.load(at)
+      const x = v128.load(at, 16)
+      const y = v128.load(at, 32)
+      const z = v128.load(at, 48)
+      if (anySkipped<T>(w, x, y, z, fill, nans)) break
+      count += 64 / sizeof<T>()
+      if (sizeof<T>() == 4) {
+        a = f64x2.add(f64x2.add(a, lower(w)), lower(y))
+        b = f64x2.add(f64x2.add(b, upper(w)), upper(y))
+        c = f64x2.add(f64x2.add(c, lower(x)), lower(z))
+        d = f64x2.add(f64x2.add(d, upper(x)), upper(z))
+      } else {
+        a = f64x2.add(a, w)
+        b = f64x2.add(b, x)
+        c = f64x2.add(c, y)
+        d = f64x2.add(d, z)
+      }
+    }
+    const end = at + min(bytes, 64)
+    bytes -= min(bytes, 64)
+    for (; at < end; at += 16) {
+      let x = v128.load(at)
+      const keep = kept<T>(x, <u32>(end - at), fill, mask)
+      count += countLanes<T>(keep)
+      x = v128.and(x, keep)
+      if (sizeof<T>() == 4) {
+        a = f64x2.add(a, lower(x))
+        b = f64x2.add(b, upper(x))
+      } else {
+        const next = b // in turn, so that additions overlap
+        b = f64x2.add(a, x)
+        a = next
+      }
     }
   }
   addTaken(count)

@@ -5,8 +5,8 @@ import type { Arena } from './arena.js'
 export type ReduceOp = 'sum' | 'min' | 'max'
 
 /**
- * Which elements a reduction passes over: none; NaNs, of which integers have none; or those equal to a fill value, where -0 is 0 and a fill
- * value of NaN means every NaN.
+ * Which elements a reduction passes over: none; NaNs, of which integers have none; or those equal to a fill value (rounded to the type, for
+ * floats), where -0 is 0 and a fill value of NaN means every NaN.
  */
 export type Skip = 'none' | 'nan' | { readonly fill: number | bigint }
 
@@ -65,8 +65,8 @@ export function counters(arena: Arena, count: number): number {
 
 /**
  * Reduces a strided box in kernel memory into accumulator cells, which keep what earlier calls put there. Sums of integers are exact. A NaN
- * that is not skipped makes its cell NaN. Float sums are added up in float64, in an order that depends on the layout: blocks of 8 KiB in
- * eight interleaved sums, and blocks pairwise. Grows the memory only if a few descriptors do not fit: views die then.
+ * that is not skipped makes its cell NaN. Float sums are added up in float64, in an order that depends on the layout: long runs blockwise and
+ * then pairwise (assembly/reduce.ts states the bound). Grows the memory only if a few descriptors do not fit: views die then.
  * @param src address of the element at index 0 of every axis; strides count elements
  * @param cells from {@link accumulators}; `cellStride` counts cells and is 0 for reduced axes
  * @param counts from {@link counters}: number of elements taken for each cell; 0 for none
@@ -104,11 +104,16 @@ export function reduce(
 }
 
 function putSkip(arena: Arena, dtype: FixedDType, skip: Skip): { code: number; fill: number } {
-  if (skip === 'none') return { code: 0, fill: 0 }
+  const nothing = { code: 0, fill: 0 }
+  if (skip === 'none') return nothing
   if (skip === 'nan' || Number.isNaN(skip.fill)) return { code: isFloat(dtype) ? 2 : 0, fill: 0 }
+  if (isBigInt(dtype) && typeof skip.fill === 'number' && !Number.isInteger(skip.fill)) return nothing
+  const value = isBigInt(dtype) ? BigInt(skip.fill) : Number(skip.fill)
   const fill = arena.alloc(8) // the kernel takes an address
-  arena.view(numeric(dtype), fill, 1).fill((isBigInt(dtype) ? BigInt(skip.fill) : Number(skip.fill)) as never)
-  return { code: 1, fill }
+  const view = arena.view(numeric(dtype), fill, 1)
+  view.fill(value as never)
+  // no integer is equal to a fill value that its type cannot hold
+  return isFloat(dtype) || view[0] === value ? { code: 1, fill } : nothing
 }
 
 /** What the cells of a reduction hold, as JavaScript values of the reduced type's kind: bigints for 64-bit integers, numbers for others. */

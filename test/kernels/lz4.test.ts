@@ -254,6 +254,28 @@ describe.each(Object.entries(KINDS))('%s', (_, make) => {
   })
 })
 
+test('a block that is larger than its destination never writes behind it', () => {
+  for (const make of [text, field, structured]) {
+    withArena((arena) => {
+      const block = encode(arena, make(900))
+      for (let bytes = 0; bytes < 900; bytes++) expect(decode(arena, block, bytes)).toBeTypeOf('string')
+    })
+  }
+})
+
+test('matches reach back 65535 bytes and no further', () => {
+  for (const distance of [65_534, 65_535, 65_536, 65_537]) {
+    withArena((arena) => {
+      const data = new Uint8Array(distance + 300)
+      data.set(noise(40, distance))
+      data.copyWithin(distance, 0, 40)
+      const block = encode(arena, data)
+      expectSameBytes(decode(arena, block, data.length) as Uint8Array, data)
+      expect(parse(block)!.some(({ match }) => match?.offset === distance)).toBe(distance <= 65_535)
+    })
+  }
+})
+
 /** The kernel agrees with the naive decoder, but may refuse matches near the end. */
 function expectAgreement(block: Uint8Array, bytes: number): void {
   withArena((arena) => {
@@ -356,6 +378,35 @@ describe('hand-made blocks', () => {
     ['too close to the end', Uint8Array.of(0x15, 1, 1, 0, 0x10, 1), 11],
   ])('%s: %j', (reason, block, bytes) => {
     withArena((arena) => expect(decode(arena, block, bytes)).toContain(reason))
+  })
+
+  test('an offset to just before the output is refused anywhere, one to its first byte is not', () => {
+    for (const before of [0, 1, 20, 300]) {
+      for (const rest of [12, 500]) {
+        const start: Sequence[] = [{ literals: letters(10 + before), match: { offset: 3, length: 5 } }]
+        const at = 15 + before + 2
+        const block = (offset: number): Sequence[] => [
+          ...start,
+          { literals: letters(2), match: { offset, length: 6 } },
+          { literals: letters(rest) },
+        ]
+        expect(decoded(block(at + 1), at + 6 + rest)).toContain('reaches back')
+        expect(decoded(block(at), at + 6 + rest)).toEqual(naiveDecode(write(block(at)), at + 6 + rest))
+      }
+    }
+  })
+
+  test('stops at the first boundary when all are multiples of 32', () => {
+    const sequences: Sequence[] = Array.from({ length: 40 }, () => ({ literals: letters(14), match: { offset: 13, length: 18 } }))
+    const block = write([...sequences, { literals: letters(200) }])
+    for (let wanted = 0; wanted <= 1280; wanted++) {
+      withArena((arena) => {
+        const dst = arena.alloc(1480)
+        expect(lz4Resume(arena, arena.put(block), block.length, dst, 1480, lz4State(arena), wanted)).toBe(
+          Math.ceil(wanted / 32) * 32,
+        )
+      })
+    }
   })
 
   test('an error leaves the state as it was', () => {

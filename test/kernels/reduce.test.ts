@@ -283,11 +283,13 @@ describe('float sums', () => {
     withArena((arena) => {
       const src = arena.alloc(count * elementBytes(dtype))
       const data = arena.view(dtype, src, count)
+      // added one block after the other, the small ones would get lost beside the first
       data.fill(0.1)
+      data[0] = 2 ** 60
       const cell = accumulators(arena, 'sum', dtype, 1)
       reduce(arena, 'sum', dtype, 'none', [count], src, [1], cell, [0])
       const sum = results(arena, 'sum', dtype, cell, 1)[0]!
-      const exact = exactSum([data[0]!], count)
+      const exact = exactSum([2 ** 60, data[1]! * (count - 1)])
       expect(Math.abs(sum - exact)).toBeLessThanOrEqual(ROUNDINGS * 2 ** -53 * Math.abs(exact))
     })
   })
@@ -332,6 +334,28 @@ test('bools count as uint8, timestamps as int64', () => {
     expect(results(arena, 'sum', 'bool', cell, 1)).toEqual([3])
     const times = BigInt64Array.of(5n, -7n, 9n)
     expect(chunkStats(arena, 'timestamp_ns', putAt(arena, times), 3, 9n)).toEqual({ min: -7n, max: 5n, taken: 2 })
+  })
+})
+
+test('fill values that the type cannot hold are equal to nothing, those of floats are rounded', () => {
+  withArena((arena) => {
+    const taken = (dtype: NumericDType, value: number | bigint, fill: number | bigint) => {
+      const data = arena.view(dtype, arena.alloc(8), 1) as TypedArray
+      data.fill(value as never)
+      return chunkStats(arena, dtype, data.byteOffset, 1, fill).taken
+    }
+    expect(taken('uint8', 44, 300)).toBe(1)
+    expect(taken('int16', -1, 65535)).toBe(1)
+    expect(taken('int16', 3, 3.5)).toBe(1)
+    expect(taken('int32', 0, 1e20)).toBe(1)
+    expect(taken('int32', 7, 7n)).toBe(0)
+    expect(taken('uint64', 2n ** 64n - 1n, -1)).toBe(1)
+    expect(taken('int64', 3n, 3.5)).toBe(1)
+    expect(taken('int64', 3n, Infinity)).toBe(1)
+    expect(taken('int64', 3n, 3)).toBe(0)
+    expect(taken('int64', 3n, NaN)).toBe(1)
+    expect(taken('float32', Math.fround(1e20), 1e20)).toBe(0)
+    expect(taken('float64', -0, 0)).toBe(0)
   })
 })
 
