@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { RegularChunks } from '../../src/grid/chunks.js'
+import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.js'
+import { type Box, boxShape, rangeLength, showBox } from '../../src/grid/range.js'
+import { grids, shapes } from '../support/arbitraries.js'
+
+const axes = fc.record({
+  length: fc.integer({ min: 1, max: 200 }),
+  chunkLength: fc.integer({ min: 1, max: 60 }),
+  seed: fc.nat(),
+  start: fc.nat(),
+  count: fc.nat(),
+  step: fc.integer({ min: 1, max: 90 }),
+})
+
+test('an axis: every position once, in order, in the chunk that holds it', () => {
+  fc.assert(
+    fc.property(axes, ({ length, chunkLength, seed, start, count, step }) => {
+      const chunks = new RegularChunks(chunkLength, length, seed % chunkLength)
+      const first = start % length
+      const total = 1 + (count % (Math.floor((length - 1 - first) / step) + 1))
+      const range = { start: first, stop: first + (total - 1) * step + 1, step }
+      const seen = projectAxis(range, chunks).flatMap(({ chunk, inner, outer }) => {
+        expect([inner.length, outer.step, inner.step]).toEqual([outer.length, 1, step])
+        expect(inner.start + (inner.length - 1) * step).toBeLessThan(chunks.stop(chunk) - chunks.start(chunk))
+        return Array.from({ length: inner.length }, (_, i) => [outer.start + i, chunks.start(chunk) + inner.start + i * step])
+      })
+      expect(seen).toEqual(Array.from({ length: total }, (_, i) => [i, first + i * step]))
+      const numbers = projectAxis(range, chunks).map(({ chunk }) => chunk)
+      expect(numbers).toEqual([...new Set(seen.map(([, position]) => chunks.find(position!)))])
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a box: the product of its axes, in C order', () => {
+  fc.assert(
+    fc.property(
+      shapes.chain((shape) =>
+        fc.tuple(grids(shape), fc.tuple(...shape.map((length) => fc.tuple(fc.nat(length), fc.integer({ min: 1, max: 3 }))))),
+      ),
+      ([grid, choices]) => {
+        const box: Box = choices.map(([start, step], axis) => ({
+          start: Math.min(start, grid.shape[axis]!),
+          stop: grid.shape[axis]!,
+          step,
+        }))
+        const visited: number[] = []
+        let elements = 0
+        projectBox(box, grid, (chunk, projections) => {
+          visited.push(grid.number(chunk))
+          elements += projections.reduce((n, { inner }) => n * inner.length, 1)
+        })
+        expect(visited).toEqual([...visited].sort((a, b) => a - b))
+        expect(new Set(visited).size).toBe(visited.length)
+        expect(visited.length).toBe(countChunks(box, grid))
+        expect(elements).toBe(boxShape(box).reduce((a, b) => a * b, 1))
+      },
+    ),
+  )
+})
+
+test('ranges', () => {
+  expect(rangeLength({ start: 2, stop: 2, step: 1 })).toBe(0)
+  expect(rangeLength({ start: 0, stop: 10, step: 3 })).toBe(4)
+  expect(
+    showBox([
+      { start: 0, stop: 3, step: 1 },
+      { start: 5, stop: 25, step: 2 },
+    ]),
+  ).toBe('[0:3, 5:25:2]')
+})
