@@ -1,3 +1,5 @@
+import { onAbort, type Signal } from './signal.js'
+
 /**
  * Calls `work` for every item, with at most `limit` calls under way. After a failure nothing new starts, and the error is thrown once the
  * calls under way have ended, so that nothing runs on behind the caller's back.
@@ -14,4 +16,65 @@ export async function forEachLimited<T>(items: Iterable<T>, limit: number, work:
   }
   await Promise.all(Array.from({ length: limit }, lane))
   if (failures.length > 0) throw failures[0]
+}
+
+/** Lets work run while no more than a number of pieces and of bytes are under way; the rest waits in the order of asking. */
+export class Limiter {
+  readonly #maxCount: number
+  readonly #maxBytes: number
+  readonly #waiting: { bytes: number; start: () => void }[] = []
+  #count = 0
+  #bytes = 0
+
+  constructor(maxCount: number, maxBytes: number) {
+    this.#maxCount = maxCount
+    this.#maxBytes = maxBytes
+  }
+
+  /** @param bytes what the work will hold; more than the limit runs alone */
+  async run<T>(bytes: number, work: () => Promise<T>, signal?: Signal): Promise<T> {
+    await this.#enter(bytes, signal)
+    try {
+      // There may have been an abort between being let in and now.
+      signal?.throwIfAborted()
+      return await work()
+    } finally {
+      this.#count--
+      this.#bytes -= bytes
+      this.#next()
+    }
+  }
+
+  #enter(bytes: number, signal: Signal | undefined): Promise<void> {
+    signal?.throwIfAborted()
+    return new Promise((resolve, reject) => {
+      const forget =
+        signal &&
+        onAbort(signal, () => {
+          this.#waiting.splice(this.#waiting.indexOf(entry), 1)
+          reject(signal.reason)
+          this.#next()
+        })
+      const entry = {
+        bytes,
+        start: () => {
+          forget?.()
+          this.#count++
+          this.#bytes += bytes
+          resolve()
+        },
+      }
+      this.#waiting.push(entry)
+      this.#next()
+    })
+  }
+
+  #next(): void {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      const fits = this.#count < this.#maxCount && (this.#count === 0 || this.#bytes + first.bytes <= this.#maxBytes)
+      if (!fits) return
+      this.#waiting.shift()
+      first.start()
+    }
+  }
 }

@@ -3,4 +3,37 @@ export interface Signal {
   readonly aborted: boolean
   readonly reason: unknown
   throwIfAborted(): void
+  addEventListener(type: 'abort', listener: () => void): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
+const listening = new WeakMap<Signal, Set<() => void>>()
+
+/**
+ * Calls `listener` when `signal` aborts, unless the function that is returned was called before. However many listen to one signal, it has
+ * one listener of ours: Node warns of a leak when there are more than ten.
+ */
+export function onAbort(signal: Signal, listener: () => void): () => void {
+  const known = listening.get(signal)
+  const all = known ?? new Set()
+  const entry = (): void => listener()
+  all.add(entry)
+  if (known === undefined) {
+    listening.set(signal, all)
+    signal.addEventListener('abort', () => {
+      for (const each of all) each()
+    })
+  }
+  return () => void all.delete(entry)
+}
+
+/** `work`, or an early end of waiting for it when `signal` aborts. The work itself goes on. */
+export function raceAbort<T>(work: Promise<T>, signal: Signal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(signal.reason)
+    const forget = onAbort(signal, giveUp)
+    if (signal.aborted) giveUp()
+    work.then(resolve, reject).finally(forget)
+  })
 }

@@ -1,0 +1,45 @@
+import { raceAbort, type Signal } from './signal.js'
+
+declare class AbortController {
+  readonly signal: Signal
+  abort(reason?: unknown): void
+}
+
+interface Flight<T> {
+  readonly work: Promise<T>
+  readonly controller: AbortController
+  waiters: number
+}
+
+/**
+ * Lets all who want the same thing at the same time share one piece of work. Who aborts stops waiting at once; the work itself is aborted
+ * when nobody waits for it any more.
+ */
+export class SingleFlight<K, T> {
+  readonly #flights = new Map<K, Flight<T>>()
+
+  async share(key: K, start: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T> {
+    signal?.throwIfAborted()
+    let flight = this.#flights.get(key)
+    if (flight === undefined) {
+      const controller = new AbortController()
+      const own: Flight<T> = { work: start(controller.signal), controller, waiters: 0 }
+      const done = (): void => {
+        if (this.#flights.get(key) === own) this.#flights.delete(key)
+      }
+      own.work.then(done, done)
+      this.#flights.set(key, own)
+      flight = own
+    }
+    flight.waiters++
+    try {
+      return await raceAbort(flight.work, signal)
+    } finally {
+      if (--flight.waiters === 0 && this.#flights.get(key) === flight) {
+        // Whoever comes now must not join what is being given up.
+        this.#flights.delete(key)
+        flight.controller.abort(signal?.reason)
+      }
+    }
+  }
+}
