@@ -2,7 +2,7 @@ import type { ChunkGrid } from '../grid/chunks.js'
 import type { Arena } from '../kernels/arena.js'
 import { type AttributeMap, resolveAttributes } from './attributes.js'
 import type { ChunkAddress, ChunkBytes } from './block.js'
-import type { ChunkIndex } from './chunk-index.js'
+import { type ChunkIndex, findIn } from './chunk-index.js'
 import { type Definition, gridFor } from './definition.js'
 import type { PendingChunk } from './packer.js'
 import { indexOf, type LiveArray } from './stack.js'
@@ -77,11 +77,7 @@ export class ArrayState {
 
   /** Where the newest committed version of a chunk is; `undefined` when nobody wrote it. */
   find(number: number): ChunkAddress | undefined {
-    for (const index of this.stored) {
-      const address = index.find(number)
-      if (address !== undefined) return address
-    }
-    return undefined
+    return findIn(this.stored, number)
   }
 
   /** The numbers of all chunks that somebody wrote, pending ones included, oldest layer first. */

@@ -81,3 +81,12 @@ export class ChunkIndex {
     }
   }
 }
+
+/** Where a chunk is in the first of some layers, newest first, that has it. */
+export function findIn(layers: readonly ChunkIndex[], number: number): ChunkAddress | undefined {
+  for (const index of layers) {
+    const address = index.find(number)
+    if (address !== undefined) return address
+  }
+  return undefined
+}

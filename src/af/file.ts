@@ -4,7 +4,7 @@ import { type ErrorDetails, HyperslabError, rethrowWithin, within } from '../cor
 import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { Attributes } from './attributes.js'
-import type { ReadCost } from './block.js'
+import type { ReadCost } from './block-reader.js'
 import { publishLayer } from './commit.js'
 import type { ArrayOptions } from './definition.js'
 import { Dictionary } from './dictionary.js'
@@ -164,7 +164,7 @@ export class ArrayFile {
 
   /** What reading has cost so far: blocks fetched, and their bytes as stored. */
   get readCost(): ReadCost {
-    return { ...this.#copy.cache.cost }
+    return { ...this.#copy.blocks.cost }
   }
 
   /**

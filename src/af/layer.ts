@@ -1,6 +1,6 @@
 import { HyperslabError, within } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
-import type { ObjectInfo, Store, StoreOptions } from '../store/store.js'
+import type { ByteRange, ObjectInfo, Store, StoreOptions, Tail } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
@@ -21,6 +21,7 @@ export class Layer implements BlockOrigin {
   /** The newest entry of each name. */
   readonly arrays: ReadonlyMap<string, ArrayMeta>
   readonly blocks: ReadonlyMap<number, BlockRef>
+  readonly readMany: BlockOrigin['readMany']
   readonly #store: Store
 
   /** @param info the version of the file that has this footer */
@@ -37,18 +38,20 @@ export class Layer implements BlockOrigin {
       if (!blocks.has(block.id)) blocks.set(block.id, { ...block, codec: codec ?? 'none', origin: this })
     }
     this.blocks = blocks
+    // Only where the store makes something of many ranges at once.
+    if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }
 
   /**
-   * Opens a layer in two range reads at most.
-   * @throws FormatError when the file is not an `.af` file or damaged; NotFoundError when there is none
+   * Opens a layer in two range reads at most; `undefined` when there is no such file.
+   * @throws FormatError when the file is not an `.af` file or damaged
    */
-  static async open(store: Store, key: string, number: number, options: StoreOptions = {}): Promise<Layer> {
-    const file = store.describe(key)
-    return within({ file }, async () => {
-      const info = await store.stat(key, options)
-      if (info === undefined) throw new HyperslabError('NotFoundError', 'there is no such file')
-      const payload = await readFooter(store, key, info, options)
+  static async open(store: Store, key: string, number: number, options: StoreOptions = {}): Promise<Layer | undefined> {
+    return within({ file: store.describe(key) }, async () => {
+      const tail = await readTail(store, key, options)
+      if (tail === undefined) return undefined
+      const info = { size: tail.size, etag: tail.etag }
+      const payload = await footerIn(store, key, tail, options)
       const footer = decodeFooter(payload)
       checkFooter(footer, info.size - TRAILER_BYTES - payload.length)
       return new Layer(store, key, number, info, footer)
@@ -56,9 +59,15 @@ export class Layer implements BlockOrigin {
   }
 
   async read(offset: number, length: number, signal?: Signal): Promise<Uint8Array> {
-    const bytes = await this.#store.getRange(this.key, offset, length, { signal, ifMatch: this.info.etag })
-    if (bytes === undefined) throw new HyperslabError('NotFoundError', 'the file is gone', { file: this.file })
-    return bytes
+    return present(await this.#store.getRange(this.key, offset, length, { signal, ifMatch: this.info.etag }), this.file)
+  }
+
+  async #readMany(ranges: readonly ByteRange[], signal?: Signal): Promise<Uint8Array[]> {
+    return present(await this.#store.getRanges!(this.key, ranges, { signal, ifMatch: this.info.etag }), this.file)
+  }
+
+  get version(): string {
+    return `${this.key}\0${this.info.etag}`
   }
 
   /** Bytes of blocks, stored and decoded. */
@@ -73,29 +82,37 @@ export class Layer implements BlockOrigin {
   }
 }
 
+/** The last bytes of a file, in one request where the store can. */
+async function readTail(store: Store, key: string, options: StoreOptions): Promise<Tail | undefined> {
+  if (store.getTail !== undefined) return store.getTail(key, TAIL_BYTES, options)
+  const info = await store.stat(key, options)
+  if (info === undefined) return undefined
+  const length = Math.min(info.size, TAIL_BYTES)
+  const bytes = await store.getRange(key, info.size - length, length, { ...options, ifMatch: info.etag })
+  return bytes && { ...info, bytes }
+}
+
 /** The payload in front of the trailer, which is the last thing in the file. */
-async function readFooter(store: Store, key: string, info: ObjectInfo, options: StoreOptions): Promise<Uint8Array> {
-  const read = async (offset: number, length: number): Promise<Uint8Array> => {
-    const bytes = await store.getRange(key, offset, length, { ...options, ifMatch: info.etag })
-    if (bytes === undefined) throw new HyperslabError('NotFoundError', 'the file is gone')
-    return bytes
-  }
-  const tailBytes = Math.min(info.size, TAIL_BYTES)
-  const tail = await read(info.size - tailBytes, tailBytes)
-  const inTail = Math.max(0, tailBytes - TRAILER_BYTES)
-  const footerBytes = readTrailer(tail.subarray(inTail), FOOTER_MAGIC, info.size)
+async function footerIn(store: Store, key: string, { bytes, size, etag }: Tail, options: StoreOptions): Promise<Uint8Array> {
+  const inTail = Math.max(0, bytes.length - TRAILER_BYTES)
+  const footerBytes = readTrailer(bytes.subarray(inTail), FOOTER_MAGIC, size)
   if (footerBytes > MAX_FOOTER_BYTES) {
     throw new HyperslabError(
       'FormatError',
       `a footer of ${footerBytes} bytes is more than the ${MAX_FOOTER_BYTES} this package takes on`,
-      {
-        actual: footerBytes,
-      },
+      { actual: footerBytes },
     )
   }
-  if (footerBytes <= inTail) return tail.subarray(inTail - footerBytes, inTail)
+  if (footerBytes <= inTail) return bytes.subarray(inTail - footerBytes, inTail)
+  const offset = size - TRAILER_BYTES - footerBytes
+  const missing = await store.getRange(key, offset, footerBytes - inTail, { ...options, ifMatch: etag })
   const footer = new Uint8Array(footerBytes)
-  footer.set(await read(info.size - TRAILER_BYTES - footerBytes, footerBytes - inTail))
-  footer.set(tail.subarray(0, inTail), footerBytes - inTail)
+  footer.set(present(missing, store.describe(key)))
+  footer.set(bytes.subarray(0, inTail), footerBytes - inTail)
   return footer
+}
+
+function present<T>(bytes: T | undefined, file: string): T {
+  if (bytes === undefined) throw new HyperslabError('NotFoundError', 'the file is gone', { file })
+  return bytes
 }

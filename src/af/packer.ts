@@ -12,6 +12,8 @@ export class PendingChunk {
   bytes: Uint8Array | undefined
   /** Where it is once it is packed. */
   address: ChunkAddress | undefined
+  /** Elements that were not written are those of the committed chunk, as it was then. */
+  partial = false
 
   constructor(onPack?: (arena: Arena, bytes: ChunkBytes) => void) {
     this.onPack = onPack
@@ -33,6 +35,7 @@ export interface PackerOptions {
  */
 export class BlockPacker implements BlockOrigin {
   readonly file: string
+  readonly version = 'pending'
   readonly #options: PackerOptions
   #stage: Stage | undefined
   /** The blocks written, in order, with the chunks in each that were not replaced since. */

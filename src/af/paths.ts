@@ -38,15 +38,9 @@ export class Paths {
     )
   }
 
-  /** The numbers of the sidecars that exist, ascending: by listing, or by asking for 1, 2, … where the store cannot list. */
+  /** The numbers of the sidecars that a store lists, ascending. */
   async sidecars(store: Store, signal?: Signal): Promise<number[]> {
-    if (store.list === undefined) {
-      for (let number = 1; ; number++) {
-        if ((await store.stat(this.sidecar(number), { signal })) === undefined)
-          return Array.from({ length: number - 1 }, (_, i) => i + 1)
-      }
-    }
-    const keys = await store.list(`${this.#stem}.`, { signal })
+    const keys = (await store.list?.(`${this.#stem}.`, { signal })) ?? []
     const numbers = keys
       .map((key) => Number(SIDECAR.exec(key)?.[1] ?? 0))
       .filter((number) => number > 0 && keys.includes(this.sidecar(number)))

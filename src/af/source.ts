@@ -1,7 +1,6 @@
 import type { BlockOptions, BlockSource } from '../array/source.js'
 import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
-import { forEachLimited } from '../core/limiter.js'
 import { sizeOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import { cloneTensor, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
@@ -10,24 +9,22 @@ import { type AxisProjection, projectBox } from '../grid/projection.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
-import type { BlockCache, BlockRef, ChunkAddress, ChunkBytes } from './block.js'
+import type { BlockRef, ChunkAddress, ChunkBytes } from './block.js'
+import type { BlockReader } from './block-reader.js'
 import { dtypeOf, fillOf } from './definition.js'
 import { type Placement, placeChunk } from './place.js'
 import { checkChunkBytes, encodeChunk } from './values.js'
 
-/** Blocks of one read that are fetched at the same time. */
-const CONCURRENT_BLOCKS = 4
-
 /** What an array needs of the container it lies in. */
 export interface Container {
   readonly label: string
-  readonly cache: BlockCache
+  readonly blocks: BlockReader
   /** @throws ClosedError after it was closed */
   checkOpen(): void
   /** Why the container takes no writes; undefined when it does. */
   readonly readOnly: string | undefined
-  /** Stores a chunk in the layer being written. */
-  writeChunk(state: ArrayState, number: number, bytes: Uint8Array): Promise<void>
+  /** Stores a chunk in the layer being written; `whole` when every element of it was given. */
+  writeChunk(state: ArrayState, number: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void>
   /** Runs writes one after another, so that two of them never build on the same old chunk. */
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
@@ -63,11 +60,8 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     await within(this.label, async () => {
       this.#checkAlive()
       const blocks = this.#locate(box, out)
-      await forEachLimited(blocks, CONCURRENT_BLOCKS, async ([block, chunks]) => {
-        options.signal?.throwIfAborted()
-        const place = (arena: Arena, chunk: Stored, bytes: ChunkBytes): void => placeChunk(arena, this.dtype, bytes, chunk, out)
-        await this.#container.cache.visit(block, chunks, place, options.signal)
-      })
+      const place = (arena: Arena, chunk: Stored, bytes: ChunkBytes): void => placeChunk(arena, this.dtype, bytes, chunk, out)
+      await this.#container.blocks.visit(blocks, place, options.signal)
     })
   }
 
@@ -131,7 +125,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
         await this.readBlock(chunkBox, chunk, { signal })
         copyTensor(part, viewTensor(chunk, inner))
       }
-      await this.#container.writeChunk(this.#state, number, encodeChunk(this.dtype, chunk.data))
+      await this.#container.writeChunk(this.#state, number, encodeChunk(this.dtype, chunk.data), { whole })
     }
   }
 

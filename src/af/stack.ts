@@ -1,3 +1,4 @@
+import { HyperslabError } from '../core/errors.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { ChunkIndex } from './chunk-index.js'
 import { type Definition, gridFor, sameDefinition } from './definition.js'
@@ -26,10 +27,20 @@ export class Stack {
     this.layers = layers
   }
 
+  /**
+   * Opens all layers there are: those that the store lists or, where it cannot list, 1, 2, … until there is none.
+   * @throws NotFoundError when there is no base; FormatError for a damaged layer
+   */
   static async open(store: Store, paths: Paths, options: StoreOptions = {}): Promise<Stack> {
-    const layers = [await Layer.open(store, paths.base, 0, options)]
-    for (const number of await paths.sidecars(store, options.signal)) {
-      layers.push(await Layer.open(store, paths.sidecar(number), number, options))
+    const base = await Layer.open(store, paths.base, 0, options)
+    if (base === undefined)
+      throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
+    const listed = store.list === undefined ? undefined : await paths.sidecars(store, options.signal)
+    const layers = [base]
+    for (const number of listed ?? positiveIntegers()) {
+      const layer = await Layer.open(store, paths.sidecar(number), number, options)
+      if (layer !== undefined) layers.push(layer)
+      else if (listed === undefined) break
     }
     return new Stack(layers)
   }
@@ -61,4 +72,8 @@ export class Stack {
 /** The chunks that an entry's layer stores, by number. */
 export function indexOf({ layer, meta }: LayerEntry): ChunkIndex {
   return new ChunkIndex(meta.chunks, gridFor(meta), layer.blocks)
+}
+
+function* positiveIntegers(): Generator<number> {
+  for (let number = 1; ; number++) yield number
 }

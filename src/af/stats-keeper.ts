@@ -2,7 +2,7 @@ import { isHyperslabError } from '../core/errors.js'
 import { withArena } from '../kernels/arena.js'
 import type { Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
-import type { BlockCache } from './block.js'
+import type { BlockReader } from './block-reader.js'
 import { STATS_MAGIC, splitFile } from './footer-trailer.js'
 import { combine, present, type Statistics } from './statistics.js'
 import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
@@ -11,14 +11,14 @@ import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
 export class StatsKeeper {
   readonly #store: Store
   readonly #key: string
-  readonly #cache: BlockCache
+  readonly #blocks: BlockReader
   /** What the file says; read when first asked for. */
   #stored: Map<string, ArrayStats> | undefined
 
-  constructor(store: Store, key: string, cache: BlockCache) {
+  constructor(store: Store, key: string, blocks: BlockReader) {
     this.#store = store
     this.#key = key
-    this.#cache = cache
+    this.#blocks = blocks
   }
 
   /** The statistics of an array: stored ones unless it was changed since, else computed. */
@@ -64,7 +64,7 @@ export class StatsKeeper {
         continue
       }
       const address = pending?.address ?? state.find(number)!
-      await this.#cache.visit(address.block, [{ address }], (arena, _, bytes) => state.measure(arena, number, bytes))
+      await this.#blocks.visit([[address.block, [{ address }]]], (arena, _, bytes) => state.measure(arena, number, bytes))
     }
     return combine(
       state.definition,

@@ -3,7 +3,7 @@ import { HyperslabError } from '../core/errors.js'
 import { Lock } from '../core/lock.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { ArrayState } from './array-state.js'
-import { BlockCache } from './block.js'
+import { BlockReader } from './block-reader.js'
 import { publishLayer } from './commit.js'
 import { compactInto } from './compact.js'
 import { type ArrayOptions, type Definition, define, sameDefinition } from './definition.js'
@@ -11,6 +11,7 @@ import { Dictionary } from './dictionary.js'
 import type { Layer } from './layer.js'
 import { BlockPacker, PendingChunk } from './packer.js'
 import type { Paths } from './paths.js'
+import { rebase } from './rebase.js'
 import type { Container } from './source.js'
 import { type LiveArray, Stack } from './stack.js'
 import { StatsKeeper } from './stats-keeper.js'
@@ -27,7 +28,7 @@ export interface WorkingCopyOptions {
  */
 export class WorkingCopy implements Container {
   readonly label: string
-  readonly cache: BlockCache
+  readonly blocks: BlockReader
   readonly stats: StatsKeeper
   /** The arrays that exist, in the order they were defined. */
   readonly states: Map<string, ArrayState>
@@ -50,8 +51,8 @@ export class WorkingCopy implements Container {
     this.#stack = stack
     this.#options = options
     this.states = new Map([...stack.arrays()].map(([name, live]) => [name, ArrayState.of(live)]))
-    this.cache = new BlockCache(options.cacheBytes)
-    this.stats = new StatsKeeper(store, paths.stats, this.cache)
+    this.blocks = new BlockReader(options.cacheBytes)
+    this.stats = new StatsKeeper(store, paths.stats, this.blocks)
     this.#packer = this.#newPacker()
   }
 
@@ -99,14 +100,16 @@ export class WorkingCopy implements Container {
     if (state.layer >= 0) this.#deleted.set(name, state.definition)
   }
 
-  async writeChunk(state: ArrayState, number: number, bytes: Uint8Array): Promise<void> {
+  async writeChunk(state: ArrayState, number: number, bytes: Uint8Array, { whole }: { readonly whole: boolean }): Promise<void> {
     this.checkOpen()
     state.chunkStats.delete(number)
     let chunk = state.written.get(number)
     if (chunk === undefined) {
       chunk = new PendingChunk((arena, packed) => state.measure(arena, number, packed))
+      chunk.partial = !whole
       state.written.set(number, chunk)
     }
+    if (whole) chunk.partial = false
     state.changed = true
     await this.#packer.put(chunk, bytes)
   }
@@ -130,6 +133,9 @@ export class WorkingCopy implements Container {
       const stack = await Stack.open(this.#store, this.#paths, options)
       const live = stack.arrays()
       for (const state of this.states.values()) checkUnmoved(state, live.get(state.definition.name))
+      for (const { state, number, bytes } of await rebase(this.states.values(), live, this.blocks)) {
+        await this.writeChunk(state, number, bytes, { whole: false })
+      }
       for (const state of this.states.values()) state.forgetStats()
       this.stats.forget()
       this.#takeOver(stack)
@@ -139,7 +145,7 @@ export class WorkingCopy implements Container {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    this.cache.clear()
+    this.blocks.clear()
     await this.exclusive(() => this.#packer.discard())
     await this.#store.close?.()
   }
@@ -158,6 +164,9 @@ export class WorkingCopy implements Container {
 
   async #writeStats(): Promise<void> {
     await this.stats.write([...this.#stale], this.states)
+    // Another writer may have added a layer meanwhile, whose statistics these have replaced.
+    const overtaken = await this.#store.stat(this.#paths.sidecar(this.#stack.top + 1))
+    if (overtaken !== undefined) await this.stats.invalidate()
     this.#stale.clear()
   }
 
@@ -192,7 +201,7 @@ export class WorkingCopy implements Container {
   async #compact(onProgress: ((progress: Progress) => void) | undefined): Promise<void> {
     let sidecars = this.layers.slice(1)
     await this.#withPacker(async (packer) => {
-      const arrays = await compactInto(packer, [...this.states.values()], this.cache, onProgress)
+      const arrays = await compactInto(packer, [...this.states.values()], this.blocks, onProgress)
       const contents = {
         number: 0,
         base: this.#paths.base,
@@ -211,7 +220,7 @@ export class WorkingCopy implements Container {
       this.#takeOver(new Stack([this.layers[0]!, ...sidecars]))
     }
     this.#takeOver(await Stack.open(this.#store, this.#paths))
-    this.cache.clear()
+    this.blocks.clear()
     await this.#writeStats()
   }
 

@@ -15,6 +15,17 @@ export interface RangeOptions extends StoreOptions {
   readonly ifMatch?: string
 }
 
+export interface ByteRange {
+  readonly offset: number
+  readonly length: number
+}
+
+/** The end of an object, with what is known of the whole. */
+export interface Tail extends ObjectInfo {
+  /** The last bytes, as many as were asked for or as there are. */
+  readonly bytes: Uint8Array
+}
+
 /**
  * A place where objects (files) live under keys. Only reading is required; what a store cannot do it leaves out.
  *
@@ -30,6 +41,10 @@ export interface Store {
    * @throws FormatError when the object ends before; ConflictError when `ifMatch` names a version that is gone
    */
   getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined>
+  /** Several ranges of an object at once, in the order given; for stores where fewer, larger requests are cheaper than many. */
+  getRanges?(key: string, ranges: readonly ByteRange[], options?: RangeOptions): Promise<Uint8Array[] | undefined>
+  /** The last bytes of an object together with its size and version; for stores where asking for those apart costs a request more. */
+  getTail?(key: string, length: number, options?: StoreOptions): Promise<Tail | undefined>
   /** Keys that start with `prefix`, in no particular order. */
   list?(prefix: string, options?: StoreOptions): Promise<string[]>
   /** Stores a whole object at once: afterwards it is there completely or, after an error, not at all. */

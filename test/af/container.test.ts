@@ -287,6 +287,47 @@ describe('layers', () => {
     expect(await reader.stats('x')).toEqual({ min: 1, max: 3, nullCount: 0, rowCount: 4 })
   })
 
+  test('two writers of one chunk both keep their elements', async () => {
+    for (const dtype of ['int32', 'string', 'float64'] as const) {
+      const where = place()
+      const value = (text: string) => (dtype === 'string' ? text : Number(text))
+      await using first = await create(where)
+      const options = { dtype, shape: [6], chunkShape: [6] }
+      const array = first.define<DType>('x', options)
+      if (dtype !== 'float64') await array.set(null, ['1', '2', '3', '4', '5', '6'].map(value))
+      await first.flush()
+      await using second = await open(where)
+      await first.array('x').set([slice(0, 3)], ['10', '2', '30'].map(value))
+      await second.array('x').set([slice(2, 5)], ['33', '44', '5'].map(value))
+      await first.flush()
+      await second.refresh()
+      const base = dtype === 'float64' ? ['10', '2', '33', '44', '5', '0'] : ['10', '2', '33', '44', '5', '6']
+      expect([...((await second.array('x').get(null)).data as Iterable<unknown>)]).toEqual(base.map(value))
+      await second.flush()
+      await using reader = await open(where)
+      expect([...((await reader.array('x').get(null)).data as Iterable<unknown>)]).toEqual(base.map(value))
+    }
+  })
+
+  test('a change whose ground is gone is refused, and kept', async () => {
+    const where = place()
+    await using first = await create(where)
+    await first.define('x', { dtype: 'uint8', shape: [4] }).set(null, 1)
+    await first.compact()
+    await using second = await open(where)
+    await second.array('x').set([3], 3)
+    await first.array('x').set([0], 2)
+    await first.compact()
+    for (let i = 0; i < 2; i++) await expect(second.refresh()).rejects.toMatchObject({ tag: 'ConflictError' })
+    expect(second.changed).toBe(true)
+    // What overwrites a chunk whole builds on nothing.
+    await second.array('x').set(null, [7, 7, 7, 7])
+    await second.refresh()
+    await second.flush()
+    await using reader = await open(where)
+    expect((await reader.array('x').get()).data).toEqual(Uint8Array.of(7, 7, 7, 7))
+  })
+
   test('an array that somebody else deleted cannot be written on', async () => {
     const where = place()
     await using first = await create(where)
