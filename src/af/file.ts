@@ -12,7 +12,7 @@ import { FileArray } from './file-array.js'
 import { Paths } from './paths.js'
 import { Stack } from './stack.js'
 import type { Statistics } from './statistics.js'
-import { newPacker, WorkingCopy, type WorkingCopyOptions } from './working-copy.js'
+import { canWrite, newPacker, WorkingCopy, type WorkingCopyOptions } from './working-copy.js'
 
 export interface FileOptions extends StoreOptions {
   /** Codec of the blocks that are written: `'lz4'` (the default) or `'none'`. */
@@ -74,7 +74,7 @@ export class ArrayFile {
     const paths = new Paths(path)
     return within({ file: store.describe(path) }, async () => {
       paths.checkCreatable()
-      if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
+      if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
       const packer = newPacker(store, paths, withDefaults(options))
       await clearPlace(store, paths, options.overwrite ?? false)
       try {

@@ -61,8 +61,7 @@ export class WorkingCopy implements Container {
   }
 
   get readOnly(): string | undefined {
-    const { stage, put, delete: remove } = this.#store
-    return stage && put && remove ? undefined : 'this store cannot be written'
+    return canWrite(this.#store) ? undefined : 'this store cannot be written'
   }
 
   get changed(): boolean {
@@ -257,6 +256,10 @@ export class WorkingCopy implements Container {
     }
   }
 }
+
+/** Writing takes all of these: without a listing, sidecars of an earlier container would be overlooked and shine through. */
+export const canWrite = ({ stage, put, delete: remove, list }: Store): boolean =>
+  [stage, put, remove, list].every((method) => method !== undefined)
 
 /** @throws CodecError when the codec is unknown or cannot write */
 export function newPacker(store: Store, paths: Paths, { codec, blockBytes }: WorkingCopyOptions): BlockPacker {

@@ -1,16 +1,65 @@
 import { HyperslabError } from '../core/errors.js'
+import { type AsyncBuffer, type BlobLike, BlobStore, isAsyncBuffer, isBlob } from '../store/blob.js'
 import { FileStore } from '../store/file.js'
+import { HttpStore } from '../store/http.js'
 import type { Store } from '../store/store.js'
 
-/** Where a container is: a path, a `file:` URL, or an object of a store. */
-export type Location = string | { readonly href: string } | { readonly store: Store; readonly path: string }
+/**
+ * Where a container is:
+ *
+ * - a path, where there is a file system
+ * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the sidecars, too.
+ * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file without sidecars
+ * - an object of a store; to pass options, make the store: `{ store: new HttpStore({ headers }), path: 'https://…/x.af' }`
+ */
+export type Location =
+  | string
+  | { readonly href: string }
+  | BlobLike
+  | AsyncBuffer
+  | { readonly store: Store; readonly path: string }
 
-/** @throws UnsupportedError for other URLs, and for paths where there is no file system */
-export function resolveLocation(location: Location): { store: Store; path: string } {
-  if (typeof location === 'object' && 'store' in location) return location
-  const text = typeof location === 'string' ? location : location.href
+interface Resolved {
+  readonly store: Store
+  readonly path: string
+}
+
+/**
+ * @throws UnsupportedError for other URLs, and for paths where there is no file system; InvalidArgumentError for anything that is no
+ *   location
+ */
+export function resolveLocation(location: Location): Resolved {
+  if (typeof location === 'string') return resolveText(location)
+  if (typeof location === 'object' && location !== null) {
+    if ('store' in location) return location
+    if ('href' in location) return resolveText(location.href)
+    if (isBlob(location) || isAsyncBuffer(location)) {
+      const store = new BlobStore(location)
+      return { store, path: store.key }
+    }
+  }
+  const hint = 'getFile' in Object(location) ? '; of a file handle, pass await handle.getFile()' : ''
+  const text = `a location is a path, a URL, a Blob or File, an AsyncBuffer or { store, path }${hint}`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: location })
+}
+
+function resolveText(text: string): Resolved {
+  // One letter is a drive, not a scheme.
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
-  if (scheme === undefined) return { store: new FileStore(), path: text }
-  if (scheme === 'file') return { store: new FileStore(), path: decodeURIComponent(new URL(text).pathname) }
-  throw new HyperslabError('UnsupportedError', `${scheme}: locations cannot be opened yet; pass { store, path }`, { file: text })
+  switch (scheme) {
+    case undefined:
+      return { store: new FileStore(), path: text }
+    case 'file':
+      return { store: new FileStore(), path: decodeURIComponent(new URL(text).pathname).replace(/^\/(?=[a-z]:\/)/i, '') }
+    case 'http':
+    case 'https': {
+      // Names of sidecars are made from the path, so the query is the store's.
+      const [, path = '', query = ''] = /^([^?#]*)\??([^#]*)/.exec(text) ?? []
+      return { store: new HttpStore({ query }), path }
+    }
+    default:
+      throw new HyperslabError('UnsupportedError', `${scheme}: locations cannot be opened yet; pass { store, path }`, {
+        file: text,
+      })
+  }
 }

@@ -11,7 +11,10 @@ declare const process: { getBuiltinModule?(name: string): unknown; pid: number }
 function fileSystem(): FileSystem {
   const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:fs/promises')
   if (found === undefined)
-    throw new HyperslabError('UnsupportedError', 'there is no file system here; pass { store, path } instead of a path')
+    throw new HyperslabError(
+      'UnsupportedError',
+      'there is no file system here: instead of a path pass a URL, a Blob or File, an AsyncBuffer or { store, path }',
+    )
   return found as FileSystem
 }
 

@@ -75,6 +75,15 @@ test('nobody joins what was given up', async () => {
   expect(await second).toBe('done')
 })
 
+test('not even when the work takes no notice of being given up', async () => {
+  const flights = new SingleFlight<string, string>()
+  const controller = new AbortController()
+  const first = flights.share('k', () => new Promise<string>(() => {}), controller.signal)
+  controller.abort(ENOUGH)
+  await expect(first).rejects.toBe(ENOUGH)
+  expect(await flights.share('k', async () => 'anew')).toBe('anew')
+})
+
 test('who has aborted before asking starts nothing', async () => {
   const flights = new SingleFlight<string, string>()
   const start = vi.fn(async () => 'done')

@@ -5,6 +5,6 @@ import { storeConformance } from './conformance.js'
 describe('memory store', () => {
   storeConformance(async () => {
     const store = new MemoryStore()
-    return { store: Object.assign(store, { close: async () => undefined }), prefix: 'data/' }
+    return { store, prefix: 'data/' }
   })
 })

@@ -1,14 +1,17 @@
 import type { ObjectInfo, RangeOptions, Stage, Store } from '../../src/store/store.js'
 
+/** All that reading and writing a container needs; the ways to save requests are left out, as in stores on disk and in memory. */
+type Whole = Required<Omit<Store, 'close' | 'getRanges' | 'getTail'>>
+
 /** A store over another one that fails at a chosen operation, as a full disk or a cut connection would, and goes on working afterwards. */
-export class FaultyStore implements Required<Omit<Store, 'close'>> {
-  readonly #inner: Required<Omit<Store, 'close'>>
+export class FaultyStore implements Whole {
+  readonly #inner: Whole
   /** Names of the operations so far. */
   readonly log: string[] = []
   #failAt = Number.POSITIVE_INFINITY
   #stages = 0
 
-  constructor(inner: Required<Omit<Store, 'close'>>) {
+  constructor(inner: Whole) {
     this.#inner = inner
   }
 

@@ -1,0 +1,87 @@
+import { HyperslabError } from '../core/errors.js'
+import { raceAbort } from '../core/signal.js'
+import { changed, endsBefore } from './memory.js'
+import type { ObjectInfo, RangeOptions, Store } from './store.js'
+
+/** What is used of a `Blob`; a `File` has a name and a date, too. */
+export interface BlobLike {
+  readonly size: number
+  readonly name?: string
+  /** In ms. */
+  readonly lastModified?: number
+  slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }
+  arrayBuffer(): Promise<ArrayBuffer>
+}
+
+/** Bytes that can be read by range. An `ArrayBuffer` and a `Uint8Array` are such, too. */
+export interface AsyncBuffer {
+  readonly byteLength: number
+  /** The bytes `[start, end)`, all of them. */
+  slice(start: number, end: number): Promise<ArrayBuffer | Uint8Array> | ArrayBuffer | Uint8Array
+}
+
+export const isBlob = (value: object): value is BlobLike =>
+  'size' in value && 'slice' in value && 'arrayBuffer' in value && Number.isSafeInteger(value.size)
+
+export const isAsyncBuffer = (value: object): value is AsyncBuffer =>
+  'byteLength' in value && 'slice' in value && Number.isSafeInteger(value.byteLength) && typeof value.slice === 'function'
+
+/** One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under every other key there is none. */
+export class BlobStore implements Store {
+  /** The key of the object. */
+  readonly key: string
+  readonly #source: BlobLike | AsyncBuffer
+  readonly #label: string
+  readonly #info: ObjectInfo
+
+  /**
+   * @param name by default the name of a file, else `blob`. The key is the name, with `.af` added when it does not end so: that is what
+   *   containers are called
+   */
+  constructor(source: BlobLike | AsyncBuffer, name?: string) {
+    this.#source = source
+    const [own, date] = isBlob(source) ? [source.name, source.lastModified] : []
+    this.#label = name ?? (own || 'blob')
+    this.key = this.#label.endsWith('.af') && this.#label !== '.af' ? this.#label : `${this.#label}.af`
+    const size = isBlob(source) ? source.size : source.byteLength
+    this.#info = { size, etag: `${size}-${date ?? 0}` }
+  }
+
+  describe(key: string): string {
+    return key === this.key ? this.#label : key
+  }
+
+  async stat(key: string): Promise<ObjectInfo | undefined> {
+    return key === this.key ? this.#info : undefined
+  }
+
+  async getRange(
+    key: string,
+    offset: number,
+    length: number,
+    { ifMatch, signal }: RangeOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    signal?.throwIfAborted()
+    if (key !== this.key) return undefined
+    if (ifMatch !== undefined && ifMatch !== this.#info.etag) throw changed(this.#label)
+    const end = offset + length
+    if (end > this.#info.size) throw endsBefore(this.#label, this.#info.size, end)
+    const bytes = await raceAbort(this.#read(offset, end), signal)
+    if (bytes.length === length) return bytes
+    const text = `reading bytes ${offset} to ${end} gave ${bytes.length} bytes, not ${length}`
+    throw new HyperslabError('FormatError', text, { file: this.#label, actual: bytes.length, expected: length })
+  }
+
+  async #read(start: number, end: number): Promise<Uint8Array> {
+    const source = this.#source
+    try {
+      if (isBlob(source)) return new Uint8Array(await source.slice(start, end).arrayBuffer())
+      const slice = await source.slice(start, end)
+      // A copy: whoever answers out of a cache must not see changes.
+      return ArrayBuffer.isView(slice) ? Uint8Array.from(slice) : new Uint8Array(slice.slice(0))
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new HyperslabError('StoreError', `cannot be read: ${reason}`, { file: this.#label, cause })
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import type { ByteRange } from './store.js'
+
+/** One request, and the ranges (or parts of them) that it answers. */
+export interface RangeRequest extends ByteRange {
+  readonly parts: readonly RangePart[]
+}
+
+/** `length` bytes from `from` of the answer go to `to` of the range number `range`. */
+export interface RangePart {
+  readonly range: number
+  readonly from: number
+  readonly to: number
+  readonly length: number
+}
+
+export interface MergeLimits {
+  /** Ranges with at most this many bytes between them are read together: transferring the gap is cheaper than asking twice. */
+  readonly maxGapBytes: number
+  /** No request is larger; larger ranges are split. */
+  readonly maxRequestBytes: number
+}
+
+/** The requests to make for some ranges of one object, in ascending order. Ranges may overlap and come in any order; empty ones need none. */
+export function planRequests(ranges: readonly ByteRange[], { maxGapBytes, maxRequestBytes }: MergeLimits): RangeRequest[] {
+  const pieces = ranges.flatMap((range, index) => split(range, index, maxRequestBytes)).sort((a, b) => a.offset - b.offset)
+  const requests: { offset: number; end: number; parts: Piece[] }[] = []
+  for (const piece of pieces) {
+    const last = requests.at(-1)
+    const end = piece.offset + piece.length
+    const joins =
+      last !== undefined && piece.offset - last.end <= maxGapBytes && Math.max(end, last.end) - last.offset <= maxRequestBytes
+    if (joins) {
+      last.end = Math.max(last.end, end)
+      last.parts.push(piece)
+    } else requests.push({ offset: piece.offset, end, parts: [piece] })
+  }
+  return requests.map(({ offset, end, parts }) => ({
+    offset,
+    length: end - offset,
+    parts: parts.map((piece) => ({ range: piece.range, from: piece.offset - offset, to: piece.to, length: piece.length })),
+  }))
+}
+
+interface Piece extends ByteRange {
+  readonly range: number
+  readonly to: number
+}
+
+function split({ offset, length }: ByteRange, range: number, maxBytes: number): Piece[] {
+  return Array.from({ length: Math.ceil(length / maxBytes) }, (_, i) => {
+    const to = i * maxBytes
+    return { range, offset: offset + to, to, length: Math.min(maxBytes, length - to) }
+  })
+}

@@ -1,0 +1,134 @@
+import { HyperslabError } from '../core/errors.js'
+import { Limiter } from '../core/limiter.js'
+import { onAbort, type Signal } from '../core/signal.js'
+import { SingleFlight } from '../core/single-flight.js'
+import { isWorkerd } from './fetch.js'
+import { type MergeLimits, planRequests } from './ranges.js'
+import type { ByteRange } from './store.js'
+
+/** A request that was answered, was aborted, or failed for good. */
+export interface RequestLog {
+  readonly method: string
+  /** The object, without the query of its URL, which may hold secrets. */
+  readonly url: string
+  /** The bytes asked for; left out for whole objects. A negative offset counts from the end. */
+  readonly range?: ByteRange
+  /** HTTP status of the last answer; 0 when there was none. */
+  readonly status: number
+  /** Bytes of the last answer that were received. */
+  readonly bytes: number
+  /** How many times it was tried. */
+  readonly attempts: number
+}
+
+export interface RequestOptions {
+  /** Requests under way at the same time; 8 by default, 6 in workerd, which allows no more. */
+  readonly maxRequests?: number
+  /** Bytes asked for by requests under way; 64 MiB by default. */
+  readonly maxBytesInFlight?: number
+  /** See `planRequests`; 64 KiB by default. */
+  readonly maxGapBytes?: number
+  /** See `planRequests`; 16 MiB by default. */
+  readonly maxRequestBytes?: number
+  /** How often a request is repeated after a server error (429, 500, 502, 503, 504) or a cut connection; 4 by default. */
+  readonly retries?: number
+  /** Wait before the first repetition, in ms; doubled for each further one, with jitter. 100 by default. */
+  readonly retryDelay?: number
+  /** Told of every request once it has ended. */
+  readonly onRequest?: (request: RequestLog) => void
+}
+
+declare class AbortController {
+  readonly signal: Signal
+  abort(reason?: unknown): void
+}
+
+/** Fetches ranges of objects: merged, limited, shared between those who ask for the same bytes at the same time. */
+export class RangeRequester {
+  readonly #limiter: Limiter
+  readonly #flights = new SingleFlight<string, Uint8Array>()
+  readonly #limits: MergeLimits
+
+  /** @throws InvalidArgumentError for limits that would let nothing through */
+  constructor({
+    maxRequests = isWorkerd() ? 6 : 8,
+    maxBytesInFlight = 64 * MIB,
+    maxGapBytes = 64 * 1024,
+    maxRequestBytes = 16 * MIB,
+  }: RequestOptions = {}) {
+    checkLimits({ maxRequests, maxBytesInFlight, maxRequestBytes }, 1)
+    checkLimits({ maxGapBytes }, 0)
+    this.#limiter = new Limiter(maxRequests, maxBytesInFlight)
+    this.#limits = { maxGapBytes, maxRequestBytes }
+  }
+
+  /** How many requests `get` makes for these ranges when nobody else wants the same. */
+  count(ranges: readonly ByteRange[]): number {
+    return planRequests(ranges, this.#limits).length
+  }
+
+  /**
+   * The bytes of `ranges`, in their order. When one request fails, those still under way for the same call are given up.
+   * @param version what makes equal ranges equal: object and version of it
+   * @param fetch makes one request; it must answer with exactly the bytes asked for, or throw
+   */
+  async get(
+    version: string,
+    ranges: readonly ByteRange[],
+    fetch: (range: ByteRange, signal: Signal) => Promise<Uint8Array>,
+    signal?: Signal,
+  ): Promise<Uint8Array[]> {
+    const results = ranges.map(({ length }) => new Uint8Array(length))
+    await allOrNone(
+      planRequests(ranges, this.#limits),
+      async ({ offset, length, parts }, given) => {
+        const start = (shared: Signal) => this.#limiter.run(length, () => fetch({ offset, length }, shared), shared)
+        const bytes = await this.#flights.share(`${version}\0${offset}-${length}`, start, given)
+        // Copied, because an answer may be shared: everyone gets bytes of their own.
+        for (const part of parts) results[part.range]!.set(bytes.subarray(part.from, part.from + part.length), part.to)
+      },
+      signal,
+    )
+    return results
+  }
+
+  /** Runs another kind of request under the same limits. */
+  run<T>(bytes: number, work: () => Promise<T>, signal?: Signal): Promise<T> {
+    return this.#limiter.run(bytes, work, signal)
+  }
+}
+
+const MIB = 2 ** 20
+
+function checkLimits(limits: Record<string, number>, least: number): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (value >= least) continue
+    const text = `${name} must be a number from ${least} on, got ${value}`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: value, expected: least })
+  }
+}
+
+/**
+ * Does `work` for all items at once. After a failure, or an abort of `signal`, the others get an aborted signal; the first error is thrown
+ * when all have ended, so that nothing runs on behind the caller's back.
+ */
+async function allOrNone<T>(
+  items: readonly T[],
+  work: (item: T, signal: Signal) => Promise<void>,
+  signal: Signal | undefined,
+): Promise<void> {
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  const failures: unknown[] = []
+  const fail = (error: unknown): void => {
+    failures.push(error)
+    controller.abort(error)
+  }
+  const forget = signal && onAbort(signal, () => fail(signal.reason))
+  try {
+    await Promise.all(items.map((item) => work(item, controller.signal).catch(fail)))
+  } finally {
+    forget?.()
+  }
+  if (failures.length > 0) throw failures[0]
+}

@@ -1,0 +1,78 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const BINARY = '/usr/sbin/nginx'
+
+/** Whether there is an nginx; in CI it is installed when there is none, so that its tests are never left out there. */
+export function haveNginx(): boolean {
+  if (works()) return true
+  if (process.env['CI'] !== 'true' || process.getuid?.() !== 0) return false
+  execFileSync('apt-get', ['update', '-qq'], { stdio: 'inherit' })
+  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'nginx-light'], {
+    stdio: 'inherit',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  })
+  return works()
+}
+
+function works(): boolean {
+  try {
+    execFileSync(BINARY, ['-v'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** An nginx on loopback that serves a folder of its own. */
+export class Nginx {
+  readonly folder: string
+  readonly origin: string
+  readonly #process: ChildProcess
+
+  private constructor(folder: string, origin: string, child: ChildProcess) {
+    this.folder = folder
+    this.origin = origin
+    this.#process = child
+  }
+
+  static async start(): Promise<Nginx> {
+    const folder = await mkdtemp(join(tmpdir(), 'hyperslab-nginx-'))
+    const port = await freePort()
+    const user = process.getuid?.() === 0 ? 'user root;' : ''
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/temp;`)
+    await writeFile(
+      join(folder, 'nginx.conf'),
+      `${user} daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
+      events {}
+      http { access_log off; ${temporary.join(' ')} server { listen 127.0.0.1:${port}; root ${folder}; } }`,
+    )
+    const child = spawn(BINARY, ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')], {
+      stdio: 'inherit',
+    })
+    const nginx = new Nginx(folder, `http://127.0.0.1:${port}`, child)
+    while (!(await fetch(nginx.origin).catch(() => undefined))) {
+      if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    return nginx
+  }
+
+  async stop(): Promise<void> {
+    const ended = new Promise((resolve) => this.#process.once('exit', resolve))
+    this.#process.kill()
+    await ended
+    await rm(this.folder, { recursive: true })
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
