@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import commonjs from '@rollup/plugin-commonjs'
@@ -36,6 +36,31 @@ function tryRead(file) {
   }
 }
 
+/** The kernels as a file, for platforms that compile WebAssembly themselves. */
+function kernelsFile() {
+  return {
+    name: 'kernels-file',
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: 'kernels.wasm', source: readFileSync('build/kernels.wasm') })
+      this.emitFile({ type: 'asset', fileName: 'kernels.wasm.d.ts', source: readFileSync('src/runtime/kernels.wasm.d.ts') })
+    },
+  }
+}
+
+/** Removes what an earlier build has left in dist: it would be published. Types are written before, each beside the name of its source. */
+function leftovers() {
+  return {
+    name: 'leftovers',
+    writeBundle(_, bundle) {
+      for (const name of readdirSync('dist', { recursive: true })) {
+        const source = /^types\/(.*)\.d\.ts$/.exec(name)?.[1]
+        const wanted = source === undefined ? name in bundle : existsSync(`src/${source}.ts`)
+        if (!wanted && statSync(`dist/${name}`).isFile()) rmSync(`dist/${name}`)
+      }
+    },
+  }
+}
+
 /** Prints what a browser has to load for the whole package. */
 function sizes() {
   return {
@@ -64,21 +89,25 @@ export default {
   },
   external: [/^node:/, 'netcdfjs'],
   plugins: [
-    nodeResolve({ exportConditions: ['import', 'default'] }),
+    // The one build runs everywhere, so dependencies have to be those for browsers: others import modules of Node, which webpack refuses.
+    nodeResolve({ exportConditions: ['browser', 'import', 'default'] }),
     commonjs(),
     terser({ module: true }),
     licences(),
+    kernelsFile(),
+    leftovers(),
     sizes(),
     executable,
   ],
-  // Nothing reaches for the kernels at import time, so bundlers may drop them where they are not used.
+  // No module does anything when imported (but the kernels compile themselves in workerd), so what is not used may be dropped.
   treeshake: { moduleSideEffects: false },
   output: {
     dir: 'dist',
     format: 'es',
     sourcemap: true,
     chunkFileNames: 'chunks/[name].js',
-    manualChunks: (id) => (id.includes('kernels/wasm.generated') ? 'kernels' : undefined),
+    // A file for each layer: bundlers drop whole files more readily than statements, and nobody who wants `slice` wants the kernels.
+    manualChunks: (id) => /\/build\/js\/(core|kernels|grid|array|codec|store|af)\//.exec(id)?.[1],
     banner: ({ name }) => (name === 'cli' ? '#!/usr/bin/env node' : ''),
   },
 }

@@ -1,6 +1,6 @@
 import { instantiateSync } from '@assemblyscript/loader'
 import { HyperslabError } from '../core/errors.js'
-import { KERNELS_BASE64 } from './wasm.generated.js'
+import { KERNELS_BYTES, KERNELS_TEXT } from './wasm.generated.js'
 
 /** What the module exports: `assembly/index.ts`, where each file states its contract. Numbers are byte addresses and lengths unless they say. */
 export interface Kernels {
@@ -38,13 +38,32 @@ export interface Kernels {
   project(start: number, step: number, count: number, chunkLength: number, gridOffset: number, out: number): number
 }
 
-// The public types must not need the DOM library, so what is used of the platform is declared here.
-type WasmModule = object
-declare const WebAssembly: { Module: new (bytes: Uint8Array) => WasmModule }
-declare function atob(base64: string): string
+const EXPORTS: readonly (keyof Kernels)[] = [
+  'memory',
+  'arenaMark',
+  'arenaAlloc',
+  'arenaReset',
+  'lz4Decode',
+  'lz4Bound',
+  'lz4Encode',
+  'copyStrided',
+  'fill',
+  'reduce',
+  'stats',
+  'project',
+]
+
+/**
+ * The kernels for {@link initKernels}: a `WebAssembly.Module`, or the bytes of one in a buffer or a view. Spelled `object` because the
+ * platform's own names for them need the DOM library.
+ */
+export type KernelsInput = object
+
+// For the same reason, what is used of the platform is declared here.
+declare const WebAssembly: { Module: new (bytes: Uint8Array) => object }
 declare const navigator: { readonly userAgent?: string } | undefined
 
-let compiled: WasmModule | undefined
+let compiled: object | undefined
 let instance: Kernels | undefined
 
 /**
@@ -52,20 +71,36 @@ let instance: Kernels | undefined
  * @throws UnsupportedError when this platform does not compile WebAssembly with SIMD
  */
 export function kernels(): Kernels {
-  if (instance === undefined) {
-    try {
-      compiled ??= compile()
-      // The wrappers the loader puts around functions cost an array a call; the plain exports do not.
-      instance = instantiateSync(compiled as never).instance.exports as unknown as Kernels
-    } catch (cause) {
-      throw new HyperslabError(
-        'UnsupportedError',
-        `this platform does not run the WebAssembly kernels (WebAssembly with SIMD is needed): ${cause instanceof Error ? cause.message : cause}`,
-        { cause },
-      )
-    }
+  if (instance === undefined) initKernels()
+  return instance!
+}
+
+/**
+ * Makes the kernels ready now instead of on first use. Needed only where WebAssembly must not be compiled while running, as in edge workers
+ * of before June 2025: there, hand over the module that the platform has compiled, at the top of the script.
+ *
+ * ```js
+ * import module from 'hyperslab/kernels.wasm'
+ * initKernels(module)
+ * ```
+ *
+ * @param module taken instead of what this package has inlined; a `WebAssembly.Module` or its bytes
+ * @throws UnsupportedError when the platform does not compile or run it; InvalidArgumentError when it is not the `kernels.wasm` of this
+ *   version of the package. What was in use before stays in use
+ */
+export function initKernels(module?: KernelsInput): void {
+  if (module === undefined && instance !== undefined) return
+  try {
+    if (module !== undefined) checkInput(module)
+    const ready = instantiateSync((module ?? compiled ?? inlined()) as never)
+    // The wrappers the loader puts around functions cost an array a call; the plain exports do not.
+    const exports = ready.instance.exports as unknown as Kernels
+    if (module !== undefined) checkExports(exports)
+    compiled = ready.module
+    instance = exports
+  } catch (cause) {
+    throw failure(cause, module)
   }
-  return instance
 }
 
 /** Lets go of the instance and its memory. The compiled module stays, so the next one is there in a fraction of a millisecond. */
@@ -73,16 +108,52 @@ export function dropKernels(): void {
   instance = undefined
 }
 
-function compile(): WasmModule {
-  const binary = atob(KERNELS_BASE64)
-  const bytes = new Uint8Array(binary.length)
-  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i)
-  return new WebAssembly.Module(bytes)
+/** The bytes of the module, from the text that `scripts/embed-kernels.mjs` made of them. */
+function inlined(): Uint8Array {
+  const bytes = new Uint8Array(KERNELS_BYTES)
+  let at = 0
+  const digit = (): number => {
+    const code = KERNELS_TEXT.charCodeAt(at++)
+    // The characters < \ ` are none.
+    return code - 40 - Number(code > 60) - Number(code > 92) - Number(code > 96)
+  }
+  for (let i = 0; i < bytes.length; i++) {
+    const first = digit()
+    bytes[i] = first < 3 ? 81 * (first + 1) + digit() - 3 : first - 3
+  }
+  return bytes
+}
+
+/** Platforms disagree on what a value of another kind is: some take it for code that does not compile. */
+function checkInput(module: KernelsInput): void {
+  if (module instanceof WebAssembly.Module || module instanceof ArrayBuffer || ArrayBuffer.isView(module)) return
+  throw new TypeError('it is neither a WebAssembly.Module nor bytes')
+}
+
+/** Another version of the kernels may lack what this one calls. */
+function checkExports(exports: Kernels): void {
+  const missing = EXPORTS.filter((name) => !(name in exports))
+  if (missing.length > 0) throw new TypeError(`it does not export ${missing.join(', ')}`)
+}
+
+function failure(cause: unknown, module: KernelsInput | undefined): HyperslabError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  // What cannot be compiled or run here is a CompileError or RuntimeError; what is no module, or another one, a TypeError or LinkError.
+  if (module !== undefined && cause instanceof Error && /^(Type|Link)Error$/.test(cause.name))
+    return new HyperslabError('InvalidArgumentError', `initKernels was not given the kernels.wasm of this version: ${reason}`, {
+      cause,
+    })
+  return new HyperslabError(
+    'UnsupportedError',
+    `this platform does not run the WebAssembly kernels, which need WebAssembly with SIMD: ${reason}. If a content security policy forbids it, \
+allow 'wasm-unsafe-eval'. If WebAssembly cannot be compiled while running, pass initKernels the module hyperslab/kernels.wasm`,
+    { cause },
+  )
 }
 
 // workerd compiles only while the global scope is evaluated. A failure is reported by the first call that needs the kernels.
 if (typeof navigator !== 'undefined' && navigator.userAgent === 'Cloudflare-Workers') {
   try {
-    compiled = compile()
+    compiled = new WebAssembly.Module(inlined())
   } catch {}
 }

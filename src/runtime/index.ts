@@ -20,7 +20,7 @@ export function create(location: Location, options?: CreateOptions): Promise<Arr
 }
 
 export type { Attributes, PlainAttribute } from '../af/attributes.js'
-export type { ReadCost } from '../af/block.js'
+export type { ReadCost } from '../af/block-reader.js'
 export type { ArrayOptions } from '../af/definition.js'
 export type { ArrayFile, CreateOptions, FileOptions, LayerInfo } from '../af/file.js'
 export type { ArrayStorage, FileArray } from '../af/file-array.js'
@@ -46,7 +46,12 @@ export { type AxisProjection, projectAxis, projectBox } from '../grid/projection
 export type { Box, Range } from '../grid/range.js'
 export { resolveSelection, type Selection, type Selector } from '../grid/selection.js'
 export { type Slice, slice } from '../grid/slice.js'
+export { initKernels, type KernelsInput } from '../kernels/instance.js'
+export { type AsyncBuffer, type BlobLike, BlobStore } from '../store/blob.js'
+export type { Fetch, FetchInit, FetchResponse } from '../store/fetch.js'
 export { FileStore } from '../store/file.js'
+export { HttpStore, type HttpStoreOptions } from '../store/http.js'
 export { MemoryStore } from '../store/memory.js'
-export type { ObjectInfo, Stage, Store } from '../store/store.js'
+export type { RequestLog, RequestOptions } from '../store/requester.js'
+export type { ByteRange, ObjectInfo, Stage, Store, Tail } from '../store/store.js'
 export type { Location } from './location.js'

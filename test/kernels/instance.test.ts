@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { isHyperslabError } from '../../src/core/errors.js'
+
+const bytes = readFileSync(new URL('../../build/kernels.wasm', import.meta.url))
+const { WebAssembly } = globalThis as unknown as { WebAssembly: { Module: new (bytes: Uint8Array) => object } }
+
+let fresh: typeof import('../../src/kernels/instance.js')
+beforeEach(async () => {
+  vi.resetModules()
+  fresh = await import('../../src/kernels/instance.js')
+})
+
+function failure(run: () => void): unknown {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  throw new Error('did not throw')
+}
+
+describe('initKernels', () => {
+  test('takes a module, and compiles nothing then', () => {
+    const module = new WebAssembly.Module(bytes)
+    vi.stubGlobal('WebAssembly', Object.assign(Object.create(WebAssembly), { Module: refusing(WebAssembly.Module) }))
+    try {
+      fresh.initKernels(module)
+      fresh.dropKernels()
+      expect(fresh.kernels().lz4Bound(0)).toBeGreaterThan(0)
+    } finally {
+      vi.unstubAllGlobals()
+    }
+  })
+
+  test.each([
+    ['a buffer', bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length)],
+    ['a view', new Uint8Array(bytes)],
+  ])('takes the bytes as %s', (_, given) => {
+    fresh.initKernels(given)
+    expect(fresh.kernels().lz4Bound(0)).toBeGreaterThan(0)
+  })
+
+  test('without an argument makes what is inlined ready, once', () => {
+    fresh.initKernels()
+    const first = fresh.kernels()
+    fresh.initKernels()
+    expect(fresh.kernels()).toBe(first)
+  })
+
+  test('replaces kernels that are in use', () => {
+    const first = fresh.kernels()
+    fresh.initKernels(bytes)
+    expect(fresh.kernels()).not.toBe(first)
+  })
+
+  test.each([
+    ['something else', {}, /neither a WebAssembly.Module nor bytes/],
+    ['an empty module', Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0), /does not export memory, arenaMark/],
+  ])('refuses %s and keeps what was there', (_, given, message) => {
+    const before = fresh.kernels()
+    const error = failure(() => fresh.initKernels(given))
+    expect(isHyperslabError(error, 'InvalidArgumentError')).toBe(true)
+    expect((error as Error).message).toMatch(message)
+    expect(fresh.kernels()).toBe(before)
+  })
+
+  test('where nothing compiles, the error names the ways out', () => {
+    const error = failure(() => fresh.initKernels(Uint8Array.of(1, 2, 3)))
+    expect(isHyperslabError(error, 'UnsupportedError')).toBe(true)
+    for (const way of ['wasm-unsafe-eval', 'initKernels', 'hyperslab/kernels.wasm'])
+      expect((error as Error).message).toContain(way)
+  })
+})
+
+/** A constructor that recognises instances and makes none. */
+function refusing(original: { new (bytes: Uint8Array): object }): unknown {
+  return class {
+    static [Symbol.hasInstance](value: unknown): boolean {
+      return value instanceof original
+    }
+    constructor() {
+      throw new Error('compiled')
+    }
+  }
+}
