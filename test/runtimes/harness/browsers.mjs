@@ -1,0 +1,86 @@
+// Chromium and Firefox from the system (Debian's packages, which CI installs), driven over their debugging protocols.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { end, execute, Missing, watch } from './processes.mjs'
+import { load } from './tools.mjs'
+
+const DRIVERS = {
+  chromium: {
+    label: 'Chromium',
+    debian: 'chromium',
+    paths: ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
+    async start(executablePath) {
+      const { default: playwright } = await load('chromium', 'playwright-core')
+      // Root, and no network but ours.
+      const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-dev-shm-usage']
+      const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync']
+      const server = await playwright.chromium.launchServer({
+        executablePath,
+        headless: true,
+        args: [...args, ...quiet],
+        timeout: 30_000,
+      })
+      const pid = watch(server.process().pid)
+      const browser = await playwright.chromium.connect(server.wsEndpoint())
+      return { version: browser.version(), page: async () => (await browser.newContext()).newPage(), pid }
+    },
+  },
+  firefox: {
+    label: 'Firefox',
+    debian: 'firefox-esr',
+    paths: ['/usr/bin/firefox-esr', '/usr/bin/firefox'],
+    async start(executablePath, profile) {
+      const { default: puppeteer } = await load('firefox', 'puppeteer-core')
+      const browser = await puppeteer.launch({
+        browser: 'firefox',
+        executablePath,
+        headless: true,
+        userDataDir: profile,
+        timeout: 30_000,
+        extraPrefsFirefox: { 'app.update.enabled': false, 'datareporting.policy.dataSubmissionEnabled': false },
+      })
+      const pid = watch(browser.process().pid)
+      return { version: (await browser.version()).replace(/^\D*/, ''), page: () => browser.newPage(), pid }
+    },
+  },
+}
+
+export const browserLabel = (name) => DRIVERS[name].label
+
+/** Installs the browser where that is expected of us: in CI, as root. @throws Missing */
+export async function provideBrowser(name, { ci }) {
+  const { debian } = DRIVERS[name]
+  if (pathOf(name) !== undefined) return
+  if (ci && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
+    const env = { DEBIAN_FRONTEND: 'noninteractive' }
+    await execute('apt-get', ['update', '-qq'], { env, seconds: 120 })
+    const { stderr } = await execute('apt-get', ['install', '-y', '-qq', '--no-install-recommends', debian], {
+      env,
+      seconds: 240,
+    })
+    if (pathOf(name) !== undefined) return
+    throw new Missing(`apt-get install ${debian} failed: ${stderr.trim().slice(-300)}`)
+  }
+  throw new Missing(`there is no ${debian} here (apt-get install ${debian})`)
+}
+
+/** @returns `{ version, page, close }`; `page()` opens an empty page */
+export async function startBrowser(name) {
+  const profile = mkdtempSync(join(tmpdir(), 'hyperslab-browser-'))
+  const forget = () => rmSync(profile, { recursive: true, force: true, maxRetries: 10 })
+  try {
+    const { version, page, pid } = await DRIVERS[name].start(pathOf(name), profile)
+    // Nothing in it is worth a farewell, and a browser that hangs would not answer one.
+    const close = () => {
+      end(pid)
+      forget()
+    }
+    return { version, page, close }
+  } catch (error) {
+    forget()
+    throw error
+  }
+}
+
+const pathOf = (name) => DRIVERS[name].paths.find((path) => existsSync(path))

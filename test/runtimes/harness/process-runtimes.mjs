@@ -1,0 +1,50 @@
+// Runtimes that are one program: they run the suite in memory and on disk and print what they found.
+import { join } from 'node:path'
+import { scratch } from './app.mjs'
+import { execute } from './processes.mjs'
+import { fileOf, TOOLS } from './tools.mjs'
+
+const nodeOf = (name) => fileOf(name, `${Object.keys(TOOLS[name])[0]}/bin/node`)
+const run = ['run', '--no-prompt', '--quiet']
+
+/** How to start each; `folder` is all that it needs to touch. */
+export const PROCESSES = {
+  node: { label: 'Node', program: () => process.execPath, args: () => [] },
+  node22: { label: 'Node', program: () => nodeOf('node22'), args: () => [] },
+  node24: { label: 'Node', program: () => nodeOf('node24'), args: () => [] },
+  deno: {
+    label: 'Deno',
+    program: denoProgram,
+    args: (app) => [...run, `--allow-read=${app.folder}`, `--allow-write=${app.folder}`],
+  },
+  bun: { label: 'Bun', program: () => fileOf('bun', `${Object.keys(TOOLS.bun)[0]}/bin/bun`), args: () => [] },
+}
+
+export async function runProcess(name, app) {
+  const { label, program, args } = PROCESSES[name]
+  const { stdout: version } = await execute(program(), ['--version'])
+  const { code, stdout, stderr } = await execute(
+    program(),
+    [...args(app), join(app.folder, 'programs/process.mjs'), scratch(app, name)],
+    {
+      cwd: app.folder,
+    },
+  )
+  const results = code === 0 ? parse(stdout) : undefined
+  const cells = [{ name: 'import', results: results ?? [{ name: 'runs', error: `exit code ${code}\n${stderr || stdout}` }] }]
+  return { label, version: /\d+\.\d+\.\d+/.exec(version)?.[0], cells, stores: 'memory, files' }
+}
+
+/** Deno's package starts what its install script has chosen; we run the program itself. */
+function denoProgram() {
+  const platforms = { linux: `linux-${process.arch}-glibc`, darwin: `darwin-${process.arch}`, win32: `win32-${process.arch}` }
+  return fileOf('deno', `@deno/${platforms[process.platform]}/deno`)
+}
+
+function parse(stdout) {
+  try {
+    return JSON.parse(stdout.trim().split('\n').at(-1))
+  } catch {
+    return undefined
+  }
+}

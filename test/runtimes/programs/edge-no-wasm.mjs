@@ -1,0 +1,3 @@
+import { refusesKernels } from './no-wasm.mjs'
+
+export default { fetch: async () => Response.json([await refusesKernels()]) }

@@ -1,0 +1,51 @@
+// Named imports, as users write them: bundlers have to find out what can be left away.
+import {
+  ChunkGrid,
+  create,
+  DiskArray,
+  FileStore,
+  initKernels,
+  isHyperslabError,
+  MemoryStore,
+  open,
+  plan,
+  resolveSelection,
+  slice,
+} from 'hyperslab'
+import { describe, equal } from '../check.mjs'
+import { runSuite } from '../suite.mjs'
+
+const used = { ChunkGrid, create, DiskArray, initKernels, isHyperslabError, open, plan, resolveSelection, slice }
+
+const memory = () => {
+  const store = new MemoryStore()
+  return { name: 'memory', at: (path) => ({ store, path }) }
+}
+
+/** A folder by path, and the store of files given explicitly. */
+const files = (folder) => [
+  { name: 'file', at: (file) => `${folder}/${file}` },
+  { name: 'file store', at: (file) => ({ store: new FileStore(), path: `${folder}/store-${file}` }) },
+]
+
+/** Runs the suite in memory and, if given, in `folder`; where there is no file system, a path must be refused. */
+export async function runEverywhere({ folder, extra = [] } = {}) {
+  const results = await runSuite(used, [memory(), ...(folder === undefined ? [] : files(folder)), ...extra])
+  if (folder === undefined) results.push(await refusesPaths())
+  return results
+}
+
+async function refusesPaths() {
+  const name = 'a path is refused, naming what to pass instead'
+  try {
+    await open('climate.af')
+    return { name, error: 'it was not' }
+  } catch (error) {
+    try {
+      equal([isHyperslabError(error, 'UnsupportedError'), /store/.test(error.message)], [true, true])
+      return { name }
+    } catch {
+      return { name, error: describe(error) }
+    }
+  }
+}

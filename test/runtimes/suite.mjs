@@ -1,0 +1,175 @@
+// What must work everywhere, said once. Plain JavaScript over the built package: no test framework runs in all of these places.
+import { checker, equal, near } from './check.mjs'
+
+const SHAPE = [5, 7, 6]
+const SIZE = 5 * 7 * 6
+
+/** Elements that all differ as far as their type allows. */
+const ELEMENTS = {
+  bool: (i) => (i % 3 === 0 ? 1 : 0),
+  int8: (i) => (i % 251) - 125,
+  uint16: (i) => i * 300,
+  int32: (i) => 7 - i * 70_001,
+  int64: (i) => BigInt(i) * -3_000_000_019n,
+  uint64: (i) => 2n ** 64n - 1n - BigInt(i),
+  float32: (i) => i + 0.25,
+  float64: (i) => i / 3,
+  timestamp_ns: (i) => 1_700_000_000_000_000_000n + BigInt(i),
+  string: (i) => `n° ${i}`,
+  binary: (i) => Uint8Array.from({ length: i % 4 }, (_, k) => i + k),
+}
+
+const numbered = (dtype) => Array.from({ length: SIZE }, (_, i) => ELEMENTS[dtype](i))
+const at = (z, y, x) => (z * SHAPE[1] + y) * SHAPE[2] + x
+
+/**
+ * Runs everything on each of `places`.
+ * @param hyperslab the names of the package that are used
+ * @param places where containers can be written, as `{ name, at }`: `at(file)` is what `open` and `create` take
+ * @returns what was checked, as `{ name, error? }`
+ */
+export async function runSuite(hyperslab, places) {
+  const { check, rejects, results } = checker(hyperslab.isHyperslabError)
+  await checkSources(hyperslab, check, rejects)
+  for (const place of places)
+    await checkContainers(hyperslab, place, (name, run) => check(`${place.name}: ${name}`, run), rejects)
+  return results
+}
+
+async function checkSources({ DiskArray, initKernels, slice, plan, resolveSelection, ChunkGrid }, check, rejects) {
+  await check('a source of one function is sliced and reduced', async () => {
+    const squares = new DiskArray({
+      dtype: 'float64',
+      shape: [1000],
+      chunks: [100],
+      readBlock([{ start, stop }], out) {
+        for (let i = start; i < stop; i++) out.data[out.offset + (i - start) * out.stride[0]] = i * i
+      },
+    })
+    equal(await squares.get([-1]), 998_001)
+    equal(
+      (await squares.get([slice(null, null, -333)])).data,
+      [999, 666, 333, 0].map((i) => i * i),
+    )
+    equal(await squares.sum(), 332_833_500)
+  })
+  await check('a selection is planned without reading', () => {
+    const grid = ChunkGrid.regular([100], [30])
+    const { shape, chunks } = plan(resolveSelection([slice(10, 70, 2)], [100]), grid)
+    equal([shape, chunks], [[30], 3])
+  })
+  await check('initKernels: ready already, and refuses what is no module', async () => {
+    initKernels()
+    await rejects('InvalidArgumentError', () => initKernels({}))
+  })
+}
+
+async function checkContainers({ open, create, slice }, { at: locate }, check, rejects) {
+  const file = locate('suite.af')
+  let small
+
+  await check('arrays of every type are written, flushed and read back', async () => {
+    const written = await create(file)
+    for (const dtype of Object.keys(ELEMENTS)) {
+      const array = written.define(dtype, { dtype, shape: SHAPE, chunkShape: [2, 4, 6], dimensionNames: ['z', 'y', 'x'] })
+      await array.set(null, numbered(dtype))
+      array.attrs.set('type', dtype)
+    }
+    equal((await written.array('int32').get([4, 6, 5])) === ELEMENTS.int32(SIZE - 1), true)
+    await written.flush()
+    await written.close()
+    small = await open(file)
+    equal(small.arrays(), Object.keys(ELEMENTS))
+    for (const dtype of Object.keys(ELEMENTS)) {
+      const { data, shape } = await small.array(dtype).get()
+      equal(shape, SHAPE)
+      equal(data, numbered(dtype))
+      equal(small.array(dtype).attrs.get('type'), dtype)
+    }
+  })
+  await check('slices, negative steps and integers', async () => {
+    for (const dtype of ['int8', 'int64', 'float32', 'string']) {
+      const { data, shape } = await small.array(dtype).get([slice(null, null, -2), 3, slice(-1, 0, -2)])
+      equal(shape, [3, 3])
+      equal(
+        data,
+        [4, 2, 0].flatMap((z) => [5, 3, 1].map((x) => ELEMENTS[dtype](at(z, 3, x)))),
+      )
+    }
+    equal(await small.array('timestamp_ns').get([0, -1, 2]), ELEMENTS.timestamp_ns(at(0, 6, 2)))
+  })
+  await check('reductions over everything and along axes', async () => {
+    const all = numbered('float32')
+    near(await small.array('float32').sum(), SIZE * (0.25 + (SIZE - 1) / 2))
+    equal(await small.array('int32').min(), ELEMENTS.int32(SIZE - 1))
+    equal(await small.array('uint64').max(), 2n ** 64n - 1n)
+    const means = await small.array('float32').mean({ axis: ['y', 'x'] })
+    equal(means.shape, [5])
+    for (const [z, mean] of means.data.entries()) near(mean, all.slice(at(z, 0, 0), at(z + 1, 0, 0)).reduce((a, b) => a + b) / 42)
+    const sums = await small.array('int64').sum({ axis: 0 })
+    equal(
+      sums.data[1],
+      [0, 1, 2, 3, 4].reduce((sum, z) => sum + ELEMENTS.int64(at(z, 0, 1)), 0n),
+    )
+  })
+  await check('an overlay is published, seen when opened again, and compacted', async () => {
+    const editor = await open(file)
+    await editor.array('float32').set([1, slice(2, 5)], -1)
+    editor.delete('binary')
+    await editor.flush()
+    equal(editor.layers().length, 3)
+    await small.close()
+    small = await open(file)
+    equal([await small.array('float32').get([1, 4, 5]), await small.array('float32').get([1, 5, 5])], [-1, at(1, 5, 5) + 0.25])
+    await editor.compact()
+    await editor.close()
+    await small.close()
+    small = await open(file)
+    equal([small.layers().length, small.arrays().includes('binary')], [1, false])
+    equal(await small.array('float32').get([1, 2, 0]), -1)
+    equal((await small.array('string').get()).data, numbered('string'))
+  })
+  await check('LZ4 makes blocks smaller and gives every byte back', async () => {
+    const values = Float64Array.from({ length: 200_000 }, (_, i) => Math.floor(i / 9))
+    for (const codec of ['lz4', 'none']) {
+      const location = locate(`${codec}.af`)
+      const written = await create(location, { codec, blockBytes: 300_000 })
+      await written.define('long', { dtype: 'float64', shape: [200_000], chunkShape: [7000] }).set(null, values)
+      await written.flush()
+      await written.close()
+      const reader = await open(location)
+      const { compressedBytes, uncompressedBytes } = reader.array('long').storage()
+      equal([uncompressedBytes, compressedBytes < 800_000], [1_600_000, codec === 'lz4'])
+      equal((await reader.array('long').get()).data, values)
+      equal(
+        (await reader.array('long').get([slice(null, null, -40_000)])).data,
+        [199_999, 159_999, 119_999, 79_999, 39_999].map((i) => values[i]),
+      )
+      await reader.close()
+    }
+  })
+  await check('errors say what is wrong by their tag', async () => {
+    await rejects('NotFoundError', () => open(locate('nowhere.af')))
+    await rejects('AlreadyExistsError', () => create(file))
+    await rejects('UnknownArrayError', () => small.array('missing'))
+    await rejects('InvalidSelectionError', () => small.array('int8').get([5]))
+    await rejects('AlreadyExistsError', () => small.define('int8', { dtype: 'int8', shape: [1] }))
+    await rejects('UnsupportedError', () => small.array('string').sum())
+  })
+  await check('of two writers one is told, and succeeds after refreshing', async () => {
+    const [one, two] = [await open(file), await open(file)]
+    await one.array('int8').set([0, 0, 0], 11)
+    await two.array('int8').set([0, 0, 1], 22)
+    await one.flush()
+    await rejects('ConflictError', () => two.flush())
+    await two.refresh()
+    await two.flush()
+    await Promise.all([one.close(), two.close(), small.close()])
+    small = await open(file)
+    equal((await small.array('int8').get([0, 0, slice(2)])).data, [11, 22])
+  })
+  await check('a closed file says so', async () => {
+    await small.close()
+    await rejects('ClosedError', async () => small.array('int8').get())
+  })
+}
