@@ -1,0 +1,116 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { create, open } from '../../src/runtime/index.js'
+import { type Location, resolveLocation } from '../../src/runtime/location.js'
+import { FileStore } from '../../src/store/file.js'
+import { HttpStore } from '../../src/store/http.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import { RudeServer } from '../support/rude-server.js'
+
+const VALUES = Float32Array.from({ length: 1000 }, (_, i) => Math.sin(i))
+
+let folder: string
+let rude: RudeServer
+let base: Uint8Array
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hyperslab-location-'))
+  rude = await RudeServer.start()
+  const file = await create(join(folder, 'x.af'), { codec: 'none' })
+  const array = file.define('a', { dtype: 'float32', shape: [1000], chunkShape: [100] })
+  await array.set([], { data: VALUES, shape: [1000] })
+  await file.compact()
+  await file.close()
+  const store = new FileStore()
+  base = (await store.getRange(join(folder, 'x.af'), 0, (await store.stat(join(folder, 'x.af')))!.size))!
+  await store.close()
+})
+afterAll(async () => {
+  await rude.stop()
+  await rm(folder, { recursive: true })
+})
+
+const valuesAt = async (location: Location): Promise<unknown> => {
+  await using file = await open(location)
+  return (await file.array('a', 'float32').get([null])).data
+}
+
+describe('open', () => {
+  test('a path, and a file: URL as text or URL', async () => {
+    const path = join(folder, 'with space%20.af')
+    await writeFile(path, base)
+    const url = pathToFileURL(path)
+    for (const location of [path, url, url.href]) expect(await valuesAt(location)).toEqual(VALUES)
+  })
+
+  test('an http: URL as text or URL', async () => {
+    const url = rude.put('x.af', base)
+    for (const location of [url, new URL(url)]) expect(await valuesAt(location)).toEqual(VALUES)
+  })
+
+  test('a Blob, a File, an ArrayBuffer, a Uint8Array, an AsyncBuffer', async () => {
+    const bytes = Uint8Array.from(base)
+    const slice = async (start: number, end: number) => bytes.slice(start, end)
+    const locations: Location[] = [
+      new Blob([bytes]),
+      new File([bytes], 'climate.af'),
+      new File([bytes], 'no name for a container'),
+      bytes,
+      bytes.buffer,
+      { byteLength: bytes.length, slice },
+    ]
+    for (const location of locations) expect(await valuesAt(location)).toEqual(VALUES)
+    await using file = await open(new File([bytes], 'climate'))
+    expect(file.location).toBe('climate')
+  })
+
+  test('an object of a store', async () => {
+    const store = new MemoryStore()
+    await store.put('x.af', base)
+    expect(await valuesAt({ store, path: 'x.af' })).toEqual(VALUES)
+  })
+
+  test('what cannot be written says so', async () => {
+    for (const location of [new Blob([]), rude.put('y.af', base)])
+      await expect(create(location)).rejects.toMatchObject({ tag: 'ReadOnlyError' })
+  })
+})
+
+describe('a location', () => {
+  test.each([
+    ['gopher://h/x.af', 'UnsupportedError', /gopher:/],
+    [5, 'InvalidArgumentError', /Blob/],
+    [null, 'InvalidArgumentError', /Blob/],
+    [{}, 'InvalidArgumentError', /Blob/],
+    [{ kind: 'file', getFile: () => undefined }, 'InvalidArgumentError', /getFile\(\)/],
+  ])('%o is refused', (location, tag, message) => {
+    expect(() => resolveLocation(location as never)).toThrow(
+      expect.objectContaining({ tag, message: expect.stringMatching(message) }),
+    )
+  })
+
+  test('a path where there is no file system: what to pass instead', () => {
+    vi.stubGlobal('process', undefined)
+    try {
+      expect(() => resolveLocation('x.af')).toThrow(/URL, a Blob or File, an AsyncBuffer or \{ store, path \}/)
+    } finally {
+      vi.unstubAllGlobals()
+    }
+  })
+
+  test.each([
+    ['https://h/d/x.af', 'https://h/d/x.af'],
+    ['https://h/d/x.af?sig=a?b&c=/d', 'https://h/d/x.af'],
+    ['HTTPS://h/x.af#part?no=query', 'HTTPS://h/x.af'],
+    ['http://h/x.af?a=1#part', 'http://h/x.af'],
+  ])('%s has the key of the path', (url, key) => {
+    expect(resolveLocation(url)).toMatchObject({ store: expect.any(HttpStore), path: key })
+  })
+
+  test('paths of Windows', () => {
+    expect(resolveLocation('file:///C:/data/x%20y.af').path).toBe('C:/data/x y.af')
+    expect(resolveLocation('C://data/x.af').path).toBe('C://data/x.af')
+  })
+})
