@@ -1,5 +1,6 @@
+import type { AsyncBuffer } from '../core/async-buffer.js'
 import { HyperslabError } from '../core/errors.js'
-import { type AsyncBuffer, type BlobLike, BlobStore, isAsyncBuffer, isBlob } from '../store/blob.js'
+import { type BlobLike, BlobStore, isAsyncBuffer, isBlob } from '../store/blob.js'
 import { FileStore } from '../store/file.js'
 import { HttpStore } from '../store/http.js'
 import type { Store } from '../store/store.js'

@@ -1,3 +1,4 @@
+import type { AsyncBuffer } from '../core/async-buffer.js'
 import { HyperslabError } from '../core/errors.js'
 import { raceAbort } from '../core/signal.js'
 import { changed, endsBefore } from './memory.js'
@@ -11,13 +12,6 @@ export interface BlobLike {
   readonly lastModified?: number
   slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }
   arrayBuffer(): Promise<ArrayBuffer>
-}
-
-/** Bytes that can be read by range. An `ArrayBuffer` and a `Uint8Array` are such, too. */
-export interface AsyncBuffer {
-  readonly byteLength: number
-  /** The bytes `[start, end)`, all of them. */
-  slice(start: number, end: number): Promise<ArrayBuffer | Uint8Array> | ArrayBuffer | Uint8Array
 }
 
 export const isBlob = (value: object): value is BlobLike =>

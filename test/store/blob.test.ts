@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type AsyncBuffer, BlobStore } from '../../src/store/blob.js'
+import type { AsyncBuffer } from '../../src/core/async-buffer.js'
+import { BlobStore } from '../../src/store/blob.js'
 import { readableConformance } from './conformance.js'
 
 const missing = 'none.af'

@@ -1,11 +1,5 @@
+import type { AsyncBuffer } from '../../core/async-buffer.js'
 import { HyperslabError } from '../../core/errors.js'
-
-/** Bytes that can be read by range: a file, a blob, an object behind HTTP. */
-export interface AsyncBuffer {
-  readonly byteLength: number
-  /** The bytes `[start, end)`, all of them. */
-  slice(start: number, end: number): Promise<ArrayBuffer | Uint8Array> | ArrayBuffer | Uint8Array
-}
 
 /** @throws InvalidArgumentError unless `file` has a size and a `slice` */
 export function checkAsyncBuffer(file: AsyncBuffer): void {

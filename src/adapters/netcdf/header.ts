@@ -1,6 +1,7 @@
+import type { AsyncBuffer } from '../../core/async-buffer.js'
 import { HyperslabError } from '../../core/errors.js'
 import type { Signal } from '../../core/signal.js'
-import { type AsyncBuffer, readRange } from './async-buffer.js'
+import { readRange } from './async-buffer.js'
 import type { ParsedAttribute } from './attributes.js'
 import { decodeParsed } from './text.js'
 import { type ClassicType, isClassicType } from './types.js'

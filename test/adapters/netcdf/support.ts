@@ -1,6 +1,6 @@
-import type { AsyncBuffer } from '../../../src/adapters/netcdf/async-buffer.js'
 import { type NetcdfFile, type NetcdfVariable, openNetcdf } from '../../../src/adapters/netcdf/index.js'
 import type { DiskArray } from '../../../src/array/disk-array.js'
+import type { AsyncBuffer } from '../../../src/core/async-buffer.js'
 import type { DType } from '../../../src/core/dtype.js'
 import { type WriterFile, writeNetcdf } from '../../support/netcdf-writer.js'
 
