@@ -13,8 +13,6 @@ export class ArrayState {
   readonly definition: Definition
   readonly grid: ChunkGrid
   attributes: AttributeMap
-  /** Two readings of the attributes are possible; see `resolveAttributes`. */
-  attributesAmbiguous = false
   /** Chunks of committed layers, newest layer first. */
   stored: ChunkIndex[] = []
   /** Number of the newest layer that mentions the array; -1 before the first. */
@@ -52,9 +50,7 @@ export class ArrayState {
     this.stored = live.entries.map(indexOf)
     this.layer = live.entries[0]!.layer.number
     if (this.attributesChanged) return
-    const { attributes, ambiguous } = resolveAttributes(live.entries)
-    this.attributes = attributes
-    this.attributesAmbiguous = ambiguous
+    this.attributes = resolveAttributes(live.entries).attributes
   }
 
   /** Takes the statistics of a chunk that is in memory anyway. */

@@ -1,5 +1,5 @@
 import type { Progress } from '../array/disk-array.js'
-import { HyperslabError } from '../core/errors.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import { Lock } from '../core/lock.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { ArrayState } from './array-state.js'
@@ -135,8 +135,7 @@ export class WorkingCopy implements Container {
       for (const { state, number, bytes } of await rebase(this.states.values(), live, this.blocks)) {
         await this.writeChunk(state, number, bytes, { whole: false })
       }
-      for (const state of this.states.values()) state.forgetStats()
-      this.stats.forget()
+      this.#forgetStats()
       this.#takeOver(stack)
     })
   }
@@ -162,7 +161,13 @@ export class WorkingCopy implements Container {
   }
 
   async #writeStats(): Promise<void> {
-    await this.stats.write([...this.#stale], this.states)
+    try {
+      await this.stats.write([...this.#stale], this.states)
+    } catch (error) {
+      // Chunks lie in layers that another writer has compacted away. What was flushed stands; no statistics are stored until the next flush.
+      if (isHyperslabError(error, 'NotFoundError', 'ConflictError')) return
+      throw error
+    }
     // Another writer may have added a layer meanwhile, whose statistics these have replaced.
     const overtaken = await this.#store.stat(this.#paths.sidecar(this.#stack.top + 1))
     if (overtaken !== undefined) await this.stats.invalidate()
@@ -218,7 +223,10 @@ export class WorkingCopy implements Container {
       sidecars = sidecars.slice(1)
       this.#takeOver(new Stack([this.layers[0]!, ...sidecars]))
     }
-    this.#takeOver(await Stack.open(this.#store, this.#paths))
+    const stack = await Stack.open(this.#store, this.#paths)
+    // Sidecars that are there now are another writer's, added meanwhile.
+    if (stack.layers.length > 1) this.#forgetStats()
+    this.#takeOver(stack)
     this.blocks.clear()
     await this.#writeStats()
   }
@@ -237,6 +245,12 @@ export class WorkingCopy implements Container {
       state.deleted = true
       this.states.delete(name)
     }
+  }
+
+  /** What is known of committed chunks may have been overtaken by another writer. */
+  #forgetStats(): void {
+    for (const state of this.states.values()) state.forgetStats()
+    this.stats.forget()
   }
 
   #dictionary(): Dictionary | undefined {

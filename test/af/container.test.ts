@@ -309,6 +309,31 @@ describe('layers', () => {
     }
   })
 
+  test('a writer who adds a layer while another compacts keeps its change, and the statistics know of it', async () => {
+    class Interrupted extends MemoryStore {
+      onDelete: (() => Promise<void>) | undefined
+      override async delete(key: string): Promise<void> {
+        await super.delete(key)
+        const act = key === 'a.1.af' ? this.onDelete : undefined
+        this.onDelete = undefined
+        await act?.()
+      }
+    }
+    const store = new Interrupted()
+    await using first = await create({ store, path: 'a.af' })
+    await first.define('x', { dtype: 'uint8', shape: [4], chunkShape: [2] }).set(null, 1)
+    await first.flush()
+    await using second = await open({ store, path: 'a.af' })
+    await second.array('x').set([slice(0, 2)], 9)
+    store.onDelete = () => second.flush()
+    await first.compact()
+    await using reader = await open({ store, path: 'a.af' })
+    expect(reader.layers().map(({ number }) => number)).toEqual([0, 2])
+    expect((await reader.array('x').get()).data).toEqual(Uint8Array.of(9, 9, 1, 1))
+    expect(await reader.stats('x')).toEqual({ min: 1, max: 9, nullCount: 0, rowCount: 4 })
+    expect(await first.stats('x')).toEqual({ min: 1, max: 9, nullCount: 0, rowCount: 4 })
+  })
+
   test('a change whose ground is gone is refused, and kept', async () => {
     const where = place()
     await using first = await create(where)
