@@ -85,6 +85,7 @@ export default {
   input: {
     index: 'build/js/runtime/index.js',
     netcdf: 'build/js/adapters/netcdf/index.js',
+    testing: 'build/js/testing/index.js',
     cli: 'build/js/cli/main.js',
   },
   external: [/^node:/, 'netcdfjs'],

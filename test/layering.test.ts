@@ -14,6 +14,7 @@ const LAYERS: Record<string, string[]> = {
   adapters: ['core', 'grid', 'array'],
   runtime: ['core', 'kernels', 'grid', 'array', 'codec', 'store', 'af', 'adapters'],
   cli: ['core', 'kernels', 'grid', 'array', 'codec', 'store', 'af', 'adapters', 'runtime'],
+  testing: ['core', 'grid', 'array', 'store/store', 'af'],
 }
 
 /** The packages a folder may import. */

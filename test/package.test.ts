@@ -31,7 +31,12 @@ test('dist holds what this build has made and nothing else', () => {
 test('no module waits or asks for Node when it is imported', () => {
   // Fails where a module awaits at its top level.
   expect(createRequire(import.meta.url)(join(root, 'dist/index.js')).open).toBeTypeOf('function')
-  for (const name of ['index.js', 'netcdf.js', ...readdirSync(join(root, 'dist/chunks')).map((chunk) => `chunks/${chunk}`)]) {
+  for (const name of [
+    'index.js',
+    'netcdf.js',
+    'testing.js',
+    ...readdirSync(join(root, 'dist/chunks')).map((chunk) => `chunks/${chunk}`),
+  ]) {
     // Words in messages and names asked for at run time are no imports.
     if (name.endsWith('.js'))
       expect(readFileSync(join(root, 'dist', name), 'utf8'), name).not.toMatch(/(from|import\(?)\s*["']node:/)
@@ -107,13 +112,14 @@ test('the types need neither the DOM nor Node', () => {
   try {
     const use = `import { initKernels, open, slice } from '${join(root, 'dist/types/runtime/index.js')}'
 import { openNetcdf } from '${join(root, 'dist/types/adapters/netcdf/index.js')}'
+import { storeConformance } from '${join(root, 'dist/types/testing/index.js')}'
 const file = await open('a.af')
 const box: Float32Array = (await file.array('x', 'float32').get([0, slice(2)])).data
 const one: bigint = await file.array('y', 'int64').get([0, 1])
 const sums: Float64Array = (await file.array('x', 'float32').sum({ axis: 0 })).data
 initKernels(new Uint8Array(8))
 const sum: bigint = await file.array('y', 'int64').sum()
-export { box, one, sums, sum, openNetcdf }
+export { box, one, sums, sum, openNetcdf, storeConformance }
 `
     writeFileSync(join(folder, 'use.mts'), use)
     const compilerOptions = {

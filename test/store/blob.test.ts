@@ -1,35 +1,42 @@
 import { describe, expect, test } from 'vitest'
 import type { AsyncBuffer } from '../../src/core/async-buffer.js'
 import { BlobStore } from '../../src/store/blob.js'
-import { readableConformance } from './conformance.js'
+import { readableConformance } from '../../src/testing/index.js'
+import { testAll } from '../support/conformance.js'
 
 const missing = 'none.af'
 
 describe('a Blob', () => {
-  readableConformance(async (content) => {
-    const store = new BlobStore(new Blob([Uint8Array.from(content)]))
-    return { store, key: store.key, missing }
-  })
+  testAll(
+    readableConformance(async (content) => {
+      const store = new BlobStore(new Blob([Uint8Array.from(content)]))
+      return { store, key: store.key, missing }
+    }),
+  )
 })
 
 describe.each(['views', 'buffers'])('an AsyncBuffer that answers with %s out of a cache', (kind) => {
-  readableConformance(async (content) => {
-    const cached = new Map<string, Uint8Array<ArrayBuffer>>()
-    const slice = async (start: number, end: number): Promise<Uint8Array | ArrayBuffer> => {
-      const key = `${start}-${end}`
-      if (!cached.has(key)) cached.set(key, Uint8Array.from(content.slice(start, end)))
-      return kind === 'views' ? cached.get(key)! : cached.get(key)!.buffer
-    }
-    const store = new BlobStore({ byteLength: content.length, slice })
-    return { store, key: store.key, missing }
-  })
+  testAll(
+    readableConformance(async (content) => {
+      const cached = new Map<string, Uint8Array<ArrayBuffer>>()
+      const slice = async (start: number, end: number): Promise<Uint8Array | ArrayBuffer> => {
+        const key = `${start}-${end}`
+        if (!cached.has(key)) cached.set(key, Uint8Array.from(content.slice(start, end)))
+        return kind === 'views' ? cached.get(key)! : cached.get(key)!.buffer
+      }
+      const store = new BlobStore({ byteLength: content.length, slice })
+      return { store, key: store.key, missing }
+    }),
+  )
 })
 
 describe('an ArrayBuffer', () => {
-  readableConformance(async (content) => {
-    const store = new BlobStore(Uint8Array.from(content).buffer)
-    return { store, key: store.key, missing }
-  })
+  testAll(
+    readableConformance(async (content) => {
+      const store = new BlobStore(Uint8Array.from(content).buffer)
+      return { store, key: store.key, missing }
+    }),
+  )
 })
 
 test('is called what a container can be called', () => {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { FileStore } from '../../src/store/file.js'
-import { storeConformance } from './conformance.js'
+import { storeConformance } from '../../src/testing/index.js'
+import { testAll } from '../support/conformance.js'
 
 const folders: string[] = []
 const folder = async (): Promise<string> => {
@@ -16,7 +17,7 @@ afterAll(async () => {
 })
 
 describe('file store', () => {
-  storeConformance(async () => ({ store: new FileStore(), prefix: `${await folder()}/` }))
+  testAll(storeConformance(async () => ({ store: new FileStore(), prefix: `${await folder()}/` })))
 
   test('an open version stays readable after it was replaced', async () => {
     const store = new FileStore()

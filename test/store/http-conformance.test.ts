@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { HttpStore, type HttpStoreOptions } from '../../src/store/http.js'
+import { type ReadablePlace, readableConformance } from '../../src/testing/index.js'
+import { testAll } from '../support/conformance.js'
 import { haveNginx, Nginx } from '../support/nginx.js'
 import { type Manners, RudeServer } from '../support/rude-server.js'
-import { type ReadablePlace, readableConformance } from './conformance.js'
 
 const FAST = { retryDelay: 1 }
 
@@ -56,7 +57,7 @@ describe('a plain server of a folder, without ETag and If-Match', () => {
     server.closeAllConnections()
     await rm(folder, { recursive: true })
   })
-  readableConformance((content) => fileIn(folder, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, content))
+  testAll(readableConformance((content) => fileIn(folder, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, content)))
 })
 
 const nginxThere = haveNginx()
@@ -67,7 +68,7 @@ describe.skipIf(!nginxThere)('nginx', () => {
     nginx = await Nginx.start()
   })
   afterAll(() => nginx.stop())
-  readableConformance((content) => fileIn(nginx.folder, nginx.origin, content))
+  testAll(readableConformance((content) => fileIn(nginx.folder, nginx.origin, content)))
 })
 
 let rude: RudeServer
@@ -95,38 +96,44 @@ const MANNERS: [string, Manners, HttpStoreOptions?][] = [
   ['answers 410 for what is missing', { missing: 410 }],
 ]
 describe.each(MANNERS)('a server that %s', (_, manners, options = {}) => {
-  readableConformance(async (content) => {
-    rude.reset()
-    rude.manners = manners
-    const key = rude.put('x.af', content)
-    const replace = async (bytes: Uint8Array): Promise<void> => void rude.put('x.af', bytes)
-    return { store: new HttpStore({ ...FAST, ...options }), key, missing: `${rude.origin}/none.af`, replace }
-  })
+  testAll(
+    readableConformance(async (content) => {
+      rude.reset()
+      rude.manners = manners
+      const key = rude.put('x.af', content)
+      const replace = async (bytes: Uint8Array): Promise<void> => void rude.put('x.af', bytes)
+      return { store: new HttpStore({ ...FAST, ...options }), key, missing: `${rude.origin}/none.af`, replace }
+    }),
+  )
 })
 
 describe('a server that tells no version', () => {
-  readableConformance(async (content) => {
-    rude.reset()
-    rude.manners = { noEtag: true, noModified: true }
-    // Replacing goes unnoticed there, so it is not tried.
-    return {
-      store: new HttpStore(FAST),
-      key: rude.put('x.af', content),
-      missing: `${rude.origin}/none.af`,
-    }
-  })
+  testAll(
+    readableConformance(async (content) => {
+      rude.reset()
+      rude.manners = { noEtag: true, noModified: true }
+      // Replacing goes unnoticed there, so it is not tried.
+      return {
+        store: new HttpStore(FAST),
+        key: rude.put('x.af', content),
+        missing: `${rude.origin}/none.af`,
+      }
+    }),
+  )
 })
 
 describe('a server that fails whenever something is asked for the first time', () => {
-  readableConformance(async (content) => {
-    rude.reset()
-    const troubles: Manners[] = [{ status: 503 }, { drop: 0 }, { status: 429, retryAfter: '0' }]
-    const asked = new Set<string>()
-    rude.manners = ({ method, url, range }, nth) => {
-      const first = !asked.has(`${method} ${url} ${range}`)
-      asked.add(`${method} ${url} ${range}`)
-      return first ? troubles[nth % troubles.length]! : {}
-    }
-    return { store: new HttpStore(FAST), key: rude.put('x.af', content), missing: `${rude.origin}/none.af` }
-  })
+  testAll(
+    readableConformance(async (content) => {
+      rude.reset()
+      const troubles: Manners[] = [{ status: 503 }, { drop: 0 }, { status: 429, retryAfter: '0' }]
+      const asked = new Set<string>()
+      rude.manners = ({ method, url, range }, nth) => {
+        const first = !asked.has(`${method} ${url} ${range}`)
+        asked.add(`${method} ${url} ${range}`)
+        return first ? troubles[nth % troubles.length]! : {}
+      }
+      return { store: new HttpStore(FAST), key: rude.put('x.af', content), missing: `${rude.origin}/none.af` }
+    }),
+  )
 })

@@ -1,10 +1,13 @@
 import { describe } from 'vitest'
 import { MemoryStore } from '../../src/store/memory.js'
-import { storeConformance } from './conformance.js'
+import { storeConformance } from '../../src/testing/index.js'
+import { testAll } from '../support/conformance.js'
 
 describe('memory store', () => {
-  storeConformance(async () => {
-    const store = new MemoryStore()
-    return { store, prefix: 'data/' }
-  })
+  testAll(
+    storeConformance(async () => {
+      const store = new MemoryStore()
+      return { store, prefix: 'data/' }
+    }),
+  )
 })

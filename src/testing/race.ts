@@ -1,0 +1,65 @@
+import { ArrayFile } from '../af/file.js'
+import type { Store } from '../store/store.js'
+import { checkError, equal } from './check.js'
+
+const WRITERS = 12
+
+export interface RaceOptions {
+  /** A store for each of the writers, numbered from 0, and for the reader, -1: of its own, or one they share. */
+  storeFor(writer: number): Store
+  /** Of the container; there must be none. */
+  readonly path: string
+  /** Shuffles the order in which the writers start. */
+  readonly seed: number
+}
+
+/**
+ * One round: twelve writers open one container, each writes an element of a chunk that others write, too, and all flush at once, again
+ * after each conflict. Exactly one may win each sidecar's number, the others must get ConflictError, and nothing may be lost.
+ * @returns how many conflicts there were; a store on which there are never any has not been raced
+ */
+export async function raceWriters({ storeFor, path, seed }: RaceOptions): Promise<number> {
+  const creator = await ArrayFile.create(storeFor(-1), path)
+  // Several elements a chunk: neighbours write the same chunk and must not undo each other.
+  creator.define('x', { dtype: 'uint8', shape: [WRITERS], chunkShape: [5] })
+  await creator.flush()
+  await creator.close()
+  const order = shuffled(WRITERS, seed)
+  const files = await Promise.all(order.map((writer) => ArrayFile.open(storeFor(writer), path)))
+  const conflicts = await Promise.all(order.map((writer, i) => writeOwn(files[i]!, writer)))
+  const reader = await ArrayFile.open(storeFor(-1), path)
+  equal(
+    (await reader.array('x', 'uint8').get()).data,
+    Uint8Array.from({ length: WRITERS }, (_, i) => i + 1),
+  )
+  equal(
+    reader.layers().map(({ number }) => number),
+    Array.from({ length: WRITERS + 2 }, (_, i) => i),
+  )
+  equal(await reader.stats('x'), { min: 1, max: WRITERS, nullCount: 0, rowCount: WRITERS })
+  for (const file of [...files, reader]) await file.close()
+  return conflicts.reduce((sum, count) => sum + count, 0)
+}
+
+/** Writes one element and flushes, again after each conflict. */
+async function writeOwn(file: ArrayFile, index: number): Promise<number> {
+  await file.array('x').set([index], index + 1)
+  for (let conflicts = 0; ; conflicts++) {
+    const error: unknown = await file.flush().catch((reason: unknown) => reason)
+    if (error === undefined) return conflicts
+    checkError(error, 'ConflictError')
+    await file.refresh()
+  }
+}
+
+function shuffled(length: number, seed: number): number[] {
+  const order = Array.from({ length }, (_, i) => i)
+  let state = seed >>> 0
+  for (let last = length - 1; last > 0; last--) {
+    // A linear congruential generator; its upper bits are the random ones.
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    const other = Math.floor((state / 2 ** 32) * (last + 1))
+    ;[order[last], order[other]] = [order[other]!, order[last]!]
+  }
+  return order
+}
