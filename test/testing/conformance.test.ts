@@ -17,8 +17,8 @@ const broken = (part: (store: MemoryStore) => Partial<Store>) => async () => {
 }
 
 const publishing = (publish: (stage: Stage) => Stage['publish']) => (store: MemoryStore) => ({
-  stage: async (near: string) => {
-    const stage = await store.stage(near)
+  stage: async () => {
+    const stage = await store.stage()
     const inner = { publish: publish(stage), append: stage.append.bind(stage), read: stage.read.bind(stage) }
     return { ...inner, discard: stage.discard.bind(stage), get size() { return stage.size } } // biome-ignore format: one line
   },
