@@ -79,6 +79,22 @@ function sizes() {
   }
 }
 
+/**
+ * A file for each layer: bundlers drop whole files more readily than statements, and nobody who wants `slice` wants the kernels. Modules
+ * that are imported only dynamically stay apart: they are loaded when they are needed.
+ */
+function layerOf(id, { getModuleInfo, getModuleIds }) {
+  if (atOnce.size === 0) {
+    const entries = [...getModuleIds()].filter((each) => getModuleInfo(each).isEntry && !each.endsWith('/cli/main.js'))
+    for (const entry of entries) atOnce.add(entry)
+    for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
+  }
+  return atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|store|af)\//.exec(id)?.[1] : undefined
+}
+
+/** What importing the package loads. */
+const atOnce = new Set()
+
 const executable = { name: 'executable', writeBundle: () => chmodSync('dist/cli.js', 0o755) }
 
 export default {
@@ -107,8 +123,7 @@ export default {
     format: 'es',
     sourcemap: true,
     chunkFileNames: 'chunks/[name].js',
-    // A file for each layer: bundlers drop whole files more readily than statements, and nobody who wants `slice` wants the kernels.
-    manualChunks: (id) => /\/build\/js\/(core|kernels|grid|array|codec|store|af)\//.exec(id)?.[1],
+    manualChunks: layerOf,
     banner: ({ name }) => (name === 'cli' ? '#!/usr/bin/env node' : ''),
   },
 }

@@ -1,12 +1,11 @@
 import type { ChunkGrid } from '../grid/chunks.js'
-import type { Arena } from '../kernels/arena.js'
 import { type AttributeMap, resolveAttributes } from './attributes.js'
-import type { ChunkAddress, ChunkBytes } from './block.js'
+import type { ChunkAddress } from './block.js'
 import { type ChunkIndex, findIn } from './chunk-index.js'
 import { type Definition, gridFor } from './definition.js'
 import type { PendingChunk } from './packer.js'
 import { indexOf, type LiveArray } from './stack.js'
-import { type ChunkStats, statsOfChunk } from './statistics.js'
+import type { ChunkStats } from './statistics.js'
 
 /** What an open container knows of one array: what its layers hold and what was changed since the last flush. */
 export class ArrayState {
@@ -51,12 +50,6 @@ export class ArrayState {
     this.layer = live.entries[0]!.layer.number
     if (this.attributesChanged) return
     this.attributes = resolveAttributes(live.entries).attributes
-  }
-
-  /** Takes the statistics of a chunk that is in memory anyway. */
-  measure(arena: Arena, number: number, bytes: ChunkBytes): void {
-    const shape = this.grid.shapeOf(this.grid.index(number))
-    this.chunkStats.set(number, statsOfChunk(arena, this.definition, bytes, shape))
   }
 
   /** What was pending is in a layer now. */

@@ -4,6 +4,7 @@ import type { BlockReader } from './block-reader.js'
 import type { LayerArray } from './commit.js'
 import { type BlockPacker, PendingChunk } from './packer.js'
 import { readChunk } from './rebase.js'
+import { measure } from './statistics.js'
 
 /**
  * Packs the newest version of every chunk anew, array by array in C order of their grids, a block in memory at a time. Statistics of
@@ -24,7 +25,7 @@ export async function compactInto(
     for (const number of numbers) {
       const bytes = await readChunk(state.find(number)!, blocks)
       const known = state.chunkStats.has(number)
-      const chunk = new PendingChunk(known ? undefined : (arena, packed) => state.measure(arena, number, packed))
+      const chunk = new PendingChunk(known ? undefined : (arena, packed) => measure(arena, state, number, packed))
       chunks.set(number, chunk)
       await packer.put(chunk, bytes)
       onProgress?.({ done: ++done, total })

@@ -1,18 +1,17 @@
 import type { Progress } from '../array/disk-array.js'
+import { findEncoder } from '../codec/registry.js'
 import type { DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, rethrowWithin, within } from '../core/errors.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { Attributes } from './attributes.js'
 import type { ReadCost } from './block-reader.js'
-import { publishLayer } from './commit.js'
 import type { ArrayOptions } from './definition.js'
-import { Dictionary } from './dictionary.js'
 import { FileArray } from './file-array.js'
 import { Paths } from './paths.js'
 import { Stack } from './stack.js'
 import type { Statistics } from './statistics.js'
-import { canWrite, newPacker, WorkingCopy, type WorkingCopyOptions } from './working-copy.js'
+import { canWrite, WorkingCopy, type WorkingCopyOptions } from './working-copy.js'
 
 export interface FileOptions extends StoreOptions {
   /** Codec of the blocks that are written: `'lz4'` (the default) or `'none'`. */
@@ -75,14 +74,8 @@ export class ArrayFile {
     return within({ file: store.describe(path) }, async () => {
       paths.checkCreatable()
       if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
-      const packer = newPacker(store, paths, withDefaults(options))
-      await clearPlace(store, paths, options.overwrite ?? false)
-      try {
-        const contents = { number: 0, base: path, arrays: [], deleted: [], dictionary: new Dictionary() }
-        await publishLayer(store, path, contents, packer, { ifAbsent: !options.overwrite })
-      } finally {
-        await packer.discard()
-      }
+      const { createContainer } = await import('./create.js')
+      await createContainer(store, paths, withDefaults(options), options.overwrite ?? false)
       return ArrayFile.open(store, path, options)
     })
   }
@@ -93,7 +86,14 @@ export class ArrayFile {
    */
   static async open(store: Store, path: string, options: FileOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)
-    return new ArrayFile(new WorkingCopy(store, paths, await Stack.open(store, paths, options), withDefaults(options)))
+    const settings = withDefaults(options)
+    try {
+      return new ArrayFile(new WorkingCopy(store, paths, await Stack.open(store, paths, options), settings))
+    } catch (error) {
+      // Nobody has anything to close.
+      await store.close?.()
+      throw error
+    }
   }
 
   /** Names of the arrays, in the order they were defined. */
@@ -172,7 +172,7 @@ export class ArrayFile {
    * @throws UnknownArrayError
    */
   async stats(name: string): Promise<Statistics> {
-    return within({ file: this.location, array: name }, async () => this.#copy.stats.of(this.#state(name)))
+    return within({ file: this.location, array: name }, async () => (await this.#copy.stats()).of(this.#state(name)))
   }
 
   /** True when something would be written by `flush`. */
@@ -185,7 +185,7 @@ export class ArrayFile {
    * @throws ConflictError when another writer has added that layer first; the changes are kept: `refresh`, then flush again
    */
   flush(): Promise<void> {
-    return within({ file: this.location }, async () => this.#copy.flush())
+    return within({ file: this.location }, async () => (await this.#copy.writer()).flush())
   }
 
   /**
@@ -193,7 +193,7 @@ export class ArrayFile {
    * @throws ConflictError when an array with pending changes was deleted or defined anew by another writer
    */
   refresh(options: StoreOptions = {}): Promise<void> {
-    return within({ file: this.location }, async () => this.#copy.refresh(options))
+    return within({ file: this.location }, async () => (await this.#copy.writer()).refresh(options))
   }
 
   /**
@@ -201,7 +201,7 @@ export class ArrayFile {
    * replaces the old one in one step; whoever opened the old one goes on reading it, or is told.
    */
   compact(options: { readonly onProgress?: (progress: Progress) => void } = {}): Promise<void> {
-    return within({ file: this.location }, async () => this.#copy.compact(options.onProgress))
+    return within({ file: this.location }, async () => (await this.#copy.writer()).compact(options.onProgress))
   }
 
   /** Drops changes that were not flushed and gives back all handles. */
@@ -241,19 +241,6 @@ function withDefaults(options: FileOptions): WorkingCopyOptions {
     if (Number.isSafeInteger(bytes) && bytes >= 1 && bytes <= 2 ** 30) continue
     throw new HyperslabError('InvalidArgumentError', `${name} must be an integer from 1 to 2^30, got ${bytes}`, { actual: bytes })
   }
+  findEncoder(codec)
   return { codec, blockBytes, cacheBytes }
-}
-
-async function clearPlace(store: Store, paths: Paths, overwrite: boolean): Promise<void> {
-  const sidecars = await paths.sidecars(store)
-  const exists = (await store.stat(paths.base)) !== undefined
-  if (!overwrite && (exists || sidecars.length > 0)) {
-    const what = exists
-      ? 'the file exists already'
-      : `sidecars of an earlier file exist (${sidecars.map((n) => paths.sidecar(n)).join(', ')})`
-    throw new HyperslabError('AlreadyExistsError', `${what}; pass overwrite to replace it`, { actual: sidecars })
-  }
-  // Old sidecars would lay themselves over the new base.
-  for (const number of sidecars) await store.delete?.(paths.sidecar(number))
-  await store.delete?.(paths.stats)
 }

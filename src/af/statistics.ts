@@ -2,6 +2,7 @@ import { type DType, type FixedDType, isFixed, isFloat } from '../core/dtype.js'
 import { sizeOf } from '../core/shape.js'
 import type { Arena } from '../kernels/arena.js'
 import { chunkStats as statsOf } from '../kernels/reduce.js'
+import type { ArrayState } from './array-state.js'
 import { type ChunkBytes, viewOf } from './block.js'
 import { type Definition, dtypeOf } from './definition.js'
 import { fromFill } from './fill.js'
@@ -46,8 +47,14 @@ function nullOf({ dtype, fillValue }: Definition): number | bigint | string | un
   return typeof value === 'boolean' ? Number(value) : (value as number | bigint | string | undefined)
 }
 
+/** Takes the statistics of a chunk that is in memory anyway. */
+export function measure(arena: Arena, state: ArrayState, number: number, bytes: ChunkBytes): void {
+  const shape = state.grid.shapeOf(state.grid.index(number))
+  state.chunkStats.set(number, statsOfChunk(arena, state.definition, bytes, shape))
+}
+
 /** @param shape of the chunk as stored */
-export function statsOfChunk(arena: Arena, definition: Definition, chunk: ChunkBytes, shape: readonly number[]): ChunkStats {
+function statsOfChunk(arena: Arena, definition: Definition, chunk: ChunkBytes, shape: readonly number[]): ChunkStats {
   const dtype = dtypeOf(definition)
   const count = sizeOf(shape)
   if (!isFixed(dtype))

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import type { BlockReader } from './block-reader.js'
 import { STATS_MAGIC, splitFile } from './footer-trailer.js'
-import { combine, present, type Statistics } from './statistics.js'
+import { combine, measure, present, type Statistics } from './statistics.js'
 import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
 
 /** Keeps the statistics file of a container in step with its layers. */
@@ -60,11 +60,11 @@ export class StatsKeeper {
       const pending = state.written.get(number)
       if (pending?.bytes !== undefined) {
         const { bytes } = pending
-        withArena((arena) => state.measure(arena, number, bytes))
+        withArena((arena) => measure(arena, state, number, bytes))
         continue
       }
       const address = pending?.address ?? state.find(number)!
-      await this.#blocks.visit([[address.block, [{ address }]]], (arena, _, bytes) => state.measure(arena, number, bytes))
+      await this.#blocks.visit([[address.block, [{ address }]]], (arena, _, bytes) => measure(arena, state, number, bytes))
     }
     return combine(
       state.definition,

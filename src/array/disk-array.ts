@@ -7,7 +7,7 @@ import { type Plan, plan, type Transfer } from '../grid/plan.js'
 import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
-import { type Reduced, type ReduceOptions, reduce } from './reduce.js'
+import type { Reduced, ReduceOptions } from './reduce.js'
 import { type BlockOptions, type BlockSource, bytesOf, gridOf, type SourceLike } from './source.js'
 import { toTensor, type Values } from './values.js'
 
@@ -216,6 +216,8 @@ export class DiskArray<D extends DType = DType> {
     kind: K,
     options: O | undefined,
   ): Promise<Reduced<D, K, O>> {
+    // Who only reads does not load it.
+    const { reduce } = await import('./reduce.js')
     return (await within(this.source.label ?? {}, () => reduce(this.source, kind, options ?? {}))) as Reduced<D, K, O>
   }
 

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,6 +28,10 @@ async function expectError(
   expect(error.message.split('\n').length).toBe(1)
 }
 
+/** The descriptors of this process, where the system lists them. */
+const openFiles = async (): Promise<string[]> =>
+  (await readdir('/proc/self/fd').catch(() => [])).map((name) => `/proc/self/fd/${name}`)
+
 describe('opening', () => {
   test.each<[string, Uint8Array, string | RegExp]>([
     ['an empty file', new Uint8Array(0), /0 bytes/],
@@ -54,6 +58,8 @@ describe('opening', () => {
       await writeFile(path, whole.subarray(0, length))
       await expectError(open(path), 'FormatError', path)
     }
+    const links = await Promise.all((await openFiles()).map((file) => readlink(file).catch(() => '')))
+    expect(links.filter((target) => target.startsWith(path))).toEqual([])
   })
 
   test('a missing layer in between is read over, a damaged one is not', async () => {

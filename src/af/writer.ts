@@ -1,0 +1,205 @@
+import type { Progress } from '../array/disk-array.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import type { Store, StoreOptions } from '../store/store.js'
+import type { ArrayState } from './array-state.js'
+import { publishLayer } from './commit.js'
+import { compactInto } from './compact.js'
+import { sameDefinition } from './definition.js'
+import { Dictionary } from './dictionary.js'
+import { BlockPacker, PendingChunk } from './packer.js'
+import type { Paths } from './paths.js'
+import { rebase } from './rebase.js'
+import { type LiveArray, Stack } from './stack.js'
+import { measure } from './statistics.js'
+import type { WorkingCopy, WorkingCopyOptions } from './working-copy.js'
+
+/** Packs the changes of a working copy and publishes them as layers. */
+export class Writer {
+  readonly #copy: WorkingCopy
+  /** Arrays whose stored statistics are not up to date. */
+  readonly #stale = new Set<ArrayState>()
+  #packer: BlockPacker
+
+  /** @throws CodecError when the codec is unknown or cannot write */
+  constructor(copy: WorkingCopy) {
+    this.#copy = copy
+    this.#packer = this.#newPacker()
+  }
+
+  /** Gives a chunk new contents, `whole` when every element of it was given. */
+  async put(state: ArrayState, number: number, bytes: Uint8Array, { whole }: { readonly whole: boolean }): Promise<void> {
+    state.chunkStats.delete(number)
+    let chunk = state.written.get(number)
+    if (chunk === undefined) {
+      chunk = new PendingChunk((arena, packed) => measure(arena, state, number, packed))
+      chunk.partial = !whole
+      state.written.set(number, chunk)
+    }
+    if (whole) chunk.partial = false
+    state.changed = true
+    await this.#packer.put(chunk, bytes)
+  }
+
+  /** Forgets the pending chunks of an array. */
+  drop(state: ArrayState): void {
+    for (const chunk of state.written.values()) this.#packer.drop(chunk)
+  }
+
+  flush(): Promise<void> {
+    this.#copy.checkOpen()
+    return this.#copy.exclusive(() => this.#flush())
+  }
+
+  compact(onProgress?: (progress: Progress) => void): Promise<void> {
+    this.#copy.checkWritable()
+    return this.#copy.exclusive(async () => {
+      await this.#flush()
+      await this.#compact(onProgress)
+    })
+  }
+
+  refresh(options: StoreOptions): Promise<void> {
+    const { states, blocks, store, paths } = this.#copy
+    this.#copy.checkOpen()
+    return this.#copy.exclusive(async () => {
+      const stack = await Stack.open(store, paths, options)
+      const live = stack.arrays()
+      for (const state of states.values()) checkUnmoved(state, live.get(state.definition.name))
+      for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {
+        await this.put(state, number, bytes, { whole: false })
+      }
+      await this.#forgetStats()
+      this.#copy.takeOver(stack)
+    })
+  }
+
+  discard(): Promise<void> {
+    return this.#packer.discard()
+  }
+
+  async #flush(): Promise<void> {
+    const { changed, deleted, states } = this.#copy
+    if (changed) {
+      this.#copy.checkWritable()
+      const redefined = [...deleted.keys()].some((name) => states.has(name))
+      // Within one layer an array cannot be both deleted and defined: what it held below would show through the new one.
+      if (redefined) await this.#withPacker((packer) => this.#addLayer([], packer))
+      await this.#addLayer(this.#changedStates(), this.#packer)
+      this.#packer = this.#newPacker()
+    }
+    if (this.#stale.size > 0) await this.#writeStats()
+  }
+
+  async #writeStats(): Promise<void> {
+    const { stack, states, store, paths } = this.#copy
+    const stats = await this.#copy.stats()
+    try {
+      await stats.write([...this.#stale], states)
+    } catch (error) {
+      // Chunks lie in layers that another writer has compacted away. What was flushed stands; no statistics are stored until the next flush.
+      if (isHyperslabError(error, 'NotFoundError', 'ConflictError')) return
+      throw error
+    }
+    // Another writer may have added a layer meanwhile, whose statistics these have replaced.
+    const overtaken = await store.stat(paths.sidecar(stack.top + 1))
+    if (overtaken !== undefined) await stats.invalidate()
+    this.#stale.clear()
+  }
+
+  /** The arrays that must go into the next layer. */
+  #changedStates(): ArrayState[] {
+    // Contradicting dictionaries of other writers are settled by stating all attributes anew.
+    const restate = this.#dictionary() === undefined
+    return [...this.#copy.states.values()].filter(({ changed, attributes }) => changed || (restate && attributes.size > 0))
+  }
+
+  async #addLayer(states: readonly ArrayState[], packer: BlockPacker): Promise<void> {
+    const { stack, store, paths, deleted } = this.#copy
+    const number = stack.top + 1
+    const contents = {
+      number,
+      base: paths.base,
+      arrays: states.map((state) => ({ state, chunks: state.written })),
+      deleted: [...deleted.values()],
+      dictionary: this.#dictionary() ?? new Dictionary(),
+    }
+    await (await this.#copy.stats()).invalidate()
+    const layer = await publishLayer(store, paths.sidecar(number), contents, packer, { ifAbsent: true })
+    // From here on it is committed: nothing below may fail.
+    for (const state of states) {
+      state.flushed()
+      this.#stale.add(state)
+    }
+    deleted.clear()
+    this.#copy.takeOver(new Stack([...stack.layers, layer]))
+  }
+
+  async #compact(onProgress: ((progress: Progress) => void) | undefined): Promise<void> {
+    const { states, store, paths, blocks } = this.#copy
+    let sidecars = this.#copy.layers.slice(1)
+    await this.#withPacker(async (packer) => {
+      const arrays = await compactInto(packer, [...states.values()], blocks, onProgress)
+      const dictionary = this.#dictionary() ?? new Dictionary()
+      const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary }
+      const base = await publishLayer(store, paths.base, contents, packer, { ifAbsent: false })
+      this.#copy.takeOver(new Stack([base, ...sidecars]))
+      for (const state of states.values()) this.#stale.add(state)
+    })
+    // Ascending: should this stop half way, the sidecars left are the newest, and they say nothing that the new base does not.
+    for (const { key } of sidecars) {
+      await store.delete!(key)
+      sidecars = sidecars.slice(1)
+      this.#copy.takeOver(new Stack([this.#copy.layers[0]!, ...sidecars]))
+    }
+    const stack = await Stack.open(store, paths)
+    // Sidecars that are there now are another writer's, added meanwhile.
+    if (stack.layers.length > 1) await this.#forgetStats()
+    this.#copy.takeOver(stack)
+    blocks.clear()
+    await this.#writeStats()
+  }
+
+  /** What is known of committed chunks may have been overtaken by another writer. */
+  async #forgetStats(): Promise<void> {
+    for (const state of this.#copy.states.values()) state.forgetStats()
+    ;(await this.#copy.stats()).forget()
+  }
+
+  #dictionary(): Dictionary | undefined {
+    return Dictionary.extending(this.#copy.layers.map(({ footer }) => footer))
+  }
+
+  #newPacker(): BlockPacker {
+    const { store, paths, options } = this.#copy
+    return newPacker(store, paths, options)
+  }
+
+  async #withPacker(work: (packer: BlockPacker) => Promise<void>): Promise<void> {
+    const packer = this.#newPacker()
+    try {
+      await work(packer)
+    } finally {
+      await packer.discard()
+    }
+  }
+}
+
+/** @throws CodecError when the codec is unknown or cannot write */
+export function newPacker(store: Store, paths: Paths, { codec, blockBytes }: WorkingCopyOptions): BlockPacker {
+  return new BlockPacker({
+    file: store.describe(paths.base),
+    codec,
+    targetBytes: blockBytes,
+    openStage: () => store.stage!(paths.base),
+  })
+}
+
+function checkUnmoved(state: ArrayState, live: LiveArray | undefined): void {
+  const isNew = state.layer < 0
+  if (!state.changed || (isNew ? live === undefined : live !== undefined && sameDefinition(live.definition, state.definition)))
+    return
+  const what = isNew ? 'defined' : 'deleted or defined anew'
+  throw new HyperslabError('ConflictError', `the array was ${what} by another writer; its pending changes cannot be added`, {
+    array: state.definition.name,
+  })
+}
