@@ -12,6 +12,8 @@ export class ArrayState {
   readonly definition: Definition
   readonly grid: ChunkGrid
   attributes: AttributeMap
+  /** The files do not say for certain which values some of the attributes have. */
+  ambiguous = false
   /** Chunks of committed layers, newest layer first. */
   stored: ChunkIndex[] = []
   /** Number of the newest layer that mentions the array; -1 before the first. */
@@ -49,7 +51,9 @@ export class ArrayState {
     this.stored = live.entries.map(indexOf)
     this.layer = live.entries[0]!.layer.number
     if (this.attributesChanged) return
-    this.attributes = resolveAttributes(live.entries).attributes
+    const { attributes, ambiguous } = resolveAttributes(live.entries)
+    this.attributes = attributes
+    this.ambiguous = ambiguous
   }
 
   /** What was pending is in a layer now. */

@@ -82,6 +82,9 @@ export function gridFor({ shape, chunkShape }: Pick<Definition, 'shape' | 'chunk
   )
 }
 
+export const isNested = ({ dtype }: Pick<Definition, 'dtype'>): boolean =>
+  dtype.kind === 'list' || dtype.kind === 'fixed_size_list'
+
 /**
  * The data type as users know it.
  * @throws UnsupportedError for nested types, which no implementation can store data of

@@ -6,7 +6,7 @@ import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { Attributes } from './attributes.js'
 import type { ReadCost } from './block-reader.js'
-import type { ArrayOptions } from './definition.js'
+import { type ArrayOptions, isNested } from './definition.js'
 import { FileArray } from './file-array.js'
 import { Paths } from './paths.js'
 import { Stack } from './stack.js'
@@ -20,6 +20,11 @@ export interface FileOptions extends StoreOptions {
   readonly blockBytes?: number
   /** Memory for decoded blocks that are likely to be wanted again; 64 MiB by default. */
   readonly cacheBytes?: number
+}
+
+export interface OpenOptions extends FileOptions {
+  /** Open the state that this layer (0 for the base) left, read-only. */
+  readonly layer?: number
 }
 
 export interface CreateOptions extends FileOptions {
@@ -82,9 +87,9 @@ export class ArrayFile {
 
   /**
    * Opens a container: two range reads a layer at most.
-   * @throws NotFoundError, FormatError, UnsupportedError
+   * @throws NotFoundError when there is no such file or layer; FormatError, UnsupportedError
    */
-  static async open(store: Store, path: string, options: FileOptions = {}): Promise<ArrayFile> {
+  static async open(store: Store, path: string, options: OpenOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)
     const settings = withDefaults(options)
     try {
@@ -171,8 +176,24 @@ export class ArrayFile {
    * Extremes and counts of an array: those stored beside the container, or, when there are none or the array was changed since, computed.
    * @throws UnknownArrayError
    */
-  async stats(name: string): Promise<Statistics> {
+  stats(name: string): Promise<Statistics>
+  /** Those of all arrays, by name; arrays of nested types have none. */
+  stats(): Promise<Map<string, Statistics>>
+  async stats(name?: string): Promise<Statistics | Map<string, Statistics>> {
+    if (name === undefined) {
+      const all = new Map<string, Statistics>()
+      for (const [each, state] of this.#copy.states) if (!isNested(state.definition)) all.set(each, await this.stats(each))
+      return all
+    }
     return within({ file: this.location, array: name }, async () => (await this.#copy.stats()).of(this.#state(name)))
+  }
+
+  /** What the files leave uncertain, one line each. */
+  warnings(): string[] {
+    const ambiguous = [...this.#copy.states].filter(([, state]) => state.ambiguous).map(([name]) => name)
+    return ambiguous.map((name) => {
+      return `${this.location}: array '${name}': written by a program that mixes up attributes of several layers; some may be wrong`
+    })
   }
 
   /** True when something would be written by `flush`. */
@@ -235,12 +256,14 @@ export class ArrayFile {
 const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 
-function withDefaults(options: FileOptions): WorkingCopyOptions {
-  const { codec = 'lz4', blockBytes = DEFAULT_BLOCK_BYTES, cacheBytes = DEFAULT_CACHE_BYTES } = options
+function withDefaults(options: OpenOptions): WorkingCopyOptions {
+  const { codec = 'lz4', blockBytes = DEFAULT_BLOCK_BYTES, cacheBytes = DEFAULT_CACHE_BYTES, layer } = options
   for (const [name, bytes] of Object.entries({ blockBytes, cacheBytes })) {
     if (Number.isSafeInteger(bytes) && bytes >= 1 && bytes <= 2 ** 30) continue
     throw new HyperslabError('InvalidArgumentError', `${name} must be an integer from 1 to 2^30, got ${bytes}`, { actual: bytes })
   }
   findEncoder(codec)
-  return { codec, blockBytes, cacheBytes }
+  if (layer !== undefined && !(Number.isSafeInteger(layer) && layer >= 0))
+    throw new HyperslabError('InvalidArgumentError', `layer must be a number from 0, got ${layer}`, { actual: layer })
+  return { codec, blockBytes, cacheBytes, layer }
 }

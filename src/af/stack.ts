@@ -19,6 +19,11 @@ export interface LiveArray {
   readonly entries: readonly LayerEntry[]
 }
 
+export interface StackOptions extends StoreOptions {
+  /** Leave out the layers above this one. */
+  readonly layer?: number | undefined
+}
+
 /** The layers of a container, oldest first: the base and its sidecars. */
 export class Stack {
   readonly layers: readonly Layer[]
@@ -29,20 +34,31 @@ export class Stack {
 
   /**
    * Opens all layers there are: those that the store lists or, where it cannot list, 1, 2, … until there is none.
-   * @throws NotFoundError when there is no base; FormatError for a damaged layer
+   * @throws NotFoundError when there is no base, or not the layer asked for; FormatError for a damaged layer
    */
-  static async open(store: Store, paths: Paths, options: StoreOptions = {}): Promise<Stack> {
+  static async open(store: Store, paths: Paths, options: StackOptions = {}): Promise<Stack> {
+    const { layer: last = Number.POSITIVE_INFINITY } = options
     const base = await Layer.open(store, paths.base, 0, options)
     if (base === undefined)
       throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
     const listed = store.list === undefined ? undefined : await paths.sidecars(store, options.signal)
     const layers = [base]
     for (const number of listed ?? positiveIntegers()) {
+      if (number > last) break
       const layer = await Layer.open(store, paths.sidecar(number), number, options)
       if (layer !== undefined) layers.push(layer)
       else if (listed === undefined) break
     }
-    return new Stack(layers)
+    const stack = new Stack(layers)
+    if (last === Number.POSITIVE_INFINITY || stack.top === last) return stack
+    throw new HyperslabError(
+      'NotFoundError',
+      `there is no layer ${last}; there are ${layers.map(({ number }) => number).join(', ')}`,
+      {
+        file: store.describe(paths.base),
+        actual: last,
+      },
+    )
   }
 
   /** Number of the newest layer. */

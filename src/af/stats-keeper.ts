@@ -3,6 +3,7 @@ import { withArena } from '../kernels/arena.js'
 import type { Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import type { BlockReader } from './block-reader.js'
+import { isNested } from './definition.js'
 import { STATS_MAGIC, splitFile } from './footer-trailer.js'
 import { combine, measure, present, type Statistics } from './statistics.js'
 import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
@@ -12,10 +13,13 @@ export class StatsKeeper {
   readonly #store: Store
   readonly #key: string
   readonly #blocks: BlockReader
+  readonly #usable: boolean
   /** What the file says; read when first asked for. */
   #stored: Map<string, ArrayStats> | undefined
 
-  constructor(store: Store, key: string, blocks: BlockReader) {
+  /** @param stored whether what the file says is of this state of the container */
+  constructor(store: Store, key: string, blocks: BlockReader, { stored }: { readonly stored: boolean }) {
+    this.#usable = stored
     this.#store = store
     this.#key = key
     this.#blocks = blocks
@@ -46,7 +50,7 @@ export class StatsKeeper {
     for (const state of changed) {
       if (all.get(state.definition.name) !== state) continue
       // Arrays without data or of nested types have none, as in files of other writers.
-      if (state.numbers().size === 0 || state.definition.dtype.kind.endsWith('list')) stored.delete(state.definition.name)
+      if (state.numbers().size === 0 || isNested(state.definition)) stored.delete(state.definition.name)
       else stored.set(state.definition.name, await this.#compute(state))
     }
     await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()]))
@@ -79,6 +83,7 @@ export class StatsKeeper {
 
   /** A damaged file counts as none: it can be computed anew, and must not stand in the way of the data. */
   async #read(): Promise<ArrayStats[]> {
+    if (!this.#usable) return []
     const info = await this.#store.stat(this.#key)
     if (info === undefined) return []
     const bytes = await this.#store.getRange(this.#key, 0, info.size, { ifMatch: info.etag })

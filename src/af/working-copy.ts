@@ -15,6 +15,8 @@ export interface WorkingCopyOptions {
   readonly codec: string
   readonly blockBytes: number
   readonly cacheBytes: number
+  /** The newest layer that is looked at; undefined for all there are. */
+  readonly layer: number | undefined
 }
 
 /**
@@ -57,6 +59,7 @@ export class WorkingCopy implements Container {
   }
 
   get readOnly(): string | undefined {
+    if (this.options.layer !== undefined) return `layer ${this.options.layer} is a state of the past`
     return canWrite(this.store) ? undefined : 'this store cannot be written'
   }
 
@@ -109,7 +112,9 @@ export class WorkingCopy implements Container {
 
   stats(): Promise<StatsKeeper> {
     this.#stats ??= import('./stats-keeper.js').then(
-      ({ StatsKeeper }) => new StatsKeeper(this.store, this.paths.stats, this.blocks),
+      // What is stored describes the newest layer.
+      ({ StatsKeeper }) =>
+        new StatsKeeper(this.store, this.paths.stats, this.blocks, { stored: this.options.layer === undefined }),
     )
     return this.#stats
   }

@@ -59,10 +59,10 @@ export class Writer {
   }
 
   refresh(options: StoreOptions): Promise<void> {
-    const { states, blocks, store, paths } = this.#copy
+    const { states, blocks, store, paths, options: settings } = this.#copy
     this.#copy.checkOpen()
     return this.#copy.exclusive(async () => {
-      const stack = await Stack.open(store, paths, options)
+      const stack = await Stack.open(store, paths, { ...options, layer: settings.layer })
       const live = stack.arrays()
       for (const state of states.values()) checkUnmoved(state, live.get(state.definition.name))
       for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {

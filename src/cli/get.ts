@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
-import { open } from '../runtime/index.js'
+import { type LayerOption, layerOption, openContainer } from './container.js'
 import { readExcerpt, readResult } from './excerpt.js'
 import { checkFormat, FORMATS, type Format, printResult } from './format.js'
 import { parseSelection } from './selection.js'
 
-interface GetOptions {
+interface GetOptions extends LayerOption {
   readonly format: Format
   readonly full?: boolean
 }
@@ -20,12 +20,13 @@ export function addGet(program: Command): void {
     .argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2 (default: everything)', '')
     .addOption(formatOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
+    .addOption(layerOption())
     .addHelpText(
       'after',
       '\nExample: every second longitude, backwards, of ten latitudes\n  $ hyperslab get climate.af tas 0,10:20,::-2 --format json',
     )
-    .action(async (path: string, name: string, text: string, { format, full = false }: GetOptions) => {
-      await using file = await open(path)
+    .action(async (path: string, name: string, text: string, { format, full = false, ...state }: GetOptions) => {
+      await using file = await openContainer(path, state)
       const array = file.array(name)
       checkFormat(format, array.dtype, { file: file.location, array: name })
       const selection = parseSelection(text, array.shape.length)

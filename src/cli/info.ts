@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import { type DType, isFloat } from '../core/dtype.js'
-import { type AttributeValue, type LayerInfo, open } from '../runtime/index.js'
+import type { AttributeValue, LayerInfo } from '../runtime/index.js'
+import { type LayerOption, layerOption, openContainer } from './container.js'
 import { type ArrayDescription, type Description, describe } from './describe.js'
 import { jsonElement, printable, showElement } from './element.js'
 import { EXIT, oneLine } from './failure.js'
 import { print, printLines } from './output.js'
 import { type Column, count, showBytes, table } from './table.js'
 
-interface Options {
+interface Options extends LayerOption {
   readonly json?: boolean
   readonly attributes?: boolean
 }
@@ -19,9 +20,10 @@ export function addInfo(program: Command): void {
     .argument('<file>', 'a container (.af)')
     .option('--json', 'as JSON, for programs')
     .option('--attributes', 'list the attributes of each array')
+    .addOption(layerOption())
     .addHelpText('after', '\nExample:\n  $ hyperslab info climate.af --attributes')
-    .action(async (path: string, { json = false, attributes = false }: Options) => {
-      await using file = await open(path)
+    .action(async (path: string, { json = false, attributes = false, ...state }: Options) => {
+      await using file = await openContainer(path, state)
       const description = await describe(file)
       if (json) await print([`${JSON.stringify(plain(description), null, 2)}\n`])
       else await printLines(infoLines(description, attributes).map(printable))

@@ -5,7 +5,7 @@ import { isFixed, toElement } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { showShape } from '../core/shape.js'
 import type { AxisSelection, Selection } from '../grid/selection.js'
-import { open } from '../runtime/index.js'
+import { type LayerOption, layerOption, openContainer } from './container.js'
 import { type Coordinate, readCoordinate, runsNorth, showPosition, textAttribute } from './coordinates.js'
 import { printable, showShort } from './element.js'
 import { partOf, readResult, resolveFor } from './excerpt.js'
@@ -16,7 +16,7 @@ import { BlockMeans, enlarge, flip, pictureSize } from './picture.js'
 import { parseSelection } from './selection.js'
 import { count } from './table.js'
 
-interface PlotOptions {
+interface PlotOptions extends LayerOption {
   readonly color: 'auto' | 'always' | 'never'
   readonly width?: number
 }
@@ -32,12 +32,13 @@ export function addPlot(program: Command): void {
       new Option('--color <when>', 'colours, or shades of ASCII characters').choices(['auto', 'always', 'never']).default('auto'),
     )
     .option('--width <columns>', 'width in characters (default: that of the terminal)', integerBetween(10, 1000))
+    .addOption(layerOption())
     .addHelpText(
       'after',
       '\nExample: the first month, north up where the file knows its latitudes\n  $ hyperslab plot climate.af tas 0',
     )
     .action(async (path: string, name: string, text: string, options: PlotOptions) => {
-      await using file = await open(path)
+      await using file = await openContainer(path, options)
       const array = file.array(name)
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? process.stdout.columns ?? 80

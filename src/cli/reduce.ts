@@ -4,7 +4,8 @@ import type { ReduceOptions } from '../array/reduce.js'
 import { type DType, isBigInt } from '../core/dtype.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { rangeLength } from '../grid/range.js'
-import { DiskArray, open } from '../runtime/index.js'
+import { DiskArray } from '../runtime/index.js'
+import { type LayerOption, layerOption, openContainer } from './container.js'
 import { readExcerpt } from './excerpt.js'
 import { checkFormat, type Format, printResult, type Result } from './format.js'
 import { formatOption } from './get.js'
@@ -13,7 +14,7 @@ import { parseAxes } from './selection.js'
 const OPS = ['sum', 'min', 'max', 'mean'] as const
 type Op = (typeof OPS)[number]
 
-interface Options {
+interface Options extends LayerOption {
   readonly op: Op
   readonly axis?: string
   readonly skipFill?: boolean
@@ -32,13 +33,14 @@ export function addReduce(program: Command): void {
     .option('--skip-fill', 'leave out elements that are the fill value')
     .addOption(formatOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
+    .addOption(layerOption())
     .addHelpText(
       'after',
       '\nExample: the mean of each month\n  $ hyperslab reduce climate.af tas --op mean --axis lat,lon --skip-fill',
     )
-    .action(async (path: string, name: string, { op, axis, skipFill = false, format, full = false }: Options) => {
+    .action(async (path: string, name: string, { op, axis, skipFill = false, format, full = false, ...state }: Options) => {
       const axes = axis === undefined ? undefined : parseAxes(axis)
-      await using file = await open(path)
+      await using file = await openContainer(path, state)
       const result = await reduceArray(file.array(name), op, { skipFill, ...(axes && { axis: axes }) })
       checkFormat(format, result.dtype)
       await printResult(format, format === 'text' && !full ? await readExcerpt(arrayOf(result), null) : result)

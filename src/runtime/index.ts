@@ -1,11 +1,11 @@
-import { ArrayFile, type CreateOptions, type FileOptions } from '../af/file.js'
+import { ArrayFile, type CreateOptions, type OpenOptions } from '../af/file.js'
 import { type Location, resolveLocation } from './location.js'
 
 /**
  * Opens a container.
  * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError
  */
-export function open(location: Location, options?: FileOptions): Promise<ArrayFile> {
+export function open(location: Location, options?: OpenOptions): Promise<ArrayFile> {
   const { store, path } = resolveLocation(location)
   return ArrayFile.open(store, path, options)
 }
@@ -22,7 +22,7 @@ export function create(location: Location, options?: CreateOptions): Promise<Arr
 export type { Attributes, PlainAttribute } from '../af/attributes.js'
 export type { ReadCost } from '../af/block-reader.js'
 export type { ArrayOptions } from '../af/definition.js'
-export type { ArrayFile, CreateOptions, FileOptions, LayerInfo } from '../af/file.js'
+export type { ArrayFile, CreateOptions, FileOptions, LayerInfo, OpenOptions } from '../af/file.js'
 export type { ArrayStorage, FileArray } from '../af/file-array.js'
 export type { AttributeValue } from '../af/footer.js'
 export type { Statistics } from '../af/statistics.js'

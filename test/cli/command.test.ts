@@ -343,3 +343,20 @@ describe('the command itself', () => {
     expect(stderr).toContain('Usage: hyperslab')
   })
 })
+
+describe('--layer', () => {
+  test('shows the state that a layer left', async () => {
+    const folder = await smallContainer()
+    {
+      await using file = await open(join(folder, 'small.af'))
+      await file.array('t').set([0, 0, 0], 99)
+      await file.flush()
+    }
+    const first = async (...more: string[]) => (await hyperslab(folder, ['get', 'small.af', 't', '0,0,0', ...more])).stdout
+    expect([await first(), await first('--layer', '1')]).toEqual(['99\n', '0\n'])
+    const { stdout } = await hyperslab(folder, ['reduce', 'small.af', 't', '--op', 'max', '--layer', '1'])
+    expect(stdout).toBe('23\n')
+    const none = await hyperslab(folder, ['get', 'small.af', 't', '--layer', '7'])
+    expect([none.stderr, none.exitCode]).toEqual(['hyperslab: small.af: there is no layer 7; there are 0, 1, 2\n', 1])
+  })
+})
