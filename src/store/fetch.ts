@@ -23,6 +23,8 @@ export interface BodyReader {
 export interface FetchInit {
   readonly method: string
   readonly headers: Record<string, string>
+  /** What is written; left out for reading. */
+  readonly body?: Uint8Array<ArrayBuffer>
   /** An `AbortSignal`. Typed so that it fits into any platform's `RequestInit`: the public types do without the DOM's. */
   readonly signal?: never
   readonly cache?: 'no-store'

@@ -12,6 +12,8 @@ export interface Place {
   readonly file: string
   /** Statuses that mean that there is none. */
   readonly missing: readonly number[]
+  /** What 403 may mean besides, and what to do about it. */
+  readonly forbidden: string
   /** The browser hides headers of the answer. */
   readonly crossOrigin: boolean
 }
@@ -29,22 +31,20 @@ export const MAX_DROPPED_BYTES = 64 * 2 ** 20
 /** Transferring so much more is cheaper than asking again. */
 const SMALL_BYTES = 2 ** 20
 
-export function refused(status: number, file: string): HyperslabError {
-  const hint =
-    status === 403
-      ? ': access is refused; if this server says so for what does not exist, pass missing: [403, 404, 410] to the store'
-      : ''
+export function refused(status: number, { file, forbidden }: Place): HyperslabError {
+  const hint = status === 403 ? `: access is refused; ${forbidden}` : ''
   return new HyperslabError('StoreError', `the server answered ${status}${hint}`, { file, actual: status })
 }
 
 /** The size from an answer to HEAD or to a request for the first byte; `unknown` when another way of asking may tell. */
-export function readSize(answer: Answer, { file, missing }: Place): ObjectInfo | 'missing' | 'unknown' {
+export function readSize(answer: Answer, place: Place): ObjectInfo | 'missing' | 'unknown' {
   answer.discard()
   const { status, headers } = answer
+  const { file, missing } = place
   // HEAD may be all that is forbidden: URLs are signed for one method.
   if (answer.method === 'HEAD' && [403, 405, 501].includes(status)) return 'unknown'
   if (missing.includes(status)) return 'missing'
-  if (![200, 206, 416].includes(status)) throw refused(status, file)
+  if (![200, 206, 416].includes(status)) throw refused(status, place)
   if (status === 206) refuseEncoded(answer, file)
   const size =
     status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : sizeOfUnsatisfied(headers)
@@ -68,7 +68,7 @@ export async function readRange(
   if (status !== 200 && status !== 206) {
     answer.discard()
     if (status === 412 || status === 416) return status
-    throw place.missing.includes(status) ? MISSING : refused(status, file)
+    throw place.missing.includes(status) ? MISSING : refused(status, place)
   }
   const covers = covered(answer, place, offset)
   const problem =
@@ -135,7 +135,7 @@ export async function readSuffix(
     answer.discard()
     if (place.missing.includes(status)) return 'missing'
     if ([200, 206, 400, 405, 416, 501].includes(status)) return 'unknown'
-    throw refused(status, place.file)
+    throw refused(status, place)
   }
   const wanted = Math.min(length, total)
   if (status === 206) {

@@ -7,13 +7,14 @@ import { retryAfterMs, retrying, Transient } from './retry.js'
 import type { ByteRange } from './store.js'
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'HEAD'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   readonly url: string
   /** How errors and the log name the object. */
   readonly file: string
   readonly headers?: Record<string, string>
   /** Of the bytes asked for; a negative offset counts from the end. */
   readonly range?: ByteRange
+  readonly body?: Uint8Array<ArrayBuffer>
 }
 
 /** An answer whose body was not read yet. Whoever gets one reads it or discards it, or the connection stays busy. */
@@ -48,6 +49,20 @@ export class Answer {
       return await this.#read(skip, length)
     } catch (cause) {
       throw new Transient(failure(cause, this.#file, `after ${this.received} bytes of the answer`))
+    }
+  }
+
+  /**
+   * The whole body, of those that are known to be small.
+   * @throws Transient when the connection breaks
+   */
+  async text(): Promise<string> {
+    try {
+      const bytes = await this.#response.arrayBuffer()
+      this.received = bytes.byteLength
+      return new TextDecoder().decode(bytes)
+    } catch (cause) {
+      throw new Transient(failure(cause, this.#file, 'before the answer was complete'))
     }
   }
 
@@ -96,10 +111,14 @@ export class HttpClient {
   }
 
   /**
-   * @param receive takes the answer; a {@link Transient} error it throws has the request repeated
+   * @param receive takes the answer, and how many times the request was made; a {@link Transient} error it throws has it repeated
    * @throws StoreError when there is no answer, or that of a server in trouble, after all repetitions
    */
-  async send<T>(request: HttpRequest, receive: (answer: Answer) => Promise<T> | T, signal?: Signal): Promise<T> {
+  async send<T>(
+    request: HttpRequest,
+    receive: (answer: Answer, attempts: number) => Promise<T> | T,
+    signal?: Signal,
+  ): Promise<T> {
     const { retries = 4, retryDelay = 100, onRequest } = this.#options
     const { method, file, range } = request
     let attempts = 0
@@ -109,7 +128,7 @@ export class HttpClient {
         attempts++
         answer = undefined
         answer = await this.#fetch(request, signal)
-        return receive(answer)
+        return receive(answer, attempts)
       }
       return await retrying({ retries, retryDelay }, attempt, signal)
     } finally {
@@ -119,13 +138,14 @@ export class HttpClient {
   }
 
   async #fetch(request: HttpRequest, signal: Signal | undefined): Promise<Answer> {
-    const { method, url, file, headers } = request
+    const { method, url, file, headers, body } = request
     const { fetch = platformFetch } = this.#options
     const browser = isBrowser()
     const init = {
       method,
       // Browsers set the encoding themselves, and do so for ranges only.
       headers: { ...(!browser && { 'accept-encoding': 'identity' }), ...this.#options.headers, ...headers },
+      ...(body && { body }),
       ...(signal && { signal: signal as never }),
       // Browsers' caches make ranges of one URL wait for each other, and have answered with truncated ones.
       ...(browser && { cache: 'no-store' as const }),

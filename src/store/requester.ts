@@ -112,7 +112,7 @@ function checkLimits(limits: Record<string, number>, least: number): void {
  * Does `work` for all items at once. After a failure, or an abort of `signal`, the others get an aborted signal; the first error is thrown
  * when all have ended, so that nothing runs on behind the caller's back.
  */
-async function allOrNone<T>(
+export async function allOrNone<T>(
   items: readonly T[],
   work: (item: T, signal: Signal) => Promise<void>,
   signal: Signal | undefined,
