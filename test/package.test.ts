@@ -78,7 +78,7 @@ const OPEN_BYTES = 50_000
 test('installing it installs nothing else', () => {
   expect(pkg.dependencies).toBeUndefined()
   const bundled = readFileSync(join(root, 'dist/THIRD-PARTY.txt'), 'utf8')
-  for (const name of ['@assemblyscript/loader', 'commander', 'fzstd', 'lru-cache'])
+  for (const name of ['@assemblyscript/loader', 'aws4fetch', 'commander', 'fzstd', 'lru-cache'])
     expect(bundled).toMatch(new RegExp(`^${name} \\d`, 'm'))
 })
 
@@ -94,10 +94,12 @@ test('the public names', async () => {
       "HyperslabError",
       "MemoryStore",
       "RegularChunks",
+      "S3Store",
       "create",
       "initKernels",
       "isHyperslabError",
       "open",
+      "parseS3Url",
       "plan",
       "projectAxis",
       "projectBox",
