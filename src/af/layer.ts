@@ -48,7 +48,7 @@ export class Layer implements BlockOrigin {
    */
   static async open(store: Store, key: string, number: number, options: StoreOptions = {}): Promise<Layer | undefined> {
     return within({ file: store.describe(key) }, async () => {
-      const tail = await readTail(store, key, options)
+      const tail = await readTail(store, key, TAIL_BYTES, options)
       if (tail === undefined) return undefined
       const info = { size: tail.size, etag: tail.etag }
       const payload = await footerIn(store, key, tail, options)
@@ -83,11 +83,11 @@ export class Layer implements BlockOrigin {
 }
 
 /** The last bytes of a file, in one request where the store can. */
-async function readTail(store: Store, key: string, options: StoreOptions): Promise<Tail | undefined> {
-  if (store.getTail !== undefined) return store.getTail(key, TAIL_BYTES, options)
+export async function readTail(store: Store, key: string, most: number, options: StoreOptions = {}): Promise<Tail | undefined> {
+  if (store.getTail !== undefined) return store.getTail(key, most, options)
   const info = await store.stat(key, options)
   if (info === undefined) return undefined
-  const length = Math.min(info.size, TAIL_BYTES)
+  const length = Math.min(info.size, most)
   const bytes = await store.getRange(key, info.size - length, length, { ...options, ifMatch: info.etag })
   return bytes && { ...info, bytes }
 }

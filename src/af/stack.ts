@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.js'
+import { forEachLimited } from '../core/limiter.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { ChunkIndex } from './chunk-index.js'
 import { type Definition, gridFor, sameDefinition } from './definition.js'
@@ -34,21 +35,13 @@ export class Stack {
 
   /**
    * Opens all layers there are: those that the store lists or, where it cannot list, 1, 2, … until there is none.
-   * @throws NotFoundError when there is no base, or not the layer asked for; FormatError for a damaged layer
+   * @param known layers that were open before; those that are still there are taken over
+   * @throws NotFoundError when there is no base, or not the layer asked for; FormatError for a damaged layer; ConflictError when others
+   *   keep compacting meanwhile
    */
-  static async open(store: Store, paths: Paths, options: StackOptions = {}): Promise<Stack> {
+  static async open(store: Store, paths: Paths, options: StackOptions = {}, known?: Stack): Promise<Stack> {
     const { layer: last = Number.POSITIVE_INFINITY } = options
-    const base = await Layer.open(store, paths.base, 0, options)
-    if (base === undefined)
-      throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
-    const listed = store.list === undefined ? undefined : await paths.sidecars(store, options.signal)
-    const layers = [base]
-    for (const number of listed ?? positiveIntegers()) {
-      if (number > last) break
-      const layer = await Layer.open(store, paths.sidecar(number), number, options)
-      if (layer !== undefined) layers.push(layer)
-      else if (listed === undefined) break
-    }
+    const layers = await openAll(store, paths, { ...options, last }, known)
     const stack = new Stack(layers)
     if (last === Number.POSITIVE_INFINITY || stack.top === last) return stack
     throw new HyperslabError(
@@ -90,6 +83,72 @@ export function indexOf({ layer, meta }: LayerEntry): ChunkIndex {
   return new ChunkIndex(meta.chunks, gridFor(meta), layer.blocks)
 }
 
-function* positiveIntegers(): Generator<number> {
-  for (let number = 1; ; number++) yield number
+/** How often opening starts anew because a layer is gone that was listed. */
+const REOPENINGS = 5
+/** Layers opened at a time. */
+const OPENINGS = 8
+
+interface Opening extends StoreOptions {
+  /** Number of the last layer wanted. */
+  readonly last: number
+}
+
+async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[]> {
+  if (store.list === undefined) return probe(store, paths, options)
+  for (let left = REOPENINGS; left > 0; left--) {
+    const layers = await openListed(store, paths, options, known)
+    if (layers !== undefined) return layers
+  }
+  throw new HyperslabError('ConflictError', 'other writers compacted the container each time it was being opened', {
+    file: store.describe(paths.base),
+  })
+}
+
+async function probe(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
+  const layers = [await openBase(store, paths, options)]
+  for (let number = 1; number <= options.last; number++) {
+    const layer = await Layer.open(store, paths.sidecar(number), number, options)
+    if (layer === undefined) break
+    layers.push(layer)
+  }
+  return layers
+}
+
+/**
+ * Compacting replaces the base first and deletes the sidecars then. So they are listed before the base is read, and when one of them is
+ * gone by then the base may be older than that: the layers do not belong together, and the result is `undefined`.
+ */
+async function openListed(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[] | undefined> {
+  const numbers = [0, ...(await paths.sidecars(store, options.signal))].filter((number) => number <= options.last)
+  const kept = known !== undefined && (await isStart(store, known.layers, numbers, options)) ? known.layers : []
+  const opened: (Layer | undefined)[] = []
+  await forEachLimited(numbers.slice(kept.length).entries(), OPENINGS, async ([i, number]) => {
+    opened[i] =
+      number === 0 ? await openBase(store, paths, options) : await Layer.open(store, paths.sidecar(number), number, options)
+  })
+  const there = opened.filter((layer) => layer !== undefined)
+  return there.length < opened.length ? undefined : [...kept, ...there]
+}
+
+async function openBase(store: Store, paths: Paths, options: StoreOptions): Promise<Layer> {
+  const base = await Layer.open(store, paths.base, 0, options)
+  if (base !== undefined) return base
+  throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
+}
+
+/**
+ * Whether the files numbered so begin with these layers. A sidecar never changes; its number is given to another one only after compacting,
+ * which replaces the base. Should the new base have the old one's bytes, and so its version in some stores, the newest layer tells.
+ */
+async function isStart(
+  store: Store,
+  layers: readonly Layer[],
+  numbers: readonly number[],
+  options: StoreOptions,
+): Promise<boolean> {
+  if (layers.some(({ number }, i) => number !== numbers[i])) return false
+  for (const { key, info } of new Set([layers[0]!, layers.at(-1)!])) {
+    if ((await store.stat(key, options))?.etag !== info.etag) return false
+  }
+  return true
 }

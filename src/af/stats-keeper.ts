@@ -5,8 +5,12 @@ import type { ArrayState } from './array-state.js'
 import type { BlockReader } from './block-reader.js'
 import { isNested } from './definition.js'
 import { STATS_MAGIC, splitFile } from './footer-trailer.js'
+import { readTail } from './layer.js'
 import { combine, measure, present, type Statistics } from './statistics.js'
 import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
+
+/** Statistics of some thousand arrays; those of more take a request more. */
+const TAIL_BYTES = 2 ** 20
 
 /** Keeps the statistics file of a container in step with its layers. */
 export class StatsKeeper {
@@ -84,9 +88,10 @@ export class StatsKeeper {
   /** A damaged file counts as none: it can be computed anew, and must not stand in the way of the data. */
   async #read(): Promise<ArrayStats[]> {
     if (!this.#usable) return []
-    const info = await this.#store.stat(this.#key)
-    if (info === undefined) return []
-    const bytes = await this.#store.getRange(this.#key, 0, info.size, { ifMatch: info.etag })
+    const tail = await readTail(this.#store, this.#key, TAIL_BYTES)
+    if (tail === undefined) return []
+    const { size, etag } = tail
+    const bytes = tail.bytes.length === size ? tail.bytes : await this.#store.getRange(this.#key, 0, size, { ifMatch: etag })
     try {
       return bytes === undefined ? [] : decodeStats(splitFile(bytes, STATS_MAGIC).payload).arrays
     } catch (error) {

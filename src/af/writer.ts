@@ -62,7 +62,7 @@ export class Writer {
     const { states, blocks, store, paths, options: settings } = this.#copy
     this.#copy.checkOpen()
     return this.#copy.exclusive(async () => {
-      const stack = await Stack.open(store, paths, { ...options, layer: settings.layer })
+      const stack = await Stack.open(store, paths, { ...options, layer: settings.layer }, this.#copy.stack)
       const live = stack.arrays()
       for (const state of states.values()) checkUnmoved(state, live.get(state.definition.name))
       for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {
