@@ -8,6 +8,8 @@ export interface S3Request {
   readonly method: HttpRequest['method']
   /** Empty for the bucket. */
   readonly key: string
+  /** Names the request in messages where that is not its key. */
+  readonly about?: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Record<string, string>
   readonly body?: Uint8Array
@@ -30,13 +32,13 @@ export class S3Client {
    * @throws StoreError, ReadOnlyError for all others
    */
   send<T>(
-    { key, query, body, ...request }: S3Request,
+    { key, about = key, query, body, ...request }: S3Request,
     statuses: readonly number[],
     receive: (answer: Answer, attempts: number) => Promise<T> | T,
     signal?: Signal,
   ): Promise<T> {
     const url = this.address.url(key, query)
-    const file = this.address.describe(key)
+    const file = this.address.describe(about)
     // Never shared memory here: what is written was copied or made by this package or came as plain bytes.
     const sent = { ...request, url, file, ...(body && { body: body as Uint8Array<ArrayBuffer> }) }
     const checked = async (answer: Answer, attempts: number): Promise<T> => {

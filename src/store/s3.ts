@@ -104,11 +104,11 @@ export class S3Store extends HttpReader implements Store {
       }
       const file = this.describe(prefix)
       const page = await this.#s3.send(
-        { method: 'GET', key: '', query },
+        { method: 'GET', key: '', about: prefix, query },
         [403],
         async (answer) => {
           const xml = await answer.text()
-          if (answer.status === 403) throw refused(403, this.place(''))
+          if (answer.status === 403) throw refused(403, this.place(prefix))
           return pageOf(xml, file)
         },
         signal,

@@ -8,7 +8,7 @@ export type Fault =
   | { readonly cut: 'before' | 'after' | number }
   /** The server does what was asked, its answer is another one. */
   | { readonly status: number; readonly after: true }
-  /** So many bytes of the answer, then nothing. */
+  /** So many bytes of the answer, then nothing; with 0 not even its head. */
   | { readonly stall: number }
 
 export interface Passing {
@@ -79,6 +79,7 @@ export class FaultProxy {
       const bytes = await collect(answered)
       if (fault !== undefined && 'cut' in fault && fault.cut === 'after') return void socket.destroy()
       if (fault !== undefined && 'status' in fault) return answer(response, fault.status)
+      if (fault !== undefined && 'stall' in fault && fault.stall === 0) return
       response.writeHead(answered.statusCode!, answered.headers)
       if (fault === undefined) response.end(bytes)
       else if ('stall' in fault) response.write(bytes.subarray(0, fault.stall))

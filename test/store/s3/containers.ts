@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { ArrayFile } from '../../../src/af/file.js'
+import type { RequestLog } from '../../../src/store/requester.js'
+import type { Bucket } from './support.js'
+
+export function containers(given: () => Bucket): void {
+  const logged = () => {
+    const log: string[] = []
+    const onRequest = ({ method, url, status }: RequestLog) => log.push(`${method} ${url.replace(/^.*\//, '')} ${status}`)
+    return { store: given().store({ onRequest }), log }
+  }
+
+  test('created, flushed, opened, compacted: and the requests for each', async () => {
+    const { store, log } = logged()
+    const taken = () => log.splice(0).map((line) => line.replace(/[0-9a-f]{24}/, '…'))
+    const path = `${given().folder()}x.af`
+    const file = await ArrayFile.create(store, path)
+    // Nothing may be there; whether the server honours the condition; the base; opened.
+    expect(taken()).toEqual([
+      'GET x. 200', 'HEAD x.af 404', 'DELETE x.stats 204',
+      'PUT x.af.….tmp 200', 'PUT x.af.….tmp 412', 'DELETE x.af.….tmp 204',
+      'PUT x.af 200', 'GET x. 200', 'GET x.af 206',
+    ]) // biome-ignore format: three steps
+
+    const x = file.define('x', { dtype: 'float64', shape: [40, 50], chunkShape: [10, 50] })
+    await x.set(
+      [],
+      Float64Array.from({ length: 2000 }, (_, i) => i),
+    )
+    await file.flush()
+    // Statistics are taken away before and written after; then whether another writer has overtaken this one.
+    expect(taken()).toEqual(['GET x.stats 404', 'DELETE x.stats 204', 'PUT x.1.af 200', 'PUT x.stats 200', 'HEAD x.2.af 404'])
+    await x.set([3, 4], -1)
+    await file.flush()
+    await file.close()
+    taken()
+
+    const opened = await ArrayFile.open(store, path)
+    expect(opened.layers().length).toBe(3)
+    // The listing, then all layers at once: two round trips.
+    expect(taken().sort()).toEqual(['GET x. 200', 'GET x.1.af 206', 'GET x.2.af 206', 'GET x.af 206'])
+    expect(await opened.array('x', 'float64').get([3, 4])).toBe(-1)
+    expect(await opened.array('x', 'float64').get([39, 49])).toBe(1999)
+    expect(taken()).toEqual(['GET x.2.af 206', 'GET x.1.af 206'])
+
+    const other = await ArrayFile.open(store, path)
+    await other.array('x').set([0, 0], 7)
+    await other.flush()
+    taken()
+    // Known layers are not read again: the listing, whether base and newest are the same still, the new one.
+    await opened.refresh()
+    expect(taken()).toEqual(['GET x. 200', 'HEAD x.af 200', 'HEAD x.2.af 200', 'GET x.3.af 206'])
+    expect(await opened.array('x', 'float64').get([0, 0])).toBe(7)
+
+    await opened.compact()
+    await opened.close()
+    await other.close()
+    taken()
+    const compacted = await ArrayFile.open(store, path)
+    expect(taken()).toEqual(['GET x. 200', 'GET x.af 206'])
+    const expected = Float64Array.from({ length: 2000 }, (_, i) => (i === 0 ? 7 : i === 154 ? -1 : i))
+    expect((await compacted.array('x', 'float64').get()).data).toEqual(expected)
+    expect(await compacted.stats('x')).toMatchObject({ min: -1, max: 1999 })
+    await compacted.close()
+    expect((await store.list(path.slice(0, -2))).map((key) => key.replace(/^.*\//, '')).sort()).toEqual(['x.af', 'x.stats'])
+  })
+
+  test('a compacted base of the same bytes, and so of the same ETag, does not hide what came after', async () => {
+    const { store } = logged()
+    const path = `${given().folder()}x.af`
+    const writer = await ArrayFile.create(store, path)
+    await writer.define('x', { dtype: 'uint8', shape: [2] }).set([], 1)
+    await writer.compact()
+    const base = (await store.stat(path))!
+    await writer.array('x').set([], 1)
+    await writer.flush()
+    const reader = await ArrayFile.open(given().store(), path)
+    await writer.compact()
+    expect((await store.stat(path))!.etag).toBe(base.etag)
+    await writer.array('x').set([1], 2)
+    await writer.flush()
+    await reader.refresh()
+    expect((await reader.array('x', 'uint8').get()).data).toEqual(Uint8Array.of(1, 2))
+    for (const file of [writer, reader]) await file.close()
+  })
+
+  test('where nothing may be listed sidecars are asked for one by one', async () => {
+    const headers = { 'x-amz-acl': 'public-read' }
+    const writing = given().store({ bucket: 'public', headers })
+    const path = `${given().folder()}x.af`
+    const file = await ArrayFile.create(writing, path)
+    await file.define('x', { dtype: 'uint8', shape: [1] }).set([], 5)
+    await file.flush()
+    await file.close()
+    const log: string[] = []
+    const onRequest = ({ method, status }: RequestLog) => log.push(`${method} ${status}`)
+    const opened = await ArrayFile.open(
+      given().store({ bucket: 'public', credentials: undefined as never, listing: false, onRequest }),
+      path,
+    )
+    expect(await opened.array('x').get([0])).toBe(5)
+    expect(log).toEqual(['GET 206', 'GET 206', 'GET 404', 'GET 206'])
+  })
+}
