@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { ArrayFile } from '../../src/af/file.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import { FaultyStore } from '../support/faulty-store.js'
+
+/** Two layers above the base: all elements 1, then the second 2. */
+async function written(store: MemoryStore): Promise<ArrayFile> {
+  const file = await ArrayFile.create(store, 'a.af')
+  await file.define('x', { dtype: 'uint8', shape: [2] }).set([], 1)
+  await file.flush()
+  await file.array('x').set([1], 2)
+  await file.flush()
+  return file
+}
+
+const valuesOf = async (file: ArrayFile): Promise<unknown> => (await file.array('x', 'uint8').get()).data
+
+/** A view of a store on which something happens right before its `nth` operation. */
+function interrupted(store: MemoryStore, nth: number, work: () => Promise<void>): FaultyStore {
+  let left = nth
+  const step = async (): Promise<void> => {
+    if (left-- === 0) await work()
+  }
+  const view = new FaultyStore(store)
+  const { stat, list, getRange } = store
+  return Object.assign(view, {
+    stat: async (key: string) => {
+      await step()
+      return stat.call(store, key)
+    },
+    list: async (prefix: string) => {
+      await step()
+      return list.call(store, prefix)
+    },
+    getRange: async (...args: Parameters<typeof getRange>) => {
+      await step()
+      return getRange.apply(store, args)
+    },
+  })
+}
+
+test.each(Array.from({ length: 8 }, (_, nth) => nth))(
+  'compacted by another before operation %i of opening: all of it or a conflict',
+  async (nth) => {
+    const store = new MemoryStore()
+    const writer = await written(store)
+    const view = interrupted(store, nth, () => writer.compact())
+    const opened = await ArrayFile.open(view, 'a.af').catch((error: unknown) => error)
+    if (!(opened instanceof ArrayFile)) expect(opened).toMatchObject({ tag: 'ConflictError' })
+    else {
+      const values = await valuesOf(opened).catch((error: unknown) => error)
+      // What was opened before it was replaced is refused, never read without what lay above it.
+      if (values instanceof Error) expect(values).toMatchObject({ tag: expect.stringMatching(/ConflictError|NotFoundError/) })
+      else expect(values).toEqual(Uint8Array.of(1, 2))
+    }
+  },
+)
+
+test('refreshing reads what is new, and all when the base was replaced', async () => {
+  const store = new MemoryStore()
+  const writer = await written(store)
+  const view = new FaultyStore(store)
+  const reader = await ArrayFile.open(view, 'a.af')
+  view.log.length = 0
+  await reader.refresh()
+  expect(view.log).toEqual(['list a.', 'stat a.af', 'stat a.2.af'])
+  await writer.array('x').set([0], 3)
+  await writer.flush()
+  view.log.length = 0
+  await reader.refresh()
+  expect(view.log).toEqual(['list a.', 'stat a.af', 'stat a.2.af', 'stat a.3.af', 'get a.3.af'])
+  expect(await valuesOf(reader)).toEqual(Uint8Array.of(3, 2))
+  await writer.compact()
+  await reader.refresh()
+  expect(reader.layers().length).toBe(1)
+  expect(await valuesOf(reader)).toEqual(Uint8Array.of(3, 2))
+})
