@@ -93,6 +93,7 @@ test('the public names', async () => {
       "HttpStore",
       "HyperslabError",
       "MemoryStore",
+      "OpfsStore",
       "RegularChunks",
       "S3Store",
       "create",
