@@ -2,6 +2,8 @@ import type { AsyncBuffer } from '../core/async-buffer.js'
 import { HyperslabError } from '../core/errors.js'
 import { type BlobLike, BlobStore, isAsyncBuffer, isBlob } from '../store/blob.js'
 import { FileStore } from '../store/file.js'
+import { FileHandleStore } from '../store/file-handle.js'
+import { type FileHandleLike, isFileHandle } from '../store/handles.js'
 import { HttpStore } from '../store/http.js'
 import type { Store } from '../store/store.js'
 
@@ -11,6 +13,8 @@ import type { Store } from '../store/store.js'
  * - a path, where there is a file system
  * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the sidecars, too.
  * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file without sidecars
+ * - a `FileSystemFileHandle`: likewise one file, read only, for its siblings cannot be seen from there; it may change between two `open`. To
+ *   write, or to read sidecars, pass its folder: `{ store: new OpfsStore(directory), path: 'x.af' }`
  * - an object of a store; to pass options, make the store: `{ store: new HttpStore({ headers }), path: 'https://…/x.af' }`
  */
 export type Location =
@@ -18,6 +22,7 @@ export type Location =
   | { readonly href: string }
   | BlobLike
   | AsyncBuffer
+  | FileHandleLike
   | { readonly store: Store; readonly path: string }
 
 interface Resolved {
@@ -38,9 +43,12 @@ export function resolveLocation(location: Location): Resolved {
       const store = new BlobStore(location)
       return { store, path: store.key }
     }
+    if (isFileHandle(location)) {
+      const store = new FileHandleStore(location)
+      return { store, path: store.key }
+    }
   }
-  const hint = 'getFile' in Object(location) ? '; of a file handle, pass await handle.getFile()' : ''
-  const text = `a location is a path, a URL, a Blob or File, an AsyncBuffer or { store, path }${hint}`
+  const text = 'a location is a path, a URL, a Blob or File, a file handle, an AsyncBuffer or { store, path }'
   throw new HyperslabError('InvalidArgumentError', text, { actual: location })
 }
 

@@ -20,6 +20,9 @@ export const isBlob = (value: object): value is BlobLike =>
 export const isAsyncBuffer = (value: object): value is AsyncBuffer =>
   'byteLength' in value && 'slice' in value && Number.isSafeInteger(value.byteLength) && typeof value.slice === 'function'
 
+/** The key of a single file: that of a container ends in `.af`. */
+export const keyFor = (name: string): string => (name.endsWith('.af') && name !== '.af' ? name : `${name}.af`)
+
 /** One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under every other key there is none. */
 export class BlobStore implements Store {
   /** The key of the object. */
@@ -36,7 +39,7 @@ export class BlobStore implements Store {
     this.#source = source
     const [own, date] = isBlob(source) ? [source.name, source.lastModified] : []
     this.#label = name ?? (own || 'blob')
-    this.key = this.#label.endsWith('.af') && this.#label !== '.af' ? this.#label : `${this.#label}.af`
+    this.key = keyFor(this.#label)
     const size = isBlob(source) ? source.size : source.byteLength
     this.#info = { size, etag: `${size}-${date ?? 0}` }
   }

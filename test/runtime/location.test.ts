@@ -37,6 +37,13 @@ const valuesAt = async (location: Location): Promise<unknown> => {
   return (await file.array('a', 'float32').get([null])).data
 }
 
+const fileLike = ({ size, name, lastModified }: File) => ({
+  size,
+  name,
+  lastModified,
+  arrayBuffer: async () => new ArrayBuffer(0),
+})
+
 describe('open', () => {
   test('a path, and a file: URL as text or URL', async () => {
     const path = join(folder, 'with space%20.af')
@@ -72,8 +79,43 @@ describe('open', () => {
     expect(await valuesAt({ store, path: 'x.af' })).toEqual(VALUES)
   })
 
+  test('a file handle: one version at a time, without sidecars', async () => {
+    const bytes = Uint8Array.from(base)
+    let now = new File([bytes], 'climate.af', { lastModified: 1 })
+    const handle = { kind: 'file', name: 'climate.af', getFile: async () => now } as const
+    expect(await valuesAt(handle)).toEqual(VALUES)
+    await using file = await open(handle)
+    expect(file.location).toBe('climate.af')
+    expect(file.layers().length).toBe(1)
+    now = new File([bytes], 'climate.af', { lastModified: 2 })
+    // A real one would no longer be readable; this one goes on.
+    expect((await file.array('a', 'float32').get([null])).data).toEqual(VALUES)
+    await expect(file.refresh()).resolves.toBeUndefined()
+    expect(await valuesAt(handle)).toEqual(VALUES)
+  })
+
+  test('a file handle whose file is gone or was replaced', async () => {
+    const gone = Object.assign(new Error('gone'), { name: 'NotFoundError' })
+    const missing = { kind: 'file', name: 'x.af', getFile: () => Promise.reject(gone) } as const
+    await expect(open(missing)).rejects.toMatchObject({ tag: 'NotFoundError', details: { file: 'x.af' } })
+    const file = new File([Uint8Array.from(base)], 'x.af', { lastModified: 1 })
+    const unreadable = { ...fileLike(file), slice: () => ({ arrayBuffer: () => Promise.reject(gone) }) }
+    const replaced = {
+      kind: 'file',
+      name: 'x.af',
+      getFile: vi
+        .fn()
+        .mockResolvedValueOnce(unreadable)
+        .mockResolvedValue({ ...unreadable, lastModified: 2 }),
+    } as const
+    await expect(open(replaced)).rejects.toMatchObject({ tag: 'ConflictError', details: { file: 'x.af' } })
+    const broken = { kind: 'file', name: 'x.af', getFile: async () => unreadable } as const
+    await expect(open(broken)).rejects.toMatchObject({ tag: 'StoreError', details: { file: 'x.af', cause: gone } })
+  })
+
   test('what cannot be written says so', async () => {
-    for (const location of [new Blob([]), rude.put('y.af', base)])
+    const handle = { kind: 'file', name: 'y.af', getFile: async () => new File([], 'y.af') } as const
+    for (const location of [new Blob([]), rude.put('y.af', base), handle])
       await expect(create(location)).rejects.toMatchObject({ tag: 'ReadOnlyError' })
   })
 })
@@ -84,7 +126,7 @@ describe('a location', () => {
     [5, 'InvalidArgumentError', /Blob/],
     [null, 'InvalidArgumentError', /Blob/],
     [{}, 'InvalidArgumentError', /Blob/],
-    [{ kind: 'file', getFile: () => undefined }, 'InvalidArgumentError', /getFile\(\)/],
+    [{ kind: 'directory', name: 'd' }, 'InvalidArgumentError', /file handle/],
   ])('%o is refused', (location, tag, message) => {
     expect(() => resolveLocation(location as never)).toThrow(
       expect.objectContaining({ tag, message: expect.stringMatching(message) }),
