@@ -23,7 +23,8 @@ const DRIVERS = {
       })
       const pid = watch(server.process().pid)
       const browser = await playwright.chromium.connect(server.wsEndpoint())
-      return { version: browser.version(), page: async () => (await browser.newContext()).newPage(), pid }
+      const page = async () => (await browser.newContext()).newPage()
+      return { version: browser.version(), page, upload: (page, input, path) => page.setInputFiles(input, path), pid }
     },
   },
   firefox: {
@@ -41,7 +42,9 @@ const DRIVERS = {
         extraPrefsFirefox: { 'app.update.enabled': false, 'datareporting.policy.dataSubmissionEnabled': false },
       })
       const pid = watch(browser.process().pid)
-      return { version: (await browser.version()).replace(/^\D*/, ''), page: () => browser.newPage(), pid }
+      const version = (await browser.version()).replace(/^\D*/, '')
+      const upload = async (page, input, path) => (await page.$(input)).uploadFile(path)
+      return { version, page: () => browser.newPage(), upload, pid }
     },
   },
 }
@@ -65,18 +68,18 @@ export async function provideBrowser(name, { ci }) {
   throw new Missing(`there is no ${debian} here (apt-get install ${debian})`)
 }
 
-/** @returns `{ version, page, close }`; `page()` opens an empty page */
+/** @returns `{ version, page, upload, close }`; `page()` opens an empty page, `upload(page, selector, path)` gives a file to an input */
 export async function startBrowser(name) {
   const profile = mkdtempSync(join(tmpdir(), 'hyperslab-browser-'))
   const forget = () => rmSync(profile, { recursive: true, force: true, maxRetries: 10 })
   try {
-    const { version, page, pid } = await DRIVERS[name].start(pathOf(name), profile)
+    const { pid, ...browser } = await DRIVERS[name].start(pathOf(name), profile)
     // Nothing in it is worth a farewell, and a browser that hangs would not answer one.
     const close = () => {
       end(pid)
       forget()
     }
-    return { version, page, close }
+    return { ...browser, close }
   } catch (error) {
     forget()
     throw error

@@ -1,0 +1,63 @@
+// Serves folders as they are, answering ranges, and counts what is asked for.
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { extname, join, normalize } from 'node:path'
+
+const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 'text/html', '.css': 'text/css' }
+
+/**
+ * @param folders by the first part of the path
+ * @returns `{ origin, asked, close }`; `asked` has `{ method, path, ended }` of each request, which a query `slow=<ms>` delays. `ended`
+ *   says that it was answered; of one that was given up it stays false
+ */
+export async function serveRanges(folders) {
+  const asked = []
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url, 'http://site')
+    const entry = { method: request.method, path: pathname, ended: false }
+    asked.push(entry)
+    response.on('finish', () => {
+      entry.ended = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, Number(searchParams.get('slow') ?? 0)))
+    answer(request, response, await find(folders, pathname))
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `http://127.0.0.1:${server.address().port}`,
+    asked,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+async function find(folders, pathname) {
+  const [, first, ...rest] = normalize(pathname).split('/')
+  if (folders[first] === undefined) return undefined
+  const path = join(folders[first], ...rest, pathname.endsWith('/') ? 'index.html' : '')
+  const bytes = await readFile(path).catch(() => undefined)
+  return bytes && { bytes, type: TYPES[extname(path)] ?? 'application/octet-stream' }
+}
+
+function answer({ method, headers }, response, found) {
+  if (found === undefined) {
+    response.writeHead(404).end()
+    return
+  }
+  const { bytes, type } = found
+  const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '') ?? []
+  const start = from === '' ? Math.max(0, bytes.length - Number(to)) : Number(from ?? 0)
+  const end = from === '' || !to ? bytes.length : Math.min(bytes.length, Number(to) + 1)
+  const ranged = from !== undefined && { 'Content-Range': `bytes ${start}-${end - 1}/${bytes.length}` }
+  const fields = {
+    'Content-Type': type,
+    'Content-Length': end - start,
+    'Accept-Ranges': 'bytes',
+    ETag: `"${bytes.length}"`,
+    ...ranged,
+  }
+  response.writeHead(ranged ? 206 : 200, { ...fields, 'Cache-Control': 'no-store' })
+  response.end(method === 'HEAD' ? undefined : bytes.subarray(start, end))
+}
