@@ -1,6 +1,7 @@
 // The suite in pages and module workers: un-bundled under several headers, and as each bundler builds it.
 import { browserLabel, startBrowser } from './browsers.mjs'
 import { BUNDLERS, bundle } from './bundles.mjs'
+import { runExample } from './example.mjs'
 import { within } from './processes.mjs'
 import { serve } from './site.mjs'
 
@@ -14,7 +15,10 @@ const UNBUNDLED = [
 /** A page that takes longer than this, on a slow machine too, hangs. */
 const PAGE_SECONDS = 20
 /** For all pages of one browser, so that hanging ones do not add up. */
-const BROWSER_SECONDS = 75
+const BROWSER_SECONDS = 110
+/** Every change to a file waits for the disk. */
+const OPFS_SECONDS = 40
+const EXAMPLE_SECONDS = 40
 
 /** What to visit: a script below a variant of the site, and what its page must be like. */
 async function cellsFor(app) {
@@ -25,6 +29,7 @@ async function cellsFor(app) {
       const folder = `bundled/${key}`
       return { variant: 'plain', name, page: `${folder}/page.js`, worker: `${folder}/worker.js`, error: bundles[key].error }
     }),
+    { variant: 'plain', name: 'OPFS', page: 'programs/opfs-page.mjs', worker: 'programs/opfs-worker.mjs', seconds: OPFS_SECONDS },
   ]
   const cells = ways.flatMap((way) => ['page', 'worker'].map((place) => ({ ...way, place, name: `${way.name}, ${place}` })))
   return [...cells, { variant: 'forbidden', name: 'CSP without WebAssembly', place: 'page', page: 'programs/no-wasm-page.mjs' }]
@@ -40,10 +45,19 @@ export async function runBrowser(name, app) {
     const done = []
     for (const [id, cell] of cells.entries())
       done.push({ name: cell.name, results: await visit(browser, site, String(id), cell, deadline) })
-    return { label: browserLabel(name), version: browser.version, cells: done, stores: 'memory', built: await builtBy(app) }
+    done.push({ name: 'example page', results: await example(browser, app) })
+    return { label: browserLabel(name), version: browser.version, cells: done, stores: 'memory, OPFS', built: await builtBy(app) }
   } finally {
     browser?.close()
     site.close()
+  }
+}
+
+async function example(browser, app) {
+  try {
+    return await within(EXAMPLE_SECONDS, 'the example page', runExample(browser, app))
+  } catch (error) {
+    return [{ name: 'runs', error: error.message }]
   }
 }
 
@@ -56,7 +70,8 @@ async function visit(browser, site, id, cell, deadline) {
   if (cell.error !== undefined) return [{ name: 'builds', error: cell.error }]
   const seen = []
   let page
-  const soon = (what, work) => within(Math.max(0, Math.min(PAGE_SECONDS, (deadline - Date.now()) / 1000)), what, work)
+  const soon = (what, work) =>
+    within(Math.max(0, Math.min(cell.seconds ?? PAGE_SECONDS, (deadline - Date.now()) / 1000)), what, work)
   try {
     page = await soon('a new page', browser.page())
     page.on('pageerror', (error) => seen.push(error.message))

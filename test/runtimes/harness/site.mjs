@@ -60,7 +60,8 @@ const page = (variant, script) =>
 /** Browsers do not know where packages are. An import map would have to be inline, which the strict policy forbids, and is not for workers. */
 function withAddresses(path, found, variant) {
   if (!path.startsWith('programs/')) return found
-  return found.toString().replace(/from 'hyperslab'/g, `from '/${variant}/node_modules/hyperslab/dist/index.js'`)
+  const dist = `/${variant}/node_modules/hyperslab/dist`
+  return found.toString().replace(/from 'hyperslab(?:\/(\w+))?'/g, (_, entry = 'index') => `from '${dist}/${entry}.js'`)
 }
 
 async function read(folder, path) {

@@ -1,8 +1,4 @@
-import { describe } from '../check.mjs'
-import { facts } from './facts.mjs'
 import { runEverywhere } from './places.mjs'
+import { inWorker } from './report.mjs'
 
-runEverywhere().then(
-  (results) => postMessage({ results, facts: facts() }),
-  (error) => postMessage({ problem: describe(error) }),
-)
+inWorker(runEverywhere)

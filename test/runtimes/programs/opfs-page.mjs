@@ -1,0 +1,4 @@
+import { runOpfs } from './opfs.mjs'
+import { inPage } from './report.mjs'
+
+inPage(runOpfs)

@@ -1,0 +1,4 @@
+import { runOpfs } from './opfs.mjs'
+import { inWorker } from './report.mjs'
+
+inWorker(runOpfs)
