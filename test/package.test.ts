@@ -94,6 +94,7 @@ test('the public names', async () => {
       "HyperslabError",
       "MemoryStore",
       "OpfsStore",
+      "R2Store",
       "RegularChunks",
       "S3Store",
       "create",

@@ -55,6 +55,7 @@ export type { DirectoryHandleLike, FileHandleLike, WritableLike } from '../store
 export { HttpStore, type HttpStoreOptions } from '../store/http.js'
 export { MemoryStore } from '../store/memory.js'
 export { OpfsStore } from '../store/opfs.js'
+export { type R2BucketLike, R2Store, type R2StoreOptions } from '../store/r2.js'
 export type { RequestLog, RequestOptions } from '../store/requester.js'
 export { S3Store, type S3StoreOptions } from '../store/s3.js'
 export { parseS3Url, type S3Location } from '../store/s3-address.js'

@@ -5,6 +5,7 @@ import { FileStore } from '../store/file.js'
 import { FileHandleStore } from '../store/file-handle.js'
 import { type FileHandleLike, isFileHandle } from '../store/handles.js'
 import { HttpStore } from '../store/http.js'
+import { type R2BucketLike, R2Store } from '../store/r2.js'
 import type { Store } from '../store/store.js'
 
 /**
@@ -15,6 +16,7 @@ import type { Store } from '../store/store.js'
  * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file without sidecars
  * - a `FileSystemFileHandle`: likewise one file, read only, for its siblings cannot be seen from there; it may change between two `open`. To
  *   write, or to read sidecars, pass its folder: `{ store: new OpfsStore(directory), path: 'x.af' }`
+ * - `{ bucket, key }`, an object of a Cloudflare R2 bucket: the binding of a Worker, see {@link R2Store}
  * - an object of a store; to pass options, make the store: `{ store: new HttpStore({ headers }), path: 'https://…/x.af' }`
  */
 export type Location =
@@ -23,6 +25,7 @@ export type Location =
   | BlobLike
   | AsyncBuffer
   | FileHandleLike
+  | { readonly bucket: R2BucketLike; readonly key: string }
   | { readonly store: Store; readonly path: string }
 
 interface Resolved {
@@ -38,6 +41,7 @@ export function resolveLocation(location: Location): Resolved {
   if (typeof location === 'string') return resolveText(location)
   if (typeof location === 'object' && location !== null) {
     if ('store' in location) return location
+    if ('bucket' in location) return { store: new R2Store(location.bucket), path: location.key }
     if ('href' in location) return resolveText(location.href)
     if (isBlob(location) || isAsyncBuffer(location)) {
       const store = new BlobStore(location)
@@ -48,7 +52,7 @@ export function resolveLocation(location: Location): Resolved {
       return { store, path: store.key }
     }
   }
-  const text = 'a location is a path, a URL, a Blob or File, a file handle, an AsyncBuffer or { store, path }'
+  const text = 'a location is a path, a URL, a Blob or File, a file handle, an AsyncBuffer, { bucket, key } or { store, path }'
   throw new HyperslabError('InvalidArgumentError', text, { actual: location })
 }
 

@@ -60,13 +60,17 @@ type Publish = (key: string, bytes: Uint8Array, ifAbsent: boolean) => Promise<Ob
 export class MemoryStage implements Stage {
   readonly #parts: { readonly offset: number; readonly bytes: Uint8Array }[] = []
   readonly #publish: Publish
+  readonly #checkSize: (size: number) => void
   size = 0
 
-  constructor(publish: Publish) {
+  /** @param checkSize throws for sizes that cannot be published, before anything is taken in */
+  constructor(publish: Publish, checkSize: (size: number) => void = () => undefined) {
     this.#publish = publish
+    this.#checkSize = checkSize
   }
 
   async append(bytes: Uint8Array): Promise<void> {
+    this.#checkSize(this.size + bytes.length)
     this.#parts.push({ offset: this.size, bytes: bytes.slice() })
     this.size += bytes.length
   }
@@ -82,6 +86,7 @@ export class MemoryStage implements Stage {
   }
 
   async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<ObjectInfo> {
+    this.#checkSize(this.size + tail.length)
     const bytes = new Uint8Array(this.size + tail.length)
     for (const part of this.#parts) bytes.set(part.bytes, part.offset)
     bytes.set(tail, this.size)

@@ -8,6 +8,7 @@ import { type Location, resolveLocation } from '../../src/runtime/location.js'
 import { FileStore } from '../../src/store/file.js'
 import { HttpStore } from '../../src/store/http.js'
 import { MemoryStore } from '../../src/store/memory.js'
+import { R2Store } from '../../src/store/r2.js'
 import { RudeServer } from '../support/rude-server.js'
 
 const VALUES = Float32Array.from({ length: 1000 }, (_, i) => Math.sin(i))
@@ -149,6 +150,13 @@ describe('a location', () => {
     ['http://h/x.af?a=1#part', 'http://h/x.af'],
   ])('%s has the key of the path', (url, key) => {
     expect(resolveLocation(url)).toMatchObject({ store: expect.any(HttpStore), path: key })
+  })
+
+  test('a bucket of R2 and a key', () => {
+    const bucket = { head: vi.fn(), get: vi.fn(), put: vi.fn(), delete: vi.fn(), list: vi.fn() }
+    const { store, path } = resolveLocation({ bucket, key: 'data/x.af' })
+    expect([store instanceof R2Store, path]).toEqual([true, 'data/x.af'])
+    expect(store.describe(path)).toBe('r2:data/x.af')
   })
 
   test('paths of Windows', () => {

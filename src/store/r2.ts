@@ -1,0 +1,253 @@
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import { forEachLimited } from '../core/limiter.js'
+import { raceAbort, type Signal } from '../core/signal.js'
+import { changed, endsBefore, exists, MemoryStage } from './memory.js'
+import { type MergeLimits, planRequests } from './ranges.js'
+import { retrying, Transient } from './retry.js'
+import type { ByteRange, ObjectInfo, RangeOptions, Stage, Store, StoreOptions, Tail } from './store.js'
+
+/** What is used of a bucket, the binding of a Cloudflare Worker. */
+export interface R2BucketLike {
+  head(key: string): Promise<R2ObjectLike | null>
+  get(key: string, options?: R2GetOptions): Promise<R2ObjectLike | null>
+  put(key: string, bytes: Uint8Array, options?: { readonly onlyIf?: R2Condition }): Promise<R2ObjectLike | null>
+  delete(key: string): Promise<void>
+  list(options: { readonly prefix: string; readonly cursor?: string }): Promise<R2Page>
+}
+
+export interface R2ObjectLike {
+  readonly size: number
+  readonly etag: string
+  /** Only of what `get` gives, and there only when the condition held. */
+  arrayBuffer?(): Promise<ArrayBuffer>
+}
+
+export interface R2GetOptions {
+  readonly range?: { readonly offset: number; readonly length: number } | { readonly suffix: number }
+  readonly onlyIf?: R2Condition
+}
+
+export interface R2Condition {
+  readonly etagMatches?: string
+  readonly etagDoesNotMatch?: string
+}
+
+export interface R2Page {
+  readonly objects: readonly { readonly key: string }[]
+  readonly truncated: boolean
+  readonly cursor?: string
+}
+
+export interface R2StoreOptions {
+  /** Size of the largest file that is written, in bytes; 32 MiB by default. See {@link R2Store}. */
+  readonly maxFileBytes?: number
+  /** How often an operation is repeated after a passing failure of R2; 4 by default. */
+  readonly retries?: number
+  /** Wait before the first repetition, in ms; doubled for each further one, with jitter. 100 by default. */
+  readonly retryDelay?: number
+}
+
+/** With as many requests at once as workerd has connections for one event, 24 MiB are under way at most. */
+const REQUESTS = 6
+const LIMITS: MergeLimits = { maxGapBytes: 64 * 1024, maxRequestBytes: 4 * 2 ** 20 }
+const MAX_FILE_BYTES = 32 * 2 ** 20
+
+/** How often a read starts again when the object is replaced in the middle of it. */
+const VERSION_RETRIES = 3
+
+/** Error codes of R2. They are the last thing in a message. */
+/** Too many requests for one key: refused before anything was done. */
+const BUSY = 10058
+/** Internal error, service unavailable, connection lost: what was asked for may have been done. */
+const UNCLEAR = [10001, 10043, 10054]
+
+/**
+ * Objects of a Cloudflare R2 bucket, through the binding of a Worker. Keys are those of the bucket; messages name them `r2:key`.
+ *
+ * A file that is written collects in memory and appears by one conditional `put`: uploads in parts take no condition, so two writers could
+ * overwrite each other. Publishing holds the file twice, and a Worker has 128 MB, so a layer has 32 MiB at most, compressed; larger ones
+ * are refused with an `UnsupportedError` before anything is stored. Flush more often, or write large containers elsewhere and upload them:
+ * for reading there is no limit.
+ *
+ * The store holds no promises of its own, so requests to a Worker may share it; a container that was opened through it may not be shared.
+ */
+export class R2Store implements Store {
+  readonly #bucket: R2BucketLike
+  readonly #options: Required<R2StoreOptions>
+
+  constructor(bucket: R2BucketLike, { maxFileBytes = MAX_FILE_BYTES, retries = 4, retryDelay = 100 }: R2StoreOptions = {}) {
+    this.#bucket = bucket
+    this.#options = { maxFileBytes, retries, retryDelay }
+  }
+
+  describe(key: string): string {
+    return `r2:${key}`
+  }
+
+  async stat(key: string, { signal }: StoreOptions = {}): Promise<ObjectInfo | undefined> {
+    const object = await this.#run(key, () => this.#bucket.head(key), signal)
+    return object === null ? undefined : infoOf(object)
+  }
+
+  async getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined> {
+    return (await this.getRanges(key, [{ offset, length }], options))?.[0]
+  }
+
+  async getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
+    const requests = planRequests(ranges, LIMITS)
+    if (requests.length === 0) return this.#emptyRanges(key, ranges, options)
+    // Answers to several requests must be of one version.
+    if (requests.length > 1 && options.ifMatch === undefined) return this.#pinnedRanges(key, ranges, options)
+    const results = ranges.map(({ length }) => new Uint8Array(length))
+    let missing = false
+    await forEachLimited(requests, REQUESTS, async ({ offset, length, parts }) => {
+      const bytes = await this.#range(key, { offset, length }, options)
+      if (bytes === undefined) missing = true
+      else for (const part of parts) results[part.range]!.set(bytes.subarray(part.from, part.from + part.length), part.to)
+    })
+    return missing ? undefined : results
+  }
+
+  async getTail(key: string, length: number, { signal }: StoreOptions = {}): Promise<Tail | undefined> {
+    if (length === 0) {
+      const info = await this.stat(key, { signal })
+      return info && { ...info, bytes: new Uint8Array(0) }
+    }
+    const found = await this.#get(key, { range: { suffix: length } }, signal, ({ size }) => Math.min(length, size))
+    return found && { ...infoOf(found.object), bytes: found.bytes }
+  }
+
+  async list(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
+    const keys: string[] = []
+    let cursor: string | undefined
+    do {
+      const from = cursor === undefined ? { prefix } : { prefix, cursor }
+      const page = await this.#run(prefix, () => this.#bucket.list(from), signal)
+      keys.push(...page.objects.map(({ key }) => key))
+      cursor = page.truncated ? page.cursor : undefined
+    } while (cursor !== undefined)
+    return keys
+  }
+
+  async put(key: string, bytes: Uint8Array, { signal }: StoreOptions = {}): Promise<void> {
+    await this.#run(key, () => this.#bucket.put(key, bytes), signal)
+  }
+
+  async delete(key: string, { signal }: StoreOptions = {}): Promise<void> {
+    await this.#run(key, () => this.#bucket.delete(key), signal)
+  }
+
+  async stage(near: string): Promise<Stage> {
+    const { maxFileBytes } = this.#options
+    return new MemoryStage(
+      (key, bytes, ifAbsent) => this.#publish(key, bytes, ifAbsent),
+      (size) => {
+        if (size <= maxFileBytes) return
+        const text = `a file of ${size} bytes is more than the ${maxFileBytes} that can be written to R2 at once; flush more often`
+        throw new HyperslabError('UnsupportedError', text, { file: this.describe(near), actual: size, expected: maxFileBytes })
+      },
+    )
+  }
+
+  /** A condition is tried once: if the answer is lost, a repetition would mistake what was written for the work of another writer. */
+  async #publish(key: string, bytes: Uint8Array, ifAbsent: boolean): Promise<ObjectInfo> {
+    const object = ifAbsent
+      ? await this.#run(key, () => this.#bucket.put(key, bytes, { onlyIf: { etagDoesNotMatch: '*' } }), undefined, [BUSY])
+      : await this.#run(key, () => this.#bucket.put(key, bytes))
+    if (object === null) throw exists(this.describe(key))
+    return infoOf(object)
+  }
+
+  async #range(key: string, { offset, length }: ByteRange, { ifMatch, signal }: RangeOptions): Promise<Uint8Array | undefined> {
+    const file = this.describe(key)
+    const options = { range: { offset, length }, ...(ifMatch !== undefined && { onlyIf: { etagMatches: ifMatch } }) }
+    const found = await this.#get(key, options, signal, ({ etag, size }) => {
+      if (ifMatch !== undefined && etag !== ifMatch) throw changed(file)
+      if (offset + length > size) throw endsBefore(file, size, offset + length)
+      return length
+    })
+    return found?.bytes
+  }
+
+  /** It must be known that there is an object, of this version and long enough. */
+  async #emptyRanges(
+    key: string,
+    ranges: readonly ByteRange[],
+    { ifMatch, signal }: RangeOptions,
+  ): Promise<Uint8Array[] | undefined> {
+    const info = await this.stat(key, { signal })
+    if (info === undefined) return undefined
+    if (ifMatch !== undefined && ifMatch !== info.etag) throw changed(this.describe(key))
+    const end = Math.max(0, ...ranges.map(({ offset }) => offset))
+    if (end > info.size) throw endsBefore(this.describe(key), info.size, end)
+    return ranges.map(() => new Uint8Array(0))
+  }
+
+  async #pinnedRanges(key: string, ranges: readonly ByteRange[], { signal }: StoreOptions): Promise<Uint8Array[] | undefined> {
+    for (let left = VERSION_RETRIES; ; left--) {
+      const info = await this.stat(key, { signal })
+      if (info === undefined) return undefined
+      try {
+        return await this.getRanges(key, ranges, { signal, ifMatch: info.etag })
+      } catch (error) {
+        if (left === 0 || !isHyperslabError(error, 'ConflictError')) throw error
+      }
+    }
+  }
+
+  /** @param expected how many bytes there must be; throws where there can be none */
+  #get(
+    key: string,
+    options: R2GetOptions,
+    signal: Signal | undefined,
+    expected: (object: R2ObjectLike) => number,
+  ): Promise<{ object: R2ObjectLike; bytes: Uint8Array } | undefined> {
+    return this.#run(
+      key,
+      async () => {
+        const { object, bytes, error } = await this.#answer(key, options)
+        if (object === null) return undefined
+        const length = expected(object)
+        if (bytes.length === length) return { object, bytes }
+        if (error !== undefined) throw error
+        const details = { file: this.describe(key), actual: bytes.length, expected: length }
+        throw new Transient(new HyperslabError('StoreError', `R2 gave ${bytes.length} bytes of ${length}`, details))
+      },
+      signal,
+    )
+  }
+
+  /** The error for a range beyond the end does not tell the size, nor does it look the same everywhere; so look after any. */
+  async #answer(
+    key: string,
+    options: R2GetOptions,
+  ): Promise<{ object: R2ObjectLike | null; bytes: Uint8Array; error?: unknown }> {
+    const none = new Uint8Array(0)
+    try {
+      const object = await this.#bucket.get(key, options)
+      // Every body is read: those left open would hold one of the few connections.
+      return { object, bytes: object?.arrayBuffer ? new Uint8Array(await object.arrayBuffer()) : none }
+    } catch (error) {
+      return { object: await this.#bucket.head(key), bytes: none, error }
+    }
+  }
+
+  /** Does `work`, again after failures with one of `codes`. An operation of R2 cannot be aborted, but nobody has to wait for it. */
+  #run<T>(key: string, work: () => Promise<T>, signal?: Signal, codes: readonly number[] = [BUSY, ...UNCLEAR]): Promise<T> {
+    const attempt = async (): Promise<T> => {
+      try {
+        return await raceAbort(work(), signal)
+      } catch (cause) {
+        if (signal?.aborted || isHyperslabError(cause) || cause instanceof Transient) throw cause
+        const reason = cause instanceof Error ? cause.message : String(cause)
+        const error = new HyperslabError('StoreError', `R2 failed: ${reason}`, { file: this.describe(key), cause })
+        throw codes.includes(codeOf(cause)) ? new Transient(error) : error
+      }
+    }
+    return retrying(this.#options, attempt, signal)
+  }
+}
+
+const infoOf = ({ size, etag }: R2ObjectLike): ObjectInfo => ({ size, etag })
+
+const codeOf = (error: unknown): number => Number(/\((\d+)\)\s*$/.exec(error instanceof Error ? error.message : '')?.[1])
