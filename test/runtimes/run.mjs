@@ -5,7 +5,7 @@ import { layOutApp } from './harness/app.mjs'
 import { runBrowser } from './harness/browser-runtimes.mjs'
 import { provideBrowser } from './harness/browsers.mjs'
 import { bundle } from './harness/bundles.mjs'
-import { runEdge } from './harness/edge-runtimes.mjs'
+import { EDGE_SECONDS, runEdge } from './harness/edge-runtimes.mjs'
 import { runPackaging } from './harness/packaging.mjs'
 import { PROCESSES, runProcess } from './harness/process-runtimes.mjs'
 import { Missing, within } from './harness/processes.mjs'
@@ -26,7 +26,7 @@ const ENVIRONMENTS = {
       { tools: [name, 'bundlers'], prepare: () => provideBrowser(name, { ci }), run: (app) => runBrowser(name, app) },
     ]),
   ),
-  workerd: { tools: ['workerd'], run: runEdge },
+  workerd: { tools: ['workerd'], run: runEdge, seconds: EDGE_SECONDS },
 }
 
 /** Of one environment, without what has to be downloaded. */
@@ -108,7 +108,8 @@ async function runOne(name) {
   const seconds = () => (Date.now() - since) / 1000
   if (missing.has(name)) return { name, skipped: missing.get(name), seconds: 0 }
   try {
-    const outcome = await within(LIMIT_SECONDS, name, ENVIRONMENTS[name].run(app))
+    const { run, seconds: limit = LIMIT_SECONDS } = ENVIRONMENTS[name]
+    const outcome = await within(limit, name, run(app))
     return { name, ...outcome, seconds: seconds() }
   } catch (error) {
     return { name, failed: error.stack, seconds: seconds() }
