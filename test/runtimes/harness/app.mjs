@@ -20,6 +20,7 @@ export async function layOutApp() {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies: { hyperslab: '*' } }))
   for (const part of ['suite.mjs', 'check.mjs', 'programs'])
     cpSync(join(root, 'test/runtimes', part), join(folder, part), { recursive: true })
+  cpSync(join(root, 'examples'), join(folder, 'examples'), { recursive: true })
   return { folder, archive, size, unpackedSize, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
