@@ -1,6 +1,6 @@
 import { HyperslabError, within } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
-import type { ByteRange, ObjectInfo, Store, StoreOptions, Tail } from '../store/store.js'
+import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions, type Tail } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
@@ -80,16 +80,6 @@ export class Layer implements BlockOrigin {
     }
     return { compressed, uncompressed }
   }
-}
-
-/** The last bytes of a file, in one request where the store can. */
-export async function readTail(store: Store, key: string, most: number, options: StoreOptions = {}): Promise<Tail | undefined> {
-  if (store.getTail !== undefined) return store.getTail(key, most, options)
-  const info = await store.stat(key, options)
-  if (info === undefined) return undefined
-  const length = Math.min(info.size, most)
-  const bytes = await store.getRange(key, info.size - length, length, { ...options, ifMatch: info.etag })
-  return bytes && { ...info, bytes }
 }
 
 /** The payload in front of the trailer, which is the last thing in the file. */

@@ -1,11 +1,10 @@
 import { isHyperslabError } from '../core/errors.js'
 import { withArena } from '../kernels/arena.js'
-import type { Store } from '../store/store.js'
+import { readTail, type Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import type { BlockReader } from './block-reader.js'
 import { isNested } from './definition.js'
 import { STATS_MAGIC, splitFile } from './footer-trailer.js'
-import { readTail } from './layer.js'
 import { combine, measure, present, type Statistics } from './statistics.js'
 import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
 

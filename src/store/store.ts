@@ -73,3 +73,13 @@ export interface Stage {
   /** Drops everything; allowed at any time, also after publishing. */
   discard(): Promise<void>
 }
+
+/** The last bytes of an object, in one request where the store can. */
+export async function readTail(store: Store, key: string, length: number, options: StoreOptions = {}): Promise<Tail | undefined> {
+  if (store.getTail !== undefined) return store.getTail(key, length, options)
+  const info = await store.stat(key, options)
+  if (info === undefined) return undefined
+  const wanted = Math.min(length, info.size)
+  const bytes = await store.getRange(key, info.size - wanted, wanted, { ...options, ifMatch: info.etag })
+  return bytes && { ...info, bytes }
+}
