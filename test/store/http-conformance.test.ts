@@ -61,7 +61,6 @@ describe('a plain server of a folder, without ETag and If-Match', () => {
 })
 
 const nginxThere = haveNginx()
-if (!nginxThere) console.warn('SKIPPED: tests against nginx (apt-get install nginx-light; with CI=true, root installs it)')
 describe.skipIf(!nginxThere)('nginx', () => {
   let nginx: Nginx
   beforeAll(async () => {

@@ -1,31 +1,13 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { provide } from './provide.js'
 
 const BINARY = '/usr/sbin/nginx'
 
-/** Whether there is an nginx; in CI it is installed when there is none, so that its tests are never left out there. */
-export function haveNginx(): boolean {
-  if (works()) return true
-  if (process.env['CI'] !== 'true' || process.getuid?.() !== 0) return false
-  execFileSync('apt-get', ['update', '-qq'], { stdio: 'inherit' })
-  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'nginx-light'], {
-    stdio: 'inherit',
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  })
-  return works()
-}
-
-function works(): boolean {
-  try {
-    execFileSync(BINARY, ['-v'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
+export const haveNginx = (): boolean => provide('nginx-light', BINARY, '-v')
 
 /** An nginx on loopback that serves a folder of its own. */
 export class Nginx {
