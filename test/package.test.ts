@@ -97,6 +97,7 @@ test('the public names', async () => {
       "R2Store",
       "RegularChunks",
       "S3Store",
+      "ZipStore",
       "create",
       "initKernels",
       "isHyperslabError",
