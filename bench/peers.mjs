@@ -1,0 +1,52 @@
+// What others do the same with. No dependency of the package: installed at these versions into build/bench-peers when first asked for.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+/** By the name of the package that a suite loads. */
+const PEERS = {
+  zarrita: { zarrita: '0.7.5', numcodecs: '0.3.2' },
+}
+
+const cache = fileURLToPath(new URL('../build/bench-peers', import.meta.url))
+
+/** A module of a peer, by default its main one; `undefined`, and a line that says so, when it is not there and cannot be installed. */
+export async function loadPeer(name, specifier = name) {
+  const folder = peerFolder(name)
+  if (folder === undefined) return undefined
+  const { load } = await import(pathToFileURL(join(folder, 'load.mjs')).href)
+  return load(specifier)
+}
+
+/** Where a peer is installed. */
+export function peerFolder(name) {
+  // Another pin is another folder.
+  const pins = Object.entries(PEERS[name]).map(([dependency, version]) => `${dependency.replace('/', '+')}-${version}`)
+  const folder = join(cache, pins.join('_'))
+  const error = existsSync(folder) ? undefined : install(folder, PEERS[name])
+  if (error === undefined) return folder
+  console.log(`peer not installed: ${name} (${error})`)
+  return undefined
+}
+
+export const peerLabel = (name) => `${name} ${PEERS[name][name]}`
+
+/** What went wrong, if anything did. */
+function install(folder, dependencies) {
+  const unfinished = `${folder}.${process.pid}`
+  mkdirSync(unfinished, { recursive: true })
+  try {
+    writeFileSync(join(unfinished, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }))
+    // Looks where it lies, by the rules of imports: `require.resolve` does not find what has none but those.
+    writeFileSync(join(unfinished, 'load.mjs'), 'export const load = (specifier) => import(specifier)\n')
+    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']
+    const options = { cwd: unfinished, encoding: 'utf8', timeout: 240_000 }
+    const { status, stderr, error } = spawnSync('npm', ['install', ...flags], options)
+    if (status !== 0) return (error?.message ?? stderr).trim().split('\n').at(-1)
+    renameSync(unfinished, folder)
+    return undefined
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true })
+  }
+}
