@@ -89,7 +89,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     for (const entry of entries) atOnce.add(entry)
     for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
   }
-  return atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|store|af)\//.exec(id)?.[1] : undefined
+  // What is of no layer would be called `index`.
+  return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|store|af)\// : /\/node_modules\/(fzstd)\//).exec(id)?.[1]
 }
 
 /** What importing the package loads. */
@@ -104,7 +105,7 @@ export default {
     testing: 'build/js/testing/index.js',
     cli: 'build/js/cli/main.js',
   },
-  external: [/^node:/, 'netcdfjs'],
+  external: [/^node:/, 'netcdfjs', '@hpcc-js/wasm-zstd'],
   plugins: [
     // The one build runs everywhere, so dependencies have to be those for browsers: others import modules of Node, which webpack refuses.
     nodeResolve({ exportConditions: ['browser', 'import', 'default'] }),

@@ -20,7 +20,7 @@ const LAYERS: Record<string, string[]> = {
 /** The packages a folder may import. */
 const PACKAGES: Record<string, string[]> = {
   kernels: ['@assemblyscript/loader'],
-  codec: ['fzstd'],
+  codec: ['fzstd', '@hpcc-js/wasm-zstd'],
   af: ['lru-cache'],
   adapters: ['netcdfjs'],
   // Types only: at run time drivers look for their platform.
@@ -31,10 +31,10 @@ const PACKAGES: Record<string, string[]> = {
 /** The packages that one file alone may import. */
 const PACKAGES_OF_FILES: Record<string, string[]> = { 'store/s3-sign.ts': ['aws4fetch'] }
 
-/** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. */
+/** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. zstd asks for the platform's. */
 const PLATFORM =
   /\b(process|Deno|Bun|Buffer|require|window|document|localStorage|navigator|XMLHttpRequest|indexedDB|__dirname|setImmediate)\b/
-const MAY_NAME_PLATFORMS = /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|kernels\/instance\.ts)/
+const MAY_NAME_PLATFORMS = /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|kernels\/instance\.ts|codec\/zstd-native\.ts)/
 
 const root = new URL('../src/', import.meta.url).pathname
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(

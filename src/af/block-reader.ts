@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache'
+import type { Codecs } from '../codec/registry.js'
 import { HyperslabError } from '../core/errors.js'
 import { forEachLimited } from '../core/limiter.js'
 import type { Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { ByteRange } from '../store/store.js'
-import { type BlockOrigin, type BlockRef, type ChunkAddress, type ChunkBytes, decodeBlock } from './block.js'
+import { type BlockOrigin, type BlockRef, type ChunkAddress, type ChunkBytes, decodeApart, decodeBlock, partOf } from './block.js'
 
 /** What reading has cost since the file was opened. */
 export interface ReadCost {
@@ -39,10 +40,12 @@ interface Need<C> {
 export class BlockReader {
   readonly cost: ReadCost = { blocks: 0, bytes: 0 }
   readonly #decoded: LRUCache<BlockRef, Uint8Array>
+  readonly #codecs: Codecs
   readonly #flights = new SingleFlight<BlockRef, Uint8Array>()
 
   /** @param cacheBytes memory for decoded blocks */
-  constructor(cacheBytes: number) {
+  constructor(cacheBytes: number, codecs: Codecs) {
+    this.#codecs = codecs
     this.#decoded = new LRUCache({ maxSize: cacheBytes, sizeCalculation: (bytes) => bytes.length })
   }
 
@@ -66,7 +69,7 @@ export class BlockReader {
     }
     await forEachLimited(single, CONCURRENT_BLOCKS, async (need) => {
       signal?.throwIfAborted()
-      this.#take(need, await this.#fetch(need, signal), visit)
+      await this.#take(need, await this.#fetch(need, signal), visit)
     })
     for (const needs of many.values()) {
       for (const batch of batchesOf(needs)) await this.#fetchBatch(batch, visit, signal)
@@ -95,7 +98,11 @@ export class BlockReader {
     const ranges = needs.flatMap((need) => need.ranges)
     for (const { length } of ranges) this.#count(length)
     const parts = await needs[0]!.block.origin.readMany!(ranges, signal)
-    for (const need of needs) this.#take(need, parts.splice(0, need.ranges.length), visit)
+    const fetched = needs.map((need) => ({ need, own: parts.splice(0, need.ranges.length) }))
+    await forEachLimited(fetched, CONCURRENT_BLOCKS, async ({ need, own }) => {
+      signal?.throwIfAborted()
+      await this.#take(need, own, visit)
+    })
   }
 
   #read(origin: BlockOrigin, { offset, length }: ByteRange, signal: Signal | undefined): Promise<Uint8Array> {
@@ -108,21 +115,31 @@ export class BlockReader {
     this.cost.bytes += bytes
   }
 
-  #take<C extends { readonly address: ChunkAddress }>(need: Need<C>, parts: readonly Uint8Array[], visit: ChunkVisitor<C>): void {
+  async #take<C extends { readonly address: ChunkAddress }>(
+    need: Need<C>,
+    parts: readonly Uint8Array[],
+    visit: ChunkVisitor<C>,
+  ): Promise<void> {
     const { block, chunks, whole } = need
     if (!whole) {
       for (const [i, chunk] of chunks.entries()) withArena((arena) => visit(arena, chunk, parts[i]!))
       return
     }
+    // Only a block that has more to give is kept.
+    const keep = wantedBytes(chunks) < block.uncompressedBytes
+    const decoded = await decodeApart(this.#codecs, block, parts[0]!)
+    if (decoded !== undefined) {
+      for (const chunk of chunks) withArena((arena) => visit(arena, chunk, partOf(decoded, chunk.address)))
+      if (keep) this.#decoded.set(block, decoded)
+      return
+    }
     withArena((arena) => {
-      const pointer = decodeBlock(arena, block, parts[0]!)
+      const pointer = decodeBlock(arena, this.#codecs, block, parts[0]!)
       for (const chunk of chunks) {
         const { offset, size } = chunk.address
         withArena((inner) => visit(inner, chunk, { pointer: pointer + offset, size }))
       }
-      // Only a block that has more to give is worth a copy.
-      if (wantedBytes(chunks) < block.uncompressedBytes)
-        this.#decoded.set(block, arena.bytes(pointer, block.uncompressedBytes).slice())
+      if (keep) this.#decoded.set(block, arena.bytes(pointer, block.uncompressedBytes).slice())
     })
   }
 }
@@ -160,5 +177,3 @@ function* batchesOf<C>(needs: readonly Need<C>[]): Generator<Need<C>[]> {
 
 const wantedBytes = (chunks: readonly { readonly address: ChunkAddress }[]): number =>
   chunks.reduce((sum, { address }) => sum + address.size, 0)
-
-const partOf = (decoded: Uint8Array, { offset, size }: ChunkAddress): Uint8Array => decoded.subarray(offset, offset + size)

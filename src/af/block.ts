@@ -1,4 +1,5 @@
-import { findCodec } from '../codec/registry.js'
+import { decodeWith, inKernel, type KernelCodec } from '../codec/codec.js'
+import type { Codecs } from '../codec/registry.js'
 import { HyperslabError, rethrowWithin } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import type { Arena } from '../kernels/arena.js'
@@ -40,14 +41,33 @@ export type ChunkBytes = { readonly pointer: number; readonly size: number } | U
 export const viewOf = (arena: Arena, chunk: ChunkBytes): Uint8Array =>
   chunk instanceof Uint8Array ? chunk : arena.bytes(chunk.pointer, chunk.size)
 
+/** The view of a chunk in its decoded block. */
+export const partOf = (decoded: Uint8Array, { offset, size }: ChunkAddress): Uint8Array => decoded.subarray(offset, offset + size)
+
 /** Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else. */
 const MAX_BLOCK_BYTES = 2 ** 31
 
-/** @throws CodecError with file and block when the block cannot be decoded */
-export function decodeBlock(arena: Arena, block: BlockRef, bytes: Uint8Array): number {
+/**
+ * Decodes a block of a codec that does not work in kernel memory; undefined when `decodeBlock` has to.
+ * @throws CodecError with file and block when the block cannot be decoded
+ */
+export async function decodeApart(codecs: Codecs, block: BlockRef, bytes: Uint8Array): Promise<Uint8Array | undefined> {
   try {
     checkBlock(block)
-    return findCodec(block.codec).decode(arena, bytes, block.uncompressedBytes)
+    const codec = codecs.find(block.codec)
+    return inKernel(codec) ? undefined : await decodeWith(codec, bytes, block.uncompressedBytes)
+  } catch (error) {
+    return rethrowWithin(prefixed(error, block), { file: block.origin.file })
+  }
+}
+
+/**
+ * Decodes a block of which `decodeApart` has made nothing, in kernel memory; returns where.
+ * @throws CodecError with file and block when the block cannot be decoded
+ */
+export function decodeBlock(arena: Arena, codecs: Codecs, block: BlockRef, bytes: Uint8Array): number {
+  try {
+    return (codecs.find(block.codec) as KernelCodec).decodeIn(arena, bytes, block.uncompressedBytes)
   } catch (error) {
     return rethrowWithin(prefixed(error, block), { file: block.origin.file })
   }

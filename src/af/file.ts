@@ -1,5 +1,6 @@
 import type { Progress } from '../array/disk-array.js'
-import { findEncoder } from '../codec/registry.js'
+import type { Codec } from '../codec/codec.js'
+import { Codecs } from '../codec/registry.js'
 import type { DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, rethrowWithin, within } from '../core/errors.js'
 import type { Store, StoreOptions } from '../store/store.js'
@@ -14,8 +15,12 @@ import type { Statistics } from './statistics.js'
 import { canWrite, WorkingCopy, type WorkingCopyOptions } from './working-copy.js'
 
 export interface FileOptions extends StoreOptions {
-  /** Codec of the blocks that are written: `'lz4'` (the default) or `'none'`. */
+  /** Codec of the blocks that are written: `'lz4'` (the default), `'zstd'`, `'none'` or one of `codecs`. */
   readonly codec?: string
+  /** How hard `'zstd'` tries, 1 to 22; 3 by default. */
+  readonly level?: number
+  /** Codecs beside those of this package, or in the place of those with the same name. */
+  readonly codecs?: readonly Codec[]
   /** Blocks are closed once they hold this many bytes before compression; 8 MiB by default. */
   readonly blockBytes?: number
   /** Memory for decoded blocks that are likely to be wanted again; 64 MiB by default. */
@@ -72,7 +77,8 @@ export class ArrayFile {
   /**
    * Creates an empty container.
    * @throws AlreadyExistsError when there is one, sidecars alone included, and `overwrite` is not set; ReadOnlyError;
-   *   InvalidArgumentError for a name not ending in `.af` or that of a sidecar; CodecError for an unknown codec
+   *   InvalidArgumentError for a name not ending in `.af` or that of a sidecar; CodecError for an unknown codec, MissingDependencyError
+   *   or UnsupportedError for one that cannot be written here
    */
   static async create(store: Store, path: string, options: CreateOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)
@@ -80,7 +86,7 @@ export class ArrayFile {
       paths.checkCreatable()
       if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
       const { createContainer } = await import('./create.js')
-      await createContainer(store, paths, withDefaults(options), options.overwrite ?? false)
+      await createContainer(store, paths, await withDefaults(options), options.overwrite ?? false)
       return ArrayFile.open(store, path, options)
     })
   }
@@ -91,7 +97,7 @@ export class ArrayFile {
    */
   static async open(store: Store, path: string, options: OpenOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)
-    const settings = withDefaults(options)
+    const settings = await within({ file: store.describe(path) }, () => withDefaults(options))
     try {
       return new ArrayFile(new WorkingCopy(store, paths, await Stack.open(store, paths, options), settings))
     } catch (error) {
@@ -256,14 +262,19 @@ export class ArrayFile {
 const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 
-function withDefaults(options: OpenOptions): WorkingCopyOptions {
-  const { codec = 'lz4', blockBytes = DEFAULT_BLOCK_BYTES, cacheBytes = DEFAULT_CACHE_BYTES, layer } = options
+/** @throws InvalidArgumentError; CodecError, MissingDependencyError or UnsupportedError when the codec is not one to write with here */
+async function withDefaults(options: OpenOptions): Promise<WorkingCopyOptions> {
+  const { codec = 'lz4', level, blockBytes = DEFAULT_BLOCK_BYTES, cacheBytes = DEFAULT_CACHE_BYTES, layer } = options
   for (const [name, bytes] of Object.entries({ blockBytes, cacheBytes })) {
     if (Number.isSafeInteger(bytes) && bytes >= 1 && bytes <= 2 ** 30) continue
     throw new HyperslabError('InvalidArgumentError', `${name} must be an integer from 1 to 2^30, got ${bytes}`, { actual: bytes })
   }
-  findEncoder(codec)
   if (layer !== undefined && !(Number.isSafeInteger(layer) && layer >= 0))
     throw new HyperslabError('InvalidArgumentError', `layer must be a number from 0, got ${layer}`, { actual: layer })
-  return { codec, blockBytes, cacheBytes, layer }
+  if (level !== undefined && codec !== 'zstd')
+    throw new HyperslabError('InvalidArgumentError', `a level is for the codec 'zstd', not '${codec}'`, { actual: level })
+  const codecs = new Codecs(options.codecs, level)
+  const encoder = codecs.encoder(codec)
+  if ('ready' in encoder) await encoder.ready?.()
+  return { codecs, codec, blockBytes, cacheBytes, layer }
 }

@@ -1,7 +1,8 @@
-import { findEncoder } from '../codec/registry.js'
+import { encodeWith, inKernel } from '../codec/codec.js'
+import type { Codecs, Encoder } from '../codec/registry.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { Stage } from '../store/store.js'
-import { type BlockOrigin, type BlockRef, type ChunkAddress, type ChunkBytes, decodeBlock } from './block.js'
+import { type BlockOrigin, type BlockRef, type ChunkAddress, type ChunkBytes, decodeApart, decodeBlock, partOf } from './block.js'
 import type { BlockMeta } from './footer.js'
 
 /** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
@@ -23,6 +24,8 @@ export class PendingChunk {
 export interface PackerOptions {
   /** For error messages. */
   readonly file: string
+  readonly codecs: Codecs
+  /** Of the blocks that are written. */
   readonly codec: string
   /** A block is closed once it holds this many bytes before compression. */
   readonly targetBytes: number
@@ -37,6 +40,7 @@ export class BlockPacker implements BlockOrigin {
   readonly file: string
   readonly version = 'pending'
   readonly #options: PackerOptions
+  readonly #encoder: Encoder
   #stage: Stage | undefined
   /** The blocks written, in order, with the chunks in each that were not replaced since. */
   #blocks = new Map<BlockRef, Set<PendingChunk>>()
@@ -45,7 +49,7 @@ export class BlockPacker implements BlockOrigin {
 
   /** @throws CodecError when the codec is unknown or cannot write */
   constructor(options: PackerOptions) {
-    findEncoder(options.codec)
+    this.#encoder = options.codecs.encoder(options.codec)
     this.file = options.file
     this.#options = options
   }
@@ -94,32 +98,38 @@ export class BlockPacker implements BlockOrigin {
 
   async #seal(): Promise<void> {
     if (this.#loose.size === 0) return
-    const chunks = [...this.#loose]
-    const offsets: number[] = []
-    const encoded = withArena((arena) => {
-      const pointer = arena.alloc(this.#looseBytes)
-      let end = 0
-      for (const { bytes, onPack } of chunks) {
-        const size = bytes!.length
-        arena.bytes(pointer + end, size).set(bytes!)
-        withArena((inner) => onPack?.(inner, { pointer: pointer + end, size }))
-        offsets.push(end)
-        end += size
+    const chunks = [...this.#loose].map((chunk) => ({ chunk, bytes: chunk.bytes! }))
+    const uncompressedBytes = this.#looseBytes
+    const block = await this.#append(await this.#encode(chunks, uncompressedBytes), uncompressedBytes)
+    const packed = new Set<PendingChunk>()
+    let offset = 0
+    for (const { chunk, bytes } of chunks) {
+      // A chunk that was dropped or replaced while the block was being written leaves a hole.
+      if (chunk.bytes === bytes) {
+        this.drop(chunk)
+        chunk.address = { block, offset, size: bytes.length }
+        packed.add(chunk)
       }
-      return findEncoder(this.#options.codec).encode(arena, pointer, end)
-    })
-    const block = await this.#append(encoded, this.#looseBytes)
-    this.#blocks.set(block, this.#packed(block, chunks, offsets))
-    this.#loose.clear()
-    this.#looseBytes = 0
+      offset += bytes.length
+    }
+    this.#blocks.set(block, packed)
   }
 
-  #packed(block: BlockRef, chunks: readonly PendingChunk[], offsets: readonly number[]): Set<PendingChunk> {
-    chunks.forEach((chunk, i) => {
-      chunk.address = { block, offset: offsets[i]!, size: chunk.bytes!.length }
-      chunk.bytes = undefined
+  /** Lays chunks one behind another in kernel memory, where their `onPack` sees them, and encodes them as one block. */
+  async #encode(chunks: readonly { chunk: PendingChunk; bytes: Uint8Array }[], total: number): Promise<Uint8Array> {
+    const encoder = this.#encoder
+    const block = withArena((arena) => {
+      const pointer = arena.alloc(total)
+      let end = 0
+      for (const { chunk, bytes } of chunks) {
+        const at = { pointer: pointer + end, size: bytes.length }
+        arena.bytes(at.pointer, at.size).set(bytes)
+        withArena((inner) => chunk.onPack?.(inner, at))
+        end += at.size
+      }
+      return inKernel(encoder) ? encoder.encodeIn(arena, pointer, total) : arena.bytes(pointer, total).slice()
     })
-    return new Set(chunks)
+    return inKernel(encoder) ? block : encodeWith(encoder, block)
   }
 
   async #append(bytes: Uint8Array, uncompressedBytes: number): Promise<BlockRef> {
@@ -160,8 +170,10 @@ export class BlockPacker implements BlockOrigin {
 
   async #unpack(block: BlockRef, chunks: ReadonlySet<PendingChunk>): Promise<[PendingChunk, Uint8Array][]> {
     const bytes = await this.read(block.fileOffset, block.compressedBytes)
+    const decoded = await decodeApart(this.#options.codecs, block, bytes)
+    if (decoded !== undefined) return [...chunks].map((chunk) => [chunk, partOf(decoded, chunk.address!).slice()])
     return withArena((arena) => {
-      const pointer = decodeBlock(arena, block, bytes)
+      const pointer = decodeBlock(arena, this.#options.codecs, block, bytes)
       return [...chunks].map((chunk) => {
         const { offset, size } = chunk.address!
         return [chunk, arena.bytes(pointer + offset, size).slice()]

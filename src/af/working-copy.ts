@@ -1,3 +1,4 @@
+import type { Codecs } from '../codec/registry.js'
 import { HyperslabError } from '../core/errors.js'
 import { Lock } from '../core/lock.js'
 import type { Store } from '../store/store.js'
@@ -12,6 +13,8 @@ import type { StatsKeeper } from './stats-keeper.js'
 import type { Writer } from './writer.js'
 
 export interface WorkingCopyOptions {
+  readonly codecs: Codecs
+  /** Of the blocks that are written. */
   readonly codec: string
   readonly blockBytes: number
   readonly cacheBytes: number
@@ -47,7 +50,7 @@ export class WorkingCopy implements Container {
     this.options = options
     this.#stack = stack
     this.states = new Map([...stack.arrays()].map(([name, live]) => [name, ArrayState.of(live)]))
-    this.blocks = new BlockReader(options.cacheBytes)
+    this.blocks = new BlockReader(options.cacheBytes, options.codecs)
   }
 
   get stack(): Stack {

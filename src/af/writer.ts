@@ -185,9 +185,10 @@ export class Writer {
 }
 
 /** @throws CodecError when the codec is unknown or cannot write */
-export function newPacker(store: Store, paths: Paths, { codec, blockBytes }: WorkingCopyOptions): BlockPacker {
+export function newPacker(store: Store, paths: Paths, { codecs, codec, blockBytes }: WorkingCopyOptions): BlockPacker {
   return new BlockPacker({
     file: store.describe(paths.base),
+    codecs,
     codec,
     targetBytes: blockBytes,
     openStage: () => store.stage!(paths.base),

@@ -1,17 +1,56 @@
-import { HyperslabError } from '../core/errors.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import type { Arena } from '../kernels/arena.js'
 
-/** Turns blocks into fewer bytes and back. */
+/** Turns blocks into fewer bytes and back. Pass codecs of your own as the option `codecs` of `open` and `create`. */
 export interface Codec {
   /** The name files carry. */
   readonly name: string
   /**
-   * Decodes `bytes` into exactly `decodedBytes` bytes in kernel memory and returns where.
-   * @throws CodecError when they are not what `encode` makes, or decode to another length
+   * Decodes `bytes`, which must not be changed, into exactly `decodedBytes` bytes: another length is reported as a `CodecError`, and so is
+   * whatever this throws.
    */
-  decode(arena: Arena, bytes: Uint8Array, decodedBytes: number): number
-  /** Encodes `length` bytes in kernel memory; left out by codecs that only read. */
-  encode?(arena: Arena, pointer: number, length: number): Uint8Array
+  decode(bytes: Uint8Array, decodedBytes: number): Uint8Array | Promise<Uint8Array>
+  /** The bytes a block is stored as; left out by codecs that only read. The array belongs to the codec from then on. */
+  encode?(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
+  /** Awaited when a file is created, or opened, with this as the codec of its writes: loads what `encode` needs, or says what is missing. */
+  ready?(): unknown
+}
+
+/** A codec that works in kernel memory, within a synchronous session: nothing is copied to JavaScript's memory and back. */
+export interface KernelCodec {
+  readonly name: string
+  /**
+   * Decodes `bytes` into exactly `decodedBytes` bytes in kernel memory and returns where.
+   * @throws CodecError when they are not what `encodeIn` makes, or decode to another length
+   */
+  decodeIn(arena: Arena, bytes: Uint8Array, decodedBytes: number): number
+  /** Encodes `length` bytes in kernel memory. */
+  encodeIn(arena: Arena, pointer: number, length: number): Uint8Array
+}
+
+export const inKernel = (codec: Codec | KernelCodec): codec is KernelCodec => 'decodeIn' in codec
+
+/** @throws CodecError when the bytes do not decode, or to another length */
+export async function decodeWith(codec: Codec, bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
+  const decoded = await attempt(`${codec.name} block does not decode`, () => codec.decode(bytes, decodedBytes))
+  if (decoded.length !== decodedBytes) throw wrongLength(codec.name, decoded.length, decodedBytes)
+  return decoded
+}
+
+/** @throws CodecError when the codec fails */
+export const encodeWith = (codec: Required<Pick<Codec, 'name' | 'encode'>>, bytes: Uint8Array): Promise<Uint8Array> =>
+  attempt(`codec '${codec.name}' does not encode ${bytes.length} bytes`, () => codec.encode(bytes))
+
+async function attempt(failure: string, work: () => Uint8Array | Promise<Uint8Array>): Promise<Uint8Array> {
+  let result: unknown
+  try {
+    result = await work()
+  } catch (cause) {
+    if (isHyperslabError(cause)) throw cause
+    throw new HyperslabError('CodecError', `${failure}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+  if (result instanceof Uint8Array) return result
+  throw new HyperslabError('CodecError', `${failure}: the codec returns no Uint8Array`, { actual: result })
 }
 
 /** The error for a block that decodes to the wrong number of bytes. */

@@ -1,13 +1,13 @@
-import { type Codec, wrongLength } from './codec.js'
+import { type KernelCodec, wrongLength } from './codec.js'
 
 /** Blocks as they are. */
-export const none: Codec = {
+export const none: KernelCodec = {
   name: 'none',
 
-  decode(arena, bytes, decodedBytes) {
+  decodeIn(arena, bytes, decodedBytes) {
     if (bytes.length !== decodedBytes) throw wrongLength('uncompressed', bytes.length, decodedBytes)
     return arena.put(bytes)
   },
 
-  encode: (arena, pointer, length) => arena.bytes(pointer, length).slice(),
+  encodeIn: (arena, pointer, length) => arena.bytes(pointer, length).slice(),
 }

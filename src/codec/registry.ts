@@ -1,24 +1,58 @@
 import { HyperslabError } from '../core/errors.js'
-import type { Codec } from './codec.js'
+import type { Codec, KernelCodec } from './codec.js'
 import { lz4 } from './lz4.js'
 import { none } from './none.js'
 import { zstd } from './zstd.js'
 
-const CODECS: readonly Codec[] = [none, lz4, zstd]
+/** A codec that can write. */
+export type Encoder = KernelCodec | (Codec & Required<Pick<Codec, 'encode'>>)
 
-/** @throws CodecError naming the codec when there is none of that name */
-export function findCodec(name: string): Codec {
-  const codec = CODECS.find((candidate) => candidate.name === name)
-  if (codec !== undefined) return codec
-  throw new HyperslabError('CodecError', `unknown codec '${name}'`, { actual: name, expected: CODECS.map((known) => known.name) })
+/** The codecs of one file: those of this package and those its user passes, which come first. */
+export class Codecs {
+  readonly #known: ReadonlyMap<string, Codec | KernelCodec>
+
+  /**
+   * @param level of the package's own zstd
+   * @throws InvalidArgumentError for what is no codec, two of one name, and a level zstd does not have
+   */
+  constructor(own: readonly Codec[] = [], level?: number) {
+    const known = new Map<string, Codec | KernelCodec>([none, lz4, zstd(level)].map((codec) => [codec.name, codec]))
+    const names = new Set<string>()
+    for (const codec of own) {
+      checkCodec(codec)
+      if (names.has(codec.name)) throw new HyperslabError('InvalidArgumentError', `two codecs are named '${codec.name}'`)
+      names.add(codec.name)
+      known.set(codec.name, codec)
+    }
+    this.#known = known
+  }
+
+  /** @throws CodecError naming the codec when there is none of that name */
+  find(name: string): Codec | KernelCodec {
+    const codec = this.#known.get(name)
+    if (codec !== undefined) return codec
+    const known = [...this.#known.keys()]
+    const text = `unknown codec '${name}': known are ${known.join(', ')}; others are passed to open as codecs`
+    throw new HyperslabError('CodecError', text, { actual: name, expected: known })
+  }
+
+  /** @throws CodecError when there is none of that name, or it only reads */
+  encoder(name: string): Encoder {
+    const codec = this.find(name)
+    if (canEncode(codec)) return codec
+    throw new HyperslabError('CodecError', `codec '${name}' can be read but not written`, {
+      actual: name,
+      expected: [...this.#known.values()].filter(canEncode).map((known) => known.name),
+    })
+  }
 }
 
-/** A codec that can write. @throws CodecError, also when it only reads */
-export function findEncoder(name: string): Required<Codec> {
-  const codec = findCodec(name)
-  if (codec.encode !== undefined) return codec as Required<Codec>
-  throw new HyperslabError('CodecError', `codec '${name}' can be read but not written`, {
-    actual: name,
-    expected: CODECS.filter((known) => known.encode).map((known) => known.name),
-  })
+const canEncode = (codec: Codec | KernelCodec): codec is Encoder => 'encodeIn' in codec || codec.encode !== undefined
+
+/** `none` is how files say that a block has no codec. */
+function checkCodec(codec: Codec): void {
+  const { name, decode } = Object(codec) as Partial<Codec>
+  if (typeof name === 'string' && name !== '' && name !== 'none' && typeof decode === 'function') return
+  const text = `a codec is { name, decode, encode? } and is not named 'none', got ${typeof name === 'string' ? `'${name}'` : typeof codec}`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: codec })
 }

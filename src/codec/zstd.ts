@@ -1,19 +1,109 @@
-import { decompress } from 'fzstd'
 import { HyperslabError } from '../core/errors.js'
 import { type Codec, wrongLength } from './codec.js'
+import { continued, type Frame, frameOf, framesOf, malformed } from './zstd-frames.js'
+import { nativeZstd } from './zstd-native.js'
 
-/** Zstandard frames, read only. */
-export const zstd: Codec = {
-  name: 'zstd',
+const DEFAULT_LEVEL = 3
+const MAX_LEVEL = 22
 
-  decode(arena, bytes, decodedBytes) {
-    let decoded: Uint8Array
-    try {
-      decoded = decompress(bytes, new Uint8Array(decodedBytes))
-    } catch (cause) {
-      throw new HyperslabError('CodecError', `zstd block does not decode: ${(cause as Error).message}`, { cause })
-    }
-    if (decoded.length !== decodedBytes) throw wrongLength('zstd', decoded.length, decodedBytes)
-    return arena.put(decoded)
-  },
+/**
+ * Zstandard frames, by the platform's library where it has one. Where not, fzstd decodes and `@hpcc-js/wasm-zstd` encodes; each is loaded
+ * when it is first needed.
+ * @throws InvalidArgumentError for a level other than 1 to 22
+ */
+export function zstd(level: number = DEFAULT_LEVEL): Required<Codec> {
+  if (!Number.isInteger(level) || level < 1 || level > MAX_LEVEL) {
+    const details = { actual: level, expected: [1, MAX_LEVEL] }
+    throw new HyperslabError('InvalidArgumentError', `a zstd level is an integer from 1 to ${MAX_LEVEL}, got ${level}`, details)
+  }
+  return {
+    name: 'zstd',
+    decode,
+    encode: async (bytes) => (await encoder())(bytes, level),
+    ready: encoder,
+  }
+}
+
+async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
+  const frames = framesOf(bytes)
+  const sizes = sizesOf(frames, decodedBytes)
+  const native = nativeZstd()
+  const decodeFrame: FrameDecoder = native
+    ? (frame, size) => native.decode(frameOf(frame, size), size)
+    : (await portable()).decode
+  const parts: Uint8Array[] = []
+  for (const [i, frame] of frames.entries()) {
+    const part = await decodeFrame(frame, sizes[i]!)
+    if (part.length !== sizes[i]) throw wrongLength('zstd', part.length, sizes[i]!)
+    parts.push(part)
+  }
+  return parts.length === 1 ? parts[0]! : joined(parts, decodedBytes)
+}
+
+type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise<Uint8Array>
+
+/**
+ * What each frame has to decode to: what it says, or, of the one that says nothing, what the others leave.
+ * @throws CodecError when that is not `decodedBytes` in all, so that no frame is given more room than the block has
+ */
+function sizesOf(frames: readonly Frame[], decodedBytes: number): number[] {
+  const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
+  const silent = frames.filter(({ contentBytes }) => contentBytes === undefined).length
+  if (silent > 1) throw malformed(`${silent} of its ${frames.length} frames do not say their size`)
+  if (known > decodedBytes || (silent === 0 && known < decodedBytes)) throw wrongLength('zstd', known, decodedBytes)
+  return frames.map(({ contentBytes = decodedBytes - known }) => contentBytes)
+}
+
+function joined(parts: readonly Uint8Array[], bytes: number): Uint8Array {
+  const out = new Uint8Array(bytes)
+  let at = 0
+  for (const part of parts) {
+    out.set(part, at)
+    at += part.length
+  }
+  return out
+}
+
+/** fzstd, which does not tell how many bytes it has written, and drops those that go beyond the output. */
+async function portable(): Promise<{ decode: FrameDecoder }> {
+  const { decompress } = await import('fzstd')
+  return {
+    decode(frame, contentBytes) {
+      // So the frame goes on with bytes nobody knows: they are where they belong only when all before them has the size it should.
+      const mark = Uint8Array.from({ length: 8 }, () => Math.random() * 256)
+      const out = new Uint8Array(contentBytes + mark.length)
+      try {
+        decompress(frameOf(continued(frame, mark), out.length), out)
+      } catch (cause) {
+        if (!(cause instanceof RangeError)) throw cause
+        throw malformed(`it decodes to more than ${contentBytes} bytes, or not at all`)
+      }
+      if (mark.every((byte, i) => byte === out[contentBytes + i])) return out.subarray(0, contentBytes)
+      throw malformed(`it decodes to less than ${contentBytes} bytes`)
+    },
+  }
+}
+
+/** @throws MissingDependencyError, or UnsupportedError, where nothing here encodes */
+async function encoder(): Promise<(bytes: Uint8Array, level: number) => Uint8Array | Promise<Uint8Array>> {
+  const native = nativeZstd()
+  if (native !== undefined) return native.encode
+  const loaded = await loadWasm()
+  try {
+    const wasm = await loaded.Zstd.load()
+    return (bytes, level) => wasm.compress(bytes, level)
+  } catch (cause) {
+    const text = `@hpcc-js/wasm-zstd does not run here, so zstd cannot be written; choose the codec 'lz4': ${(cause as Error).message}`
+    throw new HyperslabError('UnsupportedError', text, { cause })
+  }
+}
+
+async function loadWasm(): Promise<typeof import('@hpcc-js/wasm-zstd')> {
+  // Within `try`, and in one word, bundlers let it be missing.
+  try {
+    return await import('@hpcc-js/wasm-zstd')
+  } catch (cause) {
+    const text = `this runtime has no zstd of its own: npm install @hpcc-js/wasm-zstd to write it, or choose the codec 'lz4'`
+    throw new HyperslabError('MissingDependencyError', text, { cause })
+  }
 }

@@ -37,6 +37,7 @@ export {
 export type { ReduceOptions } from '../array/reduce.js'
 export type { BlockOptions, BlockSource, SourceLike } from '../array/source.js'
 export type { Values } from '../array/values.js'
+export type { Codec } from '../codec/codec.js'
 export type { AsyncBuffer } from '../core/async-buffer.js'
 export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/dtype.js'
 export { type ErrorDetails, type ErrorTag, HyperslabError, isHyperslabError } from '../core/errors.js'

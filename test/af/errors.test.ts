@@ -185,7 +185,8 @@ describe('creating', () => {
     await expectError(create({ store, path: 'a.af' }), 'AlreadyExistsError', 'a.1.af')
     await expectError(create({ store, path: 'b.3.af' }), 'InvalidArgumentError', 'sidecar')
     await expectError(create({ store, path: 'b' }), 'InvalidArgumentError', "'.af'")
-    for (const codec of ['gzip', 'zstd']) await expectError(create({ store, path: 'b.af' }, { codec }), 'CodecError', codec)
+    await expectError(create({ store, path: 'b.af' }, { codec: 'gzip' }), 'CodecError', 'memory:b.af', 'gzip', 'none, lz4, zstd')
+    await expectError(create({ store, path: 'b.af' }, { level: 3 }), 'InvalidArgumentError', "'lz4'")
     for (const blockBytes of [0, -1, 1.5, 2 ** 31]) {
       await expectError(create({ store, path: 'b.af' }, { blockBytes }), 'InvalidArgumentError', String(blockBytes))
     }

@@ -1,0 +1,102 @@
+import { HyperslabError } from '../core/errors.js'
+
+// RFC 8878. A block of a container is one frame, or several, with skippable ones between them:
+//
+//     magic 28 B5 2F FD | descriptor | window 0-1 | dictionary 0-4 | content size 0-8 | blocks | checksum 0 or 4
+//
+// A block is 3 bytes, little-endian: last (1 bit), type (2 bits), size (21 bits); then as many bytes, or one that is repeated.
+
+const MAGIC = 0xfd2fb528
+/** `184D2A50` to `184D2A5F`; behind them u32 the bytes to skip. */
+const SKIPPABLE = 0x184d2a5
+const RLE = 1
+const RESERVED = 3
+
+/** One frame, taken apart. */
+export interface Frame {
+  /** What it says to decode to, if it does. */
+  readonly contentBytes: number | undefined
+  readonly blocks: Uint8Array
+  /** Where in `blocks` the last one starts. */
+  readonly last: number
+  /** 4 bytes, or none. */
+  readonly checksum: Uint8Array
+}
+
+/** @throws CodecError where the bytes are no complete frames, or need a dictionary */
+export function framesOf(bytes: Uint8Array): Frame[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const frames: Frame[] = []
+  let at = 0
+  try {
+    while (at < bytes.length) {
+      const magic = view.getUint32(at, true)
+      if (magic >>> 4 === SKIPPABLE) at += 8 + view.getUint32(at + 4, true)
+      else if (magic !== MAGIC) throw malformed(`there is no zstd frame at byte ${at} of ${bytes.length}`)
+      else {
+        const { contentBytes, start, hasChecksum } = headerAt(view, at + 4)
+        const { last, end } = blocksAt(view, start)
+        at = end + (hasChecksum ? 4 : 0)
+        frames.push({ contentBytes, blocks: bytes.subarray(start, end), last: last - start, checksum: bytes.subarray(end, at) })
+      }
+    }
+  } catch (error) {
+    if (error instanceof RangeError) at = Number.POSITIVE_INFINITY
+    else throw error
+  }
+  if (at > bytes.length) throw malformed(`the zstd frame ends in the middle, after ${bytes.length} bytes`)
+  return frames
+}
+
+function headerAt(view: DataView, at: number): { contentBytes: number | undefined; start: number; hasChecksum: boolean } {
+  const descriptor = view.getUint8(at)
+  if (descriptor & 8) throw malformed('a bit of the frame header that must be 0 is set')
+  if (descriptor & 3) throw malformed('it was made with a dictionary')
+  const single = (descriptor & 32) !== 0
+  const size = at + (single ? 1 : 2)
+  const sizeBytes = descriptor >> 6 === 0 ? Number(single) : 1 << (descriptor >> 6)
+  return { contentBytes: contentBytesAt(view, size, sizeBytes), start: size + sizeBytes, hasChecksum: (descriptor & 4) !== 0 }
+}
+
+function contentBytesAt(view: DataView, at: number, sizeBytes: number): number | undefined {
+  if (sizeBytes === 0) return undefined
+  if (sizeBytes === 1) return view.getUint8(at)
+  if (sizeBytes === 2) return view.getUint16(at, true) + 256
+  return sizeBytes === 4 ? view.getUint32(at, true) : Number(view.getBigUint64(at, true))
+}
+
+function blocksAt(view: DataView, start: number): { last: number; end: number } {
+  for (let at = start; ; ) {
+    const header = view.getUint16(at, true) | (view.getUint8(at + 2) << 16)
+    const type = (header >> 1) & 3
+    if (type === RESERVED) throw malformed(`a block of an unknown type at byte ${at}`)
+    const end = at + 3 + (type === RLE ? 1 : header >>> 3)
+    if (header & 1) return { last: at, end }
+    at = end
+  }
+}
+
+/** The frame with a header of ours: it says the size, and asks of a decoder no memory beside the output, whatever the old one asked for. */
+export function frameOf({ blocks, checksum }: Frame, contentBytes: number): Uint8Array {
+  const out = new Uint8Array(9 + blocks.length + checksum.length)
+  const view = new DataView(out.buffer)
+  view.setUint32(0, MAGIC, true)
+  // A content size of 4 bytes, a single segment.
+  out[4] = 0b1010_0000 | checksum.length
+  view.setUint32(5, contentBytes, true)
+  out.set(blocks, 9)
+  out.set(checksum, 9 + blocks.length)
+  return out
+}
+
+/** The blocks of a frame that goes on with a last block of `bytes`, uncompressed. */
+export function continued({ blocks, last }: Frame, bytes: Uint8Array): Frame {
+  const out = new Uint8Array(blocks.length + 3 + bytes.length)
+  out.set(blocks)
+  out[last]! &= ~1
+  out[blocks.length] = (bytes.length << 3) | 1
+  out.set(bytes, blocks.length + 3)
+  return { contentBytes: undefined, blocks: out, last: blocks.length, checksum: new Uint8Array(0) }
+}
+
+export const malformed = (text: string): HyperslabError => new HyperslabError('CodecError', `malformed zstd block: ${text}`)

@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { decodeWith } from '../../src/codec/codec.js'
+import { zstd } from '../../src/codec/zstd.js'
+import { nativeZstd } from '../../src/codec/zstd-native.js'
+import { expectSameBytes, randoms } from '../kernels/support.js'
+import { contents, skipZstd, zstdProgram } from './support.js'
+
+const native = nativeZstd()
+const decode = (bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> => decodeWith(zstd(), bytes, decodedBytes)
+const concat = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts))
+const skippable = (bytes: number): Uint8Array =>
+  Uint8Array.of(0x53, 0x2a, 0x4d, 0x18, bytes, 0, 0, 0, ...new Uint8Array(bytes).fill(9))
+const failure = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => expect.fail('expected a CodecError'),
+    (error) => {
+      expect(error).toMatchObject({ tag: 'CodecError' })
+      return error.message
+    },
+  )
+
+afterEach(() => vi.restoreAllMocks())
+
+describe.each(native === undefined ? [['portable']] : [['native'], ['portable']])('%s', (which) => {
+  const choose = (): void => {
+    if (which === 'portable') vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+  }
+
+  describe.skipIf(skipZstd)('against the reference implementation', () => {
+    test.each(contents())('%s', async (_, bytes) => {
+      choose()
+      for (const args of [['-1'], ['-3', '--no-check'], ['-19', '--long=27'], ['--no-content-size', '--no-check']]) {
+        const reference = zstdProgram(args, bytes)
+        expectSameBytes(await decode(reference, bytes.length), bytes)
+        if (bytes.length > 0) await failure(decode(reference, bytes.length - 1))
+        await failure(decode(reference, bytes.length + 1))
+      }
+      for (const level of [1, 3, 12]) {
+        const encoded = await zstd(level).encode(bytes)
+        expectSameBytes(zstdProgram(['-d'], encoded), bytes)
+        expectSameBytes(await decode(encoded, bytes.length), bytes)
+      }
+    })
+  })
+
+  test('frames say their size and nothing that readers of the format do not expect', async () => {
+    choose()
+    for (const [name, bytes] of contents()) {
+      const encoded = await zstd().encode(bytes)
+      expect(new DataView(encoded.buffer, encoded.byteOffset).getUint32(0, true), name).toBe(0xfd2fb528)
+      const descriptor = encoded[4]!
+      // no checksum, no dictionary
+      expect(descriptor & 0b111, name).toBe(0)
+      const sizeBytes = descriptor >> 6 === 0 ? (descriptor >> 5) & 1 : 1 << (descriptor >> 6)
+      const at = 5 + (descriptor & 32 ? 0 : 1)
+      let size = sizeBytes === 2 ? 256 : 0
+      for (let i = 0; i < sizeBytes; i++) size += encoded[at + i]! * 256 ** i
+      expect([sizeBytes > 0, size], name).toEqual([true, bytes.length])
+    }
+  })
+
+  test('several frames, frames to skip', async () => {
+    choose()
+    const [a, b] = [contents()[4]![1], contents()[5]![1]]
+    const [x, y] = [await zstd().encode(a), await zstd(9).encode(b)]
+    expectSameBytes(await decode(concat(skippable(3), x, skippable(0), y, skippable(200)), a.length + b.length), concat(a, b))
+    expect(await failure(decode(concat(x, y), a.length))).toContain(`${a.length + b.length} bytes instead of ${a.length}`)
+    expect(await failure(decode(skippable(3), 1))).toContain('0 bytes instead of 1')
+    expect(await decode(skippable(3), 0)).toHaveLength(0)
+  })
+
+  test('bytes that are no frame, or not all of it', async () => {
+    choose()
+    const [, bytes] = contents()[5]!
+    const whole = await zstd().encode(bytes)
+    expect(await failure(decode(Uint8Array.of(1, 2, 3, 4, 5), 5))).toContain('no zstd frame at byte 0')
+    expect(await failure(decode(concat(whole, Uint8Array.of(1, 2, 3, 4)), bytes.length))).toContain(`byte ${whole.length} of`)
+    for (const cut of [1, 3, 5, 8, 100, whole.length - 1])
+      expect(await failure(decode(whole.subarray(0, cut), bytes.length))).toContain('ends in the middle')
+    const dictionary = whole.slice()
+    dictionary[4]! |= 1
+    expect(await failure(decode(dictionary, bytes.length))).toContain('dictionary')
+  })
+
+  test('a frame that lies about its size is found out', async () => {
+    choose()
+    const encoded = await zstd().encode(new Uint8Array(70_000).fill(1))
+    expect(encoded[4]! >> 6).toBe(2)
+    for (const claimed of [69_999, 70_001, 70_007, 70_008, 200_000, 1]) {
+      const lying = encoded.slice()
+      new DataView(lying.buffer).setUint32(5, claimed, true)
+      await failure(decode(lying, claimed))
+      expect(await failure(decode(lying, 70_000))).toContain(`${claimed} bytes instead of 70000`)
+    }
+  })
+
+  test('a window of 1 GiB costs no memory', async () => {
+    choose()
+    const bytes = new Uint8Array(1000).fill(3)
+    const single = await zstd().encode(bytes)
+    const blocks = single.subarray(single.length - 4)
+    // Without a size, and with the window descriptor of 2^30 bytes: one block of 1000 times the byte 3.
+    const huge = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3, ((1000 << 3) & 255) | 3, 1000 >> 5, 0, 3)
+    expect(blocks.length).toBe(4)
+    const before = process.memoryUsage().arrayBuffers
+    expectSameBytes(await decode(huge, 1000), bytes)
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 22)
+  })
+
+  test('damage gives a CodecError or bytes of the right length, and never hangs', async () => {
+    choose()
+    const next = randoms(3)
+    const [, text] = contents()[5]!
+    const encoded = await zstd().encode(text.subarray(0, 20_000))
+    for (let i = 0; i < 300; i++) {
+      const damaged = encoded.slice()
+      for (let k = next() % 4; k >= 0; k--) damaged[next() % damaged.length] = next()
+      const result = await decode(damaged, 20_000).catch((error) => error)
+      if (result instanceof Uint8Array) expect(result).toHaveLength(20_000)
+      else expect(result).toMatchObject({ tag: 'CodecError' })
+    }
+  })
+})
+
+test('levels', () => {
+  for (const level of [0, 23, 1.5, NaN, -1, '3' as never]) expect(() => zstd(level)).toThrow('from 1 to 22')
+})
