@@ -1,6 +1,7 @@
 /** The kernel ABI: every export of the module. Pointers are byte addresses; each file states the contract of what it exports. */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
 export { copyStrided } from './copy'
+export { crc32c } from './crc32c'
 export { fill } from './copy-rows'
 export { stats } from './extremes'
 export { lz4Decode } from './lz4-decode'

@@ -20,6 +20,7 @@ export interface Kernels {
     dst: number,
     dstStride: number,
   ): void
+  crc32c(src: number, bytes: number, crc: number): number
   fill(dst: number, elementBytes: number, count: number, value: number): void
   reduce(
     op: number,
@@ -47,6 +48,7 @@ const EXPORTS: readonly (keyof Kernels)[] = [
   'lz4Bound',
   'lz4Encode',
   'copyStrided',
+  'crc32c',
   'fill',
   'reduce',
   'stats',

@@ -1,0 +1,84 @@
+// CRC-32C in kernel memory, against tables in plain JavaScript (slicing by 8) and against reading the memory. The platform has no CRC-32C to
+// compare with: node:zlib has the CRC-32 of zip, which is shown for scale where it is there.
+import { readFileSync } from 'node:fs'
+import zlib from 'node:zlib'
+import { MiB, median, random, report, time } from '../measure.mjs'
+
+const ROUNDS = 15
+const SIZES = [1024, 16 * 1024, 64 * 1024, MiB, 16 * MiB]
+
+const { instance } = await WebAssembly.instantiate(readFileSync(new URL('../../dist/kernels.wasm', import.meta.url)))
+const kernels = instance.exports
+
+const tables = Array.from({ length: 8 }, () => new Uint32Array(256))
+for (let i = 0; i < 256; i++) {
+  let crc = i
+  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0)
+  tables[0][i] = crc
+}
+for (let k = 1; k < 8; k++)
+  for (let i = 0; i < 256; i++) tables[k][i] = (tables[k - 1][i] >>> 8) ^ tables[0][tables[k - 1][i] & 255]
+const [t0, t1, t2, t3, t4, t5, t6, t7] = tables
+
+function javascript(words) {
+  let crc = ~0
+  for (let i = 0; i < words.length; i += 2) {
+    const low = words[i] ^ crc
+    const high = words[i + 1]
+    crc =
+      t7[low & 255] ^
+      t6[(low >>> 8) & 255] ^
+      t5[(low >>> 16) & 255] ^
+      t4[low >>> 24] ^
+      t3[high & 255] ^
+      t2[(high >>> 8) & 255] ^
+      t1[(high >>> 16) & 255] ^
+      t0[high >>> 24]
+  }
+  return ~crc >>> 0
+}
+
+const next = random(1)
+const speeds = (bytes, times) =>
+  `${(bytes / median(times) / 1e6).toFixed(2)} GB/s (${(bytes / Math.max(...times) / 1e6).toFixed(2)} to ${(bytes / Math.min(...times) / 1e6).toFixed(2)})`
+for (const bytes of SIZES) {
+  const mark = kernels.arenaMark()
+  const pointer = kernels.arenaAlloc(bytes)
+  const copy = kernels.arenaAlloc(bytes)
+  const words = new Uint32Array(kernels.memory.buffer, pointer, bytes / 4)
+  for (let i = 0; i < words.length; i++) words[i] = next() * 2 ** 32
+  const view = new Uint8Array(kernels.memory.buffer)
+  if (kernels.crc32c(pointer, bytes, 0) >>> 0 !== javascript(words)) throw new Error('the checksums differ')
+
+  const repeats = Math.max(1, Math.round((8 * MiB) / bytes))
+  const repeated = (work) =>
+    time(() => {
+      for (let i = 0; i < repeats; i++) work()
+    })
+  const works = {
+    kernel: () => kernels.crc32c(pointer, bytes, 0),
+    javascript: () => javascript(words),
+    memory: () => view.copyWithin(copy, pointer, pointer + bytes),
+    ...(zlib.crc32 && { 'CRC-32 of node:zlib': () => zlib.crc32(view.subarray(pointer, pointer + bytes)) }),
+  }
+  const times = Object.fromEntries(Object.keys(works).map((name) => [name, []]))
+  for (let round = -2; round < ROUNDS; round++) {
+    for (const [name, work] of Object.entries(works)) {
+      const spent = await repeated(work)
+      if (round >= 0) times[name].push(spent)
+    }
+  }
+  const total = bytes * repeats
+  console.log(
+    `${bytes / 1024} KiB: ${Object.entries(times)
+      .map(([name, list]) => `${name} ${speeds(total, list)}`)
+      .join(', ')}`,
+  )
+  if (bytes === MiB) {
+    const ratio = median(times.javascript.map((spent, i) => spent / times.kernel[i]))
+    report({ suite: 'crc', name: '1 MiB', peer: 'slicing by 8 in JavaScript', ratio, goal: 'at least 3', met: ratio >= 3 })
+    const speed = total / median(times.kernel) / 1e6
+    report({ suite: 'crc', name: '1 MiB in GB/s', peer: '1 GB/s', ratio: speed, goal: 'at least 3', met: speed >= 3 })
+  }
+  kernels.arenaReset(mark)
+}
