@@ -105,12 +105,13 @@ export default {
     testing: 'build/js/testing/index.js',
     cli: 'build/js/cli/main.js',
   },
-  external: [/^node:/, 'netcdfjs', '@hpcc-js/wasm-zstd'],
+  external: [/^node:/, 'netcdfjs'],
   plugins: [
     // The one build runs everywhere, so dependencies have to be those for browsers: others import modules of Node, which webpack refuses.
     nodeResolve({ exportConditions: ['browser', 'import', 'default'] }),
     commonjs(),
-    terser({ module: true }),
+    // Bundlers are told by comments what to leave alone.
+    terser({ module: true, format: { comments: /webpackIgnore|@vite-ignore/ } }),
     licences(),
     kernelsFile(),
     leftovers(),

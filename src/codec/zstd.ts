@@ -71,9 +71,10 @@ async function portable(): Promise<{ decode: FrameDecoder }> {
     decode(frame, contentBytes) {
       // So the frame goes on with bytes nobody knows: they are where they belong only when all before them has the size it should.
       const mark = Uint8Array.from({ length: 8 }, () => Math.random() * 256)
-      const out = new Uint8Array(contentBytes + mark.length)
+      let out: Uint8Array
       try {
-        decompress(frameOf(continued(frame, mark), out.length), out)
+        // Given no output it allocates what the frame says. Given one, it compares that with a number, as text, for longer than it decodes.
+        out = decompress(frameOf(continued(frame, mark), contentBytes + mark.length))
       } catch (cause) {
         if (!(cause instanceof RangeError)) throw cause
         throw malformed(`it decodes to more than ${contentBytes} bytes, or not at all`)
@@ -98,12 +99,15 @@ async function encoder(): Promise<(bytes: Uint8Array, level: number) => Uint8Arr
   }
 }
 
+/** Put together at run time, and marked: a bundler would look for it, and complain where it is not installed. */
+const WASM_PACKAGE = ['@hpcc-js', 'wasm-zstd'].join('/')
+
 async function loadWasm(): Promise<typeof import('@hpcc-js/wasm-zstd')> {
-  // Within `try`, and in one word, bundlers let it be missing.
   try {
-    return await import('@hpcc-js/wasm-zstd')
+    return await import(/* webpackIgnore: true */ /* @vite-ignore */ WASM_PACKAGE)
   } catch (cause) {
-    const text = `this runtime has no zstd of its own: npm install @hpcc-js/wasm-zstd to write it, or choose the codec 'lz4'`
+    const text = `this runtime has no zstd of its own to write with: npm install ${WASM_PACKAGE} (in a bundle, pass a codec that uses it), or choose \
+the codec 'lz4'`
     throw new HyperslabError('MissingDependencyError', text, { cause })
   }
 }

@@ -31,6 +31,7 @@ const at = (z, y, x) => (z * SHAPE[1] + y) * SHAPE[2] + x
 export async function runSuite(hyperslab, places) {
   const { check, rejects, results } = checker(hyperslab.isHyperslabError)
   await checkSources(hyperslab, check, rejects)
+  await checkZstd(hyperslab, check)
   for (const place of places)
     await checkContainers(hyperslab, place, (name, run) => check(`${place.name}: ${name}`, run), rejects)
   return results
@@ -61,6 +62,32 @@ async function checkSources({ DiskArray, initKernels, slice, plan, resolveSelect
   await check('initKernels: ready already, and refuses what is no module', async () => {
     initKernels()
     await rejects('InvalidArgumentError', () => initKernels({}))
+  })
+}
+
+/** A container of one array `x`, 3000 int32 in three chunks, `(i % 100) ** 2`, as Node 24 writes it with the codec zstd. */
+const ZSTD_CONTAINER = [
+  'KLUv/WDgLVUIAJaWOjOAp9oMe6pGWwNGFeo0dZTUU6NOSsdXagAX5keheV82mEEhCUs4HHP0PW/Ltm3bWimllCkjAC4ALwBX90XZWm092Pq2Fm',
+  'yJtjwRrrqDf29w0xW8e4Jz13x749mtD6obJQbDDNGLiBffC9CK1QqFFd2axFpqjbS2nT2ceWchzGHMGxuNbV8QvlJfDA4Y0xeIL92Whi3clYUr',
+  '2xTUlOztNDk9yZaglmxHFo5wQxqGdD8gfph2TOz4dnxuBAhGH/DmHAyELuDtedizTYD0gNQdiTvdAhTmrOaADvC9iXgjWsMAoHRGdeZzwjdm4g',
+  'gAS21yGVAtQ8q2GCrMDqh0G1BxNqDyMWADWYACAAAAAAAAAAAAAAAAAAAAABQBAAAAAAAA4C4AAAAAAAABAAAAAAAAAHpzdGT/////////////',
+  '//+4CwAAAAAAAGRpbV8w///////////////oAwAAAAAAAAEAAAACAAAA9P////////8BAAAAAAAAAAAAAAAAAAAAoA8AAAAAAADY/////////w',
+  'EAAAAAAAAAAAAAAKAPAACgDwAAAAAAALz/////////AQAAAAAAAAAAAAAAQB8AAKAPAAAAAAAAeP///////////////////wMAAAAAAAAAAAAA',
+  'AAAAAAAAAAAAAAAAAFD/////////AQAAAAAAAABI/////////wEAAAAAAAAASP////////8BAAAAAAAAAEj/////////AwAAAAAAAAAAAAAAAA',
+  'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABo/////////wAAAAAAAAAABQAAAAAAAACQ/v///////wEAAAAAAAAA',
+  'QP////////8BAAAAAAAAANj/////////AAAAAAAAAADI/////////wAAAAAAAAAAAAAAAAAAAAD/////////////////////yAEAAAAAAABBUl',
+  'JG',
+].join('')
+
+async function checkZstd({ open }, check) {
+  await check('a zstd container is read', async () => {
+    const reader = await open(Uint8Array.from(atob(ZSTD_CONTAINER), (character) => character.charCodeAt(0)))
+    const expected = Array.from({ length: 3000 }, (_, i) => (i % 100) ** 2)
+    equal((await reader.array('x').get()).data, expected)
+    equal(
+      await reader.array('x').sum(),
+      expected.reduce((a, b) => a + b),
+    )
   })
 }
 
@@ -147,6 +174,25 @@ async function checkContainers({ open, create, slice }, { at: locate }, check, r
       )
       await reader.close()
     }
+  })
+  await check('zstd is written where there is an encoder; else what is missing is said, and nothing left', async () => {
+    const location = locate('zstd.af')
+    const values = Float64Array.from({ length: 20_000 }, (_, i) => Math.floor(i / 9))
+    // Node before 22.15, browsers and workerd have none of their own.
+    const native = globalThis.process?.getBuiltinModule?.('node:zlib')?.zstdCompress !== undefined
+    if (!native) {
+      await rejects('MissingDependencyError', () => create(location, { codec: 'zstd' }))
+      await rejects('NotFoundError', () => open(location))
+      return
+    }
+    const written = await create(location, { codec: 'zstd', level: 5, blockBytes: 30_000 })
+    await written.define('x', { dtype: 'float64', shape: [20_000], chunkShape: [700] }).set(null, values)
+    await written.flush()
+    await written.close()
+    const reader = await open(location)
+    equal((await reader.array('x').get()).data, values)
+    equal(reader.array('x').storage().compressedBytes < 40_000, true)
+    await reader.close()
   })
   await check('errors say what is wrong by their tag', async () => {
     await rejects('NotFoundError', () => open(locate('nowhere.af')))

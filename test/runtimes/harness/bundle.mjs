@@ -16,8 +16,8 @@ const BUILDS = {
     const { rollup } = await load('bundlers', 'rollup')
     const { nodeResolve } = await load('bundlers', '@rollup/plugin-node-resolve')
     for (const name of names) {
-      const bundle = await rollup({ input: input[name], plugins: [nodeResolve()], onwarn: refuse })
-      await bundle.write({ file: join(out, `${name}.js`), format: 'es', compact: true })
+      const bundle = await rollup({ input: { [name]: input[name] }, plugins: [nodeResolve()], onwarn: refuse })
+      await bundle.write({ dir: out, entryFileNames: '[name].js', format: 'es', compact: true })
     }
   },
   async webpack() {
@@ -26,7 +26,9 @@ const BUILDS = {
       mode: 'production',
       context: app,
       entry: input,
-      output: { path: out, filename: '[name].js' },
+      // The programs run as modules: a module worker can load another chunk only as one.
+      experiments: { outputModule: true },
+      output: { path: out, filename: '[name].js', module: true },
       performance: false,
     }
     await new Promise((resolve, reject) => {

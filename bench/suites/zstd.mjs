@@ -1,0 +1,78 @@
+// Zstandard blocks: the platform's library, where it has one, against fzstd, which takes its place where not; and the optional encoder against
+// the platform's. Run it with a Node from 22.15 on to see all of them.
+
+import zlib from 'node:zlib'
+import { Zstd } from '@hpcc-js/wasm-zstd'
+import { decompress } from 'fzstd'
+import { create, MemoryStore, open } from '../../dist/index.js'
+import { climate, MiB, median, report, time } from '../measure.mjs'
+
+const ROUNDS = 9
+const LEVEL = 3
+const BLOCKS = 4
+
+const values = climate(BLOCKS * 2 * MiB, 1)
+const block = new Uint8Array(values.buffer, 0, 8 * MiB)
+const wasm = await Zstd.load()
+const encoded = wasm.compress(block, LEVEL)
+const native = typeof zlib.zstdDecompressSync === 'function'
+const call = (work) => new Promise((resolve, reject) => work((error, result) => (error ? reject(error) : resolve(result))))
+const params = native ? { [zlib.constants.ZSTD_c_compressionLevel]: LEVEL } : {}
+
+const decoders = {
+  fzstd: () => decompress(encoded),
+  ...(native && {
+    'native, synchronous': () => zlib.zstdDecompressSync(encoded, { chunkSize: block.length + 64 }),
+    'native, asynchronous': () => call((done) => zlib.zstdDecompress(encoded, { chunkSize: block.length + 64 }, done)),
+  }),
+}
+const encoders = {
+  '@hpcc-js/wasm-zstd': () => wasm.compress(block, LEVEL),
+  ...(native && { 'native, asynchronous': () => call((done) => zlib.zstdCompress(block, { params }, done)) }),
+}
+
+/** Milliseconds of each, measured by turns. */
+async function timesOf(works) {
+  const times = Object.fromEntries(Object.keys(works).map((name) => [name, []]))
+  for (let round = -1; round < ROUNDS; round++)
+    for (const [name, work] of Object.entries(works)) {
+      const spent = await time(work)
+      if (round >= 0) times[name].push(spent)
+    }
+  return times
+}
+
+const speed = (bytes, ms) => (bytes / ms / 1e3).toFixed(0)
+function print(what, bytes, times) {
+  for (const [name, list] of Object.entries(times))
+    console.log(
+      `${what}, ${name}: ${speed(bytes, median(list))} MB/s (${speed(bytes, Math.max(...list))} to ${speed(bytes, Math.min(...list))})`,
+    )
+}
+
+console.log(`a block of 8 MiB in ${(encoded.length / MiB).toFixed(2)} MiB, level ${LEVEL}`)
+const decoding = await timesOf(decoders)
+print('decoding', block.length, decoding)
+print('encoding', block.length, await timesOf(encoders))
+
+const store = new MemoryStore()
+const options = { codec: 'zstd', level: LEVEL }
+const file = await create({ store, path: 'a.af' }, options)
+const array = file.define('x', { dtype: 'float32', shape: [values.length], chunkShape: [MiB / 4] })
+const writing = await time(async () => {
+  await array.set(null, values)
+  await file.flush()
+})
+console.log(`an array of ${values.byteLength / MiB} MiB: written at ${speed(values.byteLength, writing)} MB/s`)
+const reading = await timesOf({
+  'read whole': async () => {
+    const reader = await open({ store, path: 'a.af' })
+    await reader.array('x').get()
+  },
+})
+print('the array', values.byteLength, reading)
+
+if (native) {
+  const ratio = median(decoding.fzstd.map((spent, i) => spent / decoding['native, asynchronous'][i]))
+  report({ suite: 'zstd', name: 'native decoding', peer: 'fzstd', ratio, goal: 'at least 2', met: ratio >= 2 })
+}
