@@ -72,7 +72,8 @@ function sameAddress(a: ChunkAddress | undefined, b: ChunkAddress | undefined): 
   return a.block.origin.version === b.block.origin.version && a.block.id === b.block.id && a.offset === b.offset
 }
 
-function unwritten(state: ArrayState, dtype: DType, count: number): Uint8Array {
+/** The payload of a chunk nobody wrote. */
+export function unwritten(state: ArrayState, dtype: DType, count: number): Uint8Array {
   const fill = toElement(dtype, fillOf(state.definition) ?? zeroOf(dtype))
   return encodeChunk(dtype, (allocate(dtype, count) as { fill(value: unknown): DataOf<DType> }).fill(fill))
 }

@@ -4,6 +4,7 @@ import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { publishLayer } from './commit.js'
 import { compactInto } from './compact.js'
+import { publishCovered } from './cover.js'
 import { sameDefinition } from './definition.js'
 import { Dictionary } from './dictionary.js'
 import { BlockPacker, PendingChunk } from './packer.js'
@@ -18,6 +19,8 @@ export class Writer {
   readonly #copy: WorkingCopy
   /** Arrays whose stored statistics are not up to date. */
   readonly #stale = new Set<ArrayState>()
+  /** The file of statistics has to be written: it was removed before a layer was added. */
+  #statsDue = false
   #packer: BlockPacker
 
   /** @throws CodecError when the codec is unknown or cannot write */
@@ -87,7 +90,7 @@ export class Writer {
       await this.#addLayer(this.#changedStates(), this.#packer)
       this.#packer = this.#newPacker()
     }
-    if (this.#stale.size > 0) await this.#writeStats()
+    if (this.#statsDue) await this.#writeStats()
   }
 
   async #writeStats(): Promise<void> {
@@ -104,6 +107,7 @@ export class Writer {
     const overtaken = await store.stat(paths.sidecar(stack.top + 1))
     if (overtaken !== undefined) await stats.invalidate()
     this.#stale.clear()
+    this.#statsDue = false
   }
 
   /** The arrays that must go into the next layer. */
@@ -116,20 +120,18 @@ export class Writer {
   async #addLayer(states: readonly ArrayState[], packer: BlockPacker): Promise<void> {
     const { stack, store, paths, deleted } = this.#copy
     const number = stack.top + 1
-    const contents = {
-      number,
-      base: paths.base,
-      arrays: states.map((state) => ({ state, chunks: state.written })),
-      deleted: [...deleted.values()],
-      dictionary: this.#dictionary() ?? new Dictionary(),
-    }
-    await (await this.#copy.stats()).invalidate()
-    const layer = await publishLayer(store, paths.sidecar(number), contents, packer, { ifAbsent: true })
+    const layer = await publishCovered(states, stack.layers, packer, async (arrays) => {
+      const dictionary = this.#dictionary() ?? new Dictionary()
+      const contents = { number, base: paths.base, arrays, deleted: [...deleted.values()], dictionary }
+      await (await this.#copy.stats()).invalidate()
+      return publishLayer(store, paths.sidecar(number), contents, packer, { ifAbsent: true })
+    })
     // From here on it is committed: nothing below may fail.
     for (const state of states) {
       state.flushed()
       this.#stale.add(state)
     }
+    this.#statsDue = true
     deleted.clear()
     this.#copy.takeOver(new Stack([...stack.layers, layer]))
   }
@@ -144,6 +146,7 @@ export class Writer {
       const base = await publishLayer(store, paths.base, contents, packer, { ifAbsent: false })
       this.#copy.takeOver(new Stack([base, ...sidecars]))
       for (const state of states.values()) this.#stale.add(state)
+      this.#statsDue = true
     })
     // Ascending: should this stop half way, the sidecars left are the newest, and they say nothing that the new base does not.
     for (const { key } of sidecars) {
