@@ -1,6 +1,6 @@
 import type { AttributeValue, FillValue } from '../../src/af/footer.js'
 import { encodeChunk } from '../../src/af/values.js'
-import { allocate, type DataOf, type DType, toBytes } from '../../src/core/dtype.js'
+import { allocate, type DataOf, type DType, type TypedArray, toBytes } from '../../src/core/dtype.js'
 
 /** Values as the Rust peer reads and writes them: numbers as the hexadecimal form of their bytes in a file. */
 export interface WireScalar {
@@ -28,7 +28,9 @@ const number = (dtype: DType, value: number | bigint): string => {
 }
 
 /** A fill value or an extreme of statistics. */
-export function wireScalar(scalar: Pick<FillValue, 'kind' | 'value'> | { kind: 'bytes'; value: Uint8Array } | null): WireScalar | null {
+export function wireScalar(
+  scalar: Pick<FillValue, 'kind' | 'value'> | { kind: 'bytes'; value: Uint8Array } | null,
+): WireScalar | null {
   if (scalar === null) return null
   const { kind, value } = scalar
   if (kind === 'bytes') return { kind, value: toHex(value) }
@@ -39,7 +41,7 @@ export function wireScalar(scalar: Pick<FillValue, 'kind' | 'value'> | { kind: '
 export function wireAttribute({ type, value }: AttributeValue): WireAttribute {
   if (value instanceof Uint8Array && type === 'binary') return { type, value: toHex(value) }
   if (type === 'binary[]') return { type, value: (value as Uint8Array[]).map(toHex) }
-  if (ArrayBuffer.isView(value)) return { type, value: toHex(toBytes(value)) }
+  if (ArrayBuffer.isView(value)) return { type, value: toHex(toBytes(value as TypedArray)) }
   if (typeof value === 'number' || typeof value === 'bigint') return { type, value: number(type as DType, value) }
   return { type, value }
 }

@@ -1,0 +1,121 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { decodeFooter, encodeFooter, FOOTER_MAGIC } from '../../src/af/footer.js'
+import { STATS_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
+import { decodeStats, encodeStats, type StatValue } from '../../src/af/stats-file.js'
+import { allocate, type DataOf, type DType } from '../../src/core/dtype.js'
+import { type FileArray, open, type Tensor } from '../../src/runtime/index.js'
+import type { Model, ModelArray } from './model.js'
+import type { Peer } from './peer.js'
+import type { Shared } from './shared.js'
+import { KEYS } from './steps.js'
+import { toHex, wireAttribute, wireData, wireScalar } from './wire.js'
+
+/** Opens the container anew with both sides and compares all they say with the model; and the bytes of their footers with ours. */
+export async function judge(shared: Shared, peer: Peer): Promise<void> {
+  const expected = [...shared.model.arrays.values()].map(description)
+  expect(await describeHere(shared), 'this package').toEqual(expected)
+  await shared.openInCrate()
+  expect(await describeInCrate(peer, shared.model), 'the crate').toEqual(expected)
+  await expectSameBytes(shared.folder)
+}
+
+interface Description {
+  readonly name: string
+  readonly values: unknown
+  readonly attributes: unknown
+  readonly stats: unknown
+  readonly [key: string]: unknown
+}
+
+function description(array: ModelArray): Description {
+  const { name, dtype, options, fill, data, attributes } = array
+  const { min, max, nullCount, rowCount } = array.stats()
+  return {
+    name,
+    dtype,
+    shape: options.shape,
+    chunkShape: options.chunkShape,
+    dimensionNames: options.dimensionNames,
+    fillValue: wireScalar(fill),
+    values: wireData(dtype, data),
+    attributes: Object.fromEntries([...attributes].map(([key, value]) => [key, wireAttribute(value)])),
+    stats: { min: wireScalar(min), max: wireScalar(max), nullCount: `${nullCount}`, rowCount: `${rowCount}` },
+  }
+}
+
+async function describeHere({ path, model }: Shared): Promise<Description[]> {
+  await using file = await open(path)
+  const all: Description[] = []
+  for (const name of file.arrays()) {
+    const array = file.array(name)
+    const { min, max, nullCount, rowCount } = await file.stats(name)
+    all.push({
+      name,
+      dtype: array.dtype,
+      shape: array.shape,
+      chunkShape: array.chunks.chunkShape,
+      dimensionNames: array.dimensionNames,
+      fillValue: wireScalar(array.state.definition.fillValue),
+      values: wireData(array.dtype, await dataOf(array)),
+      attributes: Object.fromEntries([...array.attrs.keys()].map((key) => [key, wireAttribute(array.attrs.typed(key)!)])),
+      stats: {
+        min: wireScalar(toStat(array.dtype, min)),
+        max: wireScalar(toStat(array.dtype, max)),
+        nullCount: `${nullCount}`,
+        rowCount: `${rowCount}`,
+      },
+    })
+  }
+  expect(file.arrays()).toEqual([...model.arrays.keys()])
+  return all
+}
+
+async function describeInCrate(peer: Peer, model: Model): Promise<Description[]> {
+  const { arrays } = await peer.dump(KEYS)
+  return arrays.map(({ values, stats, ...rest }) => {
+    const array = model.arrays.get(rest.name)
+    // The crate has no element type for bool.
+    const unreadable = rest.dtype === 'bool' && array !== undefined
+    const none = { min: null, max: null, nullCount: `${array?.data.length}`, rowCount: `${array?.data.length}` }
+    return {
+      ...rest,
+      values: unreadable ? wireData<DType>('bool', array.data) : 'ok' in values ? values.ok : values,
+      // Statistics of arrays without data are left out by some writers.
+      stats: stats ?? (array?.stored.size === 0 ? none : null),
+    }
+  })
+}
+
+export async function dataOf(array: FileArray): Promise<DataOf<DType>> {
+  if (array.shape.length > 0) return ((await array.get(array.shape.map(() => null))) as Tensor).data
+  const data = allocate(array.dtype, 1)
+  const value: unknown = await array.get()
+  data[0] = (typeof value === 'boolean' ? Number(value) : value) as never
+  return data
+}
+
+function toStat(dtype: DType, value: number | bigint | string | Uint8Array | undefined): Parameters<typeof wireScalar>[0] {
+  if (value === undefined) return null
+  if (value instanceof Uint8Array) return { kind: 'bytes', value }
+  if (typeof value === 'string') return { kind: 'bytes', value: new TextEncoder().encode(value) }
+  if (dtype.startsWith('float')) return { kind: 'float', value: value as number }
+  if (dtype === 'timestamp_ns') return { kind: dtype, value: value as bigint }
+  return { kind: dtype === 'bool' || dtype.startsWith('uint') ? 'uint' : 'int', value: BigInt(value) } as StatValue
+}
+
+/** Footers and statistics of either side are, decoded and encoded again, the same bytes. */
+async function expectSameBytes(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const bytes = new Uint8Array(await readFile(join(folder, name)))
+    if (name.endsWith('.stats')) {
+      const { payload } = splitFile(bytes, STATS_MAGIC)
+      const { version, arrays } = decodeStats(payload)
+      expect(toHex(encodeStats(arrays, version)), name).toBe(toHex(payload))
+    } else {
+      const { payload } = splitFile(bytes, FOOTER_MAGIC)
+      expect(toHex(encodeFooter(decodeFooter(payload))), name).toBe(toHex(payload))
+    }
+  }
+}
