@@ -6,7 +6,16 @@ import type { Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { ByteRange } from '../store/store.js'
-import { type BlockOrigin, type BlockRef, type ChunkAddress, type ChunkBytes, decodeApart, decodeBlock, partOf } from './block.js'
+import {
+  type BlockOrigin,
+  type BlockRef,
+  type ChunkAddress,
+  type ChunkBytes,
+  checkBlockBytes,
+  decodeApart,
+  decodeBlock,
+  partOf,
+} from './block.js'
 
 /** What reading has cost since the file was opened. */
 export interface ReadCost {
@@ -39,19 +48,24 @@ interface Need<C> {
  */
 export class BlockReader {
   readonly cost: ReadCost = { blocks: 0, bytes: 0 }
-  readonly #decoded: LRUCache<BlockRef, Uint8Array>
+  readonly #decoded: LRUCache<BlockRef, Uint8Array> | undefined
+  readonly #maxBlockBytes: number
   readonly #codecs: Codecs
   readonly #flights = new SingleFlight<BlockRef, Uint8Array>()
 
-  /** @param cacheBytes memory for decoded blocks */
-  constructor(cacheBytes: number, codecs: Codecs) {
+  /**
+   * @param cacheBytes memory for decoded blocks
+   * @param maxBlockBytes larger ones are refused
+   */
+  constructor(cacheBytes: number, maxBlockBytes: number, codecs: Codecs) {
+    this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
-    this.#decoded = new LRUCache({ maxSize: cacheBytes, sizeCalculation: (bytes) => bytes.length })
+    if (cacheBytes > 0) this.#decoded = new LRUCache({ maxSize: cacheBytes, sizeCalculation: (bytes) => bytes.length })
   }
 
   /**
    * Fetches what some chunks, grouped by their blocks, need, and hands each of them to `visit`, decoded.
-   * @throws CodecError when a block does not decode
+   * @throws CodecError when a block does not decode, or is too large
    */
   async visit<C extends { readonly address: ChunkAddress }>(
     groups: Iterable<readonly [BlockRef, readonly C[]]>,
@@ -61,11 +75,11 @@ export class BlockReader {
     const single: Need<C>[] = []
     const many = new Map<BlockOrigin, Need<C>[]>()
     for (const [block, chunks] of groups) {
-      const decoded = this.#decoded.get(block)
+      const decoded = this.#decoded?.get(block)
       if (decoded !== undefined)
         for (const chunk of chunks) withArena((arena) => visit(arena, chunk, partOf(decoded, chunk.address)))
-      else if (block.origin.readMany === undefined) single.push(needOf(block, chunks))
-      else many.set(block.origin, [...(many.get(block.origin) ?? []), needOf(block, chunks)])
+      else if (block.origin.readMany === undefined) single.push(this.#needOf(block, chunks))
+      else many.set(block.origin, [...(many.get(block.origin) ?? []), this.#needOf(block, chunks)])
     }
     await forEachLimited(single, CONCURRENT_BLOCKS, async (need) => {
       signal?.throwIfAborted()
@@ -78,7 +92,13 @@ export class BlockReader {
 
   /** Drops decoded blocks. */
   clear(): void {
-    this.#decoded.clear()
+    this.#decoded?.clear()
+  }
+
+  #needOf<C extends { readonly address: ChunkAddress }>(block: BlockRef, chunks: readonly C[]): Need<C> {
+    const need = needOf(block, chunks)
+    if (need.whole) checkBlockBytes(block, this.#maxBlockBytes)
+    return need
   }
 
   async #fetch({ block, whole, ranges }: Need<unknown>, signal: Signal | undefined): Promise<Uint8Array[]> {
@@ -130,7 +150,7 @@ export class BlockReader {
     const decoded = await decodeApart(this.#codecs, block, parts[0]!)
     if (decoded !== undefined) {
       for (const chunk of chunks) withArena((arena) => visit(arena, chunk, partOf(decoded, chunk.address)))
-      if (keep) this.#decoded.set(block, decoded)
+      if (keep) this.#decoded?.set(block, decoded)
       return
     }
     withArena((arena) => {
@@ -139,7 +159,7 @@ export class BlockReader {
         const { offset, size } = chunk.address
         withArena((inner) => visit(inner, chunk, { pointer: pointer + offset, size }))
       }
-      if (keep) this.#decoded.set(block, arena.bytes(pointer, block.uncompressedBytes).slice())
+      if (keep) this.#decoded?.set(block, arena.bytes(pointer, block.uncompressedBytes).slice())
     })
   }
 }

@@ -44,16 +44,12 @@ export const viewOf = (arena: Arena, chunk: ChunkBytes): Uint8Array =>
 /** The view of a chunk in its decoded block. */
 export const partOf = (decoded: Uint8Array, { offset, size }: ChunkAddress): Uint8Array => decoded.subarray(offset, offset + size)
 
-/** Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else. */
-const MAX_BLOCK_BYTES = 2 ** 31
-
 /**
  * Decodes a block of a codec that does not work in kernel memory; undefined when `decodeBlock` has to.
  * @throws CodecError with file and block when the block cannot be decoded
  */
 export async function decodeApart(codecs: Codecs, block: BlockRef, bytes: Uint8Array): Promise<Uint8Array | undefined> {
   try {
-    checkBlock(block)
     const codec = codecs.find(block.codec)
     return inKernel(codec) ? undefined : await decodeWith(codec, bytes, block.uncompressedBytes)
   } catch (error) {
@@ -78,14 +74,9 @@ function prefixed(error: unknown, { id }: BlockRef): unknown {
   return new HyperslabError(error.tag, `block ${id}: ${error.message}`, error.details)
 }
 
-function checkBlock({ uncompressedBytes }: BlockRef): void {
-  if (uncompressedBytes <= MAX_BLOCK_BYTES) return
-  throw new HyperslabError(
-    'CodecError',
-    `${uncompressedBytes} decoded bytes are more than the ${MAX_BLOCK_BYTES} this package takes on`,
-    {
-      actual: uncompressedBytes,
-      expected: MAX_BLOCK_BYTES,
-    },
-  )
+/** @throws CodecError when a block would decode to more bytes than `limit` */
+export function checkBlockBytes({ origin, id, uncompressedBytes }: BlockRef, limit: number): void {
+  if (uncompressedBytes <= limit) return
+  const text = `block ${id}: ${uncompressedBytes} decoded bytes are more than limits.blockBytes, ${limit}`
+  throw new HyperslabError('CodecError', text, { file: origin.file, actual: uncompressedBytes, expected: limit })
 }

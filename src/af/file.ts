@@ -9,6 +9,7 @@ import { Attributes } from './attributes.js'
 import type { ReadCost } from './block-reader.js'
 import { type ArrayOptions, isNested } from './definition.js'
 import { FileArray } from './file-array.js'
+import { type Limits, withDefaultLimits } from './limits.js'
 import { Paths } from './paths.js'
 import { Stack } from './stack.js'
 import type { Statistics } from './statistics.js'
@@ -23,8 +24,10 @@ export interface FileOptions extends StoreOptions {
   readonly codecs?: readonly Codec[]
   /** Blocks are closed once they hold this many bytes before compression; 8 MiB by default. */
   readonly blockBytes?: number
-  /** Memory for decoded blocks that are likely to be wanted again; 64 MiB by default. */
+  /** Memory for decoded blocks that are likely to be wanted again; 64 MiB by default, none with 0. */
   readonly cacheBytes?: number
+  /** How much a file may ask for before it is refused; for files of unknown origin. */
+  readonly limits?: Limits
 }
 
 export interface OpenOptions extends FileOptions {
@@ -99,7 +102,7 @@ export class ArrayFile {
     const paths = new Paths(path)
     const settings = await within({ file: store.describe(path) }, () => withDefaults(options))
     try {
-      return new ArrayFile(new WorkingCopy(store, paths, await Stack.open(store, paths, options), settings))
+      return new ArrayFile(new WorkingCopy(store, paths, await Stack.open(store, paths, settings.limits, options), settings))
     } catch (error) {
       // Nobody has anything to close.
       await store.close?.()
@@ -265,9 +268,10 @@ const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 /** @throws InvalidArgumentError; CodecError, MissingDependencyError or UnsupportedError when the codec is not one to write with here */
 async function withDefaults(options: OpenOptions): Promise<WorkingCopyOptions> {
   const { codec = 'lz4', level, blockBytes = DEFAULT_BLOCK_BYTES, cacheBytes = DEFAULT_CACHE_BYTES, layer } = options
-  for (const [name, bytes] of Object.entries({ blockBytes, cacheBytes })) {
-    if (Number.isSafeInteger(bytes) && bytes >= 1 && bytes <= 2 ** 30) continue
-    throw new HyperslabError('InvalidArgumentError', `${name} must be an integer from 1 to 2^30, got ${bytes}`, { actual: bytes })
+  for (const [name, bytes, least] of [['blockBytes', blockBytes, 1] as const, ['cacheBytes', cacheBytes, 0] as const]) {
+    if (Number.isSafeInteger(bytes) && bytes >= least && bytes <= 2 ** 30) continue
+    const text = `${name} must be an integer from ${least} to 2^30, got ${bytes}`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: bytes })
   }
   if (layer !== undefined && !(Number.isSafeInteger(layer) && layer >= 0))
     throw new HyperslabError('InvalidArgumentError', `layer must be a number from 0, got ${layer}`, { actual: layer })
@@ -276,5 +280,5 @@ async function withDefaults(options: OpenOptions): Promise<WorkingCopyOptions> {
   const codecs = new Codecs(options.codecs, level)
   const encoder = codecs.encoder(codec)
   if ('ready' in encoder) await encoder.ready?.()
-  return { codecs, codec, blockBytes, cacheBytes, layer }
+  return { codecs, codec, blockBytes, cacheBytes, layer, limits: withDefaultLimits(options.limits) }
 }

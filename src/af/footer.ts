@@ -136,9 +136,9 @@ const footerLayout = struct({
  * The footer in a payload (what lies in front of the trailer). Says nothing about whether its numbers make sense: see `checkFooter`.
  * @throws FormatError when the bytes are not a footer; UnsupportedError when they are one of another version
  */
-export function decodeFooter(payload: Uint8Array): Footer {
+export function decodeFooter(payload: Uint8Array, typeDepth?: number): Footer {
   checkVersion(payload)
-  const footer = unarchive('footer', footerLayout, payload) as Footer
+  const footer = unarchive('footer', footerLayout, payload, typeDepth) as Footer
   checkAttributeTypes(footer, 'FormatError')
   return footer
 }

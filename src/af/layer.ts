@@ -4,11 +4,10 @@ import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOption
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
+import type { Limits } from './limits.js'
 
 /** Read from the end of a file at once: enough for the footers of most. */
 const TAIL_BYTES = 64 * 1024
-/** A footer describes chunks in some 40 bytes each; more than this is damage, not data. */
-const MAX_FOOTER_BYTES = 2 ** 31
 
 /** One `.af` file of a container, pinned to the version it was opened on. */
 export class Layer implements BlockOrigin {
@@ -46,13 +45,19 @@ export class Layer implements BlockOrigin {
    * Opens a layer in two range reads at most; `undefined` when there is no such file.
    * @throws FormatError when the file is not an `.af` file or damaged
    */
-  static async open(store: Store, key: string, number: number, options: StoreOptions = {}): Promise<Layer | undefined> {
+  static async open(
+    store: Store,
+    key: string,
+    number: number,
+    limits: Required<Limits>,
+    options: StoreOptions = {},
+  ): Promise<Layer | undefined> {
     return within({ file: store.describe(key) }, async () => {
       const tail = await readTail(store, key, TAIL_BYTES, options)
       if (tail === undefined) return undefined
       const info = { size: tail.size, etag: tail.etag }
-      const payload = await footerIn(store, key, tail, options)
-      const footer = decodeFooter(payload)
+      const payload = await footerIn(store, key, tail, limits.footerBytes, options)
+      const footer = decodeFooter(payload, limits.typeDepth)
       checkFooter(footer, info.size - TRAILER_BYTES - payload.length)
       return new Layer(store, key, number, info, footer)
     })
@@ -83,15 +88,18 @@ export class Layer implements BlockOrigin {
 }
 
 /** The payload in front of the trailer, which is the last thing in the file. */
-async function footerIn(store: Store, key: string, { bytes, size, etag }: Tail, options: StoreOptions): Promise<Uint8Array> {
+async function footerIn(
+  store: Store,
+  key: string,
+  { bytes, size, etag }: Tail,
+  limit: number,
+  options: StoreOptions,
+): Promise<Uint8Array> {
   const inTail = Math.max(0, bytes.length - TRAILER_BYTES)
   const footerBytes = readTrailer(bytes.subarray(inTail), FOOTER_MAGIC, size)
-  if (footerBytes > MAX_FOOTER_BYTES) {
-    throw new HyperslabError(
-      'FormatError',
-      `a footer of ${footerBytes} bytes is more than the ${MAX_FOOTER_BYTES} this package takes on`,
-      { actual: footerBytes },
-    )
+  if (footerBytes > limit) {
+    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes, ${limit}`
+    throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: limit })
   }
   if (footerBytes <= inTail) return bytes.subarray(inTail - footerBytes, inTail)
   const offset = size - TRAILER_BYTES - footerBytes

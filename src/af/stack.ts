@@ -5,6 +5,7 @@ import { ChunkIndex } from './chunk-index.js'
 import { type Definition, gridFor, sameDefinition } from './definition.js'
 import type { ArrayMeta } from './footer.js'
 import { Layer } from './layer.js'
+import type { Limits } from './limits.js'
 import type { Paths } from './paths.js'
 
 /** One array as one layer has it. */
@@ -39,9 +40,15 @@ export class Stack {
    * @throws NotFoundError when there is no base, or not the layer asked for; FormatError for a damaged layer; ConflictError when others
    *   keep compacting meanwhile
    */
-  static async open(store: Store, paths: Paths, options: StackOptions = {}, known?: Stack): Promise<Stack> {
+  static async open(
+    store: Store,
+    paths: Paths,
+    limits: Required<Limits>,
+    options: StackOptions = {},
+    known?: Stack,
+  ): Promise<Stack> {
     const { layer: last = Number.POSITIVE_INFINITY } = options
-    const layers = await openAll(store, paths, { ...options, last }, known)
+    const layers = await openAll(store, paths, { ...options, limits, last }, known)
     const stack = new Stack(layers)
     if (last === Number.POSITIVE_INFINITY || stack.top === last) return stack
     throw new HyperslabError(
@@ -91,6 +98,7 @@ const OPENINGS = 8
 interface Opening extends StoreOptions {
   /** Number of the last layer wanted. */
   readonly last: number
+  readonly limits: Required<Limits>
 }
 
 async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[]> {
@@ -107,7 +115,7 @@ async function openAll(store: Store, paths: Paths, options: Opening, known: Stac
 async function probe(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
   const layers = [await openBase(store, paths, options)]
   for (let number = 1; number <= options.last; number++) {
-    const layer = await Layer.open(store, paths.sidecar(number), number, options)
+    const layer = await Layer.open(store, paths.sidecar(number), number, options.limits, options)
     if (layer === undefined) break
     layers.push(layer)
   }
@@ -124,14 +132,16 @@ async function openListed(store: Store, paths: Paths, options: Opening, known: S
   const opened: (Layer | undefined)[] = []
   await forEachLimited(numbers.slice(kept.length).entries(), OPENINGS, async ([i, number]) => {
     opened[i] =
-      number === 0 ? await openBase(store, paths, options) : await Layer.open(store, paths.sidecar(number), number, options)
+      number === 0
+        ? await openBase(store, paths, options)
+        : await Layer.open(store, paths.sidecar(number), number, options.limits, options)
   })
   const there = opened.filter((layer) => layer !== undefined)
   return there.length < opened.length ? undefined : [...kept, ...there]
 }
 
-async function openBase(store: Store, paths: Paths, options: StoreOptions): Promise<Layer> {
-  const base = await Layer.open(store, paths.base, 0, options)
+async function openBase(store: Store, paths: Paths, options: Opening): Promise<Layer> {
+  const base = await Layer.open(store, paths.base, 0, options.limits, options)
   if (base !== undefined) return base
   throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
 }

@@ -17,11 +17,17 @@ export class StatsKeeper {
   readonly #key: string
   readonly #blocks: BlockReader
   readonly #usable: boolean
+  readonly #maxBytes: number
   /** What the file says; read when first asked for. */
   #stored: Map<string, ArrayStats> | undefined
 
-  /** @param stored whether what the file says is of this state of the container */
-  constructor(store: Store, key: string, blocks: BlockReader, { stored }: { readonly stored: boolean }) {
+  /**
+   * @param options.stored whether what the file says is of this state of the container
+   * @param options.maxBytes a larger file counts as none
+   */
+  constructor(store: Store, key: string, blocks: BlockReader, options: { readonly stored: boolean; readonly maxBytes: number }) {
+    const { stored, maxBytes } = options
+    this.#maxBytes = maxBytes
     this.#usable = stored
     this.#store = store
     this.#key = key
@@ -84,11 +90,11 @@ export class StatsKeeper {
     return this.#stored
   }
 
-  /** A damaged file counts as none: it can be computed anew, and must not stand in the way of the data. */
+  /** A damaged file, or one too large, counts as none: it can be computed anew, and must not stand in the way of the data. */
   async #read(): Promise<ArrayStats[]> {
     if (!this.#usable) return []
     const tail = await readTail(this.#store, this.#key, TAIL_BYTES)
-    if (tail === undefined) return []
+    if (tail === undefined || tail.size > this.#maxBytes) return []
     const { size, etag } = tail
     const bytes = tail.bytes.length === size ? tail.bytes : await this.#store.getRange(this.#key, 0, size, { ifMatch: etag })
     try {

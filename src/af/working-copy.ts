@@ -6,6 +6,7 @@ import { ArrayState } from './array-state.js'
 import { BlockReader } from './block-reader.js'
 import { type ArrayOptions, type Definition, define } from './definition.js'
 import type { Layer } from './layer.js'
+import type { Limits } from './limits.js'
 import type { Paths } from './paths.js'
 import type { Container } from './source.js'
 import type { Stack } from './stack.js'
@@ -18,6 +19,7 @@ export interface WorkingCopyOptions {
   readonly codec: string
   readonly blockBytes: number
   readonly cacheBytes: number
+  readonly limits: Required<Limits>
   /** The newest layer that is looked at; undefined for all there are. */
   readonly layer: number | undefined
 }
@@ -50,7 +52,7 @@ export class WorkingCopy implements Container {
     this.options = options
     this.#stack = stack
     this.states = new Map([...stack.arrays()].map(([name, live]) => [name, ArrayState.of(live)]))
-    this.blocks = new BlockReader(options.cacheBytes, options.codecs)
+    this.blocks = new BlockReader(options.cacheBytes, options.limits.blockBytes, options.codecs)
   }
 
   get stack(): Stack {
@@ -117,7 +119,10 @@ export class WorkingCopy implements Container {
     this.#stats ??= import('./stats-keeper.js').then(
       // What is stored describes the newest layer.
       ({ StatsKeeper }) =>
-        new StatsKeeper(this.store, this.paths.stats, this.blocks, { stored: this.options.layer === undefined }),
+        new StatsKeeper(this.store, this.paths.stats, this.blocks, {
+          stored: this.options.layer === undefined,
+          maxBytes: this.options.limits.footerBytes,
+        }),
     )
     return this.#stats
   }

@@ -65,7 +65,7 @@ export class Writer {
     const { states, blocks, store, paths, options: settings } = this.#copy
     this.#copy.checkOpen()
     return this.#copy.exclusive(async () => {
-      const stack = await Stack.open(store, paths, { ...options, layer: settings.layer }, this.#copy.stack)
+      const stack = await Stack.open(store, paths, settings.limits, { ...options, layer: settings.layer }, this.#copy.stack)
       const live = stack.arrays()
       for (const state of states.values()) checkUnmoved(state, live.get(state.definition.name))
       for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {
@@ -137,7 +137,7 @@ export class Writer {
   }
 
   async #compact(onProgress: ((progress: Progress) => void) | undefined): Promise<void> {
-    const { states, store, paths, blocks } = this.#copy
+    const { states, store, paths, blocks, options } = this.#copy
     let sidecars = this.#copy.layers.slice(1)
     await this.#withPacker(async (packer) => {
       const arrays = await compactInto(packer, [...states.values()], blocks, onProgress)
@@ -154,7 +154,7 @@ export class Writer {
       sidecars = sidecars.slice(1)
       this.#copy.takeOver(new Stack([this.#copy.layers[0]!, ...sidecars]))
     }
-    const stack = await Stack.open(store, paths)
+    const stack = await Stack.open(store, paths, options.limits)
     // Sidecars that are there now are another writer's, added meanwhile.
     if (stack.layers.length > 1) await this.#forgetStats()
     this.#copy.takeOver(stack)

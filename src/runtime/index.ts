@@ -25,6 +25,7 @@ export type { ArrayOptions } from '../af/definition.js'
 export type { ArrayFile, CreateOptions, FileOptions, LayerInfo, OpenOptions } from '../af/file.js'
 export type { ArrayStorage, FileArray } from '../af/file-array.js'
 export type { AttributeValue } from '../af/footer.js'
+export type { Limits } from '../af/limits.js'
 export type { Statistics } from '../af/statistics.js'
 export {
   type AssignOptions,

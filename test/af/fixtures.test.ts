@@ -125,3 +125,19 @@ test('attribute dictionaries that extend each other across six layers', async ()
   expect(all).toMatchSnapshot()
   expect(file.layers().length).toBe(6)
 })
+
+describe('what defects of the crate left behind reads as it is there', () => {
+  test('attributes that it resolved in the wrong dictionary', async () => {
+    await using file = await open(fixture('reference_bugs/d02/t.af'))
+    expect(file.arrays().map((name) => [name, Object.fromEntries(file.array(name).attrs)])).toEqual([
+      ['A', { units: 'm' }],
+      ['B', { units: 'm' }],
+    ])
+  })
+
+  test('chunks of a deleted array that it baked into the one defined anew', async () => {
+    await using file = await open(fixture('reference_bugs/d03/t.af'))
+    const [name] = file.arrays()
+    expect([...(await file.array(name!, 'int32').get()).data]).toEqual([70, 80, 3, 4])
+  })
+})

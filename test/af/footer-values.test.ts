@@ -40,14 +40,17 @@ describe('dtypes', () => {
     return bytes
   }
 
-  test('lists are nested 64 deep at most', () => {
+  test('lists are nested 64 deep at most, unless more is allowed', () => {
     expect(unarchive('test', dtypeLayout, nestedBytes(64))).toEqual(nested(64))
     expect(toHex(archive(dtypeLayout, nested(64)))).toBe(toHex(nestedBytes(64)))
     for (const depth of [65, 100_000]) {
       const error = caught('FormatError', () => unarchive('test', dtypeLayout, nestedBytes(depth)))
       expect(error.message).toContain('nested more than 64 deep')
-      caught('InvalidArgumentError', () => archive(dtypeLayout, nested(depth)))
     }
+    expect(unarchive('test', dtypeLayout, nestedBytes(65), 65)).toEqual(nested(65))
+    caught('FormatError', () => unarchive('test', dtypeLayout, nestedBytes(2), 1))
+    expect(unarchive('test', dtypeLayout, archive(dtypeLayout, nested(256)), 256)).toEqual(nested(256))
+    caught('InvalidArgumentError', () => archive(dtypeLayout, nested(257)))
   })
 
   test('depth is not counted across siblings', () => {

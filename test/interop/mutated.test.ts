@@ -119,12 +119,12 @@ function* batches<T>(items: Iterable<T>): Generator<T[]> {
 test('no damaged footer costs more than memory for its own size', () => {
   const before = process.resourceUsage().maxRSS
   let [read, refused] = [0, 0]
-  for (const payload of damaged(FOOTERS, COUNT)) {
+  for (const payload of damaged(FOOTERS, COUNT / 4)) {
     if (footerVerdict(payload, DATA_BYTES).refusal === undefined) read++
     else refused++
   }
   for (const payload of damaged(STATISTICS, COUNT / 10)) statsVerdict(payload)
-  expect(Math.min(read, refused)).toBeGreaterThan(COUNT / 50)
+  expect(Math.min(read, refused)).toBeGreaterThan(COUNT / 200)
   expect(process.resourceUsage().maxRSS - before).toBeLessThan(MAX_GROWTH_KB)
 })
 

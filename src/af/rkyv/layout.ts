@@ -25,11 +25,11 @@ export interface Archived<T> {
 export type Store = (at: number) => void
 
 /**
- * The value of a whole payload. Its object is the last `layout.size` bytes:
+ * The value of a whole payload, boxes nested `maxDepth` deep at most. Its object is the last `layout.size` bytes:
  *
  *     | what it points to, in order, gaps allowed | root object |
  */
-export function unarchive<T>(what: string, layout: Archived<T>, payload: Uint8Array): T {
+export function unarchive<T>(what: string, layout: Archived<T>, payload: Uint8Array, maxDepth?: number): T {
   const bytes = payload.byteLength
   const at = bytes - layout.size
   if (at < 0 || at % layout.align !== 0) {
@@ -39,7 +39,7 @@ export function unarchive<T>(what: string, layout: Archived<T>, payload: Uint8Ar
       expected,
     })
   }
-  const from = new Reader(what, payload)
+  const from = new Reader(what, payload, maxDepth)
   return from.subtree(at, at, layout.size, layout.align, () => layout.read(from, at))
 }
 

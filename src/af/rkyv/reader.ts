@@ -1,7 +1,7 @@
 import { HyperslabError } from '../../core/errors.js'
 
-/** Deepest nesting of boxed values read or written. The format has no limit; without one a small file could exhaust the stack. */
-export const MAX_DEPTH = 64
+/** Deepest nesting of boxed values. The format has no limit; without one a small file could exhaust the stack. */
+const DEFAULT_DEPTH = 64
 
 const HIGH_WORD = 2 ** 32
 
@@ -20,10 +20,13 @@ export class Reader {
   /** The next object must lie in [lo, hi). */
   #lo = 0
   #hi: number
-  #depth = 0
+  /** Levels that may still be gone down. */
+  #depth: number
+  readonly #maxDepth: number
 
-  constructor(what: string, payload: Uint8Array) {
+  constructor(what: string, payload: Uint8Array, maxDepth = DEFAULT_DEPTH) {
     this.#what = what
+    this.#depth = this.#maxDepth = maxDepth
     // A plain view, because slicing a Node Buffer does not copy.
     this.#bytes = new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength)
     this.#hi = payload.byteLength
@@ -69,10 +72,10 @@ export class Reader {
 
   /** Runs `read` one level deeper. */
   nested<T>(at: number, read: () => T): T {
-    if (this.#depth === MAX_DEPTH) this.fail(at, `values are nested more than ${MAX_DEPTH} deep`, undefined, MAX_DEPTH)
-    this.#depth++
-    const value = read()
+    if (this.#depth === 0) this.fail(at, `values are nested more than ${this.#maxDepth} deep`, undefined, this.#maxDepth)
     this.#depth--
+    const value = read()
+    this.#depth++
     return value
   }
 

@@ -1,6 +1,7 @@
 import { HyperslabError } from '../../core/errors.js'
-import { MAX_DEPTH } from './reader.js'
 
+/** Of boxed values. What contains itself would never end. */
+const MAX_DEPTH = 256
 const HIGH_WORD = 2 ** 32
 
 /** An append-only buffer. One suffices because pointers only ever point backwards. Bytes not written to are zero, so padding is too. */

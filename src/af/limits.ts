@@ -1,0 +1,30 @@
+import { HyperslabError } from '../core/errors.js'
+
+/** How much a file may ask for. What goes beyond is refused before anything of its size is fetched or allocated. */
+export interface Limits {
+  /** Bytes of the footer of a layer, and of the statistics; 256 MiB by default, 2 GiB at most. */
+  readonly footerBytes?: number
+  /** Levels of lists in a data type; 64 by default, 256 at most. */
+  readonly typeDepth?: number
+  /** Decoded bytes of a block, all of which are in memory at once; 1 GiB by default, 2 GiB at most. */
+  readonly blockBytes?: number
+}
+
+export const DEFAULT_LIMITS: Required<Limits> = { footerBytes: 2 ** 28, typeDepth: 64, blockBytes: 2 ** 30 }
+
+/** Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else; the stack takes no deeper types. */
+const MOST: Required<Limits> = { footerBytes: 2 ** 31, typeDepth: 256, blockBytes: 2 ** 31 }
+
+/** @throws InvalidArgumentError */
+export function withDefaultLimits(limits: Limits = {}): Required<Limits> {
+  const all = { ...DEFAULT_LIMITS, ...limits }
+  for (const name of Object.keys(MOST) as (keyof Limits)[]) {
+    const [actual, most] = [all[name], MOST[name]]
+    if (Number.isSafeInteger(actual) && actual >= 0 && actual <= most) continue
+    throw new HyperslabError('InvalidArgumentError', `limits.${name} must be an integer from 0 to ${most}, got ${actual}`, {
+      actual,
+      expected: most,
+    })
+  }
+  return all
+}

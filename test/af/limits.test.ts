@@ -1,0 +1,131 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { type AfDType, chunkTable, encodeFooterFile } from '../../src/af/footer.js'
+import { create, type Limits, MemoryStore, open } from '../../src/runtime/index.js'
+import { FaultyStore } from '../support/faulty-store.js'
+
+const where = { store: new MemoryStore(), path: 'a.af' }
+
+const opened = (limits: Limits) => open(where, { limits })
+
+describe('limits', async () => {
+  const file = await create(where)
+  await file.define('x', { dtype: 'int32', shape: [100] }).set(null, 7)
+  await file.flush()
+  await file.close()
+  const list = (depth: number): AfDType => (depth === 0 ? { kind: 'int8' } : { kind: 'list', child: list(depth - 1) })
+  const nested = encodeFooterFile({
+    version: 5,
+    blocks: [],
+    arrays: [
+      {
+        name: 'deep',
+        dtype: list(100),
+        shape: [1],
+        dimensionNames: ['x'],
+        chunkShape: [1],
+        chunks: chunkTable(1),
+        fillValue: null,
+        deleted: false,
+        attributes: { width: 16, keys: [], values: [] },
+      },
+    ],
+    attributeKeys: [],
+    attributeValues: [],
+    overlayIndex: 0,
+    baseFileHint: '',
+  })
+
+  test('of footers: nothing but the end of the file is read', async () => {
+    const store = new FaultyStore(where.store as never)
+    await expect(open({ store, path: 'a.af' }, { limits: { footerBytes: 95 } })).rejects.toMatchObject({
+      tag: 'FormatError',
+      details: { file: 'memory:a.af', actual: 96, expected: 95 },
+    })
+    expect(store.log.filter((entry) => entry.startsWith('get'))).toEqual(['get a.af'])
+    await (await opened({ footerBytes: 2000 })).close()
+  })
+
+  test('of statistics: larger ones count as none', async () => {
+    const path = 'b.af'
+    await (await create({ store: where.store, path })).close()
+    await where.store.put('b.stats', new Uint8Array(1000))
+    await using reader = await open({ store: where.store, path }, { limits: { footerBytes: 500 } })
+    reader.define('y', { dtype: 'int8', shape: [2] })
+    const store = new FaultyStore(where.store as never)
+    await using small = await open({ store, path }, { limits: { footerBytes: 500 } })
+    small.define('y', { dtype: 'int8', shape: [2] })
+    await small.flush()
+    expect(store.log).not.toContain('get b.stats')
+    expect(await small.stats('y')).toMatchObject({ rowCount: 2 })
+  })
+
+  test('of blocks: nothing is fetched', async () => {
+    await using reader = await opened({ blockBytes: 399 })
+    await expect(reader.array('x').get()).rejects.toMatchObject({
+      tag: 'CodecError',
+      message: expect.stringContaining('400 decoded bytes are more than limits.blockBytes, 399'),
+      details: { file: 'memory:a.1.af', array: 'x', actual: 400, expected: 399 },
+    })
+    expect(reader.readCost.blocks).toBe(0)
+    await using enough = await opened({ blockBytes: 400 })
+    expect(await enough.array('x').sum()).toBe(700)
+  })
+
+  test('of nested types', async () => {
+    await where.store.put('deep.af', nested)
+    const place = { store: where.store, path: 'deep.af' }
+    await expect(open(place)).rejects.toMatchObject({ tag: 'FormatError', details: { array: 'deep', expected: 64 } })
+    await using reader = await open(place, { limits: { typeDepth: 100 } })
+    expect(reader.arrays()).toEqual(['deep'])
+    expect(() => reader.array('deep')).toThrow(expect.objectContaining({ tag: 'UnsupportedError' }))
+    await reader.compact()
+    await using again = await open(place, { limits: { typeDepth: 100 } })
+    expect(again.arrays()).toEqual(['deep'])
+  })
+
+  test.each([{ footerBytes: -1 }, { typeDepth: 257 }, { blockBytes: 2 ** 31 + 1 }, { blockBytes: 1.5 }])(
+    '%j is none',
+    async (limits) => {
+      await expect(opened(limits)).rejects.toMatchObject({
+        tag: 'InvalidArgumentError',
+        message: expect.stringContaining('limits.'),
+      })
+    },
+  )
+})
+
+/** What each hostile fixture gives when it is opened and all of it is read. */
+const HOSTILE: [file: string, tag: string | undefined, words: string][] = [
+  ['a_ok', undefined, ''],
+  ['b_chunk_offset_oob', 'FormatError', 'beyond the 16 bytes of block 0'],
+  ['d_block_beyond_file', 'FormatError', 'beyond the 22 bytes of data'],
+  ['g_footer_size_gt_file', 'FormatError', 'announces a payload of 1000000 bytes'],
+  ['i_lz4_prefix_4GiB', undefined, ''],
+  ['j_chunk_coord_rank', 'FormatError', 'coordinate of 0 axes'],
+  ['n_codec_none_but_lz4', 'CodecError', 'block 0: '],
+  ['o_unknown_codec', 'CodecError', 'unknown codec'],
+  ['vlen_a_good', undefined, ''],
+  ['vlen_b_descending', 'FormatError', 'is damaged'],
+  ['vlen_e_bad_utf8', 'FormatError', 'is not UTF-8'],
+]
+
+describe('hostile files', () => {
+  test.each(HOSTILE)('%s: %s', async (name, tag, words) => {
+    const path = fileURLToPath(new URL(`../fixtures/af/hostile/${name}.af`, import.meta.url))
+    const store = new MemoryStore()
+    await store.put('t.af', await readFile(path))
+    const read = async () => {
+      await using file = await open({ store, path: 't.af' })
+      for (const each of file.arrays()) await file.array(each).get()
+    }
+    if (tag === undefined) await read()
+    else
+      await expect(read()).rejects.toMatchObject({
+        tag,
+        message: expect.stringContaining(words),
+        details: { file: 'memory:t.af' },
+      })
+  })
+})
