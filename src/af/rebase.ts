@@ -1,10 +1,11 @@
 import { allocate, type DataOf, type DType, elementBytes, isFixed, toElement, zeroOf } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
 import { sizeOf } from '../core/shape.js'
 import type { ArrayState } from './array-state.js'
 import { type ChunkAddress, viewOf } from './block.js'
 import type { BlockReader } from './block-reader.js'
 import { findIn } from './chunk-index.js'
-import { dtypeOf, fillOf } from './definition.js'
+import { type Definition, dtypeOf, fillOf, sameDefinition } from './definition.js'
 import type { PendingChunk } from './packer.js'
 import { indexOf, type LiveArray } from './stack.js'
 import { decodeChunk, encodeChunk } from './values.js'
@@ -14,6 +15,20 @@ export interface Rebased {
   readonly state: ArrayState
   readonly number: number
   readonly bytes: Uint8Array
+}
+
+/**
+ * @param deleted what had the name here before the array was defined
+ * @throws ConflictError when an array with pending changes is not what it was
+ */
+export function checkUnmoved(state: ArrayState, live: LiveArray | undefined, deleted: Definition | undefined): void {
+  const isNew = state.layer < 0
+  const before = isNew ? deleted : state.definition
+  if (!state.changed || (before && live ? sameDefinition(live.definition, before) : isNew && live === undefined)) return
+  const what = isNew ? 'defined' : 'deleted or defined anew'
+  throw new HyperslabError('ConflictError', `the array was ${what} by another writer; its pending changes cannot be added`, {
+    array: state.definition.name,
+  })
 }
 
 /**
@@ -29,6 +44,8 @@ export async function rebase(
 ): Promise<Rebased[]> {
   const rebased: Rebased[] = []
   for (const state of states) {
+    // What layers have under the name of an array that is new is another one.
+    if (state.layer < 0) continue
     const indexes = live.get(state.definition.name)?.entries.map(indexOf) ?? []
     for (const [number, chunk] of state.written) {
       if (!chunk.partial) continue

@@ -4,7 +4,7 @@ import { Lock } from '../core/lock.js'
 import type { Store } from '../store/store.js'
 import { ArrayState } from './array-state.js'
 import { BlockReader } from './block-reader.js'
-import { type ArrayOptions, type Definition, define } from './definition.js'
+import { type ArrayOptions, type Definition, define, sameDefinition } from './definition.js'
 import type { Layer } from './layer.js'
 import type { Limits } from './limits.js'
 import type { Paths } from './paths.js'
@@ -98,8 +98,7 @@ export class WorkingCopy implements Container {
     this.checkWritable()
     const { name } = state.definition
     this.#writer?.drop(state)
-    state.deleted = true
-    this.states.delete(name)
+    this.#drop(state)
     if (state.layer >= 0) this.deleted.set(name, state.definition)
   }
 
@@ -140,15 +139,22 @@ export class WorkingCopy implements Container {
     this.#stack = stack
     const live = stack.arrays()
     for (const [name, array] of live) {
+      // Deleted here, and perhaps defined anew: what the layers have is not this array.
+      if (this.deleted.has(name)) continue
       const state = this.states.get(name)
-      if (state !== undefined) state.load(array)
-      else if (!this.deleted.has(name)) this.states.set(name, ArrayState.of(array))
+      if (state !== undefined && sameDefinition(state.definition, array.definition)) {
+        state.load(array)
+        continue
+      }
+      if (state !== undefined) this.#drop(state)
+      this.states.set(name, ArrayState.of(array))
     }
-    for (const [name, state] of this.states) {
-      if (live.has(name) || state.layer < 0) continue
-      state.deleted = true
-      this.states.delete(name)
-    }
+    for (const [name, state] of this.states) if (!live.has(name) && state.layer >= 0) this.#drop(state)
+  }
+
+  #drop(state: ArrayState): void {
+    state.deleted = true
+    this.states.delete(state.definition.name)
   }
 }
 

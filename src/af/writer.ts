@@ -1,16 +1,15 @@
 import type { Progress } from '../array/disk-array.js'
-import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import { isHyperslabError } from '../core/errors.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { publishLayer } from './commit.js'
 import { compactInto } from './compact.js'
 import { publishCovered } from './cover.js'
-import { sameDefinition } from './definition.js'
 import { Dictionary } from './dictionary.js'
 import { BlockPacker, PendingChunk } from './packer.js'
 import type { Paths } from './paths.js'
-import { rebase } from './rebase.js'
-import { type LiveArray, Stack } from './stack.js'
+import { checkUnmoved, rebase } from './rebase.js'
+import { Stack } from './stack.js'
 import { measure } from './statistics.js'
 import type { WorkingCopy, WorkingCopyOptions } from './working-copy.js'
 
@@ -62,12 +61,15 @@ export class Writer {
   }
 
   refresh(options: StoreOptions): Promise<void> {
-    const { states, blocks, store, paths, options: settings } = this.#copy
+    const { states, deleted, blocks, store, paths, options: settings } = this.#copy
     this.#copy.checkOpen()
     return this.#copy.exclusive(async () => {
       const stack = await Stack.open(store, paths, settings.limits, { ...options, layer: settings.layer }, this.#copy.stack)
       const live = stack.arrays()
-      for (const state of states.values()) checkUnmoved(state, live.get(state.definition.name))
+      for (const state of states.values()) {
+        const { name } = state.definition
+        checkUnmoved(state, live.get(name), deleted.get(name))
+      }
       for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {
         await this.put(state, number, bytes, { whole: false })
       }
@@ -195,15 +197,5 @@ export function newPacker(store: Store, paths: Paths, { codecs, codec, blockByte
     codec,
     targetBytes: blockBytes,
     openStage: () => store.stage!(paths.base),
-  })
-}
-
-function checkUnmoved(state: ArrayState, live: LiveArray | undefined): void {
-  const isNew = state.layer < 0
-  if (!state.changed || (isNew ? live === undefined : live !== undefined && sameDefinition(live.definition, state.definition)))
-    return
-  const what = isNew ? 'defined' : 'deleted or defined anew'
-  throw new HyperslabError('ConflictError', `the array was ${what} by another writer; its pending changes cannot be added`, {
-    array: state.definition.name,
   })
 }
