@@ -36,13 +36,21 @@ export class WholeAccumulator implements Accumulator {
   }
 
   add(arena: Arena, _box: Box, shape: readonly number[], pointer: number): void {
+    this.addStrided(arena, shape, pointer, stridesOf(shape))
+  }
+
+  addStrided(arena: Arena, shape: readonly number[], pointer: number, stride: readonly number[]): void {
     const cells = accumulators(arena, this.#op, this.#dtype, 1)
     const counter = counters(arena, 1)
     const none = shape.map(() => 0)
-    reduce(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stridesOf(shape), cells, none, counter)
-    const count = arena.view('float64', counter, 1)[0]!
+    reduce(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stride, cells, none, counter)
+    this.take(results(arena, this.#op, this.#dtype, cells, 1)[0]!, arena.view('float64', counter, 1)[0]!)
+  }
+
+  /** Takes in what `count` elements were reduced to. */
+  take(value: number | bigint, count: number): void {
     this.#count += count
-    if (count > 0) this.#partials.push(results(arena, this.#op, this.#dtype, cells, 1)[0]!)
+    if (count > 0) this.#partials.push(value)
   }
 
   finish(): Cells {

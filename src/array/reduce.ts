@@ -13,14 +13,16 @@ import {
   toElement,
 } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
+import { inOrder } from '../core/in-order.js'
 import { sizeOf } from '../core/shape.js'
 import { type Tensor, tensorOf } from '../core/tensor.js'
-import { READ_BYTES } from '../grid/chunks.js'
-import { boxShape } from '../grid/range.js'
+import { type ChunkGrid, READ_BYTES } from '../grid/chunks.js'
+import { type Box, boxShape, wholeBox } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import type { ReduceOp, Skip } from '../kernels/reduce.js'
 import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.js'
 import { type AxisOption, resolveAxes } from './axes.js'
+import { Assembly, isWhole, type Reduction } from './parts.js'
 import type { BlockOptions, BlockSource } from './source.js'
 
 export interface ReduceOptions extends BlockOptions {
@@ -45,7 +47,8 @@ export type Reduced<D extends DType, K extends ReductionKind, O> = O extends { r
   : ScalarOf<ReducedDType<D, K>>
 
 /**
- * Reduces a source, reading each chunk once, in runs of some MiB, and holding one run at a time.
+ * Reduces a source, reading each chunk once. Where the source reduces its own boxes, it is left to that; otherwise chunks come in runs of
+ * some MiB, of which two are held at a time.
  *
  * A sum of n floats has a relative error (against the sum of absolute values) of about log2(n) * 2^-53 over everything; along axes, where
  * each cell is added to once a row, of at most n * 2^-53.
@@ -60,11 +63,8 @@ export async function reduce(
   const op: ReduceOp = kind === 'mean' ? 'sum' : kind
   const whole = options.axis === undefined
   const cellShape = source.shape.map((length, axis) => (axes.has(axis) ? 1 : length))
-  const accumulator = whole
-    ? new WholeAccumulator(op, dtype, skipOf(source, options))
-    : new AxisAccumulator(op, dtype, skipOf(source, options), cellShape)
-  await addBlocks(source as BlockSource<FixedDType>, accumulator, options)
-  const cells = accumulator.finish()
+  const reduction = { op, dtype, skip: skipOf(source, options), reduced: source.shape.map((_, axis) => axes.has(axis)) }
+  const cells = await reduceCells(source as BlockSource<FixedDType>, reduction, cellShape, options)
   const resultType = op !== 'sum' ? dtype : kind === 'sum' && isBigInt(dtype) ? dtype : 'float64'
   const data =
     kind === 'mean'
@@ -77,19 +77,57 @@ export async function reduce(
   return tensorOf(resultType, shape, data)
 }
 
-async function addBlocks(source: BlockSource<FixedDType>, accumulator: Accumulator, options: BlockOptions): Promise<void> {
-  const { dtype } = source
-  const chunks = source.chunks.coarsen(READ_BYTES / elementBytes(dtype))
-  const largest = chunks.chunkShape.reduce((size, length, axis) => size * Math.min(length, source.shape[axis]!), 1)
-  const buffer = tensorOf(dtype, [chunks.count === 0 ? 0 : largest]).data as TypedArray
-  for (let number = 0; number < chunks.count; number++) {
-    options.signal?.throwIfAborted()
-    const box = chunks.box(chunks.index(number))
-    const shape = boxShape(box)
-    const block = tensorOf(dtype, shape, buffer.subarray(0, sizeOf(shape)) as DataOf<FixedDType>)
-    await source.readBlock(box, block, options)
-    withArena((arena) => accumulator.add(arena, box, shape, arena.put(toBytes(block.data as TypedArray))))
+/** Elements that have to come on one cell for parts to be smaller than what they are made of, by a wide margin. */
+const WORTHWHILE = 8
+
+async function reduceCells(
+  source: BlockSource<FixedDType>,
+  reduction: Reduction,
+  cellShape: readonly number[],
+  options: BlockOptions,
+): Promise<Cells> {
+  const runs = source.chunks.coarsen(READ_BYTES / elementBytes(source.dtype))
+  const largest = runs.chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!))
+  const cellsOfRun = largest.map((length, axis) => (reduction.reduced[axis] ? 1 : length))
+  if (source.reduceBox !== undefined && sizeOf(largest) >= WORTHWHILE * sizeOf(cellsOfRun)) {
+    const assembly = new Assembly(reduction, cellShape)
+    await source.reduceBox(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
+    return assembly.finish()
   }
+  const { op, dtype, skip } = reduction
+  const accumulator = isWhole(reduction) ? new WholeAccumulator(op, dtype, skip) : new AxisAccumulator(op, dtype, skip, cellShape)
+  await addRuns(source, runs, sizeOf(largest), accumulator, options)
+  return accumulator.finish()
+}
+
+/** Reads the next run while one is reduced. */
+async function addRuns(
+  source: BlockSource<FixedDType>,
+  runs: ChunkGrid,
+  largest: number,
+  accumulator: Accumulator,
+  options: BlockOptions,
+): Promise<void> {
+  const { dtype } = source
+  const free: TypedArray[] = []
+  const read = async (number: number): Promise<{ box: Box; shape: number[]; buffer: TypedArray; data: TypedArray }> => {
+    options.signal?.throwIfAborted()
+    const box = runs.box(runs.index(number))
+    const shape = boxShape(box)
+    const buffer = free.pop() ?? (allocate(dtype, largest) as TypedArray)
+    const data = buffer.subarray(0, sizeOf(shape)) as TypedArray
+    await source.readBlock(box, tensorOf(dtype, shape, data as DataOf<FixedDType>), options)
+    return { box, shape, buffer, data }
+  }
+  const limits = { count: 2, bytes: 4 * READ_BYTES, bytesOf: () => largest * elementBytes(dtype) }
+  await inOrder(numbersBelow(runs.count), limits, read, ({ box, shape, buffer, data }) => {
+    withArena((arena) => accumulator.add(arena, box, shape, arena.put(toBytes(data))))
+    free.push(buffer)
+  })
+}
+
+function* numbersBelow(count: number): Generator<number> {
+  for (let number = 0; number < count; number++) yield number
 }
 
 function checkReducible({ dtype }: BlockSource, kind: ReductionKind): FixedDType {

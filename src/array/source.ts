@@ -3,6 +3,7 @@ import type { Signal } from '../core/signal.js'
 import type { Tensor } from '../core/tensor.js'
 import { ChunkGrid } from '../grid/chunks.js'
 import type { Box } from '../grid/range.js'
+import type { PlacedPart, Reduction } from './parts.js'
 
 export interface BlockOptions {
   readonly signal?: Signal | undefined
@@ -29,6 +30,12 @@ export interface BlockSource<D extends DType = DType> {
   readonly label?: { readonly file?: string; readonly array?: string }
   readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
+  /**
+   * Reduces the elements of a box where they are decoded, for sources that can do so without handing them over. `take` gets parts that
+   * together are made of each element once, and of the same box always the same parts in the same order, so that sums of floats do not
+   * depend on what happens to be ready first.
+   */
+  reduceBox?(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options?: BlockOptions): Promise<void>
 }
 
 /** A source as its author may give it: `chunks` as a chunk shape, or left out for a source without chunks. */

@@ -1,0 +1,108 @@
+import { type FixedDType, isBigInt, isFloat, type TypedArray, toBytes } from '../core/dtype.js'
+import { sizeOf, stridesOf } from '../core/shape.js'
+import type { Box } from '../grid/range.js'
+import { type Arena, withArena } from '../kernels/arena.js'
+import { type BoxTable, boxesOf } from '../kernels/boxes.js'
+import { accumulators, cellBytes, counters, type ReduceOp, reduce, type Skip } from '../kernels/reduce.js'
+import { AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.js'
+
+/** A reduction, as data that other threads understand. */
+export interface Reduction {
+  readonly op: ReduceOp
+  readonly dtype: FixedDType
+  readonly skip: Skip
+  /** For each axis, whether it is reduced. */
+  readonly reduced: readonly boolean[]
+}
+
+export const isWhole = ({ reduced }: Reduction): boolean => reduced.every(Boolean)
+
+/**
+ * What some elements of an array were reduced to: one cell for each position of the axes that are kept. Cells are as the kernels leave them
+ * (of sums of 64-bit integers, two numbers), so that parts can be reduced further without a loss. Of a whole reduction there is one cell,
+ * with its value.
+ */
+export interface Part {
+  readonly values: ArrayLike<number | bigint>
+  /** How many elements each cell is made of. */
+  readonly counts: Float64Array
+}
+
+/** A part and the cells of the result that it belongs to; reduced axes have length 1. */
+export interface PlacedPart extends Part {
+  readonly region: Box
+}
+
+/**
+ * Reduces boxes of elements in kernel memory, one after another.
+ * @param base address that offsets count from
+ * @param shape of the cells; `place` of a box is the first of its cells
+ */
+export function reduceBoxes(arena: Arena, reduction: Reduction, table: BoxTable, base: number, shape: readonly number[]): Part {
+  const { op, dtype, skip, reduced } = reduction
+  if (isWhole(reduction)) {
+    const whole = new WholeAccumulator(op, dtype, skip)
+    for (const box of boxesOf(table)) arena.scratch(() => whole.addStrided(arena, box.shape, base + box.offset, box.stride))
+    return whole.finish()
+  }
+  const size = sizeOf(shape)
+  const cells = accumulators(arena, op, dtype, size)
+  const counts = counters(arena, size)
+  const cellStride = stridesOf(shape).map((step, axis) => (reduced[axis] ? 0 : step))
+  const step = cellBytes(op, dtype)
+  for (const { offset, place, shape: boxShape, stride } of boxesOf(table))
+    reduce(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, cellStride, counts + place * 8)
+  const type = cellType(reduction)
+  return {
+    values: arena.view(type, cells, size * cellWidth(reduction)).slice(),
+    counts: arena.view('float64', counts, size).slice(),
+  }
+}
+
+/** Puts parts together, in the order they come: what they hold is reduced like elements. */
+export class Assembly {
+  readonly #reduction: Reduction
+  readonly #whole: WholeAccumulator
+  readonly #values: AxisAccumulator
+  readonly #counts: AxisAccumulator
+
+  /** @param shape of the array with reduced axes of length 1 */
+  constructor(reduction: Reduction, shape: readonly number[]) {
+    const { op, dtype, skip } = reduction
+    this.#reduction = reduction
+    this.#whole = new WholeAccumulator(op, dtype, skip)
+    this.#values = new AxisAccumulator(op, cellType(reduction), 'none', [...shape, cellWidth(reduction)])
+    this.#counts = new AxisAccumulator('sum', 'float64', 'none', shape)
+  }
+
+  take({ region, values, counts }: PlacedPart): void {
+    if (isWhole(this.#reduction)) {
+      this.#whole.take(values[0]!, counts[0]!)
+      return
+    }
+    const shape = region.map(({ start, stop }) => stop - start)
+    const width = cellWidth(this.#reduction)
+    const lanes = [...region, { start: 0, stop: width, step: 1 }]
+    withArena((arena) => this.#values.add(arena, lanes, [...shape, width], arena.put(toBytes(values as TypedArray))))
+    withArena((arena) => this.#counts.add(arena, region, shape, arena.put(toBytes(counts))))
+  }
+
+  finish(): Cells {
+    if (isWhole(this.#reduction)) return this.#whole.finish()
+    const counts = Float64Array.from(this.#counts.finish().values as Float64Array)
+    return { values: this.#joined(this.#values.finish().values), counts }
+  }
+
+  /** Sums of integers come as bigints, those of 64-bit ones in halves. */
+  #joined(lanes: ArrayLike<number | bigint>): ArrayLike<number | bigint> {
+    const { op, dtype } = this.#reduction
+    if (op !== 'sum' || isFloat(dtype)) return lanes
+    if (!isBigInt(dtype)) return Float64Array.from(lanes as ArrayLike<bigint>, Number)
+    const halves = lanes as ArrayLike<bigint>
+    return Array.from({ length: halves.length / 2 }, (_, i) => (halves[2 * i + 1]! << 32n) + halves[2 * i]!)
+  }
+}
+
+const cellType = ({ op, dtype }: Reduction): FixedDType => (op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64')
+
+const cellWidth = ({ op, dtype }: Reduction): number => (op === 'sum' && isBigInt(dtype) ? 2 : 1)

@@ -1,0 +1,41 @@
+/** How much of some work may be under way or wait to be taken. */
+export interface Limits<T> {
+  readonly count: number
+  readonly bytes: number
+  /** What an item holds; one of more than `bytes` runs alone. */
+  readonly bytesOf: (item: T) => number
+}
+
+/**
+ * Works on several items at a time and takes the results in the order of the items. After a failure nothing new starts, and the error is
+ * thrown once the work under way has ended, so that nothing runs on behind the caller's back.
+ */
+export async function inOrder<T, R>(
+  items: Iterable<T>,
+  limits: Limits<T>,
+  work: (item: T) => Promise<R>,
+  take: (result: R) => void,
+): Promise<void> {
+  const underWay: { result: Promise<R>; bytes: number }[] = []
+  let bytes = 0
+  const takeOldest = async (): Promise<void> => {
+    const oldest = underWay.shift()!
+    bytes -= oldest.bytes
+    take(await oldest.result)
+  }
+  try {
+    for (const item of items) {
+      const more = limits.bytesOf(item)
+      while (underWay.length > 0 && (underWay.length >= limits.count || bytes + more > limits.bytes)) await takeOldest()
+      const result = work(item)
+      // Whoever waits for it hears of a failure; until then it must not count as unhandled.
+      result.catch(() => undefined)
+      underWay.push({ result, bytes: more })
+      bytes += more
+    }
+    while (underWay.length > 0) await takeOldest()
+  } catch (error) {
+    await Promise.allSettled(underWay.map(({ result }) => result))
+    throw error
+  }
+}

@@ -1,0 +1,56 @@
+import { sizeOf, stridesOf } from '../core/shape.js'
+import type { Arena } from './arena.js'
+import { copyStrided, type ElementBytes } from './copy.js'
+
+/**
+ * Strided boxes of elements in one piece of memory, as numbers that other threads understand: a record of 2 + 2 * rank for each,
+ *
+ *     byte offset of the first element | where it goes | shape | stride, in elements
+ */
+export interface BoxTable {
+  readonly rank: number
+  readonly records: Float64Array
+}
+
+export interface StridedBox {
+  /** In bytes, from the start of the memory. */
+  readonly offset: number
+  /** What it goes to: a cell of a reduction; nothing to gathering, which puts boxes one after another. */
+  readonly place: number
+  readonly shape: readonly number[]
+  readonly stride: readonly number[]
+}
+
+export function tableOf(rank: number, boxes: readonly StridedBox[]): BoxTable {
+  const width = 2 + 2 * rank
+  const records = new Float64Array(width * boxes.length)
+  boxes.forEach(({ offset, place, shape, stride }, i) => {
+    records.set([offset, place, ...shape, ...stride], i * width)
+  })
+  return { rank, records }
+}
+
+export function* boxesOf({ rank, records }: BoxTable): Generator<StridedBox> {
+  const width = 2 + 2 * rank
+  for (let at = 0; at < records.length; at += width) {
+    const axes = [...records.subarray(at + 2, at + width)]
+    yield { offset: records[at]!, place: records[at + 1]!, shape: axes.slice(0, rank), stride: axes.slice(rank) }
+  }
+}
+
+/**
+ * Copies boxes, dense and one after another, to fresh kernel memory.
+ * @param base address that offsets count from
+ * @throws OutOfMemoryError
+ */
+export function gather(arena: Arena, size: ElementBytes, table: BoxTable, base: number): { pointer: number; bytes: number } {
+  const boxes = [...boxesOf(table)]
+  const bytes = size * boxes.reduce((sum, { shape }) => sum + sizeOf(shape), 0)
+  const pointer = arena.alloc(bytes)
+  let at = pointer
+  for (const { offset, shape, stride } of boxes) {
+    copyStrided(arena, size, shape, base + offset, stride, at, stridesOf(shape))
+    at += size * sizeOf(shape)
+  }
+  return { pointer, bytes }
+}
