@@ -47,6 +47,17 @@ function kernelsFile() {
   }
 }
 
+/** What workers run as a file, for pages that forbid workers from blobs. */
+function workerFile() {
+  return {
+    name: 'worker-file',
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: 'worker.js', source: readFileSync('build/worker.js') })
+      this.emitFile({ type: 'asset', fileName: 'worker.d.ts', source: 'export {}\n' })
+    },
+  }
+}
+
 /** Removes what an earlier build has left in dist: it would be published. Types are written before, each beside the name of its source. */
 function leftovers() {
   return {
@@ -90,7 +101,9 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
   }
   // What is of no layer would be called `index`.
-  return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|store|af)\// : /\/node_modules\/(fzstd)\//).exec(id)?.[1]
+  return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|af)\// : /\/node_modules\/(fzstd)\//).exec(
+    id,
+  )?.[1]
 }
 
 /** What importing the package loads. */
@@ -114,6 +127,7 @@ export default {
     terser({ module: true, format: { comments: /webpackIgnore|@vite-ignore/ } }),
     licences(),
     kernelsFile(),
+    workerFile(),
     leftovers(),
     sizes(),
     executable,

@@ -10,10 +10,11 @@ const LAYERS: Record<string, string[]> = {
   array: ['core', 'kernels', 'grid'],
   codec: ['core', 'kernels'],
   store: ['core'],
-  af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store'],
+  pool: ['core', 'kernels', 'array', 'codec'],
+  af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task'],
   adapters: ['core', 'grid', 'array'],
-  runtime: ['core', 'kernels', 'grid', 'array', 'codec', 'store', 'af', 'adapters'],
-  cli: ['core', 'kernels', 'grid', 'array', 'codec', 'store', 'af', 'adapters', 'runtime'],
+  runtime: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'af', 'adapters'],
+  cli: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'af', 'adapters', 'runtime'],
   testing: ['core', 'grid', 'array', 'store/store', 'af'],
 }
 
@@ -34,7 +35,8 @@ const PACKAGES_OF_FILES: Record<string, string[]> = { 'store/s3-sign.ts': ['aws4
 /** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. zstd asks for the platform's. */
 const PLATFORM =
   /\b(process|Deno|Bun|Buffer|require|window|document|localStorage|navigator|XMLHttpRequest|indexedDB|__dirname|setImmediate)\b/
-const MAY_NAME_PLATFORMS = /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|kernels\/instance\.ts|codec\/zstd-native\.ts)/
+const MAY_NAME_PLATFORMS =
+  /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|kernels\/instance\.ts|codec\/zstd-native\.ts|pool\/(spawn|worker)\.ts)/
 
 const root = new URL('../src/', import.meta.url).pathname
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(

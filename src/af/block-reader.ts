@@ -1,19 +1,23 @@
 import { LRUCache } from 'lru-cache'
+import { type Codec, inKernel, type KernelCodec } from '../codec/codec.js'
 import type { Codecs } from '../codec/registry.js'
-import { HyperslabError } from '../core/errors.js'
+import { inOrder } from '../core/in-order.js'
 import { forEachLimited } from '../core/limiter.js'
 import type { Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
 import { type Arena, withArena } from '../kernels/arena.js'
+import type { Answer, BlockWork, Task } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
+import { batchesOf, checkStored, type Groups, hasMore, type Need, type Stored } from './batches.js'
 import {
   type BlockOrigin,
   type BlockRef,
-  type ChunkAddress,
   type ChunkBytes,
   checkBlockBytes,
   decodeApart,
   decodeBlock,
+  decodeElsewhere,
+  findCodec,
   partOf,
 } from './block.js'
 
@@ -25,22 +29,21 @@ export interface ReadCost {
   bytes: number
 }
 
-/** Blocks read at the same time from stores that read one range at a time. */
+/** Blocks under way at the same time; with a pool, two more for each worker. */
 const CONCURRENT_BLOCKS = 4
-/** Bytes asked for at once of stores that take many ranges. */
-const BATCH_BYTES = 32 * 1024 * 1024
+/** Bytes of those, decoded; a larger block is read alone. */
+const MAX_BYTES = 128 * 1024 * 1024
+
+/** What to make of the chunks of a block. */
+export interface BlockUse<C, R> {
+  /** On this thread; the bytes of the chunks are valid during the call only. */
+  here(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
+  /** The same as a task for another thread, and what its answer comes to. */
+  there?(chunks: readonly C[]): { readonly task: Task; result(answer: Answer): R }
+}
 
 /** Called for each chunk with its bytes, which are valid during the call only. */
 export type ChunkVisitor<C> = (arena: Arena, chunk: C, bytes: ChunkBytes) => void
-
-/** What has to be fetched of one block: all of it, or the parts where single chunks lie. */
-interface Need<C> {
-  readonly block: BlockRef
-  readonly chunks: readonly C[]
-  readonly whole: boolean
-  /** In the file. */
-  readonly ranges: readonly ByteRange[]
-}
 
 /**
  * Fetches blocks, once for all who ask at the same time, decodes them, and keeps decoded ones whose other chunks are likely to be wanted
@@ -51,43 +54,47 @@ export class BlockReader {
   readonly #decoded: LRUCache<BlockRef, Uint8Array> | undefined
   readonly #maxBlockBytes: number
   readonly #codecs: Codecs
-  readonly #flights = new SingleFlight<BlockRef, Uint8Array>()
+  readonly #fetches = new SingleFlight<BlockRef, Uint8Array>()
+  readonly #decodes = new SingleFlight<BlockRef, Uint8Array | undefined>()
+  readonly #pool: BlockWork | undefined
 
   /**
    * @param cacheBytes memory for decoded blocks
    * @param maxBlockBytes larger ones are refused
+   * @param pool takes decoding off this thread
    */
-  constructor(cacheBytes: number, maxBlockBytes: number, codecs: Codecs) {
+  constructor(cacheBytes: number, maxBlockBytes: number, codecs: Codecs, pool?: BlockWork) {
     this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
     if (cacheBytes > 0) this.#decoded = new LRUCache({ maxSize: cacheBytes, sizeCalculation: (bytes) => bytes.length })
+    this.#pool = pool
   }
 
   /**
    * Fetches what some chunks, grouped by their blocks, need, and hands each of them to `visit`, decoded.
    * @throws CodecError when a block does not decode, or is too large
    */
-  async visit<C extends { readonly address: ChunkAddress }>(
-    groups: Iterable<readonly [BlockRef, readonly C[]]>,
-    visit: ChunkVisitor<C>,
+  visit<C extends Stored>(groups: Groups<C>, visit: ChunkVisitor<C>, signal?: Signal): Promise<void> {
+    return this.use(groups, { here: visiting(visit) }, () => undefined, signal)
+  }
+
+  /**
+   * Fetches what some chunks, grouped by their blocks, need, and takes what `use` makes of each block: for the same groups always in the
+   * same order.
+   * @throws CodecError when a block does not decode, or is too large
+   */
+  async use<C extends Stored, R>(
+    groups: Groups<C>,
+    use: BlockUse<C, R>,
+    take: (result: R) => void,
     signal?: Signal,
   ): Promise<void> {
-    const single: Need<C>[] = []
-    const many = new Map<BlockOrigin, Need<C>[]>()
-    for (const [block, chunks] of groups) {
-      const decoded = this.#decoded?.get(block)
-      if (decoded !== undefined)
-        for (const chunk of chunks) withArena((arena) => visit(arena, chunk, partOf(decoded, chunk.address)))
-      else if (block.origin.readMany === undefined) single.push(this.#needOf(block, chunks))
-      else many.set(block.origin, [...(many.get(block.origin) ?? []), this.#needOf(block, chunks)])
-    }
-    await forEachLimited(single, CONCURRENT_BLOCKS, async (need) => {
+    const bytesOf = (batch: readonly Need<C>[]): number => batch.reduce((sum, { block }) => sum + block.uncompressedBytes, 0)
+    const work = async (batch: readonly Need<C>[]): Promise<R[]> => {
       signal?.throwIfAborted()
-      await this.#take(need, await this.#fetch(need, signal), visit)
-    })
-    for (const needs of many.values()) {
-      for (const batch of batchesOf(needs)) await this.#fetchBatch(batch, visit, signal)
+      return this.#useBatch(batch, use, signal)
     }
+    await inOrder(batchesOf(groups), { count: this.#lanes, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
   /** Drops decoded blocks. */
@@ -95,14 +102,87 @@ export class BlockReader {
     this.#decoded?.clear()
   }
 
-  #needOf<C extends { readonly address: ChunkAddress }>(block: BlockRef, chunks: readonly C[]): Need<C> {
-    const need = needOf(block, chunks)
-    if (need.whole) checkBlockBytes(block, this.#maxBlockBytes)
-    return need
+  get #lanes(): number {
+    return CONCURRENT_BLOCKS + 2 * (this.#pool?.size ?? 0)
   }
 
-  async #fetch({ block, whole, ranges }: Need<unknown>, signal: Signal | undefined): Promise<Uint8Array[]> {
-    if (whole) return [await this.#flights.share(block, (shared) => this.#read(block.origin, ranges[0]!, shared), signal)]
+  async #useBatch<C extends Stored, R>(batch: readonly Need<C>[], use: BlockUse<C, R>, signal: Signal | undefined): Promise<R[]> {
+    const { origin } = batch[0]!.block
+    for (const { block, whole } of batch) if (whole) checkBlockBytes(block, this.#maxBlockBytes)
+    const missing = batch.filter(({ block }) => !this.#decoded?.has(block))
+    const fetched = origin.readMany && missing.length > 0 ? await this.#fetchBatch(missing, origin, signal) : undefined
+    const results: R[] = []
+    await forEachLimited(batch.keys(), this.#lanes, async (i) => {
+      results[i] = await this.#useBlock(batch[i]!, fetched?.get(batch[i]!), use, signal)
+    })
+    return results
+  }
+
+  async #useBlock<C extends Stored, R>(
+    need: Need<C>,
+    fetched: readonly Uint8Array[] | undefined,
+    use: BlockUse<C, R>,
+    signal: Signal | undefined,
+  ): Promise<R> {
+    const { block, chunks, whole } = need
+    const known = this.#decoded?.get(block)
+    if (known !== undefined) return useBytes(known, chunks, use)
+    const parts = fetched ?? (await this.#fetch(need, signal))
+    if (!whole) {
+      const partFor = new Map(chunks.map((chunk, i) => [chunk, parts[i]!]))
+      return withArena((arena) => use.here(arena, chunks, (chunk) => partFor.get(chunk)!))
+    }
+    const bytes = parts[0]!
+    if (block.codec === 'none') {
+      checkStored(block)
+      return useBytes(bytes, chunks, use)
+    }
+    // Only a block that has more to give is worth keeping.
+    const keep = hasMore(block, chunks)
+    const codec = findCodec(this.#codecs, block)
+    if (keep || !inKernel(codec)) {
+      const decoded = this.#decoded?.get(block) ?? (await this.#decodeApart(codec, block, bytes, keep, signal))
+      if (decoded !== undefined) return useBytes(decoded, chunks, use)
+    } else if (this.#pool?.decodes(codec) && use.there !== undefined) {
+      const { task, result } = use.there(chunks)
+      const done = await decodeElsewhere(this.#pool, block, bytes, task, (answer) => [result(answer)], signal)
+      if (done !== undefined) return done[0]!
+    }
+    return this.#useHere(need, bytes, use, keep)
+  }
+
+  #useHere<C extends Stored, R>({ block, chunks }: Need<C>, bytes: Uint8Array, use: BlockUse<C, R>, keep: boolean): R {
+    return withArena((arena) => {
+      const pointer = decodeBlock(arena, this.#codecs, block, bytes)
+      const result = use.here(arena, chunks, ({ address: { offset, size } }) => ({ pointer: pointer + offset, size }))
+      if (keep) this.#decoded?.set(block, arena.bytes(pointer, block.uncompressedBytes).slice())
+      return result
+    })
+  }
+
+  /** A whole decoded block, once for all who ask at the same time; undefined where that has to be done in the memory of the kernels here. */
+  async #decodeApart(
+    codec: Codec | KernelCodec,
+    block: BlockRef,
+    bytes: Uint8Array,
+    keep: boolean,
+    signal: Signal | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const pool = this.#pool
+    if (inKernel(codec) && !pool?.decodes(codec)) return undefined
+    const task = { kind: 'decode', keep: true } as const
+    const start = async (shared: Signal): Promise<Uint8Array | undefined> => {
+      const decoded = inKernel(codec)
+        ? await decodeElsewhere(pool!, block, bytes, task, (answer) => answer.bytes, shared)
+        : await decodeApart(codec, block, bytes)
+      if (decoded !== undefined && keep) this.#decoded?.set(block, decoded)
+      return decoded
+    }
+    return this.#decodes.share(block, start, signal)
+  }
+
+  async #fetch({ block, whole, ranges }: Need<unknown>, signal: Signal | undefined): Promise<readonly Uint8Array[]> {
+    if (whole) return [await this.#fetches.share(block, (shared) => this.#read(block.origin, ranges[0]!, shared), signal)]
     const parts: Uint8Array[] = []
     await forEachLimited(ranges.keys(), CONCURRENT_BLOCKS, async (i) => {
       parts[i] = await this.#read(block.origin, ranges[i]!, signal)
@@ -110,19 +190,15 @@ export class BlockReader {
     return parts
   }
 
-  async #fetchBatch<C extends { readonly address: ChunkAddress }>(
+  async #fetchBatch<C>(
     needs: readonly Need<C>[],
-    visit: ChunkVisitor<C>,
+    origin: BlockOrigin,
     signal: Signal | undefined,
-  ): Promise<void> {
+  ): Promise<Map<Need<C>, readonly Uint8Array[]>> {
     const ranges = needs.flatMap((need) => need.ranges)
     for (const { length } of ranges) this.#count(length)
-    const parts = await needs[0]!.block.origin.readMany!(ranges, signal)
-    const fetched = needs.map((need) => ({ need, own: parts.splice(0, need.ranges.length) }))
-    await forEachLimited(fetched, CONCURRENT_BLOCKS, async ({ need, own }) => {
-      signal?.throwIfAborted()
-      await this.#take(need, own, visit)
-    })
+    const parts = await origin.readMany!(ranges, signal)
+    return new Map(needs.map((need) => [need, parts.splice(0, need.ranges.length)]))
   }
 
   #read(origin: BlockOrigin, { offset, length }: ByteRange, signal: Signal | undefined): Promise<Uint8Array> {
@@ -134,66 +210,15 @@ export class BlockReader {
     this.cost.blocks++
     this.cost.bytes += bytes
   }
-
-  async #take<C extends { readonly address: ChunkAddress }>(
-    need: Need<C>,
-    parts: readonly Uint8Array[],
-    visit: ChunkVisitor<C>,
-  ): Promise<void> {
-    const { block, chunks, whole } = need
-    if (!whole) {
-      for (const [i, chunk] of chunks.entries()) withArena((arena) => visit(arena, chunk, parts[i]!))
-      return
-    }
-    // Only a block that has more to give is kept.
-    const keep = wantedBytes(chunks) < block.uncompressedBytes
-    const decoded = await decodeApart(this.#codecs, block, parts[0]!)
-    if (decoded !== undefined) {
-      for (const chunk of chunks) withArena((arena) => visit(arena, chunk, partOf(decoded, chunk.address)))
-      if (keep) this.#decoded?.set(block, decoded)
-      return
-    }
-    withArena((arena) => {
-      const pointer = decodeBlock(arena, this.#codecs, block, parts[0]!)
-      for (const chunk of chunks) {
-        const { offset, size } = chunk.address
-        withArena((inner) => visit(inner, chunk, { pointer: pointer + offset, size }))
-      }
-      if (keep) this.#decoded?.set(block, arena.bytes(pointer, block.uncompressedBytes).slice())
-    })
-  }
 }
 
-/** Of blocks that are not compressed only the chunks are needed, as long as the block is as long as it says. */
-function needOf<C extends { readonly address: ChunkAddress }>(block: BlockRef, chunks: readonly C[]): Need<C> {
-  const { fileOffset, compressedBytes, uncompressedBytes } = block
-  const inPlace = block.codec === 'none' && wantedBytes(chunks) < uncompressedBytes
-  if (!inPlace) return { block, chunks, whole: true, ranges: [{ offset: fileOffset, length: compressedBytes }] }
-  if (compressedBytes !== uncompressedBytes) {
-    const text = `block ${block.id}: not compressed, but ${compressedBytes} bytes stored for ${uncompressedBytes}`
-    throw new HyperslabError('CodecError', text, {
-      file: block.origin.file,
-      actual: compressedBytes,
-      expected: uncompressedBytes,
-    })
+/** Each chunk in a memory session of its own. */
+export const visiting =
+  <C>(visit: ChunkVisitor<C>): BlockUse<C, void>['here'] =>
+  (_, chunks, bytesOf) => {
+    for (const chunk of chunks) withArena((arena) => visit(arena, chunk, bytesOf(chunk)))
   }
-  const ranges = chunks.map(({ address }) => ({ offset: fileOffset + address.offset, length: address.size }))
-  return { block, chunks, whole: false, ranges }
-}
 
-function* batchesOf<C>(needs: readonly Need<C>[]): Generator<Need<C>[]> {
-  let batch: Need<C>[] = []
-  let bytes = 0
-  for (const need of needs) {
-    batch.push(need)
-    for (const { length } of need.ranges) bytes += length
-    if (bytes < BATCH_BYTES) continue
-    yield batch
-    batch = []
-    bytes = 0
-  }
-  if (batch.length > 0) yield batch
+function useBytes<C extends Stored, R>(decoded: Uint8Array, chunks: readonly C[], use: BlockUse<C, R>): R {
+  return withArena((arena) => use.here(arena, chunks, ({ address }) => partOf(decoded, address)))
 }
-
-const wantedBytes = (chunks: readonly { readonly address: ChunkAddress }[]): number =>
-  chunks.reduce((sum, { address }) => sum + address.size, 0)

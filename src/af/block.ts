@@ -1,8 +1,9 @@
-import { decodeWith, inKernel, type KernelCodec } from '../codec/codec.js'
+import { type Codec, decodeWith, type KernelCodec } from '../codec/codec.js'
 import type { Codecs } from '../codec/registry.js'
 import { HyperslabError, rethrowWithin } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import type { Arena } from '../kernels/arena.js'
+import type { Answer, BlockWork, Task } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
 
 /** Where blocks lie: a committed layer or the stage of the one being written. */
@@ -44,26 +45,53 @@ export const viewOf = (arena: Arena, chunk: ChunkBytes): Uint8Array =>
 /** The view of a chunk in its decoded block. */
 export const partOf = (decoded: Uint8Array, { offset, size }: ChunkAddress): Uint8Array => decoded.subarray(offset, offset + size)
 
-/**
- * Decodes a block of a codec that does not work in kernel memory; undefined when `decodeBlock` has to.
- * @throws CodecError with file and block when the block cannot be decoded
- */
-export async function decodeApart(codecs: Codecs, block: BlockRef, bytes: Uint8Array): Promise<Uint8Array | undefined> {
+/** @throws CodecError with file and block when nobody knows the codec */
+export function findCodec(codecs: Codecs, block: BlockRef): Codec | KernelCodec {
   try {
-    const codec = codecs.find(block.codec)
-    return inKernel(codec) ? undefined : await decodeWith(codec, bytes, block.uncompressedBytes)
+    return codecs.find(block.codec)
   } catch (error) {
     return rethrowWithin(prefixed(error, block), { file: block.origin.file })
   }
 }
 
 /**
- * Decodes a block of which `decodeApart` has made nothing, in kernel memory; returns where.
+ * Decodes a block of a codec that does not work in kernel memory.
+ * @throws CodecError with file and block when the block cannot be decoded
+ */
+export async function decodeApart(codec: Codec, block: BlockRef, bytes: Uint8Array): Promise<Uint8Array> {
+  try {
+    return await decodeWith(codec, bytes, block.uncompressedBytes)
+  } catch (error) {
+    return rethrowWithin(prefixed(error, block), { file: block.origin.file })
+  }
+}
+
+/**
+ * Decodes a block of a codec that works in kernel memory; returns where.
  * @throws CodecError with file and block when the block cannot be decoded
  */
 export function decodeBlock(arena: Arena, codecs: Codecs, block: BlockRef, bytes: Uint8Array): number {
   try {
     return (codecs.find(block.codec) as KernelCodec).decodeIn(arena, bytes, block.uncompressedBytes)
+  } catch (error) {
+    return rethrowWithin(prefixed(error, block), { file: block.origin.file })
+  }
+}
+
+/**
+ * Has another thread decode a block and do something with it; undefined where none does.
+ * @throws what {@link decodeBlock} throws
+ */
+export async function decodeElsewhere<T>(
+  pool: BlockWork,
+  block: BlockRef,
+  bytes: Uint8Array,
+  task: Task,
+  use: (answer: Answer) => T,
+  signal: Signal | undefined,
+): Promise<T | undefined> {
+  try {
+    return await pool.run({ bytes, decodedBytes: block.uncompressedBytes }, task, use, signal)
   } catch (error) {
     return rethrowWithin(prefixed(error, block), { file: block.origin.file })
   }

@@ -3,6 +3,7 @@ import type { Codec } from '../codec/codec.js'
 import { Codecs } from '../codec/registry.js'
 import type { DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, rethrowWithin, within } from '../core/errors.js'
+import type { BlockWork } from '../pool/task.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { Attributes } from './attributes.js'
@@ -28,6 +29,8 @@ export interface FileOptions extends StoreOptions {
   readonly cacheBytes?: number
   /** How much a file may ask for before it is refused; for files of unknown origin. */
   readonly limits?: Limits
+  /** Workers that decode and reduce, from `createPool`; without them all is done on the calling thread. */
+  readonly pool?: BlockWork
 }
 
 export interface OpenOptions extends FileOptions {
@@ -280,5 +283,5 @@ async function withDefaults(options: OpenOptions): Promise<WorkingCopyOptions> {
   const codecs = new Codecs(options.codecs, level)
   const encoder = codecs.encoder(codec)
   if ('ready' in encoder) await encoder.ready?.()
-  return { codecs, codec, blockBytes, cacheBytes, layer, limits: withDefaultLimits(options.limits) }
+  return { codecs, codec, blockBytes, cacheBytes, layer, limits: withDefaultLimits(options.limits), pool: options.pool }
 }

@@ -2,7 +2,16 @@ import { encodeWith, inKernel } from '../codec/codec.js'
 import type { Codecs, Encoder } from '../codec/registry.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { Stage } from '../store/store.js'
-import { type BlockOrigin, type BlockRef, type ChunkAddress, type ChunkBytes, decodeApart, decodeBlock, partOf } from './block.js'
+import {
+  type BlockOrigin,
+  type BlockRef,
+  type ChunkAddress,
+  type ChunkBytes,
+  decodeApart,
+  decodeBlock,
+  findCodec,
+  partOf,
+} from './block.js'
 import type { BlockMeta } from './footer.js'
 
 /** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
@@ -170,8 +179,11 @@ export class BlockPacker implements BlockOrigin {
 
   async #unpack(block: BlockRef, chunks: ReadonlySet<PendingChunk>): Promise<[PendingChunk, Uint8Array][]> {
     const bytes = await this.read(block.fileOffset, block.compressedBytes)
-    const decoded = await decodeApart(this.#options.codecs, block, bytes)
-    if (decoded !== undefined) return [...chunks].map((chunk) => [chunk, partOf(decoded, chunk.address!).slice()])
+    const codec = findCodec(this.#options.codecs, block)
+    if (!inKernel(codec)) {
+      const decoded = await decodeApart(codec, block, bytes)
+      return [...chunks].map((chunk) => [chunk, partOf(decoded, chunk.address!).slice()])
+    }
     return withArena((arena) => {
       const pointer = decodeBlock(arena, this.#options.codecs, block, bytes)
       return [...chunks].map((chunk) => {

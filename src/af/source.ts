@@ -1,3 +1,4 @@
+import type { PlacedPart, Reduction } from '../array/parts.js'
 import type { BlockOptions, BlockSource } from '../array/source.js'
 import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
@@ -7,12 +8,13 @@ import { cloneTensor, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor 
 import type { ChunkGrid } from '../grid/chunks.js'
 import { type AxisProjection, projectBox } from '../grid/projection.js'
 import { type Box, boxShape } from '../grid/range.js'
-import { type Arena, withArena } from '../kernels/arena.js'
+import { withArena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
-import type { BlockRef, ChunkAddress, ChunkBytes } from './block.js'
+import type { BlockRef } from './block.js'
 import type { BlockReader } from './block-reader.js'
 import { dtypeOf, fillOf } from './definition.js'
-import { type Placement, placeChunk } from './place.js'
+import { type PlacedChunk, type Placement, placeChunk, placing } from './place.js'
+import { StoredReduction } from './stored-reduction.js'
 import { checkChunkBytes, encodeChunk } from './values.js'
 
 /** What an array needs of the container it lies in. */
@@ -28,8 +30,6 @@ export interface Container {
   /** Runs writes one after another, so that two of them never build on the same old chunk. */
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
-
-type Stored = Placement & { readonly address: ChunkAddress }
 
 /** An array of a container as a source: projects boxes on its chunks, finds them, fetches and decodes their blocks, places them. */
 export class ContainerSource<D extends DType> implements BlockSource<D> {
@@ -60,8 +60,15 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     await within(this.label, async () => {
       this.#checkAlive()
       const blocks = this.#locate(box, out)
-      const place = (arena: Arena, chunk: Stored, bytes: ChunkBytes): void => placeChunk(arena, this.dtype, bytes, chunk, out)
-      await this.#container.blocks.visit(blocks, place, options.signal)
+      await this.#container.blocks.use(blocks, placing(this.dtype, out), () => undefined, options.signal)
+    })
+  }
+
+  async reduceBox(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options: BlockOptions = {}): Promise<void> {
+    await within(this.label, async () => {
+      this.#checkAlive()
+      const fill = this.#fillElement() as number | bigint
+      await new StoredReduction(this.#state, this.chunks, box, reduction, fill).run(this.#container.blocks, take, options.signal)
     })
   }
 
@@ -78,8 +85,8 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
    * Finds the chunks that a box touches and groups those in committed or packed blocks by block. Chunks that need no I/O, missing and
    * loose ones, are placed on the way.
    */
-  #locate(box: Box, out: Tensor<D>): Map<BlockRef, Stored[]> {
-    const blocks = new Map<BlockRef, Stored[]>()
+  #locate(box: Box, out: Tensor<D>): Map<BlockRef, PlacedChunk[]> {
+    const blocks = new Map<BlockRef, PlacedChunk[]>()
     projectBox(box, this.chunks, (chunk, projections) => {
       const number = this.chunks.number(chunk)
       const placement = placementOf(this.chunks, chunk, projections)

@@ -1,6 +1,7 @@
 import type { Codecs } from '../codec/registry.js'
 import { HyperslabError } from '../core/errors.js'
 import { Lock } from '../core/lock.js'
+import type { BlockWork } from '../pool/task.js'
 import type { Store } from '../store/store.js'
 import { ArrayState } from './array-state.js'
 import { BlockReader } from './block-reader.js'
@@ -22,6 +23,7 @@ export interface WorkingCopyOptions {
   readonly limits: Required<Limits>
   /** The newest layer that is looked at; undefined for all there are. */
   readonly layer: number | undefined
+  readonly pool?: BlockWork | undefined
 }
 
 /**
@@ -52,7 +54,7 @@ export class WorkingCopy implements Container {
     this.options = options
     this.#stack = stack
     this.states = new Map([...stack.arrays()].map(([name, live]) => [name, ArrayState.of(live)]))
-    this.blocks = new BlockReader(options.cacheBytes, options.limits.blockBytes, options.codecs)
+    this.blocks = new BlockReader(options.cacheBytes, options.limits.blockBytes, options.codecs, options.pool)
   }
 
   get stack(): Stack {

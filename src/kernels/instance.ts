@@ -105,6 +105,15 @@ export function initKernels(module?: KernelsInput): void {
   }
 }
 
+/**
+ * The compiled module, to hand to another thread.
+ * @throws UnsupportedError as {@link kernels} does
+ */
+export function kernelsModule(): object {
+  kernels()
+  return compiled!
+}
+
 /** Lets go of the instance and its memory. The compiled module stays, so the next one is there in a fraction of a millisecond. */
 export function dropKernels(): void {
   instance = undefined

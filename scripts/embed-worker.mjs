@@ -1,0 +1,41 @@
+// Bundles what workers run into one file without imports and writes it as text into the source tree, so that a pool can start workers without
+// fetching a second file. The kernels are left out: workers are sent the compiled module.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { nodeResolve } from '@rollup/plugin-node-resolve'
+import terser from '@rollup/plugin-terser'
+import { rollup } from 'rollup'
+import ts from 'typescript'
+
+const source = (path) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
+
+const typescript = {
+  name: 'typescript',
+  resolveId: (id, importer) =>
+    id.startsWith('.') && importer?.endsWith('.ts')
+      ? fileURLToPath(new URL(id.replace(/\.js$/, '.ts'), `file://${importer}`))
+      : null,
+  load(id) {
+    if (id === source('kernels/wasm.generated.ts')) return "export const KERNELS_BYTES = 0\nexport const KERNELS_TEXT = ''\n"
+    if (!id.endsWith('.ts')) return null
+    const compilerOptions = { target: 'es2022', module: 'esnext', verbatimModuleSyntax: true }
+    return ts.transpileModule(readFileSync(id, 'utf8'), { compilerOptions }).outputText
+  },
+}
+
+const bundle = await rollup({
+  input: source('pool/worker.ts'),
+  plugins: [typescript, nodeResolve({ exportConditions: ['browser', 'import', 'default'] })],
+  treeshake: { moduleSideEffects: (id) => id === source('pool/worker.ts') },
+  onwarn({ message }) {
+    throw new Error(message)
+  },
+})
+// Without imports and exports it is a script as well as a module: Node evaluates text as a script.
+const { output } = await bundle.generate({ format: 'es', plugins: [terser({ module: true })] })
+const [{ code, imports, exports, modules }] = output
+if (output.length > 1 || imports.length > 0 || exports.length > 0)
+  throw new Error('the worker must be one file without imports and exports')
+writeFileSync('build/worker.js', code)
+writeFileSync(source('pool/worker.generated.ts'), `export const WORKER_TEXT =\n  ${JSON.stringify(code)}\n`)
+console.log(`worker: ${code.length} bytes of ${Object.keys(modules).length} modules`)

@@ -1,0 +1,197 @@
+import { type PlacedPart, type Reduction, reduceBoxes } from '../array/parts.js'
+import { allocate, elementBytes, type TypedArray, toBytes } from '../core/dtype.js'
+import { sizeOf, stridesOf } from '../core/shape.js'
+import type { Signal } from '../core/signal.js'
+import type { ChunkGrid } from '../grid/chunks.js'
+import { type AxisProjection, projectAxis } from '../grid/projection.js'
+import { type Box, boxShape } from '../grid/range.js'
+import { withArena } from '../kernels/arena.js'
+import { type StridedBox, tableOf } from '../kernels/boxes.js'
+import type { ReducePiece } from '../pool/task.js'
+import type { ArrayState } from './array-state.js'
+import type { BlockRef, ChunkAddress } from './block.js'
+import type { BlockReader, BlockUse } from './block-reader.js'
+import { selected } from './place.js'
+import { checkChunkBytes } from './values.js'
+
+/** A chunk by its position among those the box touches; the rest is worked out when its block is there. */
+interface TouchedChunk {
+  readonly at: number
+  readonly address: ChunkAddress
+}
+
+/** Elements of a chunk with the cells they go to. */
+interface Target {
+  readonly elements: Omit<StridedBox, 'place'>
+  readonly cells: Box
+}
+
+/** What is reduced at once, with its cells among those of the result. */
+type Piece = ReducePiece & { readonly region: Box }
+
+/** How many cells a piece may have for each that elements go to: chunks that lie far apart are not reduced at once. */
+const MAX_SPREAD = 4
+
+/**
+ * The reduction of a box of an array, block by block: the chunks of each are reduced where they were decoded, without copying an element.
+ * Chunks that need no I/O come first, missing and loose ones, then the blocks in the order of their first chunks.
+ */
+export class StoredReduction {
+  readonly #state: ArrayState
+  readonly #grid: ChunkGrid
+  readonly #reduction: Reduction
+  readonly #fill: number | bigint
+  /** The chunks that the box touches along each axis. */
+  readonly #axes: readonly (readonly AxisProjection[])[]
+
+  /** @param fill what missing chunks are full of, as stored */
+  constructor(state: ArrayState, grid: ChunkGrid, box: Box, reduction: Reduction, fill: number | bigint) {
+    this.#state = state
+    this.#grid = grid
+    this.#reduction = reduction
+    this.#fill = fill
+    this.#axes = box.map((range, axis) => projectAxis(range, grid.axes[axis]!))
+  }
+
+  /** @param take gets the parts, always the same ones in the same order */
+  async run(blocks: BlockReader, take: (part: PlacedPart) => void, signal: Signal | undefined): Promise<void> {
+    const use: BlockUse<TouchedChunk, PlacedPart[]> = {
+      here: (arena, chunks, bytesOf) => {
+        const pieces = this.#pieces(chunks, (chunk) => {
+          const bytes = bytesOf(chunk)
+          return bytes instanceof Uint8Array ? arena.put(bytes) : bytes.pointer
+        })
+        return pieces.map(({ table, shape, region }) =>
+          arena.scratch(() => ({ ...reduceBoxes(arena, this.#reduction, table, 0, shape), region })),
+        )
+      },
+      there: (chunks) => {
+        const pieces = this.#pieces(chunks, ({ address }) => address.offset)
+        return {
+          task: { kind: 'reduce', reduction: this.#reduction, pieces: pieces.map(({ table, shape }) => ({ table, shape })) },
+          result: ({ parts }) => parts.map((part, i) => ({ ...part, region: pieces[i]!.region })),
+        }
+      },
+    }
+    await blocks.use(this.#locate(take), use, (parts) => parts.forEach(take), signal)
+  }
+
+  /** Groups stored chunks by block. Missing chunks are reduced in runs of neighbours along the last axis. */
+  #locate(take: (part: PlacedPart) => void): Map<BlockRef, TouchedChunk[]> {
+    const blocks = new Map<BlockRef, TouchedChunk[]>()
+    let missing: Box | undefined
+    const count = sizeOf(this.#axes.map(({ length }) => length))
+    for (let at = 0; at < count; at++) {
+      const projections = this.#projections(at)
+      const number = this.#grid.number(projections.map(({ chunk }) => chunk))
+      const pending = this.#state.written.get(number)
+      const address = pending?.address ?? this.#state.find(number)
+      if (pending?.bytes !== undefined) take(this.#reduceLoose(projections, pending.bytes))
+      else if (address !== undefined) {
+        const known = blocks.get(address.block)
+        if (known === undefined) blocks.set(address.block, [{ at, address }])
+        else known.push({ at, address })
+      } else {
+        const more = outerBox(projections)
+        const longer = missing && extended(missing, more)
+        if (missing !== undefined && longer === undefined) this.#takeMissing(missing, take)
+        missing = longer ?? more
+      }
+    }
+    if (missing !== undefined) this.#takeMissing(missing, take)
+    return blocks
+  }
+
+  #takeMissing(box: Box, take: (part: PlacedPart) => void): void {
+    const { dtype, skip } = this.#reduction
+    if (typeof skip === 'object' && Object.is(skip.fill, this.#fill)) return
+    const one = (allocate(dtype, 1) as TypedArray).fill(this.#fill as never)
+    const shape = boxShape(box)
+    take(this.#reduceOne(toBytes(one), { offset: 0, shape, stride: shape.map(() => 0) }, this.#cellsOf(box)))
+  }
+
+  #reduceLoose(projections: readonly AxisProjection[], bytes: Uint8Array): PlacedPart {
+    return this.#reduceOne(bytes, this.#elements(projections, 0), this.#cellsOf(outerBox(projections)))
+  }
+
+  #reduceOne(bytes: Uint8Array, elements: Target['elements'], region: Box): PlacedPart {
+    return withArena((arena) => {
+      const table = tableOf(elements.shape.length, [{ ...elements, place: 0 }])
+      return { ...reduceBoxes(arena, this.#reduction, table, arena.put(bytes), boxShape(region)), region }
+    })
+  }
+
+  /** @param startOf where the bytes of a chunk start */
+  #pieces(chunks: readonly TouchedChunk[], startOf: (chunk: TouchedChunk) => number): Piece[] {
+    const pieces: { region: Box; size: number; targets: Target[] }[] = []
+    for (const chunk of chunks) {
+      const projections = this.#projections(chunk.at)
+      checkChunkBytes(
+        this.#reduction.dtype,
+        chunk.address.size,
+        sizeOf(this.#grid.shapeOf(projections.map((axis) => axis.chunk))),
+      )
+      const target = { elements: this.#elements(projections, startOf(chunk)), cells: this.#cellsOf(outerBox(projections)) }
+      const size = sizeOf(boxShape(target.cells))
+      const last = pieces.at(-1)
+      const region = last && hull(last.region, target.cells)
+      if (last === undefined || sizeOf(boxShape(region!)) > MAX_SPREAD * (last.size + size)) {
+        pieces.push({ region: target.cells, size, targets: [target] })
+      } else {
+        last.region = region!
+        last.size += size
+        last.targets.push(target)
+      }
+    }
+    return pieces.map(({ region, targets }) => pieceOf(region, targets))
+  }
+
+  /** The projections of a touched chunk, which are numbered in C order. */
+  #projections(at: number): AxisProjection[] {
+    const projections = new Array<AxisProjection>(this.#axes.length)
+    for (let axis = projections.length - 1; axis >= 0; axis--) {
+      const { length } = this.#axes[axis]!
+      projections[axis] = this.#axes[axis]![at % length]!
+      at = Math.floor(at / length)
+    }
+    return projections
+  }
+
+  #elements(projections: readonly AxisProjection[], start: number): Target['elements'] {
+    const chunkShape = this.#grid.shapeOf(projections.map(({ chunk }) => chunk))
+    return selected({ chunkShape, inner: projections.map(({ inner }) => inner) }, elementBytes(this.#reduction.dtype), start)
+  }
+
+  #cellsOf(box: Box): Box {
+    return box.map((range, axis) => (this.#reduction.reduced[axis] ? { start: 0, stop: 1, step: 1 } : range))
+  }
+}
+
+function pieceOf(region: Box, targets: readonly Target[]): Piece {
+  const shape = boxShape(region)
+  const stride = stridesOf(shape)
+  const boxes = targets.map(({ elements, cells }) => ({
+    ...elements,
+    place: cells.reduce((at, { start }, axis) => at + (start - region[axis]!.start) * stride[axis]!, 0),
+  }))
+  return { table: tableOf(shape.length, boxes), shape, region }
+}
+
+/** The part of the box that a chunk fills. */
+const outerBox = (projections: readonly AxisProjection[]): Box =>
+  projections.map(({ outer: { start, length } }) => ({ start, stop: start + length, step: 1 }))
+
+/** A box and its neighbour along the last axis as one; undefined when they are no neighbours. */
+function extended(box: Box, next: Box): Box | undefined {
+  const last = box.length - 1
+  if (last < 0 || box[last]!.stop !== next[last]!.start) return undefined
+  const same = box.every(({ start, stop }, axis) => axis === last || (start === next[axis]!.start && stop === next[axis]!.stop))
+  return same ? [...box.slice(0, last), { start: box[last]!.start, stop: next[last]!.stop, step: 1 }] : undefined
+}
+
+const hull = (a: Box, b: Box): Box =>
+  a.map(({ start, stop }, axis) => ({
+    start: Math.min(start, b[axis]!.start),
+    stop: Math.max(stop, b[axis]!.stop),
+    step: 1,
+  }))

@@ -1,0 +1,197 @@
+import { lz4 } from '../codec/lz4.js'
+import { type ErrorTag, HyperslabError } from '../core/errors.js'
+import { raceAbort, type Signal } from '../core/signal.js'
+import type { Failure, Reply, Request } from './perform.js'
+import { Recycler } from './recycler.js'
+import { spawn, threads, type WorkerLike } from './spawn.js'
+import type { Answer, BlockWork, Packed, Task } from './task.js'
+import { Thread } from './thread.js'
+
+export interface PoolOptions {
+  /** Number of workers; as many as the machine has threads, 8 at most, when left out. With 0 everything runs on the calling thread. */
+  readonly size?: number
+  /**
+   * Makes a worker that runs `hyperslab/worker`, for pages whose content security policy forbids workers from blobs:
+   * `() => new Worker('/worker.js', { type: 'module' })`, where that file imports `hyperslab/worker` or is a copy of it.
+   */
+  readonly createWorker?: () => WorkerLike | Promise<WorkerLike>
+}
+
+const DEFAULT_MAX_SIZE = 8
+/** Tasks given to a worker: one it works on, and the next, so that it does not wait for us. */
+const TASKS_PER_WORKER = 2
+/** Ends of workers in a row, with nothing done in between, after which it is not tried again. */
+const MAX_ENDS = 3
+
+interface Job {
+  readonly packed: Packed
+  readonly task: Task
+  /** How often a worker has ended over it. */
+  ends: number
+  /** Nobody waits any more. */
+  dropped: boolean
+  /** With the answer, or without one where the job has to be done by whoever asked. */
+  readonly settle: (answer: Answer | undefined) => void
+  readonly fail: (error: unknown) => void
+}
+
+/**
+ * Workers that decode and reduce blocks off the calling thread. Several files can share one. Workers are started when there is work for
+ * them, and do not keep a process alive that has nothing else to do.
+ */
+export class Pool implements BlockWork {
+  readonly #size: number
+  readonly #createWorker: () => WorkerLike | Promise<WorkerLike>
+  readonly #threads = new Map<Thread, Map<number, Job>>()
+  readonly #buffers: Recycler
+  #queue: Job[] = []
+  #inline: string | undefined
+  #endsInARow = 0
+  #lastId = 0
+
+  /** @throws InvalidArgumentError when the size is no integer from 0 to 1024 */
+  constructor({ size = Math.min(threads(), DEFAULT_MAX_SIZE), createWorker = spawn }: PoolOptions = {}) {
+    if (!Number.isInteger(size) || size < 0 || size > 1024) {
+      const text = `the size of a pool must be an integer from 0 to 1024, got ${size}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: size })
+    }
+    this.#size = size
+    this.#createWorker = createWorker
+    this.#buffers = new Recycler(size * TASKS_PER_WORKER)
+    if (size === 0) this.#inline = 'its size was given as 0'
+  }
+
+  /** Workers there are or will be when there is work for them; 0 where everything runs on the calling thread. */
+  get size(): number {
+    return this.#inline === undefined ? this.#size : 0
+  }
+
+  /** Why there are no workers; undefined while there can be. */
+  get inlineReason(): string | undefined {
+    return this.#inline
+  }
+
+  /** Ends the workers. Files that use the pool stay usable, and go on without it. */
+  async close(): Promise<void> {
+    this.#giveUp('it was closed')
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** @internal */
+  decodes(codec: unknown): boolean {
+    return this.size > 0 && codec === lz4
+  }
+
+  /** @internal */
+  run<T>(packed: Packed, task: Task, use: (answer: Answer) => T, signal?: Signal): Promise<T | undefined> {
+    signal?.throwIfAborted()
+    let job: Job
+    const work = new Promise<T | undefined>((resolve, reject) => {
+      const settle = (answer: Answer | undefined): void => resolve(answer && use(answer))
+      job = { packed, task, ends: 0, dropped: false, settle, fail: reject }
+      this.#queue.push(job)
+      this.#dispatch()
+    })
+    return raceAbort(work, signal).finally(() => {
+      job.dropped = true
+    })
+  }
+
+  /** Gives what waits to the workers with the least to do, and starts another one when all have something. */
+  #dispatch(): void {
+    this.#queue = this.#queue.filter(({ dropped }) => !dropped)
+    while (this.#queue.length > 0) {
+      if (this.size === 0) {
+        for (const job of this.#queue.splice(0)) job.settle(undefined)
+        return
+      }
+      let [thread, jobs] = this.#idlest() ?? []
+      if ((jobs === undefined || jobs.size > 0) && this.#threads.size < this.#size) [thread, jobs] = this.#hire()
+      if (thread === undefined || jobs === undefined || jobs.size >= TASKS_PER_WORKER) return
+      const job = this.#queue.shift()!
+      const request = this.#requestFor(job)
+      jobs.set(request.id, job)
+      thread.send(request)
+    }
+  }
+
+  #idlest(): [Thread, Map<number, Job>] | undefined {
+    return [...this.#threads].sort(([, a], [, b]) => a.size - b.size)[0]
+  }
+
+  #hire(): [Thread, Map<number, Job>] {
+    const jobs = new Map<number, Job>()
+    const thread: Thread = new Thread(
+      // What it throws at once is no different from what it throws later.
+      Promise.resolve().then(() => this.#createWorker()),
+      {
+        onReply: (reply) => this.#receive(thread, jobs, reply),
+        onEnd: (cause, started) => this.#bury(thread, jobs, cause, started),
+      },
+    )
+    this.#threads.set(thread, jobs)
+    return [thread, jobs]
+  }
+
+  /** Bytes are copied, since others may have a use for them, to a buffer that has room for the answer and can be given away. */
+  #requestFor({ packed: { bytes, decodedBytes }, task }: Job): Request {
+    const room = task.kind === 'reduce' ? bytes.length : Math.max(bytes.length, decodedBytes)
+    const buffer = isKept(task) ? new ArrayBuffer(room) : this.#buffers.take(room)
+    new Uint8Array(buffer).set(bytes)
+    return { id: ++this.#lastId, buffer, compressedBytes: bytes.length, decodedBytes, task }
+  }
+
+  #receive(thread: Thread, jobs: Map<number, Job>, { id, buffer, length, parts, failure }: Reply): void {
+    const job = jobs.get(id)
+    if (job === undefined) return
+    jobs.delete(id)
+    this.#endsInARow = 0
+    if (!job.dropped) {
+      if (failure !== undefined) job.fail(errorOf(failure))
+      else settle(job, { bytes: new Uint8Array(buffer, 0, length), parts })
+    }
+    if (!isKept(job.task)) this.#buffers.give(buffer)
+    this.#dispatch()
+    if (jobs.size === 0) thread.rest()
+  }
+
+  #bury(thread: Thread, jobs: ReadonlyMap<number, Job>, cause: unknown, started: boolean): void {
+    this.#threads.delete(thread)
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    if (!started) this.#giveUp(`workers cannot be started: ${reason}`)
+    else if (++this.#endsInARow >= MAX_ENDS) this.#giveUp(`workers keep ending: ${reason}`)
+    for (const job of jobs.values()) {
+      // Tried once more elsewhere: the end need not have been its fault.
+      if (++job.ends === 1) this.#queue.unshift(job)
+      else job.settle(undefined)
+    }
+    this.#dispatch()
+  }
+
+  #giveUp(reason: string): void {
+    this.#inline ??= reason
+    for (const thread of this.#threads.keys()) thread.end(reason)
+    this.#buffers.clear()
+    this.#dispatch()
+  }
+}
+
+/** Workers that take decoding and reducing off the calling thread, to be handed to `open` and `create`. */
+export const createPool = (options?: PoolOptions): Pool => new Pool(options)
+
+const isKept = (task: Task): boolean => task.kind === 'decode' && task.keep
+
+function settle(job: Job, answer: Answer): void {
+  try {
+    job.settle(answer)
+  } catch (error) {
+    job.fail(error)
+  }
+}
+
+function errorOf({ tag, text, details }: Failure): Error {
+  return tag === undefined ? new Error(text) : new HyperslabError(tag as ErrorTag, text, details)
+}

@@ -1,0 +1,44 @@
+/** A web worker or a worker of `node:worker_threads`, as far as it is used here. */
+export interface WorkerLike {
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void
+  terminate(): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: overloads of both kinds have to fit, whose events differ
+  addEventListener?(type: string, listener: (event: any) => void): void
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  on?(type: string, listener: (value: any) => void): unknown
+  /** Whether it keeps the process alive. */
+  ref?(): unknown
+  unref?(): unknown
+}
+
+type WorkerClass = new (source: string, options: { readonly type?: 'module'; readonly eval?: boolean }) => WorkerLike
+
+declare const process:
+  | { getBuiltinModule?(name: string): { readonly Worker: WorkerClass }; versions?: { bun?: string } }
+  | undefined
+declare const Worker: WorkerClass | undefined
+
+/** Starts a worker from the source that the package carries. Only here is it loaded. @throws where there are no workers or they are forbidden */
+export async function spawn(): Promise<WorkerLike> {
+  const { WORKER_TEXT } = await import('./worker.generated.js')
+  // Of Deno's two kinds only this one lets the process end, in Bun it does not answer.
+  const node =
+    typeof process === 'undefined' || process.versions?.bun ? undefined : process.getBuiltinModule?.('node:worker_threads')
+  if (node !== undefined) return new node.Worker(WORKER_TEXT, { eval: true })
+  if (typeof Worker === 'undefined') throw new Error('there are no workers here')
+  const url = URL.createObjectURL(new Blob([WORKER_TEXT], { type: 'text/javascript' }))
+  try {
+    return new Worker(url, { type: 'module' })
+  } finally {
+    // The URL has been resolved by now.
+    setTimeout(() => URL.revokeObjectURL(url))
+  }
+}
+
+/** How many threads this machine has. */
+export function threads(): number {
+  const { hardwareConcurrency } = (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator ?? {}
+  if (hardwareConcurrency !== undefined) return hardwareConcurrency
+  const os = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:os')
+  return (os as { availableParallelism?(): number } | undefined)?.availableParallelism?.() ?? 1
+}

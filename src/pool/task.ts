@@ -1,0 +1,44 @@
+import type { Part, Reduction } from '../array/parts.js'
+import type { Signal } from '../core/signal.js'
+import type { BoxTable } from '../kernels/boxes.js'
+import type { ElementBytes } from '../kernels/copy.js'
+
+/** A block compressed by the package's own LZ4: others decode apart from the kernels, some by threads of their own. */
+export interface Packed {
+  readonly bytes: Uint8Array
+  readonly decodedBytes: number
+}
+
+/** What is wanted of a block, as data that other threads understand; offsets count from the start of the decoded block. */
+export type Task =
+  /** All of it; to `keep`, or only to be looked at. */
+  | { readonly kind: 'decode'; readonly keep: boolean }
+  /** Some boxes, dense, one after another. */
+  | { readonly kind: 'gather'; readonly elementBytes: ElementBytes; readonly table: BoxTable }
+  /** What boxes come to, in pieces: each with its own cells, of this shape. */
+  | { readonly kind: 'reduce'; readonly reduction: Reduction; readonly pieces: readonly ReducePiece[] }
+
+export interface ReducePiece {
+  readonly table: BoxTable
+  readonly shape: readonly number[]
+}
+
+/** What becomes of a task: bytes, or of a reduction a part for each piece. */
+export interface Answer {
+  readonly bytes: Uint8Array
+  readonly parts: readonly Part[]
+}
+
+/** Somebody who decodes blocks on other threads. */
+export interface BlockWork {
+  /** How many threads there are; 0 where everything has to be done here. */
+  readonly size: number
+  /** Whether they know a codec, by identity: a user's own may have the same name. */
+  decodes(codec: unknown): boolean
+  /**
+   * Does a task. `use` gets the answer, whose bytes are valid during the call only, unless the task was to keep them. The result is
+   * undefined where nobody took the task on: it has to be done here.
+   * @throws CodecError as decoding here does; OutOfMemoryError; the reason of the signal, at once
+   */
+  run<T>(packed: Packed, task: Task, use: (answer: Answer) => T, signal?: Signal): Promise<T | undefined>
+}

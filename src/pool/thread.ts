@@ -1,0 +1,88 @@
+import { kernelsModule } from '../kernels/instance.js'
+import type { Reply, Request } from './perform.js'
+import type { WorkerLike } from './spawn.js'
+
+/** A worker that says nothing for this long after it was started never will. */
+const START_MS = 15_000
+
+export interface ThreadEvents {
+  onReply(reply: Reply): void
+  /** Called once, when it has ended or never began; `started` tells which. */
+  onEnd(cause: unknown, started: boolean): void
+}
+
+/** One worker, from before it is there until after it is gone. */
+export class Thread {
+  readonly #events: ThreadEvents
+  #worker: WorkerLike | undefined
+  #started = false
+  #ended = false
+  #waiting: Request[] = []
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(worker: Promise<WorkerLike>, events: ThreadEvents) {
+    this.#events = events
+    worker.then((made) => this.#greet(made)).catch((error: unknown) => this.end(error))
+  }
+
+  /** Sends a request, or keeps it until the worker is ready. */
+  send(request: Request): void {
+    if (!this.#started) {
+      this.#waiting.push(request)
+      return
+    }
+    this.#worker!.ref?.()
+    this.#worker!.postMessage(request, [request.buffer])
+  }
+
+  /** Lets the process end although the worker lives. */
+  rest(): void {
+    this.#worker?.unref?.()
+  }
+
+  end(cause: unknown): void {
+    if (this.#ended) return
+    this.#ended = true
+    clearTimeout(this.#timer)
+    this.#worker?.terminate()
+    this.#events.onEnd(cause, this.#started)
+  }
+
+  #greet(worker: WorkerLike): void {
+    if (this.#ended) {
+      worker.terminate()
+      return
+    }
+    this.#worker = worker
+    const listen = <T>(type: string, listener: (value: T) => void): void => {
+      if (worker.addEventListener !== undefined) worker.addEventListener(type, listener)
+      else worker.on?.(type, listener)
+    }
+    listen('message', (message: unknown) => this.#receive(dataOf(message)))
+    listen('error', (event: { message?: string; preventDefault?(): void }) => {
+      // It is dealt with: the page need not hear of it.
+      event.preventDefault?.()
+      this.end(event.message || 'the worker could not be loaded')
+    })
+    listen('messageerror', () => this.end('a message could not be read'))
+    // Of Node's workers only.
+    listen('exit', (code: number) => this.end(`the worker ended with code ${code}`))
+    this.#timer = setTimeout(() => this.end(`the worker did not answer within ${START_MS / 1000} s`), START_MS)
+    worker.postMessage({ module: kernelsModule() }, [])
+  }
+
+  #receive(data: unknown): void {
+    if (this.#ended) return
+    if (!('ready' in (data as object))) {
+      this.#events.onReply(data as Reply)
+      return
+    }
+    clearTimeout(this.#timer)
+    this.#started = true
+    for (const request of this.#waiting.splice(0)) this.send(request)
+  }
+}
+
+/** Events of the web carry a message, those of Node are it. */
+const dataOf = (message: unknown): unknown =>
+  typeof message === 'object' && message !== null && 'data' in message ? message.data : message

@@ -1,0 +1,30 @@
+// What a worker runs: bundled into one file, dist/worker.js, and embedded as text by scripts/embed-worker.mjs.
+import { initKernels } from '../kernels/instance.js'
+import { perform, type Request } from './perform.js'
+
+interface Port {
+  onmessage: ((event: { readonly data: unknown }) => void) | null
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void
+}
+
+/** The first message. */
+export interface Hello {
+  /** The compiled kernels. */
+  readonly module: object
+}
+
+declare const process: { getBuiltinModule(name: string): { readonly parentPort: Port } }
+
+const scope = globalThis as unknown as Partial<Port>
+const port =
+  typeof scope.postMessage === 'function' ? (scope as Port) : process.getBuiltinModule('node:worker_threads').parentPort
+
+port.onmessage = ({ data }) => {
+  if ('module' in (data as Hello)) {
+    initKernels((data as Hello).module)
+    port.postMessage({ ready: true }, [])
+    return
+  }
+  const reply = perform(data as Request)
+  port.postMessage(reply, [reply.buffer])
+}

@@ -1,0 +1,14 @@
+import fc from 'fast-check'
+import { grids, selections, shapes } from '../support/arbitraries.js'
+
+/** How a container may be laid out and read. */
+export const containers = shapes.chain((shape) =>
+  fc.record({
+    shape: fc.constant(shape),
+    grid: grids(shape, false),
+    selection: selections(shape),
+    codec: fc.constantFrom('lz4', 'lz4', 'none'),
+    blockBytes: fc.constantFrom(1, 64, 1 << 20),
+    cacheBytes: fc.constantFrom(1, 1 << 20),
+  }),
+)
