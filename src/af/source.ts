@@ -14,7 +14,6 @@ import type { BlockRef } from './block.js'
 import type { BlockReader } from './block-reader.js'
 import { dtypeOf, fillOf } from './definition.js'
 import { type PlacedChunk, type Placement, placeChunk, placing } from './place.js'
-import { StoredReduction } from './stored-reduction.js'
 import { checkChunkBytes, encodeChunk } from './values.js'
 
 /** What an array needs of the container it lies in. */
@@ -67,6 +66,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
   async reduceBox(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
       this.#checkAlive()
+      const { StoredReduction } = await import('./stored-reduction.js')
       const fill = this.#fillElement() as number | bigint
       await new StoredReduction(this.#state, this.chunks, box, reduction, fill).run(this.#container.blocks, take, options.signal)
     })

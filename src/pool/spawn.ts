@@ -27,11 +27,15 @@ export async function spawn(): Promise<WorkerLike> {
   if (node !== undefined) return new node.Worker(WORKER_TEXT, { eval: true })
   if (typeof Worker === 'undefined') throw new Error('there are no workers here')
   const url = URL.createObjectURL(new Blob([WORKER_TEXT], { type: 'text/javascript' }))
+  const revoke = (): void => URL.revokeObjectURL(url)
   try {
-    return new Worker(url, { type: 'module' })
-  } finally {
-    // The URL has been resolved by now.
-    setTimeout(() => URL.revokeObjectURL(url))
+    const worker = new Worker(url, { type: 'module' })
+    // Not before it is loaded, of which its first message tells.
+    for (const type of ['message', 'error']) worker.addEventListener!(type, revoke)
+    return worker
+  } catch (error) {
+    revoke()
+    throw error
   }
 }
 

@@ -2,6 +2,7 @@
 import {
   ChunkGrid,
   create,
+  createPool,
   DiskArray,
   FileStore,
   initKernels,
@@ -28,11 +29,25 @@ const files = (folder) => [
   { name: 'file store', at: (file) => ({ store: new FileStore(), path: `${folder}/store-${file}` }) },
 ]
 
-/** Runs the suite in memory and, if given, in `folder`; where there is no file system, a path must be refused. */
-export async function runEverywhere({ folder, extra = [] } = {}) {
+/**
+ * Runs the suite in memory, there with each pool again, and, if given, in `folder`; where there is no file system, a path must be refused.
+ * @param pools as `{ name, options, workers }`: what `createPool` takes, and whether there can be workers
+ */
+export async function runEverywhere({ folder, extra = [], pools = [{ name: 'a pool', options: {}, workers: true }] } = {}) {
   const results = await runSuite(used, [memory(), ...(folder === undefined ? [] : files(folder)), ...extra])
+  for (const pool of pools) results.push(...(await runPooled(pool)))
   if (folder === undefined) results.push(await refusesPaths())
   return results
+}
+
+async function runPooled({ name, options, workers }) {
+  const pool = createPool({ size: 2, ...options })
+  const pooled = { open: (at, more) => open(at, { ...more, pool }), create: (at, more) => create(at, { ...more, pool }) }
+  const results = await runSuite({ ...used, ...pooled }, [{ ...memory(), name: `memory, ${name}` }])
+  const right = workers ? pool.size === 2 : pool.size === 0 && pool.inlineReason !== undefined
+  const error = right ? undefined : `it has ${pool.size}: ${pool.inlineReason}`
+  await pool.close()
+  return [...results, { name: `${name} has ${workers ? 'workers' : 'none and says why'}`, error }]
 }
 
 async function refusesPaths() {

@@ -1,4 +1,5 @@
 import { runEverywhere } from './places.mjs'
+import { poolsHere } from './pools.mjs'
 import { inWorker } from './report.mjs'
 
-inWorker(runEverywhere)
+inWorker(() => runEverywhere({ pools: poolsHere() }))

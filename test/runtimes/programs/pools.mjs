@@ -1,0 +1,11 @@
+import { facts } from './facts.mjs'
+
+/** The pools to try in a page or a worker: where workers from blobs are forbidden, one without runs inline. */
+export function poolsHere() {
+  const [, variant] = location.pathname.split('/')
+  const createWorker = () => new Worker(`/${variant}/node_modules/hyperslab/dist/worker.js`, { type: 'module' })
+  return [
+    { name: 'a pool', options: {}, workers: !facts().strict },
+    { name: 'a pool with workers from a file', options: { createWorker }, workers: true },
+  ]
+}
