@@ -78,7 +78,7 @@ export async function reduce(
 }
 
 /** Elements that have to come on one cell for parts to be smaller than what they are made of, by a wide margin. */
-const WORTHWHILE = 8
+const WORTHWHILE = 32
 
 async function reduceCells(
   source: BlockSource<FixedDType>,
@@ -89,7 +89,8 @@ async function reduceCells(
   const runs = source.chunks.coarsen(READ_BYTES / elementBytes(source.dtype))
   const largest = runs.chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!))
   const cellsOfRun = largest.map((length, axis) => (reduction.reduced[axis] ? 1 : length))
-  if (source.reduceBox !== undefined && sizeOf(largest) >= WORTHWHILE * sizeOf(cellsOfRun)) {
+  const shrinks = isWhole(reduction) || sizeOf(largest) >= WORTHWHILE * sizeOf(cellsOfRun)
+  if (source.reduceBox !== undefined && shrinks) {
     const assembly = new Assembly(reduction, cellShape)
     await source.reduceBox(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
     return assembly.finish()
