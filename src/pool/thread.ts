@@ -3,7 +3,7 @@ import type { Reply, Request } from './perform.js'
 import type { WorkerLike } from './spawn.js'
 
 /** A worker that says nothing for this long after it was started never will. */
-const START_MS = 15_000
+const START_MS = 5_000
 
 export interface ThreadEvents {
   onReply(reply: Reply): void
