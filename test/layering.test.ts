@@ -22,7 +22,6 @@ const LAYERS: Record<string, string[]> = {
 const PACKAGES: Record<string, string[]> = {
   kernels: ['@assemblyscript/loader'],
   codec: ['fzstd', '@hpcc-js/wasm-zstd'],
-  af: ['lru-cache'],
   adapters: ['netcdfjs'],
   // Types only: at run time drivers look for their platform.
   store: ['node:'],

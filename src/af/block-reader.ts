@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import { type Codec, inKernel, type KernelCodec } from '../codec/codec.js'
 import type { Codecs } from '../codec/registry.js'
+import { ByteCache } from '../core/byte-cache.js'
 import { inOrder } from '../core/in-order.js'
 import { forEachLimited } from '../core/limiter.js'
 import type { Signal } from '../core/signal.js'
@@ -51,7 +51,7 @@ export type ChunkVisitor<C> = (arena: Arena, chunk: C, bytes: ChunkBytes) => voi
  */
 export class BlockReader {
   readonly cost: ReadCost = { blocks: 0, bytes: 0 }
-  readonly #decoded: LRUCache<BlockRef, Uint8Array> | undefined
+  readonly #decoded: ByteCache<BlockRef, Uint8Array> | undefined
   readonly #maxBlockBytes: number
   readonly #codecs: Codecs
   readonly #fetches = new SingleFlight<BlockRef, Uint8Array>()
@@ -66,7 +66,7 @@ export class BlockReader {
   constructor(cacheBytes: number, maxBlockBytes: number, codecs: Codecs, pool?: BlockWork) {
     this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
-    if (cacheBytes > 0) this.#decoded = new LRUCache({ maxSize: cacheBytes, sizeCalculation: (bytes) => bytes.length })
+    if (cacheBytes > 0) this.#decoded = new ByteCache(cacheBytes)
     this.#pool = pool
   }
 
