@@ -2,7 +2,7 @@ import { HyperslabError } from '../core/errors.js'
 import type { Codec, KernelCodec } from './codec.js'
 import { lz4 } from './lz4.js'
 import { none } from './none.js'
-import { zstd } from './zstd.js'
+import { zstdOnDemand } from './zstd-on-demand.js'
 
 /** A codec that can write. */
 export type Encoder = KernelCodec | (Codec & Required<Pick<Codec, 'encode'>>)
@@ -13,10 +13,10 @@ export class Codecs {
 
   /**
    * @param level of the package's own zstd
-   * @throws InvalidArgumentError for what is no codec, two of one name, and a level zstd does not have
+   * @throws InvalidArgumentError for what is no codec, two of one name
    */
   constructor(own: readonly Codec[] = [], level?: number) {
-    const known = new Map<string, Codec | KernelCodec>([none, lz4, zstd(level)].map((codec) => [codec.name, codec]))
+    const known = new Map<string, Codec | KernelCodec>([none, lz4, zstdOnDemand(level)].map((codec) => [codec.name, codec]))
     const names = new Set<string>()
     for (const codec of own) {
       checkCodec(codec)
