@@ -100,10 +100,11 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     for (const entry of entries) atOnce.add(entry)
     for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
   }
+  // Loaded only by those whose place it is: drivers of their own file can be.
+  const driver = /\/build\/js\/store\/(file|opfs|r2|s3|zip)[.-]/.exec(id)?.[1]
+  if (driver !== undefined) return `store-${driver}`
   // What is of no layer would be called `index`.
-  return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|af)\// : /\/node_modules\/(fzstd)\//).exec(
-    id,
-  )?.[1]
+  return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|af)\// : /\/node_modules\/(fzstd)\//).exec(id)?.[1]
 }
 
 /** What importing the package loads. */

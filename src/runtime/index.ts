@@ -5,8 +5,8 @@ import { type Location, resolveLocation } from './location.js'
  * Opens a container.
  * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError
  */
-export function open(location: Location, options?: OpenOptions): Promise<ArrayFile> {
-  const { store, path } = resolveLocation(location)
+export async function open(location: Location, options?: OpenOptions): Promise<ArrayFile> {
+  const { store, path } = await resolveLocation(location)
   return ArrayFile.open(store, path, options)
 }
 
@@ -14,8 +14,8 @@ export function open(location: Location, options?: OpenOptions): Promise<ArrayFi
  * Creates an empty container.
  * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for a name not ending in `.af`
  */
-export function create(location: Location, options?: CreateOptions): Promise<ArrayFile> {
-  const { store, path } = resolveLocation(location)
+export async function create(location: Location, options?: CreateOptions): Promise<ArrayFile> {
+  const { store, path } = await resolveLocation(location)
   return ArrayFile.create(store, path, options)
 }
 

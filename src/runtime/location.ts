@@ -1,11 +1,9 @@
 import type { AsyncBuffer } from '../core/async-buffer.js'
 import { HyperslabError } from '../core/errors.js'
 import { type BlobLike, BlobStore, isAsyncBuffer, isBlob } from '../store/blob.js'
-import { FileStore } from '../store/file.js'
-import { FileHandleStore } from '../store/file-handle.js'
 import { type FileHandleLike, isFileHandle } from '../store/handles.js'
 import { HttpStore } from '../store/http.js'
-import { type R2BucketLike, R2Store } from '../store/r2.js'
+import type { R2BucketLike } from '../store/r2.js'
 import type { Store } from '../store/store.js'
 
 /**
@@ -13,6 +11,8 @@ import type { Store } from '../store/store.js'
  *
  * - a path, where there is a file system
  * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the sidecars, too.
+ * - `s3://bucket/key`, with the credentials, region and endpoint of the variables that Amazon's tools take, anonymously without: see
+ *   {@link openBucket}
  * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file without sidecars
  * - a `FileSystemFileHandle`: likewise one file, read only, for its siblings cannot be seen from there; it may change between two `open`. To
  *   write, or to read sidecars, pass its folder: `{ store: new OpfsStore(directory), path: 'x.af' }`
@@ -37,17 +37,21 @@ interface Resolved {
  * @throws UnsupportedError for other URLs, and for paths where there is no file system; InvalidArgumentError for anything that is no
  *   location
  */
-export function resolveLocation(location: Location): Resolved {
+export async function resolveLocation(location: Location): Promise<Resolved> {
   if (typeof location === 'string') return resolveText(location)
   if (typeof location === 'object' && location !== null) {
     if ('store' in location) return location
-    if ('bucket' in location) return { store: new R2Store(location.bucket), path: location.key }
+    if ('bucket' in location) {
+      const { R2Store } = await import('../store/r2.js')
+      return { store: new R2Store(location.bucket), path: location.key }
+    }
     if ('href' in location) return resolveText(location.href)
     if (isBlob(location) || isAsyncBuffer(location)) {
       const store = new BlobStore(location)
       return { store, path: store.key }
     }
     if (isFileHandle(location)) {
+      const { FileHandleStore } = await import('../store/file-handle.js')
       const store = new FileHandleStore(location)
       return { store, path: store.key }
     }
@@ -56,23 +60,33 @@ export function resolveLocation(location: Location): Resolved {
   throw new HyperslabError('InvalidArgumentError', text, { actual: location })
 }
 
-function resolveText(text: string): Resolved {
+/** Stores that pages on the web have no use for are loaded when they are needed. */
+async function resolveText(text: string): Promise<Resolved> {
   // One letter is a drive, not a scheme.
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
   switch (scheme) {
     case undefined:
-      return { store: new FileStore(), path: text }
+      return { store: await fileStore(), path: text }
     case 'file':
-      return { store: new FileStore(), path: decodeURIComponent(new URL(text).pathname).replace(/^\/(?=[a-z]:\/)/i, '') }
+      return { store: await fileStore(), path: decodeURIComponent(new URL(text).pathname).replace(/^\/(?=[a-z]:\/)/i, '') }
     case 'http':
     case 'https': {
       // Names of sidecars are made from the path, so the query is the store's.
       const [, path = '', query = ''] = /^([^?#]*)\??([^#]*)/.exec(text) ?? []
       return { store: new HttpStore({ query }), path }
     }
+    case 's3': {
+      const { openBucket } = await import('./bucket.js')
+      return openBucket(text)
+    }
     default:
       throw new HyperslabError('UnsupportedError', `${scheme}: locations cannot be opened yet; pass { store, path }`, {
         file: text,
       })
   }
+}
+
+async function fileStore(): Promise<Store> {
+  const { FileStore } = await import('../store/file.js')
+  return new FileStore()
 }

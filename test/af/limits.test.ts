@@ -37,13 +37,13 @@ describe('limits', async () => {
     baseFileHint: '',
   })
 
-  test('of footers: nothing but the end of the file is read', async () => {
+  test('of footers: nothing but the ends of the files is read', async () => {
     const store = new FaultyStore(where.store as never)
     await expect(open({ store, path: 'a.af' }, { limits: { footerBytes: 95 } })).rejects.toMatchObject({
       tag: 'FormatError',
-      details: { file: 'memory:a.af', actual: 96, expected: 95 },
+      details: { expected: 95 },
     })
-    expect(store.log.filter((entry) => entry.startsWith('get'))).toEqual(['get a.af'])
+    expect(store.log.filter((entry) => entry.startsWith('get')).sort()).toEqual(['get a.1.af', 'get a.af'])
     await (await opened({ footerBytes: 2000 })).close()
   })
 
@@ -57,7 +57,7 @@ describe('limits', async () => {
     await using small = await open({ store, path }, { limits: { footerBytes: 500 } })
     small.define('y', { dtype: 'int8', shape: [2] })
     await small.flush()
-    expect(store.log).not.toContain('get b.stats')
+    expect(store.log.filter((entry) => entry === 'get b.stats').length).toBe(1)
     expect(await small.stats('y')).toMatchObject({ rowCount: 2 })
   })
 

@@ -117,6 +117,7 @@ describe('instance', () => {
       'arenaMark',
       'arenaReset',
       'copyStrided',
+      'crc32c',
       'fill',
       'lz4Bound',
       'lz4Decode',

@@ -9,6 +9,7 @@ import { FileStore } from '../../src/store/file.js'
 import { HttpStore } from '../../src/store/http.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { R2Store } from '../../src/store/r2.js'
+import { S3Store } from '../../src/store/s3.js'
 import { RudeServer } from '../support/rude-server.js'
 
 const VALUES = Float32Array.from({ length: 1000 }, (_, i) => Math.sin(i))
@@ -128,16 +129,15 @@ describe('a location', () => {
     [null, 'InvalidArgumentError', /Blob/],
     [{}, 'InvalidArgumentError', /Blob/],
     [{ kind: 'directory', name: 'd' }, 'InvalidArgumentError', /file handle/],
-  ])('%o is refused', (location, tag, message) => {
-    expect(() => resolveLocation(location as never)).toThrow(
-      expect.objectContaining({ tag, message: expect.stringMatching(message) }),
-    )
+  ])('%o is refused', async (location, tag, message) => {
+    const refused = { tag, message: expect.stringMatching(message) }
+    await expect(resolveLocation(location as never)).rejects.toMatchObject(refused)
   })
 
-  test('a path where there is no file system: what to pass instead', () => {
+  test('a path where there is no file system: what to pass instead', async () => {
     vi.stubGlobal('process', undefined)
     try {
-      expect(() => resolveLocation('x.af')).toThrow(/URL, a Blob or File, an AsyncBuffer or \{ store, path \}/)
+      await expect(resolveLocation('x.af')).rejects.toThrow(/URL, a Blob or File, an AsyncBuffer or \{ store, path \}/)
     } finally {
       vi.unstubAllGlobals()
     }
@@ -148,19 +148,57 @@ describe('a location', () => {
     ['https://h/d/x.af?sig=a?b&c=/d', 'https://h/d/x.af'],
     ['HTTPS://h/x.af#part?no=query', 'HTTPS://h/x.af'],
     ['http://h/x.af?a=1#part', 'http://h/x.af'],
-  ])('%s has the key of the path', (url, key) => {
-    expect(resolveLocation(url)).toMatchObject({ store: expect.any(HttpStore), path: key })
+  ])('%s has the key of the path', async (url, key) => {
+    expect(await resolveLocation(url)).toMatchObject({ store: expect.any(HttpStore), path: key })
   })
 
-  test('a bucket of R2 and a key', () => {
+  test('a bucket of R2 and a key', async () => {
     const bucket = { head: vi.fn(), get: vi.fn(), put: vi.fn(), delete: vi.fn(), list: vi.fn() }
-    const { store, path } = resolveLocation({ bucket, key: 'data/x.af' })
+    const { store, path } = await resolveLocation({ bucket, key: 'data/x.af' })
     expect([store instanceof R2Store, path]).toEqual([true, 'data/x.af'])
     expect(store.describe(path)).toBe('r2:data/x.af')
   })
 
-  test('paths of Windows', () => {
-    expect(resolveLocation('file:///C:/data/x%20y.af').path).toBe('C:/data/x y.af')
-    expect(resolveLocation('C://data/x.af').path).toBe('C://data/x.af')
+  test('s3: of the environment, or anonymous', async () => {
+    const names = [
+      'ACCESS_KEY_ID',
+      'SECRET_ACCESS_KEY',
+      'SESSION_TOKEN',
+      'REGION',
+      'DEFAULT_REGION',
+      'ENDPOINT_URL_S3',
+      'ENDPOINT_URL',
+    ]
+    const asked: { url: string; authorization: string | null }[] = []
+    vi.stubGlobal('fetch', async (url: string | Request, init?: RequestInit) => {
+      const request = new Request(url, init)
+      asked.push({ url: request.url, authorization: request.headers.get('authorization') })
+      return new Response('', { status: 404 })
+    })
+    try {
+      for (const name of names) vi.stubEnv(`AWS_${name}`, '')
+      const { store, path } = await resolveLocation('s3://data/d/x.af')
+      expect([store instanceof S3Store, path, store.describe(path)]).toEqual([true, 'd/x.af', 's3://data/d/x.af'])
+      await store.stat(path)
+      vi.stubEnv('AWS_ACCESS_KEY_ID', 'id')
+      await expect(resolveLocation('s3://data/x.af')).rejects.toThrow(/AWS_SECRET_ACCESS_KEY is not set/)
+      vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret')
+      vi.stubEnv('AWS_REGION', 'eu-west-3')
+      vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:9')
+      await (await resolveLocation('s3://data/x.af')).store.stat('x.af')
+    } finally {
+      vi.unstubAllEnvs()
+      vi.unstubAllGlobals()
+    }
+    expect(asked).toEqual([
+      { url: 'https://data.s3.us-east-1.amazonaws.com/d/x.af', authorization: null },
+      { url: 'http://127.0.0.1:9/data/x.af', authorization: expect.stringMatching(/Credential=id\/\d+\/eu-west-3\/s3/) },
+    ])
+    await expect(resolveLocation('s3://bucket-only')).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+  })
+
+  test('paths of Windows', async () => {
+    expect((await resolveLocation('file:///C:/data/x%20y.af')).path).toBe('C:/data/x y.af')
+    expect((await resolveLocation('C://data/x.af')).path).toBe('C://data/x.af')
   })
 })

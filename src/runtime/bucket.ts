@@ -1,0 +1,48 @@
+import { HyperslabError } from '../core/errors.js'
+import { S3Store } from '../store/s3.js'
+import { parseS3Url } from '../store/s3-address.js'
+import type { S3Credentials } from '../store/s3-sign.js'
+
+declare const process: { readonly env?: Readonly<Record<string, string | undefined>> } | undefined
+
+/**
+ * The store and key of `s3://bucket/key`. Credentials, region and endpoint are those of the environment variables that Amazon's own tools
+ * take, where there is an environment: AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, AWS_REGION or
+ * AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL. Without keys requests are anonymous. For anything else make an `S3Store`.
+ * @throws InvalidArgumentError for a URL of another form, and for one of the two keys without the other
+ */
+export function openBucket(url: string): { store: S3Store; path: string } {
+  const { bucket, key } = parseS3Url(url)
+  const region = variable('AWS_REGION') ?? variable('AWS_DEFAULT_REGION')
+  const endpoint = variable('AWS_ENDPOINT_URL_S3') ?? variable('AWS_ENDPOINT_URL')
+  const credentials = credentialsFor(url)
+  const store = new S3Store({
+    bucket,
+    ...(region && { region }),
+    ...(endpoint && { endpoint }),
+    ...(credentials && { credentials }),
+  })
+  return { store, path: key }
+}
+
+function credentialsFor(file: string): S3Credentials | undefined {
+  const accessKeyId = variable('AWS_ACCESS_KEY_ID')
+  const secretAccessKey = variable('AWS_SECRET_ACCESS_KEY')
+  const sessionToken = variable('AWS_SESSION_TOKEN')
+  if (accessKeyId === undefined && secretAccessKey === undefined) return undefined
+  if (accessKeyId !== undefined && secretAccessKey !== undefined)
+    return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) }
+  const missing = accessKeyId === undefined ? 'AWS_ACCESS_KEY_ID' : 'AWS_SECRET_ACCESS_KEY'
+  throw new HyperslabError('InvalidArgumentError', `of the two variables with keys for S3, ${missing} is not set`, { file })
+}
+
+/** Empty ones count as not set, as for other tools. */
+function variable(name: string): string | undefined {
+  if (typeof process === 'undefined') return undefined
+  try {
+    return process.env?.[name] || undefined
+  } catch {
+    // Deno may forbid to look, which is as good as nothing there.
+    return undefined
+  }
+}
