@@ -104,7 +104,9 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   const driver = /\/build\/js\/store\/(file|opfs|r2|s3|zip)[.-]/.exec(id)?.[1]
   if (driver !== undefined) return `store-${driver}`
   // What is of no layer would be called `index`.
-  return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|af)\// : /\/node_modules\/(fzstd)\//).exec(id)?.[1]
+  return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|af)\// : /\/node_modules\/(fzstd)\//).exec(
+    id,
+  )?.[1]
 }
 
 /** What importing the package loads. */

@@ -13,7 +13,7 @@ const UNBUNDLED = [
 ]
 
 /** A page that takes longer than this, on a slow machine too, hangs. */
-const PAGE_SECONDS = 20
+const PAGE_SECONDS = 40
 /** For all pages of one browser, so that hanging ones do not add up. */
 const BROWSER_SECONDS = 110
 /** Every change to a file waits for the disk. */

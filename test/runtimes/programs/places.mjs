@@ -31,7 +31,7 @@ const files = (folder) => [
 
 /**
  * Runs the suite in memory, there with each pool again, and, if given, in `folder`; where there is no file system, a path must be refused.
- * @param pools as `{ name, options, workers }`: what `createPool` takes, and whether there can be workers
+ * @param pools as `{ name, options, workers }`: what `createPool` takes, and whether there must be workers, or none; either when undefined
  */
 export async function runEverywhere({ folder, extra = [], pools = [{ name: 'a pool', options: {}, workers: true }] } = {}) {
   const results = await runSuite(used, [memory(), ...(folder === undefined ? [] : files(folder)), ...extra])
@@ -44,10 +44,11 @@ async function runPooled({ name, options, workers }) {
   const pool = createPool({ size: 2, ...options })
   const pooled = { open: (at, more) => open(at, { ...more, pool }), create: (at, more) => create(at, { ...more, pool }) }
   const results = await runSuite({ ...used, ...pooled }, [{ ...memory(), name: `memory, ${name}` }])
-  const right = workers ? pool.size === 2 : pool.size === 0 && pool.inlineReason !== undefined
+  const inline = pool.size === 0 && pool.inlineReason !== undefined
+  const right = workers === undefined ? inline || pool.size === 2 : workers ? pool.size === 2 : inline
   const error = right ? undefined : `it has ${pool.size}: ${pool.inlineReason}`
   await pool.close()
-  return [...results, { name: `${name} has ${workers ? 'workers' : 'none and says why'}`, error }]
+  return [...results, { name: `${name} has ${workers === false ? 'none and says why' : 'workers'}`, error }]
 }
 
 async function refusesPaths() {
