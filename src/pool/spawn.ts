@@ -20,6 +20,7 @@ declare const Worker: WorkerClass | undefined
 
 /** Starts a worker from the source that the package carries. Only here is it loaded. @throws where there are no workers or they are forbidden */
 export async function spawn(): Promise<WorkerLike> {
+  if (isWorkerOfFirefox()) throw new Error('what Firefox starts from a worker does not always run')
   const { WORKER_TEXT } = await import('./worker.generated.js')
   // Of Deno's two kinds only this one lets the process end, in Bun it does not answer.
   const node =
@@ -37,6 +38,12 @@ export async function spawn(): Promise<WorkerLike> {
     revoke()
     throw error
   }
+}
+
+/** Seen there: a worker of a worker that never answers, about one time in twenty. */
+function isWorkerOfFirefox(): boolean {
+  const { WorkerGlobalScope, navigator } = globalThis as { WorkerGlobalScope?: unknown; navigator?: { userAgent?: string } }
+  return WorkerGlobalScope !== undefined && (navigator?.userAgent ?? '').includes('Firefox')
 }
 
 /** How many threads this machine has. */

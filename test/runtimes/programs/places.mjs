@@ -31,7 +31,7 @@ const files = (folder) => [
 
 /**
  * Runs the suite in memory, there with each pool again, and, if given, in `folder`; where there is no file system, a path must be refused.
- * @param pools as `{ name, options, workers }`: what `createPool` takes, and whether there must be workers, or none; either when undefined
+ * @param pools as `{ name, options, workers }`: what `createPool` takes, and whether there can be workers
  */
 export async function runEverywhere({ folder, extra = [], pools = [{ name: 'a pool', options: {}, workers: true }] } = {}) {
   const results = await runSuite(used, [memory(), ...(folder === undefined ? [] : files(folder)), ...extra])
@@ -45,10 +45,10 @@ async function runPooled({ name, options, workers }) {
   const pooled = { open: (at, more) => open(at, { ...more, pool }), create: (at, more) => create(at, { ...more, pool }) }
   const results = await runSuite({ ...used, ...pooled }, [{ ...memory(), name: `memory, ${name}` }])
   const inline = pool.size === 0 && pool.inlineReason !== undefined
-  const right = workers === undefined ? inline || pool.size === 2 : workers ? pool.size === 2 : inline
+  const right = workers ? pool.size === 2 : inline
   const error = right ? undefined : `it has ${pool.size}: ${pool.inlineReason}`
   await pool.close()
-  return [...results, { name: `${name} has ${workers === false ? 'none and says why' : 'workers'}`, error }]
+  return [...results, { name: `${name} has ${workers ? 'workers' : 'none and says why'}`, error }]
 }
 
 async function refusesPaths() {
