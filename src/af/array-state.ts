@@ -1,11 +1,13 @@
+import type { Signal } from '../core/signal.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import { type AttributeMap, resolveAttributes } from './attributes.js'
 import type { ChunkAddress } from './block.js'
 import { type ChunkIndex, findIn } from './chunk-index.js'
+import type { ChunkStats } from './chunk-stats.js'
+import { rowOf } from './chunk-stats-table.js'
 import { type Definition, gridFor } from './definition.js'
 import type { PendingChunk } from './packer.js'
-import { indexOf, type LiveArray } from './stack.js'
-import type { ChunkStats } from './statistics.js'
+import { indexOf, type LayerEntry, type LiveArray } from './stack.js'
 
 /** What an open container knows of one array: what its layers hold and what was changed since the last flush. */
 export class ArrayState {
@@ -16,6 +18,8 @@ export class ArrayState {
   ambiguous = false
   /** Chunks of committed layers, newest layer first. */
   stored: ChunkIndex[] = []
+  /** The layers they are from. */
+  entries: readonly LayerEntry[] = []
   /** Number of the newest layer that mentions the array; -1 before the first. */
   layer = -1
   /** Chunks written since the last flush, by number. */
@@ -48,12 +52,31 @@ export class ArrayState {
     const layers = live.entries.map(({ layer }) => layer.info.etag).join()
     if (layers === this.#layers) return
     this.#layers = layers
+    this.entries = live.entries
     this.stored = live.entries.map(indexOf)
     this.layer = live.entries[0]!.layer.number
     if (this.attributesChanged) return
     const { attributes, ambiguous } = resolveAttributes(live.entries)
     this.attributes = attributes
     this.ambiguous = ambiguous
+  }
+
+  /** Takes in what the layers know of their chunks, the newest version of each. */
+  async loadStats(signal?: Signal): Promise<void> {
+    const { entries, stored, chunkStats, written } = this
+    const lacks = (number: number): boolean => !chunkStats.has(number) && !written.has(number)
+    const unknown = [...this.numbers()].filter(lacks)
+    if (unknown.length === 0) return
+    const tables = await Promise.all(
+      entries.map(async ({ layer, meta }) => (await layer.chunkStats(signal)).get(layer.footer.arrays.indexOf(meta))),
+    )
+    // Layers may have been added meanwhile, chunks written.
+    if (this.stored !== stored) return this.loadStats(signal)
+    for (const number of unknown.filter(lacks)) {
+      const newest = stored.findIndex((index) => index.row(number) !== undefined)
+      const table = tables[newest]
+      if (table !== undefined) chunkStats.set(number, rowOf(table, this.definition.dtype.kind, stored[newest]!.row(number)!))
+    }
   }
 
   /** What was pending is in a layer now. */

@@ -14,6 +14,7 @@ import {
   type BlockRef,
   type ChunkBytes,
   checkBlockBytes,
+  checkStoredBytes,
   decodeApart,
   decodeBlock,
   decodeElsewhere,
@@ -72,7 +73,7 @@ export class BlockReader {
 
   /**
    * Fetches what some chunks, grouped by their blocks, need, and hands each of them to `visit`, decoded.
-   * @throws CodecError when a block does not decode, or is too large
+   * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was written
    */
   visit<C extends Stored>(groups: Groups<C>, visit: ChunkVisitor<C>, signal?: Signal): Promise<void> {
     return this.use(groups, { here: visiting(visit) }, () => undefined, signal)
@@ -81,7 +82,7 @@ export class BlockReader {
   /**
    * Fetches what some chunks, grouped by their blocks, need, and takes what `use` makes of each block: for the same groups always in the
    * same order.
-   * @throws CodecError when a block does not decode, or is too large
+   * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was written
    */
   async use<C extends Stored, R>(
     groups: Groups<C>,
@@ -133,6 +134,7 @@ export class BlockReader {
       return withArena((arena) => use.here(arena, chunks, (chunk) => partFor.get(chunk)!))
     }
     const bytes = parts[0]!
+    checkStoredBytes(block, bytes)
     if (block.codec === 'none') {
       checkStored(block)
       return useBytes(bytes, chunks, use)

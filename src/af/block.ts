@@ -1,10 +1,11 @@
 import { type Codec, decodeWith, type KernelCodec } from '../codec/codec.js'
 import type { Codecs } from '../codec/registry.js'
-import { HyperslabError, rethrowWithin } from '../core/errors.js'
+import { HyperslabError, isHyperslabError, rethrowWithin } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import type { Arena } from '../kernels/arena.js'
 import type { Answer, BlockWork, Task } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
+import { checkCrc } from './checksums.js'
 
 /** Where blocks lie: a committed layer or the stage of the one being written. */
 export interface BlockOrigin {
@@ -25,6 +26,8 @@ export interface BlockRef {
   readonly compressedBytes: number
   readonly uncompressedBytes: number
   readonly codec: string
+  /** CRC-32C of the block as stored; undefined where the file does not tell. */
+  readonly crc: number | undefined
 }
 
 /** Where the bytes of one stored chunk are. */
@@ -44,6 +47,15 @@ export const viewOf = (arena: Arena, chunk: ChunkBytes): Uint8Array =>
 
 /** The view of a chunk in its decoded block. */
 export const partOf = (decoded: Uint8Array, { offset, size }: ChunkAddress): Uint8Array => decoded.subarray(offset, offset + size)
+
+/** @throws IntegrityError with file and block when a whole block is not what was written, as far as the file tells */
+export function checkStoredBytes(block: BlockRef, bytes: Uint8Array): void {
+  try {
+    if (block.crc !== undefined) checkCrc('the bytes as stored', bytes, block.crc)
+  } catch (error) {
+    rethrowWithin(prefixed(error, block), { file: block.origin.file })
+  }
+}
 
 /** @throws CodecError with file and block when nobody knows the codec */
 export function findCodec(codecs: Codecs, block: BlockRef): Codec | KernelCodec {
@@ -98,7 +110,7 @@ export async function decodeElsewhere<T>(
 }
 
 function prefixed(error: unknown, { id }: BlockRef): unknown {
-  if (!(error instanceof HyperslabError) || error.tag !== 'CodecError') return error
+  if (!isHyperslabError(error, 'CodecError', 'IntegrityError')) return error
   return new HyperslabError(error.tag, `block ${id}: ${error.message}`, error.details)
 }
 

@@ -24,9 +24,14 @@ export class ChunkIndex {
   }
 
   find(number: number): ChunkAddress | undefined {
-    this.#rows ??= this.#build()
-    const row = this.#rows.get(number)
+    const row = this.row(number)
     return row === undefined ? undefined : this.#address(row)
+  }
+
+  /** The row of the chunk table that a chunk is in. */
+  row(number: number): number | undefined {
+    this.#rows ??= this.#build()
+    return this.#rows.get(number)
   }
 
   /** The numbers of all stored chunks that lie in the grid, in stored order. */

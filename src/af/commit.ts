@@ -1,8 +1,10 @@
 import type { Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
+import { type ChunkStatsTable, chunkStatsTable } from './chunk-stats-table.js'
 import type { Definition } from './definition.js'
 import type { Dictionary } from './dictionary.js'
-import { type ArrayMeta, type BlockMeta, encodeFooterFile, type Footer } from './footer.js'
+import { seal } from './extras.js'
+import type { ArrayMeta, BlockMeta, Footer } from './footer.js'
 import { type ChunkRow, chunkTable } from './footer-chunks.js'
 import { Layer } from './layer.js'
 import type { BlockPacker, PendingChunk } from './packer.js'
@@ -24,6 +26,7 @@ export interface LayerContents {
 
 /**
  * Publishes a layer: the blocks that `packer` holds, then the footer.
+ * @param options `extras` adds checksums and statistics of the chunks
  * @returns the layer as it is now in the store, known without reading it back
  * @throws ConflictError when the key must not exist and does; the packer then is as before
  */
@@ -32,12 +35,25 @@ export async function publishLayer(
   key: string,
   contents: LayerContents,
   packer: BlockPacker,
-  options: { readonly ifAbsent: boolean },
+  options: { readonly ifAbsent: boolean; readonly extras: boolean },
 ): Promise<Layer> {
-  const { stage, blocks } = await packer.finish()
-  const footer = footerOf(contents, blocks)
-  const info = await stage.publish(key, encodeFooterFile(footer), options)
-  return new Layer(store, key, contents.number, info, footer)
+  const { stage, blocks, crcs } = await packer.finish()
+  const plain = footerOf(contents, blocks)
+  const { footer, tail } = seal(plain, options.extras ? { tables: tablesOf(contents, plain), crcs } : undefined)
+  const info = await stage.publish(key, tail, options)
+  return new Layer(store, key, contents.number, info, footer, crcs)
+}
+
+/** Statistics of the chunks of each array for which those of all are known. */
+function tablesOf({ arrays }: LayerContents, footer: Footer): Map<number, ChunkStatsTable> {
+  const tables = new Map<number, ChunkStatsTable>()
+  for (const { state, chunks } of arrays) {
+    const index = footer.arrays.findIndex(({ name, deleted }) => name === state.definition.name && !deleted)
+    const rows = [...chunks.keys()].map((number) => state.chunkStats.get(number))
+    const table = rows.length === 0 ? undefined : chunkStatsTable(footer.arrays[index]!, rows)
+    if (table !== undefined) tables.set(index, table)
+  }
+  return tables
 }
 
 function footerOf({ number, base, arrays, deleted, dictionary }: LayerContents, blocks: BlockMeta[]): Footer {

@@ -3,12 +3,12 @@ import type { Arena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
 import type { ChunkBytes } from './block.js'
 import { ChunkIndex } from './chunk-index.js'
+import { measure } from './chunk-stats.js'
 import type { LayerArray } from './commit.js'
 import { dtypeOf } from './definition.js'
 import type { Layer } from './layer.js'
 import { type BlockPacker, PendingChunk } from './packer.js'
 import { unwritten } from './rebase.js'
-import { measure } from './statistics.js'
 
 /**
  * Publishes arrays. Those that no layer has yet get, wherever a layer still holds a chunk of an earlier array of their name, a chunk of

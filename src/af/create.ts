@@ -20,7 +20,7 @@ export async function createContainer(
   await clearPlace(store, paths, overwrite)
   try {
     const contents = { number: 0, base: paths.base, arrays: [], deleted: [], dictionary: new Dictionary() }
-    await publishLayer(store, paths.base, contents, packer, { ifAbsent: !overwrite })
+    await publishLayer(store, paths.base, contents, packer, { ifAbsent: !overwrite, extras: options.extras })
   } finally {
     await packer.discard()
   }

@@ -31,6 +31,11 @@ export interface FileOptions extends StoreOptions {
   readonly limits?: Limits
   /** Workers that decode and reduce, from `createPool`; without them all is done on the calling thread. */
   readonly pool?: BlockWork
+  /**
+   * Write CRC-32C checksums and the statistics of each chunk into the file, true by default. Other programs pass over them; compacting with
+   * one of those drops them.
+   */
+  readonly extras?: boolean
 }
 
 export interface OpenOptions extends FileOptions {
@@ -170,7 +175,7 @@ export class ArrayFile {
         bytes: layer.info.size,
         compressedBytes: compressed,
         uncompressedBytes: uncompressed,
-        blocks: layer.blocks.size,
+        blocks: layer.dataBlocks.length,
         chunks: metas.reduce((sum, { chunks }) => sum + chunks.length, 0),
         arrays: metas.filter(({ deleted }) => !deleted).map(({ name }) => name),
         deleted: metas.filter(({ deleted }) => deleted).map(({ name }) => name),
@@ -270,7 +275,14 @@ const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 
 /** @throws InvalidArgumentError; CodecError, MissingDependencyError or UnsupportedError when the codec is not one to write with here */
 async function withDefaults(options: OpenOptions): Promise<WorkingCopyOptions> {
-  const { codec = 'lz4', level, blockBytes = DEFAULT_BLOCK_BYTES, cacheBytes = DEFAULT_CACHE_BYTES, layer } = options
+  const {
+    codec = 'lz4',
+    level,
+    blockBytes = DEFAULT_BLOCK_BYTES,
+    cacheBytes = DEFAULT_CACHE_BYTES,
+    extras = true,
+    layer,
+  } = options
   for (const [name, bytes, least] of [['blockBytes', blockBytes, 1] as const, ['cacheBytes', cacheBytes, 0] as const]) {
     if (Number.isSafeInteger(bytes) && bytes >= least && bytes <= 2 ** 30) continue
     const text = `${name} must be an integer from ${least} to 2^30, got ${bytes}`
@@ -283,5 +295,6 @@ async function withDefaults(options: OpenOptions): Promise<WorkingCopyOptions> {
   const codecs = new Codecs(options.codecs, level)
   const encoder = codecs.encoder(codec)
   if ('ready' in encoder) await encoder.ready?.()
-  return { codecs, codec, blockBytes, cacheBytes, layer, limits: withDefaultLimits(options.limits), pool: options.pool }
+  const limits = withDefaultLimits(options.limits)
+  return { codecs, codec, blockBytes, cacheBytes, extras, layer, limits, pool: options.pool }
 }

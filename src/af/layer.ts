@@ -2,6 +2,9 @@ import { HyperslabError, within } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions, type Tail } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
+import { type Checksums, checkCrc, decodeChecksums } from './checksums.js'
+import { type ChunkStatsTable, decodeChunkStats } from './chunk-stats-table.js'
+import { CHECKSUM_CODEC, isExtra, STATS_CODEC } from './extras.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
 import type { Limits } from './limits.js'
@@ -23,8 +26,13 @@ export class Layer implements BlockOrigin {
   readonly readMany: BlockOrigin['readMany']
   readonly #store: Store
 
-  /** @param info the version of the file that has this footer */
-  constructor(store: Store, key: string, number: number, info: ObjectInfo, footer: Footer) {
+  #chunkStats: Promise<ReadonlyMap<number, ChunkStatsTable>> | undefined
+
+  /**
+   * @param info the version of the file that has this footer
+   * @param crcs of its blocks, in order; empty where they are not known
+   */
+  constructor(store: Store, key: string, number: number, info: ObjectInfo, footer: Footer, crcs: ArrayLike<number> = []) {
     this.#store = store
     this.number = number
     this.key = key
@@ -33,9 +41,9 @@ export class Layer implements BlockOrigin {
     this.footer = footer
     this.arrays = new Map(footer.arrays.map((meta) => [meta.name, meta]))
     const blocks = new Map<number, BlockRef>()
-    for (const { codec, ...block } of footer.blocks) {
-      if (!blocks.has(block.id)) blocks.set(block.id, { ...block, codec: codec ?? 'none', origin: this })
-    }
+    footer.blocks.forEach(({ codec, ...block }, i) => {
+      if (!blocks.has(block.id)) blocks.set(block.id, { ...block, codec: codec ?? 'none', crc: crcs[i], origin: this })
+    })
     this.blocks = blocks
     // Only where the store makes something of many ranges at once.
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
@@ -56,10 +64,13 @@ export class Layer implements BlockOrigin {
       const tail = await readTail(store, key, TAIL_BYTES, options)
       if (tail === undefined) return undefined
       const info = { size: tail.size, etag: tail.etag }
-      const payload = await footerIn(store, key, tail, limits.footerBytes, options)
+      const { payload, before } = await footerIn(store, key, tail, limits.footerBytes, options)
       const footer = decodeFooter(payload, limits.typeDepth)
-      checkFooter(footer, info.size - TRAILER_BYTES - payload.length)
-      return new Layer(store, key, number, info, footer)
+      const dataBytes = info.size - TRAILER_BYTES - payload.length
+      checkFooter(footer, dataBytes)
+      const checksums = checksumsIn(footer, before, dataBytes)
+      if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
+      return new Layer(store, key, number, info, footer, checksums?.blocks)
     })
   }
 
@@ -75,11 +86,38 @@ export class Layer implements BlockOrigin {
     return `${this.key}\0${this.info.etag}`
   }
 
+  /** The blocks that chunks are in. */
+  get dataBlocks(): BlockRef[] {
+    return [...this.blocks.values()].filter((block) => !isExtra(block))
+  }
+
+  /**
+   * Statistics of the chunks this layer stores, by index of their array in the footer; none where the file has none. Read once.
+   * @throws FormatError, IntegrityError when they are damaged
+   */
+  chunkStats(signal?: Signal): Promise<ReadonlyMap<number, ChunkStatsTable>> {
+    this.#chunkStats ??= this.#readChunkStats(signal).catch((error: unknown) => {
+      this.#chunkStats = undefined
+      throw error
+    })
+    return this.#chunkStats
+  }
+
+  async #readChunkStats(signal?: Signal): Promise<ReadonlyMap<number, ChunkStatsTable>> {
+    return within({ file: this.file }, async () => {
+      const block = [...this.blocks.values()].find(({ codec }) => codec === STATS_CODEC)
+      if (block === undefined) return new Map<number, ChunkStatsTable>()
+      const bytes = await this.read(block.fileOffset, block.compressedBytes, signal)
+      if (block.crc !== undefined) checkCrc('the statistics of chunks', bytes, block.crc)
+      return decodeChunkStats(bytes, this.footer.arrays)
+    })
+  }
+
   /** Bytes of blocks, stored and decoded. */
   get blockBytes(): { compressed: number; uncompressed: number } {
     let compressed = 0
     let uncompressed = 0
-    for (const block of this.blocks.values()) {
+    for (const block of this.dataBlocks) {
       compressed += block.compressedBytes
       uncompressed += block.uncompressedBytes
     }
@@ -87,27 +125,38 @@ export class Layer implements BlockOrigin {
   }
 }
 
-/** The payload in front of the trailer, which is the last thing in the file. */
+/** The payload in front of the trailer, which is the last thing in the file, and what was read of the bytes before it. */
 async function footerIn(
   store: Store,
   key: string,
   { bytes, size, etag }: Tail,
   limit: number,
   options: StoreOptions,
-): Promise<Uint8Array> {
-  const inTail = Math.max(0, bytes.length - TRAILER_BYTES)
-  const footerBytes = readTrailer(bytes.subarray(inTail), FOOTER_MAGIC, size)
+): Promise<{ payload: Uint8Array; before: Uint8Array }> {
+  const end = bytes.length - TRAILER_BYTES
+  const footerBytes = readTrailer(bytes.subarray(Math.max(0, end)), FOOTER_MAGIC, size)
   if (footerBytes > limit) {
     const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes, ${limit}`
     throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: limit })
   }
-  if (footerBytes <= inTail) return bytes.subarray(inTail - footerBytes, inTail)
-  const offset = size - TRAILER_BYTES - footerBytes
-  const missing = await store.getRange(key, offset, footerBytes - inTail, { ...options, ifMatch: etag })
-  const footer = new Uint8Array(footerBytes)
-  footer.set(present(missing, store.describe(key)))
-  footer.set(bytes.subarray(0, inTail), footerBytes - inTail)
-  return footer
+  if (footerBytes <= end) return { payload: bytes.subarray(end - footerBytes, end), before: bytes.subarray(0, end - footerBytes) }
+  // Checksums lie right before the footer.
+  const start = Math.max(0, size - TRAILER_BYTES - footerBytes - TAIL_BYTES)
+  const length = size - bytes.length - start
+  const missing = present(await store.getRange(key, start, length, { ...options, ifMatch: etag }), store.describe(key))
+  const whole = new Uint8Array(length + end)
+  whole.set(missing)
+  whole.set(bytes.subarray(0, end), length)
+  return { payload: whole.subarray(whole.length - footerBytes), before: whole.subarray(0, whole.length - footerBytes) }
+}
+
+/** The checksums, where the file has them and `before`, which ends at `dataBytes`, reaches back to them: those of 16 000 blocks always do. */
+function checksumsIn({ blocks }: Footer, before: Uint8Array, dataBytes: number): Checksums | undefined {
+  const index = blocks.findIndex(({ codec }) => codec === CHECKSUM_CODEC)
+  if (index < 0) return undefined
+  const { fileOffset, compressedBytes } = blocks[index]!
+  const at = fileOffset - (dataBytes - before.length)
+  return at < 0 ? undefined : decodeChecksums(before.subarray(at, at + compressedBytes), index)
 }
 
 function present<T>(bytes: T | undefined, file: string): T {

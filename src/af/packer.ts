@@ -1,6 +1,7 @@
 import { encodeWith, inKernel } from '../codec/codec.js'
 import type { Codecs, Encoder } from '../codec/registry.js'
 import { type Arena, withArena } from '../kernels/arena.js'
+import { crc32cOf } from '../kernels/crc32c.js'
 import type { Stage } from '../store/store.js'
 import {
   type BlockOrigin,
@@ -39,6 +40,13 @@ export interface PackerOptions {
   /** A block is closed once it holds this many bytes before compression. */
   readonly targetBytes: number
   readonly openStage: () => Promise<Stage>
+}
+
+/** The blocks of a layer: where their bytes are, and their CRC-32C. */
+export interface Packed {
+  readonly stage: Stage
+  readonly blocks: BlockMeta[]
+  readonly crcs: readonly number[]
 }
 
 /**
@@ -81,14 +89,14 @@ export class BlockPacker implements BlockOrigin {
   }
 
   /** Packs what is loose and closes holes; returns the finished blocks, which lie in the stage one after another from its start. */
-  async finish(): Promise<{ stage: Stage; blocks: BlockMeta[] }> {
+  async finish(): Promise<Packed> {
     await this.#seal()
     if ([...this.#blocks].some(([block, chunks]) => hasHoles(block, chunks))) await this.#repack()
-    const blocks = [...this.#blocks.keys()].map(({ origin, codec, ...block }) => ({
-      ...block,
-      codec: codec === 'none' ? null : codec,
-    }))
-    return { stage: await this.#staged(), blocks }
+    const refs = [...this.#blocks.keys()]
+    const blocks = refs.map(({ id, fileOffset, compressedBytes, uncompressedBytes, codec }) => {
+      return { id, fileOffset, compressedBytes, uncompressedBytes, codec: codec === 'none' ? null : codec }
+    })
+    return { stage: await this.#staged(), blocks, crcs: refs.map(({ crc }) => crc!) }
   }
 
   async discard(): Promise<void> {
@@ -146,7 +154,8 @@ export class BlockPacker implements BlockOrigin {
     const fileOffset = stage.size
     await stage.append(bytes)
     const { codec } = this.#options
-    return { origin: this, id: this.#blocks.size, fileOffset, compressedBytes: bytes.length, uncompressedBytes, codec }
+    const crc = crc32cOf(bytes)
+    return { origin: this, id: this.#blocks.size, fileOffset, compressedBytes: bytes.length, uncompressedBytes, codec, crc }
   }
 
   /** Packs all chunks anew into another stage; everything stays as it was until that is complete. */

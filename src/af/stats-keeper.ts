@@ -3,9 +3,10 @@ import { withArena } from '../kernels/arena.js'
 import { readTail, type Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import type { BlockReader } from './block-reader.js'
+import { measure } from './chunk-stats.js'
 import { isNested } from './definition.js'
 import { STATS_MAGIC, splitFile } from './footer-trailer.js'
-import { combine, measure, present, type Statistics } from './statistics.js'
+import { combine, present, type Statistics } from './statistics.js'
 import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
 
 /** Statistics of some thousand arrays; those of more take a request more. */
@@ -67,6 +68,7 @@ export class StatsKeeper {
 
   /** Reads only chunks whose statistics are not known from writing or reading them before. */
   async #compute(state: ArrayState): Promise<ArrayStats> {
+    await state.loadStats()
     const numbers = [...state.numbers()]
     for (const number of numbers) {
       if (state.chunkStats.has(number)) continue

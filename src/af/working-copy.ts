@@ -21,6 +21,8 @@ export interface WorkingCopyOptions {
   readonly blockBytes: number
   readonly cacheBytes: number
   readonly limits: Required<Limits>
+  /** Write checksums and statistics of chunks. */
+  readonly extras: boolean
   /** The newest layer that is looked at; undefined for all there are. */
   readonly layer: number | undefined
   readonly pool?: BlockWork | undefined

@@ -2,6 +2,7 @@ import type { Progress } from '../array/disk-array.js'
 import { isHyperslabError } from '../core/errors.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
+import { measure } from './chunk-stats.js'
 import { publishLayer } from './commit.js'
 import { compactInto } from './compact.js'
 import { publishCovered } from './cover.js'
@@ -10,7 +11,6 @@ import { BlockPacker, PendingChunk } from './packer.js'
 import type { Paths } from './paths.js'
 import { checkUnmoved, rebase } from './rebase.js'
 import { Stack } from './stack.js'
-import { measure } from './statistics.js'
 import type { WorkingCopy, WorkingCopyOptions } from './working-copy.js'
 
 /** Packs the changes of a working copy and publishes them as layers. */
@@ -120,13 +120,13 @@ export class Writer {
   }
 
   async #addLayer(states: readonly ArrayState[], packer: BlockPacker): Promise<void> {
-    const { stack, store, paths, deleted } = this.#copy
+    const { stack, store, paths, deleted, options } = this.#copy
     const number = stack.top + 1
     const layer = await publishCovered(states, stack.layers, packer, async (arrays) => {
       const dictionary = this.#dictionary() ?? new Dictionary()
       const contents = { number, base: paths.base, arrays, deleted: [...deleted.values()], dictionary }
       await (await this.#copy.stats()).invalidate()
-      return publishLayer(store, paths.sidecar(number), contents, packer, { ifAbsent: true })
+      return publishLayer(store, paths.sidecar(number), contents, packer, { ifAbsent: true, extras: options.extras })
     })
     // From here on it is committed: nothing below may fail.
     for (const state of states) {
@@ -145,7 +145,7 @@ export class Writer {
       const arrays = await compactInto(packer, [...states.values()], blocks, onProgress)
       const dictionary = this.#dictionary() ?? new Dictionary()
       const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary }
-      const base = await publishLayer(store, paths.base, contents, packer, { ifAbsent: false })
+      const base = await publishLayer(store, paths.base, contents, packer, { ifAbsent: false, extras: options.extras })
       this.#copy.takeOver(new Stack([base, ...sidecars]))
       for (const state of states.values()) this.#stale.add(state)
       this.#statsDue = true

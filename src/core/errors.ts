@@ -24,6 +24,7 @@ export interface ErrorDetails {
  * - `ReadOnlyError`: the source, store or file does not take writes
  * - `FormatError`: bytes that are not what the format says, truncated ones included
  * - `UnsupportedError`: well-formed, but nothing here can read or write it
+ * - `IntegrityError`: bytes that are not those a checksum was taken of
  * - `CodecError`: a block that does not decode, or a codec nobody knows
  * - `ConflictError`: another writer took the place first; pending changes are kept
  * - `EmptyReductionError`: a minimum or maximum of no elements
@@ -42,6 +43,7 @@ export type ErrorTag =
   | 'ReadOnlyError'
   | 'FormatError'
   | 'UnsupportedError'
+  | 'IntegrityError'
   | 'CodecError'
   | 'ConflictError'
   | 'EmptyReductionError'

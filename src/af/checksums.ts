@@ -1,0 +1,50 @@
+import { HyperslabError } from '../core/errors.js'
+import { crc32cOf } from '../kernels/crc32c.js'
+
+/** CRC-32C of what a file holds. */
+export interface Checksums {
+  /** Of the footer's payload. */
+  readonly footer: number
+  /** Of the blocks as stored, in the order of the footer. */
+  readonly blocks: Uint32Array
+}
+
+/*
+ * The block, little-endian: u32 checksum of what follows | u32 checksum of the footer | one u32 for each block in front of this one.
+ * Its size is known before the footer is encoded, which tells it; so the footer's checksum can be in it.
+ */
+
+export const checksumBytes = (blocks: number): number => 4 * (2 + blocks)
+
+export function encodeChecksums({ footer, blocks }: Checksums): Uint8Array {
+  const words = Uint32Array.of(0, footer, ...blocks)
+  words[0] = crc32cOf(new Uint8Array(words.buffer, 4))
+  return new Uint8Array(words.buffer)
+}
+
+/**
+ * @param blocks how many blocks there are in front
+ * @throws IntegrityError when the bytes are damaged themselves
+ */
+export function decodeChecksums(bytes: Uint8Array, blocks: number): Checksums {
+  if (bytes.length !== checksumBytes(blocks)) {
+    const details = { actual: bytes.length, expected: checksumBytes(blocks) }
+    throw new HyperslabError('IntegrityError', `${bytes.length} bytes of checksums for ${blocks} blocks`, details)
+  }
+  const words = new Uint32Array(bytes.slice().buffer)
+  checkCrc('the checksums', bytes.subarray(4), words[0]!)
+  return { footer: words[1]!, blocks: words.slice(2) }
+}
+
+/**
+ * @param what names the bytes in the error
+ * @throws IntegrityError when the bytes are not those the checksum was taken of
+ */
+export function checkCrc(what: string, bytes: Uint8Array, expected: number): void {
+  const actual = crc32cOf(bytes)
+  if (actual === expected) return
+  const text = `${what}: the checksum is ${hex(actual)}, but ${hex(expected)} was written: the bytes have changed since`
+  throw new HyperslabError('IntegrityError', text, { actual, expected })
+}
+
+const hex = (crc: number): string => crc.toString(16).padStart(8, '0')

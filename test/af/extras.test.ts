@@ -1,0 +1,152 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decodeFooter } from '../../src/af/footer.js'
+import { FOOTER_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
+import type { DType } from '../../src/core/dtype.js'
+import { create, MemoryStore, open } from '../../src/runtime/index.js'
+
+const DTYPES = [
+  'bool',
+  'int8',
+  'uint16',
+  'int32',
+  'uint32',
+  'int64',
+  'uint64',
+  'float32',
+  'float64',
+  'timestamp_ns',
+  'string',
+] as const
+const path = 'a.af'
+
+/** Values with many nulls and, for floats, NaNs of both signs. */
+const valuesOf = (dtype: DType, seeds: readonly number[]): unknown[] =>
+  seeds.map((seed) => {
+    if (dtype === 'string') return `s${seed}`
+    if (dtype === 'bool') return seed % 2
+    if (dtype.endsWith('64') && !dtype.startsWith('float')) return BigInt(seed) * 2n ** 50n
+    if (dtype === 'timestamp_ns') return BigInt(seed)
+    if (!dtype.startsWith('float')) return seed
+    return seed % 5 === 4 ? Number.NaN : seed / 3
+  })
+
+const bytesOf = async (store: MemoryStore, key: string): Promise<Uint8Array> =>
+  (await store.getRange(key, 0, (await store.stat(key))!.size))!
+
+/** What has been read of a container since it was opened. */
+const blocksOf = (file: Awaited<ReturnType<typeof open>>): number => file.readCost.blocks
+
+describe('statistics of chunks', () => {
+  test('are those that reading all chunks gives, and take no block read', async () => {
+    const seeds = fc.array(fc.nat(120), { minLength: 12, maxLength: 12 })
+    const step = fc.record({
+      dtype: fc.constantFrom(...DTYPES),
+      seeds,
+      fill: fc.boolean(),
+      again: fc.option(fc.nat(11)),
+      compact: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(step, async ({ dtype, seeds, fill, again, compact }) => {
+        const results: unknown[] = []
+        for (const extras of [true, false]) {
+          const store = new MemoryStore()
+          await using writer = await create({ store, path }, { extras })
+          const values = valuesOf(dtype, seeds)
+          const number = values.find((value) => !Number.isNaN(value))
+          const array = writer.define('x', {
+            dtype,
+            shape: [3, 4],
+            chunkShape: [2, 3],
+            ...(fill && number !== undefined ? { fillValue: number as never } : {}),
+          })
+          await array.set(null, values as never)
+          await writer.flush()
+          if (again !== null) await array.set([again % 3, again % 4], values[again] as never)
+          await writer.flush()
+          if (compact) await writer.compact()
+          await store.delete('a.stats')
+          await using reader = await open({ store, path })
+          results.push(await reader.stats('x'))
+          const known = extras && dtype !== 'string'
+          expect(blocksOf(reader) === 0).toBe(known)
+        }
+        expect(results[0]).toEqual(results[1])
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('of chunks that were not changed are not read again for a flush', async () => {
+    const store = new MemoryStore()
+    await using writer = await create({ store, path }, { blockBytes: 16 })
+    await writer.define('x', { dtype: 'float32', shape: [100], chunkShape: [4] }).set(
+      null,
+      Float32Array.from({ length: 100 }, (_, i) => i),
+    )
+    await writer.flush()
+    await using later = await open({ store, path })
+    await later.array('x').set([0], 500)
+    const before = blocksOf(later)
+    await later.flush()
+    expect(blocksOf(later)).toBe(before)
+    expect(await later.stats('x')).toEqual({ min: 1, max: 500, nullCount: 0, rowCount: 100 })
+  })
+})
+
+describe('checksums', () => {
+  test('find changed bytes: on opening those of the footer, on reading those of a block; no wrong value is read', async () => {
+    const store = new MemoryStore()
+    await using writer = await create({ store, path })
+    const values = Int16Array.from({ length: 40 }, (_, i) => i * i)
+    await writer.define('x', { dtype: 'int16', shape: [40], chunkShape: [7] }).set(null, values)
+    await writer.flush()
+    const whole = await bytesOf(store, 'a.1.af')
+    const { dataBytes } = splitFile(whole, FOOTER_MAGIC)
+    const { blocks } = decodeFooter(splitFile(whole, FOOTER_MAGIC).payload)
+    const dataEnd = blocks.find(({ codec }) => codec?.startsWith('hyperslab.'))!.fileOffset
+    let unnoticed = 0
+    for (let at = 0; at < whole.length - 12; at++) {
+      const damaged = whole.slice()
+      damaged[at]! ^= 1 << (at % 8)
+      await store.put('a.1.af', damaged)
+      const outcome = await readAll(store).catch((error: unknown) => error)
+      if (at < dataEnd) {
+        expect(outcome).toMatchObject({
+          tag: 'IntegrityError',
+          message: expect.stringMatching(/a\.1\.af: array 'x': block 0: .*checksum/),
+        })
+      } else if (outcome instanceof Error) expect(outcome).toMatchObject({ details: { file: 'memory:a.1.af' } })
+      else expect(outcome).toEqual(values)
+      if (!(outcome instanceof Error)) unnoticed++
+    }
+    // Damage to the statistics of chunks, which reading does not look at, and to the names by which the extras are known.
+    expect(unnoticed).toBeLessThan(dataBytes - dataEnd + 60)
+  })
+
+  async function readAll(store: MemoryStore): Promise<unknown> {
+    await using file = await open({ store, path })
+    return (await file.array('x').get()).data
+  }
+
+  test('are found beside a footer that does not fit the first read, and reading takes no more of them', async () => {
+    const store = new MemoryStore()
+    await using writer = await create({ store, path }, { codec: 'none' })
+    await writer.define('x', { dtype: 'uint8', shape: [5000], chunkShape: [1] }).set(null, 7)
+    await writer.flush()
+    const damaged = await bytesOf(store, 'a.1.af')
+    damaged[0]! ^= 1
+    await store.put('a.1.af', damaged)
+    await expect(readAll(store)).rejects.toMatchObject({ tag: 'IntegrityError' })
+  })
+
+  test('extras: false leaves them out', async () => {
+    const store = new MemoryStore()
+    await using writer = await create({ store, path }, { extras: false })
+    writer.define('x', { dtype: 'int8', shape: [1] })
+    await writer.flush()
+    for (const key of [path, 'a.1.af'])
+      expect(decodeFooter(splitFile(await bytesOf(store, key), FOOTER_MAGIC).payload).blocks).toEqual([])
+  })
+})
