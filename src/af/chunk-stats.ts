@@ -1,11 +1,11 @@
-import { type FixedDType, isFixed, type TypedArray, toBytes } from '../core/dtype.js'
+import { type DType, type FixedDType, isFixed, type TypedArray, toBytes } from '../core/dtype.js'
 import { sizeOf } from '../core/shape.js'
 import type { Arena } from '../kernels/arena.js'
 import { accumulators, reduce, results, chunkStats as statsOf } from '../kernels/reduce.js'
 import type { ArrayState } from './array-state.js'
 import { type ChunkBytes, viewOf } from './block.js'
-import { dtypeOf } from './definition.js'
-import { nullOf } from './statistics.js'
+import { type Definition, dtypeOf } from './definition.js'
+import { fromFill } from './fill.js'
 import { decodeChunk } from './values.js'
 
 /** What one chunk contributes to statistics. Elements equal to the fill value are null. */
@@ -39,6 +39,26 @@ export function measure(arena: Arena, state: ArrayState, number: number, chunk: 
     stats = statsOfNumbers(arena, dtype as FixedDType, pointer, size, nothing as number | bigint | undefined)
   } else stats = statsOfValues(decodeChunk(dtype, viewOf(arena, chunk), size) as (string | Uint8Array)[], nothing)
   state.chunkStats.set(number, stats)
+}
+
+/**
+ * Which fill value statistics take for "null": narrower rules than those of reading, as the format has them. Floats compare with `==`,
+ * and a NaN fill matches every NaN.
+ */
+function nullOf({ dtype, fillValue }: Definition): number | bigint | string | undefined {
+  if (fillValue === null || dtype.kind === 'list' || dtype.kind === 'fixed_size_list') return undefined
+  const kinds: Partial<Record<DType, readonly string[]>> = {
+    bool: ['bool'],
+    float32: ['float'],
+    float64: ['float'],
+    string: ['string'],
+    binary: ['string'],
+    timestamp_ns: ['timestamp_ns', 'int'],
+  }
+  if (!(kinds[dtype.kind] ?? ['int', 'uint']).includes(fillValue.kind)) return undefined
+  if (dtype.kind === 'binary') return fillValue.kind === 'string' ? fillValue.value : undefined
+  const value = fromFill(dtype.kind, fillValue)
+  return typeof value === 'boolean' ? Number(value) : (value as number | bigint | string | undefined)
 }
 
 function statsOfNumbers(arena: Arena, dtype: FixedDType, pointer: number, size: number, nothing?: number | bigint): ChunkStats {

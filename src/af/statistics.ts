@@ -2,7 +2,6 @@ import { type DType, isFloat } from '../core/dtype.js'
 import { sizeOf } from '../core/shape.js'
 import { type ChunkStats, compareBytes, type Extreme, endsOf } from './chunk-stats.js'
 import type { Definition } from './definition.js'
-import { fromFill } from './fill.js'
 import { floatFill, type StatValue } from './footer-values.js'
 import type { ArrayStats } from './stats-file.js'
 
@@ -12,26 +11,6 @@ export interface Statistics {
   readonly max: number | bigint | string | Uint8Array | undefined
   readonly nullCount: number
   readonly rowCount: number
-}
-
-/**
- * Which fill value statistics take for "null": narrower rules than those of reading, as the format has them. Floats compare with `==`,
- * and a NaN fill matches every NaN.
- */
-export function nullOf({ dtype, fillValue }: Definition): number | bigint | string | undefined {
-  if (fillValue === null || dtype.kind === 'list' || dtype.kind === 'fixed_size_list') return undefined
-  const kinds: Partial<Record<DType, readonly string[]>> = {
-    bool: ['bool'],
-    float32: ['float'],
-    float64: ['float'],
-    string: ['string'],
-    binary: ['string'],
-    timestamp_ns: ['timestamp_ns', 'int'],
-  }
-  if (!(kinds[dtype.kind] ?? ['int', 'uint']).includes(fillValue.kind)) return undefined
-  if (dtype.kind === 'binary') return fillValue.kind === 'string' ? fillValue.value : undefined
-  const value = fromFill(dtype.kind, fillValue)
-  return typeof value === 'boolean' ? Number(value) : (value as number | bigint | string | undefined)
 }
 
 /** The statistics of an array from those of its chunks; chunks nobody wrote are all null. */
