@@ -1,4 +1,4 @@
-import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import { HyperslabError } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import { type HttpRange, MISSING, type Place, readRange, readSize, readSuffix, refused } from './http-answers.js'
 import { HttpClient, type HttpClientOptions } from './http-client.js'
@@ -6,6 +6,7 @@ import { isStrong } from './http-headers.js'
 import { changed, endsBefore } from './memory.js'
 import { RangeRequester, type RequestOptions } from './requester.js'
 import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail } from './store.js'
+import { emptyRanges, readVersion } from './versions.js'
 
 /** What a server turned out not to do. */
 interface Quirks {
@@ -13,9 +14,6 @@ interface Quirks {
   noSuffix?: true
   noIfMatch?: true
 }
-
-/** How often a read starts again when the object is replaced in the middle of it. */
-const VERSION_RETRIES = 3
 
 /** Reading over HTTP, whatever keys look like. The version of an object is what `infoOf` makes of the headers of an answer. */
 export abstract class HttpReader implements Store {
@@ -46,10 +44,10 @@ export abstract class HttpReader implements Store {
   async getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
     const { ifMatch, signal } = options
     const requests = this.requester.count(ranges)
-    if (requests === 0) return this.#emptyRanges(key, ranges, options)
+    if (requests === 0) return emptyRanges(this, key, ranges, options)
     // Answers to several requests must be of one version.
     if (requests > 1 && ifMatch === undefined)
-      return this.#retryVersions(key, signal, ({ etag }) => this.getRanges(key, ranges, { signal, ifMatch: etag }))
+      return readVersion(this, key, signal, ({ etag }) => this.getRanges(key, ranges, { signal, ifMatch: etag }))
     const place = this.place(key)
     const fetch = (range: ByteRange, shared: Signal) => this.#range(place, { ...range, ifMatch }, shared)
     try {
@@ -75,39 +73,7 @@ export abstract class HttpReader implements Store {
       const bytes = await this.getRange(key, info.size - wanted, wanted, { signal, ifMatch: info.etag })
       return bytes && { ...info, bytes }
     }
-    return this.#retryVersions(key, signal, read, first)
-  }
-
-  /** Size and version are asked for first; again when the object is replaced in between. */
-  async #retryVersions<T>(
-    key: string,
-    signal: Signal | undefined,
-    read: (info: ObjectInfo) => Promise<T | undefined>,
-    first?: ObjectInfo,
-  ): Promise<T | undefined> {
-    for (let left = VERSION_RETRIES, known = first; ; left--, known = undefined) {
-      const info = known ?? (await this.stat(key, { signal }))
-      if (info === undefined) return undefined
-      try {
-        return await read(info)
-      } catch (error) {
-        if (left === 0 || !isHyperslabError(error, 'ConflictError')) throw error
-      }
-    }
-  }
-
-  /** No request can ask for no bytes; but that there is an object, of this version and long enough, must be known. */
-  async #emptyRanges(
-    key: string,
-    ranges: readonly ByteRange[],
-    { ifMatch, signal }: RangeOptions,
-  ): Promise<Uint8Array[] | undefined> {
-    const info = await this.stat(key, { signal })
-    if (info === undefined) return undefined
-    if (ifMatch !== undefined && ifMatch !== info.etag) throw changed(this.describe(key))
-    const end = Math.max(0, ...ranges.map(({ offset }) => offset))
-    if (end > info.size) throw endsBefore(this.describe(key), info.size, end)
-    return ranges.map(() => new Uint8Array(0))
+    return readVersion(this, key, signal, read, first)
   }
 
   /** Waits for no limit: also called by requests that are under way, which would wait for themselves. */

@@ -5,6 +5,7 @@ import { changed, endsBefore, exists, MemoryStage } from './memory.js'
 import { type MergeLimits, planRequests } from './ranges.js'
 import { retrying, Transient } from './retry.js'
 import type { ByteRange, ObjectInfo, RangeOptions, Stage, Store, StoreOptions, Tail } from './store.js'
+import { emptyRanges, readVersion } from './versions.js'
 
 /** What is used of a bucket, the binding of a Cloudflare Worker. */
 export interface R2BucketLike {
@@ -52,9 +53,6 @@ const REQUESTS = 6
 const LIMITS: MergeLimits = { maxGapBytes: 64 * 1024, maxRequestBytes: 4 * 2 ** 20 }
 const MAX_FILE_BYTES = 32 * 2 ** 20
 
-/** How often a read starts again when the object is replaced in the middle of it. */
-const VERSION_RETRIES = 3
-
 /** Error codes of R2. They are the last thing in a message. */
 /** Too many requests for one key: refused before anything was done. */
 const BUSY = 10058
@@ -95,9 +93,12 @@ export class R2Store implements Store {
 
   async getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
     const requests = planRequests(ranges, LIMITS)
-    if (requests.length === 0) return this.#emptyRanges(key, ranges, options)
+    if (requests.length === 0) return emptyRanges(this, key, ranges, options)
     // Answers to several requests must be of one version.
-    if (requests.length > 1 && options.ifMatch === undefined) return this.#pinnedRanges(key, ranges, options)
+    if (requests.length > 1 && options.ifMatch === undefined) {
+      const { signal } = options
+      return readVersion(this, key, signal, ({ etag }) => this.getRanges(key, ranges, { signal, ifMatch: etag }))
+    }
     const results = ranges.map(({ length }) => new Uint8Array(length))
     let missing = false
     await forEachLimited(requests, REQUESTS, async ({ offset, length, parts }) => {
@@ -167,32 +168,6 @@ export class R2Store implements Store {
       return length
     })
     return found?.bytes
-  }
-
-  /** It must be known that there is an object, of this version and long enough. */
-  async #emptyRanges(
-    key: string,
-    ranges: readonly ByteRange[],
-    { ifMatch, signal }: RangeOptions,
-  ): Promise<Uint8Array[] | undefined> {
-    const info = await this.stat(key, { signal })
-    if (info === undefined) return undefined
-    if (ifMatch !== undefined && ifMatch !== info.etag) throw changed(this.describe(key))
-    const end = Math.max(0, ...ranges.map(({ offset }) => offset))
-    if (end > info.size) throw endsBefore(this.describe(key), info.size, end)
-    return ranges.map(() => new Uint8Array(0))
-  }
-
-  async #pinnedRanges(key: string, ranges: readonly ByteRange[], { signal }: StoreOptions): Promise<Uint8Array[] | undefined> {
-    for (let left = VERSION_RETRIES; ; left--) {
-      const info = await this.stat(key, { signal })
-      if (info === undefined) return undefined
-      try {
-        return await this.getRanges(key, ranges, { signal, ifMatch: info.etag })
-      } catch (error) {
-        if (left === 0 || !isHyperslabError(error, 'ConflictError')) throw error
-      }
-    }
   }
 
   /** @param expected how many bytes there must be; throws where there can be none */
