@@ -1,3 +1,4 @@
+import { joinBytes } from '../core/bytes.js'
 import { crc32cOf } from '../kernels/crc32c.js'
 import { checksumBytes, encodeChecksums } from './checksums.js'
 import { type ChunkStatsTable, encodeChunkStats } from './chunk-stats-table.js'
@@ -46,15 +47,5 @@ export function seal(
   const encoded = encodeFooterFile(whole)
   const footerCrc = crc32cOf(encoded.subarray(0, encoded.length - TRAILER_BYTES))
   const checksums = encodeChecksums({ footer: footerCrc, blocks: Uint32Array.from(crcs) })
-  return { footer: whole, tail: concat(stats, checksums, encoded) }
-}
-
-function concat(...parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytes
+  return { footer: whole, tail: joinBytes([stats, checksums, encoded]) }
 }

@@ -1,3 +1,4 @@
+import { joinBytes } from '../core/bytes.js'
 import { HyperslabError } from '../core/errors.js'
 import { type Codec, wrongLength } from './codec.js'
 import { continued, type Frame, frameOf, framesOf, malformed } from './zstd-frames.js'
@@ -37,7 +38,7 @@ async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Arr
     if (part.length !== sizes[i]) throw wrongLength('zstd', part.length, sizes[i]!)
     parts.push(part)
   }
-  return parts.length === 1 ? parts[0]! : joined(parts, decodedBytes)
+  return joinBytes(parts)
 }
 
 type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise<Uint8Array>
@@ -52,16 +53,6 @@ function sizesOf(frames: readonly Frame[], decodedBytes: number): number[] {
   if (silent > 1) throw malformed(`${silent} of its ${frames.length} frames do not say their size`)
   if (known > decodedBytes || (silent === 0 && known < decodedBytes)) throw wrongLength('zstd', known, decodedBytes)
   return frames.map(({ contentBytes = decodedBytes - known }) => contentBytes)
-}
-
-function joined(parts: readonly Uint8Array[], bytes: number): Uint8Array {
-  const out = new Uint8Array(bytes)
-  let at = 0
-  for (const part of parts) {
-    out.set(part, at)
-    at += part.length
-  }
-  return out
 }
 
 /** fzstd, which does not tell how many bytes it has written, and drops those that go beyond the output. */

@@ -1,3 +1,4 @@
+import { joinBytes } from '../core/bytes.js'
 import { HyperslabError } from '../core/errors.js'
 import { endsBefore, exists } from './memory.js'
 import { type S3Conditions, temporary } from './s3-conditions.js'
@@ -74,7 +75,7 @@ export class S3Stage implements Stage {
     this.#checkOpen()
     const { writer, conditions } = this.#options
     if (ifAbsent) await conditions.checkPut(this.#options.near)
-    const rest = joined([...this.#chunks, tail])
+    const rest = joinBytes([...this.#chunks, tail])
     let info: ObjectInfo
     if (this.#spilled.length === 0) info = await writer.put(key, rest, { ifAbsent })
     else info = await this.#publishLarge(key, rest, ifAbsent)
@@ -130,7 +131,7 @@ export class S3Stage implements Stage {
 
   async #spill(): Promise<void> {
     const { partBytes, near, writer } = this.#options
-    const all = joined(this.#chunks)
+    const all = joinBytes(this.#chunks)
     this.#chunks = [all]
     const key = temporary(near)
     await writer.put(key, all.subarray(0, partBytes))
@@ -144,17 +145,6 @@ export class S3Stage implements Stage {
     const file = this.#options.store.describe(this.#options.near)
     throw new HyperslabError('ClosedError', 'this stage was published or discarded', { file })
   }
-}
-
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  if (chunks.length === 1) return chunks[0]!
-  const out = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
-  let end = 0
-  for (const chunk of chunks) {
-    out.set(chunk, end)
-    end += chunk.length
-  }
-  return out
 }
 
 /** Without copying them, all of the same size except the last. */
