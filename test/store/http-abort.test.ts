@@ -1,21 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Fetch } from '../../src/store/fetch.js'
 import { HttpStore } from '../../src/store/http.js'
 import type { RequestLog } from '../../src/store/requester.js'
-import { RudeServer } from '../support/rude-server.js'
+import type { RudeServer } from '../support/rude-server.js'
+import { counting, serve } from '../support/served.js'
 
-const counting = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i)
 const ENOUGH = new Error('enough')
 
 let rude: RudeServer
 let url: string
-beforeAll(async () => {
-  rude = await RudeServer.start()
-})
-afterAll(() => rude.stop())
-beforeEach(() => {
-  rude.reset()
-  url = rude.put('x.af', counting(200))
+serve(200, (server, address) => {
+  rude = server
+  url = address
 })
 
 /** Resolves once the server works on so many requests. */

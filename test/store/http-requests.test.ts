@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { FetchInit } from '../../src/store/fetch.js'
-import { HttpStore, type HttpStoreOptions } from '../../src/store/http.js'
+import type { HttpStoreOptions } from '../../src/store/http.js'
 import type { RequestLog } from '../../src/store/requester.js'
-import { RudeServer } from '../support/rude-server.js'
-
-const counting = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i)
-const slow = (options: HttpStoreOptions = {}) => new HttpStore({ retryDelay: 1, ...options })
+import type { RudeServer } from '../support/rude-server.js'
+import { counting, serve, slow } from '../support/served.js'
 
 let rude: RudeServer
 let url: string
-beforeAll(async () => {
-  rude = await RudeServer.start()
-})
-afterAll(() => rude.stop())
-beforeEach(() => {
-  rude.reset()
-  url = rude.put('x.af', counting(100))
+serve(100, (server, address) => {
+  rude = server
+  url = address
 })
 
 describe('what is asked for', () => {

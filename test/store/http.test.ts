@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { HttpStore, type HttpStoreOptions } from '../../src/store/http.js'
+import { describe, expect, test } from 'vitest'
 import type { RequestLog } from '../../src/store/requester.js'
-import { type Manners, RudeServer } from '../support/rude-server.js'
+import type { Manners, RudeServer } from '../support/rude-server.js'
+import { counting, serve, slow } from '../support/served.js'
 
 const MIB = 2 ** 20
-const counting = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i)
-const slow = (options: HttpStoreOptions = {}) => new HttpStore({ retryDelay: 1, ...options })
 
 let rude: RudeServer
 let url: string
-beforeAll(async () => {
-  rude = await RudeServer.start()
-})
-afterAll(() => rude.stop())
-beforeEach(() => {
-  rude.reset()
-  url = rude.put('x.af', counting(100))
+serve(100, (server, address) => {
+  rude = server
+  url = address
 })
 
 describe('a server that', () => {
