@@ -168,3 +168,17 @@ describe('writing', () => {
     await expectRightForAll(store, { a: { units: 'm' }, b: { title: 'T', units: 'K' }, c: { note: 'N' } })
   })
 })
+
+test('attributes that another program mixed up are pointed out', async () => {
+  const layer = (number: number, key: string, value: string) =>
+    encodeFooterFile(footer({ keys: [key], values: [value], arrays: { a: { pairs: [[0, 0]] } } }, number))
+  const store = new MemoryStore()
+  await store.put('a.af', layer(0, 'units', 'm'))
+  {
+    await using file = await open({ store, path: 'a.af' })
+    expect(file.warnings()).toEqual([])
+  }
+  await store.put('a.1.af', layer(1, 'title', 'T'))
+  await using file = await open({ store, path: 'a.af' })
+  expect(file.warnings()).toEqual([expect.stringMatching(/a\.af: array 'a': .*attributes/)])
+})

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { chunkTable, encodeFooterFile, type Footer } from '../../src/af/footer.js'
 import { create, MemoryStore, open } from '../../src/runtime/index.js'
 
 const SHAPE = [6, 5]
@@ -95,37 +94,4 @@ test('the statistics of all arrays', async () => {
       ['s', { min: 'a', max: 'b', nullCount: 0, rowCount: 2 }],
     ]),
   )
-})
-
-test('attributes that another program mixed up are pointed out', async () => {
-  const layer = (overlayIndex: number, key: string, value: string): Footer => ({
-    version: 5,
-    blocks: [],
-    arrays: [
-      {
-        name: 'a',
-        dtype: { kind: 'uint8' },
-        shape: [1],
-        dimensionNames: ['x'],
-        chunkShape: [1],
-        chunks: chunkTable(1),
-        fillValue: null,
-        deleted: false,
-        attributes: { width: 16, keys: [0], values: [0] },
-      },
-    ],
-    attributeKeys: [key],
-    attributeValues: [{ type: 'string', value }],
-    overlayIndex,
-    baseFileHint: '',
-  })
-  const store = new MemoryStore()
-  await store.put('a.af', encodeFooterFile(layer(0, 'units', 'm')))
-  {
-    await using file = await open({ store, path: 'a.af' })
-    expect(file.warnings()).toEqual([])
-  }
-  await store.put('a.1.af', encodeFooterFile(layer(1, 'title', 'T')))
-  await using file = await open({ store, path: 'a.af' })
-  expect(file.warnings()).toEqual([expect.stringMatching(/a\.af: array 'a': .*attributes/)])
 })
