@@ -1,14 +1,14 @@
 import { type DType, readElement, type ScalarOf } from '../core/dtype.js'
-import { type ErrorDetails, HyperslabError, rethrowWithin, within } from '../core/errors.js'
-import { sameShape, showShape, sizeOf } from '../core/shape.js'
+import { HyperslabError } from '../core/errors.js'
+import { sameShape, showShape } from '../core/shape.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { type ChunkGrid, READ_BYTES } from '../grid/chunks.js'
+import { READ_BYTES } from '../grid/chunks.js'
 import { type Plan, plan, type Transfer } from '../grid/plan.js'
 import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
-import type { Reduced, ReduceOptions } from './reduce.js'
-import { type BlockOptions, type BlockSource, bytesOf, gridOf, type SourceLike } from './source.js'
+import { Reducible } from './reducible.js'
+import { type BlockOptions, bytesOf } from './source.js'
 import { toTensor, type Values } from './values.js'
 
 /** A scalar where every selector is an integer, a tensor otherwise. Integers for fewer than all axes leave the rest: add `null`s to have the type say so. */
@@ -47,37 +47,7 @@ export interface Block<D extends DType> {
  * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`, writing `set`; reductions and
  * `assign` go through the chunks once, holding a few MiB of them at a time.
  */
-export class DiskArray<D extends DType = DType> {
-  readonly dtype: D
-  readonly shape: readonly number[]
-  readonly chunks: ChunkGrid
-  readonly dimensionNames: readonly string[] | undefined
-  readonly fillValue: ScalarOf<D> | undefined
-  readonly source: BlockSource<D>
-
-  /** @param source a backend; its `chunks` may be a chunk shape, or missing */
-  constructor(source: SourceLike<D>) {
-    const chunks = gridOf(source)
-    if (!sameShape(chunks.shape, source.shape)) {
-      throw new HyperslabError(
-        'InvalidArgumentError',
-        `the chunk grid covers ${showShape(chunks.shape)}, the array is ${showShape(source.shape)}`,
-        { ...source.label, actual: chunks.shape, expected: source.shape },
-      )
-    }
-    this.source = source.chunks === chunks ? (source as BlockSource<D>) : withChunks(source, chunks)
-    this.dtype = source.dtype
-    this.shape = source.shape
-    this.chunks = chunks
-    this.dimensionNames = source.dimensionNames
-    this.fillValue = source.fillValue
-  }
-
-  /** Number of elements. */
-  get size(): number {
-    return sizeOf(this.shape)
-  }
-
+export class DiskArray<D extends DType = DType> extends Reducible<D> {
   /** Narrows the type to a data type. */
   is<K extends DType>(dtype: K): this is DiskArray<K> {
     return (this.dtype as DType) === dtype
@@ -173,54 +143,6 @@ export class DiskArray<D extends DType = DType> {
     }
   }
 
-  /**
-   * Sum over everything or along `axis`. Integers are added exactly: the result is `float64` for types up to 32 bits, a 64-bit type for
-   * 64-bit ones; floats are added in `float64`. The sum of nothing is 0.
-   * @throws OverflowError when a 64-bit sum along an axis does not fit; UnsupportedError for strings, binaries and timestamps
-   */
-  sum<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'sum', O>> {
-    return this.reduced('sum', options)
-  }
-
-  /**
-   * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was skipped are the fill value.
-   * @throws EmptyReductionError when there is no element to take
-   */
-  min<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'min', O>> {
-    return this.reduced('min', options)
-  }
-
-  /** Largest element; as {@link min} otherwise. */
-  max<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'max', O>> {
-    return this.reduced('max', options)
-  }
-
-  /** Arithmetic mean in `float64`; NaN where there is no element to take. */
-  mean<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'mean', O>> {
-    return this.reduced('mean', options)
-  }
-
-  /** Shape, type and chunks; never reads data. */
-  toString(): string {
-    const names = this.dimensionNames === undefined ? '' : ` (${this.dimensionNames.join(', ')})`
-    const { count, chunkShape } = this.chunks
-    return `DiskArray ${this.dtype} ${showShape(this.shape)}${names}, ${count} ${count === 1 ? 'chunk' : 'chunks'} of ${showShape(chunkShape)}`
-  }
-
-  /** What Node, Deno and Bun print. */
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.toString()
-  }
-
-  private async reduced<K extends 'sum' | 'min' | 'max' | 'mean', O extends ReduceOptions>(
-    kind: K,
-    options: O | undefined,
-  ): Promise<Reduced<D, K, O>> {
-    // Who only reads does not load it.
-    const { reduce } = await import('./reduce.js')
-    return (await within(this.source.label ?? {}, () => reduce(this.source, kind, options ?? {}))) as Reduced<D, K, O>
-  }
-
   private async read({ box, inner, outer }: Transfer, full: Tensor<D>, options: BlockOptions): Promise<void> {
     const place = viewTensor(full, outer)
     if (inner === null) return this.source.readBlock(box, place, options)
@@ -242,36 +164,10 @@ export class DiskArray<D extends DType = DType> {
   private readOnly(): HyperslabError {
     return new HyperslabError('ReadOnlyError', 'this array cannot be written', this.source.label)
   }
-
-  /** Errors of planning name this array. */
-  private named<T>(work: () => T): T {
-    try {
-      return work()
-    } catch (error) {
-      return rethrowWithin(error, (this.source.label ?? {}) as ErrorDetails)
-    }
-  }
 }
 
 /** Strides for `fullShape`, which is the shape of `tensor` with axes of length 1 added. */
 function restoreStrides(fullShape: readonly number[], { shape, stride }: Tensor): number[] {
   let axis = 0
   return fullShape.map((length) => (length === shape[axis] && axis < shape.length ? stride[axis++]! : 0))
-}
-
-function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {
-  return {
-    dtype: source.dtype,
-    shape: source.shape,
-    chunks,
-    dimensionNames: source.dimensionNames,
-    fillValue: source.fillValue,
-    ...(source.capabilities && { capabilities: source.capabilities }),
-    ...(source.label && { label: source.label }),
-    readBlock: (box, out, options) => source.readBlock(box, out, options),
-    ...(source.writeBlock && { writeBlock: (box, values, options) => source.writeBlock!(box, values, options) }),
-    ...(source.reduceBox && {
-      reduceBox: (box, reduction, take, options) => source.reduceBox!(box, reduction, take, options),
-    }),
-  }
 }

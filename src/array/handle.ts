@@ -1,0 +1,87 @@
+import type { DType, ScalarOf } from '../core/dtype.js'
+import { type ErrorDetails, HyperslabError, rethrowWithin } from '../core/errors.js'
+import { sameShape, showShape, sizeOf } from '../core/shape.js'
+import type { ChunkGrid } from '../grid/chunks.js'
+import { type BlockSource, gridOf, type SourceLike } from './source.js'
+
+/** What there is to know of an array without reading it. */
+export abstract class ArrayHandle<D extends DType> {
+  readonly source: BlockSource<D>
+
+  /** @param source a backend; its `chunks` may be a chunk shape, or missing */
+  constructor(source: SourceLike<D>) {
+    const chunks = gridOf(source)
+    if (!sameShape(chunks.shape, source.shape)) {
+      throw new HyperslabError(
+        'InvalidArgumentError',
+        `the chunk grid covers ${showShape(chunks.shape)}, the array is ${showShape(source.shape)}`,
+        { ...source.label, actual: chunks.shape, expected: source.shape },
+      )
+    }
+    this.source = source.chunks === chunks ? (source as BlockSource<D>) : withChunks(source, chunks)
+  }
+
+  get dtype(): D {
+    return this.source.dtype
+  }
+
+  get shape(): readonly number[] {
+    return this.source.shape
+  }
+
+  get chunks(): ChunkGrid {
+    return this.source.chunks
+  }
+
+  get dimensionNames(): readonly string[] | undefined {
+    return this.source.dimensionNames
+  }
+
+  /** The value that stands for "nothing here". */
+  get fillValue(): ScalarOf<D> | undefined {
+    return this.source.fillValue
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return sizeOf(this.shape)
+  }
+
+  /** Shape, type and chunks; never reads data. */
+  toString(): string {
+    const names = this.dimensionNames === undefined ? '' : ` (${this.dimensionNames.join(', ')})`
+    const { count, chunkShape } = this.chunks
+    return `DiskArray ${this.dtype} ${showShape(this.shape)}${names}, ${count} ${count === 1 ? 'chunk' : 'chunks'} of ${showShape(chunkShape)}`
+  }
+
+  /** What Node, Deno and Bun print. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString()
+  }
+
+  /** Errors of planning name this array. */
+  protected named<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      return rethrowWithin(error, (this.source.label ?? {}) as ErrorDetails)
+    }
+  }
+}
+
+function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {
+  return {
+    dtype: source.dtype,
+    shape: source.shape,
+    chunks,
+    dimensionNames: source.dimensionNames,
+    fillValue: source.fillValue,
+    ...(source.capabilities && { capabilities: source.capabilities }),
+    ...(source.label && { label: source.label }),
+    readBlock: (box, out, options) => source.readBlock(box, out, options),
+    ...(source.writeBlock && { writeBlock: (box, values, options) => source.writeBlock!(box, values, options) }),
+    ...(source.reduceBox && {
+      reduceBox: (box, reduction, take, options) => source.reduceBox!(box, reduction, take, options),
+    }),
+  }
+}
