@@ -10,7 +10,7 @@ const LAYERS: Record<string, string[]> = {
   array: ['core', 'kernels', 'grid'],
   codec: ['core', 'kernels'],
   store: ['core'],
-  pool: ['core', 'kernels', 'array', 'codec'],
+  pool: ['core', 'kernels', 'array', 'codec', 'store/local-file'],
   af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task'],
   adapters: ['core', 'grid', 'array'],
   runtime: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'af', 'adapters'],

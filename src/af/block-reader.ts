@@ -6,7 +6,7 @@ import { forEachLimited } from '../core/limiter.js'
 import type { Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
 import { type Arena, withArena } from '../kernels/arena.js'
-import type { Answer, BlockWork, Task } from '../pool/task.js'
+import type { Answer, BlockWork, FilePart, Packed, Task } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
 import { batchesOf, checkStored, type Groups, hasMore, type Need, type Stored } from './batches.js'
 import {
@@ -128,6 +128,9 @@ export class BlockReader {
     const { block, chunks, whole } = need
     const known = this.#decoded?.get(block)
     if (known !== undefined) return useBytes(known, chunks, use)
+    const part = fetched === undefined && whole ? this.#partFor(block) : undefined
+    const done = part && (await this.#useElsewhere(need, part, use, signal))
+    if (done !== undefined) return done[0]
     const parts = fetched ?? (await this.#fetch(need, signal))
     if (!whole) {
       const partFor = new Map(chunks.map((chunk, i) => [chunk, parts[i]!]))
@@ -139,25 +142,40 @@ export class BlockReader {
       checkStored(block)
       return useBytes(bytes, chunks, use)
     }
-    // Only a block that has more to give is worth keeping.
-    const keep = hasMore(block, chunks)
-    const codec = findCodec(this.#codecs, block)
-    if (keep || !inKernel(codec)) {
-      const decoded = this.#decoded?.get(block) ?? (await this.#decodeApart(codec, block, bytes, keep, signal))
-      if (decoded !== undefined) return useBytes(decoded, chunks, use)
-    } else if (this.#pool?.decodes(codec) && use.there !== undefined) {
-      const { task, result } = use.there(chunks)
-      const done = await decodeElsewhere(this.#pool, block, bytes, task, (answer) => [result(answer)], signal)
-      if (done !== undefined) return done[0]!
-    }
-    return this.#useHere(need, bytes, use, keep)
+    return ((await this.#useElsewhere(need, bytes, use, signal)) ?? [this.#useHere(need, bytes, use)])[0]
   }
 
-  #useHere<C extends Stored, R>({ block, chunks }: Need<C>, bytes: Uint8Array, use: BlockUse<C, R>, keep: boolean): R {
+  /** What a worker needs to fetch a block by itself; undefined where none can. */
+  #partFor(block: BlockRef): FilePart | undefined {
+    const { origin, codec, fileOffset, compressedBytes, crc } = block
+    if (origin.local === undefined || codec === 'none' || !this.#pool?.decodes(findCodec(this.#codecs, block))) return undefined
+    return { ...origin.local, offset: fileOffset, length: compressedBytes, crc }
+  }
+
+  /** Not in the memory of the kernels here; undefined where that has to be done. */
+  async #useElsewhere<C extends Stored, R>(
+    { block, chunks }: Need<C>,
+    input: Packed['input'],
+    use: BlockUse<C, R>,
+    signal: Signal | undefined,
+  ): Promise<[R] | undefined> {
+    const codec = findCodec(this.#codecs, block)
+    // Only a block that has more to give is worth keeping.
+    const keep = hasMore(block, chunks)
+    if (keep || !inKernel(codec)) {
+      const decoded = this.#decoded?.get(block) ?? (await this.#decodeApart(codec, block, input, keep, signal))
+      return decoded && [useBytes(decoded, chunks, use)]
+    }
+    if (!this.#pool?.decodes(codec) || use.there === undefined) return undefined
+    const { task, result } = use.there(chunks)
+    return this.#decodeThere(block, input, task, (answer) => [result(answer)], signal)
+  }
+
+  #useHere<C extends Stored, R>({ block, chunks }: Need<C>, bytes: Uint8Array, use: BlockUse<C, R>): R {
     return withArena((arena) => {
       const pointer = decodeBlock(arena, this.#codecs, block, bytes)
       const result = use.here(arena, chunks, ({ address: { offset, size } }) => ({ pointer: pointer + offset, size }))
-      if (keep) this.#decoded?.set(block, arena.bytes(pointer, block.uncompressedBytes).slice())
+      if (hasMore(block, chunks)) this.#decoded?.set(block, arena.bytes(pointer, block.uncompressedBytes).slice())
       return result
     })
   }
@@ -166,21 +184,31 @@ export class BlockReader {
   async #decodeApart(
     codec: Codec | KernelCodec,
     block: BlockRef,
-    bytes: Uint8Array,
+    input: Packed['input'],
     keep: boolean,
     signal: Signal | undefined,
   ): Promise<Uint8Array | undefined> {
-    const pool = this.#pool
-    if (inKernel(codec) && !pool?.decodes(codec)) return undefined
-    const task = { kind: 'decode', keep: true } as const
+    if (inKernel(codec) && !this.#pool?.decodes(codec)) return undefined
     const start = async (shared: Signal): Promise<Uint8Array | undefined> => {
       const decoded = inKernel(codec)
-        ? await decodeElsewhere(pool!, block, bytes, task, (answer) => answer.bytes, shared)
-        : await decodeApart(codec, block, bytes)
+        ? await this.#decodeThere(block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
+        : await decodeApart(codec, block, input as Uint8Array)
       if (decoded !== undefined && keep) this.#decoded?.set(block, decoded)
       return decoded
     }
     return this.#decodes.share(block, start, signal)
+  }
+
+  async #decodeThere<T>(
+    block: BlockRef,
+    input: Packed['input'],
+    task: Task,
+    use: (answer: Answer) => T,
+    signal: Signal | undefined,
+  ): Promise<T | undefined> {
+    const result = await decodeElsewhere(this.#pool!, block, input, task, use, signal)
+    if (result !== undefined && !(input instanceof Uint8Array)) this.#count(input.length)
+    return result
   }
 
   async #fetch({ block, whole, ranges }: Need<unknown>, signal: Signal | undefined): Promise<readonly Uint8Array[]> {

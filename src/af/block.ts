@@ -3,7 +3,7 @@ import type { Codecs } from '../codec/registry.js'
 import { HyperslabError, isHyperslabError, rethrowWithin } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import type { Arena } from '../kernels/arena.js'
-import type { Answer, BlockWork, Task } from '../pool/task.js'
+import type { Answer, BlockWork, Packed, Task } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
 import { checkCrc } from './checksums.js'
 
@@ -13,6 +13,8 @@ export interface BlockOrigin {
   readonly file: string
   /** Equal only for the same bytes. */
   readonly version: string
+  /** The bytes as a file of this machine, for threads that read by themselves. */
+  readonly local?: { readonly path: string; readonly etag: string } | undefined
   read(offset: number, length: number, signal?: Signal): Promise<Uint8Array>
   /** Reads several ranges; where the store makes fewer requests of them. */
   readonly readMany?: ((ranges: readonly ByteRange[], signal?: Signal) => Promise<Uint8Array[]>) | undefined
@@ -97,13 +99,13 @@ export function decodeBlock(arena: Arena, codecs: Codecs, block: BlockRef, bytes
 export async function decodeElsewhere<T>(
   pool: BlockWork,
   block: BlockRef,
-  bytes: Uint8Array,
+  input: Packed['input'],
   task: Task,
   use: (answer: Answer) => T,
   signal: Signal | undefined,
 ): Promise<T | undefined> {
   try {
-    return await pool.run({ bytes, decodedBytes: block.uncompressedBytes }, task, use, signal)
+    return await pool.run({ input, decodedBytes: block.uncompressedBytes }, task, use, signal)
   } catch (error) {
     return rethrowWithin(prefixed(error, block), { file: block.origin.file })
   }

@@ -24,6 +24,7 @@ export class Layer implements BlockOrigin {
   readonly arrays: ReadonlyMap<string, ArrayMeta>
   readonly blocks: ReadonlyMap<number, BlockRef>
   readonly readMany: BlockOrigin['readMany']
+  readonly local: BlockOrigin['local']
   readonly #store: Store
 
   #chunkStats: Promise<ReadonlyMap<number, ChunkStatsTable>> | undefined
@@ -45,6 +46,7 @@ export class Layer implements BlockOrigin {
       if (!blocks.has(block.id)) blocks.set(block.id, { ...block, codec: codec ?? 'none', crc: crcs[i], origin: this })
     })
     this.blocks = blocks
+    this.local = store.localPath && { path: store.localPath(key), etag: info.etag }
     // Only where the store makes something of many ranges at once.
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.js'
+import type { Arena } from '../kernels/arena.js'
 import { lz4Decode, lz4Encode } from '../kernels/lz4.js'
 import type { KernelCodec } from './codec.js'
 
@@ -12,17 +13,7 @@ const PREFIX_BYTES = 4
 export const lz4: KernelCodec = {
   name: 'lz4',
 
-  decodeIn(arena, bytes, decodedBytes) {
-    if (bytes.length < PREFIX_BYTES) {
-      throw new HyperslabError('CodecError', `an lz4 block of ${bytes.length} bytes has no room for its size prefix`, {
-        actual: bytes.length,
-      })
-    }
-    const target = arena.alloc(decodedBytes)
-    const source = arena.put(bytes)
-    lz4Decode(arena, source + PREFIX_BYTES, bytes.length - PREFIX_BYTES, target, decodedBytes)
-    return target
-  },
+  decodeIn: (arena, bytes, decodedBytes) => decodeAt(arena, arena.put(bytes), bytes.length, decodedBytes),
 
   encodeIn(arena, pointer, length) {
     const block = lz4Encode(arena, pointer, length)
@@ -31,4 +22,17 @@ export const lz4: KernelCodec = {
     out.set(arena.bytes(block.pointer, block.bytes), PREFIX_BYTES)
     return out
   },
+}
+
+/**
+ * Decodes a block that is in kernel memory already.
+ * @throws CodecError when it is malformed or decodes to another length
+ */
+export function decodeAt(arena: Arena, pointer: number, length: number, decodedBytes: number): number {
+  if (length < PREFIX_BYTES) {
+    throw new HyperslabError('CodecError', `an lz4 block of ${length} bytes has no room for its size prefix`, { actual: length })
+  }
+  const target = arena.alloc(decodedBytes)
+  lz4Decode(arena, pointer + PREFIX_BYTES, length - PREFIX_BYTES, target, decodedBytes)
+  return target
 }

@@ -1,15 +1,18 @@
 import type { Part } from '../array/parts.js'
 import { reduceBoxes } from '../array/parts.js'
-import { lz4 } from '../codec/lz4.js'
+import { decodeAt } from '../codec/lz4.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { gather } from '../kernels/boxes.js'
-import type { Task } from './task.js'
+import { crc32c } from '../kernels/crc32c.js'
+import { readLocal } from '../store/local-file.js'
+import type { FilePart, Task } from './task.js'
 
-/** A task on its way to a worker. The buffer holds the compressed bytes; with the answer it comes back. */
+/** A task on its way to a worker. The buffer, which may hold the compressed bytes, comes back with the answer. */
 export interface Request {
   readonly id: number
   readonly buffer: ArrayBuffer
-  readonly compressedBytes: number
+  /** How many compressed bytes the buffer starts with, or where to read them. */
+  readonly input: number | FilePart
   readonly decodedBytes: number
   readonly task: Task
 }
@@ -27,14 +30,18 @@ export interface Reply {
   readonly buffer: ArrayBuffer
   readonly length: number
   readonly parts: readonly Part[]
+  /** The file is not what it should be: nothing was done. */
+  readonly unread?: boolean
   readonly failure?: Failure
 }
 
 /** Does what is asked, in the memory of this thread. */
-export function perform({ id, buffer, compressedBytes, decodedBytes, task }: Request): Reply {
+export function perform({ id, buffer, input, decodedBytes, task }: Request): Reply {
   try {
     return withArena((arena) => {
-      const pointer = lz4.decodeIn(arena, new Uint8Array(buffer, 0, compressedBytes), decodedBytes)
+      const packed = typeof input === 'number' ? arena.put(new Uint8Array(buffer, 0, input)) : readIn(arena, input)
+      if (packed === undefined) return { id, buffer, length: 0, parts: [], unread: true }
+      const pointer = decodeAt(arena, packed, typeof input === 'number' ? input : input.length, decodedBytes)
       if (task.kind === 'reduce') {
         const { reduction, pieces } = task
         const parts = pieces.map(({ table, shape }) => arena.scratch(() => reduceBoxes(arena, reduction, table, pointer, shape)))
@@ -47,6 +54,13 @@ export function perform({ id, buffer, compressedBytes, decodedBytes, task }: Req
   } catch (error) {
     return { id, buffer, length: 0, parts: [], failure: failureOf(error) }
   }
+}
+
+/** Reads into kernel memory; undefined where the file does not hold what was written. */
+function readIn(arena: Arena, part: FilePart): number | undefined {
+  const pointer = arena.alloc(part.length)
+  if (!readLocal(part, arena.bytes(pointer, part.length))) return undefined
+  return part.crc === undefined || part.crc === crc32c(arena, pointer, part.length) ? pointer : undefined
 }
 
 function copyOut(arena: Arena, { pointer, bytes }: { pointer: number; bytes: number }, into: ArrayBuffer): ArrayBuffer {

@@ -4,7 +4,7 @@ import { raceAbort, type Signal } from '../core/signal.js'
 import type { Failure, Reply, Request } from './perform.js'
 import { Recycler } from './recycler.js'
 import { spawn, threads, type WorkerLike } from './spawn.js'
-import type { Answer, BlockWork, Packed, Task } from './task.js'
+import type { Answer, BlockWork, FilePart, Packed, Task } from './task.js'
 import { Thread } from './thread.js'
 
 export interface PoolOptions {
@@ -137,20 +137,22 @@ export class Pool implements BlockWork {
   }
 
   /** Bytes are copied, since others may have a use for them, to a buffer that has room for the answer and can be given away. */
-  #requestFor({ packed: { bytes, decodedBytes }, task }: Job): Request {
+  #requestFor({ packed: { input, decodedBytes }, task }: Job): Request {
+    const bytes = input instanceof Uint8Array ? input : new Uint8Array(0)
     const room = task.kind === 'reduce' ? bytes.length : Math.max(bytes.length, decodedBytes)
     const buffer = isKept(task) ? new ArrayBuffer(room) : this.#buffers.take(room)
     new Uint8Array(buffer).set(bytes)
-    return { id: ++this.#lastId, buffer, compressedBytes: bytes.length, decodedBytes, task }
+    return { id: ++this.#lastId, buffer, input: input === bytes ? bytes.length : (input as FilePart), decodedBytes, task }
   }
 
-  #receive(thread: Thread, jobs: Map<number, Job>, { id, buffer, length, parts, failure }: Reply): void {
+  #receive(thread: Thread, jobs: Map<number, Job>, { id, buffer, length, parts, unread, failure }: Reply): void {
     const job = jobs.get(id)
     if (job === undefined) return
     jobs.delete(id)
     this.#endsInARow = 0
     if (!job.dropped) {
       if (failure !== undefined) job.fail(errorOf(failure))
+      else if (unread) job.settle(undefined)
       else settle(job, { bytes: new Uint8Array(buffer, 0, length), parts })
     }
     if (!isKept(job.task)) this.#buffers.give(buffer)

@@ -16,6 +16,7 @@ export class Recycler {
 
   /** A buffer of at least so many bytes, with anything in them. */
   take(bytes: number): ArrayBuffer {
+    if (bytes === 0) return new ArrayBuffer(0)
     const at = this.#free.findIndex(({ byteLength }) => byteLength >= bytes)
     if (at < 0) return new ArrayBuffer(Math.ceil(bytes / STEP_BYTES) * STEP_BYTES)
     const [buffer] = this.#free.splice(at, 1)
@@ -24,6 +25,7 @@ export class Recycler {
   }
 
   give(buffer: ArrayBuffer): void {
+    if (buffer.byteLength === 0) return
     this.#free.push(buffer)
     this.#bytes += buffer.byteLength
     while (this.#free.length > this.#count || this.#bytes > MAX_BYTES) this.#bytes -= this.#free.shift()!.byteLength

@@ -2,11 +2,18 @@ import type { Part, Reduction } from '../array/parts.js'
 import type { Signal } from '../core/signal.js'
 import type { BoxTable } from '../kernels/boxes.js'
 import type { ElementBytes } from '../kernels/copy.js'
+import type { LocalRange } from '../store/local-file.js'
 
 /** A block compressed by the package's own LZ4: others decode apart from the kernels, some by threads of their own. */
 export interface Packed {
-  readonly bytes: Uint8Array
+  /** Its bytes, or the file in which workers find them. */
+  readonly input: Uint8Array | FilePart
   readonly decodedBytes: number
+}
+
+export interface FilePart extends LocalRange {
+  /** CRC-32C of the bytes, if it is known. */
+  readonly crc: number | undefined
 }
 
 /** What is wanted of a block, as data that other threads understand; offsets count from the start of the decoded block. */
@@ -37,7 +44,8 @@ export interface BlockWork {
   decodes(codec: unknown): boolean
   /**
    * Does a task. `use` gets the answer, whose bytes are valid during the call only, unless the task was to keep them. The result is
-   * undefined where nobody took the task on: it has to be done here.
+   * undefined where nobody took the task on, or a worker could not read the file, or not what was written to it: it has to be done here,
+   * where it is told what is wrong.
    * @throws CodecError as decoding here does; OutOfMemoryError; the reason of the signal, at once
    */
   run<T>(packed: Packed, task: Task, use: (answer: Answer) => T, signal?: Signal): Promise<T | undefined>

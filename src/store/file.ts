@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { HyperslabError } from '../core/errors.js'
+import { etagOf } from './local-file.js'
 import { changed, endsBefore, exists } from './memory.js'
 import type { ObjectInfo, RangeOptions, Stage, Store } from './store.js'
 
@@ -38,6 +39,10 @@ export class FileStore implements Store {
   readonly #open = new Map<string, Shared>()
 
   describe(key: string): string {
+    return key
+  }
+
+  localPath(key: string): string {
     return key
   }
 
@@ -219,10 +224,9 @@ async function syncDirectory(fs: FileSystem, key: string): Promise<void> {
   await directory?.close()
 }
 
-/** Replacing a file gives a new inode, rewriting it in place a new modification time. */
-const infoOf = ({ ino, size, mtimeNs }: { ino: bigint; size: bigint; mtimeNs: bigint }): ObjectInfo => ({
-  size: Number(size),
-  etag: `${ino}-${size}-${mtimeNs}`,
+const infoOf = (stats: { ino: bigint; size: bigint; mtimeNs: bigint }): ObjectInfo => ({
+  size: Number(stats.size),
+  etag: etagOf(stats),
 })
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code

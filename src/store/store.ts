@@ -34,6 +34,8 @@ export interface Tail extends ObjectInfo {
 export interface Store {
   /** How error messages and listings name an object. */
   describe(key: string): string
+  /** The path of an object that is a file of this machine, which threads can open by themselves; its version is what `etagOf` tells. */
+  localPath?(key: string): string
   /** Size and version of an object, `undefined` when there is none. */
   stat(key: string, options?: StoreOptions): Promise<ObjectInfo | undefined>
   /**
