@@ -7,6 +7,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 /** By the name of the package that a suite loads. */
 const PEERS = {
   zarrita: { zarrita: '0.7.5', numcodecs: '0.3.2' },
+  numcodecs: { numcodecs: '0.3.2' },
+  'lz4-napi': { 'lz4-napi': '2.10.0' },
+  'lz4-wasm-nodejs': { 'lz4-wasm-nodejs': '0.9.2' },
+  lz4js: { lz4js: '0.2.0' },
+  // Calls the system's libraries.
+  koffi: { koffi: '3.3.4' },
 }
 
 const cache = fileURLToPath(new URL('../build/bench-peers', import.meta.url))

@@ -1,0 +1,44 @@
+import { median, random } from './measure.mjs'
+
+const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]
+
+/**
+ * Times several ways of doing one thing in this process, in random order, over many rounds. A way is called with the number of the round, to
+ * take another piece of data each time, and may be asynchronous; a round repeats all of them until the fastest took long enough to be told from the clock.
+ * @param ways functions by name; the first is ours
+ * @returns by name of a peer: the median and the quartiles of how many times faster ours is, and of all the milliseconds a call takes
+ */
+export async function sideBySide(ways, { rounds = 25, roundMs = 2, seed = 1 } = {}) {
+  const names = Object.keys(ways)
+  const next = random(seed)
+  const once = async (name, count, from) => {
+    const start = performance.now()
+    for (let i = 0; i < count; i++) {
+      const done = ways[name](from + i)
+      if (done instanceof Promise) await done
+    }
+    return (performance.now() - start) / count
+  }
+  const counts = {}
+  for (const name of names) {
+    // Compiled and warm before it counts.
+    await once(name, 5, 0)
+    counts[name] = Math.max(1, Math.ceil(roundMs / (await once(name, 3, 0))))
+  }
+  const times = Object.fromEntries(names.map((name) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    const order = names.map((name) => [next(), name]).sort(([a], [b]) => a - b)
+    for (const [, name] of order) times[name].push(await once(name, counts[name], round))
+  }
+  const [ours, ...peers] = names
+  const ratios = Object.fromEntries(
+    peers.map((peer) => {
+      const sorted = times[peer].map((spent, i) => spent / times[ours][i]).sort((a, b) => a - b)
+      return [peer, { ratio: median(sorted), low: quantile(sorted, 0.25), high: quantile(sorted, 0.75) }]
+    }),
+  )
+  return { ratios, ms: Object.fromEntries(names.map((name) => [name, median(times[name])])) }
+}
+
+/** GB of `bytes` in so many milliseconds, a second. */
+export const speed = (bytes, ms) => `${(bytes / ms / 1e6).toFixed(2)} GB/s`

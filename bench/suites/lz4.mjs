@@ -1,0 +1,170 @@
+// LZ4: our kernels against the system's liblz4 in the same process, and against the packages of the registry with bytes in and result out.
+import { existsSync, readFileSync } from 'node:fs'
+import { KINDS } from '../data.mjs'
+import { MiB, report } from '../measure.mjs'
+import { loadPeer, peerLabel } from '../peers.mjs'
+import { sideBySide, speed } from '../side-by-side.mjs'
+
+const SIZES = { '64 KiB': 64 * 1024, '1 MiB': MiB, '8 MiB': 8 * MiB }
+/** Blocks that are taken by turns, so that none is known by heart. */
+const blocksOf = (bytes) => Math.max(2, Math.min(32, (16 * MiB) / bytes))
+
+/** How many times as fast as liblz4 decoding has to be, by kind of data. */
+const DECODE_GOALS = {
+  climate: 0.95,
+  'climate, shuffled': 1.2,
+  terrain: 1,
+  text: 0.95,
+  zeros: 2,
+  constants: 2,
+  random: 0.95,
+}
+const PACKAGE_GOALS = { numcodecs: 4, 'lz4-wasm-nodejs': 2, 'lz4-napi': 1.2, lz4js: 6 }
+
+const { instance } = await WebAssembly.instantiate(readFileSync(new URL('../../dist/kernels.wasm', import.meta.url)))
+const kernels = instance.exports
+const memory = () => new Uint8Array(kernels.memory.buffer)
+
+const LIBRARIES = ['/usr/lib/x86_64-linux-gnu/liblz4.so.1', '/usr/lib/aarch64-linux-gnu/liblz4.so.1', '/usr/lib/liblz4.so.1']
+
+/** The system's library; undefined where there is none. */
+async function nativeLz4() {
+  const path = LIBRARIES.find(existsSync)
+  const koffi = await loadPeer('koffi')
+  if (path === undefined) console.log('peer not installed: liblz4 (Debian: liblz4-1)')
+  if (path === undefined || koffi === undefined) return undefined
+  const library = (koffi.default ?? koffi).load(path)
+  return {
+    decode: library.func('int LZ4_decompress_safe(const void *src, void *dst, int srcBytes, int dstBytes)'),
+    encode: library.func('int LZ4_compress_default(const void *src, void *dst, int srcBytes, int dstBytes)'),
+  }
+}
+
+const put = (bytes) => {
+  const pointer = kernels.arenaAlloc(bytes.length)
+  memory().set(bytes, pointer)
+  return pointer
+}
+
+/** Encodes with our kernel; the bytes belong to the caller. */
+function encode(block) {
+  const mark = kernels.arenaMark()
+  const source = put(block)
+  const bound = kernels.lz4Bound(block.length)
+  const target = kernels.arenaAlloc(bound)
+  const packed = memory().slice(target, target + kernels.lz4Encode(source, block.length, target, bound))
+  kernels.arenaReset(mark)
+  return packed
+}
+
+const native = await nativeLz4()
+
+function line(what, bytes, { ms, ratios }, goals) {
+  const [ours, ...peers] = Object.keys(ms)
+  const shown = peers.map((peer) => {
+    const { ratio, low, high } = ratios[peer]
+    return `${peer} ${speed(bytes, ms[peer])}: ${ratio.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`
+  })
+  console.log(`${what}: ${speed(bytes, ms[ours])}; ${shown.join(', ')}`)
+  for (const [peer, goal] of Object.entries(goals)) {
+    if (ratios[peer] === undefined) continue
+    const { ratio } = ratios[peer]
+    report({ suite: 'lz4', name: what, peer, ratio, goal: `>= ${goal}`, met: ratio >= goal })
+  }
+}
+
+/** In memory that is there already: the algorithm alone. */
+async function kernelsAgainstNative(kind, size, bytes) {
+  const mark = kernels.arenaMark()
+  const blocks = Array.from({ length: blocksOf(bytes) }, (_, i) => KINDS[kind](bytes, i + 1))
+  const packed = blocks.map(encode)
+  const sources = packed.map(put)
+  const target = kernels.arenaAlloc(bytes)
+  const state = kernels.arenaAlloc(16)
+  const decode = (i) => {
+    new Uint32Array(kernels.memory.buffer, state, 2).fill(0)
+    const k = i % packed.length
+    if (kernels.lz4Decode(sources[k], packed[k].length, target, bytes, state, bytes) >>> 0 !== bytes)
+      throw new Error('not decoded')
+  }
+  const out = Buffer.alloc(bytes)
+  const decoders = { ours: decode }
+  if (native) decoders.liblz4 = (i) => native.decode(packed[i % packed.length], out, packed[i % packed.length].length, bytes)
+  const share = packed.reduce((sum, { length }) => sum + length, 0) / (blocks.length * bytes)
+  const goals = size === '64 KiB' ? {} : { liblz4: DECODE_GOALS[kind] }
+  line(`decode ${kind}, ${size} (${(1 / share).toFixed(2)}:1)`, bytes, await sideBySide(decoders), goals)
+  if (!native) return kernels.arenaReset(mark)
+
+  const originals = blocks.map(put)
+  const bound = kernels.lz4Bound(bytes)
+  const room = kernels.arenaAlloc(bound)
+  const nativeRoom = Buffer.alloc(bound)
+  const encoders = {
+    ours: (i) => kernels.lz4Encode(originals[i % blocks.length], bytes, room, bound),
+    liblz4: (i) => native.encode(blocks[i % blocks.length], nativeRoom, bytes, bound),
+  }
+  const theirs = blocks.reduce((sum, block) => sum + native.encode(block, nativeRoom, bytes, bound), 0) / (blocks.length * bytes)
+  const real = ['climate', 'climate, shuffled', 'terrain', 'text'].includes(kind)
+  const grown = `${(100 * (share / theirs - 1)).toFixed(1)} % larger`
+  line(`encode ${kind}, ${size} (${grown})`, bytes, await sideBySide(encoders), size === '1 MiB' && real ? { liblz4: 1 } : {})
+  if (size === '1 MiB' && real) {
+    const ratio = theirs / share
+    report({ suite: 'lz4', name: `compression of ${kind}, ${size}`, peer: 'liblz4', ratio, goal: '>= 0.99', met: ratio >= 0.99 })
+  }
+  kernels.arenaReset(mark)
+}
+
+/** Packages that decode a raw block behind its length, except where they take something else. */
+async function packages(blocks) {
+  const found = {}
+  const prefixed = (packed, length) => {
+    const out = Buffer.alloc(packed.length + 4)
+    out.writeUInt32LE(length)
+    out.set(packed, 4)
+    return out
+  }
+  const inputs = blocks.map((block) => prefixed(encode(block), block.length))
+  const of = (i) => inputs[i % inputs.length]
+  const napi = await loadPeer('lz4-napi')
+  if (napi) found['lz4-napi'] = (i) => napi.uncompressSync(of(i))
+  const wasm = await loadPeer('lz4-wasm-nodejs')
+  if (wasm) found['lz4-wasm-nodejs'] = (i) => wasm.decompress(of(i))
+  const js = await loadPeer('lz4js')
+  const { decompressBlock, makeBuffer } = js?.default ?? js ?? {}
+  if (js)
+    found.lz4js = (i) => {
+      const out = makeBuffer(blocks[0].length)
+      decompressBlock(of(i), out, 4, of(i).length - 4, 0)
+      return out
+    }
+  const numcodecs = await loadPeer('numcodecs', 'numcodecs/lz4')
+  if (numcodecs) {
+    const codec = numcodecs.default.fromConfig({ id: 'lz4' })
+    found.numcodecs = (i) => codec.decode(of(i))
+  }
+  return { inputs, found }
+}
+
+/** As a package is used: bytes of JavaScript in, a fresh array out. */
+async function withBytesInAndOut(kind, size, bytes) {
+  const blocks = Array.from({ length: blocksOf(bytes) }, (_, i) => KINDS[kind](bytes, i + 1))
+  const { inputs, found } = await packages(blocks)
+  const ours = (i) => {
+    const mark = kernels.arenaMark()
+    const input = inputs[i % inputs.length]
+    const source = put(input)
+    const target = kernels.arenaAlloc(bytes)
+    const state = kernels.arenaAlloc(16)
+    new Uint32Array(kernels.memory.buffer, state, 2).fill(0)
+    kernels.lz4Decode(source + 4, input.length - 4, target, bytes, state, bytes)
+    const out = memory().slice(target, target + bytes)
+    kernels.arenaReset(mark)
+    return out
+  }
+  line(`decode ${kind}, ${size}, bytes in and out`, bytes, await sideBySide({ ours, ...found }), PACKAGE_GOALS)
+}
+
+for (const kind of Object.keys(KINDS))
+  for (const [size, bytes] of Object.entries(SIZES)) await kernelsAgainstNative(kind, size, bytes)
+for (const kind of ['climate', 'text']) await withBytesInAndOut(kind, '1 MiB', MiB)
+console.log(`peers: ${Object.keys(PACKAGE_GOALS).map(peerLabel).join(', ')}`)
