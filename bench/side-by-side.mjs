@@ -1,17 +1,18 @@
-import { median, random } from './measure.mjs'
+import { median, random, report } from './measure.mjs'
 
 const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]
 
 /**
  * Times several ways of doing one thing in this process, in random order, over many rounds. A way is called with the number of the round, to
  * take another piece of data each time, and may be asynchronous; a round repeats all of them until the fastest took long enough to be told from the clock.
- * @param ways functions by name; the first is ours
+ * @param ways functions by name, or `{ timed(count) }` for what takes the time itself, in another process; the first is ours
  * @returns by name of a peer: the median and the quartiles of how many times faster ours is, and of all the milliseconds a call takes
  */
 export async function sideBySide(ways, { rounds = 25, roundMs = 2, seed = 1 } = {}) {
   const names = Object.keys(ways)
   const next = random(seed)
   const once = async (name, count, from) => {
+    if (typeof ways[name] === 'object') return ways[name].timed(count)
     const start = performance.now()
     for (let i = 0; i < count; i++) {
       const done = ways[name](from + i)
@@ -41,4 +42,19 @@ export async function sideBySide(ways, { rounds = 25, roundMs = 2, seed = 1 } = 
 }
 
 /** GB of `bytes` in so many milliseconds, a second. */
-export const speed = (bytes, ms) => `${(bytes / ms / 1e6).toFixed(2)} GB/s`
+const speed = (bytes, ms) => `${(bytes / ms / 1e6).toFixed(2)} GB/s`
+
+/** Prints a comparison, and reports it for peers that have a goal: how many times as fast ours has to be. */
+export function print(suite, what, bytes, { ms, ratios }, goals) {
+  const [ours, ...peers] = Object.keys(ms)
+  const shown = peers.map((peer) => {
+    const { ratio, low, high } = ratios[peer]
+    return `${peer} ${speed(bytes, ms[peer])}: ${ratio.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`
+  })
+  console.log([`${what}: ${speed(bytes, ms[ours])}`, ...shown].join('; '))
+  for (const [peer, goal] of Object.entries(goals)) {
+    if (ratios[peer] === undefined || goal === undefined) continue
+    const { ratio } = ratios[peer]
+    report({ suite, name: what, peer, ratio, goal: `>= ${goal}`, met: ratio >= goal })
+  }
+}

@@ -1,31 +1,24 @@
 // Bundles what workers run into one file without imports and writes it as text into the source tree, so that a pool can start workers without
 // fetching a second file. The kernels are left out: workers are sent the compiled module.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import terser from '@rollup/plugin-terser'
 import { rollup } from 'rollup'
-import ts from 'typescript'
+import { typescript } from './typescript.mjs'
 
 const source = (path) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
 
-const typescript = {
-  name: 'typescript',
-  resolveId: (id, importer) =>
-    id.startsWith('.') && importer?.endsWith('.ts')
-      ? fileURLToPath(new URL(id.replace(/\.js$/, '.ts'), `file://${importer}`))
-      : null,
-  load(id) {
-    if (id === source('kernels/wasm.generated.ts')) return "export const KERNELS_BYTES = 0\nexport const KERNELS_TEXT = ''\n"
-    if (!id.endsWith('.ts')) return null
-    const compilerOptions = { target: 'es2022', module: 'esnext', verbatimModuleSyntax: true }
-    return ts.transpileModule(readFileSync(id, 'utf8'), { compilerOptions }).outputText
-  },
+/** Workers are sent the compiled module. */
+const withoutKernels = {
+  name: 'without-kernels',
+  load: (id) =>
+    id === source('kernels/wasm.generated.ts') ? "export const KERNELS_BYTES = 0\nexport const KERNELS_TEXT = ''\n" : null,
 }
 
 const bundle = await rollup({
   input: source('pool/worker.ts'),
-  plugins: [typescript, nodeResolve({ exportConditions: ['browser', 'import', 'default'] })],
+  plugins: [withoutKernels, typescript, nodeResolve({ exportConditions: ['browser', 'import', 'default'] })],
   treeshake: { moduleSideEffects: (id) => id === source('pool/worker.ts') },
   onwarn({ message }) {
     throw new Error(message)

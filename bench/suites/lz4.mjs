@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { KINDS } from '../data.mjs'
 import { MiB, report } from '../measure.mjs'
 import { loadPeer, peerLabel } from '../peers.mjs'
-import { sideBySide, speed } from '../side-by-side.mjs'
+import { print, sideBySide } from '../side-by-side.mjs'
 
 const SIZES = { '64 KiB': 64 * 1024, '1 MiB': MiB, '8 MiB': 8 * MiB }
 /** Blocks that are taken by turns, so that none is known by heart. */
@@ -59,20 +59,6 @@ function encode(block) {
 
 const native = await nativeLz4()
 
-function line(what, bytes, { ms, ratios }, goals) {
-  const [ours, ...peers] = Object.keys(ms)
-  const shown = peers.map((peer) => {
-    const { ratio, low, high } = ratios[peer]
-    return `${peer} ${speed(bytes, ms[peer])}: ${ratio.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`
-  })
-  console.log(`${what}: ${speed(bytes, ms[ours])}; ${shown.join(', ')}`)
-  for (const [peer, goal] of Object.entries(goals)) {
-    if (ratios[peer] === undefined) continue
-    const { ratio } = ratios[peer]
-    report({ suite: 'lz4', name: what, peer, ratio, goal: `>= ${goal}`, met: ratio >= goal })
-  }
-}
-
 /** In memory that is there already: the algorithm alone. */
 async function kernelsAgainstNative(kind, size, bytes) {
   const mark = kernels.arenaMark()
@@ -92,7 +78,7 @@ async function kernelsAgainstNative(kind, size, bytes) {
   if (native) decoders.liblz4 = (i) => native.decode(packed[i % packed.length], out, packed[i % packed.length].length, bytes)
   const share = packed.reduce((sum, { length }) => sum + length, 0) / (blocks.length * bytes)
   const goals = size === '64 KiB' ? {} : { liblz4: DECODE_GOALS[kind] }
-  line(`decode ${kind}, ${size} (${(1 / share).toFixed(2)}:1)`, bytes, await sideBySide(decoders), goals)
+  print('lz4', `decode ${kind}, ${size} (${(1 / share).toFixed(2)}:1)`, bytes, await sideBySide(decoders), goals)
   if (!native) return kernels.arenaReset(mark)
 
   const originals = blocks.map(put)
@@ -106,7 +92,13 @@ async function kernelsAgainstNative(kind, size, bytes) {
   const theirs = blocks.reduce((sum, block) => sum + native.encode(block, nativeRoom, bytes, bound), 0) / (blocks.length * bytes)
   const real = ['climate', 'climate, shuffled', 'terrain', 'text'].includes(kind)
   const grown = `${(100 * (share / theirs - 1)).toFixed(1)} % larger`
-  line(`encode ${kind}, ${size} (${grown})`, bytes, await sideBySide(encoders), size === '1 MiB' && real ? { liblz4: 1 } : {})
+  print(
+    'lz4',
+    `encode ${kind}, ${size} (${grown})`,
+    bytes,
+    await sideBySide(encoders),
+    size === '1 MiB' && real ? { liblz4: 1 } : {},
+  )
   if (size === '1 MiB' && real) {
     const ratio = theirs / share
     report({ suite: 'lz4', name: `compression of ${kind}, ${size}`, peer: 'liblz4', ratio, goal: '>= 0.99', met: ratio >= 0.99 })
@@ -161,7 +153,7 @@ async function withBytesInAndOut(kind, size, bytes) {
     kernels.arenaReset(mark)
     return out
   }
-  line(`decode ${kind}, ${size}, bytes in and out`, bytes, await sideBySide({ ours, ...found }), PACKAGE_GOALS)
+  print('lz4', `decode ${kind}, ${size}, bytes in and out`, bytes, await sideBySide({ ours, ...found }), PACKAGE_GOALS)
 }
 
 for (const kind of Object.keys(KINDS))

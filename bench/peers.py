@@ -1,0 +1,63 @@
+"""Does what bench/python.mjs asks for, one request a line, and answers with the milliseconds a call took."""
+
+import json
+import sys
+import time
+
+import numpy as np
+
+works = {}
+
+
+def timed(work, count):
+    start = time.perf_counter()
+    for _ in range(count):
+        work()
+    return (time.perf_counter() - start) * 1e3 / count
+
+
+def values(dtype, length, seed=1):
+    kind = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "f":
+        return (280 + 15 * np.sin(np.arange(length) / 977) + kind.random(length)).astype(dtype)
+    return kind.integers(0, 100, length).astype(dtype)
+
+
+def reduction(op, dtype, length):
+    data = values(dtype, length)
+    fill = data[length // 2]
+    wide = "f8" if np.dtype(dtype).kind == "f" else "i8" if np.dtype(dtype).kind == "i" else "u8"
+    return {
+        "sum": lambda: data.sum(dtype=wide),
+        "min": lambda: data.min(),
+        "min, max and count": lambda: (data[data != fill].min(), data[data != fill].max(), np.count_nonzero(data != fill)),
+        "sum skipping a fill value": lambda: data.sum(dtype=wide, where=data != fill),
+    }[op]
+
+
+def copy(dtype, shape, source, target):
+    """`source` and `target` are [shape of the memory, slices as [start, stop, step] for each axis, order of the axes]."""
+
+    def view(memory, slices, order):
+        array = np.ones(memory, dtype)
+        picked = array[tuple(slice(*(None if x is None else int(x) for x in axis)) for axis in slices)]
+        return picked.transpose(order)
+
+    a, b = view(*source), view(*target)
+    assert list(a.shape) == shape and list(b.shape) == shape, (a.shape, b.shape, shape)
+    return lambda: np.copyto(b, a)
+
+
+makers = {"reduction": reduction, "copy": copy}
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if "make" in request:
+        works[request["name"]] = makers[request["make"]](**request["args"])
+        answer = {}
+    elif "drop" in request:
+        works.pop(request["drop"])
+        answer = {}
+    else:
+        answer = {"ms": timed(works[request["run"]], request["count"])}
+    print(json.dumps(answer))
