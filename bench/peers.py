@@ -48,7 +48,23 @@ def copy(dtype, shape, source, target):
     return lambda: np.copyto(b, a)
 
 
-makers = {"reduction": reduction, "copy": copy}
+def zarr_read(shape, chunks, codec):
+    import zarr
+    from numcodecs import LZ4
+
+    data = np.round((280 + 15 * np.sin(np.arange(np.prod(shape)) / 977) + np.random.default_rng(1).random(np.prod(shape)) * 0.4) * 100) / 100
+    compressor = LZ4() if codec == "lz4" else None
+    return zarr.array(data.astype("f4").reshape(shape), chunks=chunks, store=zarr.MemoryStore(), compressor=compressor)
+
+
+def zarr_select(source, read):
+    array = works[source]
+    selection = tuple(slice(None) if axis is None else slice(*axis) for axis in read)
+    out = np.empty_like(array[selection])
+    return lambda: array.get_basic_selection(selection, out=out)
+
+
+makers = {"reduction": reduction, "copy": copy, "zarr_read": zarr_read, "zarr_select": zarr_select}
 
 for line in sys.stdin:
     request = json.loads(line)
