@@ -1,13 +1,13 @@
 import { type DType, elementBytes, type FixedDType, fromBytes, isFixed } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
-import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type AxisView, copyTensor, runLength, type Tensor, viewTensor } from '../core/tensor.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { tableOf } from '../kernels/boxes.js'
-import { copyStrided } from '../kernels/copy.js'
 import type { Task } from '../pool/task.js'
 import { type ChunkAddress, type ChunkBytes, viewOf } from './block.js'
-import { type BlockUse, visiting } from './block-reader.js'
-import { decodeChunk } from './values.js'
+import type { BlockUse } from './block-reader.js'
+import { hullOf, isWorthPiece, type PieceBox, placeInPiece } from './piece.js'
+import { checkChunkBytes, decodeChunk } from './values.js'
 
 /** Which elements of a chunk go where. */
 export interface Placement {
@@ -24,7 +24,10 @@ export type PlacedChunk = Placement & { readonly address: ChunkAddress }
 /** What reading does with the chunks of a block: puts their selected elements into `out`. */
 export function placing<D extends DType>(dtype: D, out: Tensor<D>): BlockUse<PlacedChunk, void> {
   return {
-    here: visiting((arena, chunk, bytes) => placeChunk(arena, dtype, bytes, chunk, out)),
+    here(arena, chunks, bytesOf) {
+      if (isFixed(dtype) && placeTogether(arena, dtype, chunks, bytesOf, out as Tensor<FixedDType>)) return
+      for (const chunk of chunks) withArena((inner) => placeChunk(inner, dtype, bytesOf(chunk), chunk, out))
+    },
     there(chunks) {
       if (isFixed(dtype) && chunks.some(isPartial)) {
         const place = (bytes: Uint8Array): void => placeGathered(dtype, bytes, chunks, out as Tensor<FixedDType>)
@@ -61,18 +64,33 @@ function placeGathered(dtype: FixedDType, bytes: Uint8Array, chunks: readonly Pl
 
 /** The selected elements of a chunk as a box in the memory where the chunk starts at byte `start`. */
 export function selected(
-  { chunkShape, inner }: Pick<Placement, 'chunkShape' | 'inner'>,
+  placement: Pick<Placement, 'chunkShape' | 'inner'>,
   size: number,
   start: number,
 ): { offset: number; shape: number[]; stride: number[] } {
-  const { offset, shape, stride } = viewTensor({ data: [], shape: chunkShape, stride: stridesOf(chunkShape), offset: 0 }, inner)
+  const { offset, shape, stride } = viewOfChunk(placement)
   return { offset: start + offset * size, shape: [...shape], stride: [...stride] }
 }
 
-/**
- * Copies the selected elements of a decoded chunk to their place. Where the innermost axis is stepped through, a kernel gathers them into
- * a dense piece first, since JavaScript is slow at single elements.
- */
+/** Copies the chunks of a block, where they fill a part of the result that has longer runs than each of them; false where they do not. */
+function placeTogether(
+  arena: Arena,
+  dtype: FixedDType,
+  chunks: readonly PlacedChunk[],
+  bytesOf: (chunk: PlacedChunk) => ChunkBytes,
+  out: Tensor<FixedDType>,
+): boolean {
+  const hull = chunks.length > 1 ? hullOf(chunks.map(({ outer }) => outer)) : undefined
+  if (hull === undefined) return false
+  const target = viewTensor(out, hull)
+  const run = runLength([viewOfChunk(chunks[0]!), viewTensor(out, chunks[0]!.outer)])
+  if (!isWorthPiece(dtype, run, target)) return false
+  const boxes = chunks.map((chunk) => boxOf(arena, dtype, bytesOf(chunk), chunk))
+  placeInPiece(arena, dtype, boxes, hull, target)
+  return true
+}
+
+/** Copies the selected elements of a decoded chunk to their place. */
 export function placeChunk<D extends DType>(
   arena: Arena,
   dtype: D,
@@ -80,22 +98,25 @@ export function placeChunk<D extends DType>(
   placement: Placement,
   out: Tensor<D>,
 ): void {
-  const { chunkShape, inner, outer } = placement
-  const target = viewTensor(out, outer)
-  const stepped = (inner.at(-1)?.step ?? 1) > 1
-  if (isFixed(dtype) && stepped) {
-    copyTensor(gather(arena, dtype, chunk, placement) as Tensor<D>, target)
-    return
+  const target = viewTensor(out, placement.outer)
+  const view = viewOfChunk(placement)
+  if (isFixed(dtype) && isWorthPiece(dtype, runLength([view, target]), target as Tensor<FixedDType>)) {
+    const box = boxOf(arena, dtype, chunk, placement)
+    placeInPiece(arena, dtype, [box], placement.outer, target as Tensor<FixedDType>)
+  } else {
+    const data = decodeChunk(dtype, viewOf(arena, chunk), sizeOf(placement.chunkShape))
+    copyTensor({ ...view, data }, target)
   }
-  const data = decodeChunk(dtype, viewOf(arena, chunk), sizeOf(chunkShape))
-  copyTensor(viewTensor({ data, shape: chunkShape, stride: stridesOf(chunkShape), offset: 0 }, inner), target)
 }
 
-function gather(arena: Arena, dtype: FixedDType, chunk: ChunkBytes, placement: Placement): Tensor<FixedDType> {
-  const size = elementBytes(dtype)
-  const source = chunk instanceof Uint8Array ? arena.put(chunk) : chunk.pointer
-  const { offset, shape, stride } = selected(placement, size, source)
-  const pointer = arena.alloc(sizeOf(shape) * size)
-  copyStrided(arena, size, shape, offset, stride, pointer, stridesOf(shape))
-  return tensorOf(dtype, shape, arena.view(dtype, pointer, sizeOf(shape)))
+/** Where the selected elements lie in the chunk. */
+const viewOfChunk = ({ chunkShape, inner }: Pick<Placement, 'chunkShape' | 'inner'>): Tensor =>
+  viewTensor({ data: [], shape: chunkShape, stride: stridesOf(chunkShape), offset: 0 }, inner)
+
+/** @throws FormatError when the chunk has not the bytes its elements need */
+function boxOf(arena: Arena, dtype: FixedDType, chunk: ChunkBytes, placement: Placement): PieceBox {
+  checkChunkBytes(dtype, chunk instanceof Uint8Array ? chunk.length : chunk.size, sizeOf(placement.chunkShape))
+  const start = chunk instanceof Uint8Array ? arena.put(chunk) : chunk.pointer
+  const { offset, shape, stride } = selected(placement, elementBytes(dtype), start)
+  return { address: offset, shape, stride, outer: placement.outer }
 }
