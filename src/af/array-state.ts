@@ -1,3 +1,4 @@
+import { sameShape } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import { type AttributeMap, resolveAttributes } from './attributes.js'
@@ -11,8 +12,10 @@ import { indexOf, type LayerEntry, type LiveArray } from './stack.js'
 
 /** What an open container knows of one array: what its layers hold and what was changed since the last flush. */
 export class ArrayState {
-  readonly definition: Definition
-  readonly grid: ChunkGrid
+  definition: Definition
+  grid: ChunkGrid
+  /** What the layers say it is: until the next flush its shape may be another. */
+  committed: Definition | undefined
   attributes: AttributeMap
   /** The files do not say for certain which values some of the attributes have. */
   ambiguous = false
@@ -23,7 +26,7 @@ export class ArrayState {
   /** Number of the newest layer that mentions the array; -1 before the first. */
   layer = -1
   /** Chunks written since the last flush, by number. */
-  readonly written = new Map<number, PendingChunk>()
+  written = new Map<number, PendingChunk>()
   /** Something has to be written at the next flush. */
   changed = false
   /** The attributes are among it. */
@@ -31,7 +34,7 @@ export class ArrayState {
   /** The array was deleted; its handles refuse to work. */
   deleted = false
   /** Statistics of chunks that were seen, by number. */
-  readonly chunkStats = new Map<number, ChunkStats>()
+  chunkStats = new Map<number, ChunkStats>()
   /** Identity of the layers that `stored` came from. */
   #layers = ''
 
@@ -53,12 +56,23 @@ export class ArrayState {
     if (layers === this.#layers) return
     this.#layers = layers
     this.entries = live.entries
-    this.stored = live.entries.map(indexOf)
     this.layer = live.entries[0]!.layer.number
+    if (!this.resized && !sameShape(live.definition.shape, this.definition.shape)) {
+      this.grid = gridFor(live.definition)
+      this.chunkStats.clear()
+    }
+    if (!this.resized) this.definition = live.definition
+    this.committed = live.definition
+    this.stored = live.entries.map((entry) => indexOf(entry, this.grid))
     if (this.attributesChanged) return
     const { attributes, ambiguous } = resolveAttributes(live.entries)
     this.attributes = attributes
     this.ambiguous = ambiguous
+  }
+
+  /** The shape was changed since the last flush. */
+  get resized(): boolean {
+    return this.committed !== undefined && !sameShape(this.committed.shape, this.definition.shape)
   }
 
   /** Takes in what the layers know of their chunks, the newest version of each. */

@@ -27,8 +27,11 @@ export type Extreme = number | bigint | Uint8Array
 
 const NO_NANS = { negative: false, positive: false }
 
+/** Where statistics of chunks go, and what their numbers mean. */
+export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'chunkStats'>
+
 /** Takes the statistics of a chunk that is in memory anyway. */
-export function measure(arena: Arena, state: ArrayState, number: number, chunk: ChunkBytes): void {
+export function measure(arena: Arena, state: Measured, number: number, chunk: ChunkBytes): void {
   const { definition, grid } = state
   const dtype = dtypeOf(definition)
   const size = sizeOf(grid.shapeOf(grid.index(number)))

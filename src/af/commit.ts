@@ -1,13 +1,14 @@
+import { sameShape } from '../core/shape.js'
 import type { Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { type ChunkStatsTable, chunkStatsTable } from './chunk-stats-table.js'
 import type { Definition } from './definition.js'
 import type { Dictionary } from './dictionary.js'
-import { seal } from './extras.js'
 import type { ArrayMeta, BlockMeta, Footer } from './footer.js'
 import { type ChunkRow, chunkTable } from './footer-chunks.js'
 import { Layer } from './layer.js'
 import type { BlockPacker, PendingChunk } from './packer.js'
+import { seal } from './seal.js'
 
 /** The chunks of one array that go into a layer, by number. */
 export interface LayerArray {
@@ -39,10 +40,15 @@ export async function publishLayer(
 ): Promise<Layer> {
   const { stage, blocks, crcs } = await packer.finish()
   const plain = footerOf(contents, blocks)
-  const { footer, tail } = seal(plain, options.extras ? { tables: tablesOf(contents, plain), crcs } : undefined)
+  const extras = options.extras ? { tables: tablesOf(contents, plain), crcs } : undefined
+  const { footer, tail } = seal(plain, extras, contents.arrays.some(hasShapes))
   const info = await stage.publish(key, tail, options)
   return new Layer(store, key, contents.number, info, footer, crcs)
 }
+
+/** Whether the layers below have the array in another shape. */
+const hasShapes = ({ state: { entries, definition } }: LayerArray): boolean =>
+  entries.some(({ meta }) => !sameShape(meta.shape, definition.shape))
 
 /** Statistics of the chunks of each array for which those of all are known. */
 function tablesOf({ arrays }: LayerContents, footer: Footer): Map<number, ChunkStatsTable> {

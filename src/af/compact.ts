@@ -1,10 +1,10 @@
 import type { Progress } from '../array/disk-array.js'
 import type { ArrayState } from './array-state.js'
 import type { BlockReader } from './block-reader.js'
+import { readChunk } from './chunk-bytes.js'
 import { measure } from './chunk-stats.js'
 import type { LayerArray } from './commit.js'
 import { type BlockPacker, PendingChunk } from './packer.js'
-import { readChunk } from './rebase.js'
 
 /**
  * Packs the newest version of every chunk anew, array by array in C order of their grids, a block in memory at a time. Statistics of

@@ -1,14 +1,12 @@
-import { sizeOf } from '../core/shape.js'
 import type { Arena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
 import type { ChunkBytes } from './block.js'
+import { unwritten } from './chunk-bytes.js'
 import { ChunkIndex } from './chunk-index.js'
 import { measure } from './chunk-stats.js'
 import type { LayerArray } from './commit.js'
-import { dtypeOf } from './definition.js'
 import type { Layer } from './layer.js'
 import { type BlockPacker, PendingChunk } from './packer.js'
-import { unwritten } from './rebase.js'
 
 /**
  * Publishes arrays. Those that no layer has yet get, wherever a layer still holds a chunk of an earlier array of their name, a chunk of
@@ -46,7 +44,7 @@ export async function publishCovered<T>(
 
 function fillOnly(state: ArrayState, number: number): Uint8Array {
   const { definition, grid } = state
-  return unwritten(state, dtypeOf(definition), sizeOf(grid.shapeOf(grid.index(number))))
+  return unwritten(definition, grid.shapeOf(grid.index(number)))
 }
 
 function measureAll(state: ArrayState, numbers: readonly number[], arena: Arena, bytes: ChunkBytes): void {

@@ -17,7 +17,7 @@ export interface ArrayOptions<D extends DType = DType> {
   readonly fillValue?: ScalarOf<D>
 }
 
-/** The fixed part of an array: everything but its chunks and attributes. Equal in every layer unless the array was defined anew. */
+/** The fixed part of an array: everything but its chunks and attributes. Equal in every layer but for the shape, unless it was defined anew. */
 export interface Definition {
   readonly name: string
   readonly dtype: AfDType
@@ -27,7 +27,8 @@ export interface Definition {
   readonly fillValue: FillValue | null
 }
 
-const MAX_U32 = 0xffffffff
+/** Shapes, and sizes of chunks and where they are in a block, are counted in 32 bits. */
+export const MAX_U32 = 0xffffffff
 
 /** @throws InvalidArgumentError when the options contradict each other or do not fit the format */
 export function define(name: string, options: ArrayOptions): Definition {
@@ -47,23 +48,7 @@ export function define(name: string, options: ArrayOptions): Definition {
     shape,
     chunkShape.map((length, axis) => (shape[axis] === 0 && length === 0 ? 1 : length)),
   )
-  for (const length of [...shape, ...grid.chunkShape]) {
-    if (length > MAX_U32)
-      throw new HyperslabError('InvalidArgumentError', `an axis of ${length} is longer than the format's 2^32 - 1`, {
-        actual: length,
-      })
-  }
-  const clipped = grid.chunkShape.map((length, axis) => Math.min(length, shape[axis]!))
-  if (isFixed(dtype) && sizeOf(clipped) * elementBytes(dtype) > MAX_U32) {
-    throw new HyperslabError(
-      'InvalidArgumentError',
-      `a chunk of shape ${showShape(clipped)} is larger than 4 GiB; use smaller chunks`,
-      {
-        actual: clipped,
-        expected: MAX_U32,
-      },
-    )
-  }
+  checkSizes(dtype, grid)
   return {
     name,
     dtype: { kind: dtype },
@@ -72,6 +57,28 @@ export function define(name: string, options: ArrayOptions): Definition {
     dimensionNames: [...names],
     fillValue: fillValue === undefined ? null : toFill(dtype, fillValue),
   }
+}
+
+/**
+ * The format counts axes in 32 bits, and so the bytes of a chunk.
+ * @throws InvalidArgumentError for what it has no numbers for
+ */
+export function checkSizes(dtype: DType, { shape, chunkShape }: ChunkGrid): void {
+  for (const [what, lengths] of [
+    ['an axis', shape],
+    ['a chunk', chunkShape],
+  ] as const) {
+    const axis = lengths.findIndex((length) => length > MAX_U32)
+    if (axis < 0) continue
+    const text = `axis ${axis}: ${what} of ${lengths[axis]} is longer than the format's ${MAX_U32}`
+    throw new HyperslabError('InvalidArgumentError', text, { axis, actual: lengths[axis], expected: MAX_U32 })
+  }
+  if (!isFixed(dtype)) return
+  const clipped = chunkShape.map((length, axis) => Math.min(length, shape[axis]!))
+  const bytes = sizeOf(clipped) * elementBytes(dtype)
+  if (bytes <= MAX_U32) return
+  const text = `a chunk of shape ${showShape(clipped)} has ${bytes} bytes, more than 4 GiB; use smaller chunks`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: bytes, expected: MAX_U32 })
 }
 
 /** The grid of an array; chunk lengths of 0 on axes of length 0, which other writers leave, count as 1. */
@@ -100,12 +107,17 @@ export function fillOf({ dtype, fillValue }: Definition): ScalarOf<DType> | unde
     : fromFill(dtype.kind, fillValue)
 }
 
-/** Layers copy the definition of an array whenever they touch it, so a difference proves that it was defined anew in between. */
-export function sameDefinition(a: Definition, b: Definition): boolean {
+/**
+ * Layers copy the definition of an array whenever they touch it, so a difference proves that it was defined anew in between; or that it was
+ * resized, where it is the shape and the layer says so.
+ */
+export const sameDefinition = (a: Definition, b: Definition): boolean => sameShape(a.shape, b.shape) && sameButShape(a, b)
+
+export function sameButShape(a: Definition, b: Definition): boolean {
   return (
     JSON.stringify(a.dtype) === JSON.stringify(b.dtype) &&
-    sameShape(a.shape, b.shape) &&
-    sameShape(a.chunkShape, b.chunkShape) &&
+    a.shape.length === b.shape.length &&
+    sameShape(gridFor(a).chunkShape, gridFor(b).chunkShape) &&
     a.dimensionNames.length === b.dimensionNames.length &&
     a.dimensionNames.every((name, axis) => name === b.dimensionNames[axis]) &&
     sameFill(a.fillValue, b.fillValue)

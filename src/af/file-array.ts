@@ -1,6 +1,10 @@
+import type { Axis } from '../array/axes.js'
 import { DiskArray } from '../array/disk-array.js'
+import type { BlockOptions } from '../array/source.js'
+import type { Values } from '../array/values.js'
 import type { DType } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
+import { HyperslabError, within } from '../core/errors.js'
+import type { NewShape } from './append.js'
 import type { ArrayState } from './array-state.js'
 import { type AttributeMap, Attributes } from './attributes.js'
 import { type Container, ContainerSource } from './source.js'
@@ -32,6 +36,33 @@ export class FileArray<D extends DType = DType> extends DiskArray<D> {
       () => state.attributes,
       () => this.changeAttributes(),
     )
+  }
+
+  /**
+   * Gives the array another shape: all lengths, or those of some axes by number or name (`{ time: 24 }`). What is added is the fill value;
+   * what is cut off is gone, and comes back as fill. Chunks keep their shape, and where they are unless they end elsewhere now. All
+   * handles see the new shape at once, other readers with the next flush.
+   * @throws InvalidArgumentError for axes that do not exist and lengths the format has no numbers for; ReadOnlyError
+   */
+  resize(to: NewShape): Promise<void> {
+    return within(this.source.label ?? {}, async () => {
+      const { newShape } = await import('./append.js')
+      await this.reshape((shape) => newShape(to, { shape, dimensionNames: this.dimensionNames }))
+    })
+  }
+
+  /**
+   * Makes the array longer along an axis (a number or name) and writes there: elements in C order or a tensor, of the shape of the array in
+   * all other axes. Of several appends each gets a place of its own. When writing fails, the array has its new length.
+   * @throws InvalidArgumentError, before anything changes, when the values do not fit; otherwise as `resize` and `set`
+   */
+  append(axis: Axis, values: Values<D>, options: BlockOptions = {}): Promise<void> {
+    return within(this.source.label ?? {}, async () => (await import('./append.js')).append(this, axis, values, options))
+  }
+
+  /** @internal */
+  reshape(shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void> {
+    return this.#container.resize(this.state, shapeOf)
   }
 
   /** What the committed chunks of the array take. */

@@ -13,6 +13,7 @@ import {
   findCodec,
   partOf,
 } from './block.js'
+import { MAX_U32 } from './definition.js'
 import type { BlockMeta } from './footer.js'
 
 /** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
@@ -23,6 +24,8 @@ export class PendingChunk {
   bytes: Uint8Array | undefined
   /** Where it is once it is packed. */
   address: ChunkAddress | undefined
+  /** In the grid of its array, for `onPack`: another one once the array was resized. */
+  number = -1
   /** Elements that were not written are those of the committed chunk, as it was then. */
   partial = false
 
@@ -39,6 +42,8 @@ export interface PackerOptions {
   readonly codec: string
   /** A block is closed once it holds this many bytes before compression. */
   readonly targetBytes: number
+  /** No block gets larger, unless by a single chunk; what the format can count by default. */
+  readonly maxBytes?: number
   readonly openStage: () => Promise<Stage>
 }
 
@@ -77,7 +82,18 @@ export class BlockPacker implements BlockOrigin {
     chunk.bytes = bytes
     this.#loose.add(chunk)
     this.#looseBytes += bytes.length
-    if (this.#looseBytes >= this.#options.targetBytes) await this.#seal()
+    await this.settle()
+  }
+
+  /** Gives a loose chunk other contents; nothing is written before the next `put` or `settle`. */
+  replace(chunk: PendingChunk, bytes: Uint8Array): void {
+    this.#looseBytes += bytes.length - chunk.bytes!.length
+    chunk.bytes = bytes
+  }
+
+  /** Packs what is loose while there are `bytes` of it, by default a full block. */
+  async settle(bytes = this.#options.targetBytes): Promise<void> {
+    while (this.#loose.size > 0 && this.#looseBytes >= bytes) await this.#seal()
   }
 
   /** Forgets a chunk. */
@@ -90,7 +106,7 @@ export class BlockPacker implements BlockOrigin {
 
   /** Packs what is loose and closes holes; returns the finished blocks, which lie in the stage one after another from its start. */
   async finish(): Promise<Packed> {
-    await this.#seal()
+    await this.settle(0)
     if ([...this.#blocks].some(([block, chunks]) => hasHoles(block, chunks))) await this.#repack()
     const refs = [...this.#blocks.keys()]
     const blocks = refs.map(({ id, fileOffset, compressedBytes, uncompressedBytes, codec }) => {
@@ -114,9 +130,16 @@ export class BlockPacker implements BlockOrigin {
   }
 
   async #seal(): Promise<void> {
-    if (this.#loose.size === 0) return
-    const chunks = [...this.#loose].map((chunk) => ({ chunk, bytes: chunk.bytes! }))
-    const uncompressedBytes = this.#looseBytes
+    const chunks: { chunk: PendingChunk; bytes: Uint8Array }[] = []
+    let uncompressedBytes = 0
+    const { maxBytes = MAX_U32 } = this.#options
+    for (const chunk of this.#loose) {
+      const bytes = chunk.bytes!
+      // Where a chunk is in its block is counted in 32 bits, and so is the size of the block.
+      if (chunks.length > 0 && uncompressedBytes + bytes.length > maxBytes) break
+      chunks.push({ chunk, bytes })
+      uncompressedBytes += bytes.length
+    }
     const block = await this.#append(await this.#encode(chunks, uncompressedBytes), uncompressedBytes)
     const packed = new Set<PendingChunk>()
     let offset = 0
@@ -170,7 +193,7 @@ export class BlockPacker implements BlockOrigin {
           moved.push({ chunk, copy })
         }
       }
-      await next.#seal()
+      await next.settle(0)
     } catch (error) {
       await next.discard()
       throw error

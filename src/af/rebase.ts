@@ -1,12 +1,15 @@
-import { allocate, type DataOf, type DType, elementBytes, isFixed, toElement, zeroOf } from '../core/dtype.js'
+import { type DataOf, type DType, elementBytes, isFixed } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
-import { sizeOf } from '../core/shape.js'
+import { sameShape, sizeOf } from '../core/shape.js'
+import type { ChunkGrid } from '../grid/chunks.js'
 import type { ArrayState } from './array-state.js'
-import { type ChunkAddress, viewOf } from './block.js'
+import type { ChunkAddress } from './block.js'
 import type { BlockReader } from './block-reader.js'
-import { findIn } from './chunk-index.js'
-import { type Definition, dtypeOf, fillOf, sameDefinition } from './definition.js'
+import { readChunk, reshapeChunk, unwritten } from './chunk-bytes.js'
+import { type ChunkIndex, findIn } from './chunk-index.js'
+import { type Definition, dtypeOf, gridFor, sameButShape, sameDefinition } from './definition.js'
 import type { PendingChunk } from './packer.js'
+import { contains } from './resize.js'
 import { indexOf, type LiveArray } from './stack.js'
 import { decodeChunk, encodeChunk } from './values.js'
 
@@ -19,22 +22,41 @@ export interface Rebased {
 
 /**
  * @param deleted what had the name here before the array was defined
- * @throws ConflictError when an array with pending changes is not what it was
+ * @throws ConflictError when an array with pending changes is not what it was, or was resized by both
  */
 export function checkUnmoved(state: ArrayState, live: LiveArray | undefined, deleted: Definition | undefined): void {
-  const isNew = state.layer < 0
-  const before = isNew ? deleted : state.definition
-  if (!state.changed || (before && live ? sameDefinition(live.definition, before) : isNew && live === undefined)) return
-  const what = isNew ? 'defined' : 'deleted or defined anew'
+  if (!state.changed || isUnmoved(state, live, deleted)) return
+  const what = state.layer < 0 ? 'defined' : live && isSameArray(state, live) ? 'resized' : 'deleted or defined anew'
   throw new HyperslabError('ConflictError', `the array was ${what} by another writer; its pending changes cannot be added`, {
     array: state.definition.name,
   })
 }
 
+function isUnmoved(state: ArrayState, live: LiveArray | undefined, deleted: Definition | undefined): boolean {
+  const { definition, committed, resized, written } = state
+  if (committed === undefined) {
+    if (live === undefined) return true
+    if (deleted !== undefined) return sameDefinition(live.definition, deleted)
+    // Both have defined the same, and attributes alone can be put together: those of the container belong to such an array.
+    return sameDefinition(live.definition, definition) && written.size === 0
+  }
+  if (live === undefined) return false
+  if (sameDefinition(live.definition, committed)) return true
+  // Attributes have no shape.
+  if (!resized && written.size === 0) return sameButShape(live.definition, committed)
+  return isSameArray(state, live) && (!resized || sameShape(live.definition.shape, definition.shape))
+}
+
+/** Whether the layers that the array was loaded from are among those it has now. */
+function isSameArray({ definition, entries }: ArrayState, live: LiveArray): boolean {
+  const { version } = entries[0]!.layer
+  return sameButShape(definition, live.definition) && live.entries.some(({ layer }) => layer.version === version)
+}
+
 /**
  * Pending changes of parts of chunks, brought onto what other writers have made of those chunks meanwhile: elements that were changed
  * here, the others as they are there now. Chunks nobody else has touched are left out.
- * @param live what the layers hold now
+ * @param live what the layers hold now: arrays in the shape they had or, where they were resized there, the one they have here
  * @throws ConflictError when what a change was built on is gone
  */
 export async function rebase(
@@ -44,55 +66,86 @@ export async function rebase(
 ): Promise<Rebased[]> {
   const rebased: Rebased[] = []
   for (const state of states) {
+    const array = live.get(state.definition.name)
     // What layers have under the name of an array that is new is another one.
-    if (state.layer < 0) continue
-    const indexes = live.get(state.definition.name)?.entries.map(indexOf) ?? []
-    for (const [number, chunk] of state.written) {
-      if (!chunk.partial) continue
-      const [before, now] = [state.find(number), findIn(indexes, number)]
-      if (!sameAddress(before, now))
-        rebased.push({ state, number, bytes: await merge(state, number, chunk, before, now, blocks) })
+    if (state.committed === undefined || array === undefined) continue
+    const [before, now] = [new Contents(state, state.committed, state.stored), Contents.of(state, array)]
+    const numbers = new Set(state.written.keys())
+    // What others have put into chunks that end elsewhere here.
+    if (state.resized && !sameShape(array.definition.shape, state.grid.shape))
+      for (const number of now.cutChunks()) numbers.add(number)
+    for (const number of numbers) {
+      const chunk = state.written.get(number)
+      if (chunk?.partial === false || sameAddress(before.find(number), now.find(number))) continue
+      const bytes = await now.read(number, blocks)
+      rebased.push({ state, number, bytes: chunk ? await merge(state, number, chunk, before, bytes, blocks) : bytes })
     }
   }
   return rebased
+}
+
+/** What some layers hold of an array, as it looks in the shape that the array has here. */
+class Contents {
+  readonly #state: ArrayState
+  readonly #grid: ChunkGrid
+  readonly #stored: readonly ChunkIndex[]
+
+  /** @param stored the chunks of the layers, numbered as here */
+  constructor(state: ArrayState, definition: Definition, stored: readonly ChunkIndex[]) {
+    this.#state = state
+    this.#grid = gridFor(definition)
+    this.#stored = stored
+  }
+
+  static of(state: ArrayState, { definition, entries }: LiveArray): Contents {
+    return new Contents(
+      state,
+      definition,
+      entries.map((entry) => indexOf(entry, state.grid)),
+    )
+  }
+
+  /** Chunks outside their grid are not theirs. */
+  find(number: number): ChunkAddress | undefined {
+    return contains(this.#grid, this.#state.grid.index(number)) ? findIn(this.#stored, number) : undefined
+  }
+
+  async read(number: number, blocks: BlockReader): Promise<Uint8Array> {
+    const { definition, grid } = this.#state
+    const index = grid.index(number)
+    const address = this.find(number)
+    if (address === undefined) return unwritten(definition, grid.shapeOf(index))
+    return reshapeChunk(definition, await readChunk(address, blocks), this.#grid.shapeOf(index), grid.shapeOf(index))
+  }
+
+  *cutChunks(): Generator<number> {
+    const { grid } = this.#state
+    for (const number of new Set(this.#stored.flatMap((index) => [...index.numbers()]))) {
+      const index = grid.index(number)
+      if (contains(this.#grid, index) && !sameShape(this.#grid.shapeOf(index), grid.shapeOf(index))) yield number
+    }
+  }
 }
 
 async function merge(
   state: ArrayState,
   number: number,
   chunk: PendingChunk,
-  before: ChunkAddress | undefined,
-  now: ChunkAddress | undefined,
+  before: Contents,
+  theirs: Uint8Array,
   blocks: BlockReader,
 ): Promise<Uint8Array> {
   const dtype = dtypeOf(state.definition)
-  const count = sizeOf(state.grid.shapeOf(state.grid.index(number)))
-  const read = async (address: ChunkAddress | undefined): Promise<Uint8Array> =>
-    address === undefined ? unwritten(state, dtype, count) : readChunk(address, blocks)
   const ours = chunk.bytes ?? (await readChunk(chunk.address!, blocks))
-  const [old, theirs] = [await read(before), await read(now)]
-  return isFixed(dtype) ? mergeBytes(old, ours, theirs, elementBytes(dtype)) : mergeValues(dtype, old, ours, theirs, count)
-}
-
-/** The payload of a stored chunk, as a copy. */
-export async function readChunk(address: ChunkAddress, blocks: BlockReader): Promise<Uint8Array> {
-  let bytes: Uint8Array | undefined
-  await blocks.visit([[address.block, [{ address }]]], (arena, _, chunk) => {
-    bytes = viewOf(arena, chunk).slice()
-  })
-  return bytes!
+  const old = await before.read(number, blocks)
+  if (isFixed(dtype)) return mergeBytes(old, ours, theirs, elementBytes(dtype))
+  return mergeValues(dtype, old, ours, theirs, sizeOf(state.grid.shapeOf(state.grid.index(number))))
 }
 
 /** Layers are opened anew at a refresh, so blocks are told by what they are in. */
 function sameAddress(a: ChunkAddress | undefined, b: ChunkAddress | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return a.block.origin.version === b.block.origin.version && a.block.id === b.block.id && a.offset === b.offset
-}
-
-/** The payload of a chunk nobody wrote. */
-export function unwritten(state: ArrayState, dtype: DType, count: number): Uint8Array {
-  const fill = toElement(dtype, fillOf(state.definition) ?? zeroOf(dtype))
-  return encodeChunk(dtype, (allocate(dtype, count) as { fill(value: unknown): DataOf<DType> }).fill(fill))
 }
 
 function mergeBytes(before: Uint8Array, ours: Uint8Array, theirs: Uint8Array, size: number): Uint8Array {

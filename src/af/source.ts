@@ -26,6 +26,8 @@ export interface Container {
   readonly readOnly: string | undefined
   /** Stores a chunk in the layer being written; `whole` when every element of it was given. */
   writeChunk(state: ArrayState, number: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void>
+  /** Gives an array the shape that `shapeOf` makes of the one it has then. */
+  resize(state: ArrayState, shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void>
   /** Runs writes one after another, so that two of them never build on the same old chunk. */
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
@@ -33,8 +35,6 @@ export interface Container {
 /** An array of a container as a source: projects boxes on its chunks, finds them, fetches and decodes their blocks, places them. */
 export class ContainerSource<D extends DType> implements BlockSource<D> {
   readonly dtype: D
-  readonly shape: readonly number[]
-  readonly chunks: ChunkGrid
   readonly dimensionNames: readonly string[]
   readonly fillValue: ScalarOf<D> | undefined
   readonly capabilities = { steps: true }
@@ -44,20 +44,26 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
 
   /** @throws UnsupportedError for nested types */
   constructor(container: Container, state: ArrayState) {
-    const { definition, grid } = state
+    const { definition } = state
     this.label = { file: container.label, array: definition.name }
     this.dtype = dtypeOf(definition) as D
-    this.shape = grid.shape
-    this.chunks = grid
     this.dimensionNames = definition.dimensionNames
     this.fillValue = fillOf(definition) as ScalarOf<D> | undefined
     this.#container = container
     this.#state = state
   }
 
+  get shape(): readonly number[] {
+    return this.#state.grid.shape
+  }
+
+  get chunks(): ChunkGrid {
+    return this.#state.grid
+  }
+
   async readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
-      this.#checkAlive()
+      this.#checkAlive(box)
       const blocks = this.#locate(box, out)
       await this.#container.blocks.use(blocks, placing(this.dtype, out), () => undefined, options.signal)
     })
@@ -65,8 +71,8 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
 
   async reduceBox(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
-      this.#checkAlive()
       const { StoredReduction } = await import('./stored-reduction.js')
+      this.#checkAlive(box)
       const fill = this.#fillElement() as number | bigint
       await new StoredReduction(this.#state, this.chunks, box, reduction, fill).run(this.#container.blocks, take, options.signal)
     })
@@ -74,7 +80,6 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
 
   async writeBlock(box: Box, source: Tensor<D>, options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
-      this.#checkAlive()
       const { readOnly } = this.#container
       if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)
       await this.#container.exclusive(() => this.#write(box, source, options.signal))
@@ -111,6 +116,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
   }
 
   async #write(box: Box, source: Tensor<D>, signal?: Signal): Promise<void> {
+    this.#checkAlive(box)
     const pieces: { number: number; index: number[]; placement: Placement }[] = []
     projectBox(box, this.chunks, (chunk, projections) => {
       pieces.push({
@@ -140,9 +146,15 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     return toElement(this.dtype, this.fillValue ?? zeroOf(this.dtype)) as DataOf<D>[number]
   }
 
-  #checkAlive(): void {
+  /** Since the box was planned, the array may have been deleted or made smaller. */
+  #checkAlive(box: Box): void {
     this.#container.checkOpen()
     if (this.#state.deleted) throw new HyperslabError('UnknownArrayError', 'this array was deleted')
+    const { shape } = this
+    const axis = box.findIndex(({ stop }, axis) => stop > shape[axis]!)
+    if (axis < 0) return
+    const text = `axis ${axis} was cut to ${shape[axis]} while elements up to ${box[axis]!.stop} were being asked for`
+    throw new HyperslabError('ConflictError', text, { axis, actual: box[axis]!.stop, expected: shape[axis] })
   }
 }
 

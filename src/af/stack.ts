@@ -1,8 +1,11 @@
 import { HyperslabError } from '../core/errors.js'
 import { forEachLimited } from '../core/limiter.js'
+import { sameShape } from '../core/shape.js'
+import type { ChunkGrid } from '../grid/chunks.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { ChunkIndex } from './chunk-index.js'
-import { type Definition, gridFor, sameDefinition } from './definition.js'
+import { type Definition, sameButShape, sameDefinition } from './definition.js'
+import { RESIZED_CODEC } from './extras.js'
 import type { ArrayMeta } from './footer.js'
 import { Layer } from './layer.js'
 import type { Limits } from './limits.js'
@@ -77,7 +80,7 @@ export class Stack {
         const below = entries.get(meta.name)
         if (meta.deleted) entries.delete(meta.name)
         else if (below === undefined) entries.set(meta.name, [{ layer, meta }])
-        else if (sameDefinition(below[0]!.meta, meta)) below.unshift({ layer, meta })
+        else if (isSame(below[0]!, { layer, meta })) below.unshift({ layer, meta })
         else entries.set(meta.name, [{ layer, meta }])
       }
     }
@@ -85,9 +88,21 @@ export class Stack {
   }
 }
 
-/** The chunks that an entry's layer stores, by number. */
-export function indexOf({ layer, meta }: LayerEntry): ChunkIndex {
-  return new ChunkIndex(meta.chunks, gridFor(meta), layer.blocks)
+/**
+ * Whether an entry goes on with the array of the one below. Only layers with the mark change shapes; it is the same array, too, where a
+ * base that was compacted of several shapes still has old sidecars above it, some of which say what it was before.
+ */
+function isSame(below: LayerEntry, entry: LayerEntry): boolean {
+  if (sameShape(below.meta.shape, entry.meta.shape)) return sameDefinition(below.meta, entry.meta)
+  const marked = isMarked(entry.layer) || (below.layer.number === 0 && isMarked(below.layer))
+  return marked && sameButShape(below.meta, entry.meta)
+}
+
+const isMarked = ({ footer }: Layer): boolean => footer.blocks.some(({ codec }) => codec === RESIZED_CODEC)
+
+/** The chunks that an entry's layer stores, by their number in the grid that the array has now. */
+export function indexOf({ layer, meta }: LayerEntry, grid: ChunkGrid): ChunkIndex {
+  return new ChunkIndex(meta.chunks, grid, layer.blocks)
 }
 
 /** How often opening starts anew because a layer is gone that was listed. */

@@ -69,6 +69,7 @@ export class StatsKeeper {
   /** Reads only chunks whose statistics are not known from writing or reading them before. */
   async #compute(state: ArrayState): Promise<ArrayStats> {
     await state.loadStats()
+    const { definition, grid } = state
     const numbers = [...state.numbers()]
     for (const number of numbers) {
       if (state.chunkStats.has(number)) continue
@@ -79,10 +80,14 @@ export class StatsKeeper {
         continue
       }
       const address = pending?.address ?? state.find(number)!
-      await this.#blocks.visit([[address.block, [{ address }]]], (arena, _, bytes) => measure(arena, state, number, bytes))
+      await this.#blocks.visit([[address.block, [{ address }]]], (arena, _, bytes) => {
+        if (state.grid === grid) measure(arena, state, number, bytes)
+      })
+      // Numbers mean other chunks since it was resized.
+      if (state.grid !== grid) return this.#compute(state)
     }
     return combine(
-      state.definition,
+      definition,
       numbers.map((number) => state.chunkStats.get(number)!),
     )
   }

@@ -5,7 +5,7 @@ import type { BlockWork } from '../pool/task.js'
 import type { Store } from '../store/store.js'
 import { ArrayState } from './array-state.js'
 import { BlockReader } from './block-reader.js'
-import { type ArrayOptions, type Definition, define, sameDefinition } from './definition.js'
+import { type ArrayOptions, type Definition, define, sameButShape } from './definition.js'
 import type { Layer } from './layer.js'
 import type { Limits } from './limits.js'
 import type { Paths } from './paths.js'
@@ -103,12 +103,17 @@ export class WorkingCopy implements Container {
     const { name } = state.definition
     this.#writer?.drop(state)
     this.#drop(state)
-    if (state.layer >= 0) this.deleted.set(name, state.definition)
+    if (state.committed !== undefined) this.deleted.set(name, state.committed)
   }
 
   async writeChunk(state: ArrayState, number: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void> {
     this.checkOpen()
     await (await this.writer()).put(state, number, bytes, options)
+  }
+
+  async resize(state: ArrayState, shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void> {
+    this.checkWritable()
+    await (await this.writer()).resize(state, shapeOf)
   }
 
   /** What turns changes into layers. */
@@ -146,7 +151,7 @@ export class WorkingCopy implements Container {
       // Deleted here, and perhaps defined anew: what the layers have is not this array.
       if (this.deleted.has(name)) continue
       const state = this.states.get(name)
-      if (state !== undefined && sameDefinition(state.definition, array.definition)) {
+      if (state !== undefined && sameButShape(state.definition, array.definition)) {
         state.load(array)
         continue
       }

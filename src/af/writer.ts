@@ -1,15 +1,16 @@
 import type { Progress } from '../array/disk-array.js'
-import { isHyperslabError } from '../core/errors.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
-import { measure } from './chunk-stats.js'
 import { publishLayer } from './commit.js'
 import { compactInto } from './compact.js'
 import { publishCovered } from './cover.js'
 import { Dictionary } from './dictionary.js'
-import { BlockPacker, PendingChunk } from './packer.js'
+import type { Layer } from './layer.js'
+import { BlockPacker } from './packer.js'
 import type { Paths } from './paths.js'
 import { checkUnmoved, rebase } from './rebase.js'
+import { measuredChunk, resize } from './resize.js'
 import { Stack } from './stack.js'
 import type { WorkingCopy, WorkingCopyOptions } from './working-copy.js'
 
@@ -33,13 +34,25 @@ export class Writer {
     state.chunkStats.delete(number)
     let chunk = state.written.get(number)
     if (chunk === undefined) {
-      chunk = new PendingChunk((arena, packed) => measure(arena, state, number, packed))
+      chunk = measuredChunk(number, () => state)
       chunk.partial = !whole
       state.written.set(number, chunk)
     }
     if (whole) chunk.partial = false
     state.changed = true
     await this.#packer.put(chunk, bytes)
+  }
+
+  /** Gives an array the shape that `shapeOf` makes of the one it has then. */
+  resize(state: ArrayState, shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void> {
+    return this.#copy.exclusive(async () => {
+      if (state.deleted) throw new HyperslabError('UnknownArrayError', 'this array was deleted')
+      await this.#resize(state, shapeOf(state.grid.shape), this.#copy.layers)
+    })
+  }
+
+  #resize(state: ArrayState, shape: readonly number[], layers: readonly Layer[]): Promise<void> {
+    return resize(state, shape, { packer: this.#packer, blocks: this.#copy.blocks, layers })
   }
 
   /** Forgets the pending chunks of an array. */
@@ -69,6 +82,11 @@ export class Writer {
       for (const state of states.values()) {
         const { name } = state.definition
         checkUnmoved(state, live.get(name), deleted.get(name))
+      }
+      // Where another writer has resized an array, chunks that are pending here get the shapes they have there.
+      for (const state of states.values()) {
+        const theirs = live.get(state.definition.name)?.definition
+        if (theirs && state.layer >= 0 && state.written.size > 0 && !state.resized) await this.#resize(state, theirs.shape, [])
       }
       for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {
         await this.put(state, number, bytes, { whole: false })

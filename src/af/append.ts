@@ -1,0 +1,63 @@
+import { type Axis, resolveAxes } from '../array/axes.js'
+import type { BlockOptions } from '../array/source.js'
+import { toTensor, type Values } from '../array/values.js'
+import type { DType } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { sizeOf } from '../core/shape.js'
+import { type Slice, slice } from '../grid/slice.js'
+import type { FileArray } from './file-array.js'
+
+/** All lengths of an array, or those of some axes by number or name. */
+export type NewShape = readonly number[] | Readonly<Record<string, number>>
+
+interface Named {
+  readonly shape: readonly number[]
+  readonly dimensionNames?: readonly string[] | undefined
+}
+
+/** @throws InvalidArgumentError for axes that do not exist, or another number of them */
+export function newShape(to: NewShape, array: Named): readonly number[] {
+  const { shape, dimensionNames = [] } = array
+  if (Array.isArray(to)) {
+    if (to.length === shape.length) return to
+    const text = `${to.length} lengths for an array of ${shape.length} axes`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: to, expected: shape.length })
+  }
+  const lengths = [...shape]
+  const keys = Object.keys(to)
+  // Keys of objects are strings, whatever they were written as.
+  const axes = keys.map((key) => (!dimensionNames.includes(key) && /^-?\d+$/.test(key) ? Number(key) : key))
+  for (const [i, axis] of [...resolveAxes(axes, array)].entries()) lengths[axis] = (to as Record<string, number>)[keys[i]!]!
+  return lengths
+}
+
+export async function append<D extends DType>(
+  array: FileArray<D>,
+  axis: Axis,
+  values: Values<D>,
+  options: BlockOptions,
+): Promise<void> {
+  const [at] = resolveAxes(axis, array) as unknown as [number]
+  const added = [...array.shape]
+  added[at] = lengthOf(values, added, at)
+  const tensor = toTensor(array.dtype, values, added)
+  let start = 0
+  await array.reshape((shape) => {
+    start = shape[at]!
+    return shape.map((length, i) => (i === at ? length + added[at]! : length))
+  })
+  const selection: (null | Slice)[] = added.map(() => null)
+  selection[at] = slice(start, start + added[at]!)
+  await array.set(selection, tensor, options)
+}
+
+/** How many positions along an axis the values are for. */
+function lengthOf(values: unknown, shape: readonly number[], axis: number): number {
+  const { shape: given, length } = values as { shape?: readonly number[]; length?: number }
+  if (given !== undefined) return given[axis] ?? 0
+  const each = sizeOf(shape.filter((_, i) => i !== axis))
+  if (length !== undefined && typeof values !== 'string' && each > 0 && length % each === 0) return length / each
+  const what = length === undefined || typeof values === 'string' ? 'one value' : `${length} elements`
+  const text = `${what} cannot be appended along axis ${axis}: each position there has ${each} elements`
+  throw new HyperslabError('InvalidArgumentError', text, { axis, actual: length, expected: each })
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
+
+const place = () => ({ store: new MemoryStore(), path: 'a.af' })
+const ints = (...values: number[]) => Int32Array.from(values)
+const OPTIONS = { dtype: 'int32', shape: [5], chunkShape: [4], dimensionNames: ['time'], fillValue: -1 } as const
+
+describe('resizing', () => {
+  test('writes chunks anew that end elsewhere, and leaves the others where they are', async () => {
+    const where = place()
+    await using file = await create(where, { codec: 'none' })
+    const x = file.define('x', OPTIONS)
+    await x.set(null, [1, 2, 3, 4, 5])
+    await file.flush()
+    const other = file.array('x')
+    await x.resize({ time: 11 })
+    for (const handle of [x, other, file.array('x')]) {
+      expect([handle.shape, handle.size, handle.chunks.count]).toEqual([[11], 11, 3])
+    }
+    expect((await other.get()).data).toEqual(ints(1, 2, 3, 4, 5, -1, -1, -1, -1, -1, -1))
+    await file.flush()
+    expect(file.layers().at(-1)).toMatchObject({ chunks: 1, uncompressedBytes: 16, arrays: ['x'] })
+    await using reader = await open(where)
+    expect((await reader.array('x').get()).data).toEqual(ints(1, 2, 3, 4, 5, -1, -1, -1, -1, -1, -1))
+    expect(await reader.stats('x')).toEqual({ min: 1, max: 5, nullCount: 6, rowCount: 11 })
+    await using past = await open(where, { layer: 1 })
+    expect((await past.array('x').get()).data).toEqual(ints(1, 2, 3, 4, 5))
+    await expect(past.array('x').resize([6])).rejects.toMatchObject({ tag: 'ReadOnlyError' })
+  })
+
+  test('what was cut off comes back as fill, pending or flushed', async () => {
+    for (const flushes of [false, true]) {
+      const where = place()
+      await using file = await create(where)
+      const x = file.define('x', { ...OPTIONS, shape: [12] })
+      await x.set(null, 7)
+      await file.flush()
+      await x.resize([5])
+      expect((await x.get()).data).toEqual(ints(7, 7, 7, 7, 7))
+      if (flushes) await file.flush()
+      await x.resize([10])
+      const expected = ints(7, 7, 7, 7, 7, -1, -1, -1, -1, -1)
+      expect((await x.get()).data).toEqual(expected)
+      await file.flush()
+      await using reader = await open(where)
+      expect((await reader.array('x').get()).data).toEqual(expected)
+      expect(await reader.stats('x')).toEqual({ min: 7, max: 7, nullCount: 5, rowCount: 10 })
+      await file.compact()
+      expect((await x.get()).data).toEqual(expected)
+      expect(file.layers()).toHaveLength(1)
+    }
+  })
+
+  test('along any axis, numbers of chunks change and their contents do not', async () => {
+    await using file = await create(place(), { blockBytes: 1 })
+    const x = file.define('x', { dtype: 'int32', shape: [3, 3], chunkShape: [2, 2], fillValue: -1 })
+    await x.set(null, [1, 2, 3, 4, 5, 6, 7, 8, 9])
+    await x.resize({ 1: 5 })
+    expect((await x.get()).data).toEqual(ints(1, 2, 3, -1, -1, 4, 5, 6, -1, -1, 7, 8, 9, -1, -1))
+    expect(await file.stats('x')).toEqual({ min: 1, max: 9, nullCount: 6, rowCount: 15 })
+    await x.resize({ '-1': 1, 0: 4 })
+    expect((await x.get()).data).toEqual(ints(1, 4, 7, -1))
+    await x.resize([0, 2])
+    expect((await x.get()).data).toEqual(ints())
+    await x.resize([2, 2])
+    expect((await x.get()).data).toEqual(ints(-1, -1, -1, -1))
+  })
+
+  test('append reserves its place, and changes nothing when values do not fit', async () => {
+    const where = place()
+    await using file = await create(where)
+    const x = file.define('x', { dtype: 'int32', shape: [0, 2], chunkShape: [3, 2], dimensionNames: ['t', 'x'] })
+    await Promise.all([x.append('t', [1, 2, 3, 4]), x.append(0, { data: [5, 6], shape: [1, 2] })])
+    expect((await x.get()).data).toEqual(ints(1, 2, 3, 4, 5, 6))
+    await expect(x.append('t', [1, 2, 3])).rejects.toMatchObject({
+      tag: 'InvalidArgumentError',
+      details: { actual: 3, expected: 2 },
+    })
+    await expect(x.append('t', [1.5, 2])).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expect(x.append('t', 1)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expect(x.append('y', [1, 2])).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    expect(x.shape).toEqual([3, 2])
+    await x.append(1, ints(7, 8, 9))
+    await file.flush()
+    await using reader = await open(where)
+    expect((await reader.array('x').get()).data).toEqual(ints(1, 2, 7, 3, 4, 8, 5, 6, 9))
+  })
+
+  test('appending row by row into chunks of many rows leaves no holes', async () => {
+    await using file = await create(place(), { blockBytes: 100, codec: 'none' })
+    const x = file.define('x', { dtype: 'int32', shape: [0], chunkShape: [16] })
+    for (let i = 0; i < 100; i++) await x.append(0, [i])
+    await file.flush()
+    expect(file.layers().at(-1)).toMatchObject({ chunks: 7, uncompressedBytes: 400 })
+    expect((await x.get([slice(95, null)])).data).toEqual(ints(95, 96, 97, 98, 99))
+  })
+
+  test('a read that was planned before the array was cut is told', async () => {
+    await using file = await create(place())
+    const x = file.define('x', OPTIONS)
+    await x.set(null, 1)
+    const source = x.source
+    await x.resize([2])
+    const out = { data: ints(0, 0, 0, 0, 0), shape: [5], stride: [1], offset: 0 }
+    const box = [{ start: 0, stop: 5, step: 1 }]
+    for (const work of [source.readBlock(box, out), source.writeBlock!(box, out)]) {
+      await expect(work).rejects.toMatchObject({ tag: 'ConflictError', details: { array: 'x', axis: 0, actual: 5, expected: 2 } })
+    }
+  })
+})
