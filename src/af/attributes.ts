@@ -1,12 +1,19 @@
-import { HyperslabError } from '../core/errors.js'
+import { allocate, isNumeric, type NumericDType, toElement } from '../core/dtype.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import type { AttributePairs, AttributeValue } from './footer.js'
-import { ATTRIBUTE_TYPES } from './footer-attributes.js'
+import { ATTRIBUTE_TYPES, copyAttribute } from './footer-attributes.js'
 import type { LayerEntry } from './stack.js'
 
 export type AttributeMap = Map<string, AttributeValue>
 
 /** An attribute as a plain JavaScript value. Lists of numbers are typed arrays. */
 export type PlainAttribute = AttributeValue['value']
+
+/** A value with the type to store it as; numbers of lists may be in plain ones. */
+export type TypedAttribute =
+  | AttributeValue
+  | { readonly type: `${NumericDType}[]`; readonly value: readonly (number | bigint)[] }
+  | { readonly type: 'string[]' | 'bool[]' | 'binary[]'; readonly value: readonly unknown[] }
 
 /** The attributes of one array: a map from names to values, written with the next flush. */
 export class Attributes implements Iterable<[string, PlainAttribute]> {
@@ -40,11 +47,12 @@ export class Attributes implements Iterable<[string, PlainAttribute]> {
   }
 
   /**
-   * Sets an attribute. Plain values get their natural type: numbers `float64`, bigints `int64`, typed arrays the list of their type,
-   * `Uint8Array` binary. `{ type, value }` forces one.
-   * @throws InvalidArgumentError for values of no attribute type; ReadOnlyError when the container takes no writes
+   * Sets an attribute to a copy of a value. Plain ones get their natural type: numbers `float64`, bigints `int64` (those of 2^63 and more
+   * `uint64`), typed arrays the list of their type, `Uint8Array` binary, plain lists that of their elements (empty ones of strings).
+   * `{ type, value }` forces one.
+   * @throws InvalidArgumentError for values of no attribute type, or not of the type forced; ReadOnlyError
    */
-  set(name: string, value: PlainAttribute | AttributeValue | readonly (number | bigint | string | boolean)[]): this {
+  set(name: string, value: PlainAttribute | TypedAttribute | readonly (number | bigint | string | boolean)[]): this {
     if (typeof name !== 'string' || name === '')
       throw new HyperslabError('InvalidArgumentError', 'an attribute needs a name', { actual: name })
     const typed = toAttribute(name, value)
@@ -65,41 +73,61 @@ export class Attributes implements Iterable<[string, PlainAttribute]> {
   }
 }
 
-const LISTS = [
-  [Int8Array, 'int8[]'],
-  [Int16Array, 'int16[]'],
-  [Int32Array, 'int32[]'],
-  [BigInt64Array, 'int64[]'],
-  [Uint16Array, 'uint16[]'],
-  [Uint32Array, 'uint32[]'],
-  [BigUint64Array, 'uint64[]'],
-  [Float32Array, 'float32[]'],
-  [Float64Array, 'float64[]'],
-  [Uint8Array, 'binary'],
-] as const
+/** By the names of their classes, which are the same in every realm and for subclasses such as Buffer. */
+const LISTS: Partial<Record<string, AttributeValue['type']>> = {
+  Int8Array: 'int8[]',
+  Int16Array: 'int16[]',
+  Int32Array: 'int32[]',
+  BigInt64Array: 'int64[]',
+  Uint8Array: 'binary',
+  Uint16Array: 'uint16[]',
+  Uint32Array: 'uint32[]',
+  BigUint64Array: 'uint64[]',
+  Float32Array: 'float32[]',
+  Float64Array: 'float64[]',
+}
 
+/** A copy of the value as it will be read from a file. */
 function toAttribute(name: string, value: unknown): AttributeValue {
   const typed = isTyped(value) ? value : natural(value)
-  if (typed !== undefined) return typed
+  try {
+    if (typed !== undefined) return copyAttribute({ ...typed, value: asList(typed) } as AttributeValue)
+  } catch (error) {
+    throw isHyperslabError(error) ? new HyperslabError(error.tag, `attribute '${name}': ${error.message}`, error.details) : error
+  }
   throw new HyperslabError('InvalidArgumentError', `attribute '${name}' has a value of no attribute type`, { actual: value })
 }
 
-const isTyped = (value: unknown): value is AttributeValue =>
+const isTyped = (value: unknown): value is TypedAttribute =>
   typeof value === 'object' && value !== null && ATTRIBUTE_TYPES.includes((value as AttributeValue).type)
 
-function natural(value: unknown): AttributeValue | undefined {
+function natural(value: unknown): TypedAttribute | undefined {
   if (typeof value === 'boolean') return { type: 'bool', value }
   if (typeof value === 'number') return { type: 'float64', value }
-  if (typeof value === 'bigint') return { type: value < 2n ** 63n ? 'int64' : 'uint64', value }
+  if (typeof value === 'bigint') return { type: isUnsigned(value) ? 'uint64' : 'int64', value }
   if (typeof value === 'string') return { type: 'string', value }
-  for (const [List, type] of LISTS) if (value instanceof List) return { type, value } as AttributeValue
+  const list = LISTS[Object.prototype.toString.call(value).slice(8, -1)]
+  if (list !== undefined) return { type: list, value } as TypedAttribute
   if (!Array.isArray(value)) return undefined
-  if (value.every((each) => typeof each === 'string')) return { type: 'string[]', value: [...value] }
-  if (value.every((each) => typeof each === 'boolean')) return { type: 'bool[]', value: [...value] }
-  if (value.every((each) => typeof each === 'number')) return { type: 'float64[]', value: Float64Array.from(value) }
-  if (value.every((each) => typeof each === 'bigint')) return { type: 'int64[]', value: BigInt64Array.from(value) }
-  if (value.every((each) => each instanceof Uint8Array)) return { type: 'binary[]', value: [...value] }
-  return undefined
+  const all = (type: string): boolean => value.every((each) => typeof each === type)
+  if (all('string')) return { type: 'string[]', value }
+  if (all('boolean')) return { type: 'bool[]', value }
+  if (all('number')) return { type: 'float64[]', value }
+  if (all('bigint')) return { type: value.some(isUnsigned) ? 'uint64[]' : 'int64[]', value }
+  return { type: 'binary[]', value }
+}
+
+const isUnsigned = (value: bigint): boolean => value >= 2n ** 63n
+
+/** Plain lists of numbers as the typed arrays that are stored. */
+function asList({ type, value }: TypedAttribute): unknown {
+  const dtype = type.slice(0, -2) as NumericDType
+  if (!Array.isArray(value) || !type.endsWith('[]') || !isNumeric(dtype)) return value
+  const data = allocate(dtype, value.length)
+  value.forEach((each, i) => {
+    data[i] = toElement(dtype, each) as never
+  })
+  return data
 }
 
 /** True for values equal down to the bits of their floats, which is when dictionaries hold them once. */

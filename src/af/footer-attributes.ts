@@ -1,6 +1,6 @@
-import type { DataOf, NumericDType } from '../core/dtype.js'
+import { type DataOf, type NumericDType, toElement } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
-import { type Archived, mapped, struct, union } from './rkyv/layout.js'
+import { type Archived, archive, mapped, struct, unarchive, union } from './rkyv/layout.js'
 import {
   bitsOfFloat32,
   bitsOfFloat64,
@@ -38,7 +38,7 @@ const nanKeepsBits = <Bits extends number | bigint>(layout: Archived<FloatWithBi
   mapped(
     layout,
     ({ value, bits }): OptionalBits<Bits> => (Number.isNaN(value) ? { value, bits } : { value }),
-    ({ value, bits }) => ({ value, bits: bits ?? bitsOf(value) }),
+    ({ value, bits }) => ({ value: toElement('float64', value) as number, bits: bits ?? bitsOf(value) }),
   )
 
 const one = <D extends NumericDType>(dtype: D) => struct({ value: scalar(dtype) })
@@ -76,6 +76,13 @@ const VARIANTS = {
 
 /** 24 bytes; a scalar at +1, +2, +4 or +8 after its size, everything else at +8. */
 export const attributeValueLayout = union('attribute value', 'type', VARIANTS) as Archived<AttributeValue>
+
+/**
+ * The value that reading gives after writing this one.
+ * @throws InvalidArgumentError for a value that is not of its type
+ */
+export const copyAttribute = (value: AttributeValue): AttributeValue =>
+  unarchive('attribute', attributeValueLayout, archive(attributeValueLayout, value))
 
 /** All attribute types, in the order of their tags. */
 export const ATTRIBUTE_TYPES = Object.keys(VARIANTS) as AttributeValue['type'][]

@@ -32,6 +32,7 @@ export function vec<T>(item: Archived<T>): Archived<T[]> {
       )
     },
     write(to, values) {
+      checkType(values, 'Array')
       const stores = values.map((value) => item.write(to, value))
       to.align(item.align)
       const target = to.reserve(values.length * item.size)
@@ -47,7 +48,11 @@ const nameOf = (values: unknown): string => Object.prototype.toString.call(value
 function checkType(values: unknown, expected: string): void {
   const actual = nameOf(values)
   if (actual !== expected) {
-    throw new HyperslabError('InvalidArgumentError', `values must be in a ${expected}, got ${actual}`, { actual, expected })
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      `values must be in ${expected === 'Array' ? 'an' : 'a'} ${expected}, got ${actual}`,
+      { actual, expected },
+    )
   }
 }
 
