@@ -3,11 +3,13 @@ import { HyperslabError } from '../core/errors.js'
 import { sameShape, sizeOf } from '../core/shape.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import type { ArrayState } from './array-state.js'
+import { type AttributeMap, resolveAttributes } from './attributes.js'
 import type { ChunkAddress } from './block.js'
 import type { BlockReader } from './block-reader.js'
 import { readChunk, reshapeChunk, unwritten } from './chunk-bytes.js'
 import { type ChunkIndex, findIn } from './chunk-index.js'
 import { type Definition, dtypeOf, gridFor, sameButShape, sameDefinition } from './definition.js'
+import type { AttributeValue } from './footer.js'
 import type { PendingChunk } from './packer.js'
 import { contains } from './resize.js'
 import { indexOf, type LiveArray } from './stack.js'
@@ -140,6 +142,24 @@ async function merge(
   const old = await before.read(number, blocks)
   if (isFixed(dtype)) return mergeBytes(old, ours, theirs, elementBytes(dtype))
   return mergeValues(dtype, old, ours, theirs, sizeOf(state.grid.shapeOf(state.grid.index(number))))
+}
+
+/** What was changed of an array's attributes since they were loaded; undefined for those that were deleted. */
+export function attributeChanges({ entries, attributes }: ArrayState): Map<string, AttributeValue | undefined> {
+  const before: AttributeMap = entries.length === 0 ? new Map() : resolveAttributes(entries).attributes
+  const changes = new Map<string, AttributeValue | undefined>()
+  for (const name of before.keys()) if (!attributes.has(name)) changes.set(name, undefined)
+  for (const [name, value] of attributes) if (before.get(name) !== value) changes.set(name, value)
+  return changes
+}
+
+/** Lays changes over the attributes that the layers have now, those of other writers included. */
+export function changeAttributes(state: ArrayState, changes: ReadonlyMap<string, AttributeValue | undefined>): void {
+  if (state.entries.length > 0) state.attributes = resolveAttributes(state.entries).attributes
+  for (const [name, value] of changes) {
+    if (value === undefined) state.attributes.delete(name)
+    else state.attributes.set(name, value)
+  }
 }
 
 /** Layers are opened anew at a refresh, so blocks are told by what they are in. */

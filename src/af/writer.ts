@@ -9,7 +9,7 @@ import { Dictionary } from './dictionary.js'
 import type { Layer } from './layer.js'
 import { BlockPacker } from './packer.js'
 import type { Paths } from './paths.js'
-import { checkUnmoved, rebase } from './rebase.js'
+import { attributeChanges, changeAttributes, checkUnmoved, rebase } from './rebase.js'
 import { measuredChunk, resize } from './resize.js'
 import { Stack } from './stack.js'
 import type { WorkingCopy, WorkingCopyOptions } from './working-copy.js'
@@ -92,7 +92,10 @@ export class Writer {
         await this.put(state, number, bytes, { whole: false })
       }
       await this.#forgetStats()
+      const changed = [...states.values()].filter((state) => state.attributesChanged)
+      const changes = changed.map(attributeChanges)
       this.#copy.takeOver(stack)
+      for (const [i, state] of changed.entries()) changeAttributes(state, changes[i]!)
     })
   }
 
