@@ -100,8 +100,10 @@ test('the public names', async () => {
       "ZipStore",
       "create",
       "createPool",
+      "dateOf",
       "initKernels",
       "isHyperslabError",
+      "isoOf",
       "open",
       "parseS3Url",
       "plan",
@@ -109,6 +111,7 @@ test('the public names', async () => {
       "projectBox",
       "resolveSelection",
       "slice",
+      "timestampOf",
     ]
   `)
 })

@@ -19,7 +19,8 @@ export async function create(location: Location, options?: CreateOptions): Promi
   return ArrayFile.create(store, path, options)
 }
 
-export type { Attributes, PlainAttribute } from '../af/attributes.js'
+export type { NewShape } from '../af/append.js'
+export type { Attributes, PlainAttribute, TypedAttribute } from '../af/attributes.js'
 export type { ReadCost } from '../af/block-reader.js'
 export type { ArrayOptions } from '../af/definition.js'
 export type { ArrayFile, CreateOptions, FileOptions, LayerInfo, OpenOptions } from '../af/file.js'
@@ -27,6 +28,7 @@ export type { ArrayStorage, FileArray } from '../af/file-array.js'
 export type { AttributeValue } from '../af/footer.js'
 export type { Limits } from '../af/limits.js'
 export type { Statistics } from '../af/statistics.js'
+export type { Axis } from '../array/axes.js'
 export {
   type AssignOptions,
   type Block,
@@ -43,6 +45,7 @@ export type { AsyncBuffer } from '../core/async-buffer.js'
 export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/dtype.js'
 export { type ErrorDetails, type ErrorTag, HyperslabError, isHyperslabError } from '../core/errors.js'
 export type { Tensor } from '../core/tensor.js'
+export { dateOf, type InstantLike, isoOf, timestampOf } from '../core/timestamp.js'
 export { ChunkGrid, RegularChunks } from '../grid/chunks.js'
 export { type Plan, plan, type Transfer } from '../grid/plan.js'
 export { type AxisProjection, projectAxis, projectBox } from '../grid/projection.js'

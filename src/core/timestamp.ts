@@ -1,0 +1,86 @@
+import { HyperslabError } from './errors.js'
+
+const NS_PER_MS = 1_000_000n
+const MIN = -(2n ** 63n)
+const MAX = 2n ** 63n - 1n
+
+/** What has nanoseconds: a `Temporal.Instant`, or a `Temporal.ZonedDateTime`. */
+export interface InstantLike {
+  readonly epochNanoseconds: bigint
+}
+
+/** Date and time with an offset; nothing is guessed. */
+const ISO = /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d\d):?(\d\d)))?$/
+
+/**
+ * A point in time as an element of a `timestamp_ns` array: nanoseconds since 1970-01-01T00:00Z.
+ * @param time a `Date`, a `Temporal.Instant`, or an ISO 8601 string: a date, which begins at midnight UTC, or date and time with `Z` or an
+ *   offset and up to nine decimals of a second
+ * @throws InvalidArgumentError for what is no such time, and beyond 1677-09-21T00:12:43.145224192Z and 2262-04-11T23:47:16.854775807Z
+ */
+export function timestampOf(time: Date | InstantLike | string): bigint {
+  const nanoseconds = typeof time === 'string' ? parse(time) : isDate(time) ? ofDate(time) : time?.epochNanoseconds
+  if (typeof nanoseconds !== 'bigint') wrong(time, 'is not a time')
+  if (nanoseconds < MIN || nanoseconds > MAX) {
+    const text = `is beyond what 64 bits of nanoseconds reach, ${isoOf(MIN)} to ${isoOf(MAX)}`
+    wrong(typeof time === 'string' ? time : `${nanoseconds} ns`, text, [MIN, MAX])
+  }
+  return nanoseconds
+}
+
+/**
+ * The millisecond that a timestamp lies in; what is smaller is cut off, towards the past.
+ * @throws InvalidArgumentError for what is not a 64-bit integer
+ */
+export function dateOf(timestamp: bigint): Date {
+  return new Date(Number(split(timestamp).milliseconds))
+}
+
+/**
+ * A timestamp in ISO 8601, in UTC, with as many decimals (0, 3, 6 or 9) as it takes to keep all nanoseconds. `timestampOf` reads it back;
+ * `Temporal.Instant.from` does, too.
+ * @throws InvalidArgumentError for what is not a 64-bit integer
+ */
+export function isoOf(timestamp: bigint): string {
+  const { milliseconds, rest } = split(timestamp)
+  const iso = new Date(Number(milliseconds)).toISOString().slice(0, -1)
+  const decimals = `${iso.slice(-3)}${String(rest).padStart(6, '0')}`.replace(/(000)+$/, '')
+  return `${iso.slice(0, -4)}${decimals === '' ? '' : `.${decimals}`}Z`
+}
+
+/** Of any realm. */
+const isDate = (time: unknown): time is Date => Object.prototype.toString.call(time) === '[object Date]'
+
+function split(timestamp: bigint): { milliseconds: bigint; rest: bigint } {
+  if (typeof timestamp !== 'bigint' || timestamp < MIN || timestamp > MAX)
+    wrong(timestamp, 'is not a timestamp_ns value', [MIN, MAX])
+  const rest = ((timestamp % NS_PER_MS) + NS_PER_MS) % NS_PER_MS
+  return { milliseconds: (timestamp - rest) / NS_PER_MS, rest }
+}
+
+function ofDate(date: Date): bigint {
+  const milliseconds = date.getTime()
+  return Number.isNaN(milliseconds) ? wrong(date, 'is not a time') : BigInt(milliseconds) * NS_PER_MS
+}
+
+function parse(text: string): bigint {
+  const match = ISO.exec(text) ?? wrong(text, 'is not an ISO 8601 date, or date and time with an offset')
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0)) as Fields
+  const [decimals = '', , sign, offsetHours = '0', offsetMinutes = '0'] = match.slice(7)
+  if (decimals.length > 9) wrong(text, `has ${decimals.length} decimals of a second; there are nine to a nanosecond`, 9)
+  const date = new Date(0)
+  date.setUTCFullYear(year, month - 1, day)
+  const inCalendar = date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+  if (!inCalendar || match[1] === '-000000' || hour > 23 || minute > 59 || second > 59) wrong(text, 'is not a time there is')
+  if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) wrong(text, 'has an offset that no clock has')
+  const offset = Number(`${sign ?? ''}1`) * (Number(offsetHours) * 60 + Number(offsetMinutes))
+  date.setUTCHours(hour, minute - offset, second)
+  return ofDate(date) + BigInt(decimals.padEnd(9, '0'))
+}
+
+type Fields = [number, number, number, number, number, number]
+
+function wrong(actual: unknown, why: string, expected?: unknown): never {
+  const shown = typeof actual === 'string' ? JSON.stringify(actual) : String(actual)
+  throw new HyperslabError('InvalidArgumentError', `${shown} ${why}`, { actual, ...(expected === undefined ? {} : { expected }) })
+}
