@@ -15,9 +15,9 @@ export interface ExpectedStats {
 /** An array as plain data: what both implementations must say of it. */
 export class ModelArray {
   readonly name: string
-  readonly options: Required<Omit<ArrayOptions, 'fillValue'>> & Pick<ArrayOptions, 'fillValue'>
+  options: Required<Omit<ArrayOptions, 'fillValue'>> & Pick<ArrayOptions, 'fillValue'>
   readonly fill: FillValue | null
-  readonly data: DataOf<DType>
+  data: DataOf<DType>
   readonly attributes = new Map<string, AttributeValue>()
   /** Coordinates of chunks that are stored, joined by commas. */
   readonly stored = new Set<string>()
@@ -29,8 +29,13 @@ export class ModelArray {
     this.name = name
     this.options = { ...options, chunkShape: define(name, options).chunkShape }
     this.fill = fillValue === undefined ? null : toFill(dtype, fillValue)
-    this.data = allocate(dtype, sizeOf(shape))
-    ;(this.data as unknown[]).fill(toElement(dtype, fillValue ?? zeroOf(dtype)))
+    this.data = this.#blank(shape)
+  }
+
+  #blank(shape: readonly number[]): DataOf<DType> {
+    const { dtype, fillValue } = this.options
+    const data = allocate(dtype, sizeOf(shape))
+    return (data as { fill(value: unknown): DataOf<DType> }).fill(toElement(dtype, fillValue ?? zeroOf(dtype)))
   }
 
   get dtype(): DType {
@@ -44,6 +49,23 @@ export class ModelArray {
       this.data[flat(place, this.options.shape)] = values[i] as never
       this.stored.add(this.#chunkOf(place))
     })
+  }
+
+  /**
+   * Changes the shape; what is added is fill.
+   * @param layered coordinates of chunks that some layer has
+   */
+  resize(shape: readonly number[], layered: Iterable<string>): void {
+    const { data, options } = this
+    this.data = this.#blank(shape)
+    eachIndexIn(shape, (index, i) => {
+      if (index.every((k, axis) => k < options.shape[axis]!)) this.data[i] = data[flat(index, options.shape)]!
+    })
+    const outside = [...layered].filter((coord) => !this.hasChunk(coord))
+    this.options = { ...options, shape }
+    for (const coord of this.stored) if (!this.hasChunk(coord)) this.stored.delete(coord)
+    // Chunks that were cut off, or are an earlier array's, are stored as fill when they come into the grid.
+    if (!this.isNew) for (const coord of outside) if (this.hasChunk(coord)) this.stored.add(coord)
   }
 
   /** Whether a chunk of this coordinate is in the grid. */
@@ -136,6 +158,11 @@ export class Model {
     }
     this.hasDictionary ||= this.setsAttributes
     this.deleted.clear()
+  }
+
+  /** Some layer has chunks of its name outside its grid, which the crate counts in statistics that it writes. */
+  isOutgrown(array: ModelArray): boolean {
+    return [...(this.layered.get(array.name) ?? [])].some((coord) => !array.hasChunk(coord))
   }
 
   compact(): void {

@@ -44,7 +44,13 @@ export class Shared {
     if (session.side === 'ours') await this.#runHere(session)
     else await this.#runInCrate(session)
     this.model.flush()
-    if (session.compact) this.model.compact()
+    if (this.#compacts(session)) this.model.compact()
+  }
+
+  /** The crate would spoil the statistics of arrays that were made smaller. */
+  #compacts({ compact, side }: Session): boolean {
+    const { arrays } = this.model
+    return compact && (side === 'ours' || ![...arrays.values()].some((array) => this.model.isOutgrown(array)))
   }
 
   /** Lets the crate open the container. */
@@ -63,7 +69,7 @@ export class Shared {
     await this.openInCrate(session)
     for (const step of session.steps) await this.#apply(step, 'crate')
     await this.#peer.do('flush')
-    if (session.compact) await this.#peer.do('compact')
+    if (this.#compacts(session)) await this.#peer.do('compact')
   }
 
   /** A step that does not apply, or that the crate is known to get wrong, does nothing. */
@@ -79,12 +85,17 @@ export class Shared {
       this.model.deleted.add(name)
     } else if (step.kind === 'write') {
       // The crate has no element type for bool, and divides by axes of length 0.
-      if (side === 'crate' && (dtype === 'bool' || options.shape.includes(0))) return
+      if (side === 'crate' && (dtype === 'bool' || options.shape.includes(0) || this.model.isOutgrown(array))) return
       const { start, shape } = boxOf(options.shape, step.corners)
       const data = valuesOf(array, sizeOf(shape), step.values)
       if (side === 'ours') await setBox(file!.array(name), start, shape, data)
       else await this.#peer.do('write', { name, dtype, start, shape, data: wireData(dtype, data) })
       array.write(start, shape, data as ArrayLike<unknown>)
+    } else if (step.kind === 'resize') {
+      if (side === 'crate') return
+      const shape = options.shape.map((length, axis) => step.lengths[axis] ?? length)
+      await file!.array(name).resize(shape)
+      array.resize(shape, this.model.layered.get(name) ?? [])
     } else if (step.kind === 'unset') {
       if (side === 'ours') file!.array(name).attrs.delete(step.key)
       if (side === 'ours') array.attributes.delete(step.key)

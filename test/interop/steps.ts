@@ -11,6 +11,8 @@ export type Step =
   | { readonly kind: 'attribute'; readonly pick: number; readonly key: string; readonly value: AttributeValue }
   | { readonly kind: 'unset'; readonly pick: number; readonly key: string }
   | { readonly kind: 'delete'; readonly pick: number }
+  /** New lengths of the first axes. */
+  | { readonly kind: 'resize'; readonly pick: number; readonly lengths: readonly number[] }
 
 /** Changes by one side, flushed together. */
 export interface Session {
@@ -95,6 +97,14 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('attribute' as const), pick, key, value: attributes }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('unset' as const), pick, key }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('delete' as const), pick }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('resize' as const),
+      pick,
+      lengths: fc.array(fc.nat(9), { minLength: 1, maxLength: 4 }),
+    }),
+  },
 )
 
 export const histories: fc.Arbitrary<Session[]> = fc.array(
