@@ -39,7 +39,7 @@ export class Dictionary {
       intern(this.#valueIndex, this.values, attributeKey(value), value),
     ])
     pairs.sort(([a], [b]) => a! - b!)
-    const largest = Math.max(0, ...pairs.flat())
+    const largest = pairs.flat().reduce((a, b) => Math.max(a!, b!), 0)!
     return {
       width: largest <= 0xffff ? 16 : 32,
       keys: pairs.map(([key]) => key!),
