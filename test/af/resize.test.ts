@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { BlockPacker, PendingChunk } from '../../src/af/packer.js'
+import { Codecs } from '../../src/codec/registry.js'
 import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
 
 const place = () => ({ store: new MemoryStore(), path: 'a.af' })
@@ -107,4 +109,116 @@ describe('resizing', () => {
       await expect(work).rejects.toMatchObject({ tag: 'ConflictError', details: { array: 'x', axis: 0, actual: 5, expected: 2 } })
     }
   })
+
+  test.each<[string, readonly number[], object]>([
+    ['an axis beyond 32 bits', [2 ** 32, 1], { axis: 0, actual: 2 ** 32, expected: 2 ** 32 - 1 }],
+    ['chunks beyond 4 GiB', [2 ** 20, 2 ** 20], { actual: 2 ** 32 * 4, expected: 2 ** 32 - 1 }],
+    ['more elements than numbers', [2 ** 31, 2 ** 31], { actual: [2 ** 31, 2 ** 31] }],
+    ['a negative length', [-1, 1], { actual: [-1, 1] }],
+    ['another number of axes', [1], { actual: [1], expected: 2 }],
+  ])('refuses %s before anything changes', async (_, shape, details) => {
+    await using file = await create(place())
+    const x = file.define('x', { dtype: 'int32', shape: [2, 2], chunkShape: [2 ** 16, 2 ** 16] })
+    await x.set(null, 1)
+    await file.flush()
+    await expect(x.resize(shape)).rejects.toMatchObject({
+      tag: 'InvalidArgumentError',
+      details: { array: 'x', file: 'memory:a.af', ...details },
+    })
+    expect([x.shape, file.changed]).toEqual([[2, 2], false])
+  })
+
+  test('pending changes follow a resize by another writer; two resizes are a conflict unless they agree', async () => {
+    const where = place()
+    await using first = await create(where)
+    await first.define('x', OPTIONS).set(null, [1, 2, 3, 4, 5])
+    await first.flush()
+    await using second = await open(where)
+    await using third = await open(where)
+    await second.array('x').set([4], 50)
+    await third.array('x').resize([7])
+    await first.array('x').append('time', [6, 7])
+    await first.flush()
+    await expect(second.flush()).rejects.toMatchObject({ tag: 'ConflictError' })
+    await second.refresh()
+    expect((await second.array('x').get()).data).toEqual(ints(1, 2, 3, 4, 50, 6, 7))
+    await second.flush()
+    await third.refresh()
+    expect((await third.array('x').get()).data).toEqual(ints(1, 2, 3, 4, 50, 6, 7))
+    await third.array('x').resize([9])
+    await second.array('x').resize([8])
+    await second.flush()
+    await expect(third.refresh()).rejects.toMatchObject({ tag: 'ConflictError', message: expect.stringContaining('resized') })
+  })
+
+  test('a resize takes in what another writer puts into chunks that end elsewhere', async () => {
+    const where = place()
+    await using first = await create(where)
+    first.define('x', { ...OPTIONS, shape: [6] })
+    await first.flush()
+    await using second = await open(where)
+    await second.array('x').resize([7])
+    await first.array('x').set([5], 5)
+    await first.flush()
+    await second.refresh()
+    await second.flush()
+    await using reader = await open(where)
+    expect((await reader.array('x').get()).data).toEqual(ints(-1, -1, -1, -1, -1, 5, -1))
+  })
+
+  test('an array compacted while it still has old sidecars is one array', async () => {
+    const where = place()
+    await using file = await create(where, { extras: false })
+    await file.define('x', OPTIONS).set(null, [1, 2, 3, 4, 5])
+    await file.flush()
+    await file.array('x').resize([9])
+    await file.flush()
+    const sidecars = await Promise.all(
+      ['a.1.af', 'a.2.af'].map(
+        async (key) => [key, (await where.store.getRange(key, 0, (await where.store.stat(key))!.size))!] as const,
+      ),
+    )
+    await file.compact()
+    for (let left = 0; left < 2; left++) {
+      for (const [key, bytes] of sidecars.slice(left)) await where.store.put(key, bytes)
+      await using reader = await open(where)
+      expect(reader.layers()).toHaveLength(3 - left)
+      expect((await reader.array('x').get()).data).toEqual(ints(1, 2, 3, 4, 5, -1, -1, -1, -1))
+      for (const [key] of sidecars) await where.store.delete(key)
+    }
+  })
+})
+
+test('no block gets larger than the format can count, unless by a single chunk', async () => {
+  const store = new MemoryStore()
+  const packer = new BlockPacker({
+    file: 'a.af',
+    codecs: new Codecs(),
+    codec: 'none',
+    targetBytes: 100,
+    maxBytes: 64,
+    openStage: () => store.stage(),
+  })
+  for (const size of [60, 30, 40, 80]) await packer.put(new PendingChunk(), new Uint8Array(size))
+  const { blocks } = await packer.finish()
+  expect(blocks.map(({ uncompressedBytes }) => uncompressedBytes)).toEqual([60, 30, 40, 80])
+  await packer.discard()
+})
+
+test('what two writers change of the attributes of one array is put together', async () => {
+  const where = place()
+  await using first = await create(where)
+  first.define('x', OPTIONS).attrs.set('a', 1).set('b', 1).set('c', 1).set('d', 1)
+  await first.flush()
+  await using second = await open(where)
+  first.array('x').attrs.set('a', 2).set('new', 'first').delete('c')
+  first.attrs.set('title', 'first')
+  await first.flush()
+  second.array('x').attrs.set('b', 2).set('other', 'second').delete('d')
+  second.attrs.set('by', 'second')
+  await second.refresh()
+  await second.flush()
+  await using reader = await open(where)
+  expect(Object.fromEntries(reader.array('x').attrs)).toEqual({ a: 2, b: 2, new: 'first', other: 'second' })
+  expect(Object.fromEntries(reader.attrs)).toEqual({ title: 'first', by: 'second' })
 })
