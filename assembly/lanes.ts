@@ -19,7 +19,7 @@ const ONES: usize = memory.data<u8>([
 ], 16)
 const EDGE: usize = ONES + 16
 
-export const SKIP_NOTHING: i32 = 0
+/** What to skip, as bits. */
 export const SKIP_FILL: i32 = 1
 export const SKIP_NANS: i32 = 2
 
@@ -58,7 +58,7 @@ export function signBits(kind: i32): v128 {
 /** Sets the parameters but for `setFlip`. */
 export function prepare(kind: i32, skip: i32, fill: usize): void {
   let value = i64x2.splat(-1) // a NaN: equal to nothing
-  if (skip == SKIP_FILL) {
+  if (skip & SKIP_FILL) {
     const bytes = bytesOf(kind)
     if (bytes == 1) value = v128.load8_splat(fill)
     else if (bytes == 2) value = v128.load16_splat(fill)
@@ -66,7 +66,7 @@ export function prepare(kind: i32, skip: i32, fill: usize): void {
     else value = v128.load64_splat(fill)
   }
   v128.store(FILL, value)
-  v128.store(MASK, i64x2.splat(skip == (kind > 3 ? SKIP_NANS : SKIP_FILL) ? -1 : 0))
+  v128.store(MASK, i64x2.splat(skip & (kind > 3 ? SKIP_NANS : SKIP_FILL) ? -1 : 0))
 }
 
 // @ts-ignore: decorator

@@ -3,7 +3,7 @@
  *
  * Contract: element (i, j, ...) of the box goes into the cell at the sum of index * accStride; reduced axes have stride 0 there. `counts` is 0
  * or points to f64 cells at the same places, to which the number of elements taken is added. Skipped are elements equal to `fill` (IEEE ==:
- * -0 is +0, NaN nothing) or NaNs. Cells hold what earlier calls left in them:
+ * -0 is +0, NaN nothing), NaNs, or both. Cells hold what earlier calls left in them:
  *
  *     sum, integers up to 32 bits   i64, exact
  *     sum, 64-bit integers          i64 sum of low halves (unsigned) | i64 sum of high halves (signed for int64, unsigned for uint64)
@@ -24,7 +24,7 @@ import { advance, axisLength, leadShift, leadStep, normalise, otherShift, otherS
 import { copyRow } from './copy-apart'
 import { copyRows } from './copy-rows'
 import { leastInto } from './extremes'
-import { bytesOf, isUnsigned, kindOf, prepare, resetTaken, setFlip, signBits, SKIP_FILL, SKIP_NOTHING, taken } from './lanes'
+import { bytesOf, isUnsigned, kindOf, prepare, resetTaken, setFlip, signBits, SKIP_FILL, taken } from './lanes'
 import { sumFloats, sumInts, sumWide } from './sum'
 
 const SUM: i32 = 0
@@ -67,7 +67,7 @@ export function reduce(
   kind = kindOf(dtype)
   summing = op == SUM
   unsigned = isUnsigned(dtype)
-  skipping = skip == SKIP_FILL || (skip != SKIP_NOTHING && kind > 3)
+  skipping = kind > 3 ? skip != 0 : (skip & SKIP_FILL) != 0
   elementBytes = bytesOf(kind)
   cellBytes = summing ? (kind == 3 ? 16 : 8) : elementBytes
   prepare(kind, skip, fill)

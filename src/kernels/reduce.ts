@@ -6,11 +6,14 @@ export type ReduceOp = 'sum' | 'min' | 'max'
 
 /**
  * Which elements a reduction passes over: none; NaNs, of which integers have none; or those equal to a fill value (rounded to the type, for
- * floats), where -0 is 0 and a fill value of NaN means every NaN.
+ * floats), where -0 is 0 and a fill value of NaN means every NaN; with `nan`, NaNs besides.
  */
-export type Skip = 'none' | 'nan' | { readonly fill: number | bigint }
+export type Skip = 'none' | 'nan' | { readonly fill: number | bigint; readonly nan?: boolean }
 
 const OPS: Record<ReduceOp, number> = { sum: 0, min: 1, max: 2 }
+/** Bits that tell a kernel what to skip. */
+const SKIP_FILL = 1
+const SKIP_NANS = 2
 const CODES: Record<NumericDType, number> = {
   int8: 0,
   int16: 1,
@@ -106,14 +109,15 @@ export function reduce(
 function putSkip(arena: Arena, dtype: FixedDType, skip: Skip): { code: number; fill: number } {
   const nothing = { code: 0, fill: 0 }
   if (skip === 'none') return nothing
-  if (skip === 'nan' || Number.isNaN(skip.fill)) return { code: isFloat(dtype) ? 2 : 0, fill: 0 }
+  if (skip === 'nan' || Number.isNaN(skip.fill)) return { code: isFloat(dtype) ? SKIP_NANS : 0, fill: 0 }
   if (isBigInt(dtype) && typeof skip.fill === 'number' && !Number.isInteger(skip.fill)) return nothing
   const value = isBigInt(dtype) ? BigInt(skip.fill) : Number(skip.fill)
   const fill = arena.alloc(8) // the kernel takes an address
   const view = arena.view(numeric(dtype), fill, 1)
   view.fill(value as never)
   // no integer is equal to a fill value that its type cannot hold
-  return isFloat(dtype) || view[0] === value ? { code: 1, fill } : nothing
+  if (!isFloat(dtype)) return view[0] === value ? { code: SKIP_FILL, fill } : nothing
+  return { code: skip.nan ? SKIP_FILL | SKIP_NANS : SKIP_FILL, fill }
 }
 
 /** What the cells of a reduction hold, as JavaScript values of the reduced type's kind: bigints for 64-bit integers, numbers for others. */

@@ -23,13 +23,13 @@ const skipsOf = (dtype: NumericDType): Skip[] => [
   'nan',
   { fill: isWide(dtype) ? 3n : 3 },
   { fill: isWide(dtype) ? 0n : 0 },
-  ...(isFloat(dtype) ? [{ fill: NaN }] : []),
+  ...(isFloat(dtype) ? [{ fill: NaN }, { fill: 3, nan: true }] : []),
 ]
 
 function isSkipped(skip: Skip, value: number | bigint): boolean {
   if (skip === 'none') return false
   if (skip === 'nan') return Number.isNaN(value)
-  return value === skip.fill || (Number.isNaN(value) && Number.isNaN(skip.fill))
+  return value === skip.fill || (Number.isNaN(value) && (skip.nan === true || Number.isNaN(skip.fill)))
 }
 
 /** Minimum or maximum as the kernels define it: NaN once there was one. */
