@@ -2,13 +2,11 @@ import { type DType, readElement, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { sameShape, showShape } from '../core/shape.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { READ_BYTES } from '../grid/chunks.js'
 import { type Plan, plan, type Transfer } from '../grid/plan.js'
-import { countChunks } from '../grid/projection.js'
-import { type Box, boxShape } from '../grid/range.js'
+import { boxShape } from '../grid/range.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
-import { Reducible } from './reducible.js'
-import { type BlockOptions, bytesOf } from './source.js'
+import { IterableArray } from './iterable.js'
+import type { BlockOptions } from './source.js'
 import { toTensor, type Values } from './values.js'
 
 /** A scalar where every selector is an integer, a tensor otherwise. Integers for fewer than all axes leave the rest: add `null`s to have the type say so. */
@@ -23,31 +21,17 @@ export interface GetOptions<D extends DType> extends BlockOptions {
   readonly out?: Tensor<D>
 }
 
-export interface AssignOptions extends BlockOptions {
-  /** Told after every step. */
-  readonly onProgress?: (progress: Progress) => void
-}
-
 /** How far long work has come, in chunks. */
 export interface Progress {
   readonly done: number
   readonly total: number
 }
 
-/** One chunk of an array with its contents. */
-export interface Block<D extends DType> {
-  /** Chunk coordinates. */
-  readonly index: readonly number[]
-  /** The part of the array it covers. */
-  readonly box: Box
-  readonly data: Tensor<D>
-}
-
 /**
  * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`, writing `set`; reductions and
  * `assign` go through the chunks once, holding a few MiB of them at a time.
  */
-export class DiskArray<D extends DType = DType> extends Reducible<D> {
+export class DiskArray<D extends DType = DType> extends IterableArray<D> {
   /** Narrows the type to a data type. */
   is<K extends DType>(dtype: K): this is DiskArray<K> {
     return (this.dtype as DType) === dtype
@@ -100,46 +84,6 @@ export class DiskArray<D extends DType = DType> extends Reducible<D> {
         copyTensor(part, viewTensor(hull, inner))
         await this.source.writeBlock(box, hull, options)
       }
-    }
-  }
-
-  /** The chunks in C order of the grid, one read each, one in memory at a time. */
-  async *blocks(options: BlockOptions = {}): AsyncGenerator<Block<D>> {
-    for (let number = 0; number < this.chunks.count; number++) {
-      options.signal?.throwIfAborted()
-      const index = this.chunks.index(number)
-      const box = this.chunks.box(index)
-      const data = tensorOf(this.dtype, boxShape(box))
-      await this.source.readBlock(box, data, options)
-      yield { index, box, data }
-    }
-  }
-
-  /**
-   * Copies another array of this shape and type into this one, some chunks of this one at a time.
-   * @throws InvalidArgumentError when shape or type differ; whatever reading and writing throw
-   */
-  async assign(from: DiskArray, options: AssignOptions = {}): Promise<void> {
-    if (!sameShape(from.shape, this.shape) || from.dtype !== this.dtype) {
-      const [actual, expected] = [`${from.dtype} ${showShape(from.shape)}`, `${this.dtype} ${showShape(this.shape)}`]
-      throw new HyperslabError('InvalidArgumentError', `${actual} cannot be assigned to ${expected}`, {
-        ...this.source.label,
-        actual,
-        expected,
-      })
-    }
-    if (this.source.writeBlock === undefined) throw this.readOnly()
-    const chunks = this.chunks.coarsen(READ_BYTES / bytesOf(this.dtype))
-    const total = this.chunks.count
-    let done = 0
-    for (let number = 0; number < chunks.count; number++) {
-      options.signal?.throwIfAborted()
-      const box = chunks.box(chunks.index(number))
-      const data = tensorOf(this.dtype, boxShape(box))
-      await from.source.readBlock(box, data as Tensor, options)
-      await this.source.writeBlock(box, data, options)
-      done += countChunks(box, this.chunks)
-      options.onProgress?.({ done, total })
     }
   }
 

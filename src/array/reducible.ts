@@ -1,43 +1,206 @@
-import type { DType } from '../core/dtype.js'
+import type { DType, ScalarOf } from '../core/dtype.js'
 import { within } from '../core/errors.js'
+import type { Tensor } from '../core/tensor.js'
+import type { Axis, AxisOption } from './axes.js'
+import type { CumulativeOptions } from './cumulative-sum.js'
+import type { FoldedDType, FoldKind, FoldOptions, SumDTypes } from './fold.js'
+import type { TruthOptions } from './folded.js'
+import type { Grouped, GroupOptions } from './group-by.js'
 import { ArrayHandle } from './handle.js'
-import type { Reduced, ReduceOptions } from './reduce.js'
+import type { Histogram, HistogramOptions } from './histogram.js'
+import type { QuantileOptions } from './quantile.js'
+import type { Along, Reduced, ReduceOptions } from './reduce.js'
+import type { SkipOptions } from './rows.js'
+import type { BlockOptions, BlockSource } from './source.js'
+import type { Unique, UniqueOptions } from './unique.js'
+import type { Weights } from './weighted-mean.js'
 
-/** An array that can be reduced, going through its chunks once. */
+/**
+ * An array that can be reduced, going through its chunks once, some MiB at a time. Results do not depend on which chunk is there first.
+ *
+ * With `axis`, a reduction gives a tensor of the other axes (with `keepDims`, the reduced ones stay with length 1), without it one value.
+ */
 export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   /**
    * Sum over everything or along `axis`. Integers are added exactly: the result is `float64` for types up to 32 bits, a 64-bit type for
-   * 64-bit ones; floats are added in `float64`. The sum of nothing is 0.
-   * @throws OverflowError when a 64-bit sum along an axis does not fit; UnsupportedError for strings, binaries and timestamps
+   * 64-bit ones; floats are added in `float64`. The sum of nothing is 0. A sum of n floats is off by at most about (530 + log2(n)) * 2^-53
+   * of the sum of their magnitudes; where many cells are kept and each is added to once a row, by n * 2^-53 of it.
+   * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and timestamps
    */
   sum<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'sum', O>> {
-    return this.reduced('sum', options)
+    return this.#do(({ reduce }) => reduce(this.source, 'sum', options ?? {}))
   }
 
   /**
-   * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was skipped are the fill value.
+   * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was skipped are the fill value if
+   * that was skipped, else NaN.
    * @throws EmptyReductionError when there is no element to take
    */
   min<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'min', O>> {
-    return this.reduced('min', options)
+    return this.#do(({ reduce }) => reduce(this.source, 'min', options ?? {}))
   }
 
   /** Largest element; as {@link min} otherwise. */
   max<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'max', O>> {
-    return this.reduced('max', options)
+    return this.#do(({ reduce }) => reduce(this.source, 'max', options ?? {}))
+  }
+
+  /** Both, reading once; as {@link min} otherwise. */
+  extrema<const O extends ReduceOptions>(options?: O): Promise<{ min: Reduced<D, 'min', O>; max: Reduced<D, 'max', O> }> {
+    return this.#do(({ extrema }) => extrema(this.source, options ?? {}))
   }
 
   /** Arithmetic mean in `float64`; NaN where there is no element to take. */
   mean<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'mean', O>> {
-    return this.reduced('mean', options)
+    return this.#do(({ reduce }) => reduce(this.source, 'mean', options ?? {}))
   }
 
-  private async reduced<K extends 'sum' | 'min' | 'max' | 'mean', O extends ReduceOptions>(
+  /**
+   * Product: in `float64`, for 64-bit integers exact. That of nothing is 1.
+   * @throws OverflowError when a 64-bit product does not fit; UnsupportedError as for {@link sum}
+   */
+  prod<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'prod', O>> {
+    return this.#do(({ folded }) => folded(this.source, 'prod', options ?? {}))
+  }
+
+  /**
+   * Variance in `float64`, divided by the number of elements less `ddof`; NaN where that is not positive. From means of 1024 elements and
+   * the squares of what they differ by, merged by Chan's formula: off by at most about (260 + n / 1024) * 2^-53 of itself, times the root of
+   * 1 + mean^2 / variance.
+   */
+  variance<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'variance', O>> {
+    return this.#do(({ folded }) => folded(this.source, 'variance', options ?? {}))
+  }
+
+  /** Standard deviation, the root of the {@link variance}. */
+  std<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'std', O>> {
+    return this.#do(({ folded }) => folded(this.source, 'std', options ?? {}))
+  }
+
+  /** How many elements are not 0, false or empty, or how many `where` holds for: `count({ where: () => true, skipNaN: true })`. */
+  count<const O extends TruthOptions<D>>(options?: O): Promise<Along<'float64', O>> {
+    return this.#do(({ truth }) => truth(this.source, 'count', (options ?? {}) as TruthOptions))
+  }
+
+  /** Whether an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with nothing read ahead. False of nothing. */
+  any<const O extends TruthOptions<D>>(options?: O): Promise<Along<'bool', O>> {
+    return this.#do(({ truth }) => truth(this.source, 'any', (options ?? {}) as TruthOptions))
+  }
+
+  /** Whether this is so of all elements; as {@link any} otherwise. True of nothing. */
+  all<const O extends TruthOptions<D>>(options?: O): Promise<Along<'bool', O>> {
+    return this.#do(({ truth }) => truth(this.source, 'all', (options ?? {}) as TruthOptions))
+  }
+
+  /**
+   * The index of the smallest element, of equal ones the first in C order (of the first NaN where there is one and it is not skipped); along
+   * one axis the positions on it, -1 where everything was skipped.
+   * @throws EmptyReductionError when there is no element to take; InvalidArgumentError for several axes
+   */
+  argMin<const O extends ReduceOptions>(options?: O): Promise<Position<O>> {
+    return this.#do(({ arg }) => arg(this.source, 'argMin', options ?? {}))
+  }
+
+  /** The index of the largest element; as {@link argMin} otherwise. */
+  argMax<const O extends ReduceOptions>(options?: O): Promise<Position<O>> {
+    return this.#do(({ arg }) => arg(this.source, 'argMax', options ?? {}))
+  }
+
+  /**
+   * The different values and how often each is there.
+   * @throws UnsupportedError when they are more than `limit`, and for binaries
+   */
+  unique(options: UniqueOptions = {}): Promise<Unique<D>> {
+    return this.#do(({ unique }) => unique(this.source, options))
+  }
+
+  /**
+   * How many elements lie in each of some bins; 64-bit integers are rounded to `float64`. What lies outside and NaN are not counted.
+   * @throws InvalidArgumentError for bins that are none
+   */
+  histogram(options: HistogramOptions = {}): Promise<Histogram> {
+    return this.#do(({ histogram }) => histogram(this.source, options))
+  }
+
+  /**
+   * The value that a share `q` (0 to 1; a list gives a leading axis) of the elements is not above, between elements in proportion (numpy's
+   * `linear`); in `float64`. NaN of nothing and where there is a NaN that is not skipped.
+   *
+   * Exact while the elements fit in `maxBytes` as `float64`. A whole array that does not is sketched: counted by value to 12 bits of the
+   * mantissa. What that gives is within 2^-12, relatively, of the element of that rank, and the same every time. Along axes, columns of
+   * chunks have to fit.
+   * @throws InvalidArgumentError for a `q` outside 0 to 1; UnsupportedError when a column does not fit
+   */
+  quantile<const Q extends number | readonly number[], const O extends QuantileOptions>(
+    q: Q,
+    options?: O,
+  ): Promise<Q extends number ? Along<'float64', O> : Tensor<'float64'>> {
+    return this.#do(({ quantile }) => quantile(this.source, q, options ?? {}))
+  }
+
+  /** The {@link quantile} of one half. */
+  median<const O extends QuantileOptions>(options?: O): Promise<Along<'float64', O>> {
+    return this.#do(({ quantile }) => quantile(this.source, 0.5, options ?? {}))
+  }
+
+  /** Folds the elements one after another in C order of the array, as `Array.prototype.reduce` does. */
+  reduce<T>(fn: (accumulated: T, value: ScalarOf<D>) => T, init: T, options: BlockOptions & SkipOptions = {}): Promise<T> {
+    return this.#do(({ foldElements }) => foldElements(this.source, fn, init, options))
+  }
+
+  /**
+   * Maps every element and combines the results with `combine`, which must give the same in any order; `init` is what is there before the
+   * first, of every cell. Along axes, results are numbers.
+   */
+  mapReduce<T, const O extends ReduceOptions>(
+    map: (value: ScalarOf<D>) => T,
+    combine: (a: T, b: T) => T,
+    init: T,
+    options?: O,
+  ): Promise<O extends { readonly axis: AxisOption } ? Tensor<'float64'> : T> {
+    return this.#do(({ mapReduce }) => mapReduce(this.source, map, combine, init, options ?? {}))
+  }
+
+  /**
+   * Mean in which elements count as the product of the weights of their positions says, `{ lat: cosines }`; NaN where weights add up to 0.
+   * @throws InvalidArgumentError when an axis has not as many positions as weights
+   */
+  weightedMean<const O extends ReduceOptions>(weights: Weights, options?: O): Promise<Along<'float64', O>> {
+    return this.#do(({ weightedMean }) => weightedMean(this.source, weights, options ?? {}))
+  }
+
+  /**
+   * For every element the sum of those up to it along an axis, of the type that sums have; what is skipped adds nothing. With `into` it is
+   * written there and not returned.
+   * @throws OverflowError; UnsupportedError; InvalidArgumentError and ReadOnlyError for what `into` is not fit for
+   */
+  cumulativeSum<const O extends CumulativeOptions<D>>(
+    axis: Axis,
+    options?: O,
+  ): Promise<O extends { readonly into: unknown } ? undefined : Tensor<SumDTypes[D]>> {
+    return this.#do(({ cumulativeSum }) => cumulativeSum(this.source as BlockSource, axis, (options ?? {}) as CumulativeOptions))
+  }
+
+  /**
+   * Reduces together the positions of an axis that have the same label: `groupBy('time', months, 'mean')`. Sums are compensated: off by
+   * about 2^-53 of themselves.
+   * @throws InvalidArgumentError when the axis has not as many positions as there are labels; as the reduction of that kind otherwise
+   */
+  groupBy<L, K extends FoldKind>(
+    axis: Axis,
+    labels: Iterable<L>,
     kind: K,
-    options: O | undefined,
-  ): Promise<Reduced<D, K, O>> {
+    options: GroupOptions = {},
+  ): Promise<Grouped<FoldedDType<D, K>, L>> {
+    return this.#do(({ groupBy }) => groupBy(this.source, axis, labels, kind, options))
+  }
+
+  async #do<T>(work: (bodies: typeof import('./reductions.js')) => Promise<unknown>): Promise<T> {
     // Who only reads does not load it.
-    const { reduce } = await import('./reduce.js')
-    return (await within(this.source.label ?? {}, () => reduce(this.source, kind, options ?? {}))) as Reduced<D, K, O>
+    const bodies = await import('./reductions.js')
+    return (await within(this.source.label ?? {}, () => work(bodies))) as T
   }
 }
+
+/** An index, or positions along an axis. */
+export type Position<O> = O extends { readonly axis: AxisOption } ? Tensor<'float64'> : readonly number[]

@@ -29,17 +29,21 @@ export type { AttributeValue } from '../af/footer.js'
 export type { Limits } from '../af/limits.js'
 export type { Statistics } from '../af/statistics.js'
 export type { Axis } from '../array/axes.js'
-export {
-  type AssignOptions,
-  type Block,
-  DiskArray,
-  type GetOptions,
-  type Progress,
-  type Selected,
-} from '../array/disk-array.js'
+export type { CumulativeOptions } from '../array/cumulative-sum.js'
+export { DiskArray, type GetOptions, type Progress, type Selected } from '../array/disk-array.js'
+export type { FoldKind } from '../array/fold.js'
+export type { TruthOptions } from '../array/folded.js'
+export type { Grouped, GroupOptions } from '../array/group-by.js'
+export type { Histogram, HistogramOptions } from '../array/histogram.js'
+export type { ArrayProgress, Block, BlocksOptions, EqualsOptions, ProgressOptions } from '../array/iteration.js'
+export type { QuantileOptions } from '../array/quantile.js'
 export type { ReduceOptions } from '../array/reduce.js'
 export type { BlockOptions, BlockSource, SourceLike } from '../array/source.js'
+export type { Unique, UniqueOptions } from '../array/unique.js'
 export type { Values } from '../array/values.js'
+export type { Weights } from '../array/weighted-mean.js'
+export { coarsen, type Lengths, rolling, type WindowOptions } from '../array/windows.js'
+export { type ZippedBlocks, zipBlocks } from '../array/zip-blocks.js'
 export type { Codec } from '../codec/codec.js'
 export type { AsyncBuffer } from '../core/async-buffer.js'
 export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/dtype.js'

@@ -1,0 +1,125 @@
+import { type DType, type FixedDType, isBigInt } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { sameShape, showShape, stridesOf } from '../core/shape.js'
+import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type Box, boxShape } from '../grid/range.js'
+import type { Axis } from './axes.js'
+import { CellLayout } from './cells.js'
+import { foldedDType, type SumDTypes } from './fold.js'
+import { checkFits, checkFoldable } from './fold-results.js'
+import { writerOf, zipped } from './iteration.js'
+import { RowReader, type SkipOptions, type Skipped, skippedOf } from './rows.js'
+import { runsOf } from './runs.js'
+import type { BlockOptions, BlockSource } from './source.js'
+
+export interface CumulativeOptions<D extends DType = DType> extends BlockOptions, SkipOptions {
+  /** An array of the result's shape and type to write it to, run by run, for results that memory should not hold. */
+  readonly into?: { readonly source: BlockSource<SumDTypes[D]> }
+}
+
+/** @returns the result; undefined when it went into an array */
+export async function cumulativeSum(source: BlockSource, axis: Axis, options: CumulativeOptions): Promise<Tensor | undefined> {
+  checkFoldable('sum', source.dtype)
+  const dtype = foldedDType(source.dtype, 'sum')
+  const layout = new CellLayout(source, axis)
+  const reader = new RowReader(source.dtype, 'exact', skippedOf(source, options))
+  const totals = isBigInt(dtype) ? new WideTotals(dtype, layout.size, reader.skipped) : new Totals(layout.size, reader.skipped)
+  const result = options.into === undefined ? tensorOf(dtype, source.shape) : undefined
+  const put = result === undefined ? writeTo(options.into!.source, dtype, source.shape) : placeIn(result)
+  for await (const { box, data } of zipped([source], runsOf(source), { signal: options.signal })) {
+    const shape = boxShape(box)
+    const sums = tensorOf(dtype, shape)
+    totals.out = sums.data
+    const places = { start: 0, stride: stridesOf(shape) }
+    reader.each(data[0]!, { start: layout.first(box), stride: layout.stride }, places, totals.row)
+    await put(box, sums, options)
+  }
+  return result
+}
+
+type Put = (box: Box, values: Tensor, options: BlockOptions) => Promise<void> | void
+
+const placeIn =
+  (result: Tensor): Put =>
+  (box, values) => {
+    const axes = box.map(({ start, stop }) => ({ start, step: 1, length: stop - start }))
+    copyTensor(values, viewTensor(result, axes))
+  }
+
+function writeTo(target: BlockSource, dtype: FixedDType, shape: readonly number[]): Put {
+  if (target.dtype === dtype && sameShape(target.shape, shape)) return writerOf(target)
+  const [actual, expected] = [`${target.dtype} ${showShape(target.shape)}`, `${dtype} ${showShape(shape)}`]
+  throw new HyperslabError('InvalidArgumentError', `the sums are ${expected}, what they are to go into is ${actual}`, {
+    ...target.label,
+    actual,
+    expected,
+  })
+}
+
+/** Running totals, with what rounding takes off kept apart. Elements of one cell have to come in their order. */
+class Totals {
+  out: unknown
+  readonly #skipped: Skipped
+  readonly #sums: Float64Array
+  readonly #rests: Float64Array
+
+  constructor(cells: number, skipped: Skipped) {
+    this.#skipped = skipped
+    this.#sums = new Float64Array(cells)
+    this.#rests = new Float64Array(cells)
+  }
+
+  row = (
+    values: Float64Array,
+    at: number,
+    length: number,
+    cell: number,
+    step: number,
+    place: number,
+    placeStep: number,
+  ): void => {
+    const { fill, nan } = this.#skipped
+    const [out, sums, rests] = [this.out as Float64Array, this.#sums, this.#rests]
+    for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
+      const x = values[i]!
+      if (!(x === fill || (nan && Number.isNaN(x)))) {
+        const sum = sums[cell]!
+        const next = sum + x
+        const added = next - sum
+        sums[cell] = next
+        rests[cell]! += sum - (next - added) + (x - added)
+      }
+      const total = sums[cell]!
+      out[place] = Number.isFinite(total) ? total + rests[cell]! : total
+    }
+  }
+}
+
+class WideTotals {
+  out: unknown
+  readonly #dtype: FixedDType
+  readonly #fill: unknown
+  readonly #sums: bigint[]
+
+  constructor(dtype: FixedDType, cells: number, { fill }: Skipped) {
+    this.#dtype = dtype
+    this.#fill = fill
+    this.#sums = new Array(cells).fill(0n)
+  }
+
+  row = (
+    values: BigInt64Array,
+    at: number,
+    length: number,
+    cell: number,
+    step: number,
+    place: number,
+    placeStep: number,
+  ): void => {
+    for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
+      const x = values[i]!
+      if (x !== this.#fill) this.#sums[cell]! += x
+      ;(this.out as BigInt64Array)[place] = checkFits('sum', this.#sums[cell]!, this.#dtype)
+    }
+  }
+}

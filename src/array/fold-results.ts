@@ -1,0 +1,32 @@
+import { allocate, type DType, type FixedDType, isFixed, type TypedArray } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import type { Skipped } from './rows.js'
+
+/** @throws UnsupportedError for types that a reduction has no meaning for */
+export function checkFoldable(kind: string, dtype: DType): asserts dtype is FixedDType {
+  const orders = kind === 'min' || kind === 'max' || kind === 'extrema' || kind === 'count' || kind.startsWith('arg')
+  if (isFixed(dtype) && (orders || dtype !== 'timestamp_ns')) return
+  throw new HyperslabError('UnsupportedError', `there is no ${kind} of ${dtype} values`, { actual: dtype })
+}
+
+/** What the minimum of nothing is along axes: the fill value where that was skipped, NaN where NaN was. */
+export function emptyExtreme({ fill, nan }: Skipped): unknown {
+  return fill ?? (nan ? Number.NaN : undefined)
+}
+
+export const emptyReduction = (what: string): HyperslabError =>
+  new HyperslabError('EmptyReductionError', `there is no element to take the ${what} of`, { actual: 0 })
+
+/** @throws OverflowError when an exact result does not fit its type */
+export function checkFits(what: string, value: bigint, dtype: FixedDType): bigint {
+  const fits = dtype === 'uint64' ? BigInt.asUintN(64, value) === value : BigInt.asIntN(64, value) === value
+  if (fits) return value
+  throw new HyperslabError('OverflowError', `the ${what} ${value} does not fit ${dtype}`, { actual: value, expected: dtype })
+}
+
+/** A typed array of what cells hold. */
+export function cellsAs<D extends FixedDType>(dtype: D, values: ArrayLike<unknown>): TypedArray {
+  const data = allocate(dtype, values.length) as TypedArray
+  for (let i = 0; i < values.length; i++) data[i] = values[i] as never
+  return data
+}

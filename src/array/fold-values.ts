@@ -1,0 +1,226 @@
+import { allocate, type FixedDType, type TypedArray } from '../core/dtype.js'
+import type { Fold } from './fold.js'
+import { cellsAs, checkFits, emptyReduction } from './fold-results.js'
+import type { Skipped } from './rows.js'
+
+type Wide = BigInt64Array | BigUint64Array
+
+/** Sum or mean of numbers. What each addition rounds off is kept apart and added in the end, as in Neumaier's summation. */
+export class SumFold implements Fold {
+  readonly #mean: boolean
+  readonly #skipped: Skipped
+  readonly #sums: Float64Array
+  readonly #rests: Float64Array
+  readonly #counts: Float64Array
+
+  constructor(kind: 'sum' | 'mean', cells: number, skipped: Skipped) {
+    this.#mean = kind === 'mean'
+    this.#skipped = skipped
+    this.#sums = new Float64Array(cells)
+    this.#rests = new Float64Array(cells)
+    this.#counts = new Float64Array(cells)
+  }
+
+  row = (values: Float64Array, at: number, length: number, cell: number, step: number): void => {
+    const { fill, nan } = this.#skipped
+    const [sums, rests, counts] = [this.#sums, this.#rests, this.#counts]
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      const sum = sums[cell]!
+      const next = sum + x
+      const added = next - sum
+      sums[cell] = next
+      rests[cell]! += sum - (next - added) + (x - added)
+      counts[cell]!++
+    }
+  }
+
+  finish(): Float64Array {
+    return this.#sums.map((sum, cell) => {
+      // Of infinities the rest is NaN.
+      const total = Number.isFinite(sum) ? sum + this.#rests[cell]! : sum
+      return this.#mean ? total / this.#counts[cell]! : total
+    })
+  }
+}
+
+/** Sum or mean of 64-bit integers, exact. */
+export class WideSumFold implements Fold {
+  readonly #kind: 'sum' | 'mean'
+  readonly #dtype: FixedDType
+  readonly #fill: unknown
+  readonly #sums: bigint[]
+  readonly #counts: Float64Array
+
+  constructor(kind: 'sum' | 'mean', dtype: FixedDType, cells: number, { fill }: Skipped) {
+    this.#kind = kind
+    this.#dtype = dtype
+    this.#fill = fill
+    this.#sums = new Array(cells).fill(0n)
+    this.#counts = new Float64Array(cells)
+  }
+
+  row = (values: Wide, at: number, length: number, cell: number, step: number): void => {
+    const fill = this.#fill
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill) continue
+      this.#sums[cell]! += x
+      this.#counts[cell]!++
+    }
+  }
+
+  finish(): TypedArray {
+    if (this.#kind === 'mean') return this.#counts.map((count, cell) => Number(this.#sums[cell]) / count)
+    const dtype = this.#dtype
+    return cellsAs(
+      dtype,
+      this.#sums.map((sum) => checkFits('sum', sum, dtype)),
+    )
+  }
+}
+
+/** Product of numbers, in float64. */
+export class ProductFold implements Fold {
+  readonly #skipped: Skipped
+  readonly #products: Float64Array
+
+  constructor(cells: number, skipped: Skipped) {
+    this.#skipped = skipped
+    this.#products = new Float64Array(cells).fill(1)
+  }
+
+  row = (values: Float64Array, at: number, length: number, cell: number, step: number): void => {
+    const { fill, nan } = this.#skipped
+    const products = this.#products
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      products[cell]! *= x
+    }
+  }
+
+  finish(): Float64Array {
+    return this.#products
+  }
+}
+
+/** Product of 64-bit integers, exact. */
+export class WideProductFold implements Fold {
+  readonly #dtype: FixedDType
+  readonly #fill: unknown
+  readonly #products: bigint[]
+
+  constructor(dtype: FixedDType, cells: number, { fill }: Skipped) {
+    this.#dtype = dtype
+    this.#fill = fill
+    this.#products = new Array(cells).fill(1n)
+  }
+
+  row = (values: Wide, at: number, length: number, cell: number, step: number): void => {
+    const fill = this.#fill
+    const products = this.#products
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill) continue
+      // Beyond 2^64 only 0 leads back: a number beyond, of either sign, stands for all of them, so that none grows without end.
+      const product = products[cell]! * x
+      products[cell] = product > BEYOND ? BEYOND : product < -BEYOND ? -BEYOND : product
+    }
+  }
+
+  finish(): TypedArray {
+    const dtype = this.#dtype
+    return cellsAs(
+      dtype,
+      this.#products.map((product) => checkFits('product', product, dtype)),
+    )
+  }
+}
+
+const BEYOND = 2n ** 65n
+
+/** Minimum or maximum of any ordered type; NaN where there is one and it is not skipped. */
+export class ExtremeFold implements Fold {
+  readonly #kind: 'min' | 'max'
+  readonly #skipped: Skipped
+  readonly #empty: unknown
+  readonly #values: TypedArray
+  readonly #taken: Uint8Array
+
+  constructor(kind: 'min' | 'max', dtype: FixedDType, cells: number, skipped: Skipped, empty: unknown) {
+    this.#kind = kind
+    this.#skipped = skipped
+    this.#empty = empty
+    this.#values = allocate(dtype, cells) as TypedArray
+    this.#taken = new Uint8Array(cells)
+  }
+
+  row = (values: Float64Array, at: number, length: number, cell: number, step: number): void => {
+    const { fill, nan } = this.#skipped
+    const [found, taken, less] = [this.#values as Float64Array, this.#taken, this.#kind === 'min']
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      const best = found[cell]!
+      if (taken[cell] === 0 || (less ? x < best : x > best) || Number.isNaN(x)) found[cell] = x
+      taken[cell] = 1
+    }
+  }
+
+  finish(): TypedArray {
+    this.#taken.forEach((taken, cell) => {
+      if (taken === 1) return
+      if (this.#empty === undefined) throw emptyReduction('minimum or maximum')
+      this.#values[cell] = this.#empty as never
+    })
+    return this.#values
+  }
+}
+
+/** How many elements are true: not 0, not false, not empty. */
+export class TruthFold implements Fold {
+  readonly #kind: 'count' | 'any' | 'all'
+  readonly #skipped: Skipped
+  readonly #where: ((value: never) => unknown) | undefined
+  readonly #bools: boolean
+  readonly #found: Float64Array
+  readonly #others: Float64Array
+
+  /** @param where asked instead; with `bools`, elements are given to it as booleans */
+  constructor(kind: 'count' | 'any' | 'all', cells: number, skipped: Skipped, where?: (value: never) => unknown, bools = false) {
+    this.#kind = kind
+    this.#skipped = skipped
+    this.#where = where
+    this.#bools = bools
+    this.#found = new Float64Array(cells)
+    this.#others = new Float64Array(cells)
+  }
+
+  row = (values: ArrayLike<unknown>, at: number, length: number, cell: number, step: number): void => {
+    const { fill, nan } = this.#skipped
+    const [found, others, where, bools] = [this.#found, this.#others, this.#where, this.#bools]
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      const holds = where === undefined ? isTrue(x) : where((bools ? x !== 0 : x) as never)
+      if (holds) found[cell]!++
+      else others[cell]!++
+    }
+  }
+
+  /** Whether nothing that may come changes the answer. */
+  decided(): boolean {
+    if (this.#kind === 'count') return false
+    return (this.#kind === 'any' ? this.#found : this.#others).every((count) => count > 0)
+  }
+
+  finish(): Float64Array | Uint8Array {
+    if (this.#kind === 'count') return this.#found
+    return this.#kind === 'any' ? Uint8Array.from(this.#found, (n) => +(n > 0)) : Uint8Array.from(this.#others, (n) => +(n === 0))
+  }
+}
+
+/** As in numpy: NaN is true. */
+const isTrue = (x: unknown): boolean => x !== 0 && x !== 0n && x !== '' && !(x instanceof Uint8Array && x.length === 0)

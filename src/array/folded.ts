@@ -1,0 +1,68 @@
+import { type DType, isBigInt, isFixed, type ScalarOf, type TypedArray } from '../core/dtype.js'
+import type { Tensor } from '../core/tensor.js'
+import { CellLayout } from './cells.js'
+import { type Fold, type FoldOptions, foldedDType, foldOf, modeOf } from './fold.js'
+import { TruthFold } from './fold-values.js'
+import { type ReduceOptions, shaped } from './reduce.js'
+import { type RowMode, RowReader, skippedOf } from './rows.js'
+import { eachRun } from './runs.js'
+import type { BlockSource } from './source.js'
+
+/** Takes every element into its cell, reading each chunk once. */
+export async function fill(
+  source: BlockSource,
+  mode: RowMode,
+  layout: CellLayout,
+  options: ReduceOptions,
+  foldFor: (reader: RowReader) => Fold & { decided?(): boolean },
+): Promise<TypedArray> {
+  const reader = new RowReader(source.dtype, mode, skippedOf(source, options))
+  const fold = foldFor(reader)
+  const places = { start: 0, stride: source.shape.map(() => 0) }
+  const run = { signal: options.signal, ...(fold.decided && { atOnce: 1 }) }
+  await eachRun(source, run, ({ box, tensor }) => {
+    reader.each(tensor, { start: layout.first(box), stride: layout.stride }, places, fold.row)
+    return fold.decided?.()
+  })
+  return fold.finish()
+}
+
+/** Product, variance or standard deviation. */
+export async function folded(
+  source: BlockSource,
+  kind: 'prod' | 'variance' | 'std',
+  options: ReduceOptions & FoldOptions,
+): Promise<Tensor | ScalarOf<DType>> {
+  const { dtype } = source
+  const layout = new CellLayout(source, options.axis)
+  const data = await fill(source, modeOf(kind), layout, options, ({ skipped }) =>
+    foldOf(kind, dtype, layout.size, skipped, options),
+  )
+  return shaped(foldedDType(dtype, kind), data, layout, options)
+}
+
+export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
+  /** What to ask of each element. When left out it is whether it is not 0, false or empty; NaN is none of these. */
+  readonly where?: (value: ScalarOf<D>) => unknown
+}
+
+/** How many elements are true, or whether any or all of them are. */
+export async function truth(
+  source: BlockSource,
+  kind: 'count' | 'any' | 'all',
+  options: TruthOptions,
+): Promise<Tensor | ScalarOf<DType>> {
+  const { dtype } = source
+  const layout = new CellLayout(source, options.axis)
+  const data = await fill(
+    source,
+    options.where || isBigInt(dtype) || !isFixed(dtype) ? 'raw' : 'float',
+    layout,
+    options,
+    (reader) => {
+      const fold = new TruthFold(kind, layout.size, reader.skipped, options.where as never, dtype === 'bool')
+      return kind === 'count' ? { row: fold.row, finish: () => fold.finish() } : fold
+    },
+  )
+  return shaped(kind === 'count' ? 'float64' : 'bool', data, layout, options)
+}

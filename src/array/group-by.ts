@@ -1,0 +1,64 @@
+import type { DType } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { showShape, sizeOf, stridesOf } from '../core/shape.js'
+import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type Axis, resolveAxes } from './axes.js'
+import { type FoldedDType, type FoldKind, type FoldOptions, foldedDType, foldOf, modeOf } from './fold.js'
+import { emptyExtreme } from './fold-results.js'
+import { RowReader, type SkipOptions, skippedOf } from './rows.js'
+import { eachRun } from './runs.js'
+import type { BlockOptions, BlockSource } from './source.js'
+
+export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions {}
+
+/** What the positions of each group were reduced to. */
+export interface Grouped<R extends DType, L> {
+  /** The different labels in the order they first appear. */
+  readonly labels: readonly L[]
+  /** As the array, with the groups in place of the axis. */
+  readonly values: Tensor<R>
+}
+
+/**
+ * Reduces together the positions of an axis that have the same label, reading each chunk once.
+ * @throws InvalidArgumentError when there are not as many labels as positions
+ */
+export async function groupBy<D extends DType, L, K extends FoldKind>(
+  source: BlockSource<D>,
+  along: Axis,
+  given: Iterable<L>,
+  kind: K,
+  options: GroupOptions,
+): Promise<Grouped<FoldedDType<D, K>, L>> {
+  const axis = [...resolveAxes(along, source)][0]!
+  const numbers = new Map<L, number>()
+  const groups = Array.from(given, (label) => {
+    if (!numbers.has(label)) numbers.set(label, numbers.size)
+    return numbers.get(label)!
+  })
+  if (groups.length !== source.shape[axis]) {
+    const text = `${groups.length} labels for axis ${along} of an array of shape ${showShape(source.shape)}`
+    throw new HyperslabError('InvalidArgumentError', text, { axis, actual: groups.length, expected: source.shape[axis] })
+  }
+  const shape = replaced(source.shape, axis, numbers.size)
+  const stride = stridesOf(shape)
+  const within = replaced(stride, axis, 0)
+  const skipped = skippedOf(source, options)
+  const reader = new RowReader(source.dtype, modeOf(kind), skipped)
+  const fold = foldOf(kind, source.dtype, sizeOf(shape), reader.skipped, { ...options, empty: emptyExtreme(skipped) })
+  const places = { start: 0, stride: shape.map(() => 0) }
+  await eachRun(source, options, ({ box, tensor }) => {
+    const { start, stop } = box[axis]!
+    for (let from = start, to = start; from < stop; from = to) {
+      while (to < stop && groups[to] === groups[from]) to++
+      const whole = tensor.shape.map((length) => ({ start: 0, step: 1, length }))
+      const slice = viewTensor(tensor, replaced(whole, axis, { start: from - start, step: 1, length: to - from }))
+      const cell = box.reduce((at, range, k) => at + (k === axis ? groups[from]! : range.start) * stride[k]!, 0)
+      reader.each(slice, { start: cell, stride: within }, places, fold.row)
+    }
+  })
+  const dtype = foldedDType(source.dtype, kind)
+  return { labels: [...numbers.keys()], values: tensorOf(dtype, shape, fold.finish() as never) as never }
+}
+
+const replaced = <T>(list: readonly T[], axis: number, item: T): T[] => list.map((each, k) => (k === axis ? item : each))

@@ -1,0 +1,102 @@
+import type { DType } from '../core/dtype.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import { type Tensor, tensorOf } from '../core/tensor.js'
+import { checkFoldable } from './fold-results.js'
+import { extrema } from './reduce.js'
+import { RowReader, type SkipOptions, skippedOf } from './rows.js'
+import { eachRun } from './runs.js'
+import type { BlockOptions, BlockSource } from './source.js'
+
+export interface HistogramOptions extends BlockOptions, SkipOptions {
+  /** Number of bins of equal width, or their edges, ascending; 10 when left out. */
+  readonly bins?: number | ArrayLike<number>
+  /** First and last edge of bins of equal width; the extremes of the array when left out, for which its chunks are read a second time. */
+  readonly range?: readonly [number, number]
+}
+
+/** Bin k counts the elements from `edges[k]` up to, but not with, `edges[k + 1]`; the last bin has its end, too. */
+export interface Histogram {
+  readonly counts: Tensor<'float64'>
+  /** One more than there are bins. */
+  readonly edges: Tensor<'float64'>
+}
+
+export async function histogram(source: BlockSource, options: HistogramOptions): Promise<Histogram> {
+  checkFoldable('histogram', source.dtype)
+  const { bins = 10 } = options
+  const edges = typeof bins === 'number' ? evenly(bins, options.range ?? (await rangeOf(source, options))) : checkEdges(bins)
+  const counts = new Float64Array(edges.length - 1)
+  const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
+  const { fill } = reader.skipped
+  const none = { start: 0, stride: source.shape.map(() => 0) }
+  const find = typeof bins === 'number' ? finder(edges) : (x: number) => search(edges, x)
+  await eachRun(source, options, ({ tensor }) => {
+    reader.each(tensor, none, none, (values: Float64Array, at, length) => {
+      const [low, high] = [edges[0]!, edges.at(-1)!]
+      for (let i = at; i < at + length; i++) {
+        const x = values[i]!
+        // NaN is in no bin.
+        if (x >= low && x <= high && x !== fill) counts[find(x)]!++
+      }
+    })
+  })
+  return { counts: tensorOf('float64', [counts.length], counts), edges: tensorOf('float64', [edges.length], edges) }
+}
+
+function evenly(bins: number, [low, high]: readonly [number, number]): Float64Array {
+  if (!Number.isSafeInteger(bins) || bins < 1) invalid(`the number of bins must be a positive integer, got ${bins}`, bins)
+  if (!(Number.isFinite(low) && Number.isFinite(high) && low <= high))
+    invalid(`there are no bins from ${low} to ${high}`, [low, high])
+  // As in numpy, all that is equal lies in the middle of a range of 1; or of as much as large numbers need to differ.
+  const margin = low < high ? 0 : Math.max(0.5, bins * Math.abs(low) * 2 ** -52)
+  const [from, to] = [low - margin, high + margin]
+  const edges = Float64Array.from({ length: bins + 1 }, (_, k) => from + (to - from) * (k / bins))
+  edges[bins] = to
+  return edges
+}
+
+function checkEdges(given: ArrayLike<number>): Float64Array {
+  const edges = Float64Array.from(given)
+  const ascending = edges.length >= 2 && edges.every((edge, k) => k === 0 || edge > edges[k - 1]!)
+  if (!ascending) invalid('edges of bins must be two or more ascending numbers', Array.from(edges))
+  return edges
+}
+
+async function rangeOf(source: BlockSource<DType>, { signal, skipFill }: HistogramOptions): Promise<[number, number]> {
+  const skips = { skipNaN: true, ...(skipFill && { skipFill }), signal }
+  try {
+    const { min, max } = await extrema(source, skips)
+    return [Number(min), Number(max)]
+  } catch (error) {
+    // As in numpy, nothing has bins, too.
+    if (isHyperslabError(error, 'EmptyReductionError')) return [0, 1]
+    throw error
+  }
+}
+
+/** The bin of equal ones that a value is in: by division, then set right by the edges, which are rounded. */
+function finder(edges: Float64Array): (x: number) => number {
+  const last = edges.length - 2
+  const low = edges[0]!
+  const scale = (last + 1) / (edges.at(-1)! - low)
+  return (x) => {
+    let k = Math.min(last, Math.floor((x - low) * scale))
+    while (k > 0 && x < edges[k]!) k--
+    while (k < last && x >= edges[k + 1]!) k++
+    return k
+  }
+}
+
+function search(edges: Float64Array, x: number): number {
+  let [low, high] = [0, edges.length - 2]
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if (x >= edges[middle]!) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+function invalid(text: string, actual: unknown): never {
+  throw new HyperslabError('InvalidArgumentError', text, { actual })
+}

@@ -1,0 +1,71 @@
+import type { DType, ScalarOf } from '../core/dtype.js'
+import { within } from '../core/errors.js'
+import { sameShape } from '../core/shape.js'
+import { type Tensor, tensorOf } from '../core/tensor.js'
+import type { ArrayHandle } from './handle.js'
+import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.js'
+import { Reducible } from './reducible.js'
+import type { BlockOptions } from './source.js'
+
+// Who only reads selections loads none of the bodies.
+const bodies = () => import('./iteration.js')
+
+/** An array that can be gone through, compared and copied as a whole, holding some chunks at a time. */
+export abstract class IterableArray<D extends DType> extends Reducible<D> {
+  /**
+   * The chunks in C order of the grid, one read each; some are read ahead. Each comes in memory of its own. Leaving the loop early ends what
+   * is under way.
+   */
+  async *blocks(options: BlocksOptions = {}): AsyncGenerator<Block<D>, void> {
+    yield* (await bodies()).blocks(this.source, options)
+  }
+
+  /**
+   * The elements in C order of the array, holding at most 64 MiB. Chunks are read once where a row of them fits in half of that; otherwise as
+   * often as it has parts that do.
+   */
+  async *values(options: BlockOptions = {}): AsyncGenerator<ScalarOf<D>, void> {
+    yield* (await bodies()).values(this.source, options)
+  }
+
+  /** As {@link values}, for `for await`. */
+  [Symbol.asyncIterator](): AsyncGenerator<ScalarOf<D>, void> {
+    return this.values()
+  }
+
+  /** All of the array as a dense tensor. */
+  async toTensor(options: ProgressOptions = {}): Promise<Tensor<D>> {
+    const tensor = tensorOf(this.dtype, this.shape)
+    await (await bodies()).readWhole(this.source, tensor, options)
+    return tensor
+  }
+
+  /** Whether another array has this shape, this type and the same elements. Reads both chunk by chunk and stops at the first difference. */
+  async equals(other: ArrayHandle<DType>, options: EqualsOptions = {}): Promise<boolean> {
+    if (!sameShape(other.shape, this.shape) || other.dtype !== this.dtype) return false
+    return (await bodies()).equal(this.source, other.source, options)
+  }
+
+  /**
+   * Copies another array of this shape and type into this one, some chunks of this one at a time.
+   * @throws InvalidArgumentError when shape or type differ; ReadOnlyError; whatever reading and writing throw
+   */
+  async assign(from: ArrayHandle<DType>, options: ProgressOptions = {}): Promise<void> {
+    const { copyWhole } = await bodies()
+    await within(this.source.label ?? {}, () => copyWhole(from.source, this.source, options))
+  }
+
+  /** The same the other way round: copies this array into another one. */
+  async copyTo(to: IterableArray<DType>, options?: ProgressOptions): Promise<void> {
+    await to.assign(this, options)
+  }
+
+  /**
+   * Writes one value to all of the array, some chunks at a time.
+   * @throws ReadOnlyError; InvalidArgumentError when the value is not of the array's type
+   */
+  async fill(value: ScalarOf<D>, options: ProgressOptions = {}): Promise<void> {
+    const { fillWhole } = await bodies()
+    await within(this.source.label ?? {}, () => fillWhole(this.source, value, options))
+  }
+}

@@ -1,0 +1,226 @@
+import { allocate, type DataOf, type DType, readElement, type ScalarOf, toElement } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { inOrder } from '../core/in-order.js'
+import { sameShape, showShape, sizeOf } from '../core/shape.js'
+import { onAbort, type Signal } from '../core/signal.js'
+import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import type { ChunkGrid } from '../grid/chunks.js'
+import { countChunks } from '../grid/projection.js'
+import { type Box, boxShape } from '../grid/range.js'
+import { arrayOrder, commonChunks } from './array-order.js'
+import type { Progress } from './disk-array.js'
+import { runsOf } from './runs.js'
+import { type BlockOptions, type BlockSource, bytesOf } from './source.js'
+
+// Every runtime has it, but no library that is loaded without the DOM.
+declare class AbortController {
+  readonly signal: Signal
+  abort(reason?: unknown): void
+}
+
+/** How far work on an array has come. */
+export interface ArrayProgress extends Progress {
+  /** Bytes of elements that are done; those of strings and binaries are guessed. */
+  readonly bytes: number
+}
+
+export interface ProgressOptions extends BlockOptions {
+  /** Told after every step. */
+  readonly onProgress?: ((progress: ArrayProgress) => void) | undefined
+}
+
+export interface EqualsOptions extends ProgressOptions {
+  /** NaN is equal to NaN. */
+  readonly equalNaN?: boolean
+}
+
+export interface BlocksOptions extends BlockOptions {
+  /** How many chunks are read ahead while one is worked on; 1 when left out. */
+  readonly prefetch?: number
+}
+
+/** One chunk of an array with its contents. */
+export interface Block<D extends DType> {
+  /** Chunk coordinates. */
+  readonly index: readonly number[]
+  /** The part of the array it covers. */
+  readonly box: Box
+  readonly data: Tensor<D>
+}
+
+/** The chunks in C order of the grid. Whoever stops early leaves nothing running. */
+export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksOptions): AsyncGenerator<Block<D>, void> {
+  return ahead(source.chunks.count, options, async (number, signal) => {
+    const index = source.chunks.index(number)
+    const box = source.chunks.box(index)
+    const data = tensorOf(source.dtype, boxShape(box))
+    await source.readBlock(box, data, { signal })
+    return { index, box, data }
+  })
+}
+
+/** The elements in C order of the array. */
+export async function* values<D extends DType>(source: BlockSource<D>, options: BlockOptions): AsyncGenerator<ScalarOf<D>, void> {
+  const order = arrayOrder(source)
+  const read = async (number: number, signal: Signal): Promise<DataOf<D>> => {
+    const box = order.box(order.index(number))
+    const { data, ...tensor } = tensorOf(source.dtype, boxShape(box))
+    await source.readBlock(box, { data, ...tensor }, { signal })
+    return data
+  }
+  for await (const data of ahead(order.count, options, read)) {
+    for (let i = 0; i < data.length; i++) yield readElement(source.dtype, data, i)
+  }
+}
+
+/** The parts of several arrays of one shape. */
+export interface ZippedBlocks {
+  readonly box: Box
+  readonly data: readonly Tensor[]
+}
+
+export function zipped(
+  sources: readonly BlockSource[],
+  grid: ChunkGrid,
+  options: BlocksOptions,
+): AsyncGenerator<ZippedBlocks, void> {
+  return ahead(grid.count, options, async (number, signal) => {
+    const box = grid.box(grid.index(number))
+    const data: Tensor[] = sources.map(({ dtype }) => tensorOf(dtype, boxShape(box)))
+    const reads = await Promise.allSettled(sources.map(async (source, i) => source.readBlock(box, data[i]!, { signal })))
+    for (const read of reads) if (read.status === 'rejected') throw read.reason
+    return { box, data }
+  })
+}
+
+/** Yields what `read` gives for the numbers below `count`, reading some ahead. At its end, however it comes, nothing is under way. */
+async function* ahead<T>(
+  count: number,
+  { prefetch = 1, signal }: BlocksOptions,
+  read: (number: number, signal: Signal) => Promise<T>,
+): AsyncGenerator<T, void> {
+  if (!Number.isSafeInteger(prefetch) || prefetch < 0)
+    throw new HyperslabError('InvalidArgumentError', `prefetch must be an integer of at least 0, got ${prefetch}`, {
+      actual: prefetch,
+    })
+  const controller = new AbortController()
+  const forget = signal && onAbort(signal, () => controller.abort(signal.reason))
+  const underWay: Promise<T>[] = []
+  try {
+    for (let number = 0, next = 0; number < count; number++) {
+      for (; next < count && next <= number + prefetch; next++) {
+        signal?.throwIfAborted()
+        const work = read(next, controller.signal)
+        work.catch(() => undefined)
+        underWay.push(work)
+      }
+      yield await underWay.shift()!
+    }
+  } finally {
+    forget?.()
+    controller.abort()
+    await Promise.allSettled(underWay)
+  }
+}
+
+/** Tells how far work is, in chunks of an array. */
+class Tally {
+  readonly #source: BlockSource
+  readonly #tell: ProgressOptions['onProgress']
+  #done = 0
+  #bytes = 0
+
+  constructor(source: BlockSource, { onProgress }: ProgressOptions) {
+    this.#source = source
+    this.#tell = onProgress
+  }
+
+  add(box: Box): void {
+    const { chunks, dtype } = this.#source
+    this.#done += countChunks(box, chunks)
+    this.#bytes += sizeOf(boxShape(box)) * bytesOf(dtype)
+    this.#tell?.({ done: this.#done, total: chunks.count, bytes: this.#bytes })
+  }
+}
+
+function* boxesOf(grid: ChunkGrid): Generator<Box> {
+  for (let number = 0; number < grid.count; number++) yield grid.box(grid.index(number))
+}
+
+/** All elements, read in runs of chunks straight to their places, two at a time. */
+export async function readWhole<D extends DType>(
+  source: BlockSource<D>,
+  out: Tensor<D>,
+  options: ProgressOptions,
+): Promise<void> {
+  const { signal } = options
+  const tally = new Tally(source, options)
+  const read = async (box: Box): Promise<Box> => {
+    signal?.throwIfAborted()
+    const axes = box.map(({ start, stop }) => ({ start, step: 1, length: stop - start }))
+    await source.readBlock(box, viewTensor(out, axes), { signal })
+    return box
+  }
+  const limits = { count: 2, bytes: 1, bytesOf: () => 0 }
+  await inOrder(boxesOf(runsOf(source)), limits, read, (box) => tally.add(box))
+}
+
+/** Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. */
+export async function copyWhole(from: BlockSource, to: BlockSource, options: ProgressOptions): Promise<void> {
+  if (!sameShape(from.shape, to.shape) || from.dtype !== to.dtype) {
+    const [actual, expected] = [`${from.dtype} ${showShape(from.shape)}`, `${to.dtype} ${showShape(to.shape)}`]
+    throw new HyperslabError('InvalidArgumentError', `${actual} cannot be assigned to ${expected}`, { actual, expected })
+  }
+  const write = writerOf(to)
+  const tally = new Tally(to, options)
+  for await (const { box, data } of zipped([from], runsOf(to), options)) {
+    await write(box, data[0]!, options)
+    tally.add(box)
+  }
+}
+
+/** Writes one value everywhere, some chunks at a time. */
+export async function fillWhole<D extends DType>(
+  to: BlockSource<D>,
+  value: ScalarOf<D>,
+  options: ProgressOptions,
+): Promise<void> {
+  const write = writerOf(to as BlockSource)
+  const tally = new Tally(to, options)
+  const one = allocate(to.dtype, 1)
+  one[0] = toElement(to.dtype, value) as never
+  for (const box of boxesOf(runsOf(to))) {
+    options.signal?.throwIfAborted()
+    const shape = boxShape(box)
+    await write(box, { data: one, shape, stride: shape.map(() => 0), offset: 0 }, options)
+    tally.add(box)
+  }
+}
+
+/** Whether all elements of two arrays of one shape and type are equal; stops at the first part that differs. */
+export async function equal(a: BlockSource, b: BlockSource, options: EqualsOptions): Promise<boolean> {
+  const tally = new Tally(a, options)
+  for await (const { box, data } of zipped([a, b], commonChunks([a, b]), { signal: options.signal, prefetch: 0 })) {
+    if (!sameElements(data[0]!.data, data[1]!.data, options.equalNaN ?? false)) return false
+    tally.add(box)
+  }
+  return true
+}
+
+function sameElements(a: ArrayLike<unknown>, b: ArrayLike<unknown>, equalNaN: boolean): boolean {
+  for (let i = 0; i < a.length; i++) {
+    const [x, y] = [a[i], b[i]]
+    if (x === y || (equalNaN && Number.isNaN(x) && Number.isNaN(y))) continue
+    if (!(x instanceof Uint8Array && y instanceof Uint8Array && x.length === y.length && x.every((byte, k) => byte === y[k])))
+      return false
+  }
+  return true
+}
+
+type Write = NonNullable<BlockSource['writeBlock']>
+
+/** @throws ReadOnlyError */
+export function writerOf(source: BlockSource): Write {
+  if (source.writeBlock === undefined) throw new HyperslabError('ReadOnlyError', 'this array cannot be written', source.label)
+  return (box, values, options) => source.writeBlock!(box, values, options)
+}

@@ -1,0 +1,62 @@
+import type { DType, ScalarOf } from '../core/dtype.js'
+import { type Tensor, tensorOf } from '../core/tensor.js'
+import { arrayOrder } from './array-order.js'
+import { CellLayout } from './cells.js'
+import type { ReduceOptions } from './reduce.js'
+import { RowReader, type SkipOptions, skippedOf } from './rows.js'
+import { eachRun } from './runs.js'
+import type { BlockOptions, BlockSource } from './source.js'
+
+/** Folds the elements one after another, in C order of the array. */
+export async function foldElements<D extends DType, T>(
+  source: BlockSource<D>,
+  fn: (accumulated: T, value: ScalarOf<D>) => T,
+  init: T,
+  options: BlockOptions & SkipOptions,
+): Promise<T> {
+  const { reader, none, bools } = rawReader(source, options)
+  const { fill, nan } = reader.skipped
+  let accumulated = init
+  const row = (values: ArrayLike<unknown>, at: number, length: number): void => {
+    for (let i = at; i < at + length; i++) {
+      const x = values[i]
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      accumulated = fn(accumulated, (bools ? x !== 0 : x) as ScalarOf<D>)
+    }
+  }
+  await eachRun(source, { signal: options.signal, runs: arrayOrder(source) }, ({ tensor }) => {
+    reader.each(tensor, none, none, row as never)
+  })
+  return accumulated
+}
+
+/** Maps every element and combines what comes out, a run of chunks at a time: `combine` must not care for the order. */
+export async function mapReduce<D extends DType, T>(
+  source: BlockSource<D>,
+  map: (value: ScalarOf<D>) => T,
+  combine: (a: T, b: T) => T,
+  init: T,
+  options: ReduceOptions,
+): Promise<T | Tensor> {
+  const layout = new CellLayout(source, options.axis)
+  const { reader, none, bools } = rawReader(source, options)
+  const { fill, nan } = reader.skipped
+  const cells = new Array<T>(layout.size).fill(init)
+  const row = (values: ArrayLike<unknown>, at: number, length: number, cell: number, step: number): void => {
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      cells[cell] = combine(cells[cell]!, map((bools ? x !== 0 : x) as ScalarOf<D>))
+    }
+  }
+  await eachRun(source, options, ({ box, tensor }) => {
+    reader.each(tensor, { start: layout.first(box), stride: layout.stride }, none, row as never)
+  })
+  if (options.axis === undefined) return cells[0]!
+  return tensorOf('float64', layout.resultShape(options.keepDims), Float64Array.from(cells as number[]))
+}
+
+function rawReader(source: BlockSource, options: SkipOptions) {
+  const none = { start: 0, stride: source.shape.map(() => 0) }
+  return { reader: new RowReader(source.dtype, 'raw', skippedOf(source, options)), none, bools: source.dtype === 'bool' }
+}

@@ -1,0 +1,120 @@
+import type { Fold } from './fold.js'
+import type { Skipped } from './rows.js'
+
+/** Elements taken together: small enough to stay in the cache for the second pass over them. */
+const PART = 1024
+
+/**
+ * Variance or standard deviation. Parts of a row are gone through twice, for their mean and for the squares of the deviations from it, and
+ * parts are merged by Chan's formula; elements that each have a cell of their own are merged one by one (Welford).
+ */
+export class MomentFold implements Fold {
+  readonly #kind: 'variance' | 'std'
+  readonly #ddof: number
+  readonly #nan: boolean
+  readonly #fill: unknown
+  readonly #counts: Float64Array
+  readonly #means: Float64Array
+  readonly #squares: Float64Array
+
+  constructor(kind: 'variance' | 'std', cells: number, skipped: Skipped, ddof: number) {
+    this.#kind = kind
+    this.#ddof = ddof
+    this.#nan = skipped.nan
+    this.#fill = skipped.fill
+    this.#counts = new Float64Array(cells)
+    this.#means = new Float64Array(cells)
+    this.#squares = new Float64Array(cells)
+  }
+
+  row = (values: Float64Array, at: number, length: number, cell: number, step: number): void => {
+    if (step !== 0) this.#each(values, at, length, cell, step)
+    else for (let from = 0; from < length; from += PART) this.#part(values, at + from, Math.min(PART, length - from), cell)
+  }
+
+  finish(): Float64Array {
+    return this.#squares.map((squares, cell) => {
+      const count = this.#counts[cell]! - this.#ddof
+      const variance = count > 0 ? squares / count : Number.NaN
+      return this.#kind === 'std' ? Math.sqrt(variance) : variance
+    })
+  }
+
+  #each(values: Float64Array, at: number, length: number, cell: number, step: number): void {
+    const [counts, means, squares, nan, fill] = [this.#counts, this.#means, this.#squares, this.#nan, this.#fill]
+    for (let i = 0; i < length; i++, cell += step) {
+      const x = values[at + i]!
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      const count = ++counts[cell]!
+      const delta = x - means[cell]!
+      means[cell]! += delta / count
+      squares[cell]! += delta * (x - means[cell]!)
+    }
+  }
+
+  #part(values: Float64Array, at: number, length: number, cell: number): void {
+    const [nan, fill] = [this.#nan, this.#fill]
+    const skips = nan || fill !== undefined
+    let count = length
+    let mean: number
+    let squares: number
+    if (skips) {
+      count = 0
+      let sum = 0
+      for (let i = at; i < at + length; i++) {
+        const x = values[i]!
+        if (x === fill || (nan && Number.isNaN(x))) continue
+        sum += x
+        count++
+      }
+      if (count === 0) return
+      mean = sum / count
+      squares = 0
+      for (let i = at; i < at + length; i++) {
+        const x = values[i]!
+        if (x === fill || (nan && Number.isNaN(x))) continue
+        squares += (x - mean) * (x - mean)
+      }
+    } else {
+      mean = sumOf(values, at, length) / length
+      squares = squaresOf(values, at, length, mean)
+    }
+    const before = this.#counts[cell]!
+    const total = before + count
+    const delta = mean - this.#means[cell]!
+    this.#counts[cell] = total
+    this.#means[cell]! += (delta * count) / total
+    this.#squares[cell]! += before === 0 ? squares : squares + delta * delta * ((before * count) / total)
+  }
+}
+
+// Four sums, so that additions overlap.
+function sumOf(values: Float64Array, at: number, length: number): number {
+  let [a, b, c, d] = [0, 0, 0, 0]
+  const end = at + (length & ~3)
+  for (let i = at; i < end; i += 4) {
+    a += values[i]!
+    b += values[i + 1]!
+    c += values[i + 2]!
+    d += values[i + 3]!
+  }
+  for (let i = end; i < at + length; i++) a += values[i]!
+  return a + b + (c + d)
+}
+
+function squaresOf(values: Float64Array, at: number, length: number, mean: number): number {
+  let [a, b, c, d] = [0, 0, 0, 0]
+  const end = at + (length & ~3)
+  for (let i = at; i < end; i += 4) {
+    const w = values[i]! - mean
+    const x = values[i + 1]! - mean
+    const y = values[i + 2]! - mean
+    const z = values[i + 3]! - mean
+    a += w * w
+    b += x * x
+    c += y * y
+    d += z * z
+  }
+  for (let i = end; i < at + length; i++) a += (values[i]! - mean) * (values[i]! - mean)
+  return a + b + (c + d)
+}

@@ -1,0 +1,143 @@
+import type { DType } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { sizeOf, stridesOf } from '../core/shape.js'
+import { type Tensor, tensorOf } from '../core/tensor.js'
+import { ChunkGrid, RegularChunks } from '../grid/chunks.js'
+import { CellLayout } from './cells.js'
+import { checkFoldable } from './fold-results.js'
+import { QuantileSketch } from './quantile-sketch.js'
+import type { ReduceOptions } from './reduce.js'
+import { RowReader, type Skipped, skippedOf } from './rows.js'
+import { eachRun } from './runs.js'
+import type { BlockSource } from './source.js'
+
+export interface QuantileOptions extends ReduceOptions {
+  /** Bytes that may be taken to hold elements, 8 for each; 256 MiB when left out. */
+  readonly maxBytes?: number
+}
+
+const MAX_BYTES = 256 * 2 ** 20
+
+/** @returns for every cell as many values as there are in `q`, a list of lists by q and then by cell */
+export async function quantile(
+  source: BlockSource,
+  q: number | ArrayLike<number>,
+  options: QuantileOptions,
+): Promise<number | Tensor<'float64'>> {
+  checkFoldable('quantile', source.dtype)
+  const list = typeof q === 'number' ? [q] : Array.from(q)
+  for (const each of list) {
+    if (!(each >= 0 && each <= 1))
+      throw new HyperslabError('InvalidArgumentError', `quantiles lie from 0 to 1, got ${each}`, { actual: each })
+  }
+  const layout = new CellLayout(source, options.axis)
+  const maxBytes = options.maxBytes ?? MAX_BYTES
+  const whole = options.axis === undefined
+  const fits = 8 * sizeOf(source.shape) <= maxBytes
+  const found = await (whole && !fits ? sketched(source, list, options) : exact(source, list, layout, maxBytes, options))
+  if (whole) return typeof q === 'number' ? found[0]! : tensorOf('float64', [list.length], found)
+  const shape = layout.resultShape(options.keepDims)
+  return tensorOf('float64', typeof q === 'number' ? shape : [list.length, ...shape], found)
+}
+
+async function sketched(source: BlockSource, list: readonly number[], options: QuantileOptions): Promise<Float64Array> {
+  const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
+  const sketch = new QuantileSketch(reader.skipped)
+  const none = { start: 0, stride: source.shape.map(() => 0) }
+  await eachRun(source, options, ({ tensor }) => reader.each(tensor, none, none, sketch.row))
+  return Float64Array.from(list, (q) => sketch.quantile(q))
+}
+
+/** Goes through columns of chunks, which hold all elements of their cells. */
+async function exact(
+  source: BlockSource,
+  list: readonly number[],
+  layout: CellLayout,
+  maxBytes: number,
+  options: QuantileOptions,
+): Promise<Float64Array> {
+  const columns = columnsOf(source, layout.axes)
+  const depth = sizeOf(source.shape.filter((_, axis) => layout.axes.has(axis)))
+  const largest = columns.chunkShape.map((length, axis) => (layout.axes.has(axis) ? 1 : Math.min(length, source.shape[axis]!)))
+  const bytes = 8 * depth * sizeOf(largest)
+  if (bytes > maxBytes) {
+    const text = `quantiles along these axes have to hold ${bytes} bytes of elements at a time, more than the ${maxBytes} of \`maxBytes\``
+    throw new HyperslabError('UnsupportedError', text, { actual: bytes, expected: maxBytes })
+  }
+  const results = new Float64Array(list.length * layout.size).fill(Number.NaN)
+  const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
+  await eachRun(source, { ...options, runs: columns }, ({ box, tensor }) => {
+    const shape = tensor.shape.map((length, axis) => (layout.axes.has(axis) ? 1 : length))
+    const gathered = new Gathered(sizeOf(shape), depth, reader.skipped)
+    const stride = stridesOf(shape).map((step, axis) => (layout.axes.has(axis) ? 0 : step))
+    const places = { start: layout.first(box), stride: layout.stride }
+    reader.each(tensor, { start: 0, stride }, places, gathered.row)
+    gathered.each((sorted, place) => {
+      list.forEach((q, i) => {
+        results[i * layout.size + place] = quantileOf(sorted, q)
+      })
+    })
+  })
+  return results
+}
+
+/** Chunks along the axes that are kept, everything along the others. */
+function columnsOf({ chunks, shape }: BlockSource<DType>, axes: ReadonlySet<number>): ChunkGrid {
+  return new ChunkGrid(
+    chunks.axes.map((chunk, axis) => (axes.has(axis) ? new RegularChunks(Math.max(1, shape[axis]!), shape[axis]!) : chunk)),
+  )
+}
+
+/** The elements of some cells, by cell. */
+class Gathered {
+  readonly #depth: number
+  readonly #skipped: Skipped
+  readonly #values: Float64Array
+  readonly #counts: Float64Array
+  readonly #places: Float64Array
+
+  constructor(cells: number, depth: number, skipped: Skipped) {
+    this.#depth = depth
+    this.#skipped = skipped
+    this.#values = new Float64Array(cells * depth)
+    this.#counts = new Float64Array(cells)
+    this.#places = new Float64Array(cells)
+  }
+
+  row = (
+    values: Float64Array,
+    at: number,
+    length: number,
+    cell: number,
+    step: number,
+    place: number,
+    placeStep: number,
+  ): void => {
+    const { fill, nan } = this.#skipped
+    for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
+      const x = values[i]!
+      this.#places[cell] = place
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      this.#values[cell * this.#depth + this.#counts[cell]!++] = x
+    }
+  }
+
+  each(visit: (sorted: Float64Array, place: number) => void): void {
+    this.#counts.forEach((count, cell) => {
+      const start = cell * this.#depth
+      visit(this.#values.subarray(start, start + count).sort(), this.#places[cell]!)
+    })
+  }
+}
+
+/** Between the two nearest elements, in proportion (numpy's `linear`); NaN where there is one, and of nothing. */
+function quantileOf(sorted: Float64Array, q: number): number {
+  const last = sorted.length - 1
+  if (last < 0 || Number.isNaN(sorted[last])) return Number.NaN
+  const position = q * last
+  const low = Math.floor(position)
+  const [a, b] = [sorted[low]!, sorted[Math.min(last, low + 1)]!]
+  const part = position - low
+  // Not by the difference: of infinities it is NaN, of large numbers it overflows.
+  return a === b || part === 0 ? a : a * (1 - part) + b * part
+}

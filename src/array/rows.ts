@@ -1,0 +1,151 @@
+import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat, toElement } from '../core/dtype.js'
+import { sizeOf } from '../core/shape.js'
+import type { Tensor } from '../core/tensor.js'
+import type { Skip } from '../kernels/reduce.js'
+import type { BlockSource } from './source.js'
+
+/** Which elements a reduction passes over. */
+export interface SkipOptions {
+  /** Leave out elements equal to the fill value, NaN included when that is the fill value. */
+  readonly skipFill?: boolean
+  /** Leave out NaN. */
+  readonly skipNaN?: boolean
+}
+
+/** The same as values: elements equal to `fill` (undefined and NaN are equal to nothing) and, with `nan`, NaN. */
+export interface Skipped {
+  readonly fill: unknown
+  readonly nan: boolean
+}
+
+export function skippedOf({ dtype, fillValue }: BlockSource, { skipFill, skipNaN }: SkipOptions): Skipped {
+  const fill = skipFill && fillValue !== undefined ? toElement(dtype, fillValue) : undefined
+  return { fill, nan: isFloat(dtype) && (skipNaN === true || Number.isNaN(fill)) }
+}
+
+/** The same for the kernels. */
+export function skipOf(source: BlockSource, options: SkipOptions): Skip {
+  const { fill, nan } = skippedOf(source, options)
+  if (fill === undefined || Number.isNaN(fill)) return nan ? 'nan' : 'none'
+  return nan ? { fill: fill as number, nan } : { fill: fill as number | bigint }
+}
+
+/** Elements as loops see them. */
+export type Values = { readonly [index: number]: number | bigint }
+
+/**
+ * Takes a row of elements: `length` of them from `at`, one after another. The first belongs to `cell` and `place`, each next one `cellStep`
+ * and `placeStep` further on.
+ */
+export type Row = (
+  values: never,
+  at: number,
+  length: number,
+  cell: number,
+  cellStep: number,
+  place: number,
+  placeStep: number,
+) => void
+
+/** Positions that go along with elements: where the first one's is, and how far the next is along each axis. */
+export interface Strided {
+  readonly start: number
+  readonly stride: readonly number[]
+}
+
+const PIECE = 4096
+/** Rows shorter than this are converted together, where they lie one behind another. */
+const SHORT = 64
+
+/**
+ * How elements are handed to loops, so that these see one kind of array: `float` gives float64 (64-bit integers are rounded), `exact` float64 or,
+ * for 64-bit integers, these; `raw` what is stored.
+ */
+export type RowMode = 'float' | 'exact' | 'raw'
+
+/** Hands over the elements of tensors in rows as long as their layout allows, in C order. */
+export class RowReader {
+  /** Which of the values handed over are to be passed over. */
+  readonly skipped: Skipped
+  readonly #converts: boolean
+  readonly #bigFill: bigint | undefined
+  readonly #wide: boolean
+  #scratch = new Float64Array(0)
+
+  constructor(dtype: DType, mode: RowMode, skipped: Skipped) {
+    this.#wide = isBigInt(dtype)
+    this.#converts = isFixed(dtype) && dtype !== 'float64' && (mode === 'float' || (mode === 'exact' && !this.#wide))
+    const rounds = this.#wide && mode === 'float'
+    this.#bigFill = rounds ? (skipped.fill as bigint | undefined) : undefined
+    // Rounding would make others equal to the fill value: it becomes NaN instead, which integers have no other use for.
+    this.skipped = rounds ? { fill: undefined, nan: skipped.fill !== undefined } : skipped
+  }
+
+  each(tensor: Tensor, cells: Strided, places: Strided, row: Row): void {
+    if (sizeOf(tensor.shape) === 0) return
+    const { lengths, strides } = merged(tensor.shape, [tensor.stride, cells.stride, places.stride])
+    const length = lengths.pop()!
+    const [step, cellStep, placeStep] = strides.pop() as [number, number, number]
+    const first = [tensor.offset, cells.start, places.start] as const
+    const whole = this.#converts && length < SHORT && 2 * sizeOf(tensor.shape) >= tensor.data.length
+    const data = whole ? this.#converted(tensor.data, 0, tensor.data.length, 1) : tensor.data
+    const rows = sizeOf(lengths)
+    for (let number = 0; number < rows; number++) {
+      let [at, cell, place] = first as readonly [number, number, number]
+      for (let axis = lengths.length - 1, rest = number; axis >= 0; axis--) {
+        const position = rest % lengths[axis]!
+        rest = (rest - position) / lengths[axis]!
+        at += position * strides[axis]![0]!
+        cell += position * strides[axis]![1]!
+        place += position * strides[axis]![2]!
+      }
+      if (step === 1 && (whole || !this.#converts)) {
+        row(data as never, at, length, cell, cellStep, place, placeStep)
+        continue
+      }
+      for (let from = 0; from < length; from += PIECE) {
+        const part = Math.min(PIECE, length - from)
+        const values = this.#piece(data, whole, at + from * step, part, step)
+        row(values as never, 0, part, cell + from * cellStep, cellStep, place + from * placeStep, placeStep)
+      }
+    }
+  }
+
+  #piece(data: unknown, converted: boolean, at: number, length: number, step: number): unknown {
+    if (this.#converts && !converted) return this.#converted(data as DataOf<FixedDType>, at, length, step)
+    return Array.from({ length }, (_, i) => (data as Values)[at + i * step])
+  }
+
+  #converted(data: DataOf<DType>, at: number, length: number, step: number): Float64Array {
+    if (this.#scratch.length < length) this.#scratch = new Float64Array(length)
+    const scratch = this.#scratch
+    if (this.#wide) {
+      for (let i = 0, from = at; i < length; i++, from += step) {
+        const value = data[from] as bigint
+        scratch[i] = value === this.#bigFill ? Number.NaN : Number(value)
+      }
+    } else if (step === 1 && length >= SHORT) scratch.set((data as Float32Array).subarray(at, at + length))
+    else for (let i = 0, from = at; i < length; i++, from += step) scratch[i] = data[from] as number
+    return scratch
+  }
+}
+
+/** Axes without those of length 1, neighbours joined where every operand runs through them in one stride; at least one. */
+function merged(shape: readonly number[], operands: readonly (readonly number[])[]): { lengths: number[]; strides: number[][] } {
+  const lengths: number[] = []
+  const strides: number[][] = []
+  shape.forEach((length, axis) => {
+    if (length === 1) return
+    const own = operands.map((stride) => stride[axis]!)
+    const last = lengths.length - 1
+    if (last >= 0 && own.every((step, i) => strides[last]![i] === step * length)) {
+      lengths[last]! *= length
+      strides[last] = own
+    } else {
+      lengths.push(length)
+      strides.push(own)
+    }
+  })
+  if (lengths.length === 0) return { lengths: [1], strides: [[1, ...operands.slice(1).map(() => 0)]] }
+  return { lengths, strides }
+}

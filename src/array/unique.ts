@@ -1,0 +1,78 @@
+import { allocate, type DataOf, type DType } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { type Tensor, tensorOf } from '../core/tensor.js'
+import { RowReader, type SkipOptions, skippedOf } from './rows.js'
+import { eachRun } from './runs.js'
+import type { BlockOptions, BlockSource } from './source.js'
+
+export interface UniqueOptions extends BlockOptions, SkipOptions {
+  /** How many different values may be held; a million when left out. */
+  readonly limit?: number
+}
+
+/** The different values of an array, in ascending order (NaN, of which all count as one, is the last), and how often each of them is there. */
+export interface Unique<D extends DType> {
+  readonly values: Tensor<D>
+  readonly counts: Tensor<'float64'>
+}
+
+const LIMIT = 1_000_000
+
+export async function unique<D extends DType>(source: BlockSource<D>, options: UniqueOptions): Promise<Unique<D>> {
+  const { dtype } = source
+  if (dtype === 'binary') throw new HyperslabError('UnsupportedError', 'there is no order of binary values', { actual: dtype })
+  const { limit = LIMIT } = options
+  const counts = new Map<unknown, number>()
+  const reader = new RowReader(dtype, 'raw', skippedOf(source, options))
+  const { fill, nan } = reader.skipped
+  const none = { start: 0, stride: source.shape.map(() => 0) }
+  // Equal ones tend to come one after another.
+  let last: unknown
+  let times = 0
+  const note = (): void => {
+    if (times > 0) counts.set(last, (counts.get(last) ?? 0) + times)
+    times = 0
+  }
+  await eachRun(source, options, ({ tensor }) => {
+    reader.each(tensor, none, none, (values: ArrayLike<unknown>, at, length) => {
+      for (let i = at; i < at + length; i++) {
+        const x = values[i]
+        if (x === fill || (nan && Number.isNaN(x))) continue
+        if (x !== last) {
+          note()
+          last = x
+        }
+        times++
+      }
+    })
+    note()
+    if (counts.size > limit) {
+      throw new HyperslabError(
+        'UnsupportedError',
+        `there are more than ${limit} different values; raise \`limit\` to hold them`,
+        {
+          actual: counts.size,
+          expected: limit,
+        },
+      )
+    }
+  })
+  const sorted = [...counts].sort(([a], [b]) => compare(a as number, b as number))
+  const data = allocate(dtype, sorted.length)
+  sorted.forEach(([value], i) => {
+    data[i] = value as never
+  })
+  return {
+    values: tensorOf(dtype, [sorted.length], data as DataOf<D>),
+    counts: tensorOf(
+      'float64',
+      [sorted.length],
+      Float64Array.from(sorted, ([, count]) => count),
+    ),
+  }
+}
+
+function compare(a: number, b: number): number {
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b))
+  return a < b ? -1 : a > b ? 1 : 0
+}

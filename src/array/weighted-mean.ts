@@ -1,0 +1,114 @@
+import type { DType } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.js'
+import { type Tensor, tensorOf } from '../core/tensor.js'
+import { type Box, boxShape } from '../grid/range.js'
+import { resolveAxes } from './axes.js'
+import { CellLayout } from './cells.js'
+import { checkFoldable } from './fold-results.js'
+import type { ReduceOptions } from './reduce.js'
+import { RowReader, type Skipped, skippedOf } from './rows.js'
+import { eachRun } from './runs.js'
+import type { BlockSource } from './source.js'
+
+/** Weights of the positions along some axes, by dimension name or number; an element weighs the product of those of its positions. */
+export type Weights = { readonly [axis: string]: ArrayLike<number> }
+
+/**
+ * The mean of elements that count as much as their weights say.
+ * @throws InvalidArgumentError when there are not as many weights as positions
+ */
+export async function weightedMean(
+  source: BlockSource,
+  weights: Weights,
+  options: ReduceOptions,
+): Promise<number | Tensor<'float64'>> {
+  checkFoldable('mean', source.dtype)
+  const layout = new CellLayout(source, options.axis)
+  const along = byAxis(source, weights)
+  const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
+  const means = new WeightedFold(layout.size, reader.skipped)
+  await eachRun(source, options, ({ box, tensor }) => {
+    const { shape, data } = productOf(along, box)
+    const stride = stridesOf(shape).map((step, axis) => (along[axis] === undefined ? 0 : step))
+    means.weights = data
+    reader.each(tensor, { start: layout.first(box), stride: layout.stride }, { start: 0, stride }, means.row)
+  })
+  const data = means.finish()
+  return options.axis === undefined ? data[0]! : tensorOf('float64', layout.resultShape(options.keepDims), data)
+}
+
+function byAxis(source: BlockSource<DType>, weights: Weights): (ArrayLike<number> | undefined)[] {
+  const along: (ArrayLike<number> | undefined)[] = source.shape.map(() => undefined)
+  for (const [key, list] of Object.entries(weights)) {
+    const named = source.dimensionNames?.includes(key) ?? false
+    const [axis] = resolveAxes(named || !Number.isInteger(Number(key)) ? key : Number(key), source)
+    if (!sameShape([list.length], [source.shape[axis!]!])) {
+      throw new HyperslabError(
+        'InvalidArgumentError',
+        `${list.length} weights for axis ${key} of an array of shape ${showShape(source.shape)}`,
+        { axis: axis!, actual: list.length, expected: source.shape[axis!] },
+      )
+    }
+    along[axis!] = list
+  }
+  return along
+}
+
+/** The weights of a box, of length 1 along axes that have none. */
+function productOf(along: readonly (ArrayLike<number> | undefined)[], box: Box): { shape: number[]; data: Float64Array } {
+  const shape = boxShape(box).map((length, axis) => (along[axis] === undefined ? 1 : length))
+  const data = new Float64Array(sizeOf(shape)).fill(1)
+  let inner = data.length
+  along.forEach((list, axis) => {
+    inner /= shape[axis]!
+    if (list === undefined) return
+    const length = shape[axis]!
+    for (let i = 0; i < data.length; i++) data[i]! *= list[box[axis]!.start + (Math.floor(i / inner) % length)]!
+  })
+  return { shape, data }
+}
+
+class WeightedFold {
+  weights: Float64Array = new Float64Array(0)
+  readonly #skipped: Skipped
+  readonly #sums: Float64Array
+  readonly #rests: Float64Array
+  readonly #totals: Float64Array
+
+  constructor(cells: number, skipped: Skipped) {
+    this.#skipped = skipped
+    this.#sums = new Float64Array(cells)
+    this.#rests = new Float64Array(cells)
+    this.#totals = new Float64Array(cells)
+  }
+
+  row = (
+    values: Float64Array,
+    at: number,
+    length: number,
+    cell: number,
+    step: number,
+    place: number,
+    placeStep: number,
+  ): void => {
+    const { fill, nan } = this.#skipped
+    const [weights, sums, rests, totals] = [this.weights, this.#sums, this.#rests, this.#totals]
+    for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
+      const x = values[i]!
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      const weight = weights[place]!
+      const sum = sums[cell]!
+      const term = weight * x
+      const next = sum + term
+      const added = next - sum
+      sums[cell] = next
+      rests[cell]! += sum - (next - added) + (term - added)
+      totals[cell]! += weight
+    }
+  }
+
+  finish(): Float64Array {
+    return this.#sums.map((sum, cell) => (Number.isFinite(sum) ? sum + this.#rests[cell]! : sum) / this.#totals[cell]!)
+  }
+}

@@ -1,0 +1,34 @@
+import type { DType } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { sameShape, showShape } from '../core/shape.js'
+import type { ArrayHandle } from './handle.js'
+import type { BlocksOptions, ZippedBlocks } from './iteration.js'
+
+export type { ZippedBlocks } from './iteration.js'
+
+/**
+ * Goes through arrays of one shape together, in C order of parts that are whole chunks of all of them where those fit in some MiB, so that
+ * each chunk is read once; in chunks of the first array where they do not. Some parts are read ahead.
+ * @throws InvalidArgumentError when shapes differ
+ */
+export async function* zipBlocks(
+  arrays: readonly ArrayHandle<DType>[],
+  options: BlocksOptions = {},
+): AsyncGenerator<ZippedBlocks, void> {
+  const [first, ...others] = arrays.map(({ source }) => source)
+  if (first === undefined) return
+  for (const { shape, label } of others) {
+    if (sameShape(shape, first.shape)) continue
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      `an array of shape ${showShape(shape)} is no match for ${showShape(first.shape)}`,
+      {
+        ...label,
+        actual: shape,
+        expected: first.shape,
+      },
+    )
+  }
+  const [{ zipped }, { commonChunks }] = [await import('./iteration.js'), await import('./array-order.js')]
+  yield* zipped([first, ...others], commonChunks([first, ...others]), options)
+}
