@@ -1,13 +1,6 @@
-import { allocate, type DType, type FixedDType, isFixed, type TypedArray } from '../core/dtype.js'
+import { allocate, type FixedDType, type TypedArray } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import type { Skipped } from './rows.js'
-
-/** @throws UnsupportedError for types that a reduction has no meaning for */
-export function checkFoldable(kind: string, dtype: DType): asserts dtype is FixedDType {
-  const orders = kind === 'min' || kind === 'max' || kind === 'extrema' || kind === 'count' || kind.startsWith('arg')
-  if (isFixed(dtype) && (orders || dtype !== 'timestamp_ns')) return
-  throw new HyperslabError('UnsupportedError', `there is no ${kind} of ${dtype} values`, { actual: dtype })
-}
 
 /** What the minimum of nothing is along axes: the fill value where that was skipped, NaN where NaN was. */
 export function emptyExtreme({ fill, nan }: Skipped): unknown {

@@ -1,7 +1,7 @@
 import type { DType } from '../core/dtype.js'
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import { type Tensor, tensorOf } from '../core/tensor.js'
-import { checkFoldable } from './fold-results.js'
+import { checkFoldable } from './fold-kinds.js'
 import { extrema } from './reduce.js'
 import { RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
@@ -24,6 +24,8 @@ export interface Histogram {
 export async function histogram(source: BlockSource, options: HistogramOptions): Promise<Histogram> {
   checkFoldable('histogram', source.dtype)
   const { bins = 10 } = options
+  if (typeof bins === 'number' && !(Number.isSafeInteger(bins) && bins >= 1))
+    invalid(`the number of bins must be a positive integer, got ${bins}`, bins)
   const edges = typeof bins === 'number' ? evenly(bins, options.range ?? (await rangeOf(source, options))) : checkEdges(bins)
   const counts = new Float64Array(edges.length - 1)
   const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
@@ -44,7 +46,6 @@ export async function histogram(source: BlockSource, options: HistogramOptions):
 }
 
 function evenly(bins: number, [low, high]: readonly [number, number]): Float64Array {
-  if (!Number.isSafeInteger(bins) || bins < 1) invalid(`the number of bins must be a positive integer, got ${bins}`, bins)
   if (!(Number.isFinite(low) && Number.isFinite(high) && low <= high))
     invalid(`there are no bins from ${low} to ${high}`, [low, high])
   // As in numpy, all that is equal lies in the middle of a range of 1; or of as much as large numbers need to differ.

@@ -1,24 +1,30 @@
 import type { DType, ScalarOf } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
-import { inOrder } from '../core/in-order.js'
-import { sizeOf, stridesOf } from '../core/shape.js'
-import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { ChunkGrid, READ_BYTES, RegularChunks } from '../grid/chunks.js'
-import { projectBox } from '../grid/projection.js'
-import { type Box, boxShape } from '../grid/range.js'
+import type { Tensor } from '../core/tensor.js'
+import { ChunkGrid, RegularChunks } from '../grid/chunks.js'
+import type { Box } from '../grid/range.js'
 import { resolveAxes } from './axes.js'
 import { DiskArray } from './disk-array.js'
-import { type FoldedDType, type FoldKind, type FoldOptions, foldedDType, foldOf, modeOf } from './fold.js'
-import { checkFoldable, emptyExtreme } from './fold-results.js'
+import type { FoldOptions } from './fold.js'
+import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.js'
 import type { ArrayHandle } from './handle.js'
-import { RowReader, type SkipOptions, skippedOf } from './rows.js'
-import { type BlockOptions, type BlockSource, bytesOf } from './source.js'
+import type { SkipOptions } from './rows.js'
+import type { BlockOptions, BlockSource } from './source.js'
 
 /** Lengths along some axes, by dimension name or number. */
 export type Lengths = { readonly [axis: string]: number }
 
 /** How many chunks of the source, along an axis, a chunk of a coarsened array is made of at most. */
 const MOST_CHUNKS = 16
+
+/** Windows of `sizes` every `steps` positions of a source. */
+export interface Windows {
+  readonly source: BlockSource
+  readonly sizes: readonly number[]
+  readonly steps: readonly number[]
+  readonly kind: FoldKind
+  readonly options: WindowOptions
+}
 
 export interface WindowOptions extends SkipOptions, FoldOptions {}
 
@@ -61,7 +67,7 @@ export function rolling<D extends DType, K extends FoldKind>(
   const axes = source.chunks.axes.map(({ chunkLength, offset }, axis) => {
     const [length, size] = [source.shape[axis]!, sizes[axis]!]
     if (size > Math.max(1, length)) {
-      throw new HyperslabError('InvalidArgumentError', `a window of ${size} does not fit in axis ${axis} of length ${length}`, {
+      throw new HyperslabError('InvalidArgumentError', `windows of ${size} do not fit in axis ${axis} of length ${length}`, {
         ...source.label,
         axis,
         actual: size,
@@ -101,14 +107,10 @@ class WindowSource implements BlockSource {
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<DType> | undefined
   readonly label: { readonly file?: string; readonly array?: string }
-  readonly #source: BlockSource
-  readonly #sizes: readonly number[]
-  readonly #steps: readonly number[]
-  readonly #kind: FoldKind
-  readonly #options: WindowOptions
+  readonly #windows: Windows
 
   constructor(
-    source: BlockSource<DType>,
+    source: BlockSource,
     sizes: readonly number[],
     steps: readonly number[],
     axes: readonly RegularChunks[],
@@ -122,81 +124,11 @@ class WindowSource implements BlockSource {
     this.dimensionNames = source.dimensionNames
     this.fillValue = kind === 'min' || kind === 'max' ? source.fillValue : undefined
     this.label = source.label ?? {}
-    this.#source = source
-    this.#sizes = sizes
-    this.#steps = steps
-    this.#kind = kind
-    this.#options = options
+    this.#windows = { source, sizes, steps, kind, options }
   }
 
-  /** Piece by piece, so that no more of the source is held than some chunks. */
   async readBlock(box: Box, out: Tensor, { signal }: BlockOptions = {}): Promise<void> {
-    const bytes = bytesOf(this.#source.dtype) * sizeOf(this.#steps)
-    const pieces: { piece: Box; place: readonly AxisView[] }[] = []
-    projectBox(box, this.chunks.coarsen(READ_BYTES / bytes), (_, projections) => {
-      const place = projections.map(({ outer }) => outer)
-      const piece = place.map(({ start, length }, axis) => ({
-        start: box[axis]!.start + start,
-        stop: box[axis]!.start + start + length,
-        step: 1,
-      }))
-      pieces.push({ piece, place })
-    })
-    const limits = { count: 2, bytes: 1, bytesOf: () => 0 }
-    const read = async (work: (typeof pieces)[number]) => {
-      signal?.throwIfAborted()
-      const hull = work.piece.map(({ start, stop }, axis) => ({
-        start: start * this.#steps[axis]!,
-        stop: Math.min(this.#source.shape[axis]!, (stop - 1) * this.#steps[axis]! + this.#sizes[axis]!),
-        step: 1,
-      }))
-      const tensor = tensorOf(this.#source.dtype, boxShape(hull))
-      await this.#source.readBlock(hull, tensor, { signal })
-      return { ...work, tensor }
-    }
-    await inOrder(pieces, limits, read, ({ piece, place, tensor }) => {
-      copyTensor(this.#folded(boxShape(piece), tensor), viewTensor(out, place))
-    })
-  }
-
-  /** @param tensor what the windows of the result lie in; only its last blocks may be shorter */
-  #folded(shape: readonly number[], tensor: Tensor): Tensor {
-    const skipped = skippedOf(this.#source, this.#options)
-    const reader = new RowReader(this.#source.dtype, modeOf(this.#kind), skipped)
-    const empty = emptyExtreme(skipped)
-    const fold = foldOf(this.#kind, this.#source.dtype, sizeOf(shape), reader.skipped, { ...this.#options, empty })
-    const cellStride = stridesOf(shape)
-    for (const parts of productOf(shape.map((count, axis) => this.#parts(count, tensor.shape[axis]!, axis)))) {
-      // Each axis as two: from window to window, and within a window.
-      const windows: Tensor = {
-        data: tensor.data,
-        shape: parts.flatMap(({ count, size }) => [count, size]),
-        stride: tensor.stride.flatMap((step, axis) => [step * this.#steps[axis]!, step]),
-        offset: parts.reduce((at, { first }, axis) => at + first * this.#steps[axis]! * tensor.stride[axis]!, 0),
-      }
-      const cells = {
-        start: parts.reduce((at, { first }, axis) => at + first * cellStride[axis]!, 0),
-        stride: cellStride.flatMap((step) => [step, 0]),
-      }
-      reader.each(windows, cells, { start: 0, stride: windows.shape.map(() => 0) }, fold.row)
-    }
-    return tensorOf(this.dtype, shape, fold.finish() as never)
-  }
-
-  /** The windows along an axis, the shorter one at the end apart. */
-  #parts(count: number, length: number, axis: number): Part[] {
-    const [size, step] = [this.#sizes[axis]!, this.#steps[axis]!]
-    const rest = length - (count - 1) * step
-    if (rest >= size) return [{ first: 0, count, size }]
-    return [...(count > 1 ? [{ first: 0, count: count - 1, size }] : []), { first: count - 1, count: 1, size: rest }]
+    const { foldWindows } = await import('./window-fold.js')
+    await foldWindows(this.#windows, this.chunks, box, out, signal)
   }
 }
-
-interface Part {
-  readonly first: number
-  readonly count: number
-  readonly size: number
-}
-
-const productOf = (axes: readonly (readonly Part[])[]): Part[][] =>
-  axes.reduce<Part[][]>((all, parts) => all.flatMap((some) => parts.map((part) => [...some, part])), [[]])

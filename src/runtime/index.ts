@@ -5,6 +5,7 @@ import { type Location, resolveLocation } from './location.js'
  * Opens a container.
  * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError
  */
+export type { FoldKind } from '../array/fold-kinds.js'
 export async function open(location: Location, options?: OpenOptions): Promise<ArrayFile> {
   const { store, path } = await resolveLocation(location)
   return ArrayFile.open(store, path, options)
@@ -31,7 +32,6 @@ export type { Statistics } from '../af/statistics.js'
 export type { Axis } from '../array/axes.js'
 export type { CumulativeOptions } from '../array/cumulative-sum.js'
 export { DiskArray, type GetOptions, type Progress, type Selected } from '../array/disk-array.js'
-export type { FoldKind } from '../array/fold.js'
 export type { TruthOptions } from '../array/folded.js'
 export type { Grouped, GroupOptions } from '../array/group-by.js'
 export type { Histogram, HistogramOptions } from '../array/histogram.js'

@@ -254,7 +254,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
         ] as const) {
           const found = (values: Value[], positions: number[]): Answer => {
             if (values.length === 0) return axis === undefined || !skips ? 'throws' : -1
-            const best = values.reduce((at, value, i) => (beyond(less, value, values[at]!) ? i : at), 0)
+            const best = values.reduce<number>((at, value, i) => (beyond(less, value, values[at]!) ? i : at), 0)
             return axis === undefined ? positions[best]! : Math.floor(positions[best]! / inner) % shape[axis]!
           }
           const flat = async (array: DiskArray, o: object): Promise<unknown> => {
@@ -427,7 +427,7 @@ describe('reductions to other shapes', () => {
         expect(source.reads.length).toBeLessThanOrEqual(one.grid.count)
         const kind = isBigInt(dtype) ? dtype : 'float64'
         const target = { dtype: kind, shape, data: allocate(kind, data.length) } as Plain
-        const into = new DiskArray(new CountingSource(target, one.grid))
+        const into = new DiskArray(new CountingSource(target, one.grid)) as never
         expect(await new DiskArray(source).cumulativeSum(axis, { ...one, into })).toBeUndefined()
         expect(Array.from(target.data as ArrayLike<Value>)).toEqual(sums)
       }),

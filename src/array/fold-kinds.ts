@@ -1,0 +1,36 @@
+import { type DType, type FixedDType, isBigInt, isFixed } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import type { RowMode } from './rows.js'
+
+/** What elements can be folded into, one value a cell. */
+export type FoldKind = 'sum' | 'mean' | 'prod' | 'min' | 'max' | 'count' | 'variance' | 'std'
+
+/** The type of sums and products. A table rather than a condition, which would keep `DiskArray<'int8'>` from being a `DiskArray`. */
+export type SumDTypes = { [D in DType]: D extends 'int64' | 'uint64' ? D : 'float64' }
+
+/** The type of what a fold gives. */
+export type FoldedDType<D extends DType, K extends FoldKind> = {
+  sum: SumDTypes[D]
+  prod: SumDTypes[D]
+  min: D
+  max: D
+  mean: 'float64'
+  count: 'float64'
+  variance: 'float64'
+  std: 'float64'
+}[K]
+
+/** How a fold wants its elements. */
+export const modeOf = (kind: FoldKind): RowMode => (kind === 'variance' || kind === 'std' ? 'float' : 'exact')
+
+export function foldedDType<D extends DType, K extends FoldKind>(dtype: D, kind: K): FoldedDType<D, K> & FixedDType {
+  const kept = kind === 'min' || kind === 'max' || ((kind === 'sum' || kind === 'prod') && isBigInt(dtype))
+  return (kept ? dtype : 'float64') as FoldedDType<D, K> & FixedDType
+}
+
+/** @throws UnsupportedError for types that a reduction has no meaning for */
+export function checkFoldable(kind: string, dtype: DType): asserts dtype is FixedDType {
+  const orders = kind === 'min' || kind === 'max' || kind === 'extrema' || kind === 'count' || kind.startsWith('arg')
+  if (isFixed(dtype) && (orders || dtype !== 'timestamp_ns')) return
+  throw new HyperslabError('UnsupportedError', `there is no ${kind} of ${dtype} values`, { actual: dtype })
+}

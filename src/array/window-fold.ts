@@ -1,0 +1,92 @@
+import { inOrder } from '../core/in-order.js'
+import { sizeOf, stridesOf } from '../core/shape.js'
+import type { Signal } from '../core/signal.js'
+import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type ChunkGrid, READ_BYTES } from '../grid/chunks.js'
+import { projectBox } from '../grid/projection.js'
+import { type Box, boxShape } from '../grid/range.js'
+import { foldOf } from './fold.js'
+import { foldedDType, modeOf } from './fold-kinds.js'
+import { emptyExtreme } from './fold-results.js'
+import { RowReader, skippedOf } from './rows.js'
+import { bytesOf } from './source.js'
+import type { Windows } from './windows.js'
+
+/** Reads a box of the windows' results piece by piece, so that no more of the source is held than some chunks. */
+export async function foldWindows(
+  windows: Windows,
+  chunks: ChunkGrid,
+  box: Box,
+  out: Tensor,
+  signal: Signal | undefined,
+): Promise<void> {
+  const { source, sizes, steps } = windows
+  const bytes = bytesOf(source.dtype) * sizeOf(steps)
+  const pieces: { piece: Box; place: readonly AxisView[] }[] = []
+  projectBox(box, chunks.coarsen(READ_BYTES / bytes), (_, projections) => {
+    const place = projections.map(({ outer }) => outer)
+    const piece = place.map(({ start, length }, axis) => ({
+      start: box[axis]!.start + start,
+      stop: box[axis]!.start + start + length,
+      step: 1,
+    }))
+    pieces.push({ piece, place })
+  })
+  const limits = { count: 2, bytes: 1, bytesOf: () => 0 }
+  const read = async (work: (typeof pieces)[number]) => {
+    signal?.throwIfAborted()
+    const hull = work.piece.map(({ start, stop }, axis) => ({
+      start: start * steps[axis]!,
+      stop: Math.min(source.shape[axis]!, (stop - 1) * steps[axis]! + sizes[axis]!),
+      step: 1,
+    }))
+    const tensor = tensorOf(source.dtype, boxShape(hull))
+    await source.readBlock(hull, tensor, { signal })
+    return { ...work, tensor }
+  }
+  await inOrder(pieces, limits, read, ({ piece, place, tensor }) => {
+    copyTensor(folded(windows, boxShape(piece), tensor), viewTensor(out, place))
+  })
+}
+
+/** @param tensor what the windows of the result lie in; only its last blocks may be shorter */
+function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Tensor {
+  const { source, steps, kind, options } = windows
+  const skipped = skippedOf(source, options)
+  const reader = new RowReader(source.dtype, modeOf(kind), skipped)
+  const empty = emptyExtreme(skipped)
+  const fold = foldOf(kind, source.dtype, sizeOf(shape), reader.skipped, { ...options, empty })
+  const cellStride = stridesOf(shape)
+  for (const parts of productOf(shape.map((count, axis) => partsOf(windows, count, tensor.shape[axis]!, axis)))) {
+    // Each axis as two: from window to window, and within a window.
+    const view: Tensor = {
+      data: tensor.data,
+      shape: parts.flatMap(({ count, size }) => [count, size]),
+      stride: tensor.stride.flatMap((step, axis) => [step * steps[axis]!, step]),
+      offset: parts.reduce((at, { first }, axis) => at + first * steps[axis]! * tensor.stride[axis]!, 0),
+    }
+    const cells = {
+      start: parts.reduce((at, { first }, axis) => at + first * cellStride[axis]!, 0),
+      stride: cellStride.flatMap((step) => [step, 0]),
+    }
+    reader.each(view, cells, { start: 0, stride: view.shape.map(() => 0) }, fold.row)
+  }
+  return tensorOf(foldedDType(source.dtype, kind), shape, fold.finish() as never)
+}
+
+/** The windows along an axis, the shorter one at the end apart. */
+function partsOf({ sizes, steps }: Windows, count: number, length: number, axis: number): Part[] {
+  const [size, step] = [sizes[axis]!, steps[axis]!]
+  const rest = length - (count - 1) * step
+  if (rest >= size) return [{ first: 0, count, size }]
+  return [...(count > 1 ? [{ first: 0, count: count - 1, size }] : []), { first: count - 1, count: 1, size: rest }]
+}
+
+interface Part {
+  readonly first: number
+  readonly count: number
+  readonly size: number
+}
+
+const productOf = (axes: readonly (readonly Part[])[]): Part[][] =>
+  axes.reduce<Part[][]>((all, parts) => all.flatMap((some) => parts.map((part) => [...some, part])), [[]])
