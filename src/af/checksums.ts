@@ -36,6 +36,12 @@ export function decodeChecksums(bytes: Uint8Array, blocks: number): Checksums {
   return { footer: words[1]!, blocks: words.slice(2) }
 }
 
+/** Whether these are the checksums of that many blocks, undamaged: the odds that other bytes pass for them are 1 to 2^32. */
+export function areChecksums(bytes: Uint8Array, blocks: number): boolean {
+  if (blocks < 0 || bytes.length !== checksumBytes(blocks)) return false
+  return crc32cOf(bytes.subarray(4)) === new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true)
+}
+
 /**
  * @param what names the bytes in the error
  * @throws IntegrityError when the bytes are not those the checksum was taken of

@@ -1,8 +1,9 @@
+import { joinBytes } from '../core/bytes.js'
 import { HyperslabError, within } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
-import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions, type Tail } from '../store/store.js'
+import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
-import { type Checksums, checkCrc, decodeChecksums } from './checksums.js'
+import { areChecksums, type Checksums, checkCrc, checksumBytes, decodeChecksums } from './checksums.js'
 import { type ChunkStatsTable, decodeChunkStats } from './chunk-stats-table.js'
 import { CHECKSUM_CODEC, isExtra, STATS_CODEC } from './extras.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
@@ -11,6 +12,8 @@ import type { Limits } from './limits.js'
 
 /** Read from the end of a file at once: enough for the footers of most. */
 const TAIL_BYTES = 64 * 1024
+/** An entry of the table of blocks has at least as many. */
+const BLOCK_META_BYTES = 56
 
 /** One `.af` file of a container, pinned to the version it was opened on. */
 export class Layer implements BlockOrigin {
@@ -63,12 +66,10 @@ export class Layer implements BlockOrigin {
     options: StoreOptions = {},
   ): Promise<Layer | undefined> {
     return within({ file: store.describe(key) }, async () => {
-      const tail = await readTail(store, key, TAIL_BYTES, options)
-      if (tail === undefined) return undefined
-      const info = { size: tail.size, etag: tail.etag }
-      const { payload, before } = await footerIn(store, key, tail, limits.footerBytes, options)
+      const end = await readEnd(store, key, limits, options)
+      if (end === undefined) return undefined
+      const { info, payload, before, dataBytes } = end
       const footer = decodeFooter(payload, limits.typeDepth)
-      const dataBytes = info.size - TRAILER_BYTES - payload.length
       checkFooter(footer, dataBytes)
       const checksums = checksumsIn(footer, before, dataBytes)
       if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
@@ -127,38 +128,67 @@ export class Layer implements BlockOrigin {
   }
 }
 
-/** The payload in front of the trailer, which is the last thing in the file, and what was read of the bytes before it. */
-async function footerIn(
+/** The end of a file, read in two ranges at most. */
+export interface LayerEnd {
+  readonly info: ObjectInfo
+  /** What lies in front of the trailer, which is the last thing in the file. */
+  readonly payload: Uint8Array
+  /** Bytes in front of that. */
+  readonly dataBytes: number
+  /** The last of those; checksums are among them. */
+  readonly before: Uint8Array
+}
+
+/**
+ * @returns `undefined` when there is no such file
+ * @throws FormatError when the trailer is none, or announces what is more than the file or the limit
+ */
+export async function readEnd(
   store: Store,
   key: string,
-  { bytes, size, etag }: Tail,
-  limit: number,
+  limits: Required<Limits>,
   options: StoreOptions,
-): Promise<{ payload: Uint8Array; before: Uint8Array }> {
+): Promise<LayerEnd | undefined> {
+  const tail = await readTail(store, key, TAIL_BYTES, options)
+  if (tail === undefined) return undefined
+  const { bytes, size, etag } = tail
   const end = bytes.length - TRAILER_BYTES
   const footerBytes = readTrailer(bytes.subarray(Math.max(0, end)), FOOTER_MAGIC, size)
+  const limit = limits.footerBytes
   if (footerBytes > limit) {
     const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes, ${limit}`
     throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: limit })
   }
-  if (footerBytes <= end) return { payload: bytes.subarray(end - footerBytes, end), before: bytes.subarray(0, end - footerBytes) }
-  // Checksums lie right before the footer.
-  const start = Math.max(0, size - TRAILER_BYTES - footerBytes - TAIL_BYTES)
-  const length = size - bytes.length - start
-  const missing = present(await store.getRange(key, start, length, { ...options, ifMatch: etag }), store.describe(key))
-  const whole = new Uint8Array(length + end)
-  whole.set(missing)
-  whole.set(bytes.subarray(0, end), length)
-  return { payload: whole.subarray(whole.length - footerBytes), before: whole.subarray(0, whole.length - footerBytes) }
+  const dataBytes = size - TRAILER_BYTES - footerBytes
+  // Checksums lie right before the footer, of as many blocks as it can have.
+  const start = Math.max(0, dataBytes - checksumBytes(Math.ceil(footerBytes / BLOCK_META_BYTES)))
+  let whole = bytes.subarray(0, end)
+  const missing = size - bytes.length - start
+  if (missing > 0) {
+    const first = present(await store.getRange(key, start, missing, { ...options, ifMatch: etag }), store.describe(key))
+    whole = joinBytes([first, whole])
+  }
+  const footerAt = whole.length - footerBytes
+  return { info: { size, etag }, payload: whole.subarray(footerAt), dataBytes, before: whole.subarray(0, footerAt) }
 }
 
-/** The checksums, where the file has them and `before`, which ends at `dataBytes`, reaches back to them: those of 16 000 blocks always do. */
-function checksumsIn({ blocks }: Footer, before: Uint8Array, dataBytes: number): Checksums | undefined {
+/**
+ * The checksums, where the file has them. Their block is the last one. Should damage have changed its name, or the number of blocks, it is
+ * known by its own checksum: otherwise a single byte could turn all checks off.
+ * @throws IntegrityError when they are damaged
+ */
+export function checksumsIn({ blocks }: Footer, before: Uint8Array, dataBytes: number): Checksums | undefined {
   const index = blocks.findIndex(({ codec }) => codec === CHECKSUM_CODEC)
-  if (index < 0) return undefined
-  const { fileOffset, compressedBytes } = blocks[index]!
-  const at = fileOffset - (dataBytes - before.length)
-  return at < 0 ? undefined : decodeChecksums(before.subarray(at, at + compressedBytes), index)
+  if (index >= 0) {
+    const { fileOffset, compressedBytes } = blocks[index]!
+    const at = Math.max(0, fileOffset - (dataBytes - before.length))
+    return decodeChecksums(before.subarray(at, at + compressedBytes), index)
+  }
+  for (const count of [blocks.length - 1, blocks.length, blocks.length + 1]) {
+    const bytes = before.subarray(Math.max(0, before.length - checksumBytes(count)))
+    if (areChecksums(bytes, count)) return decodeChecksums(bytes, count)
+  }
+  return undefined
 }
 
 function present<T>(bytes: T | undefined, file: string): T {
