@@ -114,6 +114,7 @@ test('the public names', async () => {
       "rolling",
       "slice",
       "timestampOf",
+      "verify",
       "zipBlocks",
     ]
   `)

@@ -146,6 +146,9 @@ export const attributeKey = ({ type, value, ...rest }: AttributeValue & { bits?:
   return JSON.stringify([type, Array.isArray(parts) ? parts.map(text) : text(parts), text(rest.bits)])
 }
 
+/** What is to be said of ambiguous ones. */
+export const AMBIGUOUS_ATTRIBUTES = 'written by a program that mixes up attributes of several layers; some may be wrong'
+
 /**
  * The attributes an array has, from its entries in the layers, newest first.
  *

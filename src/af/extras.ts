@@ -14,3 +14,10 @@ export const CHECKSUM_CODEC = 'hyperslab.crc32c.1'
 export const RESIZED_CODEC = 'hyperslab.resized.1'
 
 export const isExtra = ({ codec }: { readonly codec: string | null }): boolean => codec?.startsWith('hyperslab.') ?? false
+
+/** Extras that this version knows nothing of: those of a later one, unless the name is damaged. */
+export const isUnknownExtra = (block: { readonly codec: string | null }): boolean =>
+  isExtra(block) && ![STATS_CODEC, CHECKSUM_CODEC, RESIZED_CODEC].includes(block.codec!)
+
+/** What is to be said of those, behind their name. */
+export const UNKNOWN_EXTRA = 'is of a later version of this package, or damaged: what it tells of the data is not used'

@@ -6,14 +6,16 @@ import { type ErrorDetails, HyperslabError, rethrowWithin, within } from '../cor
 import type { BlockWork } from '../pool/task.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
-import { Attributes } from './attributes.js'
+import { AMBIGUOUS_ATTRIBUTES, Attributes } from './attributes.js'
 import type { ReadCost } from './block-reader.js'
 import { type ArrayOptions, isNested } from './definition.js'
+import { isUnknownExtra, UNKNOWN_EXTRA } from './extras.js'
 import { FileArray } from './file-array.js'
 import { type Limits, withDefaultLimits } from './limits.js'
 import { Paths } from './paths.js'
 import { Stack } from './stack.js'
 import type { Statistics } from './statistics.js'
+import type { Verification, VerifyOptions } from './verify.js'
 import { canWrite, WorkingCopy, type WorkingCopyOptions } from './working-copy.js'
 
 export interface FileOptions extends StoreOptions {
@@ -207,10 +209,26 @@ export class ArrayFile {
 
   /** What the files leave uncertain, one line each. */
   warnings(): string[] {
-    const ambiguous = [...this.#copy.states].filter(([, state]) => state.ambiguous).map(([name]) => name)
-    return ambiguous.map((name) => {
-      return `${this.location}: array '${name}': written by a program that mixes up attributes of several layers; some may be wrong`
-    })
+    const ambiguous = [...this.#copy.states].filter(([, state]) => state.ambiguous)
+    const unknown = this.#copy.layers.flatMap(({ file, footer }) =>
+      footer.blocks.filter(isUnknownExtra).map(({ id, codec }) => ({ file, id, codec })),
+    )
+    return [
+      ...ambiguous.map(([name]) => `${this.location}: array '${name}': ${AMBIGUOUS_ATTRIBUTES}`),
+      ...unknown.map(({ file, id, codec }) => `${file}: block ${id}: '${codec}' ${UNKNOWN_EXTRA}`),
+    ]
+  }
+
+  /**
+   * Looks through all layers as they are in the store now, not at what is pending: structure, checksums, that every block decodes to what
+   * was promised and, with `deep`, statistics against the elements. Collects what it finds. Each block is read once.
+   * @throws NotFoundError when the container is gone; ConflictError when another writer compacts it meanwhile; errors of the store
+   */
+  async verify(options: VerifyOptions = {}): Promise<Verification> {
+    this.#copy.checkOpen()
+    const { store, paths, options: settings } = this.#copy
+    const { verifyContainer } = await import('./verify.js')
+    return within({ file: this.location }, () => verifyContainer(store, paths, settings, options))
   }
 
   /** True when something would be written by `flush`. */

@@ -15,12 +15,19 @@ import type { ArrayMeta, BlockMeta, Footer } from './footer.js'
  * - anything in a deleted array, of which only the name is ever used
  *
  * @param dataBytes bytes in front of the payload
+ * @param report takes what is found; throws it unless given
  * @throws FormatError naming the array or block and the numbers
  */
-export function checkFooter(footer: Footer, dataBytes: number): void {
-  for (const block of footer.blocks) checkBlock(block, dataBytes)
+export function checkFooter(footer: Footer, dataBytes: number, report: Report = raise): void {
+  for (const block of footer.blocks) checkBlock(block, dataBytes, report)
   const blocks = blocksById(footer.blocks)
-  for (const array of footer.arrays) if (!array.deleted) checkArray(array, blocks)
+  for (const array of footer.arrays) if (!array.deleted) checkArray(array, blocks, report)
+}
+
+type Report = (error: HyperslabError) => void
+
+const raise: Report = (error) => {
+  throw error
 }
 
 /** Blocks by their ids, which need not be their indices. Of several with one id, the first. */
@@ -30,43 +37,46 @@ export function blocksById(blocks: readonly BlockMeta[]): Map<number, BlockMeta>
   return byId
 }
 
-function checkBlock({ id, fileOffset, compressedBytes }: BlockMeta, dataBytes: number): void {
+function checkBlock({ id, fileOffset, compressedBytes }: BlockMeta, dataBytes: number, report: Report): void {
   // Compared without a sum, which could be beyond 2^53.
   if (fileOffset <= dataBytes && compressedBytes <= dataBytes - fileOffset) return
   const text = `block ${id} has ${compressedBytes} bytes at ${fileOffset}, beyond the ${dataBytes} bytes of data in the file`
-  throw new HyperslabError('FormatError', text, { actual: [fileOffset, compressedBytes], expected: dataBytes })
+  report(new HyperslabError('FormatError', text, { actual: [fileOffset, compressedBytes], expected: dataBytes }))
 }
 
-function checkArray(array: ArrayMeta, blocks: ReadonlyMap<number, BlockMeta>): void {
-  checkShapes(array)
+function checkArray(array: ArrayMeta, blocks: ReadonlyMap<number, BlockMeta>, report: Report): void {
+  const wrong: Wrong = (text, actual, expected, axis) =>
+    report(
+      new HyperslabError('FormatError', text, { array: array.name, actual, expected, ...(axis === undefined ? {} : { axis }) }),
+    )
+  checkShapes(array, wrong)
   const { length, blockIds, offsets, sizes } = array.chunks
   for (let index = 0; index < length; index++) {
     const id = blockIds[index]!
-    const block = blocks.get(id) ?? wrong(array, `chunk ${showCoord(array, index)} is in block ${id}, which does not exist`, id)
+    const block = blocks.get(id)
+    if (block === undefined) {
+      wrong(`chunk ${showCoord(array, index)} is in block ${id}, which does not exist`, id)
+      continue
+    }
     if (offsets[index]! + sizes[index]! <= block.uncompressedBytes) continue
     const place = `chunk ${showCoord(array, index)} has ${sizes[index]} bytes at ${offsets[index]}`
-    wrong(array, `${place}, beyond the ${block.uncompressedBytes} bytes of block ${id}`, offsets[index]!, block.uncompressedBytes)
+    wrong(`${place}, beyond the ${block.uncompressedBytes} bytes of block ${id}`, offsets[index]!, block.uncompressedBytes)
   }
 }
 
+type Wrong = (text: string, actual: unknown, expected?: unknown, axis?: number) => void
+
 /** One chunk length an axis, of which there is a grid; one name an axis or, in files of other writers, none at all. */
-function checkShapes(array: ArrayMeta): void {
-  const { shape, chunkShape, dimensionNames } = array
+function checkShapes({ shape, chunkShape, dimensionNames }: ArrayMeta, wrong: Wrong): void {
   const rank = shape.length
-  if (!Number.isSafeInteger(sizeOf(shape))) wrong(array, `shape ${showShape(shape)} has more than 2^53 elements`, shape)
-  if (chunkShape.length !== rank) {
-    wrong(array, `shape ${showShape(shape)}, but chunk shape ${showShape(chunkShape)}`, chunkShape, rank)
-  }
+  if (!Number.isSafeInteger(sizeOf(shape))) wrong(`shape ${showShape(shape)} has more than 2^53 elements`, shape)
+  if (chunkShape.length !== rank) wrong(`shape ${showShape(shape)}, but chunk shape ${showShape(chunkShape)}`, chunkShape, rank)
   if (dimensionNames.length !== rank && dimensionNames.length !== 0) {
-    wrong(array, `${rank} axes, but ${dimensionNames.length} dimension names`, dimensionNames, rank)
+    wrong(`${rank} axes, but ${dimensionNames.length} dimension names`, dimensionNames, rank)
   }
   const axis = shape.findIndex((length, axis) => length > 0 && chunkShape[axis] === 0)
-  if (axis >= 0) wrong(array, `axis ${axis} has length ${shape[axis]}, but chunks of length 0`, chunkShape, undefined, axis)
+  if (axis >= 0) wrong(`axis ${axis} has length ${shape[axis]}, but chunks of length 0`, chunkShape, undefined, axis)
 }
 
 const showCoord = ({ chunks: { rank, coords } }: ArrayMeta, index: number): string =>
   showShape([...coords.subarray(index * rank, (index + 1) * rank)])
-
-function wrong(array: ArrayMeta, text: string, actual: unknown, expected?: unknown, axis?: number): never {
-  throw new HyperslabError('FormatError', text, { array: array.name, actual, expected, ...(axis === undefined ? {} : { axis }) })
-}

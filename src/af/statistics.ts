@@ -56,7 +56,7 @@ export function present(kind: string, { min, max, nullCount, rowCount }: ArraySt
 }
 
 /** Numbers in IEEE 754's total order (-NaN, -Infinity, …, -0, +0, …, Infinity, NaN), bytes lexicographically. */
-function compare(a: Extreme, b: Extreme): number {
+export function compare(a: Extreme, b: Extreme): number {
   if (a instanceof Uint8Array) return compareBytes(a, b as Uint8Array)
   if (typeof a === 'bigint') return a < (b as bigint) ? -1 : Number(a > (b as bigint))
   const [left, right] = [totalOrder(a), totalOrder(b as number)]

@@ -1,11 +1,12 @@
 import { ArrayFile, type CreateOptions, type OpenOptions } from '../af/file.js'
+import type { Verification, VerifyOptions } from '../af/verify.js'
 import { type Location, resolveLocation } from './location.js'
 
 /**
  * Opens a container.
  * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError
  */
-export type { FoldKind } from '../array/fold-kinds.js'
+
 export async function open(location: Location, options?: OpenOptions): Promise<ArrayFile> {
   const { store, path } = await resolveLocation(location)
   return ArrayFile.open(store, path, options)
@@ -20,20 +21,38 @@ export async function create(location: Location, options?: CreateOptions): Promi
   return ArrayFile.create(store, path, options)
 }
 
+/**
+ * Looks through a container, which need not open: `verify` of {@link ArrayFile}, with damage of any of its files among the findings.
+ * @throws NotFoundError when there is none; ConflictError when another writer compacts it meanwhile; errors of the store
+ */
+export async function verify(
+  location: Location,
+  options: Pick<OpenOptions, 'codecs' | 'limits' | 'layer'> & VerifyOptions = {},
+): Promise<Verification> {
+  const [{ store, path }, { verifyPath }] = await Promise.all([resolveLocation(location), import('../af/verify.js')])
+  try {
+    return await verifyPath(store, path, options)
+  } finally {
+    await store.close?.()
+  }
+}
+
 export type { NewShape } from '../af/append.js'
 export type { Attributes, PlainAttribute, TypedAttribute } from '../af/attributes.js'
 export type { ReadCost } from '../af/block-reader.js'
 export type { ArrayOptions } from '../af/definition.js'
-export type { ArrayFile, CreateOptions, FileOptions, LayerInfo, OpenOptions } from '../af/file.js'
 export type { ArrayStorage, FileArray } from '../af/file-array.js'
+export type { ArrayFile, CreateOptions, FileOptions, LayerInfo, OpenOptions } from '../af/file.js'
 export type { AttributeValue } from '../af/footer.js'
 export type { Limits } from '../af/limits.js'
 export type { Statistics } from '../af/statistics.js'
+export type { Checked, Finding, Verification, VerifyOptions } from '../af/verify.js'
 export type { Axis } from '../array/axes.js'
 export type { CumulativeOptions } from '../array/cumulative-sum.js'
 export { DiskArray, type GetOptions, type Progress, type Selected } from '../array/disk-array.js'
+export type { FoldKind } from '../array/fold-kinds.js'
 export type { TruthOptions } from '../array/folded.js'
-export type { Grouped, GroupOptions } from '../array/group-by.js'
+export type { GroupOptions, Grouped } from '../array/group-by.js'
 export type { Histogram, HistogramOptions } from '../array/histogram.js'
 export type { ArrayProgress, Block, BlocksOptions, EqualsOptions, ProgressOptions } from '../array/iteration.js'
 export type { QuantileOptions } from '../array/quantile.js'
@@ -42,22 +61,22 @@ export type { BlockOptions, BlockSource, SourceLike } from '../array/source.js'
 export type { Unique, UniqueOptions } from '../array/unique.js'
 export type { Values } from '../array/values.js'
 export type { Weights } from '../array/weighted-mean.js'
-export { coarsen, type Lengths, rolling, type WindowOptions } from '../array/windows.js'
+export { type Lengths, type WindowOptions, coarsen, rolling } from '../array/windows.js'
 export { type ZippedBlocks, zipBlocks } from '../array/zip-blocks.js'
 export type { Codec } from '../codec/codec.js'
 export type { AsyncBuffer } from '../core/async-buffer.js'
-export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/dtype.js'
+export type { DType, DataOf, NumericDType, ScalarOf, TypedArray } from '../core/dtype.js'
 export { type ErrorDetails, type ErrorTag, HyperslabError, isHyperslabError } from '../core/errors.js'
 export type { Tensor } from '../core/tensor.js'
-export { dateOf, type InstantLike, isoOf, timestampOf } from '../core/timestamp.js'
+export { type InstantLike, dateOf, isoOf, timestampOf } from '../core/timestamp.js'
 export { ChunkGrid, RegularChunks } from '../grid/chunks.js'
-export { type Plan, plan, type Transfer } from '../grid/plan.js'
+export { type Plan, type Transfer, plan } from '../grid/plan.js'
 export { type AxisProjection, projectAxis, projectBox } from '../grid/projection.js'
 export type { Box, Range } from '../grid/range.js'
-export { resolveSelection, type Selection, type Selector } from '../grid/selection.js'
+export { type Selection, type Selector, resolveSelection } from '../grid/selection.js'
 export { type Slice, slice } from '../grid/slice.js'
-export { initKernels, type KernelsInput } from '../kernels/instance.js'
-export { createPool, type Pool, type PoolOptions } from '../pool/pool.js'
+export { type KernelsInput, initKernels } from '../kernels/instance.js'
+export { type Pool, type PoolOptions, createPool } from '../pool/pool.js'
 export type { WorkerLike } from '../pool/spawn.js'
 export type { BlockWork } from '../pool/task.js'
 export { type BlobLike, BlobStore } from '../store/blob.js'
@@ -69,9 +88,9 @@ export { MemoryStore } from '../store/memory.js'
 export { OpfsStore } from '../store/opfs.js'
 export { type R2BucketLike, R2Store, type R2StoreOptions } from '../store/r2.js'
 export type { RequestLog, RequestOptions } from '../store/requester.js'
-export { S3Store, type S3StoreOptions } from '../store/s3.js'
-export { parseS3Url, type S3Location } from '../store/s3-address.js'
+export { type S3Location, parseS3Url } from '../store/s3-address.js'
 export type { S3Credentials, S3CredentialsSource } from '../store/s3-sign.js'
+export { S3Store, type S3StoreOptions } from '../store/s3.js'
 export type { ByteRange, ObjectInfo, Stage, Store, Tail } from '../store/store.js'
 export { type ZipOptions, ZipStore } from '../store/zip.js'
 export type { Location } from './location.js'

@@ -1,0 +1,166 @@
+import { elementBytes, isFixed } from '../core/dtype.js'
+import { inOrder } from '../core/in-order.js'
+import { showShape, sizeOf } from '../core/shape.js'
+import type { Signal } from '../core/signal.js'
+import { ArrayState } from './array-state.js'
+import type { BlockRef } from './block.js'
+import { checkCrc } from './checksums.js'
+import { type ChunkStatsTable, decodeChunkStats } from './chunk-stats-table.js'
+import { dtypeOf, isNested } from './definition.js'
+import { CHECKSUM_CODEC, isExtra, STATS_CODEC } from './extras.js'
+import type { Layer } from './layer.js'
+import { BlockCheck, coordOf, countBlock, hasGrid, type LayerArray, type LayerContext, type Rows } from './verify-block.js'
+import type { Report } from './verify-report.js'
+
+/** Blocks read at a time, and their bytes; larger ones are read alone. */
+const CONCURRENT_BLOCKS = 4
+const MAX_BYTES = 128 * 1024 * 1024
+/** Neighbouring blocks read at once from stores that make fewer requests of them. */
+const BATCH_BYTES = 8 * 1024 * 1024
+
+/** The blocks of a layer but its checksums, which are read with the footer. */
+export const blocksToRead = (layer: Layer): BlockRef[] =>
+  [...layer.blocks.values()].filter(({ codec }) => codec !== CHECKSUM_CODEC)
+
+/** Looks through one layer: its tables, then all its blocks, each of which is read once. */
+export async function verifyLayer(layer: Layer, context: LayerContext): Promise<void> {
+  const chunks = chunksByBlock(layer, context.report)
+  let tables: ReadonlyMap<number, ChunkStatsTable> = new Map()
+  const work = async (batch: readonly BlockRef[]): Promise<void> => {
+    context.signal?.throwIfAborted()
+    const stored = await readBatch(layer, batch, context.signal)
+    for (const [i, block] of batch.entries()) {
+      if (block.codec === STATS_CODEC) tables = checkStatsBlock(layer, block, stored[i]!, context.report)
+      else await new BlockCheck(layer, block, chunks.get(block) ?? new Map(), tables, context).run(stored[i]!)
+      context.onBlock()
+    }
+  }
+  const readable = blocksToRead(layer).filter((block) => isReadable(layer, block, context))
+  const bytesOf = (batch: readonly BlockRef[]): number => batch.reduce((sum, block) => sum + block.uncompressedBytes, 0)
+  // Statistics come first: the chunks in the other blocks are compared with them.
+  for (const group of [readable.filter(isExtra), readable.filter((block) => !isExtra(block))])
+    await inOrder(batches(group), { count: CONCURRENT_BLOCKS, bytes: MAX_BYTES, bytesOf }, work, () => undefined)
+}
+
+/** Blocks that are neither outside the file, which was found with the footer, nor larger than what may be in memory. */
+function isReadable(layer: Layer, block: BlockRef, { settings: { limits }, report, onBlock }: LayerContext): boolean {
+  const { id, fileOffset, compressedBytes, uncompressedBytes } = block
+  const inFile = fileOffset + compressedBytes <= layer.info.size
+  const small = Math.max(compressedBytes, uncompressedBytes) <= limits.blockBytes
+  if (inFile && small) return true
+  if (!small) {
+    const text = `${compressedBytes} bytes that decode to ${uncompressedBytes} are more than limits.blockBytes, ${limits.blockBytes}`
+    report.error({ file: layer.file, block: id }, text)
+  }
+  onBlock()
+  return false
+}
+
+function* batches(blocks: readonly BlockRef[]): Generator<BlockRef[]> {
+  let batch: BlockRef[] = []
+  let bytes = 0
+  for (const block of [...blocks].sort((a, b) => a.fileOffset - b.fileOffset)) {
+    if (batch.length > 0 && (block.origin.readMany === undefined || bytes + block.compressedBytes > BATCH_BYTES)) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(block)
+    bytes += block.compressedBytes
+  }
+  if (batch.length > 0) yield batch
+}
+
+async function readBatch(layer: Layer, batch: readonly BlockRef[], signal: Signal | undefined): Promise<Uint8Array[]> {
+  const ranges = batch.map(({ fileOffset, compressedBytes }) => ({ offset: fileOffset, length: compressedBytes }))
+  if (layer.readMany !== undefined) return layer.readMany(ranges, signal)
+  const [{ offset, length }] = ranges as [(typeof ranges)[0]]
+  return [await layer.read(offset, length, signal)]
+}
+
+/**
+ * Blocks of one id, of which only the first is ever read, blocks that overlap, and bytes in none.
+ * @param dataBytes bytes in front of the footer
+ */
+export function checkBlocks({ file, footer, blocks }: Layer, dataBytes: number, report: Report): void {
+  if (blocks.size < footer.blocks.length)
+    report.error({ file }, `${footer.blocks.length} blocks, but ${blocks.size} different ids: some are never read`)
+  let end = 0
+  let unused = 0
+  const inFile = footer.blocks.filter(({ fileOffset, compressedBytes }) => fileOffset + compressedBytes <= dataBytes)
+  for (const { id, fileOffset, compressedBytes } of inFile.sort((a, b) => a.fileOffset - b.fileOffset)) {
+    if (fileOffset < end)
+      report.error({ file, block: id }, `begins at byte ${fileOffset}, before the block in front of it ends, at ${end}`)
+    unused += Math.max(0, fileOffset - end)
+    end = Math.max(end, fileOffset + compressedBytes)
+  }
+  unused += Math.max(0, dataBytes - end)
+  if (unused > 0) report.warn({ file }, `${unused} bytes belong to no block`)
+}
+
+/** Which chunks to look for in which block: those whose addresses can be followed. Addresses that cannot are findings. */
+function chunksByBlock(layer: Layer, report: Report): Map<BlockRef, Rows> {
+  const { file, footer, arrays, blocks } = layer
+  const chunks = new Map<BlockRef, Rows>()
+  if (arrays.size < footer.arrays.length)
+    report.error({ file }, `${footer.arrays.length} arrays, but ${arrays.size} different names: some are never read`)
+  for (const [index, meta] of footer.arrays.entries()) {
+    if (meta.deleted || arrays.get(meta.name) !== meta || !hasGrid(meta)) continue
+    const array = { meta, state: new ArrayState(meta), index }
+    for (const row of rowsIn(array, file, report)) {
+      const block = blocks.get(meta.chunks.blockIds[row]!)
+      if (block === undefined) continue
+      const rows = chunks.get(block) ?? new Map<LayerArray, number[]>()
+      chunks.set(block, rows)
+      const list = rows.get(array)
+      if (list === undefined) rows.set(array, [row])
+      else list.push(row)
+    }
+  }
+  return chunks
+}
+
+/** The rows of a chunk table that lie in the grid and have as many bytes as their elements take. */
+function* rowsIn({ meta, state }: LayerArray, file: string, report: Report): Generator<number> {
+  const { chunks, name } = meta
+  const { grid, definition } = state
+  const dtype = isNested(definition) ? undefined : dtypeOf(definition)
+  const place = { file, array: name }
+  const seen = new Set<number>()
+  let outside = 0
+  for (let row = 0; row < chunks.length; row++) {
+    const coord = coordOf(meta, row)
+    if (coord.some((k, axis) => k >= grid.counts[axis]!)) {
+      outside++
+      continue
+    }
+    const number = grid.number(coord)
+    if (seen.has(number)) report.error(place, `chunk ${showShape(coord)} is listed twice; readers take the first`)
+    seen.add(number)
+    if (dtype !== undefined && isFixed(dtype)) {
+      const expected = sizeOf(grid.shapeOf(coord)) * elementBytes(dtype)
+      if (chunks.sizes[row] !== expected) {
+        report.error(place, `chunk ${showShape(coord)} has ${chunks.sizes[row]} bytes, its elements take ${expected}`)
+        continue
+      }
+    }
+    yield row
+  }
+  if (outside > 0) report.warn(place, `${outside} chunks lie outside its ${showShape(grid.counts)} chunks: nothing reads them`)
+}
+
+function checkStatsBlock(
+  layer: Layer,
+  block: BlockRef,
+  stored: Uint8Array,
+  report: Report,
+): ReadonlyMap<number, ChunkStatsTable> {
+  countBlock(block, report)
+  try {
+    if (block.crc !== undefined) checkCrc('the statistics of chunks', stored, block.crc)
+    return decodeChunkStats(stored, layer.footer.arrays)
+  } catch (error) {
+    report.take({ file: layer.file, block: block.id }, error)
+    return new Map()
+  }
+}

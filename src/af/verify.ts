@@ -1,0 +1,187 @@
+import type { Progress } from '../array/disk-array.js'
+import { Codecs } from '../codec/registry.js'
+import { HyperslabError, within } from '../core/errors.js'
+import type { Store, StoreOptions } from '../store/store.js'
+import { ArrayState } from './array-state.js'
+import { AMBIGUOUS_ATTRIBUTES } from './attributes.js'
+import { checkCrc } from './checksums.js'
+import type { OpenOptions } from './file.js'
+import { decodeFooter } from './footer.js'
+import { checkFooter } from './footer-check.js'
+import { checksumsIn, Layer, readEnd } from './layer.js'
+import { withDefaultLimits } from './limits.js'
+import { Paths } from './paths.js'
+import { Stack } from './stack.js'
+import { hasGrid } from './verify-block.js'
+import { blocksToRead, checkBlocks, verifyLayer } from './verify-layer.js'
+import { type Checked, type Finding, Report } from './verify-report.js'
+import { type LiveArrays, LiveStats, verifyStatsFile } from './verify-statistics.js'
+import type { WorkingCopyOptions } from './working-copy.js'
+
+export type { Checked, Finding } from './verify-report.js'
+
+export interface VerifyOptions extends StoreOptions {
+  /** Compare all stored statistics with the elements. False by default: it takes the time of a reduction of everything. */
+  readonly deep?: boolean
+  /** Told of the blocks done. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+/** What opening a container takes to read it. */
+type ReadOptions = Pick<OpenOptions, 'codecs' | 'limits' | 'layer'>
+
+export interface Verification {
+  /** False when a finding is an error. */
+  readonly ok: boolean
+  readonly findings: readonly Finding[]
+  /** Findings beyond the first thousand. */
+  readonly omitted: number
+  readonly checked: Readonly<Checked>
+}
+
+/** What it takes to read. */
+export type VerifySettings = Pick<WorkingCopyOptions, 'codecs' | 'limits' | 'layer'>
+
+/**
+ * Verifies a container that need not open.
+ * @throws what {@link verifyContainer} throws; InvalidArgumentError
+ */
+export function verifyPath(store: Store, path: string, options: ReadOptions & VerifyOptions): Promise<Verification> {
+  return within({ file: store.describe(path) }, async () => {
+    const settings = { codecs: new Codecs(options.codecs), limits: withDefaultLimits(options.limits), layer: options.layer }
+    return verifyContainer(store, new Paths(path), settings, options)
+  })
+}
+
+/**
+ * Looks through all layers as they are in the store now: structure, checksums, and that everything decodes to what was promised. Each
+ * block is read once, and as many are in memory as while reading.
+ * @throws NotFoundError when there is no container; errors of the store
+ */
+export async function verifyContainer(
+  store: Store,
+  paths: Paths,
+  settings: VerifySettings,
+  { signal, onProgress, deep = false }: VerifyOptions,
+): Promise<Verification> {
+  const report = new Report()
+  const { layers, whole } = await openLayers(store, paths, settings, report, { signal })
+  const live = liveArrays(layers, report)
+  const total = layers.reduce((sum, layer) => sum + blocksToRead(layer).length, 0)
+  let done = 0
+  const onBlock = (): void => onProgress?.({ done: ++done, total })
+  for (const layer of layers) await verifyLayer(layer, { live, settings, report, deep, onBlock, signal })
+  // Stored statistics are of the newest state, which is not known where a layer is missing.
+  if (settings.layer === undefined && whole) await verifyStatsFile(store, paths.stats, live, settings, report, { deep, signal })
+  return { ok: report.errors === 0, findings: report.findings, omitted: report.omitted, checked: report.checked }
+}
+
+/** The layers that can be taken apart, and whether these are all. */
+async function openLayers(
+  store: Store,
+  paths: Paths,
+  settings: VerifySettings,
+  report: Report,
+  options: StoreOptions,
+): Promise<{ layers: Layer[]; whole: boolean }> {
+  const { layer: last = Number.POSITIVE_INFINITY } = settings
+  const listed = store.list === undefined ? undefined : await listSidecars(store, paths, report, options)
+  const layers: Layer[] = []
+  let whole = true
+  let top = -1
+  for (const number of listed === undefined ? numbers(last) : [0, ...listed.filter((each) => each <= last)]) {
+    const key = number === 0 ? paths.base : paths.sidecar(number)
+    try {
+      const layer = await openLayer(store, key, number, settings, report, options)
+      if (layer !== undefined) layers.push(layer)
+      else if (number === 0) checkBaseless(store, paths, listed ?? [], report)
+      else if (listed === undefined) break
+      else
+        throw new HyperslabError('ConflictError', 'another writer has compacted the container meanwhile', {
+          file: store.describe(key),
+        })
+    } catch (error) {
+      report.take({ file: store.describe(key) }, error)
+      whole = false
+    }
+    top = number
+  }
+  if (top !== last && last !== Number.POSITIVE_INFINITY)
+    throw new HyperslabError('NotFoundError', `there is no layer ${last}`, { file: store.describe(paths.base), actual: last })
+  return { layers, whole }
+}
+
+function* numbers(last: number): Generator<number> {
+  for (let number = 0; number <= last; number++) yield number
+}
+
+/** Like `Layer.open`, but what can be told in spite of it is a finding. */
+async function openLayer(
+  store: Store,
+  key: string,
+  number: number,
+  { limits }: VerifySettings,
+  report: Report,
+  options: StoreOptions,
+): Promise<Layer | undefined> {
+  const file = store.describe(key)
+  const end = await readEnd(store, key, limits, options)
+  if (end === undefined) return undefined
+  const { info, payload, before, dataBytes } = end
+  const footer = decodeFooter(payload, limits.typeDepth)
+  checkFooter(footer, dataBytes, (error) => report.take({ file }, error))
+  let crcs: Uint32Array | undefined
+  try {
+    const checksums = checksumsIn(footer, before, dataBytes)
+    crcs = checksums?.blocks
+    if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
+  } catch (error) {
+    report.take({ file }, error)
+  }
+  if (footer.overlayIndex !== number)
+    report.warn({ file }, `the file is number ${number} by its name, but ${footer.overlayIndex} by its footer`)
+  report.checked.layers++
+  const layer = new Layer(store, key, number, info, footer, crcs)
+  checkBlocks(layer, dataBytes, report)
+  return layer
+}
+
+/** @throws NotFoundError when there is nothing at all */
+function checkBaseless(store: Store, paths: Paths, sidecars: readonly number[], report: Report): void {
+  const file = store.describe(paths.base)
+  if (sidecars.length === 0) throw new HyperslabError('NotFoundError', 'there is no such file', { file })
+  report.error({ file }, `there is no base, but ${sidecars.length} sidecars: ${sidecars.map((n) => paths.sidecar(n)).join(', ')}`)
+}
+
+/** The numbers of the sidecars, ascending. */
+async function listSidecars(store: Store, paths: Paths, report: Report, { signal }: StoreOptions): Promise<number[]> {
+  const sidecars = await paths.sidecars(store, signal)
+  const file = store.describe(paths.base)
+  const missing = sidecars.findIndex((number, i) => number !== i + 1)
+  if (missing >= 0) {
+    const text = `there is ${paths.sidecar(sidecars[missing]!)} but no ${paths.sidecar(missing + 1)}: whoever cannot list files does not find it`
+    report.warn({ file }, text)
+  }
+  const stem = paths.sidecar(1).slice(0, -'1.af'.length)
+  for (const key of await store.list!(stem, { signal })) {
+    const number = /^\+?0*([1-9]\d*)\.af$/.exec(key.slice(stem.length))?.[1]
+    if (number !== undefined && key !== paths.sidecar(Number(number)))
+      report.warn({ file: store.describe(key) }, `not read here, but the crate array-format takes it for sidecar ${number}`)
+  }
+  return sidecars
+}
+
+/** The arrays that the layers make up, as far as they are sound. */
+function liveArrays(layers: readonly Layer[], report: Report): LiveArrays {
+  const live = new Map<string, LiveStats | undefined>()
+  for (const [name, array] of new Stack(layers).arrays()) {
+    const { file } = array.entries[0]!.layer
+    live.set(name, undefined)
+    if (!array.entries.every(({ meta }) => hasGrid(meta))) continue
+    const state = ArrayState.of(array)
+    report.checked.arrays++
+    if (state.ambiguous) report.warn({ file, array: name }, AMBIGUOUS_ATTRIBUTES)
+    live.set(name, new LiveStats(state))
+  }
+  return live
+}
