@@ -23,23 +23,14 @@ export function encodeChecksums({ footer, blocks }: Checksums): Uint8Array {
 }
 
 /**
- * @param blocks how many blocks there are in front
- * @throws IntegrityError when the bytes are damaged themselves
+ * The checksums of that many blocks that some bytes end in; undefined when they do not, or are damaged. The odds that other bytes pass for
+ * them are 1 to 2^32.
  */
-export function decodeChecksums(bytes: Uint8Array, blocks: number): Checksums {
-  if (bytes.length !== checksumBytes(blocks)) {
-    const details = { actual: bytes.length, expected: checksumBytes(blocks) }
-    throw new HyperslabError('IntegrityError', `${bytes.length} bytes of checksums for ${blocks} blocks`, details)
-  }
-  const words = new Uint32Array(bytes.slice().buffer)
-  checkCrc('the checksums', bytes.subarray(4), words[0]!)
-  return { footer: words[1]!, blocks: words.slice(2) }
-}
-
-/** Whether these are the checksums of that many blocks, undamaged: the odds that other bytes pass for them are 1 to 2^32. */
-export function areChecksums(bytes: Uint8Array, blocks: number): boolean {
-  if (blocks < 0 || bytes.length !== checksumBytes(blocks)) return false
-  return crc32cOf(bytes.subarray(4)) === new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true)
+export function checksumsAtEnd(bytes: Uint8Array, blocks: number): Checksums | undefined {
+  const at = bytes.length - checksumBytes(blocks)
+  if (blocks < 0 || at < 0) return undefined
+  const words = new Uint32Array(bytes.slice(at).buffer)
+  return crc32cOf(bytes.subarray(at + 4)) === words[0] ? { footer: words[1]!, blocks: words.slice(2) } : undefined
 }
 
 /**

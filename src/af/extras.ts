@@ -20,4 +20,4 @@ export const isUnknownExtra = (block: { readonly codec: string | null }): boolea
   isExtra(block) && ![STATS_CODEC, CHECKSUM_CODEC, RESIZED_CODEC].includes(block.codec!)
 
 /** What is to be said of those, behind their name. */
-export const UNKNOWN_EXTRA = 'is of a later version of this package, or damaged: what it tells of the data is not used'
+export const UNKNOWN_EXTRA = 'is unknown here, so what it tells of the data is not used'

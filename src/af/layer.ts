@@ -3,7 +3,7 @@ import { HyperslabError, within } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
-import { areChecksums, type Checksums, checkCrc, checksumBytes, decodeChecksums } from './checksums.js'
+import { type Checksums, checkCrc, checksumBytes, checksumsAtEnd } from './checksums.js'
 import { type ChunkStatsTable, decodeChunkStats } from './chunk-stats-table.js'
 import { CHECKSUM_CODEC, isExtra, STATS_CODEC } from './extras.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
@@ -71,7 +71,7 @@ export class Layer implements BlockOrigin {
       const { info, payload, before, dataBytes } = end
       const footer = decodeFooter(payload, limits.typeDepth)
       checkFooter(footer, dataBytes)
-      const checksums = checksumsIn(footer, before, dataBytes)
+      const checksums = checksumsIn(footer, before)
       if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
       return new Layer(store, key, number, info, footer, checksums?.blocks)
     })
@@ -173,22 +173,18 @@ export async function readEnd(
 }
 
 /**
- * The checksums, where the file has them. Their block is the last one. Should damage have changed its name, or the number of blocks, it is
- * known by its own checksum: otherwise a single byte could turn all checks off.
+ * The checksums, where the file has them: right in front of the footer, for all blocks but their own, which is the last. They are known by
+ * their own checksum, not by the name of their block alone: or damage to it, or to the number of blocks, would turn all checks off.
+ * @param before the bytes in front of the footer
  * @throws IntegrityError when they are damaged
  */
-export function checksumsIn({ blocks }: Footer, before: Uint8Array, dataBytes: number): Checksums | undefined {
-  const index = blocks.findIndex(({ codec }) => codec === CHECKSUM_CODEC)
-  if (index >= 0) {
-    const { fileOffset, compressedBytes } = blocks[index]!
-    const at = Math.max(0, fileOffset - (dataBytes - before.length))
-    return decodeChecksums(before.subarray(at, at + compressedBytes), index)
-  }
+export function checksumsIn({ blocks }: Footer, before: Uint8Array): Checksums | undefined {
   for (const count of [blocks.length - 1, blocks.length, blocks.length + 1]) {
-    const bytes = before.subarray(Math.max(0, before.length - checksumBytes(count)))
-    if (areChecksums(bytes, count)) return decodeChecksums(bytes, count)
+    const found = checksumsAtEnd(before, count)
+    if (found !== undefined) return found
   }
-  return undefined
+  if (!blocks.some(({ codec }) => codec === CHECKSUM_CODEC)) return undefined
+  throw new HyperslabError('IntegrityError', 'the checksums themselves have changed since they were written')
 }
 
 function present<T>(bytes: T | undefined, file: string): T {

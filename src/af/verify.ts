@@ -132,7 +132,7 @@ async function openLayer(
   checkFooter(footer, dataBytes, (error) => report.take({ file }, error))
   let crcs: Uint32Array | undefined
   try {
-    const checksums = checksumsIn(footer, before, dataBytes)
+    const checksums = checksumsIn(footer, before)
     crcs = checksums?.blocks
     if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
   } catch (error) {
