@@ -46,7 +46,7 @@ test('there are no more examples than are run', () => {
 
 test('every command of the README exists and explains itself', () => {
   const commands = [...readme.matchAll(/^hyperslab (\w+)/gm)].map(([, command]) => command!)
-  expect(commands).toEqual(['import', 'info', 'get', 'reduce', 'plot', 'compact'])
+  expect(commands).toEqual(['import', 'info', 'get', 'reduce', 'plot', 'verify', 'compact'])
   for (const command of commands) {
     const { stdout, status } = spawnSync(process.execPath, [join(root, 'dist/cli.js'), command, '--help'], { encoding: 'utf8' })
     expect([status, stdout]).toEqual([0, expect.stringContaining(`hyperslab ${command}`)])

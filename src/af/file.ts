@@ -61,6 +61,8 @@ export interface LayerInfo {
   readonly compressedBytes: number
   readonly uncompressedBytes: number
   readonly blocks: number
+  /** Blocks whose checksum the file has. */
+  readonly checkedBlocks: number
   readonly chunks: number
   /** Names of the arrays it adds or changes. */
   readonly arrays: readonly string[]
@@ -178,6 +180,7 @@ export class ArrayFile {
         compressedBytes: compressed,
         uncompressedBytes: uncompressed,
         blocks: layer.dataBlocks.length,
+        checkedBlocks: layer.dataBlocks.filter(({ crc }) => crc !== undefined).length,
         chunks: metas.reduce((sum, { chunks }) => sum + chunks.length, 0),
         arrays: metas.filter(({ deleted }) => !deleted).map(({ name }) => name),
         deleted: metas.filter(({ deleted }) => deleted).map(({ name }) => name),

@@ -1,19 +1,22 @@
 import type { Command } from 'commander'
 import { type ArrayFile, open } from '../runtime/index.js'
+import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.js'
 import { printLines } from './output.js'
 import { progressLine } from './progress.js'
 import { count, showBytes, table } from './table.js'
 
 export function addCompact(program: Command): void {
-  program
+  const command = program
     .command('compact')
     .description('rewrite a container as a single file, without replaced and deleted data')
     .argument('<file>', 'a container (.af)')
-    .addHelpText('after', '\nExample:\n  $ hyperslab compact climate.af')
-    .action(async (path: string) => {
-      await using file = await open(path)
+  addCodecOptions(command)
+    .addHelpText('after', '\nExample:\n  $ hyperslab compact climate.af --codec zstd --level 9')
+    .action(async (path: string, options: CodecOptions) => {
+      checkCodecOptions(options)
+      await using file = await open(path, options)
       const before = sizesOf(file)
-      const line = progressLine('compacting')
+      const line = progressLine('compacting', 'chunks')
       try {
         await file.compact({ onProgress: line.update })
       } finally {

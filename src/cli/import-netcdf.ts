@@ -11,8 +11,10 @@ import { create } from '../runtime/index.js'
 import { Place } from './place.js'
 
 export interface ImportOptions {
-  /** Codec of the blocks: `'lz4'` (the default) or `'none'`. */
+  /** Codec of the blocks: `'lz4'` (the default), `'zstd'` or `'none'`. */
   readonly codec?: string
+  /** How hard `'zstd'` tries, 1 to 22; 3 by default. */
+  readonly level?: number
   /** Size that chunks should have; 128 KiB by default. */
   readonly chunkBytes?: number
   /** Size of blocks before compression, the least that is fetched to read a point; 256 KiB by default. */
@@ -60,8 +62,8 @@ export async function importNetcdf(input: string, output: string, options: Impor
 
 /** @returns the size of the container */
 async function write(netcdf: NetcdfFile, path: string, options: ImportOptions): Promise<number> {
-  const { codec = 'lz4', chunkBytes = DEFAULT_CHUNK_BYTES, blockBytes = DEFAULT_BLOCK_BYTES, signal, onProgress } = options
-  await using file = await create(path, { codec, blockBytes })
+  const { codec = 'lz4', level, chunkBytes = DEFAULT_CHUNK_BYTES, blockBytes = DEFAULT_BLOCK_BYTES, signal, onProgress } = options
+  await using file = await create(path, { codec, blockBytes, ...(level === undefined ? {} : { level }) })
   for (const [name, attribute] of netcdf.attributes) file.attrs.set(name, attribute)
   const copies = netcdf.variables.map(({ name, array, attributes }) => {
     const copy = defineLike(file, name, array, chunkBytes)

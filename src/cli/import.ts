@@ -1,25 +1,26 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
+import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.js'
 import { UsageError } from './failure.js'
 import { DEFAULT_BLOCK_BYTES, DEFAULT_CHUNK_BYTES, importNetcdf } from './import-netcdf.js'
+import { interruptible } from './interrupt.js'
 import { integerBetween } from './options.js'
 import { printLines } from './output.js'
 import { progressLine } from './progress.js'
 import { count, showBytes } from './table.js'
 
-interface Options {
-  readonly codec: string
+interface Options extends CodecOptions {
   readonly chunkBytes: number
   readonly blockBytes: number
   readonly overwrite?: boolean
 }
 
 export function addImport(program: Command): void {
-  program
+  const command = program
     .command('import')
     .description('copy a classic NetCDF file into a container')
     .argument('<input>', 'a NetCDF file (.nc)')
     .argument('<output>', 'the container to make (.af)')
-    .addOption(new Option('--codec <codec>', 'how blocks are compressed').choices(['lz4', 'none']).default('lz4'))
+  addCodecOptions(command)
     .option('--chunk-bytes <bytes>', 'size that chunks should have', integerBetween(1, 2 ** 30), DEFAULT_CHUNK_BYTES)
     .option('--block-bytes <bytes>', 'size that blocks of chunks should have', integerBetween(1, 2 ** 30), DEFAULT_BLOCK_BYTES)
     .option('--overwrite', 'replace the container if there is one')
@@ -29,19 +30,12 @@ export function addImport(program: Command): void {
     )
     .action(async (input: string, output: string, { overwrite = false, ...options }: Options) => {
       if (!/[^/\\]\.af$/.test(output)) throw new UsageError(`the name of a container must end in .af, '${output}' does not`)
-      const interrupt = new AbortController()
-      const onInterrupt = (): void => interrupt.abort()
-      process.once('SIGINT', onInterrupt)
-      const line = progressLine('importing')
-      try {
-        const onProgress = line.update
-        const imported = await importNetcdf(input, output, { ...options, overwrite, onProgress, signal: interrupt.signal })
-        line.end()
-        const { arrays, sourceBytes, bytes } = imported
-        await printLines([`${output}: ${count(arrays, 'array')}, ${showBytes(bytes)} (${input}: ${showBytes(sourceBytes)})`])
-      } finally {
-        line.end()
-        process.off('SIGINT', onInterrupt)
-      }
+      checkCodecOptions(options)
+      const line = progressLine('importing', 'chunks')
+      const imported = await interruptible((signal) =>
+        importNetcdf(input, output, { ...options, overwrite, onProgress: line.update, signal }),
+      ).finally(line.end)
+      const { arrays, sourceBytes, bytes } = imported
+      await printLines([`${output}: ${count(arrays, 'array')}, ${showBytes(bytes)} (${input}: ${showBytes(sourceBytes)})`])
     })
 }

@@ -63,13 +63,22 @@ export function infoLines({ file, arrays, attributes, layers }: Description, wit
     '',
     'Layers',
     ...table(
-      [right('number'), left('file'), ...['bytes', 'blocks', 'chunks'].map(right), left('arrays'), left('deleted')],
+      [
+        right('number'),
+        left('file'),
+        ...['bytes', 'blocks', 'checksums', 'chunks', 'data', 'ratio'].map(right),
+        left('arrays'),
+        left('deleted'),
+      ],
       layers.map((layer) => [
         String(layer.number),
         layer.file,
         showBytes(layer.bytes),
         String(layer.blocks),
+        showChecks(layer),
         String(layer.chunks),
+        showBytes(layer.uncompressedBytes),
+        ratio(layer.uncompressedBytes, layer.compressedBytes),
         layer.arrays.join(', '),
         layer.deleted.join(', '),
       ]),
@@ -78,6 +87,10 @@ export function infoLines({ file, arrays, attributes, layers }: Description, wit
     `Total: ${showBytes(total.bytes)} of data stored as ${showBytes(total.compressedBytes)}${total.bytes === 0 ? '' : ` (${ratio(total.bytes, total.compressedBytes)})`}, ${showBytes(total.fileBytes)} on disk`,
   ]
 }
+
+/** How many blocks have a checksum. */
+const showChecks = ({ blocks, checkedBlocks }: LayerInfo): string =>
+  blocks === 0 ? '-' : checkedBlocks === blocks ? 'all' : checkedBlocks === 0 ? 'none' : `${checkedBlocks} of ${blocks}`
 
 const orNone = (lines: string[], rows: number): string[] => (rows === 0 ? ['  none'] : lines)
 

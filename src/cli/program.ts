@@ -7,6 +7,7 @@ import { addInfo } from './info.js'
 import { addPlot } from './plot.js'
 import { addReduce } from './reduce.js'
 import { showNegatives } from './selection.js'
+import { addVerify } from './verify.js'
 import { packageVersion } from './version.js'
 
 /** The command line. Parsing it throws what commander throws instead of ending the process. */
@@ -30,6 +31,6 @@ Examples
 
 Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is wrong.`,
     )
-  for (const add of [addImport, addInfo, addGet, addReduce, addPlot, addCompact]) add(program)
+  for (const add of [addImport, addInfo, addGet, addReduce, addPlot, addVerify, addCompact]) add(program)
   return program
 }

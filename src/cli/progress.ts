@@ -15,9 +15,10 @@ export interface ProgressLine {
 const INTERVAL_MS = 100
 const ERASE = '\r\x1b[K'
 
-/** One line that is rewritten while work goes on; nothing at all where no one watches. */
+/** One line that is rewritten while work goes on, of `noun` done; nothing at all where no one watches. */
 export function progressLine(
   label: string,
+  noun: string,
   terminal: Terminal = process.stderr,
   now: () => number = () => performance.now(),
 ): ProgressLine {
@@ -29,7 +30,7 @@ export function progressLine(
       const time = now()
       if (time - shown < INTERVAL_MS && done < total) return
       shown = time
-      terminal.write(`${ERASE}${label} ${showProgress(done, total, (time - start) / 1000)}`)
+      terminal.write(`${ERASE}${label} ${showProgress(done, total, (time - start) / 1000, noun)}`)
     },
     end() {
       if (shown > Number.NEGATIVE_INFINITY) terminal.write(ERASE)
@@ -38,8 +39,8 @@ export function progressLine(
   }
 }
 
-export function showProgress(done: number, total: number, seconds: number): string {
+export function showProgress(done: number, total: number, seconds: number, noun: string): string {
   const percent = total === 0 ? 100 : Math.floor((100 * done) / total)
-  const rate = seconds > 0 ? `, ${Math.round(done / seconds)} chunks/s` : ''
-  return `${done}/${total} chunks (${percent} %)${rate}`
+  const rate = seconds > 0 ? `, ${Math.round(done / seconds)} ${noun}/s` : ''
+  return `${done}/${total} ${noun} (${percent} %)${rate}`
 }

@@ -147,7 +147,7 @@ describe('info', () => {
     expect(stdout).toMatch(/^ {2}name +"one" +"two \\"2\\"" +0 +2$/m)
     expect(stdout).toMatch(/^ {2}title +string +a small container$/m)
     expect(stdout).toMatch(/^ {2}long_name +string +temperature$/m)
-    expect(stdout).toMatch(/^ +1 +small\.1\.af .* t$/m)
+    expect(stdout).toMatch(/^ +1 +small\.1\.af .* 1 +all +1 +48 B +\d\.\d\d : 1 {2}t$/m)
   })
 
   test('lets no text of the file steer the terminal', async () => {
@@ -228,6 +228,58 @@ describe('compact', () => {
   })
 })
 
+describe('verify', () => {
+  test('tells what it has looked at', async () => {
+    const folder = await smallContainer()
+    const { stdout, stderr, exitCode } = await hyperslab(folder, ['verify', 'small.af', '--deep'])
+    expect([stderr, exitCode]).toEqual(['', 0])
+    expect(stdout).toMatch(
+      /^small\.af: nothing is wrong\n {2}looked at 2 files, 7 arrays, 7 chunks in 4 blocks \(\d+ B\)\n {2}compared statistics of 6 arrays and 6 chunks with the elements\n$/,
+    )
+  })
+
+  test('prints a line for each finding and fails', async () => {
+    const folder = await smallContainer()
+    for (const [name, at] of [
+      ['small.af', 3],
+      ['small.1.af', 2],
+    ] as const) {
+      const bytes = await readFile(join(folder, name))
+      bytes[at]! ^= 1
+      await writeFile(join(folder, name), bytes)
+    }
+    const { stdout, stderr, exitCode } = await hyperslab(folder, ['verify', 'small.af'])
+    expect([stderr, exitCode]).toEqual(['', 1])
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(
+        /^error: small\.af: block 0: the bytes as stored: the checksum is .*; in it: 't', 'time', 'lat', 'lon', 'id' and 1 more$/,
+      ),
+      expect.stringMatching(/^error: small\.1\.af: block 0: array 't': the bytes as stored: the checksum is /),
+      'small.af: 2 errors, 0 warnings',
+      expect.stringContaining('looked at 2 files'),
+      '  statistics were not compared with the elements: --deep does',
+      '',
+    ])
+    const { stdout: base } = await hyperslab(folder, ['verify', 'small.af', '--layer', '0', '--json'])
+    expect(JSON.parse(base)).toMatchObject({ ok: false, findings: [{ severity: 'error', file: 'small.af', block: 0 }] })
+  })
+
+  test('looks into what does not open, and says what cannot be checked', async () => {
+    const folder = await temporaryFolder()
+    {
+      await using file = await create(join(folder, 'c.af'), { extras: false })
+      await file.define('a', { dtype: 'uint8', shape: [4] }).set(null, 1)
+      await file.flush()
+    }
+    await truncate(join(folder, 'c.af'), 100)
+    expect(await hyperslab(folder, ['info', 'c.af'])).toMatchObject({ exitCode: 1, stdout: '' })
+    const { stdout, exitCode } = await hyperslab(folder, ['verify', 'c.af'])
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(/^error: c\.af: the file ends in .*\nc\.af: 1 error, 0 warnings\n/)
+    expect(stdout).toContain('  1 block without a checksum: changed bytes show there only where they do not decode\n')
+  })
+})
+
 describe('import', () => {
   test('makes a container', async () => {
     const folder = await temporaryFolder()
@@ -240,6 +292,21 @@ describe('import', () => {
       stderr: 'hyperslab: c.af: the file exists already; pass --overwrite to replace it\n',
     })
     expect(await hyperslab(folder, ['import', NETCDF, 'c.af', '--overwrite'])).toMatchObject({ exitCode: 0 })
+  })
+
+  test('with zstd, the harder the smaller; compact changes the codec', async () => {
+    const folder = await temporaryFolder()
+    const bytesAfter = async (...args: string[]): Promise<number> => {
+      expect(await hyperslab(folder, args)).toMatchObject({ exitCode: 0, stderr: '' })
+      return (await readFile(join(folder, 'c.af'))).length
+    }
+    const most = await bytesAfter('import', NETCDF, 'c.af', '--codec', 'none')
+    const lz4 = await bytesAfter('compact', 'c.af')
+    const zstd = await bytesAfter('compact', 'c.af', '--codec', 'zstd')
+    const hard = await bytesAfter('import', NETCDF, 'c.af', '--overwrite', '--codec', 'zstd', '--level', '19')
+    expect([most > lz4, lz4 > zstd, zstd > hard]).toEqual([true, true, true])
+    const { stdout, exitCode } = await hyperslab(folder, ['verify', 'c.af', '--deep'])
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('c.af: nothing is wrong\n')])
   })
 
   test('of a truncated file fails and leaves nothing behind', async () => {
@@ -260,7 +327,13 @@ describe('import', () => {
     [
       ['import', 'in.nc', 'c.af', '--codec', 'zip'],
       2,
-      "hyperslab: option '--codec <codec>' argument 'zip' is invalid. Allowed choices are lz4, none.\n",
+      "hyperslab: option '--codec <codec>' argument 'zip' is invalid. Allowed choices are lz4, zstd, none.\n",
+    ],
+    [['import', 'in.nc', 'c.af', '--level', '3'], 2, 'hyperslab: --level is for --codec zstd, not lz4\n'],
+    [
+      ['import', 'in.nc', 'c.af', '--codec', 'zstd', '--level', '23'],
+      2,
+      "hyperslab: option '--level <number>' argument '23' is invalid. It must be an integer from 1 to 22.\n",
     ],
     [
       ['import', 'in.nc', 'c.af', '--chunk-bytes', '-1'],
@@ -294,6 +367,8 @@ describe('failures', () => {
     [['get', 'none.af', 't'], 1, 'hyperslab: none.af: there is no such file\n'],
     [['info', 'none.af'], 1, 'hyperslab: none.af: there is no such file\n'],
     [['compact', 'none.af'], 1, 'hyperslab: none.af: there is no such file\n'],
+    [['verify', 'none.af'], 1, 'hyperslab: none.af: there is no such file\n'],
+    [['compact', 'none.af', '--level', '3'], 2, 'hyperslab: --level is for --codec zstd, not lz4\n'],
     [['get', 'small.af', 't', '5'], 1, "hyperslab: small.af: array 't': index 5 is out of bounds for axis 0 of length 2\n"],
     [['get', 'small.af', 't', '0,0,0,0'], 1, "hyperslab: small.af: array 't': 4 selectors for 3 axes\n"],
     [
@@ -325,7 +400,7 @@ describe('failures', () => {
 })
 
 describe('the command itself', () => {
-  test.each(['import', 'info', 'get', 'reduce', 'plot', 'compact'])('%s --help has an example', async (name) => {
+  test.each(['import', 'info', 'get', 'reduce', 'plot', 'verify', 'compact'])('%s --help has an example', async (name) => {
     const { stdout, stderr, exitCode } = await hyperslab('.', [name, '--help'])
     expect([stderr, exitCode]).toEqual(['', 0])
     expect(stdout).toContain(`Usage: hyperslab ${name}`)

@@ -209,7 +209,7 @@ describe('a plot', () => {
 test('progress is one line, at a terminal only', () => {
   const written: string[] = []
   let time = 0
-  const line = progressLine('copying', { isTTY: true, write: (text) => written.push(text) }, () => time)
+  const line = progressLine('copying', 'chunks', { isTTY: true, write: (text) => written.push(text) }, () => time)
   line.update({ done: 0, total: 4 })
   time = 50
   line.update({ done: 1, total: 4 })
@@ -224,5 +224,5 @@ test('progress is one line, at a terminal only', () => {
     '\r\x1b[Kcopying 4/4 chunks (100 %), 8 chunks/s',
     '\r\x1b[K',
   ])
-  progressLine('copying', { write: () => expect.unreachable() }).update({ done: 1, total: 1 })
+  progressLine('copying', 'chunks', { write: () => expect.unreachable() }).update({ done: 1, total: 1 })
 })
