@@ -1,0 +1,288 @@
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type AfDType, type AttributeValue, chunkTable, encodeFooterFile, type Footer } from '../../src/af/footer.js'
+import { ATTRIBUTE_TYPES } from '../../src/af/footer-attributes.js'
+import { STATS_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
+import { decodeStats } from '../../src/af/stats-file.js'
+import { DTYPES, type DType, isBigInt } from '../../src/core/dtype.js'
+import { create, MemoryStore, open, verify } from '../../src/runtime/index.js'
+import { haveCargo } from '../support/cargo.js'
+import { dataOf } from './judge.js'
+import { Peer } from './peer.js'
+import { wireAttribute, wireData, wireScalar } from './wire.js'
+
+const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/af/${name}`, import.meta.url))
+const named: string[] = []
+/** A test of the promise of this name. */
+const promise = (name: string, work: () => Promise<void>): void => {
+  named.push(name)
+  test(name, work)
+}
+
+let folder: string
+const path = (): string => join(folder, 't.af')
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hyperslab-promises-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+/** Elements that tell each other apart. */
+function elementsOf(dtype: DType, count: number): unknown[] {
+  return Array.from({ length: count }, (_, i) => {
+    if (dtype === 'string') return `é${i}`
+    if (dtype === 'binary') return Uint8Array.of(i, 0)
+    if (dtype === 'bool') return i % 2
+    return isBigInt(dtype) ? BigInt(i) : i
+  })
+}
+
+describe.skipIf(!haveCargo())('the Rust crate reads', () => {
+  let peer: Peer
+  beforeAll(() => {
+    peer = new Peer()
+  }, 600_000)
+  afterAll(() => peer.stop())
+  const inCrate = () => peer.do('open', { folder, file: 't.af' })
+
+  promise('arrays of every type', async () => {
+    await using file = await create(path())
+    for (const dtype of DTYPES) {
+      const plain = dtype === 'string' || dtype === 'binary'
+      const fillValue = plain ? {} : { fillValue: (dtype === 'bool' ? true : isBigInt(dtype) ? 7n : 7) as never }
+      const array = file.define(dtype, { dtype, shape: [5, 2], chunkShape: [2, 2], dimensionNames: ['y', 'x'], ...fillValue })
+      await array.set([0], elementsOf(dtype, 2) as never)
+    }
+    await file.flush()
+    await inCrate()
+    const { arrays } = await peer.dump([])
+    expect(arrays.map(({ name }) => name)).toEqual(DTYPES)
+    for (const { name, dtype, shape, chunkShape, dimensionNames, fillValue, values } of arrays) {
+      const array = file.array(name)
+      expect([dtype, shape, chunkShape, dimensionNames]).toEqual([name, [5, 2], [2, 2], ['y', 'x']])
+      expect(fillValue).toEqual(wireScalar(array.state.definition.fillValue))
+      if (name !== 'bool') expect(values, name).toEqual({ ok: wireData(array.dtype, await dataOf(array)) })
+      else expect(values).not.toHaveProperty('ok')
+    }
+  })
+
+  promise('attributes of all 26 kinds', async () => {
+    await using file = await create(path())
+    const array = file.define('a', { dtype: 'float32', shape: [3] })
+    await array.set(null, [1, 2, 3])
+    for (const type of ATTRIBUTE_TYPES) array.attrs.set(type, attributeOf(type))
+    await file.flush()
+    await inCrate()
+    const [{ attributes, stats }] = (await peer.dump([...ATTRIBUTE_TYPES])).arrays as [
+      Awaited<ReturnType<Peer['dump']>>['arrays'][0],
+    ]
+    expect(ATTRIBUTE_TYPES.length).toBe(26)
+    expect(attributes).toEqual(Object.fromEntries(ATTRIBUTE_TYPES.map((type) => [type, wireAttribute(attributeOf(type))])))
+    expect(stats).toMatchObject({ nullCount: '0', rowCount: '3' })
+  })
+
+  promise('layers, tombstones and compacted files', async () => {
+    for (const codec of ['lz4', 'zstd', 'none']) {
+      await using file = await create(path(), { codec, overwrite: true })
+      await file.define('a', { dtype: 'int32', shape: [6], chunkShape: [2] }).set(null, [1, 2, 3, 4, 5, 6])
+      await file.define('b', { dtype: 'int32', shape: [1] }).set(null, [1])
+      await file.flush()
+      await file.array('a').set([3], 40)
+      file.delete('b')
+      await file.flush()
+      for (const compacted of [false, true]) {
+        if (compacted) await file.compact()
+        await peer.do('open', { folder, file: 't.af', codec })
+        const { arrays } = await peer.dump([])
+        const values = { ok: wireData('int32', Int32Array.of(1, 2, 3, 40, 5, 6)) }
+        expect(arrays.map((array) => [array.name, array.values])).toEqual([['a', values]])
+      }
+      // It adds a layer, then compacts: the data stays, checked as far as there are checksums.
+      await peer.do('write', { name: 'a', dtype: 'int32', start: [0], shape: [1], data: wireData('int32', Int32Array.of(9)) })
+      await peer.do('flush')
+      for (const blocks of [1, 0]) {
+        if (blocks === 0) await peer.do('compact')
+        await using again = await open(path())
+        expect([...((await again.array('a', 'int32').get()).data as Int32Array)]).toEqual([9, 2, 3, 40, 5, 6])
+        expect(again.layers().reduce((sum, { checkedBlocks }) => sum + checkedBlocks, 0)).toBe(blocks)
+        expect((await again.verify({ deep: true })).findings).toEqual([])
+      }
+    }
+  })
+})
+
+function attributeOf(type: AttributeValue['type']): AttributeValue {
+  const one = (dtype: string): unknown => (dtype === 'bool' ? true : (elementsOf(dtype as DType, 3)[2] as unknown))
+  if (!type.endsWith('[]')) return { type, value: one(type) } as AttributeValue
+  const dtype = type.slice(0, -2)
+  const typed = TYPED[dtype]
+  return { type, value: typed === undefined ? [one(dtype)] : typed.of(one(dtype) as never) } as AttributeValue
+}
+
+const TYPED: Record<string, { of(...values: never[]): unknown }> = {
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  uint64: BigUint64Array,
+  float32: Float32Array,
+  float64: Float64Array,
+}
+
+/** A container of 40 numbers in two blocks, in memory. */
+async function inMemory(options: Parameters<typeof create>[1] = {}): Promise<MemoryStore> {
+  const store = new MemoryStore()
+  await using file = await create({ store, path: 'a.af' }, { blockBytes: 80, ...options })
+  await file.define('x', { dtype: 'int32', shape: [40], chunkShape: [5] }).set(
+    null,
+    Int32Array.from({ length: 40 }, (_, i) => i),
+  )
+  await file.flush()
+  return store
+}
+
+async function damage(store: MemoryStore, at: number): Promise<void> {
+  const bytes = (await store.getRange('a.1.af', 0, (await store.stat('a.1.af'))!.size))!.slice()
+  bytes[at < 0 ? bytes.length + at : at]! ^= 1
+  await store.put('a.1.af', bytes)
+}
+
+describe('only this package reads', () => {
+  promise('checksums', async () => {
+    const store = await inMemory()
+    await damage(store, 0)
+    {
+      await using file = await open({ store, path: 'a.af' })
+      await expect(file.array('x').get()).rejects.toMatchObject({
+        tag: 'IntegrityError',
+        message: expect.stringMatching(/^memory:a\.1\.af: array 'x': block 0: /),
+      })
+    }
+    // Of the footer: of its last bytes, in front of the trailer.
+    await damage(store, -13)
+    await expect(open({ store, path: 'a.af' })).rejects.toMatchObject({ tag: 'IntegrityError' })
+  })
+
+  promise('statistics of each chunk', async () => {
+    const store = await inMemory()
+    await store.delete('a.stats')
+    await using file = await open({ store, path: 'a.af' })
+    expect(await file.stats('x')).toEqual({ min: 0, max: 39, nullCount: 0, rowCount: 40 })
+    expect(file.readCost.blocks).toBe(0)
+  })
+
+  promise('two generations of files', async () => {
+    for (const [name, version] of [
+      ['v4_corpus_zstd', 4],
+      ['corpus_lz4', 5],
+    ] as const) {
+      await using file = await open(fixture(`${name}/all.af`))
+      expect(file.layers().every((layer) => layer.version === version)).toBe(true)
+      expect(await file.stats('big')).toMatchObject({ min: 0, max: 9999 })
+      expect(file.readCost.blocks).toBe(0)
+    }
+    const store = await inMemory()
+    await using file = await open({ store, path: 'a.af' })
+    expect(file.layers().map(({ version }) => version)).toEqual([5, 5])
+    const stats = (await store.getRange('a.stats', 0, (await store.stat('a.stats'))!.size))!
+    expect(decodeStats(splitFile(stats, STATS_MAGIC).payload).version).toBe(1)
+  })
+})
+
+describe('not checked on reading', () => {
+  promise('parts of blocks without compression', async () => {
+    const store = await inMemory({ codec: 'none' })
+    await damage(store, 0)
+    await using file = await open({ store, path: 'a.af' })
+    expect((await file.array('x').get([0])) as unknown).toBe(1)
+    await expect(file.array('x').get()).rejects.toMatchObject({ tag: 'IntegrityError' })
+    expect((await file.verify()).findings).toMatchObject([{ severity: 'error', file: 'memory:a.1.af', block: 0, array: 'x' }])
+  })
+})
+
+describe('refused:', () => {
+  const refuses = (work: Promise<unknown>, tag: string, details: object = {}) =>
+    expect(work).rejects.toMatchObject({ tag, details })
+
+  promise('what contradicts itself', async () => {
+    for (const name of ['b_chunk_offset_oob', 'd_block_beyond_file', 'g_footer_size_gt_file', 'j_chunk_coord_rank']) {
+      await copyFile(fixture(`hostile/${name}.af`), path())
+      await refuses(open(path()), 'FormatError', { file: path() })
+      expect((await verify(path())).ok).toBe(false)
+    }
+  })
+
+  promise('other versions', async () => {
+    const bytes = await readFile(fixture('basic_compact/t.af'))
+    for (const version of [1, 2, 3, 6]) {
+      bytes[bytes.length - 12 - 96] = version
+      await refuses(open(bytes), 'UnsupportedError', { actual: version })
+    }
+    // As before 0.8: a root of 48 bytes.
+    const narrow = new Uint8Array(48 + 12)
+    narrow[0] = 4
+    narrow.set([48, 0, 0, 0, 0, 0, 0, 0, ...new TextEncoder().encode('ARRF')], 48)
+    await refuses(open(narrow), 'UnsupportedError')
+  })
+
+  promise('data of nested types', async () => {
+    const store = new MemoryStore()
+    await store.put('a.af', nested({ kind: 'list', child: { kind: 'int8' } }))
+    await using file = await open({ store, path: 'a.af' })
+    expect(() => file.array('deep')).toThrow(expect.objectContaining({ tag: 'UnsupportedError' }))
+    await file.compact()
+    await using again = await open({ store, path: 'a.af' })
+    expect(again.arrays()).toEqual(['deep'])
+    again.delete('deep')
+    await again.flush()
+    expect(again.arrays()).toEqual([])
+  })
+
+  promise('codecs nobody has passed', async () => {
+    await using file = await open(fixture('hostile/o_unknown_codec.af'))
+    await refuses(file.array('temperature').get(), 'CodecError', { array: 'temperature', actual: 'brotli' })
+  })
+
+  promise('more than the limits', async () => {
+    const store = await inMemory()
+    await refuses(open({ store, path: 'a.af' }, { limits: { footerBytes: 100 } }), 'FormatError', { expected: 100 })
+    await refuses(open(nested(list(65))), 'FormatError', { expected: 64 })
+    await (await open(nested(list(64)))).close()
+    await using file = await open({ store, path: 'a.af' }, { limits: { blockBytes: 79 } })
+    await refuses(file.array('x').get(), 'CodecError', { actual: 80, expected: 79 })
+  })
+
+  promise('what the format has no numbers for', async () => {
+    const store = await inMemory()
+    await using file = await open({ store, path: 'a.af' })
+    const define = (shape: number[]) => () => file.define('y', { dtype: 'uint8', shape })
+    for (const shape of [[2 ** 32], [2 ** 16, 2 ** 16]])
+      expect(define(shape)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
+    expect(file.changed).toBe(false)
+  })
+
+  promise('names of sidecars', async () => {
+    await refuses(create({ store: new MemoryStore(), path: 'x.7.af' }), 'InvalidArgumentError', { file: 'x.7.af' })
+  })
+})
+
+const list = (depth: number): AfDType => (depth === 0 ? { kind: 'int8' } : { kind: 'list', child: list(depth - 1) })
+
+/** A file with an array of a nested type, as only its metadata can be. */
+function nested(dtype: AfDType): Uint8Array {
+  const meta = { name: 'deep', dtype, shape: [1], dimensionNames: ['x'], chunkShape: [1], chunks: chunkTable(1) }
+  const array = { ...meta, fillValue: null, deleted: false, attributes: { width: 16 as const, keys: [], values: [] } }
+  const rest = { attributeKeys: [], attributeValues: [], overlayIndex: 0, baseFileHint: '' }
+  return encodeFooterFile({ version: 5, blocks: [], arrays: [array], ...rest } satisfies Footer)
+}
+
+test('README lists these and no others', async () => {
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+  const section = /## What the format promises\n([\s\S]*?)\n## /.exec(readme)![1]!
+  expect([...section.matchAll(/^- \*\*(.+?)\*\*/gm)].map(([, name]) => name)).toEqual(named)
+})
