@@ -15,9 +15,11 @@ export const RESIZED_CODEC = 'hyperslab.resized.1'
 
 export const isExtra = ({ codec }: { readonly codec: string | null }): boolean => codec?.startsWith('hyperslab.') ?? false
 
+const KNOWN: readonly (string | null)[] = [STATS_CODEC, CHECKSUM_CODEC, RESIZED_CODEC]
+
 /** Extras that this version knows nothing of: those of a later one, unless the name is damaged. */
 export const isUnknownExtra = (block: { readonly codec: string | null }): boolean =>
-  isExtra(block) && ![STATS_CODEC, CHECKSUM_CODEC, RESIZED_CODEC].includes(block.codec!)
+  isExtra(block) && !KNOWN.includes(block.codec)
 
 /** What is to be said of those, behind their name. */
 export const UNKNOWN_EXTRA = 'is unknown here, so what it tells of the data is not used'

@@ -10,7 +10,7 @@ import { checkCrc } from './checksums.js'
 import { measure } from './chunk-stats.js'
 import type { ChunkStatsTable } from './chunk-stats-table.js'
 import { dtypeOf, isNested } from './definition.js'
-import { isExtra, UNKNOWN_EXTRA } from './extras.js'
+import { isExtra, isUnknownExtra, UNKNOWN_EXTRA } from './extras.js'
 import type { ArrayMeta } from './footer.js'
 import type { Layer } from './layer.js'
 import { decodeChunk } from './values.js'
@@ -83,8 +83,8 @@ export class BlockCheck {
     this.#checkOverlaps()
     try {
       if (this.#block.crc !== undefined) checkCrc('the bytes as stored', stored, this.#block.crc)
-      if (isExtra(this.#block)) report.warn(this.#place(), `'${this.#block.codec}' ${UNKNOWN_EXTRA}`)
-      else await this.#decode(stored)
+      if (isUnknownExtra(this.#block)) report.warn(this.#place(), `'${this.#block.codec}' ${UNKNOWN_EXTRA}`)
+      if (!isExtra(this.#block)) await this.#decode(stored)
     } catch (error) {
       // Its chunks could not be looked at.
       for (const { meta } of this.#rows.keys()) this.#context.live.get(meta.name)?.spoil()
