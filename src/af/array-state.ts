@@ -5,7 +5,6 @@ import { type AttributeMap, resolveAttributes } from './attributes.js'
 import type { ChunkAddress } from './block.js'
 import { type ChunkIndex, findIn } from './chunk-index.js'
 import type { ChunkStats } from './chunk-stats.js'
-import { rowOf } from './chunk-stats-table.js'
 import { type Definition, gridFor } from './definition.js'
 import type { PendingChunk } from './packer.js'
 import { indexOf, type LayerEntry, type LiveArray } from './stack.js'
@@ -84,6 +83,7 @@ export class ArrayState {
     const tables = await Promise.all(
       entries.map(async ({ layer, meta }) => (await layer.chunkStats(signal)).get(layer.footer.arrays.indexOf(meta))),
     )
+    const { rowOf } = await import('./chunk-stats-table.js')
     // Layers may have been added meanwhile, chunks written.
     if (this.stored !== stored) return this.loadStats(signal)
     for (const number of unknown.filter(lacks)) {

@@ -4,7 +4,7 @@ import type { Signal } from '../core/signal.js'
 import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type Checksums, checkCrc, checksumBytes, checksumsAtEnd } from './checksums.js'
-import { type ChunkStatsTable, decodeChunkStats } from './chunk-stats-table.js'
+import type { ChunkStatsTable } from './chunk-stats-table.js'
 import { CHECKSUM_CODEC, isExtra, STATS_CODEC } from './extras.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
@@ -112,6 +112,7 @@ export class Layer implements BlockOrigin {
       if (block === undefined) return new Map<number, ChunkStatsTable>()
       const bytes = await this.read(block.fileOffset, block.compressedBytes, signal)
       if (block.crc !== undefined) checkCrc('the statistics of chunks', bytes, block.crc)
+      const { decodeChunkStats } = await import('./chunk-stats-table.js')
       return decodeChunkStats(bytes, this.footer.arrays)
     })
   }
