@@ -29,7 +29,8 @@ export function encodeChecksums({ footer, blocks }: Checksums): Uint8Array {
 export function checksumsAtEnd(bytes: Uint8Array, blocks: number): Checksums | undefined {
   const at = bytes.length - checksumBytes(blocks)
   if (blocks < 0 || at < 0) return undefined
-  const words = new Uint32Array(bytes.slice(at).buffer)
+  // A copy, which `slice` of Node's buffers is not.
+  const words = new Uint32Array(new Uint8Array(bytes.subarray(at)).buffer)
   return crc32cOf(bytes.subarray(at + 4)) === words[0] ? { footer: words[1]!, blocks: words.slice(2) } : undefined
 }
 

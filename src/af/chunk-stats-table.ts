@@ -80,8 +80,8 @@ export function encodeChunkStats(tables: ReadonlyMap<number, ChunkStatsTable>): 
 
 /** @throws FormatError when the bytes do not go with the arrays of the footer */
 export function decodeChunkStats(bytes: Uint8Array, arrays: readonly ArrayMeta[]): Map<number, ChunkStatsTable> {
-  // Views of 8-byte elements have to start at multiples of 8.
-  const { buffer, byteLength } = bytes.slice()
+  // Views of 8-byte elements have to start at multiples of 8. A copy, which `slice` of Node's buffers is not.
+  const { buffer, byteLength } = new Uint8Array(bytes)
   const tables = new Map<number, ChunkStatsTable>()
   const words = (at: number): Uint32Array => (at + 8 <= byteLength ? new Uint32Array(buffer, at, 2) : wrong(at + 8, byteLength))
   let [left = 0] = words(0)

@@ -461,6 +461,16 @@ describe('deep: statistics', () => {
 })
 
 describe('reading', () => {
+  test('of a store that gives buffers of Node, which share their memory', async () => {
+    const store = await container()
+    const getRange = store.getRange.bind(store)
+    store.getRange = async (...args) => {
+      const bytes = await getRange(...args)
+      return bytes && Buffer.concat([Buffer.alloc(3), bytes]).subarray(3)
+    }
+    expect(await findings(store)).toEqual([])
+  })
+
   test('takes each block once, and tells of each; a signal ends it', async () => {
     const store = await container()
     const ranges: string[] = []
