@@ -309,6 +309,70 @@ test('blocks with any byte changed are refused, or decode as the format says', (
   )
 })
 
+/**
+ * Decodes in steps, each in a place of its own that holds nothing but the last 65 535 bytes of what was decoded before, which is as far as
+ * matches reach. The error's message when it is malformed.
+ */
+function decodeInSteps(arena: Arena, block: Uint8Array, bytes: number, steps: readonly number[]): Uint8Array | string {
+  const decoded = new Uint8Array(bytes)
+  let position = { read: 0, written: 0 }
+  const src = arena.put(block)
+  for (const step of [...steps, bytes]) {
+    const { written } = position
+    const start = Math.max(written - 65_535, 0)
+    const wanted = Math.min(written + step, bytes)
+    const dst = guarded(arena, bytes, step % 3)
+    arena.bytes(dst.pointer + start, written - start).set(decoded.subarray(start, written))
+    const state = lz4State(arena, position)
+    try {
+      const end = lz4Resume(arena, src, block.length, dst.pointer, bytes, state, wanted)
+      expect(end).toBeGreaterThanOrEqual(wanted)
+      decoded.set(arena.bytes(dst.pointer + written, end - written), written)
+      position = lz4Position(arena, state)
+      expect(position.written).toBe(end)
+    } catch (error) {
+      if (!isHyperslabError(error, 'CodecError')) throw error
+      return error.message
+    } finally {
+      dst.check()
+    }
+  }
+  return decoded
+}
+
+const stepSizes = fc.array(fc.oneof(fc.nat(40), fc.nat(3000)), { maxLength: 12 })
+
+test('in random steps the same comes out as at once', () => {
+  const makers = Object.values(KINDS)
+  fc.assert(
+    fc.property(fc.nat(makers.length - 1), fc.oneof(fc.nat(3000), fc.nat(200_000)), stepSizes, (kind, size, steps) => {
+      withArena((arena) => {
+        const data = makers[kind]!(size)
+        expectSameBytes(decodeInSteps(arena, encode(arena, data), size, steps) as Uint8Array, data)
+      })
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('damaged blocks and noise meet the same fate in random steps as at once', () => {
+  const makers = Object.values(KINDS)
+  const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 })
+  const damaged = fc.tuple(fc.nat(makers.length - 1), fc.nat(2000), changes).map(([kind, size, changed]) => {
+    const block = withArena((arena) => encode(arena, makers[kind]!(size)))
+    for (const [at, value] of changed) block[at % block.length] = value
+    return { block, size }
+  })
+  const noisy = fc.record({ block: fc.uint8Array({ maxLength: 300 }), size: fc.nat(400) })
+  fc.assert(
+    fc.property(fc.oneof(damaged, noisy), fc.integer({ min: -3, max: 3 }), stepSizes, ({ block, size }, more, steps) => {
+      const bytes = Math.max(size + more, 0)
+      withArena((arena) => expect(decodeInSteps(arena, block, bytes, steps)).toEqual(decode(arena, block, bytes)))
+    }),
+    { numRuns: 3000 },
+  )
+})
+
 test('noise is no block, or decodes as the format says', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat(400), (block, bytes) => expectAgreement(block, bytes)),
