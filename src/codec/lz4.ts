@@ -4,7 +4,13 @@ import { lz4Decode, lz4Encode } from '../kernels/lz4.js'
 import type { KernelCodec } from './codec.js'
 
 /** Bytes in front of the LZ4 block: the decoded size as u32, little-endian. */
-const PREFIX_BYTES = 4
+export const PREFIX_BYTES = 4
+
+/** @throws CodecError */
+export function checkPrefix(length: number): void {
+  if (length >= PREFIX_BYTES) return
+  throw new HyperslabError('CodecError', `an lz4 block of ${length} bytes has no room for its size prefix`, { actual: length })
+}
 
 /**
  * One raw LZ4 block behind its decoded size. The size is written for other readers; here the file's own block table decides, so that a
@@ -29,9 +35,7 @@ export const lz4: KernelCodec = {
  * @throws CodecError when it is malformed or decodes to another length
  */
 export function decodeAt(arena: Arena, pointer: number, length: number, decodedBytes: number): number {
-  if (length < PREFIX_BYTES) {
-    throw new HyperslabError('CodecError', `an lz4 block of ${length} bytes has no room for its size prefix`, { actual: length })
-  }
+  checkPrefix(length)
   const target = arena.alloc(decodedBytes)
   lz4Decode(arena, pointer + PREFIX_BYTES, length - PREFIX_BYTES, target, decodedBytes)
   return target
