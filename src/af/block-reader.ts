@@ -1,34 +1,27 @@
 import { type Codec, inKernel, type KernelCodec } from '../codec/codec.js'
+import { lz4 } from '../codec/lz4.js'
+import { Lz4Front } from '../codec/lz4-front.js'
 import type { Codecs } from '../codec/registry.js'
-import { ByteCache } from '../core/byte-cache.js'
+import { compactBytes } from '../core/bytes.js'
 import { inOrder } from '../core/in-order.js'
 import { forEachLimited } from '../core/limiter.js'
 import type { Signal } from '../core/signal.js'
-import { SingleFlight } from '../core/single-flight.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { Answer, BlockWork, FilePart, Packed, Task } from '../pool/task.js'
-import type { ByteRange } from '../store/store.js'
 import { batchesOf, checkStored, type Groups, hasMore, type Need, type Stored } from './batches.js'
 import {
-  type BlockOrigin,
   type BlockRef,
   type ChunkBytes,
   checkBlockBytes,
-  checkStoredBytes,
   decodeApart,
   decodeBlock,
   decodeElsewhere,
+  decodeFront,
   findCodec,
   partOf,
 } from './block.js'
-
-/** What reading has cost since the file was opened. */
-export interface ReadCost {
-  /** Blocks fetched from the store; of uncompressed ones, parts. */
-  blocks: number
-  /** Bytes fetched for them. */
-  bytes: number
-}
+import { BlockFetcher, type ReadCost } from './block-fetcher.js'
+import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-memory.js'
 
 /** Blocks under way at the same time; with a pool, two more for each worker. */
 const CONCURRENT_BLOCKS = 4
@@ -51,24 +44,29 @@ export type ChunkVisitor<C> = (arena: Arena, chunk: C, bytes: ChunkBytes) => voi
  * soon, the least recently used going first when the byte budget is spent.
  */
 export class BlockReader {
-  readonly cost: ReadCost = { blocks: 0, bytes: 0 }
-  readonly #decoded: ByteCache<BlockRef, Uint8Array> | undefined
+  readonly #memory: BlockMemory
+  readonly #shared: boolean
+  readonly #fetcher: BlockFetcher
   readonly #maxBlockBytes: number
   readonly #codecs: Codecs
-  readonly #fetches = new SingleFlight<BlockRef, Uint8Array>()
-  readonly #decodes = new SingleFlight<BlockRef, Uint8Array | undefined>()
   readonly #pool: BlockWork | undefined
 
   /**
-   * @param cacheBytes memory for decoded blocks
+   * @param memory shared with others, or bytes of decoded blocks for this reader alone
    * @param maxBlockBytes larger ones are refused
    * @param pool takes decoding off this thread
    */
-  constructor(cacheBytes: number, maxBlockBytes: number, codecs: Codecs, pool?: BlockWork) {
+  constructor(memory: BlockMemory | number, maxBlockBytes: number, codecs: Codecs, pool?: BlockWork) {
+    this.#shared = typeof memory !== 'number'
+    this.#memory = typeof memory === 'number' ? memoryOf(memory) : memory
+    this.#fetcher = new BlockFetcher(this.#memory)
     this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
-    if (cacheBytes > 0) this.#decoded = new ByteCache(cacheBytes)
     this.#pool = pool
+  }
+
+  get cost(): ReadCost {
+    return this.#fetcher.cost
   }
 
   /**
@@ -98,9 +96,9 @@ export class BlockReader {
     await inOrder(batchesOf(groups), { count: this.#lanes, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
-  /** Drops decoded blocks. */
+  /** Drops decoded blocks, where no others may want them. */
   clear(): void {
-    this.#decoded?.clear()
+    if (!this.#shared) this.#memory.blocks.clear()
   }
 
   get #lanes(): number {
@@ -108,10 +106,10 @@ export class BlockReader {
   }
 
   async #useBatch<C extends Stored, R>(batch: readonly Need<C>[], use: BlockUse<C, R>, signal: Signal | undefined): Promise<R[]> {
-    const { origin } = batch[0]!.block
     for (const { block, whole } of batch) if (whole) checkBlockBytes(block, this.#maxBlockBytes)
-    const missing = batch.filter(({ block }) => !this.#decoded?.has(block))
-    const fetched = origin.readMany && missing.length > 0 ? await this.#fetchBatch(missing, origin, signal) : undefined
+    const missing = batch.filter(({ block }) => !this.#memory.blocks.has(this.#keyOf(block)))
+    const atOnce = missing[0]?.block.origin.readMany !== undefined
+    const fetched = atOnce ? await this.#fetcher.fetch(missing, signal) : undefined
     const results: R[] = []
     await forEachLimited(batch.keys(), this.#lanes, async (i) => {
       results[i] = await this.#useBlock(batch[i]!, fetched?.get(batch[i]!), use, signal)
@@ -126,18 +124,17 @@ export class BlockReader {
     signal: Signal | undefined,
   ): Promise<R> {
     const { block, chunks, whole } = need
-    const known = this.#decoded?.get(block)
-    if (known !== undefined) return useBytes(known, chunks, use)
+    const known = this.#memory.blocks.get(this.#keyOf(block))
+    if (known !== undefined) return this.#useDecoded(known, need, use)
     const part = fetched === undefined && whole ? this.#partFor(block) : undefined
     const done = part && (await this.#useElsewhere(need, part, use, signal))
     if (done !== undefined) return done[0]
-    const parts = fetched ?? (await this.#fetch(need, signal))
+    const parts = fetched ?? (await this.#fetcher.fetch([need], signal)).get(need)!
     if (!whole) {
       const partFor = new Map(chunks.map((chunk, i) => [chunk, parts[i]!]))
       return withArena((arena) => use.here(arena, chunks, (chunk) => partFor.get(chunk)!))
     }
     const bytes = parts[0]!
-    checkStoredBytes(block, bytes)
     if (block.codec === 'none') {
       checkStored(block)
       return useBytes(bytes, chunks, use)
@@ -154,30 +151,56 @@ export class BlockReader {
 
   /** Not in the memory of the kernels here; undefined where that has to be done. */
   async #useElsewhere<C extends Stored, R>(
-    { block, chunks }: Need<C>,
+    need: Need<C>,
     input: Packed['input'],
     use: BlockUse<C, R>,
     signal: Signal | undefined,
   ): Promise<[R] | undefined> {
+    const { block, chunks } = need
     const codec = findCodec(this.#codecs, block)
     // Only a block that has more to give is worth keeping.
     const keep = hasMore(block, chunks)
     if (keep || !inKernel(codec)) {
-      const decoded = this.#decoded?.get(block) ?? (await this.#decodeApart(codec, block, input, keep, signal))
-      return decoded && [useBytes(decoded, chunks, use)]
+      const known = this.#memory.blocks.again(this.#keyOf(block))
+      const decoded = known ?? (await this.#decodeApart(codec, block, input, keep, signal))
+      return decoded && [this.#useDecoded(decoded, need, use)]
     }
     if (!this.#pool?.decodes(codec) || use.there === undefined) return undefined
     const { task, result } = use.there(chunks)
     return this.#decodeThere(block, input, task, (answer) => [result(answer)], signal)
   }
 
-  #useHere<C extends Stored, R>({ block, chunks }: Need<C>, bytes: Uint8Array, use: BlockUse<C, R>): R {
+  #useHere<C extends Stored, R>(need: Need<C>, bytes: Uint8Array, use: BlockUse<C, R>): R {
+    const { block, chunks } = need
+    if (hasMore(block, chunks) && findCodec(this.#codecs, block) === lz4)
+      return this.#useDecoded(this.#frontOf(block, bytes), need, use)
     return withArena((arena) => {
       const pointer = decodeBlock(arena, this.#codecs, block, bytes)
-      const result = use.here(arena, chunks, ({ address: { offset, size } }) => ({ pointer: pointer + offset, size }))
-      if (hasMore(block, chunks)) this.#decoded?.set(block, arena.bytes(pointer, block.uncompressedBytes).slice())
-      return result
+      return use.here(arena, chunks, ({ address: { offset, size } }) => ({ pointer: pointer + offset, size }))
     })
+  }
+
+  /** Where there is no room for what is left to decode beside what was decoded, all is decoded now. */
+  #frontOf(block: BlockRef, bytes: Uint8Array): Decoded {
+    const { uncompressedBytes } = block
+    const front = new Lz4Front(bytes, uncompressedBytes)
+    const { blocks } = this.#memory
+    if (blocks.fits(uncompressedBytes) && !blocks.fits(bytes.length + uncompressedBytes))
+      decodeFront(front, block, uncompressedBytes)
+    return front
+  }
+
+  #useDecoded<C extends Stored, R>(decoded: Decoded, { block, chunks }: Need<C>, use: BlockUse<C, R>): R {
+    if (decoded instanceof Uint8Array) return useBytes(decoded, chunks, use)
+    decodeFront(decoded, block, Math.max(...chunks.map(({ address: { offset, size } }) => offset + size)))
+    // It may weigh more now.
+    this.#memory.blocks.set(this.#keyOf(block), decoded)
+    return withArena((arena) => use.here(arena, chunks, ({ address: { offset, size } }) => decoded.bytes(offset, size)))
+  }
+
+  /** What users' codecs make of a block is no concern of other files: codecs of theirs may have the same name. */
+  #keyOf(block: BlockRef): string {
+    return this.#codecs.isUsers(block.codec) ? ownKeyOf(block) : keyOf(block)
   }
 
   /** A whole decoded block, once for all who ask at the same time; undefined where that has to be done in the memory of the kernels here. */
@@ -189,14 +212,15 @@ export class BlockReader {
     signal: Signal | undefined,
   ): Promise<Uint8Array | undefined> {
     if (inKernel(codec) && !this.#pool?.decodes(codec)) return undefined
+    const key = this.#keyOf(block)
     const start = async (shared: Signal): Promise<Uint8Array | undefined> => {
       const decoded = inKernel(codec)
         ? await this.#decodeThere(block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
         : await decodeApart(codec, block, input as Uint8Array)
-      if (decoded !== undefined && keep) this.#decoded?.set(block, decoded)
+      if (decoded !== undefined && keep) this.#memory.blocks.set(key, compactBytes(decoded))
       return decoded
     }
-    return this.#decodes.share(block, start, signal)
+    return this.#memory.decodes.share(key, start, signal)
   }
 
   async #decodeThere<T>(
@@ -207,38 +231,8 @@ export class BlockReader {
     signal: Signal | undefined,
   ): Promise<T | undefined> {
     const result = await decodeElsewhere(this.#pool!, block, input, task, use, signal)
-    if (result !== undefined && !(input instanceof Uint8Array)) this.#count(input.length)
+    if (result !== undefined && !(input instanceof Uint8Array)) this.#fetcher.count(input.length)
     return result
-  }
-
-  async #fetch({ block, whole, ranges }: Need<unknown>, signal: Signal | undefined): Promise<readonly Uint8Array[]> {
-    if (whole) return [await this.#fetches.share(block, (shared) => this.#read(block.origin, ranges[0]!, shared), signal)]
-    const parts: Uint8Array[] = []
-    await forEachLimited(ranges.keys(), CONCURRENT_BLOCKS, async (i) => {
-      parts[i] = await this.#read(block.origin, ranges[i]!, signal)
-    })
-    return parts
-  }
-
-  async #fetchBatch<C>(
-    needs: readonly Need<C>[],
-    origin: BlockOrigin,
-    signal: Signal | undefined,
-  ): Promise<Map<Need<C>, readonly Uint8Array[]>> {
-    const ranges = needs.flatMap((need) => need.ranges)
-    for (const { length } of ranges) this.#count(length)
-    const parts = await origin.readMany!(ranges, signal)
-    return new Map(needs.map((need) => [need, parts.splice(0, need.ranges.length)]))
-  }
-
-  #read(origin: BlockOrigin, { offset, length }: ByteRange, signal: Signal | undefined): Promise<Uint8Array> {
-    this.#count(length)
-    return origin.read(offset, length, signal)
-  }
-
-  #count(bytes: number): void {
-    this.cost.blocks++
-    this.cost.bytes += bytes
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Codec, decodeWith, type KernelCodec } from '../codec/codec.js'
+import type { Lz4Front } from '../codec/lz4-front.js'
 import type { Codecs } from '../codec/registry.js'
 import { HyperslabError, isHyperslabError, rethrowWithin } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
@@ -13,6 +14,8 @@ export interface BlockOrigin {
   readonly file: string
   /** Equal only for the same bytes. */
   readonly version: string
+  /** A name that no other bytes have, in this process; undefined where bytes may still change. */
+  readonly identity?: string | undefined
   /** The bytes as a file of this machine, for threads that read by themselves. */
   readonly local?: { readonly path: string; readonly etag: string } | undefined
   read(offset: number, length: number, signal?: Signal): Promise<Uint8Array>
@@ -89,6 +92,18 @@ export function decodeBlock(arena: Arena, codecs: Codecs, block: BlockRef, bytes
     return (codecs.find(block.codec) as KernelCodec).decodeIn(arena, bytes, block.uncompressedBytes)
   } catch (error) {
     return rethrowWithin(prefixed(error, block), { file: block.origin.file })
+  }
+}
+
+/**
+ * Decodes a block as far as its first `bytes` bytes at least.
+ * @throws CodecError with file and block when the block cannot be decoded
+ */
+export function decodeFront(front: Lz4Front, block: BlockRef, bytes: number): void {
+  try {
+    front.decode(bytes)
+  } catch (error) {
+    rethrowWithin(prefixed(error, block), { file: block.origin.file })
   }
 }
 

@@ -1,22 +1,23 @@
 import type { Progress } from '../array/disk-array.js'
 import type { Codec } from '../codec/codec.js'
-import { Codecs } from '../codec/registry.js'
 import type { DType } from '../core/dtype.js'
-import { type ErrorDetails, HyperslabError, rethrowWithin, within } from '../core/errors.js'
+import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.js'
 import type { BlockWork } from '../pool/task.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { AMBIGUOUS_ATTRIBUTES, Attributes } from './attributes.js'
-import type { ReadCost } from './block-reader.js'
+import type { BlockCache } from './block-cache.js'
+import type { ReadCost } from './block-fetcher.js'
 import { type ArrayOptions, isNested } from './definition.js'
 import { isUnknownExtra, UNKNOWN_EXTRA } from './extras.js'
 import { FileArray } from './file-array.js'
-import { type Limits, withDefaultLimits } from './limits.js'
+import type { Limits } from './limits.js'
 import { Paths } from './paths.js'
+import { withDefaults } from './settings.js'
 import { Stack } from './stack.js'
 import type { Statistics } from './statistics.js'
 import type { Verification, VerifyOptions } from './verify.js'
-import { canWrite, WorkingCopy, type WorkingCopyOptions } from './working-copy.js'
+import { canWrite, WorkingCopy } from './working-copy.js'
 
 export interface FileOptions extends StoreOptions {
   /** Codec of the blocks that are written: `'lz4'` (the default), `'zstd'`, `'none'` or one of `codecs`. */
@@ -29,6 +30,8 @@ export interface FileOptions extends StoreOptions {
   readonly blockBytes?: number
   /** Memory for decoded blocks that are likely to be wanted again; 64 MiB by default, none with 0. */
   readonly cacheBytes?: number
+  /** Memory shared with other files, in the place of `cacheBytes`; what a file leaves there outlives it. */
+  readonly cache?: BlockCache
   /** How much a file may ask for before it is refused; for files of unknown origin. */
   readonly limits?: Limits
   /** Workers that decode and reduce, from `createPool`; without them all is done on the calling thread. */
@@ -116,6 +119,8 @@ export class ArrayFile {
     try {
       return new ArrayFile(new WorkingCopy(store, paths, await Stack.open(store, paths, settings.limits, options), settings))
     } catch (error) {
+      // Bytes that came damaged must not be what the next one to open it gets.
+      if (isHyperslabError(error, 'FormatError', 'IntegrityError')) options.cache?.slabs.clear()
       // Nobody has anything to close.
       await store.close?.()
       throw error
@@ -289,33 +294,4 @@ export class ArrayFile {
       return rethrowWithin(error, { file: this.location, array } satisfies ErrorDetails)
     }
   }
-}
-
-const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
-const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
-
-/** @throws InvalidArgumentError; CodecError, MissingDependencyError or UnsupportedError when the codec is not one to write with here */
-async function withDefaults(options: OpenOptions): Promise<WorkingCopyOptions> {
-  const {
-    codec = 'lz4',
-    level,
-    blockBytes = DEFAULT_BLOCK_BYTES,
-    cacheBytes = DEFAULT_CACHE_BYTES,
-    extras = true,
-    layer,
-  } = options
-  for (const [name, bytes, least] of [['blockBytes', blockBytes, 1] as const, ['cacheBytes', cacheBytes, 0] as const]) {
-    if (Number.isSafeInteger(bytes) && bytes >= least && bytes <= 2 ** 30) continue
-    const text = `${name} must be an integer from ${least} to 2^30, got ${bytes}`
-    throw new HyperslabError('InvalidArgumentError', text, { actual: bytes })
-  }
-  if (layer !== undefined && !(Number.isSafeInteger(layer) && layer >= 0))
-    throw new HyperslabError('InvalidArgumentError', `layer must be a number from 0, got ${layer}`, { actual: layer })
-  if (level !== undefined && codec !== 'zstd')
-    throw new HyperslabError('InvalidArgumentError', `a level is for the codec 'zstd', not '${codec}'`, { actual: level })
-  const codecs = new Codecs(options.codecs, level)
-  const encoder = codecs.encoder(codec)
-  if ('ready' in encoder) await encoder.ready?.()
-  const limits = withDefaultLimits(options.limits)
-  return { codecs, codec, blockBytes, cacheBytes, extras, layer, limits, pool: options.pool }
 }

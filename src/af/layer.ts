@@ -15,6 +15,14 @@ const TAIL_BYTES = 64 * 1024
 /** An entry of the table of blocks has at least as many. */
 const BLOCK_META_BYTES = 56
 
+export interface LayerOptions extends StoreOptions {
+  /** Keeps the ends of files. */
+  readonly cache?: { endsOf(store: Store): Store } | undefined
+}
+
+/** Layers so far that only this process can tell apart. */
+let unnamed = 0
+
 /** One `.af` file of a container, pinned to the version it was opened on. */
 export class Layer implements BlockOrigin {
   /** 0 for the base, N for `{stem}.N.af`. */
@@ -27,6 +35,7 @@ export class Layer implements BlockOrigin {
   readonly arrays: ReadonlyMap<string, ArrayMeta>
   readonly blocks: ReadonlyMap<number, BlockRef>
   readonly readMany: BlockOrigin['readMany']
+  readonly identity: string
   readonly local: BlockOrigin['local']
   readonly #store: Store
 
@@ -50,6 +59,7 @@ export class Layer implements BlockOrigin {
     })
     this.blocks = blocks
     this.local = store.localPath && { path: store.localPath(key), etag: info.etag }
+    this.identity = store.identify?.(key, info.etag) ?? `#${++unnamed}`
     // Only where the store makes something of many ranges at once.
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }
@@ -63,10 +73,10 @@ export class Layer implements BlockOrigin {
     key: string,
     number: number,
     limits: Required<Limits>,
-    options: StoreOptions = {},
+    options: LayerOptions = {},
   ): Promise<Layer | undefined> {
     return within({ file: store.describe(key) }, async () => {
-      const end = await readEnd(store, key, limits, options)
+      const end = await readEnd(options.cache?.endsOf(store) ?? store, key, limits, options)
       if (end === undefined) return undefined
       const { info, payload, before, dataBytes } = end
       const footer = decodeFooter(payload, limits.typeDepth)

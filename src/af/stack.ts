@@ -7,7 +7,7 @@ import { ChunkIndex } from './chunk-index.js'
 import { type Definition, sameButShape, sameDefinition } from './definition.js'
 import { RESIZED_CODEC } from './extras.js'
 import type { ArrayMeta } from './footer.js'
-import { Layer } from './layer.js'
+import { Layer, type LayerOptions } from './layer.js'
 import type { Limits } from './limits.js'
 import type { Paths } from './paths.js'
 
@@ -24,7 +24,7 @@ export interface LiveArray {
   readonly entries: readonly LayerEntry[]
 }
 
-export interface StackOptions extends StoreOptions {
+export interface StackOptions extends LayerOptions {
   /** Leave out the layers above this one. */
   readonly layer?: number | undefined
 }
@@ -110,7 +110,7 @@ const REOPENINGS = 5
 /** Layers opened at a time. */
 const OPENINGS = 8
 
-interface Opening extends StoreOptions {
+interface Opening extends LayerOptions {
   /** Number of the last layer wanted. */
   readonly last: number
   readonly limits: Required<Limits>

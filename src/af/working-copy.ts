@@ -4,6 +4,7 @@ import { Lock } from '../core/lock.js'
 import type { BlockWork } from '../pool/task.js'
 import type { Store } from '../store/store.js'
 import { ArrayState } from './array-state.js'
+import type { BlockMemory } from './block-memory.js'
 import { BlockReader } from './block-reader.js'
 import { type ArrayOptions, type Definition, define, sameButShape } from './definition.js'
 import type { Layer } from './layer.js'
@@ -20,6 +21,8 @@ export interface WorkingCopyOptions {
   readonly codec: string
   readonly blockBytes: number
   readonly cacheBytes: number
+  /** Shared with other files, instead of an own one of `cacheBytes`. */
+  readonly cache: BlockMemory | undefined
   readonly limits: Required<Limits>
   /** Write checksums and statistics of chunks. */
   readonly extras: boolean
@@ -56,7 +59,7 @@ export class WorkingCopy implements Container {
     this.options = options
     this.#stack = stack
     this.states = new Map([...stack.arrays()].map(([name, live]) => [name, ArrayState.of(live)]))
-    this.blocks = new BlockReader(options.cacheBytes, options.limits.blockBytes, options.codecs, options.pool)
+    this.blocks = new BlockReader(options.cache ?? options.cacheBytes, options.limits.blockBytes, options.codecs, options.pool)
   }
 
   get stack(): Stack {

@@ -10,6 +10,7 @@ export type Encoder = KernelCodec | (Codec & Required<Pick<Codec, 'encode'>>)
 /** The codecs of one file: those of this package and those its user passes, which come first. */
 export class Codecs {
   readonly #known: ReadonlyMap<string, Codec | KernelCodec>
+  readonly #users: ReadonlySet<string>
 
   /**
    * @param level of the package's own zstd
@@ -25,6 +26,12 @@ export class Codecs {
       known.set(codec.name, codec)
     }
     this.#known = known
+    this.#users = names
+  }
+
+  /** Whether a codec is one of the user's. */
+  isUsers(name: string): boolean {
+    return this.#users.has(name)
   }
 
   /** @throws CodecError naming the codec when there is none of that name */

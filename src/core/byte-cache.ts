@@ -1,13 +1,33 @@
+/** How a cache has done since it was made. */
+export interface CacheFigures {
+  /** What was asked for and there. */
+  readonly hits: number
+  /** What was asked for and not there. */
+  readonly misses: number
+  /** What is held now, in bytes. */
+  readonly bytes: number
+  /** What had to go to make room. */
+  readonly evictions: number
+}
+
 /** Keeps what was used last, up to a number of bytes. */
 export class ByteCache<K, V extends { readonly byteLength: number }> {
   /** The least recently used first: a Map iterates in the order of insertion. */
-  readonly #entries = new Map<K, V>()
+  readonly #entries = new Map<K, { readonly value: V; readonly bytes: number }>()
   readonly #maxBytes: number
+  #hits = 0
+  #misses = 0
   #bytes = 0
+  #evictions = 0
 
   /** @param maxBytes what is larger than this is not kept at all */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
+  }
+
+  /** Whether so many bytes can be kept. */
+  fits(bytes: number): boolean {
+    return bytes <= this.#maxBytes
   }
 
   has(key: K): boolean {
@@ -15,21 +35,32 @@ export class ByteCache<K, V extends { readonly byteLength: number }> {
   }
 
   get(key: K): V | undefined {
-    const value = this.#entries.get(key)
-    if (value === undefined) return undefined
-    this.#entries.delete(key)
-    this.#entries.set(key, value)
+    const value = this.again(key)
+    if (value === undefined) this.#misses++
+    else this.#hits++
     return value
   }
 
+  /** As `get`, for who has asked before and waited: the figures do not count it. */
+  again(key: K): V | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return entry.value
+  }
+
+  /** Keeps a value; also to be called when it has grown or shrunk. */
   set(key: K, value: V): void {
     this.#drop(key)
-    if (value.byteLength > this.#maxBytes) return
-    this.#entries.set(key, value)
-    this.#bytes += value.byteLength
+    const bytes = value.byteLength
+    if (!this.fits(bytes)) return
+    this.#entries.set(key, { value, bytes })
+    this.#bytes += bytes
     for (const oldest of this.#entries.keys()) {
       if (this.#bytes <= this.#maxBytes) return
       this.#drop(oldest)
+      this.#evictions++
     }
   }
 
@@ -38,8 +69,12 @@ export class ByteCache<K, V extends { readonly byteLength: number }> {
     this.#bytes = 0
   }
 
+  get figures(): CacheFigures {
+    return { hits: this.#hits, misses: this.#misses, bytes: this.#bytes, evictions: this.#evictions }
+  }
+
   #drop(key: K): void {
-    this.#bytes -= this.#entries.get(key)?.byteLength ?? 0
+    this.#bytes -= this.#entries.get(key)?.bytes ?? 0
     this.#entries.delete(key)
   }
 }

@@ -9,3 +9,6 @@ export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   }
   return bytes
 }
+
+/** The same bytes with no others behind them: to be kept, a part of a large buffer is copied. */
+export const compactBytes = (bytes: Uint8Array): Uint8Array => (bytes.length < bytes.buffer.byteLength ? bytes.slice() : bytes)

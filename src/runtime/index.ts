@@ -39,7 +39,8 @@ export async function verify(
 
 export type { NewShape } from '../af/append.js'
 export type { Attributes, PlainAttribute, TypedAttribute } from '../af/attributes.js'
-export type { ReadCost } from '../af/block-reader.js'
+export { BlockCache, type BlockCacheOptions, type BlockCacheStats } from '../af/block-cache.js'
+export type { ReadCost } from '../af/block-fetcher.js'
 export type { ArrayOptions } from '../af/definition.js'
 export type { ArrayFile, CreateOptions, FileOptions, LayerInfo, OpenOptions } from '../af/file.js'
 export type { ArrayStorage, FileArray } from '../af/file-array.js'
@@ -65,6 +66,7 @@ export { coarsen, type Lengths, rolling, type WindowOptions } from '../array/win
 export { type ZippedBlocks, zipBlocks } from '../array/zip-blocks.js'
 export type { Codec } from '../codec/codec.js'
 export type { AsyncBuffer } from '../core/async-buffer.js'
+export type { CacheFigures } from '../core/byte-cache.js'
 export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/dtype.js'
 export { type ErrorDetails, type ErrorTag, HyperslabError, isHyperslabError } from '../core/errors.js'
 export type { Tensor } from '../core/tensor.js'

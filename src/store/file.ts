@@ -33,6 +33,9 @@ interface Shared {
 /** Handles kept open between reads. An open handle also keeps the bytes it was opened on, when the file is replaced. */
 const MAX_HANDLES = 64
 
+/** Clocks of file systems are coarse: a file that has just been changed may be changed again without a change of its version. */
+const SETTLED_MS = 2000
+
 /** Files, by path. Objects are published by linking or renaming a finished temporary file, so that no reader ever sees half of one. */
 export class FileStore implements Store {
   readonly #fs = fileSystem()
@@ -40,6 +43,11 @@ export class FileStore implements Store {
 
   describe(key: string): string {
     return key
+  }
+
+  identify(key: string, etag: string): string | undefined {
+    const age = Date.now() - Number(etag.split('-')[2]) / 1e6
+    return age < SETTLED_MS ? undefined : `${key} ${etag}`
   }
 
   localPath(key: string): string {

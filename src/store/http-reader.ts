@@ -32,6 +32,10 @@ export abstract class HttpReader implements Store {
   /** @throws InvalidArgumentError for keys that cannot be fetched */
   protected abstract place(key: string): Place
 
+  identify(key: string, etag: string): string | undefined {
+    return isStrong(etag) ? `${this.place(key).url} ${etag}` : undefined
+  }
+
   async stat(key: string, { signal }: StoreOptions = {}): Promise<ObjectInfo | undefined> {
     const place = this.place(key)
     return this.requester.run(0, () => this.#stat(place, signal), signal)

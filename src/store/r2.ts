@@ -82,6 +82,11 @@ export class R2Store implements Store {
     return `r2:${key}`
   }
 
+  /** The tag of R2 is a hash of the contents: buckets cannot be told apart, but need not be. */
+  identify(key: string, etag: string): string {
+    return `r2:${key} ${etag}`
+  }
+
   async stat(key: string, { signal }: StoreOptions = {}): Promise<ObjectInfo | undefined> {
     const object = await this.#run(key, () => this.#bucket.head(key), signal)
     return object === null ? undefined : infoOf(object)

@@ -36,6 +36,11 @@ export interface Store {
   describe(key: string): string
   /** The path of an object that is a file of this machine, which threads can open by themselves; its version is what `etagOf` tells. */
   localPath?(key: string): string
+  /**
+   * A name of these bytes that every store for the same place gives them, and that no others ever have; `undefined` where that is not
+   * certain. Caches that several files share, or a file that is opened again, know them by it.
+   */
+  identify?(key: string, etag: string): string | undefined
   /** Size and version of an object, `undefined` when there is none. */
   stat(key: string, options?: StoreOptions): Promise<ObjectInfo | undefined>
   /**

@@ -1,7 +1,7 @@
 import type { ObjectInfo, RangeOptions, Stage, Store } from '../../src/store/store.js'
 
 /** All that reading and writing a container needs; the ways to save requests are left out, as in stores on disk and in memory. */
-type Whole = Required<Omit<Store, 'close' | 'getRanges' | 'getTail' | 'localPath'>>
+type Whole = Required<Omit<Store, 'close' | 'identify' | 'getRanges' | 'getTail' | 'localPath'>>
 
 /** A store over another one that fails at a chosen operation, as a full disk or a cut connection would, and goes on working afterwards. */
 export class FaultyStore implements Whole {

@@ -1,0 +1,67 @@
+import { ByteCache, type CacheFigures } from '../core/byte-cache.js'
+import { HyperslabError } from '../core/errors.js'
+import { SingleFlight } from '../core/single-flight.js'
+import type { Store } from '../store/store.js'
+import type { BlockMemory } from './block-memory.js'
+import { keptEnds } from './kept-ends.js'
+
+export interface BlockCacheOptions {
+  /** Memory for decoded blocks of which more may be wanted; 128 MiB by default, none with 0. */
+  readonly blockBytes?: number
+  /** Memory for what was fetched over the network, as it is stored; 32 MiB by default, none with 0. */
+  readonly slabBytes?: number
+}
+
+/** What a cache holds and how it has done: decoded blocks, and slabs as they were fetched. */
+export interface BlockCacheStats {
+  readonly blocks: CacheFigures
+  readonly slabs: CacheFigures
+}
+
+const MIB = 2 ** 20
+
+/**
+ * Memory that any number of files share: `open(place, { cache })`. What was used last stays, up to a number of bytes of each kind.
+ *
+ * - Decoded blocks: of the package's own LZ4, blocks are decoded as far as they were read, and count with what is left to decode.
+ * - Slabs: blocks and the ends of files as they came from stores that read many ranges at once (HTTP, S3, R2 and zip archives there), so
+ *   that a block that had to go, or a file that is opened again, is not fetched again. Files of this machine are read again instead.
+ *
+ * Files are told apart by place and version: opened again, one that was not replaced finds what was kept of it, as long as its version is
+ * certain. That of a server without strong `ETag` is not, nor that of a local file that was changed just before.
+ */
+export class BlockCache implements BlockMemory {
+  /** @internal */
+  readonly blocks: BlockMemory['blocks']
+  /** @internal */
+  readonly slabs: NonNullable<BlockMemory['slabs']>
+  /** @internal */
+  readonly fetches: BlockMemory['fetches'] = new SingleFlight()
+  /** @internal */
+  readonly decodes: BlockMemory['decodes'] = new SingleFlight()
+
+  /** @throws InvalidArgumentError for what is no number of bytes */
+  constructor({ blockBytes = 128 * MIB, slabBytes = 32 * MIB }: BlockCacheOptions = {}) {
+    for (const [name, bytes] of Object.entries({ blockBytes, slabBytes })) {
+      if (Number.isSafeInteger(bytes) && bytes >= 0) continue
+      throw new HyperslabError('InvalidArgumentError', `${name} must be an integer from 0, got ${bytes}`, { actual: bytes })
+    }
+    this.blocks = new ByteCache(blockBytes)
+    this.slabs = new ByteCache(slabBytes)
+  }
+
+  stats(): BlockCacheStats {
+    return { blocks: this.blocks.figures, slabs: this.slabs.figures }
+  }
+
+  /** @internal A store whose ends of files are kept, for opening. */
+  endsOf(store: Store): Store {
+    return keptEnds(this.slabs, store)
+  }
+
+  /** Lets go of everything; the figures go on. */
+  clear(): void {
+    this.blocks.clear()
+    this.slabs.clear()
+  }
+}

@@ -1,0 +1,93 @@
+import { compactBytes } from '../core/bytes.js'
+import { forEachLimited } from '../core/limiter.js'
+import { onAbort, type Signal } from '../core/signal.js'
+import type { ByteRange } from '../store/store.js'
+import type { Need } from './batches.js'
+import { type BlockOrigin, checkStoredBytes } from './block.js'
+import { type BlockMemory, keyOf } from './block-memory.js'
+
+/** What reading has cost since the file was opened. */
+export interface ReadCost {
+  /** Blocks fetched from the store; of uncompressed ones, parts. */
+  blocks: number
+  /** Bytes fetched for them. */
+  bytes: number
+}
+
+type Read = (range: ByteRange, signal: Signal) => Promise<Uint8Array>
+
+/** Ranges read at the same time of stores that take one at a time. */
+const CONCURRENT_READS = 4
+
+declare class AbortController {
+  readonly signal: Signal
+  abort(reason?: unknown): void
+}
+
+/** Fetches blocks as they are stored, and checks them, once for all who ask at the same time. */
+export class BlockFetcher {
+  readonly cost: ReadCost = { blocks: 0, bytes: 0 }
+  readonly #memory: BlockMemory
+
+  constructor(memory: BlockMemory) {
+    this.#memory = memory
+  }
+
+  /**
+   * What some blocks of one origin need, in the order of their ranges; of stores that take many ranges all are asked for at once.
+   * @throws IntegrityError when a block is not what was written; what the store throws
+   */
+  async fetch<C>(needs: readonly Need<C>[], signal: Signal | undefined): Promise<Map<Need<C>, readonly Uint8Array[]>> {
+    const { origin } = needs[0]!.block
+    const found = new Map(needs.map((need) => [need, [] as Uint8Array[]]))
+    const ranges = needs.flatMap((need) => [...need.ranges.keys()].map((i) => ({ need, i })))
+    const [read, limit] = origin.readMany ? [together(origin), ranges.length] : [apart(origin), CONCURRENT_READS]
+    await forEachLimited(ranges, limit, async ({ need, i }) => {
+      found.get(need)![i] = await this.#fetch(need, need.ranges[i]!, read, signal)
+    })
+    return found
+  }
+
+  count(bytes: number): void {
+    this.cost.blocks++
+    this.cost.bytes += bytes
+  }
+
+  async #fetch({ block, whole }: Need<unknown>, range: ByteRange, read: Read, signal: Signal | undefined): Promise<Uint8Array> {
+    const key = `${keyOf(block)} ${range.offset}+${range.length}`
+    // Reading a file of this machine again costs less than the memory would.
+    const slabs = block.origin.readMany && this.#memory.slabs
+    const known = slabs?.get(key) as Uint8Array | undefined
+    if (known !== undefined) return known
+    const start = async (shared: Signal): Promise<Uint8Array> => {
+      this.count(range.length)
+      const bytes = await read(range, shared)
+      if (whole) checkStoredBytes(block, bytes)
+      slabs?.set(key, compactBytes(bytes))
+      return bytes
+    }
+    return this.#memory.fetches.share(key, start, signal)
+  }
+}
+
+const apart =
+  (origin: BlockOrigin): Read =>
+  ({ offset, length }, signal) =>
+    origin.read(offset, length, signal)
+
+/** Makes one call of what is asked for before the next turn. It is given up when nobody waits for any of it. */
+function together(origin: BlockOrigin): Read {
+  const ranges: ByteRange[] = []
+  const controller = new AbortController()
+  let waiting = 0
+  let all: Promise<Uint8Array[]> | undefined
+  return async (range, signal) => {
+    const at = ranges.push(range) - 1
+    waiting++
+    onAbort(signal, () => {
+      if (--waiting === 0) controller.abort(signal.reason)
+    })
+    all ??= Promise.resolve().then(() => origin.readMany!(ranges, controller.signal))
+    return (await all)[at]!
+  }
+}
