@@ -1,8 +1,9 @@
+import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { HyperslabError } from '../core/errors.js'
 import { etagOf } from './local-file.js'
 import { changed, endsBefore, exists } from './memory.js'
-import type { ObjectInfo, RangeOptions, Stage, Store } from './store.js'
+import type { ObjectInfo, RangeOptions, Stage, Store, Tail } from './store.js'
 
 type FileSystem = typeof import('node:fs/promises')
 
@@ -56,9 +57,7 @@ export class FileStore implements Store {
 
   async stat(key: string): Promise<ObjectInfo | undefined> {
     const stats = await orMissing(this.#fs.stat(key, { bigint: true }))
-    if (stats === undefined) return undefined
-    if (!stats.isFile()) throw new HyperslabError('FormatError', 'not a regular file', { file: key })
-    return infoOf(stats)
+    return stats && checkedInfo(key, stats)
   }
 
   async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
@@ -74,6 +73,19 @@ export class FileStore implements Store {
     await this.#retire(`${key}\0${etag}`)
     if (options.ifMatch !== undefined) throw changed(key)
     return this.getRange(key, offset, length, options)
+  }
+
+  async getTail(key: string, length: number): Promise<Tail | undefined> {
+    const file = await this.#openFile(key)
+    if (file === undefined) return undefined
+    const { size, etag } = file
+    const shared = await this.#share(key, etag, file)
+    try {
+      const wanted = Math.min(length, size)
+      return { size, etag, bytes: await readExactly((await shared.file)!.handle, key, size - wanted, wanted, size) }
+    } finally {
+      await release(shared)
+    }
   }
 
   async list(prefix: string): Promise<string[]> {
@@ -112,17 +124,22 @@ export class FileStore implements Store {
   /**
    * A handle on one version of a file, with the caller counted as its reader. Handles are kept by version: whoever opened a file before
    * it was replaced goes on reading what was opened.
+   * @param opened a handle on it, taken over
    */
-  async #share(key: string, etag: string): Promise<Shared> {
+  async #share(key: string, etag: string, opened?: OpenFile): Promise<Shared> {
     const version = `${key}\0${etag}`
     const known = this.#open.get(version)
-    const shared = known ?? { file: this.#openFile(key), readers: 0, retired: false }
+    const shared = known ?? {
+      file: opened === undefined ? this.#openFile(key) : Promise.resolve(opened),
+      readers: 0,
+      retired: false,
+    }
     shared.readers++
     if (known === undefined) {
       this.#open.set(version, shared)
       const [oldest] = this.#open.keys()
       if (this.#open.size > MAX_HANDLES) await this.#retire(oldest!)
-    }
+    } else await opened?.handle.close()
     return shared
   }
 
@@ -136,10 +153,16 @@ export class FileStore implements Store {
   }
 
   async #openFile(key: string): Promise<OpenFile | undefined> {
-    const handle = await orMissing(this.#fs.open(key, 'r'))
+    const { O_RDONLY, O_NONBLOCK = 0 } = this.#fs.constants
+    // A named pipe would keep whoever opens it waiting for a writer.
+    const handle = await orMissing(this.#fs.open(key, O_RDONLY | O_NONBLOCK))
     if (handle === undefined) return undefined
-    const stats = await handle.stat({ bigint: true })
-    return { handle, ...infoOf(stats) }
+    try {
+      return { handle, ...checkedInfo(key, await handle.stat({ bigint: true })) }
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
   }
 }
 
@@ -236,6 +259,12 @@ const infoOf = (stats: { ino: bigint; size: bigint; mtimeNs: bigint }): ObjectIn
   size: Number(stats.size),
   etag: etagOf(stats),
 })
+
+/** @throws FormatError for folders, pipes and devices */
+function checkedInfo(key: string, stats: BigIntStats): ObjectInfo {
+  if (!stats.isFile()) throw new HyperslabError('FormatError', 'not a regular file', { file: key })
+  return infoOf(stats)
+}
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,6 +44,24 @@ describe('file store', () => {
     const open = (await readdir('/proc/self/fd').catch(() => [])).length
     expect(open).toBeLessThan(150)
     await store.close()
+  })
+
+  test('opening for the end of a file leaves one handle, and none on what is no file', async () => {
+    const store = new FileStore()
+    const path = await folder()
+    const handles = async (): Promise<number> => (await readdir('/proc/self/fd').catch(() => [])).length
+    const before = await handles()
+    const key = join(path, 'x')
+    await store.put(key, Uint8Array.of(1, 2, 3))
+    const tails = await Promise.all([store.getTail(key, 2), store.getTail(key, 9), store.getTail(key, 2)])
+    expect(tails.map((tail) => tail!.bytes)).toEqual([Uint8Array.of(2, 3), Uint8Array.of(1, 2, 3), Uint8Array.of(2, 3)])
+    expect(await store.getRange(key, 0, 1, { ifMatch: tails[0]!.etag })).toEqual(Uint8Array.of(1))
+    if (before > 0) expect(await handles()).toBe(before + 1)
+    execFileSync('mkfifo', [join(path, 'pipe')])
+    for (const other of [path, join(path, 'pipe')])
+      await expect(store.getTail(other, 1)).rejects.toMatchObject({ tag: 'FormatError', details: { file: other } })
+    await store.close()
+    expect(await handles()).toBe(before)
   })
 
   test('places that cannot be read or written say why and leave nothing', async () => {
