@@ -60,30 +60,23 @@ export class ChunkIndex {
     return number
   }
 
+  /** Of several entries for one chunk the first counts. */
   #build(): { get(number: number): number | undefined } {
     const { length } = this.#table
     if (this.#grid.count > Math.max(ALWAYS_DENSE_SLOTS, length * MAX_SLOTS_PER_CHUNK)) {
       const rows = new Map<number, number>()
-      this.#eachFirst(
-        (number, row) => rows.set(number, row),
-        (number) => rows.has(number),
-      )
+      for (let row = 0; row < length; row++) {
+        const number = this.#number(row)
+        if (number !== undefined && !rows.has(number)) rows.set(number, row)
+      }
       return rows
     }
     const slots = new Uint32Array(this.#grid.count)
-    this.#eachFirst(
-      (number, row) => (slots[number] = row + 1),
-      (number) => slots[number] !== 0,
-    )
-    return { get: (number) => (slots[number] ? slots[number] - 1 : undefined) }
-  }
-
-  /** Of several entries for one chunk the first counts. */
-  #eachFirst(set: (number: number, row: number) => void, has: (number: number) => boolean): void {
-    for (let row = 0; row < this.#table.length; row++) {
+    for (let row = length; row-- > 0; ) {
       const number = this.#number(row)
-      if (number !== undefined && !has(number)) set(number, row)
+      if (number !== undefined) slots[number] = row + 1
     }
+    return { get: (number) => (slots[number] ? slots[number] - 1 : undefined) }
   }
 }
 
