@@ -51,9 +51,11 @@ function checkArray(array: ArrayMeta, blocks: ReadonlyMap<number, BlockMeta>, re
     )
   checkShapes(array, wrong)
   const { length, blockIds, offsets, sizes } = array.chunks
+  let block: BlockMeta | undefined
   for (let index = 0; index < length; index++) {
     const id = blockIds[index]!
-    const block = blocks.get(id)
+    // Neighbours mostly share a block.
+    if (block?.id !== id) block = blocks.get(id)
     if (block === undefined) {
       wrong(`chunk ${showCoord(array, index)} is in block ${id}, which does not exist`, id)
       continue

@@ -79,13 +79,16 @@ export function readChunks(from: Reader, at: number, rank: number): ChunkTable {
   const target = vecTarget(from, at)
   const length = vecCount(from, at)
   return from.subtree(at, target, length * ENTRY_BYTES, 8, () => {
-    checkCoords(from, target, length, rank)
+    checkRoom(from, target, length, rank)
     const table = emptyTable(rank, length)
     const { coords, blockIds, offsets, sizes } = table
     const { view } = from
     const coordBytes = 4 * rank
     for (let index = 0, next = 0; index < length; index++) {
       const entry = target + index * ENTRY_BYTES
+      const axes = vecCount(from, entry)
+      if (axes !== rank)
+        from.fail(entry, `chunk ${index} has a coordinate of ${axes} axes, but the array has ${rank}`, axes, rank)
       const coord = vecTarget(from, entry)
       from.claim(entry, coord, coordBytes, 4)
       for (let place = coord; place < coord + coordBytes; place += 4) coords[next++] = view.getUint32(place, true)
@@ -97,22 +100,12 @@ export function readChunks(from: Reader, at: number, rank: number): ChunkTable {
   })
 }
 
-/** Before anything of that size is allocated: all coordinates have `rank` entries, and there is room for them. */
-function checkCoords(from: Reader, target: number, length: number, rank: number): void {
-  for (let index = 0; index < length; index++) {
-    const entry = target + index * ENTRY_BYTES
-    const axes = vecCount(from, entry)
-    if (axes !== rank) from.fail(entry, `chunk ${index} has a coordinate of ${axes} axes, but the array has ${rank}`, axes, rank)
-  }
+/** Before anything of that size is allocated. */
+function checkRoom(from: Reader, target: number, length: number, rank: number): void {
   const bytes = 4 * length * rank
-  if (bytes > from.room) {
-    from.fail(
-      target,
-      `${length} coordinates of ${rank} axes need ${bytes} bytes, but ${from.room} are left for them`,
-      bytes,
-      from.room,
-    )
-  }
+  if (bytes <= from.room) return
+  const text = `${length} coordinates of ${rank} axes need ${bytes} bytes, but ${from.room} are left for them`
+  from.fail(target, text, bytes, from.room)
 }
 
 /** The mirror of {@link readChunks}: appends coordinates and entries; what it returns stores the Vec. */

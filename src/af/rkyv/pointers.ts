@@ -27,9 +27,11 @@ export function vec<T>(item: Archived<T>): Archived<T[]> {
     read(from, at) {
       const target = vecTarget(from, at)
       const count = vecCount(from, at)
-      return from.subtree(at, target, count * item.size, item.align, () =>
-        Array.from({ length: count }, (_, index) => item.read(from, target + index * item.size)),
-      )
+      return from.subtree(at, target, count * item.size, item.align, () => {
+        const values: T[] = []
+        for (let index = 0; index < count; index++) values.push(item.read(from, target + index * item.size))
+        return values
+      })
     },
     write(to, values) {
       checkType(values, 'Array')
