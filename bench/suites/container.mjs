@@ -79,7 +79,7 @@ const ours = {
   },
 }
 
-/** An array as one layer, and one where a second layer has a part of it anew. */
+/** An array as one layer, the same with a second layer that has a chunk of each block anew, and one of many chunks. */
 async function writeFiles(root, values) {
   const folders = Object.fromEntries(['whole', 'layers', 'small'].map((name) => [name, join(root, name)]))
   for (const folder of Object.values(folders)) mkdirSync(folder)
@@ -113,7 +113,8 @@ await inFolder(async (root) => {
     { name: 'full read', goal: 1, ask: { do: 'read', folder: whole } },
     { name: '1000 random chunks, cold', goal: 0.5, ask: { do: 'chunks', folder: whole, rows: ROWS }, rounds: 3 },
     { name: 'write and flush', goal: 1, ask: { do: 'write', folder: scratch, data, chunk: CHUNK }, before: () => fresh() },
-    { name: 'compact', goal: 1, ask: { do: 'compact', folder: scratch }, before: () => fresh(layers) },
+    { name: 'compact', goal: 1, ask: { do: 'compact', folder: scratch }, before: () => fresh(whole) },
+    { name: 'compact, every block changed', goal: 1, ask: { do: 'compact', folder: scratch }, before: () => fresh(layers) },
     {
       name: 'open and one element of 200 000 chunks',
       goal: 0.5,
