@@ -22,7 +22,7 @@ import { canWrite, WorkingCopy } from './working-copy.js'
 export interface FileOptions extends StoreOptions {
   /** Codec of the blocks that are written: `'lz4'` (the default), `'zstd'`, `'none'` or one of `codecs`. */
   readonly codec?: string
-  /** How hard `'zstd'` tries, 1 to 22; 3 by default. */
+  /** How hard `'zstd'` tries, 1 to 22; 3 by default. When it is given, `compact` encodes anew also blocks that it could copy. */
   readonly level?: number
   /** Codecs beside those of this package, or in the place of those with the same name. */
   readonly codecs?: readonly Codec[]

@@ -8,6 +8,7 @@ import {
   type BlockRef,
   type ChunkAddress,
   type ChunkBytes,
+  checkStoredBytes,
   decodeApart,
   decodeBlock,
   findCodec,
@@ -96,6 +97,32 @@ export class BlockPacker implements BlockOrigin {
     while (this.#loose.size > 0 && this.#looseBytes >= bytes) await this.#seal()
   }
 
+  /**
+   * Whether a block of `chunks` chunks can be taken over as it is stored: it has the right codec, and neither it nor what is loose, which
+   * becomes a block then, is of quite another size than the blocks made here.
+   */
+  takes({ codec, compressedBytes, uncompressedBytes }: BlockRef, chunks: number): boolean {
+    const { codec: own, targetBytes } = this.#options
+    const least = targetBytes / 2
+    if (codec !== own || (codec === 'none' && compressedBytes !== uncompressedBytes)) return false
+    if (uncompressedBytes < least || (chunks > 1 && uncompressedBytes > 2 * targetBytes)) return false
+    return this.#loose.size === 0 || this.#looseBytes >= least
+  }
+
+  /**
+   * Takes a block over as it is stored.
+   * @param chunks all that is in it, new ones
+   * @throws IntegrityError when it is not what was written
+   */
+  async adopt(block: BlockRef, chunks: readonly { chunk: PendingChunk; address: ChunkAddress }[]): Promise<void> {
+    const bytes = await block.origin.read(block.fileOffset, block.compressedBytes)
+    checkStoredBytes(block, bytes)
+    await this.settle(0)
+    const own = await this.#append(bytes, block.uncompressedBytes, block.crc)
+    for (const { chunk, address } of chunks) chunk.address = { ...address, block: own }
+    this.#blocks.set(own, new Set(chunks.map(({ chunk }) => chunk)))
+  }
+
   /** Forgets a chunk. */
   drop(chunk: PendingChunk): void {
     if (this.#loose.delete(chunk)) this.#looseBytes -= chunk.bytes!.length
@@ -172,12 +199,11 @@ export class BlockPacker implements BlockOrigin {
     return inKernel(encoder) ? block : encodeWith(encoder, block)
   }
 
-  async #append(bytes: Uint8Array, uncompressedBytes: number): Promise<BlockRef> {
+  async #append(bytes: Uint8Array, uncompressedBytes: number, crc = crc32cOf(bytes)): Promise<BlockRef> {
     const stage = await this.#staged()
     const fileOffset = stage.size
     await stage.append(bytes)
     const { codec } = this.#options
-    const crc = crc32cOf(bytes)
     return { origin: this, id: this.#blocks.size, fileOffset, compressedBytes: bytes.length, uncompressedBytes, codec, crc }
   }
 

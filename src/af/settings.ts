@@ -32,5 +32,6 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
   const encoder = codecs.encoder(codec)
   if ('ready' in encoder) await encoder.ready?.()
   const limits = withDefaultLimits(options.limits)
-  return { codecs, codec, blockBytes, cacheBytes, cache: options.cache, extras, layer, limits, pool: options.pool }
+  const { cache, pool } = options
+  return { codecs, codec, blockBytes, cacheBytes, cache, recode: level !== undefined, extras, layer, limits, pool }
 }

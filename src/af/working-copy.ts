@@ -24,6 +24,8 @@ export interface WorkingCopyOptions {
   /** Shared with other files, instead of an own one of `cacheBytes`. */
   readonly cache: BlockMemory | undefined
   readonly limits: Required<Limits>
+  /** Blocks are encoded anew when the container is compacted, though they have the right codec. */
+  readonly recode: boolean
   /** Write checksums and statistics of chunks. */
   readonly extras: boolean
   /** The newest layer that is looked at; undefined for all there are. */

@@ -163,7 +163,7 @@ export class Writer {
     const { states, store, paths, blocks, options } = this.#copy
     let sidecars = this.#copy.layers.slice(1)
     await this.#withPacker(async (packer) => {
-      const arrays = await compactInto(packer, [...states.values()], blocks, onProgress)
+      const arrays = await compactInto(packer, [...states.values()], blocks, { recode: options.recode, onProgress })
       const dictionary = this.#dictionary() ?? new Dictionary()
       const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary }
       const base = await publishLayer(store, paths.base, contents, packer, { ifAbsent: false, extras: options.extras })
