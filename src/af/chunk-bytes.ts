@@ -10,7 +10,7 @@ import { decodeChunk, encodeChunk } from './values.js'
 export async function readChunk(address: ChunkAddress, blocks: BlockReader): Promise<Uint8Array> {
   let bytes: Uint8Array | undefined
   await blocks.visit([[address.block, [{ address }]]], (arena, _, chunk) => {
-    bytes = viewOf(arena, chunk).slice()
+    bytes = new Uint8Array(viewOf(arena, chunk))
   })
   return bytes!
 }

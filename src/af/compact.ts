@@ -104,7 +104,7 @@ async function repack(
 ): Promise<void> {
   const copies: Uint8Array[] = []
   await blocks.visit([[block, run]], (arena, { number }, bytes) => {
-    copies.push(viewOf(arena, bytes).slice())
+    copies.push(new Uint8Array(viewOf(arena, bytes)))
     if (!state.chunkStats.has(number)) withArena((inner) => measure(inner, state, number, bytes))
   })
   for (const [i, { chunk }] of run.entries()) await packer.put(chunk, copies[i]!)

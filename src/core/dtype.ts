@@ -108,7 +108,7 @@ export function allocate<D extends DType>(dtype: D, length: number): DataOf<D> {
 /** The elements in `bytes` (little-endian). Shares memory when the bytes are aligned for it, copies when not. */
 export function fromBytes<D extends FixedDType>(dtype: D, bytes: Uint8Array): DataOf<D> {
   const size = ELEMENT_BYTES[dtype]
-  const aligned = bytes.byteOffset % size === 0 ? bytes : bytes.slice()
+  const aligned = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
   return new CONSTRUCTORS[dtype as FixedDType](aligned.buffer, aligned.byteOffset, bytes.byteLength / size) as DataOf<D>
 }
 

@@ -33,7 +33,7 @@ export class MemoryStore implements Store {
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
-    this.#set(key, bytes.slice())
+    this.#set(key, new Uint8Array(bytes))
   }
 
   async delete(key: string): Promise<void> {
@@ -71,7 +71,7 @@ export class MemoryStage implements Stage {
 
   async append(bytes: Uint8Array): Promise<void> {
     this.#checkSize(this.size + bytes.length)
-    this.#parts.push({ offset: this.size, bytes: bytes.slice() })
+    this.#parts.push({ offset: this.size, bytes: new Uint8Array(bytes) })
     this.size += bytes.length
   }
 

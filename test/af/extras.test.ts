@@ -148,6 +148,25 @@ describe('checksums', () => {
     await expect(readAll(store)).rejects.toMatchObject({ tag: 'IntegrityError' })
   })
 
+  test('are found in what stores hand out as Node Buffers, in the middle of larger ones', async () => {
+    class BufferStore extends MemoryStore {
+      override async getRange(...args: Parameters<MemoryStore['getRange']>): Promise<Uint8Array | undefined> {
+        const bytes = await super.getRange(...args)
+        return bytes && Buffer.concat([Buffer.of(1), bytes, Buffer.of(2)]).subarray(1, -1)
+      }
+    }
+    const store = new BufferStore()
+    await using writer = await create({ store, path }, { codec: 'none' })
+    await writer.define('x', { dtype: 'int32', shape: [6], chunkShape: [2] }).set(null, Int32Array.of(1, 2, 3, 4, 5, 6))
+    await writer.flush()
+    await store.delete('a.stats')
+    await using file = await open({ store, path }, { codec: 'none', blockBytes: 8 })
+    expect(await file.stats('x')).toMatchObject({ min: 1, max: 6 })
+    expect(blocksOf(file)).toBe(0)
+    await file.compact()
+    expect(await readAll(store)).toEqual(Int32Array.of(1, 2, 3, 4, 5, 6))
+  })
+
   test('extras: false leaves them out', async () => {
     const store = new MemoryStore()
     await using writer = await create({ store, path }, { extras: false })
