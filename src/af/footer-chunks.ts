@@ -79,7 +79,12 @@ export function readChunks(from: Reader, at: number, rank: number): ChunkTable {
   const target = vecTarget(from, at)
   const length = vecCount(from, at)
   return from.subtree(at, target, length * ENTRY_BYTES, 8, () => {
-    checkRoom(from, target, length, rank)
+    const bytes = 4 * length * rank
+    // Before anything of that size is allocated.
+    if (bytes > from.room) {
+      const text = `${length} coordinates of ${rank} axes need ${bytes} bytes, but ${from.room} are left`
+      from.fail(target, text, bytes, from.room)
+    }
     const table = emptyTable(rank, length)
     const { coords, blockIds, offsets, sizes } = table
     const { view } = from
@@ -98,14 +103,6 @@ export function readChunks(from: Reader, at: number, rank: number): ChunkTable {
     }
     return table
   })
-}
-
-/** Before anything of that size is allocated. */
-function checkRoom(from: Reader, target: number, length: number, rank: number): void {
-  const bytes = 4 * length * rank
-  if (bytes <= from.room) return
-  const text = `${length} coordinates of ${rank} axes need ${bytes} bytes, but ${from.room} are left for them`
-  from.fail(target, text, bytes, from.room)
 }
 
 /** The mirror of {@link readChunks}: appends coordinates and entries; what it returns stores the Vec. */

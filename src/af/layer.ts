@@ -54,9 +54,8 @@ export class Layer implements BlockOrigin {
     this.footer = footer
     this.arrays = new Map(footer.arrays.map((meta) => [meta.name, meta]))
     const blocks = new Map<number, BlockRef>()
-    footer.blocks.forEach(({ id, fileOffset, compressedBytes, uncompressedBytes, codec }, i) => {
-      if (blocks.has(id)) return
-      blocks.set(id, { id, fileOffset, compressedBytes, uncompressedBytes, codec: codec ?? 'none', crc: crcs[i], origin: this })
+    footer.blocks.forEach((block, i) => {
+      if (!blocks.has(block.id)) blocks.set(block.id, { ...block, codec: block.codec ?? 'none', crc: crcs[i], origin: this })
     })
     this.blocks = blocks
     this.local = store.localPath && { path: store.localPath(key), etag: info.etag }

@@ -25,14 +25,9 @@ export const string: Archived<string> = {
     const { view } = from
     const first = view.getUint8(at)
     if ((first & 0xc0) !== 0x80) {
-      let ascii = ''
-      for (let end = at; end < at + INLINE_BYTES; end++) {
-        const byte = view.getUint8(end)
-        if (byte === END) break
-        if (byte >= 0x80) return decode(from, at, at, inlineEnd(view, at))
-        ascii += String.fromCharCode(byte)
-      }
-      return ascii
+      let end = at
+      while (end < at + INLINE_BYTES && view.getUint8(end) !== END) end++
+      return decode(from, at, at, end)
     }
     const bytes = (first & 0x3f) + 64 * (view.getUint32(at + 4, true) * 2 ** 24 + (view.getUint32(at, true) >>> 8))
     if (bytes <= INLINE_BYTES) from.fail(at, `string of ${bytes} bytes out of line, expected more than ${INLINE_BYTES}`, bytes)
@@ -57,12 +52,6 @@ export const string: Archived<string> = {
       to.point(at + 8, target, at)
     }
   },
-}
-
-function inlineEnd(view: DataView, at: number): number {
-  let end = at
-  while (end < at + INLINE_BYTES && view.getUint8(end) !== END) end++
-  return end
 }
 
 function decode(from: Reader, at: number, start: number, end: number): string {
