@@ -7,35 +7,43 @@ export interface Limits<T> {
 }
 
 /**
- * Works on several items at a time and takes the results in the order of the items. After a failure nothing new starts, and the error is
- * thrown once the work under way has ended, so that nothing runs on behind the caller's back.
+ * Works on several items at a time and hands out the results in the order of the items. After a failure, or when nobody wants more, nothing
+ * new starts, and it ends once the work under way has ended, so that nothing runs on behind the caller's back.
  */
-export async function inOrder<T, R>(
+export async function* ahead<T, R>(
   items: Iterable<T>,
   limits: Limits<T>,
   work: (item: T) => Promise<R>,
-  take: (result: R) => void,
-): Promise<void> {
+): AsyncGenerator<R, void, undefined> {
   const underWay: { result: Promise<R>; bytes: number }[] = []
   let bytes = 0
-  const takeOldest = async (): Promise<void> => {
+  const takeOldest = (): Promise<R> => {
     const oldest = underWay.shift()!
     bytes -= oldest.bytes
-    take(await oldest.result)
+    return oldest.result
   }
   try {
     for (const item of items) {
       const more = limits.bytesOf(item)
-      while (underWay.length > 0 && (underWay.length >= limits.count || bytes + more > limits.bytes)) await takeOldest()
+      while (underWay.length > 0 && (underWay.length >= limits.count || bytes + more > limits.bytes)) yield await takeOldest()
       const result = work(item)
       // Whoever waits for it hears of a failure; until then it must not count as unhandled.
       result.catch(() => undefined)
       underWay.push({ result, bytes: more })
       bytes += more
     }
-    while (underWay.length > 0) await takeOldest()
-  } catch (error) {
+    while (underWay.length > 0) yield await takeOldest()
+  } finally {
     await Promise.allSettled(underWay.map(({ result }) => result))
-    throw error
   }
+}
+
+/** As {@link ahead}; calls `take` with each result and throws what fails. */
+export async function inOrder<T, R>(
+  items: Iterable<T>,
+  limits: Limits<T>,
+  work: (item: T) => Promise<R>,
+  take: (result: R) => void,
+): Promise<void> {
+  for await (const result of ahead(items, limits, work)) take(result)
 }
