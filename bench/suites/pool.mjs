@@ -23,9 +23,9 @@ async function withFile(path, pool, work) {
 
 const out = { data: new Float32Array(CHUNKS * CHUNK), shape: [CHUNKS, CHUNK], stride: [CHUNK, 1], offset: 0 }
 const JOBS = {
-  'read and mean': (array) => array.mean(),
+  'read and mean': (array) => array.mean({ fromData: true }),
   'get into out': (array) => array.get(null, { out }),
-  'mean along axis 0': (array) => array.mean({ axis: 0 }),
+  'mean along axis 0': (array) => array.mean({ axis: 0, fromData: true }),
 }
 
 await inFolder(async (folder) => {

@@ -34,6 +34,8 @@ export class ArrayState {
   deleted = false
   /** Statistics of chunks that were seen, by number. */
   chunkStats = new Map<number, ChunkStats>()
+  /** The `stored` whose statistics were taken in. */
+  #described: readonly ChunkIndex[] | undefined
   /** Identity of the layers that `stored` came from. */
   #layers = ''
 
@@ -77,6 +79,7 @@ export class ArrayState {
   /** Takes in what the layers know of their chunks, the newest version of each. */
   async loadStats(signal?: Signal): Promise<void> {
     const { entries, stored, chunkStats, written } = this
+    if (this.#described === stored) return
     const lacks = (number: number): boolean => !chunkStats.has(number) && !written.has(number)
     const unknown = [...this.numbers()].filter(lacks)
     if (unknown.length === 0) return
@@ -91,6 +94,7 @@ export class ArrayState {
       const table = tables[newest]
       if (table !== undefined) chunkStats.set(number, rowOf(table, this.definition.dtype.kind, stored[newest]!.row(number)!))
     }
+    this.#described = stored
   }
 
   /** What was pending is in a layer now. */
@@ -102,6 +106,7 @@ export class ArrayState {
 
   /** Others may have written any chunk but the pending ones. */
   forgetStats(): void {
+    this.#described = undefined
     for (const number of this.chunkStats.keys()) if (!this.written.has(number)) this.chunkStats.delete(number)
   }
 

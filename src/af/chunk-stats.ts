@@ -1,10 +1,10 @@
-import { type DType, type FixedDType, isFixed, type TypedArray, toBytes } from '../core/dtype.js'
+import { type DType, type FixedDType, isFixed, type TypedArray, toBytes, toElement } from '../core/dtype.js'
 import { sizeOf } from '../core/shape.js'
 import type { Arena } from '../kernels/arena.js'
 import { accumulators, reduce, results, chunkStats as statsOf } from '../kernels/reduce.js'
 import type { ArrayState } from './array-state.js'
 import { type ChunkBytes, viewOf } from './block.js'
-import { type Definition, dtypeOf } from './definition.js'
+import { type Definition, dtypeOf, fillOf } from './definition.js'
 import { fromFill } from './fill.js'
 import { decodeChunk } from './values.js'
 
@@ -29,6 +29,34 @@ const NO_NANS = { negative: false, positive: false }
 
 /** Where statistics of chunks go, and what their numbers mean. */
 export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'chunkStats'>
+
+/**
+ * The statistics of a stored chunk, as far as they are known ({@link ArrayState.loadStats}); undefined also where they are not of as many
+ * elements as the chunk has.
+ */
+export function knownStats({ chunkStats, grid }: ArrayState, number: number): ChunkStats | undefined {
+  const stats = chunkStats.get(number)
+  if (stats === undefined) return undefined
+  const { count, nullCount, nanCount } = stats
+  return count + nullCount + nanCount === sizeOf(grid.shapeOf(grid.index(number))) ? stats : undefined
+}
+
+/** Those of elements nobody wrote. */
+export const statsOfFill = (size: number): ChunkStats => ({
+  min: undefined,
+  max: undefined,
+  sum: 0,
+  count: 0,
+  nullCount: size,
+  nanCount: 0,
+  nans: NO_NANS,
+})
+
+/** Whether the elements that statistics count as null are those that equal the fill value as readers have it. */
+export function nullsAreFill(definition: Definition): boolean {
+  const fill = fillOf(definition)
+  return Object.is(nullOf(definition), fill === undefined ? undefined : toElement(dtypeOf(definition), fill))
+}
 
 /** Takes the statistics of a chunk that is in memory anyway. */
 export function measure(arena: Arena, state: Measured, number: number, chunk: ChunkBytes): void {

@@ -1,5 +1,5 @@
 import type { PlacedPart, Reduction } from '../array/parts.js'
-import type { BlockOptions, BlockSource } from '../array/source.js'
+import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../array/source.js'
 import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
 import { sizeOf } from '../core/shape.js'
@@ -69,12 +69,17 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     })
   }
 
-  async reduceBox(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options: BlockOptions = {}): Promise<void> {
+  async reduceBox(
+    box: Box,
+    reduction: Reduction,
+    take: (part: PlacedPart) => void,
+    options: ReduceBoxOptions = {},
+  ): Promise<void> {
     await within(this.label, async () => {
-      const { StoredReduction } = await import('./stored-reduction.js')
+      const { reduceStored } = await import('./stored-reduction.js')
       this.#checkAlive(box)
       const fill = this.#fillElement() as number | bigint
-      await new StoredReduction(this.#state, this.chunks, box, reduction, fill).run(this.#container.blocks, take, options.signal)
+      await reduceStored(this.#state, { box, reduction, fill }, this.#container.blocks, take, options)
     })
   }
 

@@ -1,5 +1,7 @@
-import { type PlacedPart, type Reduction, reduceBoxes } from '../array/parts.js'
+import { isWhole, type PlacedPart, type Reduction, reduceBoxes } from '../array/parts.js'
+import type { ReduceBoxOptions } from '../array/source.js'
 import { allocate, elementBytes, type TypedArray, toBytes } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import type { ChunkGrid } from '../grid/chunks.js'
@@ -8,9 +10,11 @@ import { type Box, boxShape } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import { type StridedBox, tableOf } from '../kernels/boxes.js'
 import type { ReducePiece } from '../pool/task.js'
+import { Answers, answer, mayAnswer } from './answers.js'
 import type { ArrayState } from './array-state.js'
 import type { BlockRef, ChunkAddress } from './block.js'
 import type { BlockReader, BlockUse } from './block-reader.js'
+import { knownStats, nullsAreFill, statsOfFill } from './chunk-stats.js'
 import { selected } from './place.js'
 import { checkChunkBytes } from './values.js'
 
@@ -32,11 +36,41 @@ type Piece = ReducePiece & { readonly region: Box }
 /** How many cells a piece may have for each that elements go to: chunks that lie far apart are not reduced at once. */
 const MAX_SPREAD = 4
 
+/** What to reduce, and what missing chunks are full of, as stored. */
+interface Request {
+  readonly box: Box
+  readonly reduction: Reduction
+  readonly fill: number | bigint
+}
+
+/**
+ * Reduces a box of an array, from statistics of its chunks where those are stored and tell.
+ * @param take gets the parts: of the same state of the array always the same ones in the same order
+ * @throws ConflictError when the array has got another grid meanwhile
+ */
+export async function reduceStored(
+  state: ArrayState,
+  request: Request,
+  blocks: BlockReader,
+  take: (part: PlacedPart) => void,
+  { signal, fromData }: ReduceBoxOptions,
+): Promise<void> {
+  const work = new StoredReduction(state, request)
+  const asks = !fromData && work.answerable
+  if (asks) {
+    const { grid } = state
+    await state.loadStats(signal)
+    if (state.grid !== grid) throw new HyperslabError('ConflictError', 'the array was resized while it was being reduced')
+  }
+  await work.run(blocks, take, asks, signal)
+}
+
 /**
  * The reduction of a box of an array, block by block: the chunks of each are reduced where they were decoded, without copying an element.
- * Chunks that need no I/O come first, missing and loose ones, then the blocks in the order of their first chunks.
+ * Chunks that need no I/O come first, missing and loose ones and those whose statistics answer, then the blocks in the order of their
+ * first chunks.
  */
-export class StoredReduction {
+class StoredReduction {
   readonly #state: ArrayState
   readonly #grid: ChunkGrid
   readonly #reduction: Reduction
@@ -44,17 +78,26 @@ export class StoredReduction {
   /** The chunks that the box touches along each axis. */
   readonly #axes: readonly (readonly AxisProjection[])[]
 
-  /** @param fill what missing chunks are full of, as stored */
-  constructor(state: ArrayState, grid: ChunkGrid, box: Box, reduction: Reduction, fill: number | bigint) {
+  constructor(state: ArrayState, { box, reduction, fill }: Request) {
     this.#state = state
-    this.#grid = grid
+    this.#grid = state.grid
     this.#reduction = reduction
     this.#fill = fill
-    this.#axes = box.map((range, axis) => projectAxis(range, grid.axes[axis]!))
+    this.#axes = box.map((range, axis) => projectAxis(range, this.#grid.axes[axis]!))
   }
 
-  /** @param take gets the parts, always the same ones in the same order */
-  async run(blocks: BlockReader, take: (part: PlacedPart) => void, signal: Signal | undefined): Promise<void> {
+  get #cellShape(): number[] {
+    return this.#axes.map((projections, axis) => (this.#reduction.reduced[axis] ? 1 : lengthOf(projections)))
+  }
+
+  /** Whether statistics of chunks, where there are any, may have answers. */
+  get answerable(): boolean {
+    const some = this.#axes.every((projections, axis) => projections.some((each) => this.#merges(each, axis)))
+    return some && mayAnswer(this.#reduction, this.#cellShape) && nullsAreFill(this.#state.definition)
+  }
+
+  /** @param asks statistics that are loaded */
+  async run(blocks: BlockReader, take: (part: PlacedPart) => void, asks: boolean, signal: Signal | undefined): Promise<void> {
     const use: BlockUse<TouchedChunk, PlacedPart[]> = {
       here: (arena, chunks, bytesOf) => {
         const pieces = this.#pieces(chunks, (chunk) => {
@@ -73,11 +116,15 @@ export class StoredReduction {
         }
       },
     }
-    await blocks.use(this.#locate(take), use, (parts) => parts.forEach(take), signal)
+    const answers = asks ? new Answers(this.#reduction, this.#cellShape) : undefined
+    const groups = this.#locate(take, answers)
+    const answered = answers?.finish()
+    if (answered !== undefined) take(answered)
+    await blocks.use(groups, use, (parts) => parts.forEach(take), signal)
   }
 
-  /** Groups stored chunks by block. Missing chunks are reduced in runs of neighbours along the last axis. */
-  #locate(take: (part: PlacedPart) => void): Map<BlockRef, TouchedChunk[]> {
+  /** Groups by block the stored chunks that have no answer. Missing chunks are reduced in runs of neighbours along the last axis. */
+  #locate(take: (part: PlacedPart) => void, answers: Answers | undefined): Map<BlockRef, TouchedChunk[]> {
     const blocks = new Map<BlockRef, TouchedChunk[]>()
     let missing: Box | undefined
     const count = sizeOf(this.#axes.map(({ length }) => length))
@@ -88,6 +135,7 @@ export class StoredReduction {
       const address = pending?.address ?? this.#state.find(number)
       if (pending?.bytes !== undefined) take(this.#reduceLoose(projections, pending.bytes))
       else if (address !== undefined) {
+        if (answers !== undefined && this.#ask(answers, number, projections)) continue
         const known = blocks.get(address.block)
         if (known === undefined) blocks.set(address.block, [{ at, address }])
         else known.push({ at, address })
@@ -102,9 +150,31 @@ export class StoredReduction {
     return blocks
   }
 
+  /** Takes in what the statistics of a chunk say, if they are enough. */
+  #ask(answers: Answers, number: number, projections: readonly AxisProjection[]): boolean {
+    if (!projections.every((each, axis) => this.#merges(each, axis))) return false
+    const stats = knownStats(this.#state, number)
+    const known = stats && answer(this.#reduction, stats, this.#fill)
+    if (known !== undefined) answers.add(known, this.#cellsOf(outerBox(projections)))
+    return known !== undefined
+  }
+
+  /** Whether all of a chunk goes to one position of the result along an axis; where that holds along every axis, it can be answered. */
+  #merges({ chunk, inner: { length } }: AxisProjection, axis: number): boolean {
+    const chunks = this.#grid.axes[axis]!
+    return length === chunks.stop(chunk) - chunks.start(chunk) && (length === 1 || this.#reduction.reduced[axis]!)
+  }
+
   #takeMissing(box: Box, take: (part: PlacedPart) => void): void {
     const { dtype, skip } = this.#reduction
     if (typeof skip === 'object' && Object.is(skip.fill, this.#fill)) return
+    if (isWhole(this.#reduction)) {
+      const known = answer(this.#reduction, statsOfFill(sizeOf(boxShape(box))), this.#fill)
+      if (known !== undefined) {
+        take({ values: [known.value], counts: Float64Array.of(known.count), region: this.#cellsOf(box) })
+        return
+      }
+    }
     const one = (allocate(dtype, 1) as TypedArray).fill(this.#fill as never)
     const shape = boxShape(box)
     take(this.#reduceOne(toBytes(one), { offset: 0, shape, stride: shape.map(() => 0) }, this.#cellsOf(box)))
@@ -180,6 +250,12 @@ function pieceOf(region: Box, targets: readonly Target[]): Piece {
 /** The part of the box that a chunk fills. */
 const outerBox = (projections: readonly AxisProjection[]): Box =>
   projections.map(({ outer: { start, length } }) => ({ start, stop: start + length, step: 1 }))
+
+/** Positions of the result along an axis. */
+function lengthOf(projections: readonly AxisProjection[]): number {
+  const last = projections.at(-1)
+  return last === undefined ? 0 : last.outer.start + last.outer.length
+}
 
 /** A box and its neighbour along the last axis as one; undefined when they are no neighbours. */
 function extended(box: Box, next: Box): Box | undefined {

@@ -21,9 +21,9 @@ import { checkFits, emptyExtreme, emptyReduction } from './fold-results.js'
 import { Assembly, isWhole, type Reduction } from './parts.js'
 import { type SkipOptions, skipOf, skippedOf } from './rows.js'
 import { eachRun, runsOf } from './runs.js'
-import type { BlockOptions, BlockSource } from './source.js'
+import type { BlockOptions, BlockSource, ReduceBoxOptions } from './source.js'
 
-export interface ReduceOptions extends BlockOptions, SkipOptions {
+export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
   /** Axes to reduce, by number (negative ones count from the end) or dimension name; all of them when left out. */
   readonly axis?: AxisOption
   /** Keep reduced axes with length 1. */
@@ -43,7 +43,8 @@ export type Reduced<D extends DType, K extends FoldKind, O> = Along<FoldedDType<
  * some MiB, of which two are held at a time.
  *
  * A sum of n floats has a relative error (against the sum of absolute values) of about log2(n) * 2^-53 over everything; along axes, where
- * each cell is added to once a row, of at most n * 2^-53.
+ * each cell is added to once a row, of at most n * 2^-53. A source that has statistics of its chunks answers from them; the result then is the
+ * same but for sums of floats, which may differ by as much as that error, and the sign of an extreme that is 0.
  */
 export async function reduce(
   source: BlockSource,
@@ -107,7 +108,7 @@ async function reduceCells(
   source: BlockSource<FixedDType>,
   reduction: Reduction,
   layout: CellLayout,
-  options: BlockOptions,
+  options: ReduceBoxOptions,
 ): Promise<Cells> {
   const largest = runsOf(source).chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!))
   const cellsOfRun = largest.map((length, axis) => (reduction.reduced[axis] ? 1 : length))

@@ -9,6 +9,14 @@ export interface BlockOptions {
   readonly signal?: Signal | undefined
 }
 
+export interface ReduceBoxOptions extends BlockOptions {
+  /**
+   * Reduce the elements themselves, also where statistics stored beside them have the answer: `sum`, `min`, `max` and `mean` of a container's
+   * array otherwise read no chunk that lies in one cell of the result and whose statistics tell.
+   */
+  readonly fromData?: boolean
+}
+
 /**
  * Whatever can read a hyper-rectangle. This is all the author of a backend writes: `new DiskArray(source)` gives the rest.
  *
@@ -35,7 +43,7 @@ export interface BlockSource<D extends DType = DType> {
    * together are made of each element once, and of the same box always the same parts in the same order, so that sums of floats do not
    * depend on what happens to be ready first.
    */
-  reduceBox?(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options?: BlockOptions): Promise<void>
+  reduceBox?(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options?: ReduceBoxOptions): Promise<void>
 }
 
 /** A source as its author may give it: `chunks` as a chunk shape, or left out for a source without chunks. */

@@ -17,10 +17,18 @@ const file = await open(where, { pool })
 }
 
 test.each([
-  ['with idle workers', 'console.log(await file.array("x").sum(), pool.size)', '10000 2\n'],
-  ['without waiting for work under way, which ends first', 'file.array("x").sum().then(console.log)', '10000\n'],
+  ['with idle workers', 'console.log(await file.array("x").sum({ fromData: true }), pool.size)', '10000 2\n'],
+  [
+    'without waiting for work under way, which ends first',
+    'file.array("x").sum({ fromData: true }).then(console.log)',
+    '10000\n',
+  ],
   ['with an unused pool', 'console.log(pool.size)', '2\n'],
-  ['after close', 'console.log(await file.array("x").sum()); await pool.close(); console.log(pool.size)', '10000\n0\n'],
+  [
+    'after close',
+    'console.log(await file.array("x").sum({ fromData: true })); await pool.close(); console.log(pool.size)',
+    '10000\n0\n',
+  ],
 ])('a process ends by itself %s', (_, program, stdout) => {
   expect(run(program)).toMatchObject({ status: 0, stdout, stderr: '' })
 })

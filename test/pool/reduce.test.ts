@@ -29,6 +29,7 @@ const cases = containers.chain((container) =>
         }),
       ),
       skipFill: fc.boolean(),
+      fromData: fc.boolean(),
       flush: fc.boolean(),
     }),
   ),
@@ -65,7 +66,7 @@ function expectNear(actual: Outcome, expected: Outcome, { dtype, data }: Plain, 
 
 test('a container is reduced to the same bits with a pool, and to what a plain source is', async () => {
   await fc.assert(
-    fc.asyncProperty(cases, async ({ container, plain, fillAt, parts, second, kind, axes, skipFill, flush }) => {
+    fc.asyncProperty(cases, async ({ container, plain, fillAt, parts, second, kind, axes, skipFill, fromData, flush }) => {
       const { shape, grid, selection, codec, blockBytes, cacheBytes } = container
       const { dtype } = plain
       const fill = (plain.data as ArrayLike<number | bigint>)[fillAt] ?? (isBigInt(dtype) ? 0n : 0)
@@ -80,7 +81,7 @@ test('a container is reduced to the same bits with a pool, and to what a plain s
         plainSet(current, part, values)
         if (flush) await writer.flush()
       }
-      const options = { skipFill, ...(axes && { axis: axes }) }
+      const options = { skipFill, fromData, ...(axes && { axis: axes }) }
       const chunks = ChunkGrid.regular(shape, grid.chunkShape)
       const expected = await outcome(
         new DiskArray(new CountingSource(current, chunks, { fillValue })) as DiskArray,
@@ -114,7 +115,9 @@ test('sums do not depend on the number of workers', async () => {
     await using own = createPool({ size })
     await using file = await open(where, { pool: own })
     const array = file.array('x', 'float64')
-    results.push([await array.sum(), (await array.sum({ axis: 0 })).data, (await array.mean({ axis: 1 })).data])
+    const fromData = true
+    const [byRow, byColumn] = [await array.sum({ axis: 0, fromData }), await array.mean({ axis: 1, fromData })]
+    results.push([await array.sum({ fromData }), byRow.data, byColumn.data])
     expect(own.size).toBe(size)
   }
   for (const result of results) expect(result).toEqual(results[0])

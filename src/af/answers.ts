@@ -1,0 +1,139 @@
+import { WholeAccumulator } from '../array/accumulator.js'
+import { isWhole, type PlacedPart, type Reduction } from '../array/parts.js'
+import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
+import { sizeOf, stridesOf } from '../core/shape.js'
+import { type Box, wholeBox } from '../grid/range.js'
+import { withArena } from '../kernels/arena.js'
+import { accumulators } from '../kernels/reduce.js'
+import type { ChunkStats } from './chunk-stats.js'
+
+/** What elements are reduced to. */
+export interface Answer {
+  /** Anything where `count` is 0. */
+  readonly value: number | bigint
+  readonly count: number
+}
+
+/** Reductions that statistics answer. Others, of later versions, read. */
+const OPS: readonly string[] = ['sum', 'min', 'max']
+
+/** Cells of a result along axes that are held at once; where there are more, chunks are read. */
+const MAX_CELLS = 2 ** 20
+
+/** @param shape of the cells */
+export const mayAnswer = ({ op }: Reduction, shape: readonly number[]): boolean => OPS.includes(op) && sizeOf(shape) <= MAX_CELLS
+
+/**
+ * What the elements of a chunk are reduced to, from its statistics; undefined where those do not tell with the precision of reading.
+ * @param fill the element that statistics count as null
+ */
+export function answer(reduction: Reduction, stats: ChunkStats, fill: number | bigint): Answer | undefined {
+  const { op, dtype, skip } = reduction
+  if (!OPS.includes(op)) return undefined
+  const skipsNaNs = skip === 'nan' || (typeof skip === 'object' && skip.nan === true)
+  const skipsFill = skip === 'nan' ? Number.isNaN(fill) : skip !== 'none'
+  // They tell nothing of another value.
+  if (typeof skip === 'object' && !same(dtype === 'float32' ? Math.fround(skip.fill as number) : skip.fill, fill))
+    return undefined
+  const fills = skipsFill ? 0 : stats.nullCount
+  const nans = skipsNaNs ? 0 : stats.nanCount
+  const count = stats.count + fills + nans
+  if (nans > 0) return { value: Number.NaN, count }
+  const value = op === 'sum' ? sum(dtype, stats, fills, fill) : extreme(op, stats, fills, fill)
+  return value === undefined ? undefined : { value, count }
+}
+
+const same = (a: number | bigint, b: number | bigint): boolean => a === b || (Number.isNaN(a) && Number.isNaN(b))
+
+function extreme(op: string, { count, min, max }: ChunkStats, fills: number, fill: number | bigint): number | bigint {
+  const end = (op === 'min' ? min : max) as number | bigint
+  if (fills === 0) return end ?? fill
+  if (count === 0 || Number.isNaN(fill)) return fill
+  return (op === 'min' ? fill < end : fill > end) ? fill : end
+}
+
+function sum(
+  dtype: FixedDType,
+  { sum, min, max }: ChunkStats,
+  fills: number,
+  fill: number | bigint,
+): number | bigint | undefined {
+  if (!isFloat(dtype)) {
+    // Sums of small integers are stored as float64, which rounds larger ones.
+    if (typeof sum === 'number' && !Number.isSafeInteger(sum)) return undefined
+    const exact = BigInt(sum) + BigInt(fills) * BigInt(fill)
+    return isBigInt(dtype) ? exact : Number(exact)
+  }
+  // Finite elements whose sum went beyond the type's range on the way: another order may not.
+  if (!Number.isFinite(sum) && Number.isFinite(min) && Number.isFinite(max)) return undefined
+  return fills === 0 ? sum : (sum as number) + fills * (fill as number)
+}
+
+/** Takes in answers of chunks and gives them as a part of a reduction. */
+export class Answers {
+  readonly #reduction: Reduction
+  readonly #shape: readonly number[]
+  readonly #whole: WholeAccumulator
+  #cells: { readonly values: TypedArray; readonly counts: Float64Array } | undefined
+
+  /** @param shape of the cells */
+  constructor(reduction: Reduction, shape: readonly number[]) {
+    const { op, dtype, skip } = reduction
+    this.#reduction = reduction
+    this.#shape = shape
+    this.#whole = new WholeAccumulator(op, dtype, skip)
+  }
+
+  /** @param cell the one cell that the elements go to, as a box */
+  add({ value, count }: Answer, cell: Box): void {
+    if (count === 0) return
+    if (isWhole(this.#reduction)) {
+      this.#whole.take(value, count)
+      return
+    }
+    this.#cells ??= this.#empty()
+    const { values, counts } = this.#cells
+    const stride = stridesOf(this.#shape)
+    const at = cell.reduce((sum, { start }, axis) => sum + start * stride[axis]!, 0)
+    counts[at]! += count
+    if (this.#reduction.op === 'sum') this.#addSum(values, at, value)
+    else if (!Number.isNaN(values[at])) {
+      const old = values[at]!
+      const better = this.#reduction.op === 'min' ? value < old : value > old
+      if (better || Number.isNaN(value)) values[at] = value as never
+    }
+  }
+
+  /** All of them as one part. */
+  finish(): PlacedPart | undefined {
+    const cells = isWhole(this.#reduction) ? this.#whole.finish() : this.#cells
+    return cells && { ...cells, region: wholeBox(this.#shape) }
+  }
+
+  /** In the cells of the kernels: those of 64-bit integers are sums of low and of high halves. */
+  #addSum(values: TypedArray, at: number, value: number | bigint): void {
+    const { dtype } = this.#reduction
+    if (isFloat(dtype)) {
+      ;(values as Float64Array)[at]! += value as number
+      return
+    }
+    const sums = values as BigInt64Array
+    if (!isBigInt(dtype)) sums[at]! += BigInt(value)
+    else {
+      sums[2 * at]! += BigInt.asUintN(32, value as bigint)
+      sums[2 * at + 1]! += (value as bigint) >> 32n
+    }
+  }
+
+  #empty(): { values: TypedArray; counts: Float64Array } {
+    const { op, dtype } = this.#reduction
+    const size = sizeOf(this.#shape)
+    const type = op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64'
+    const width = op === 'sum' && isBigInt(dtype) ? 2 : 1
+    const values = withArena((arena) => {
+      const cells = accumulators(arena, op, dtype, size)
+      return (arena.view(type, cells, size * width) as Float64Array).slice()
+    })
+    return { values, counts: new Float64Array(size) }
+  }
+}

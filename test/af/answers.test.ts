@@ -1,0 +1,232 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { nullsAreFill } from '../../src/af/chunk-stats.js'
+import { define } from '../../src/af/definition.js'
+import { STATS_CODEC } from '../../src/af/extras.js'
+import { decodeFooter } from '../../src/af/footer.js'
+import { FOOTER_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
+import { Assembly } from '../../src/array/parts.js'
+import { isBigInt, isFloat } from '../../src/core/dtype.js'
+import { projectBox } from '../../src/grid/projection.js'
+import { boxShape } from '../../src/grid/range.js'
+import type { ReduceOp, Skip } from '../../src/kernels/reduce.js'
+import { type ArrayOptions, create, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.js'
+import { cells, plainGet } from '../support/oracle.js'
+import { type Element, layered, same, type Type, write } from './layered.js'
+
+type Kind = 'sum' | 'min' | 'max' | 'mean'
+const KINDS: readonly Kind[] = ['sum', 'min', 'max', 'mean']
+
+/** With plain arithmetic; `'none'` where there is nothing to take, `'too large'` for sums that do not fit. */
+function plainly(kind: Kind, dtype: Type, taken: readonly Element[]): Element | 'none' | 'too large' {
+  if (kind === 'min' || kind === 'max') {
+    if (taken.length === 0) return 'none'
+    if (taken.some((value) => Number.isNaN(value))) return Number.NaN
+    return taken.reduce((a, b) => ((kind === 'min' ? b < a : b > a) ? b : a))
+  }
+  const sum = isFloat(dtype)
+    ? taken.reduce<number>((a, b) => a + Number(b), 0)
+    : taken.reduce<bigint>((a, b) => a + BigInt(b), 0n)
+  if (kind === 'mean') return Number(sum) / taken.length
+  if (!isBigInt(dtype)) return Number(sum)
+  return (dtype === 'uint64' ? BigInt.asUintN : BigInt.asIntN)(64, sum as bigint) === sum ? sum : 'too large'
+}
+
+/** Equal (-0 is 0), sums and means of floats up to a rounding for each element of the sum of magnitudes. */
+function expectAnswer(kind: Kind, dtype: Type, actual: unknown, expected: unknown, taken: readonly Element[]): void {
+  const equal = Object.is(actual, expected) || actual === expected
+  if (!isFloat(dtype) || kind === 'min' || kind === 'max' || equal) {
+    expect(equal, `${kind} is ${actual}, not ${expected}`).toBe(true)
+    return
+  }
+  const magnitude = taken.reduce<number>((sum, value) => sum + Math.abs(Number(value)), 0)
+  // Infinite elements, or sums beyond the range, which another order may not meet.
+  if (!Number.isFinite(magnitude)) {
+    if (taken.some((value) => !Number.isFinite(value))) expect(Number.isFinite(actual as number)).toBe(false)
+    return
+  }
+  const bound = (magnitude / (kind === 'mean' ? taken.length : 1)) * (taken.length + 2) * 2 ** -52
+  expect(Math.abs((actual as number) - (expected as number)), `${actual} for ${expected}`).toBeLessThanOrEqual(bound)
+}
+
+async function outcome(array: FileArray, kind: Kind, options: object): Promise<Element[] | 'none' | 'too large'> {
+  try {
+    const result: unknown = await array[kind](options)
+    if (typeof result === 'object') return [...(result as { data: Iterable<Element> }).data]
+    return [typeof result === 'boolean' ? Number(result) : (result as Element)]
+  } catch (error) {
+    const { tag } = error as { tag?: string }
+    if (tag === 'EmptyReductionError') return 'none'
+    if (tag === 'OverflowError') return 'too large'
+    throw error
+  }
+}
+
+describe('reductions of layers with and without statistics of chunks', () => {
+  test('give what reading gives, and read the chunks that have none', async () => {
+    let answered = 0
+    await fc.assert(
+      fc.asyncProperty(layered, fc.boolean(), async (history, skipFill) => {
+        const { dtype, fill, blockBytes } = history
+        const { file, array, plain, unknown } = await write(history)
+        await using _ = file
+        const taken = [...(plain.data as Iterable<Element>)].filter((value) => !(skipFill && fill !== null && same(value, fill)))
+        for (const kind of KINDS) {
+          const expected = plainly(kind, dtype, taken)
+          const before = file.readCost.blocks
+          const actual = await outcome(array, kind, { skipFill })
+          const blocks = file.readCost.blocks - before
+          if (blockBytes === 1) expect(blocks).toBe(unknown.size)
+          else expect(Math.sign(blocks)).toBe(Math.sign(unknown.size))
+          if (unknown.size === 0) answered++
+          for (const each of [actual, await outcome(array, kind, { skipFill, fromData: true })]) {
+            if (typeof each === 'string') expect(each).toBe(expected)
+            else expectAnswer(kind, dtype, each[0], expected, taken)
+          }
+        }
+      }),
+      { numRuns: 400 },
+    )
+    expect(answered).toBeGreaterThan(100)
+  })
+
+  test('answer of a box the chunks that lie in it and go to one cell', async () => {
+    const axis = fc.record({
+      ends: fc.option(fc.tuple(fc.nat(5), fc.nat(5))),
+      step: fc.integer({ min: 1, max: 4 }).map((step) => (step === 2 ? 2 : 1)),
+      reduced: fc.boolean(),
+    })
+    const request = fc.record({
+      axes: fc.array(axis, { minLength: 3, maxLength: 3 }),
+      op: fc.constantFrom<ReduceOp>('sum', 'sum', 'min', 'max'),
+      skips: fc.constantFrom('none', 'fill', 'nan', 'both'),
+      /** Chunks reach over one position of the axes that are kept. */
+      thin: fc.boolean(),
+    })
+    let answered = 0
+    await fc.assert(
+      fc.asyncProperty(layered, request, async (history, { axes, op, skips, thin }) => {
+        const { dtype, shape, fill } = history
+        const chunkShape = history.chunkShape.map((length, axis) => (thin && !axes[axis]!.reduced ? 1 : length))
+        const { file, array, plain, grid, missing, unknown } = await write({ ...history, chunkShape, blockBytes: 1 })
+        await using _ = file
+        const ranges = shape.map((length, axis) => {
+          const { ends, step } = axes[axis]!
+          const [start, stop] = (ends ?? [0, length - 1]).map((end) => end % length).sort((a, b) => a - b)
+          return { start: start!, stop: stop! + 1, step }
+        })
+        const kept = boxShape(ranges)
+        const reduced = shape.map((_, axis) => axes[axis]!.reduced)
+        // Rounded to the type, it is the fill value.
+        const near = dtype === 'float32' ? (fill as number) * (1 + 2 ** -40) : fill
+        const skip: Skip =
+          skips === 'nan' ? 'nan' : skips === 'none' || fill === null ? 'none' : { fill: near!, nan: skips === 'both' }
+        const isSkipped = (value: Element): boolean =>
+          (skip !== 'none' && skip !== 'nan' && same(value, fill!)) ||
+          (skip !== 'none' && skips !== 'fill' && Number.isNaN(value))
+        const reduction = { op, dtype, skip, reduced }
+        const assembly = new Assembly(
+          reduction,
+          kept.map((length, axis) => (reduced[axis] ? 1 : length)),
+        )
+        const before = file.readCost.blocks
+        await array.source.reduceBox!(ranges, reduction, (part) => assembly.take(part))
+        let reads = 0
+        projectBox(ranges, grid, (chunk, projections) => {
+          const number = grid.number(chunk)
+          if (missing.has(number)) return
+          const whole = grid
+            .shapeOf(chunk)
+            .every((length, axis) => length === projections[axis]!.inner.length && (reduced[axis] || length === 1))
+          if (!whole || unknown.has(number)) reads++
+          else answered++
+        })
+        expect(file.readCost.blocks - before).toBe(reads)
+        const part = plainGet(
+          plain,
+          ranges.map(({ start, stop, step }) => slice(start, stop, step)),
+        )
+        const all = new Set(reduced.flatMap((each, axis) => (each ? [axis] : [])))
+        const { values, counts } = assembly.finish()
+        for (const [cell, flat] of cells(kept, all).members.entries()) {
+          const taken = flat.map((i) => part.data[i] as Element).filter((value) => !isSkipped(value))
+          expect(counts[cell]).toBe(taken.length)
+          if (taken.length === 0) continue
+          const exact = op === 'sum' && isBigInt(dtype) ? taken.reduce((a, b) => BigInt(a) + BigInt(b), 0n) : undefined
+          expectAnswer(op, dtype, values[cell], exact ?? plainly(op, dtype, taken), taken)
+        }
+      }),
+      { numRuns: 600 },
+    )
+    expect(answered).toBeGreaterThan(40)
+  })
+})
+
+const path = 'a.af'
+
+/** A file with one array, in blocks of a chunk. */
+async function stored(options: ArrayOptions, values: ArrayLike<unknown>): Promise<{ store: MemoryStore; path: string }> {
+  const where = { store: new MemoryStore(), path }
+  await using writer = await create(where, { blockBytes: 1 })
+  await writer.define('x', options).set(null, values)
+  await writer.flush()
+  return where
+}
+
+describe('statistics that do not do', () => {
+  test('sums of integers beyond 2^53, which they have rounded, are taken from the elements', async () => {
+    const shape = [2 ** 22 + 3]
+    const values = new Int32Array(shape[0]!).fill(2 ** 31 - 1)
+    await using file = await open(await stored({ dtype: 'int32', shape }, values))
+    expect(await file.array('x').sum()).toBe(Number(BigInt(shape[0]!) * (2n ** 31n - 1n)))
+    expect(file.readCost.blocks).toBe(1)
+    expect(await file.array('x').max()).toBe(2 ** 31 - 1)
+    expect(file.readCost.blocks).toBe(1)
+  })
+
+  test('sums of floats that overflowed are taken from the elements', async () => {
+    await using file = await open(await stored({ dtype: 'float64', shape: [3] }, [1.5e308, 1.5e308, 1.5e308]))
+    expect(await file.array('x').sum()).toBe(Number.POSITIVE_INFINITY)
+    expect(file.readCost.blocks).toBe(1)
+  })
+
+  test('sums of 64-bit integers are exact beyond their range', async () => {
+    const top = 2n ** 63n - 1n
+    await using file = await open(
+      await stored({ dtype: 'int64', shape: [4], chunkShape: [2], fillValue: -5n }, [top, top, -5n, -top]),
+    )
+    expect(await file.array('x').mean({ skipFill: true })).toBe(Number(top) / 3)
+    await expect(file.array('x').sum({ skipFill: true })).resolves.toBe(top)
+    expect(file.readCost.blocks).toBe(0)
+  })
+
+  test('a fill value that they do not count as null', () => {
+    const definition = define('x', { dtype: 'uint8', shape: [1], fillValue: 1 })
+    expect(nullsAreFill(definition)).toBe(true)
+    expect(nullsAreFill({ ...definition, fillValue: null })).toBe(true)
+    // As other writers may have it: readers take it for 1.
+    expect(nullsAreFill({ ...definition, fillValue: { kind: 'bool', value: true } })).toBe(false)
+    expect(nullsAreFill(define('x', { dtype: 'float32', shape: [1], fillValue: Number.NaN }))).toBe(true)
+  })
+
+  test('damaged ones are an error; the data still is there', async () => {
+    const where = await stored({ dtype: 'int8', shape: [2] }, [1, 2])
+    const key = 'a.1.af'
+    const bytes = (await where.store.getRange(key, 0, (await where.store.stat(key))!.size))!
+    const { blocks } = decodeFooter(splitFile(bytes, FOOTER_MAGIC).payload)
+    bytes[blocks.find(({ codec }) => codec === STATS_CODEC)!.fileOffset]! ^= 1
+    await where.store.put(key, bytes)
+    await using file = await open(where)
+    await expect(file.array('x').sum()).rejects.toMatchObject({ tag: 'IntegrityError', details: { array: 'x' } })
+    expect(await file.array('x').sum({ fromData: true })).toBe(3)
+  })
+})
+
+test('what nobody wrote takes no time', async () => {
+  const where = { store: new MemoryStore(), path }
+  await using writer = await create(where)
+  // 9e10 elements
+  const array = writer.define('x', { dtype: 'int32', shape: [3e6, 3e4], chunkShape: [3e4, 3e4], fillValue: 7 })
+  expect([await array.sum(), await array.mean(), await array.min()]).toEqual([63e10, 7, 7])
+  await expect(array.max({ skipFill: true })).rejects.toMatchObject({ tag: 'EmptyReductionError' })
+})
