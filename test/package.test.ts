@@ -116,6 +116,7 @@ test('the public names', async () => {
       "slice",
       "timestampOf",
       "verify",
+      "where",
       "zipBlocks",
     ]
   `)

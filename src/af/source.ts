@@ -1,5 +1,5 @@
 import type { PlacedPart, Reduction } from '../array/parts.js'
-import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../array/source.js'
+import type { BlockOptions, BlockSource, ChunkScan, ReduceBoxOptions } from '../array/source.js'
 import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
 import { sizeOf } from '../core/shape.js'
@@ -83,6 +83,13 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     })
   }
 
+  async *scan<R>(scan: ChunkScan<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
+    this.#checkAlive()
+    const grid = this.chunks
+    const { scanChunks } = await import('./scan.js')
+    yield* scanChunks(this.#state, grid, this.#container.blocks, this.#fillElement(), scan, options.signal)
+  }
+
   async writeBlock(box: Box, source: Tensor<D>, options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
       const { readOnly } = this.#container
@@ -152,7 +159,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
   }
 
   /** Since the box was planned, the array may have been deleted or made smaller. */
-  #checkAlive(box: Box): void {
+  #checkAlive(box: Box = []): void {
     this.#container.checkOpen()
     if (this.#state.deleted) throw new HyperslabError('UnknownArrayError', 'this array was deleted')
     const { shape } = this

@@ -83,5 +83,6 @@ function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): 
     ...(source.reduceBox && {
       reduceBox: (box, reduction, take, options) => source.reduceBox!(box, reduction, take, options),
     }),
+    ...(source.scan && { scan: (scan, options) => source.scan!(scan, options) }),
   }
 }

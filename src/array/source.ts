@@ -1,4 +1,4 @@
-import { type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
+import { type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
 import type { Signal } from '../core/signal.js'
 import type { Tensor } from '../core/tensor.js'
 import { ChunkGrid } from '../grid/chunks.js'
@@ -15,6 +15,24 @@ export interface ReduceBoxOptions extends BlockOptions {
    * array otherwise read no chunk that lies in one cell of the result and whose statistics tell.
    */
   readonly fromData?: boolean
+}
+
+/** What is known of a chunk without reading it. */
+export interface ChunkFacts {
+  /** Ends of the elements that are neither NaN nor the fill value, and how many those are; without any, the ends mean nothing. */
+  readonly min: number | bigint | undefined
+  readonly max: number | bigint | undefined
+  readonly count: number
+  /** Elements that are the fill value. */
+  readonly fillCount: number
+}
+
+/** What to do with the chunks of an array. */
+export interface ChunkScan<D extends DType, R> {
+  /** Asked once for each chunk, by its number in the grid, ascending: those that are not chosen are not read. */
+  choose(number: number, facts: ChunkFacts | undefined): boolean
+  /** @param elements of a chosen chunk, dense, in C order, during the call only */
+  use(number: number, elements: DataOf<D>): R
 }
 
 /**
@@ -44,6 +62,11 @@ export interface BlockSource<D extends DType = DType> {
    * depend on what happens to be ready first.
    */
   reduceBox?(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options?: ReduceBoxOptions): Promise<void>
+  /**
+   * Goes through the chunks, for sources that know something of them without reading them, or read several at once: hands out what `use` makes of
+   * each chosen one, in any order.
+   */
+  scan?<R>(scan: ChunkScan<D, R>, options?: BlockOptions): AsyncIterable<R>
 }
 
 /** A source as its author may give it: `chunks` as a chunk shape, or left out for a source without chunks. */

@@ -62,6 +62,15 @@ export type { BlockOptions, BlockSource, SourceLike } from '../array/source.js'
 export type { Unique, UniqueOptions } from '../array/unique.js'
 export type { Values } from '../array/values.js'
 export type { Weights } from '../array/weighted-mean.js'
+export {
+  type Found,
+  type FoundInArray,
+  type FoundInChunk,
+  type ValueRange,
+  type Where,
+  type WhereOptions,
+  where,
+} from '../array/where.js'
 export { coarsen, type Lengths, rolling, type WindowOptions } from '../array/windows.js'
 export { type ZippedBlocks, zipBlocks } from '../array/zip-blocks.js'
 export type { Codec } from '../codec/codec.js'
