@@ -83,7 +83,6 @@ export class ArrayState {
     const lacks = (number: number): boolean => !chunkStats.has(number) && !written.has(number)
     const unknown = [...this.numbers()].filter(lacks)
     if (unknown.length === 0) return
-    const { rowOf } = await import('./chunk-stats-table.js')
     const tables = await Promise.all(
       entries.map(async ({ layer, meta }) => (await layer.chunkStats(signal)).get(layer.footer.arrays.indexOf(meta))),
     )

@@ -1,4 +1,4 @@
-import type { Progress } from '../array/disk-array.js'
+import type { Progress } from '../array/transfers.js'
 import { isHyperslabError } from '../core/errors.js'
 import { withArena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'

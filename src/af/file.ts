@@ -1,4 +1,4 @@
-import type { Progress } from '../array/disk-array.js'
+import type { Progress } from '../array/transfers.js'
 import type { Codec } from '../codec/codec.js'
 import type { DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.js'

@@ -1,4 +1,4 @@
-import type { Progress } from '../array/disk-array.js'
+import type { Progress } from '../array/transfers.js'
 import { Codecs } from '../codec/registry.js'
 import { HyperslabError, within } from '../core/errors.js'
 import type { Store, StoreOptions } from '../store/store.js'

@@ -1,4 +1,4 @@
-import type { Progress } from '../array/disk-array.js'
+import type { Progress } from '../array/transfers.js'
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'

@@ -1,31 +1,32 @@
-import { type DType, readElement, type ScalarOf } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { sameShape, showShape } from '../core/shape.js'
-import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { type Plan, plan, type Transfer } from '../grid/plan.js'
-import { boxShape } from '../grid/range.js'
+import { type DType, readElement } from '../core/dtype.js'
+import { HyperslabError, within } from '../core/errors.js'
+import { sameShape, showShape, sizeOf } from '../core/shape.js'
+import { copyTensor, type Tensor, tensorOf } from '../core/tensor.js'
+import { type Plan, type PlanOptions, plan } from '../grid/plan.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
 import { IterableArray } from './iterable.js'
-import type { BlockOptions } from './source.js'
-import { toTensor, type Values } from './values.js'
+import type { Selected } from './selected.js'
+import { bytesOf } from './source.js'
+import { foldTensor, type Planned, readInto, type TransferOptions } from './transfers.js'
+import type { Values } from './values.js'
 
-/** A scalar where every selector is an integer, a tensor otherwise. Integers for fewer than all axes leave the rest: add `null`s to have the type say so. */
-export type Selected<D extends DType, S extends Selection> = S extends readonly []
-  ? Tensor<D> | ScalarOf<D>
-  : S extends readonly number[]
-    ? ScalarOf<D>
-    : Tensor<D>
-
-export interface GetOptions<D extends DType> extends BlockOptions {
+export interface GetOptions<D extends DType> extends TransferOptions {
   /** Where to put the result instead of fresh memory; its shape must be that of the result. */
   readonly out?: Tensor<D>
+  /** Results of more bytes are refused, unless they go to `out`. 2 GiB unless given. */
+  readonly maxBytes?: number
 }
 
-/** How far long work has come, in chunks. */
-export interface Progress {
-  readonly done: number
-  readonly total: number
+/** What reading a selection will do. */
+export interface ReadPlan extends Plan {
+  /** Bytes of the elements read; for strings and binaries a guess. */
+  readonly bytes: number
+  /** Requests to where the source has its data, as far as it can tell: otherwise one for each transfer. */
+  readonly requests: number
 }
+
+/** Large enough for what is read on purpose; below what an allocation refuses. */
+const MAX_RESULT_BYTES = 2 ** 31
 
 /**
  * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`, writing `set`; reductions and
@@ -39,63 +40,67 @@ export class DiskArray<D extends DType = DType> extends IterableArray<D> {
 
   /**
    * What reading (or writing) a selection would do, before any I/O.
-   * @throws InvalidSelectionError
+   * @throws InvalidSelectionError; InvalidArgumentError for options that make no sense
    */
-  plan(selection?: Selection): Plan {
-    return this.named(() => plan(resolveSelection(selection, this.shape), this.chunks, this.source.capabilities?.steps ?? false))
+  plan(selection?: Selection, options: PlanOptions = {}): ReadPlan {
+    const { plan } = this.planned(selection, options)
+    const requests = this.source.countRequests?.(plan.transfers.map(({ box }) => box)) ?? plan.transfers.length
+    return { ...plan, bytes: plan.elements * bytesOf(this.dtype), requests }
   }
 
   /**
-   * Reads a selection: integers (negative ones count from the end) drop their axis, slices and `null` keep it, missing trailing selectors
-   * mean `null`. The result is dense, in C order; where every axis is dropped it is the element itself.
-   * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError when `out` has another shape; whatever the source throws
+   * Reads a selection (see {@link Selection}): what its selectors pick, in every combination. Integers (negative ones count from the end)
+   * drop their axis. The result is dense, in C order; where nothing but integers are given and no axis is left it is the element itself.
+   *
+   * An abort ends it when the source has given up what was under way.
+   * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError when `out` has another shape; TooLargeError for more than
+   *   `maxBytes`; whatever the source throws
    */
   async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S>> {
-    const { shape, fullShape, transfers } = this.plan(selection)
-    const result = this.target(shape, options.out)
-    // Axes of length 1 may take any stride: seen with the integer axes back in, the result is the same memory.
-    const full = { ...result, shape: fullShape, stride: restoreStrides(fullShape, result) }
-    for (const transfer of transfers) {
-      options.signal?.throwIfAborted()
-      await this.read(transfer, full, options)
+    options.signal?.throwIfAborted()
+    const planned = this.planned(selection, options)
+    const { shape } = planned.plan
+    const result = this.target(shape, options)
+    const folded = foldTensor(result, planned.selection)
+    if (folded !== undefined) await readInto(this.source, planned.plan, folded, options)
+    else {
+      const dense = tensorOf(this.dtype, shape)
+      await readInto(this.source, planned.plan, foldTensor(dense, planned.selection)!, options)
+      copyTensor(dense, result)
     }
-    return (
-      shape.length === 0 && options.out === undefined ? readElement(this.dtype, result.data, result.offset) : result
-    ) as Selected<D, S>
+    const single = planned.selection.scalar && options.out === undefined
+    return (single ? readElement(this.dtype, result.data, result.offset) : result) as Selected<D, S>
   }
 
   /**
-   * Writes a selection: one value for all of it, elements in C order, or a tensor of its shape. Where the source takes no steps, what lies
-   * between the selected positions is read first and written back.
+   * Writes a selection: one value for all of it, elements in C order, nested arrays or a tensor of its shape; of several for one element the
+   * last stays. Where something between the selected elements cannot be left out, it is read first and written back.
    * @throws ReadOnlyError when the source does not take writes; InvalidSelectionError; InvalidArgumentError when the values do not fit
    */
-  async set(selection: Selection, values: Values<D>, options: BlockOptions = {}): Promise<void> {
+  async set(selection: Selection, values: Values<D>, options: TransferOptions = {}): Promise<void> {
+    options.signal?.throwIfAborted()
     if (this.source.writeBlock === undefined) throw this.readOnly()
-    const { shape, fullShape, transfers } = this.plan(selection)
-    const given = this.named(() => toTensor(this.dtype, values, shape))
-    const full = { ...given, shape: fullShape, stride: restoreStrides(fullShape, given) }
-    for (const { box, inner, outer } of transfers) {
-      options.signal?.throwIfAborted()
-      const part = viewTensor(full, outer)
-      if (inner === null) await this.source.writeBlock(box, part, options)
-      else {
-        const hull = tensorOf(this.dtype, boxShape(box))
-        await this.source.readBlock(box, hull, options)
-        copyTensor(part, viewTensor(hull, inner))
-        await this.source.writeBlock(box, hull, options)
-      }
+    const planned = this.planned(selection, options)
+    // Who only reads does not load it.
+    const { write } = await import('./write.js')
+    await within(this.source.label ?? {}, () => write(this.source, planned, values, options))
+  }
+
+  private planned(selection: Selection, { strategy, density }: PlanOptions): Planned {
+    return this.named(() => {
+      const { source, dtype } = this
+      const resolved = resolveSelection(selection, source.shape, source)
+      const context = { strategy, density, steps: source.capabilities?.steps, elementBytes: bytesOf(dtype) }
+      return { selection: resolved, plan: plan(resolved, source.chunks, context) }
+    })
+  }
+
+  private target(shape: readonly number[], { out, maxBytes = MAX_RESULT_BYTES }: GetOptions<D>): Tensor<D> {
+    const bytes = sizeOf(shape) * bytesOf(this.dtype)
+    if (out === undefined && bytes > maxBytes) {
+      const text = `the result ${showShape(shape)} takes ${bytes} bytes, more than ${maxBytes}: go through it with blocks(), or raise maxBytes`
+      throw new HyperslabError('TooLargeError', text, { ...this.source.label, actual: bytes, expected: maxBytes })
     }
-  }
-
-  private async read({ box, inner, outer }: Transfer, full: Tensor<D>, options: BlockOptions): Promise<void> {
-    const place = viewTensor(full, outer)
-    if (inner === null) return this.source.readBlock(box, place, options)
-    const hull = tensorOf(this.dtype, boxShape(box))
-    await this.source.readBlock(box, hull, options)
-    copyTensor(viewTensor(hull, inner), place)
-  }
-
-  private target(shape: readonly number[], out: Tensor<D> | undefined): Tensor<D> {
     if (out === undefined) return tensorOf(this.dtype, shape)
     if (sameShape(out.shape, shape)) return out
     throw new HyperslabError('InvalidArgumentError', `out has shape ${showShape(out.shape)}, the selection ${showShape(shape)}`, {
@@ -108,10 +113,4 @@ export class DiskArray<D extends DType = DType> extends IterableArray<D> {
   private readOnly(): HyperslabError {
     return new HyperslabError('ReadOnlyError', 'this array cannot be written', this.source.label)
   }
-}
-
-/** Strides for `fullShape`, which is the shape of `tensor` with axes of length 1 added. */
-function restoreStrides(fullShape: readonly number[], { shape, stride }: Tensor): number[] {
-  let axis = 0
-  return fullShape.map((length) => (length === shape[axis] && axis < shape.length ? stride[axis++]! : 0))
 }

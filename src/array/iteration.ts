@@ -8,9 +8,9 @@ import type { ChunkGrid } from '../grid/chunks.js'
 import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
-import type { Progress } from './disk-array.js'
 import { runsOf } from './runs.js'
 import { type BlockOptions, type BlockSource, bytesOf } from './source.js'
+import type { TransferProgress } from './transfers.js'
 
 // Every runtime has it, but no library that is loaded without the DOM.
 declare class AbortController {
@@ -18,15 +18,9 @@ declare class AbortController {
   abort(reason?: unknown): void
 }
 
-/** How far work on an array has come. */
-export interface ArrayProgress extends Progress {
-  /** Bytes of elements that are done; those of strings and binaries are guessed. */
-  readonly bytes: number
-}
-
 export interface ProgressOptions extends BlockOptions {
   /** Told after every step. */
-  readonly onProgress?: ((progress: ArrayProgress) => void) | undefined
+  readonly onProgress?: ((progress: TransferProgress) => void) | undefined
 }
 
 export interface EqualsOptions extends ProgressOptions {

@@ -50,12 +50,16 @@ export interface BlockSource<D extends DType = DType> {
   readonly fillValue?: ScalarOf<D> | undefined
   readonly capabilities?: {
     /** True when boxes with a step above 1 may be asked for. */
-    readonly steps?: boolean
+    readonly steps?: boolean | undefined
+    /** Boxes it likes to be asked for at the same time; 8 unless given, and 1 for writing. */
+    readonly concurrency?: number | undefined
   }
   /** For error messages: file and array. */
   readonly label?: { readonly file?: string; readonly array?: string }
   readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
+  /** How many requests reading some boxes would make, for plans. */
+  countRequests?(boxes: readonly Box[]): number
   /**
    * Reduces the elements of a box where they are decoded, for sources that can do so without handing them over. `take` gets parts that
    * together are made of each element once, and of the same box always the same parts in the same order, so that sums of floats do not

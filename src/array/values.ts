@@ -1,20 +1,14 @@
 import { allocate, type DataOf, type DType, isFixed, type ScalarOf, toElement } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.js'
-import type { Tensor } from '../core/tensor.js'
+import { extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.js'
+import { isArrayLike, listOf } from '../grid/list.js'
 
 /**
- * What can be written to a selection: one value for all of it, its elements in C order (a typed array, or a plain array of values), or a
- * tensor of its shape, `stride` and `offset` optional.
+ * What can be written to a selection: one value for all of it, its elements in C order (a typed array, or a plain array of values), nested
+ * arrays or a tensor of its shape, `stride` and `offset` optional.
  */
 export type Values<D extends DType> = ScalarOf<D> | ArrayLike<unknown> | TensorLike
-
-interface TensorLike {
-  readonly data: ArrayLike<unknown>
-  readonly shape: readonly number[]
-  readonly stride?: readonly number[]
-  readonly offset?: number
-}
 
 /**
  * `values` as a tensor of the given shape, without copying where its data is stored as `dtype` already.
@@ -33,7 +27,8 @@ export function toTensor<D extends DType>(dtype: D, values: Values<D>, shape: re
     if (size > 0) checkExtent(tensor)
     return tensor
   }
-  if (isList(values) && !(dtype === 'binary' && values instanceof Uint8Array)) {
+  if (isArrayLike(values) && !(dtype === 'binary' && values instanceof Uint8Array)) {
+    if (dtype !== 'binary' && isArrayLike(values[0])) return toTensor(dtype, nested(values), shape)
     if (values.length !== sizeOf(shape)) mismatch(`${values.length} elements`, values.length, shape)
     return { data: storedAs(dtype, values), shape, stride: stridesOf(shape), offset: 0 }
   }
@@ -42,10 +37,10 @@ export function toTensor<D extends DType>(dtype: D, values: Values<D>, shape: re
   return { data, shape, stride: shape.map(() => 0), offset: 0 }
 }
 
-const isList = (values: unknown): values is ArrayLike<unknown> => Array.isArray(values) || ArrayBuffer.isView(values)
-
-const isTensorLike = (values: unknown): values is TensorLike =>
-  typeof values === 'object' && values !== null && 'data' in values && 'shape' in values
+function nested(values: ArrayLike<unknown>): TensorLike {
+  const { values: data, shape } = listOf(values, ([actual, expected]) => mismatch('arrays of different shapes', actual, expected))
+  return { data, shape }
+}
 
 function storedAs<D extends DType>(dtype: D, values: ArrayLike<unknown>): DataOf<D> {
   if (isFixed(dtype) && Object.getPrototypeOf(values) === Object.getPrototypeOf(allocate(dtype, 0))) return values as DataOf<D>
@@ -54,15 +49,10 @@ function storedAs<D extends DType>(dtype: D, values: ArrayLike<unknown>): DataOf
   return data
 }
 
-function checkExtent({ data, shape, stride, offset }: Tensor): void {
-  let low = offset
-  let high = offset
+function checkExtent(tensor: Tensor): void {
+  const { data, shape, stride } = tensor
   if (stride.length !== shape.length) mismatch(`${stride.length} strides`, stride, shape)
-  shape.forEach((length, axis) => {
-    const reach = (length - 1) * stride[axis]!
-    if (reach < 0) low += reach
-    else high += reach
-  })
+  const [low, high] = extentOf(tensor)
   if (low >= 0 && high < data.length) return
   throw new HyperslabError('InvalidArgumentError', `strides reach elements ${low} to ${high} of a buffer of ${data.length}`, {
     actual: [low, high],
@@ -70,9 +60,7 @@ function checkExtent({ data, shape, stride, offset }: Tensor): void {
   })
 }
 
-function mismatch(what: string, actual: unknown, shape: readonly number[]): never {
-  throw new HyperslabError('InvalidArgumentError', `${what} given for a selection of shape ${showShape(shape)}`, {
-    actual,
-    expected: shape,
-  })
+function mismatch(what: string, actual: unknown, expected: unknown): never {
+  const shape = showShape(expected as readonly number[])
+  throw new HyperslabError('InvalidArgumentError', `${what} given for a selection of shape ${shape}`, { actual, expected })
 }

@@ -1,10 +1,9 @@
 import type { ArrayFile } from '../af/file.js'
 import type { FileArray } from '../af/file-array.js'
 import { isFixed } from '../core/dtype.js'
-import type { AxisSelection } from '../grid/selection.js'
 import { showTime } from './cf-time.js'
 import { printable, showShort } from './element.js'
-import { partOf } from './excerpt.js'
+import { type AxisSelection, partOf } from './excerpt.js'
 
 /** A coordinate variable: the array of one axis that is named like it and says where its positions lie. */
 export interface Coordinate {

@@ -1,10 +1,13 @@
 import type { DiskArray } from '../array/disk-array.js'
 import { rethrowWithin } from '../core/errors.js'
 import { sizeOf } from '../core/shape.js'
-import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { type AxisSelection, resolveSelection, type Selection, type Selector } from '../grid/selection.js'
-import { slice } from '../grid/slice.js'
+import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { resolveSelection, type Selection } from '../grid/selection.js'
+import { type Slice, slice } from '../grid/slice.js'
 import { EDGE, type Excerpt, type Result, SUMMARY_SIZE, whole } from './format.js'
+
+/** What a selector of the command takes of its axis: integers do not keep it. */
+export type AxisSelection = AxisView & { readonly keep: boolean }
 
 /** Reads a selection as a tensor, single elements included. */
 export async function readResult(array: DiskArray, selection: Selection): Promise<Result> {
@@ -58,7 +61,7 @@ function corners(kept: readonly AxisSelection[], cut: readonly boolean[]): Part[
 }
 
 /** Part of a resolved axis as a selector again. */
-export function partOf({ start, step }: AxisSelection, { from, length }: { from: number; length: number }): Selector {
+export function partOf({ start, step }: AxisSelection, { from, length }: { from: number; length: number }): Slice {
   const first = start + from * step
   const stop = first + length * step
   // Backwards past the first element: open, since a negative number would count from the end.
@@ -68,7 +71,8 @@ export function partOf({ start, step }: AxisSelection, { from, length }: { from:
 /** A selection of an array, resolved; errors name the array. */
 export function resolveFor(array: DiskArray, selection: Selection): AxisSelection[] {
   try {
-    return resolveSelection(selection, array.shape)
+    const { parts } = resolveSelection(selection, array.shape)
+    return parts.map(({ picks, shape }) => ({ ...(picks as AxisView), keep: shape.length > 0 }))
   } catch (error) {
     return rethrowWithin(error, array.source.label ?? {})
   }

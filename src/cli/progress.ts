@@ -1,4 +1,4 @@
-import type { Progress } from '../array/disk-array.js'
+import type { Progress } from '../array/transfers.js'
 
 /** What a progress line is written to. */
 export interface Terminal {

@@ -12,6 +12,17 @@ export interface Tensor<D extends DType = DType> {
   readonly offset: number
 }
 
+/** A tensor as others may give it: dense in C order where strides are left out. */
+export interface TensorLike {
+  readonly data: ArrayLike<unknown>
+  readonly shape: readonly number[]
+  readonly stride?: readonly number[]
+  readonly offset?: number
+}
+
+export const isTensorLike = (value: unknown): value is TensorLike =>
+  typeof value === 'object' && value !== null && 'data' in value && 'shape' in value
+
 /** A dense tensor over `data`, or over fresh zeroed memory. */
 export function tensorOf<D extends DType>(dtype: D, shape: readonly number[], data?: DataOf<D>): Tensor<D> {
   return { data: data ?? allocate(dtype, sizeOf(shape)), shape, stride: stridesOf(shape), offset: 0 }
@@ -32,6 +43,17 @@ export function viewTensor<D extends DType>(tensor: Tensor<D>, axes: readonly Ax
     return step * tensor.stride[axis]!
   })
   return { data: tensor.data, shape: axes.map(({ length }) => length), stride, offset }
+}
+
+/** The first and the last element of its memory that a tensor of at least one element reaches. */
+export function extentOf({ shape, stride, offset }: Pick<Tensor, 'shape' | 'stride' | 'offset'>): [number, number] {
+  let [low, high] = [offset, offset]
+  shape.forEach((length, axis) => {
+    const reach = (length - 1) * stride[axis]!
+    if (reach < 0) low += reach
+    else high += reach
+  })
+  return [low, high]
 }
 
 /** True when the elements lie one after another in C order. */

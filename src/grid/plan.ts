@@ -1,90 +1,144 @@
-import { eachIndex } from '../core/shape.js'
-import type { AxisView } from '../core/tensor.js'
-import type { ChunkGrid, RegularChunks } from './chunks.js'
-import { countChunks, projectAxis } from './projection.js'
-import type { Box, Range } from './range.js'
-import type { AxisSelection } from './selection.js'
+import { HyperslabError } from '../core/errors.js'
+import { eachIndex, sizeOf } from '../core/shape.js'
+import { type ChunkGrid, READ_BYTES } from './chunks.js'
+import { type Cutting, cutList, cutProgression, type Piece, type Places } from './pieces.js'
+import { cutPoints } from './point-pieces.js'
+import type { AxisChunks } from './projection.js'
+import type { Box } from './range.js'
+import type { ResolvedSelection, SelectionPart } from './selection.js'
 
 /** One transfer between a source and a result. */
 export interface Transfer {
   /** What the source is asked for. */
   readonly box: Box
-  /** The wanted positions within the box; `null` when it is all of them. */
-  readonly inner: readonly AxisView[] | null
-  /** Where they lie in the result, whose integer axes still have length 1. Backward slices go there with step -1. */
-  readonly outer: readonly AxisView[]
+  /** Shape of the box with one axis for each selector. */
+  readonly shape: readonly number[]
+  /**
+   * The wanted elements of the box so seen; `null` when they are all of it and lie in the result as in the box. Axes that points or a mask
+   * take together count as one, in C order.
+   */
+  readonly inner: readonly Places[] | null
+  /** Where they lie in the result, seen with one axis for each selector (see {@link Plan.fullShape}). Backward slices go there with step -1. */
+  readonly outer: readonly Places[]
+  /** Whether each element of the box is among the wanted; where not, writing reads the box first. */
+  readonly covered: boolean
+  /** Chunks of the box. */
+  readonly chunks: number
 }
 
 /** Everything a selection will do, known before any I/O. */
 export interface Plan {
-  /** Shape of the result, integer axes dropped. */
+  /** Shape of the result. */
   readonly shape: readonly number[]
-  /** Shape of the result with integer axes kept as length 1. */
+  /** Shape of the result with one axis for each selector, missing ones included: of length 1 for integers, flat for lists of any rank. */
   readonly fullShape: readonly number[]
+  /** What is read, in ascending order; no element of the array is in two of them. */
   readonly transfers: readonly Transfer[]
   /** Chunks touched. */
   readonly chunks: number
+  /** Elements read. */
+  readonly elements: number
+}
+
+/** How a selection with gaps is cut into reads. What is wanted comes out the same. */
+export interface PlanOptions {
+  /**
+   * - `'chunk'`, unless told otherwise: reads are cut where at least one whole chunk is saved, the only I/O that a cut can save
+   * - `'ranges'`: wherever something between is not wanted, for sources that read single elements cheaply
+   * - `'hull'`: not at all
+   */
+  readonly strategy?: 'chunk' | 'ranges' | 'hull' | undefined
+  /** From 0 to 1: what is wanted of an axis is not cut when it makes up at least this part of its hull. 1 unless told otherwise. */
+  readonly density?: number | undefined
+}
+
+export interface PlanContext extends PlanOptions {
+  /** Whether the source takes boxes with steps. */
+  readonly steps?: boolean | undefined
+  /** To bound what is read for some of its elements only; 8 unless given. */
+  readonly elementBytes?: number | undefined
 }
 
 /**
  * Plans how to read (or write) a resolved selection.
  *
- * A source is asked for ascending boxes only: a backward slice is read forwards and placed backwards, which costs nothing. Where the
- * source takes no steps, a stepped axis is read as its hull, cut exactly where at least one whole chunk is saved, the only I/O a cut can
- * save. Transfers come in C order of their boxes.
+ * A source is asked for ascending boxes only: a backward slice is read forwards and placed backwards, which costs nothing. Where it takes
+ * steps, it gets them. What cannot be asked for as a box is read as its hull, cut by the rules of {@link PlanOptions}, and also between
+ * chunks where that would hold more than 8 MiB for elements of which some are not wanted. Transfers come in C order.
+ *
+ * @throws InvalidArgumentError for options that are not those
  */
-export function plan(selection: readonly AxisSelection[], grid: ChunkGrid, takesSteps: boolean): Plan {
-  const fullShape = selection.map(({ length }) => length)
-  const shape = fullShape.filter((_, axis) => selection[axis]!.keep)
-  const pieces = selection.map((axis, i) => cutAxis(axis, grid.axes[i]!, takesSteps))
+export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext = {}): Plan {
+  const { strategy = 'chunk', density = 1, steps = false, elementBytes = 8 } = context
+  if (!['chunk', 'ranges', 'hull'].includes(strategy) || !(density >= 0 && density <= 1)) {
+    const actual = { strategy, density }
+    throw new HyperslabError('InvalidArgumentError', `no strategy ${strategy} with density ${density}`, { actual })
+  }
+  const cutting = { strategy, density, steps, maxSize: Infinity }
+  const axes = axesOf(selection.parts, grid)
+  const pieces = selection.parts.map((part, i) => cut(part, axes[i]!, cutting))
+  if (strategy !== 'hull') bound(selection.parts, axes, pieces, { cutting, maxSize: READ_BYTES / elementBytes })
   const transfers: Transfer[] = []
-  let chunks = 0
+  let [chunks, elements] = [0, 0]
   eachIndex(
     pieces.map(({ length }) => length),
     (index) => {
-      const parts = index.map((i, axis) => pieces[axis]![i]!)
-      const exact = parts.every(({ inner }) => inner.step === 1)
-      const box = parts.map(({ range }) => range)
-      chunks += countChunks(box, grid)
-      transfers.push({ box, inner: exact ? null : parts.map(({ inner }) => inner), outer: parts.map(({ outer }) => outer) })
+      const transfer = combine(index.map((i, part) => pieces[part]![i]!))
+      chunks += transfer.chunks
+      elements += sizeOf(transfer.shape)
+      transfers.push(transfer)
     },
   )
-  return { shape, fullShape, transfers, chunks }
+  return { shape: selection.shape, fullShape: selection.parts.map(({ length }) => length), transfers, chunks, elements }
 }
 
-interface Piece {
-  range: Range
-  /** The wanted positions within `range`; step 1 when it is all of them. */
-  inner: AxisView
-  outer: AxisView
-}
-
-function cutAxis({ start, step, length }: AxisSelection, chunks: RegularChunks, takesSteps: boolean): Piece[] {
-  if (length === 0) return []
-  const stride = Math.abs(step)
-  const first = step > 0 ? start : start + (length - 1) * step
-  const piece = (from: number, count: number): Piece => {
-    const begin = first + from * stride
-    const stop = begin + (count - 1) * stride + 1
-    const outer = step > 0 ? { start: from, step: 1, length: count } : { start: length - 1 - from, step: -1, length: count }
-    // A single position has no step left to speak of.
-    const hull = takesSteps || stride === 1 || count === 1
-    return {
-      range: { start: begin, stop, step: takesSteps && count > 1 ? stride : 1 },
-      inner: { start: 0, step: hull ? 1 : stride, length: count },
-      outer,
-    }
+function combine(parts: readonly Piece[]): Transfer {
+  let [chunks, exact, covered] = [1, true, true]
+  for (const part of parts) {
+    chunks *= part.chunks
+    exact &&= part.exact
+    covered &&= part.covered
   }
-  if (takesSteps || stride === 1) return [piece(0, length)]
-  const touched = projectAxis({ start: first, stop: first + (length - 1) * stride + 1, step: stride }, chunks)
-  const pieces: Piece[] = []
-  let from = 0
-  touched.forEach(({ chunk, outer }, i) => {
-    const next = touched[i + 1]
-    if (next !== undefined && next.chunk === chunk + 1) return
-    const end = outer.start + outer.length
-    pieces.push(piece(from, end - from))
-    from = end
+  return {
+    box: parts.flatMap(({ ranges }) => ranges),
+    shape: parts.map(({ size }) => size),
+    inner: exact ? null : parts.map(({ inner }) => inner),
+    outer: parts.map(({ outer }) => outer),
+    covered,
+    chunks,
+  }
+}
+
+/** The axes of the grid that each part takes. */
+function axesOf(parts: readonly SelectionPart[], grid: ChunkGrid): (readonly AxisChunks[])[] {
+  let axis = 0
+  return parts.map(({ picks }) => {
+    const first = axis
+    axis += isPoints(picks) ? picks.length : 1
+    return grid.axes.slice(first, axis)
   })
-  return pieces
+}
+
+const isPoints = (picks: SelectionPart['picks']): picks is readonly Float64Array[] => Array.isArray(picks)
+
+function cut({ picks }: SelectionPart, axes: readonly AxisChunks[], cutting: Cutting): Piece[] {
+  if (!isPoints(picks)) return cutProgression(picks, axes[0]!, cutting)
+  return picks.length === 1 ? cutList(picks[0]!, axes[0]!, cutting) : cutPoints(picks, axes, cutting)
+}
+
+/** Cuts again what would hold too much at once, one part after another. */
+function bound(
+  parts: readonly SelectionPart[],
+  axes: readonly (readonly AxisChunks[])[],
+  pieces: Piece[][],
+  { cutting, maxSize }: { cutting: Cutting; maxSize: number },
+): void {
+  const largest = pieces.map((own) => own.reduce((most, { size }) => Math.max(most, size), 0))
+  let size = largest.reduce((a, b) => a * b, 1)
+  for (let i = 0; i < parts.length && size > maxSize; i++) {
+    if (pieces[i]!.every(({ exact }) => exact)) continue
+    size /= largest[i]!
+    pieces[i] = cut(parts[i]!, axes[i]!, { ...cutting, maxSize: maxSize / size })
+    size *= pieces[i]!.reduce((most, piece) => Math.max(most, piece.size), 0)
+  }
 }

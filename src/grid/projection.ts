@@ -1,8 +1,17 @@
 import { eachIndex } from '../core/shape.js'
 import type { AxisView } from '../core/tensor.js'
 import { project } from '../kernels/project.js'
-import type { ChunkGrid, RegularChunks } from './chunks.js'
+import { type ChunkGrid, RegularChunks } from './chunks.js'
 import { type Box, type Range, rangeLength } from './range.js'
+
+/** What there is to know of the chunks of an axis. */
+export interface AxisChunks {
+  readonly length: number
+  readonly count: number
+  start(k: number): number
+  stop(k: number): number
+  find(position: number): number
+}
 
 /** What a range takes from one chunk of its axis, and where that goes in the result. */
 export interface AxisProjection {
@@ -15,9 +24,10 @@ export interface AxisProjection {
 }
 
 /** Projects a range onto the chunks of its axis: one entry per touched chunk, ascending. Chunks that a step jumps over get none. */
-export function projectAxis(range: Range, chunks: RegularChunks): AxisProjection[] {
+export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] {
   const total = rangeLength(range)
   if (total === 0) return []
+  if (!(chunks instanceof RegularChunks)) return walk(range, total, chunks)
   const records = project(range.start, range.step, total, chunks.chunkLength, chunks.offset)
   const projections = new Array<AxisProjection>(records.length / 4)
   for (let i = 0; i < projections.length; i++) {
@@ -27,6 +37,19 @@ export function projectAxis(range: Range, chunks: RegularChunks): AxisProjection
       inner: { start: records[4 * i + 1]!, step: range.step, length },
       outer: { start: records[4 * i + 3]!, step: 1, length },
     }
+  }
+  return projections
+}
+
+function walk({ start, step }: Range, total: number, chunks: AxisChunks): AxisProjection[] {
+  const projections: AxisProjection[] = []
+  for (let done = 0; done < total; ) {
+    const position = start + done * step
+    const chunk = chunks.find(position)
+    const length = Math.min(total - done, Math.floor((chunks.stop(chunk) - 1 - position) / step) + 1)
+    const inner = { start: position - chunks.start(chunk), step, length }
+    projections.push({ chunk, inner, outer: { start: done, step: 1, length } })
+    done += length
   }
   return projections
 }

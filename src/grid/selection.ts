@@ -1,80 +1,242 @@
-import { HyperslabError } from '../core/errors.js'
-import type { Slice } from './slice.js'
+import { showShape } from '../core/shape.js'
+import { type AxisView, isTensorLike, type TensorLike } from '../core/tensor.js'
+import type { ChunkGrid } from './chunks.js'
+import { isArrayLike, isMask, type Listed, listOf, listPositions, maskPositions, type Nested, progressionOf } from './list.js'
+import { ChunkSelector, newAxis, PointsSelector } from './selectors.js'
+import { invalid, isSlice, resolveIndex, resolveSlice, type Slice, show } from './slice.js'
 
-/** What is taken of one axis: an integer (the axis is dropped), `null` (all of it) or a slice. */
-export type Selector = number | null | Slice
-/** One selector per axis; missing trailing ones mean `null`, a missing selection everything. */
-export type Selection = readonly Selector[] | null | undefined
+/**
+ * What is taken of an axis:
+ *
+ * - an integer: one position; the axis is dropped
+ * - `null`: all of it
+ * - a `slice`
+ * - a list of positions, in any order and with duplicates: an array, nested arrays or a tensor, whose shape takes the place of the axis
+ * - a mask: booleans (an array, nested ones, a `Uint8Array` of 0 and 1 or a tensor of `bool`) of the shape of the axes it covers; what is
+ *   true comes in C order, on one axis
+ * - `points([[i, j], …])`: single elements of several axes; `chunk(i, j)`: the elements of one chunk
+ * - `'...'`: as many whole axes as are left; `newAxis`: an axis of length 1 more
+ */
+export type Selector =
+  | number
+  | null
+  | Slice
+  | '...'
+  | typeof newAxis
+  | Nested<number | bigint>
+  | Nested<boolean>
+  | TensorLike
+  | PointsSelector
+  | ChunkSelector
 
-/** A selector resolved against an axis: `length` positions from `start`, `step` apart (`step` may be negative). */
-export interface AxisSelection {
-  readonly start: number
-  readonly step: number
-  readonly length: number
-  /** False for integers, whose axis is dropped from the result. */
-  readonly keep: boolean
+/** Selectors by the name of their dimension, for one axis each. */
+export interface NamedSelection {
+  readonly [dimension: string]: Selector
 }
 
 /**
- * Resolves `selection` against `shape`, one entry per axis.
- * @throws InvalidSelectionError with the axis and the numbers: more selectors than axes, an index out of bounds, a number that is no
- *   integer, a step of 0
+ * Selectors in the order of the axes, which combine orthogonally: the result has every combination of what they pick. Missing trailing ones
+ * mean `null`, a missing selection everything. Or selectors by dimension name; or a single one that is no array.
  */
-export function resolveSelection(selection: Selection, shape: readonly number[]): AxisSelection[] {
-  const selectors = selection ?? []
-  if (!Array.isArray(selectors))
-    fail(`a selection is a list of integers, slices and nulls, got ${show(selection)}`, { actual: selection })
-  if (selectors.length > shape.length) {
-    fail(`${selectors.length} selectors for ${shape.length} axes`, { actual: selectors.length, expected: shape.length })
-  }
-  return shape.map((length, axis) => resolveAxis(selectors[axis] ?? null, axis, length))
+export type Selection = readonly Selector[] | NamedSelection | PointsSelector | ChunkSelector | TensorLike | null | undefined
+
+/** What a selector comes to. */
+export interface SelectionPart {
+  /**
+   * What it picks, in the order of the result: of one axis `length` positions from `start`, `step` (which may be negative) apart; or
+   * points, as one list of positions for each of the axes it takes.
+   */
+  readonly picks: AxisView | readonly Float64Array[]
+  /** Number of picks. */
+  readonly length: number
+  /** The axes it has in the result: none for an integer. */
+  readonly shape: readonly number[]
 }
 
-function resolveAxis(selector: unknown, axis: number, length: number): AxisSelection {
-  if (selector === null) return { start: 0, step: 1, length, keep: true }
-  if (typeof selector === 'number') {
-    checkInteger(selector, 'index', axis)
-    const start = selector < 0 ? selector + length : selector
-    if (start < 0 || start >= length) {
-      fail(`index ${selector} is out of bounds for axis ${axis} of length ${length}`, {
-        axis,
-        actual: selector,
-        expected: length,
-      })
+export interface ResolvedSelection {
+  /** In the order of the array's axes, each of one axis or several. */
+  readonly parts: readonly SelectionPart[]
+  /** Shape of the result. */
+  readonly shape: readonly number[]
+  /** Whether the result is an element rather than a tensor: nothing but integers, and no `'...'`. */
+  readonly scalar: boolean
+}
+
+export interface SelectionContext {
+  readonly chunks?: ChunkGrid | undefined
+  readonly dimensionNames?: readonly string[] | undefined
+}
+
+/**
+ * Resolves `selection` against an array of this shape.
+ * @throws InvalidSelectionError with the axis and the numbers: more selectors than axes, an index out of bounds, a number that is no
+ *   integer, a step of 0, a mask of another shape, a name that no dimension has
+ */
+export function resolveSelection(
+  selection: Selection,
+  shape: readonly number[],
+  { chunks, dimensionNames }: SelectionContext = {},
+): ResolvedSelection {
+  const { selectors, named } = selectorsOf(selection, shape.length, dimensionNames)
+  const given = selectors.map(read)
+  const counts = given.map(axesOf)
+  const odd = named ? counts.findIndex((count) => count !== 1) : -1
+  if (odd >= 0)
+    invalid(`a selector by name is of one axis, that of axis ${odd} of ${counts[odd]}`, {
+      axis: odd,
+      actual: counts[odd],
+      expected: 1,
+    })
+  const taken = counts.reduce((sum, count) => sum + count, 0)
+  if (taken > shape.length) invalid(`${taken} selectors for ${shape.length} axes`, { actual: taken, expected: shape.length })
+
+  const taking = new Taking(shape, chunks, shape.length - taken)
+  for (const selector of given) taking.take(selector)
+  return taking.finish()
+}
+
+/** Goes through the selectors and, with them, through the axes. */
+class Taking {
+  readonly #shape: readonly number[]
+  readonly #chunks: ChunkGrid | undefined
+  /** Axes that no selector takes. */
+  readonly #left: number
+  readonly #parts: SelectionPart[] = []
+  readonly #result: number[] = []
+  #axis = 0
+  #open = false
+
+  constructor(shape: readonly number[], chunks: ChunkGrid | undefined, left: number) {
+    this.#shape = shape
+    this.#chunks = chunks
+    this.#left = left
+  }
+
+  take(selector: Reading): void {
+    const axis = this.#axis
+    const length = this.#shape[axis]!
+    if (selector === null) this.#addWhole(1)
+    else if (selector === newAxis) this.#result.push(1)
+    else if (selector === '...') {
+      if (this.#open) invalid("a selection has more than one '...'", { actual: '...' })
+      this.#open = true
+      this.#addWhole(this.#left)
+    } else if (typeof selector === 'number') this.#add({ start: resolveIndex(selector, axis, length), step: 1, length: 1 }, [])
+    else if (selector instanceof ChunkSelector) for (const index of selector.index) this.#addChunk(index)
+    else if (isSlice(selector)) this.#add(resolveSlice(selector, axis, length))
+    else if (selector instanceof Points) this.#addPoints(selector.resolve(this.#shape, axis), selector.shape)
+    else if (isMask(selector)) {
+      const positions = maskPositions(selector, axis, this.#shape.slice(axis, axis + selector.shape.length))
+      this.#addPoints(positions, [positions[0]!.length])
+    } else this.#addPoints([listPositions(selector.values, axis, length)], selector.shape)
+  }
+
+  finish(): ResolvedSelection {
+    this.#addWhole(this.#shape.length - this.#axis)
+    return { parts: this.#parts, shape: this.#result, scalar: this.#result.length === 0 && !this.#open }
+  }
+
+  #add(picks: SelectionPart['picks'], shape: readonly number[] = [(picks as AxisView).length]): void {
+    const [axes, { length }] = 'step' in picks ? [1, picks] : [picks.length, picks[0]!]
+    this.#parts.push({ picks, length, shape })
+    this.#result.push(...shape)
+    this.#axis += axes
+  }
+
+  #addWhole(count: number): void {
+    for (let i = 0; i < count; i++) this.#add({ start: 0, step: 1, length: this.#shape[this.#axis]! })
+  }
+
+  #addChunk(index: number): void {
+    const own = this.#chunks?.axes[this.#axis]
+    if (own === undefined) throw invalid('chunk(…) selects from arrays with a chunk grid', { axis: this.#axis })
+    const k = resolveIndex(index, this.#axis, own.count, 'chunk')
+    this.#add({ start: own.start(k), step: 1, length: own.stop(k) - own.start(k) })
+  }
+
+  #addPoints(positions: readonly Float64Array[], shape: readonly number[]): void {
+    const progression = positions.length === 1 ? progressionOf(positions[0]!) : undefined
+    if (progression !== undefined) this.#add(progression, shape)
+    else if (positions[0]!.length > 1 || positions[0]!.length === 0) this.#add(positions, shape)
+    // A single point is as many integers.
+    else for (const [i, [start]] of positions.entries()) this.#add({ start: start!, step: 1, length: 1 }, i === 0 ? shape : [])
+  }
+}
+
+/** Points as read: those without any keep the number of axes they were given. */
+class Points {
+  readonly axes: number
+  /** In the result. */
+  readonly shape: readonly number[]
+  readonly #values: ArrayLike<unknown>
+
+  constructor({ coordinates, axes }: PointsSelector) {
+    const { values, shape } = listOf(coordinates, ragged)
+    this.axes = (isNone(shape) ? axes : shape.at(-1)) ?? 1
+    this.shape = isNone(shape) ? shape : shape.slice(0, -1)
+    this.#values = values
+    if (this.axes < 1 || this.axes !== (axes ?? this.axes)) {
+      const text = `points of shape ${showShape(shape)} have no coordinates for ${axes ?? 'any'} axes`
+      invalid(text, { actual: shape, expected: axes })
     }
-    return { start, step: 1, length: 1, keep: false }
   }
-  if (isSlice(selector)) return resolveSlice(selector, axis, length)
-  return fail(`${show(selector)} on axis ${axis} is neither an integer, a slice nor null`, { axis, actual: selector })
-}
 
-function resolveSlice({ start, stop, step: givenStep }: Slice, axis: number, length: number): AxisSelection {
-  const step = givenStep ?? 1
-  checkInteger(step, 'slice step', axis)
-  if (step === 0) fail(`the slice step on axis ${axis} is 0`, { axis, actual: 0 })
-  // Where a backward slice starts and ends when it clips: one before the first element and the last element.
-  const [low, high] = step > 0 ? [0, length] : [-1, length - 1]
-  const bound = (value: number | null, open: number, name: string): number => {
-    if (value === null) return open
-    checkInteger(value, name, axis)
-    return Math.min(Math.max(value < 0 ? value + length : value, low), high)
+  /** Their positions along each axis from `first`. */
+  resolve(shape: readonly number[], first: number): Float64Array[] {
+    const { axes } = this
+    return Array.from({ length: axes }, (_, k) => listPositions(this.#values, first + k, shape[first + k]!, [k, axes]))
   }
-  const from = bound(start, step > 0 ? low : high, 'slice start')
-  const to = bound(stop, step > 0 ? high : low, 'slice stop')
-  const count = Math.max(0, Math.ceil((to - from) / step))
-  return { start: count === 0 ? 0 : from, step, length: count, keep: true }
 }
 
-const isSlice = (selector: unknown): selector is Slice =>
-  typeof selector === 'object' && selector !== null && 'start' in selector && 'stop' in selector && 'step' in selector
+/** The shape of an empty list, which does not tell how many coordinates points would have. */
+const isNone = (shape: readonly number[]): boolean => shape.length === 1 && shape[0] === 0
 
-function checkInteger(value: unknown, what: string, axis: number): void {
-  if (!Number.isSafeInteger(value))
-    fail(`the ${what} on axis ${axis} must be an integer, got ${show(value)}`, { axis, actual: value })
+type Reading = number | null | '...' | typeof newAxis | Slice | Points | Listed | ChunkSelector
+
+const axesOf = (selector: Reading): number => {
+  if (selector === '...' || selector === newAxis) return 0
+  if (typeof selector !== 'object' || selector === null || isSlice(selector)) return 1
+  if (selector instanceof ChunkSelector) return selector.index.length
+  if (selector instanceof Points) return selector.axes
+  return isMask(selector) ? selector.shape.length : 1
 }
 
-const show = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+/** A selector with arrays taken apart; what is none of all is refused. */
+function read(selector: unknown, axis: number): Reading {
+  if (selector === undefined) return null
+  if (selector === null || typeof selector === 'number' || selector === '...' || selector === newAxis) return selector
+  if (selector instanceof PointsSelector) return new Points(selector)
+  if (selector instanceof ChunkSelector || isSlice(selector)) return selector
+  if (isTensorLike(selector) || isArrayLike(selector)) return listOf(selector, ragged)
+  return invalid(`${show(selector)} on axis ${axis} is neither an integer, a slice nor null, nor a list, mask, points or chunk`, {
+    axis,
+    actual: selector,
+  })
+}
 
-function fail(text: string, details: { axis?: number; actual?: unknown; expected?: unknown }): never {
-  throw new HyperslabError('InvalidSelectionError', text, details)
+const ragged = ([actual, expected]: [unknown, unknown]): never =>
+  invalid(`the arrays in a list differ in shape: ${show(actual)} and ${show(expected)}`, { actual, expected })
+
+function selectorsOf(
+  selection: unknown,
+  rank: number,
+  names: readonly string[] | undefined,
+): { selectors: readonly unknown[]; named?: boolean } {
+  if (selection === null || selection === undefined) return { selectors: [] }
+  if (Array.isArray(selection)) return { selectors: selection }
+  if (typeof selection !== 'object')
+    return invalid(`a selection is a list of selectors or an object of them, got ${show(selection)}`, { actual: selection })
+  const prototype: unknown = Object.getPrototypeOf(selection)
+  if ((prototype !== Object.prototype && prototype !== null) || isTensorLike(selection) || isSlice(selection))
+    return { selectors: [selection] }
+  const selectors = new Array<unknown>(rank).fill(null)
+  for (const [name, selector] of Object.entries(selection)) {
+    const axis = names?.indexOf(name) ?? -1
+    if (axis < 0) {
+      const known = names === undefined ? 'dimensions have no names' : names.join(', ')
+      invalid(`there is no dimension ${JSON.stringify(name)} (${known})`, { actual: name, expected: names ?? [] })
+    }
+    selectors[axis] = selector
+  }
+  return { selectors, named: true }
 }

@@ -1,3 +1,6 @@
+import { HyperslabError } from '../core/errors.js'
+import type { AxisView } from '../core/tensor.js'
+
 /** A slice as written: `null` stands for "from the end this slice starts at" and "to the other end". */
 export interface Slice {
   readonly start: number | null
@@ -15,4 +18,53 @@ export function slice(stop: number | null): Slice
 export function slice(start: number | null, stop: number | null, step?: number | null): Slice
 export function slice(a: number | null, b?: number | null, step: number | null = null): Slice {
   return b === undefined ? { start: null, stop: a, step } : { start: a, stop: b, step }
+}
+
+export const isSlice = (selector: unknown): selector is Slice =>
+  typeof selector === 'object' && selector !== null && 'start' in selector && 'stop' in selector && 'step' in selector
+
+/**
+ * The positions that a slice takes of an axis.
+ * @throws InvalidSelectionError
+ */
+export function resolveSlice({ start, stop, step: givenStep }: Slice, axis: number, length: number): AxisView {
+  const step = givenStep ?? 1
+  checkInteger(step, 'slice step', axis)
+  if (step === 0) invalid(`the slice step on axis ${axis} is 0`, { axis, actual: 0 })
+  // Where a backward slice starts and ends when it clips: one before the first element and the last element.
+  const [low, high] = step > 0 ? [0, length] : [-1, length - 1]
+  const bound = (value: number | null, open: number, name: string): number => {
+    if (value === null) return open
+    checkInteger(value, name, axis)
+    return Math.min(Math.max(value < 0 ? value + length : value, low), high)
+  }
+  const from = bound(start, step > 0 ? low : high, 'slice start')
+  const to = bound(stop, step > 0 ? high : low, 'slice stop')
+  const count = Math.max(0, Math.ceil((to - from) / step))
+  return { start: count === 0 ? 0 : from, step, length: count }
+}
+
+/**
+ * The position that an index means, negative ones counted from the end.
+ * @throws InvalidSelectionError when it is no integer or out of bounds
+ */
+export function resolveIndex(index: unknown, axis: number, length: number, what = 'index'): number {
+  checkInteger(index, what, axis)
+  const position = index < 0 ? index + length : index + 0
+  if (position < 0 || position >= length)
+    invalid(`${what} ${index} is out of bounds for axis ${axis} of length ${length}`, { axis, actual: index, expected: length })
+  return position
+}
+
+export function checkInteger(value: unknown, what: string, axis: number): asserts value is number {
+  if (!Number.isSafeInteger(value))
+    invalid(`the ${what} on axis ${axis} must be an integer, got ${show(value)}`, { axis, actual: value })
+}
+
+/** A value in a message. */
+export const show = (value: unknown): string =>
+  typeof value === 'object' ? (JSON.stringify(value) ?? '').slice(0, 100) : String(value)
+
+export function invalid(text: string, details: { axis?: number; actual?: unknown; expected?: unknown }): never {
+  throw new HyperslabError('InvalidSelectionError', text, details)
 }

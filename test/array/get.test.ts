@@ -5,11 +5,10 @@ import { isHyperslabError } from '../../src/core/errors.js'
 import { stridesOf } from '../../src/core/shape.js'
 import type { Tensor } from '../../src/core/tensor.js'
 import { ChunkGrid } from '../../src/grid/chunks.js'
-import type { Selector } from '../../src/grid/selection.js'
 import { slice } from '../../src/grid/slice.js'
 import { dtypes, grids, numbered, selections, shapes } from '../support/arbitraries.js'
 import { CountingSource } from '../support/counting-source.js'
-import { plainGet, touched } from '../support/oracle.js'
+import { plainGet, type Selector, touched } from '../support/oracle.js'
 
 const cases = shapes.chain((shape) =>
   fc.record({ shape: fc.constant(shape), dtype: dtypes, grid: grids(shape), selection: selections(shape), steps: fc.boolean() }),

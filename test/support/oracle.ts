@@ -1,5 +1,12 @@
 import { allocate, type DataOf, type DType } from '../../src/core/dtype.js'
-import type { Selector } from '../../src/grid/selection.js'
+import type { TensorLike } from '../../src/core/tensor.js'
+import type { ChunkGrid } from '../../src/grid/chunks.js'
+import type { Selector as AnySelector } from '../../src/grid/selection.js'
+import { ChunkSelector, newAxis, PointsSelector } from '../../src/grid/selectors.js'
+import type { Slice } from '../../src/grid/slice.js'
+
+/** Selectors of one axis without lists. */
+export type Selector = number | null | Slice
 
 /** A plain n-d array in C order, with everything written as the obvious loop. What the package does is compared with this. */
 export interface Plain<D extends DType = DType> {
@@ -27,19 +34,123 @@ export function positions(selector: Selector, length: number): number[] {
   return found
 }
 
-/** The flat positions that a selection picks, in C order of the result, and the result's shape. */
-export function pick(shape: readonly number[], selection: readonly Selector[]): { flat: number[]; shape: number[] } {
-  const axes = shape.map((length, axis) => positions(selection[axis] ?? null, length))
-  let flat = [0]
-  axes.forEach((list, axis) => {
-    flat = flat.flatMap((base) => list.map((position) => base * shape[axis]! + position))
-  })
-  const kept = axes.filter((_, axis) => typeof selection[axis] !== 'number')
-  return { flat, shape: kept.map(({ length }) => length) }
+/** What one selector picks: a tuple of positions each, for as many axes as it takes, and its shape in the result. */
+interface Picked {
+  tuples: number[][]
+  shape: number[]
+  axes: number
 }
 
-export function plainGet<D extends DType>(array: Plain<D>, selection: readonly Selector[]): Plain<D> {
-  const { flat, shape } = pick(array.shape, selection)
+/** Nested arrays and tensors as nested plain arrays. */
+function nested(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(nested)
+  if (ArrayBuffer.isView(value)) {
+    const list: unknown[] = Array.from(value as unknown as ArrayLike<unknown>)
+    return value instanceof Uint8Array ? list.map((byte) => byte !== 0) : list.map(Number)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const {
+    data,
+    shape,
+    stride,
+    offset = 0,
+  } = value as { data: ArrayLike<unknown>; shape: number[]; stride?: number[]; offset?: number }
+  const elements = nested(data) as unknown[]
+  const at = (axis: number, from: number): unknown => {
+    if (axis === shape.length) return elements[from]
+    const step = stride?.[axis] ?? shape.slice(axis + 1).reduce((a, b) => a * b, 1)
+    return Array.from({ length: shape[axis]! }, (_, i) => at(axis + 1, from + i * step))
+  }
+  return at(0, offset)
+}
+
+const shapeOf = (value: unknown): number[] => (Array.isArray(value) ? [value.length, ...shapeOf(value[0])] : [])
+
+function pickOne(selector: AnySelector, shape: readonly number[], axis: number, grid: ChunkGrid | undefined): Picked {
+  const length = shape[axis]!
+  if (selector === newAxis) return { tuples: [[]], shape: [1], axes: 0 }
+  if (selector instanceof ChunkSelector) {
+    const ranges = selector.index.map((k, i) => {
+      const chunks = grid!.axes[axis + i]!
+      const wrapped = k < 0 ? k + chunks.count : k
+      return Array.from({ length: shape[axis + i]! }, (_, p) => p).filter((p) => chunks.find(p) === wrapped)
+    })
+    const tuples = ranges.reduce<number[][]>((all, range) => all.flatMap((tuple) => range.map((p) => [...tuple, p])), [[]])
+    return { tuples, shape: ranges.map((range) => range.length), axes: ranges.length }
+  }
+  if (selector instanceof PointsSelector) {
+    const list = nested(selector.coordinates)
+    const listShape = shapeOf(list)
+    const axes = selector.axes ?? listShape.at(-1)!
+    const flat = (list as unknown[]).flat(Infinity) as number[]
+    const tuples = Array.from({ length: flat.length / axes }, (_, i) =>
+      Array.from({ length: axes }, (_, k) => {
+        const position = flat[i * axes + k]!
+        return position < 0 ? position + shape[axis + k]! : position
+      }),
+    )
+    return { tuples, shape: flat.length === 0 ? [0] : listShape.slice(0, -1), axes }
+  }
+  if (selector === null || typeof selector === 'number' || (typeof selector === 'object' && 'step' in selector)) {
+    const found = positions(selector as Selector, length)
+    return { tuples: found.map((p) => [p]), shape: typeof selector === 'number' ? [] : [found.length], axes: 1 }
+  }
+  const list = nested(selector)
+  const flat = (list as unknown[]).flat(Infinity)
+  // Nothing nested has no shape.
+  const listShape = 'shape' in (selector as object) ? [...(selector as TensorLike).shape] : shapeOf(list)
+  const isBytes = selector instanceof Uint8Array || (selector as { data?: unknown }).data instanceof Uint8Array
+  if (typeof flat[0] !== 'boolean' && !isBytes) {
+    const tuples = flat.map((p) => [(p as number) < 0 ? (p as number) + length : (p as number)])
+    return { tuples, shape: listShape, axes: 1 }
+  }
+  const tuples: number[][] = []
+  const walk = (part: unknown, tuple: number[]): void => {
+    if (Array.isArray(part)) for (const [i, each] of part.entries()) walk(each, [...tuple, i])
+    else if (part === true) tuples.push(tuple)
+  }
+  walk(list, [])
+  return { tuples, shape: [tuples.length], axes: listShape.length }
+}
+
+/** The selection as what each selector picks, in the order of the axes; whole axes where there is none. */
+function pickEach(shape: readonly number[], selection: readonly AnySelector[], grid?: ChunkGrid): Picked[] {
+  const parts: Picked[] = []
+  let axis = 0
+  selection.forEach((selector, i) => {
+    if (selector === '...') {
+      // What comes behind it takes its axes from the end.
+      const behind = selection.slice(i + 1)
+      let rest = 0
+      const takes = (from: number): number =>
+        behind.reduce<number>((sum, each) => sum + (each === newAxis ? 0 : pickOne(each, shape, from + sum, grid).axes), 0)
+      while (axis + rest + takes(axis + rest) < shape.length) rest++
+      for (let k = 0; k < rest; k++) parts.push(pickOne(null, shape, axis++, grid))
+      return
+    }
+    const part = pickOne(selector, shape, axis, grid)
+    parts.push(part)
+    axis += part.axes
+  })
+  while (axis < shape.length) parts.push(pickOne(null, shape, axis++, grid))
+  return parts
+}
+
+/** The flat positions that a selection picks, in C order of the result, and the result's shape. */
+export function pick(
+  shape: readonly number[],
+  selection: readonly AnySelector[],
+  grid?: ChunkGrid,
+): { flat: number[]; shape: number[] } {
+  const parts = pickEach(shape, selection, grid)
+  let tuples: number[][] = [[]]
+  for (const part of parts) tuples = tuples.flatMap((tuple) => part.tuples.map((more) => [...tuple, ...more]))
+  const flat = tuples.map((tuple) => tuple.reduce((at, position, axis) => at * shape[axis]! + position, 0))
+  return { flat, shape: parts.flatMap((part) => part.shape) }
+}
+
+export function plainGet<D extends DType>(array: Plain<D>, selection: readonly AnySelector[], grid?: ChunkGrid): Plain<D> {
+  const { flat, shape } = pick(array.shape, selection, grid)
   const data = allocate(array.dtype, flat.length)
   flat.forEach((from, to) => {
     data[to] = array.data[from]!
@@ -47,8 +158,13 @@ export function plainGet<D extends DType>(array: Plain<D>, selection: readonly S
   return { dtype: array.dtype, shape, data }
 }
 
-export function plainSet<D extends DType>(array: Plain<D>, selection: readonly Selector[], values: ArrayLike<unknown>): void {
-  pick(array.shape, selection).flat.forEach((to, from) => {
+export function plainSet<D extends DType>(
+  array: Plain<D>,
+  selection: readonly AnySelector[],
+  values: ArrayLike<unknown>,
+  grid?: ChunkGrid,
+): void {
+  pick(array.shape, selection, grid).flat.forEach((to, from) => {
     array.data[to] = values[from] as never
   })
 }

@@ -1,0 +1,97 @@
+import { eachIndex, sizeOf } from '../core/shape.js'
+import type { Tensor } from '../core/tensor.js'
+import type { Places } from '../grid/pieces.js'
+
+/** One axis of a copy: how far each of its elements lies from the first of all, in both tensors. */
+interface Axis {
+  readonly length: number
+  /** Of one stride: the strides. */
+  readonly steps: readonly [number, number] | undefined
+  /** Otherwise. */
+  readonly tables: readonly [Float64Array, Float64Array] | undefined
+}
+
+type Elements = { [index: number]: unknown }
+type Bulk = { set(source: unknown, offset: number): void; subarray(start: number, end: number): unknown }
+
+/** Runs shorter than this are quicker element by element than by `set`. */
+const BULK = 32
+
+/**
+ * Copies picked elements: those at `inner` of `source` to those at `outer` of `target`, in C order, so that of several for one place the
+ * last stays.
+ */
+export function copyPicked(source: Tensor, inner: readonly Places[], target: Tensor, outer: readonly Places[]): void {
+  if (sizeOf(inner.map(({ length }) => length)) === 0) return
+  const offsets: [number, number] = [source.offset, target.offset]
+  const axes: Axis[] = []
+  inner.forEach((places, axis) => {
+    const strides = [source.stride[axis]!, target.stride[axis]!] as const
+    const own = axisOf([places, outer[axis]!], strides, offsets)
+    const last = axes.at(-1)
+    if (own.length === 1) return
+    const merges = last?.steps && own.steps?.every((step, i) => last.steps![i] === step * own.length)
+    if (merges) axes[axes.length - 1] = { ...own, length: last!.length * own.length }
+    else axes.push(own)
+  })
+  const run = axes.pop() ?? { length: 1, steps: [1, 1] as const, tables: undefined }
+  const copy = run.tables === undefined ? copyRun(source, target, run) : copyTabled(source, target, run)
+  const tables = axes.map((axis) => axis.tables ?? tablesOf(axis))
+  eachIndex(
+    axes.map(({ length }) => length),
+    (index) => {
+      let [from, to] = offsets
+      for (let axis = 0; axis < index.length; axis++) {
+        from += tables[axis]![0][index[axis]!]!
+        to += tables[axis]![1][index[axis]!]!
+      }
+      copy(from, to)
+    },
+  )
+}
+
+/** Adds where the axis starts to `offsets`, when it is of one stride. */
+function axisOf(places: readonly [Places, Places], strides: readonly [number, number], offsets: [number, number]): Axis {
+  const { length } = places[0]
+  if (places.some((each) => each instanceof Uint32Array)) {
+    const [a, b] = places.map((each, i) => {
+      const stride = strides[i]!
+      return each instanceof Uint32Array
+        ? Float64Array.from(each, (place) => place * stride)
+        : Float64Array.from({ length }, (_, k) => (each.start + k * each.step) * stride)
+    }) as [Float64Array, Float64Array]
+    if (length > 1) return { length, steps: undefined, tables: [a, b] }
+    offsets[0] += a[0]!
+    offsets[1] += b[0]!
+    return { length, steps: [0, 0], tables: undefined }
+  }
+  const steps = places.map((each, i) => {
+    const view = each as Exclude<Places, Uint32Array>
+    offsets[i as 0 | 1] += view.start * strides[i]!
+    return view.step * strides[i]!
+  }) as [number, number]
+  return { length, steps, tables: undefined }
+}
+
+const tablesOf = ({ length, steps }: Axis): [Float64Array, Float64Array] => [
+  Float64Array.from({ length }, (_, i) => i * steps![0]),
+  Float64Array.from({ length }, (_, i) => i * steps![1]),
+]
+
+function copyRun(source: Tensor, target: Tensor, { length, steps }: Axis): (from: number, to: number) => void {
+  const [input, output] = [source.data as Elements, target.data as Elements]
+  const [a, b] = steps!
+  if (a === 1 && b === 1 && length >= BULK && ArrayBuffer.isView(input))
+    return (from, to) => (output as unknown as Bulk).set((input as unknown as Bulk).subarray(from, from + length), to)
+  return (from, to) => {
+    for (let i = 0, p = from, q = to; i < length; i++, p += a, q += b) output[q] = input[p]
+  }
+}
+
+function copyTabled(source: Tensor, target: Tensor, { length, tables }: Axis): (from: number, to: number) => void {
+  const [input, output] = [source.data as Elements, target.data as Elements]
+  const [a, b] = tables!
+  return (from, to) => {
+    for (let i = 0; i < length; i++) output[to + b[i]!] = input[from + a[i]!]
+  }
+}

@@ -1,0 +1,32 @@
+import type { DType } from '../core/dtype.js'
+import { stridesOf } from '../core/shape.js'
+import { cloneTensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { boxShape } from '../grid/range.js'
+import { copyPicked } from './pick.js'
+import type { BlockSource } from './source.js'
+import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.js'
+import { toTensor, type Values } from './values.js'
+
+/** Writes `values` to what was selected. A block is read first exactly where something in it is not selected. */
+export async function write<D extends DType>(
+  source: BlockSource<D>,
+  { selection, plan }: Planned,
+  values: Values<D>,
+  options: TransferOptions,
+): Promise<void> {
+  const given = toTensor(source.dtype, values, plan.shape)
+  const full = foldTensor(given, selection) ?? foldTensor(cloneTensor(source.dtype, given), selection)!
+  const { signal } = options
+  const concurrency = concurrencyOf(source, options)
+  await move(source, plan, { ...options, concurrency }, async ({ box, shape, inner, outer, covered }) => {
+    if (inner === null) return source.writeBlock!(box, viewTensor(full, outer as Views), { signal })
+    const hull = tensorOf(source.dtype, boxShape(box))
+    if (!covered) await source.readBlock(box, hull, { signal })
+    copyPicked(full, outer, { ...hull, shape, stride: stridesOf(shape) }, inner)
+    await source.writeBlock!(box, hull, { signal })
+  })
+}
+
+/** Blocks cut by ranges may lie in one chunk, which the source may have to change twice: one after another. */
+const concurrencyOf = (source: BlockSource, { concurrency, strategy }: TransferOptions): number =>
+  strategy === 'ranges' ? 1 : (concurrency ?? source.capabilities?.concurrency ?? 1)

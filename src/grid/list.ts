@@ -1,0 +1,118 @@
+import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.js'
+import { type AxisView, copyTensor, extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.js'
+import { invalid, resolveIndex } from './slice.js'
+
+/** Arrays in arrays, all of one length at each depth: their shape is that of the nesting. */
+export type Nested<T> = ArrayLike<T> | readonly Nested<T>[]
+
+/** Elements in C order and their shape. */
+export interface Listed {
+  readonly values: ArrayLike<unknown>
+  readonly shape: readonly number[]
+}
+
+export const isArrayLike = (value: unknown): value is ArrayLike<unknown> =>
+  Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))
+
+/**
+ * The elements of a typed, plain or nested array or of a tensor; those that are in C order already are not copied.
+ * @param ragged called when arrays in arrays differ in shape
+ */
+export function listOf(value: ArrayLike<unknown> | TensorLike, ragged: (shapes: [unknown, unknown]) => never): Listed {
+  if (isTensorLike(value)) return denseOf(value)
+  if (!isArrayLike(value[0])) return { values: value, shape: [value.length] }
+  const parts = Array.from(value, (part) =>
+    isArrayLike(part) ? listOf(part, ragged) : { values: [part], shape: [] as number[] },
+  )
+  const { shape } = parts[0]!
+  for (const part of parts) if (!sameShape(part.shape, shape)) ragged([part.shape, shape])
+  const size = sizeOf(shape)
+  const values = new Array<unknown>(parts.length * size)
+  parts.forEach((part, i) => {
+    for (let k = 0; k < size; k++) values[i * size + k] = part.values[k]
+  })
+  return { values, shape: [parts.length, ...shape] }
+}
+
+function denseOf({ data, shape, stride, offset = 0 }: TensorLike): Listed {
+  const dense = stridesOf(shape)
+  const size = sizeOf(shape)
+  if (data.length === size && offset === 0 && (stride === undefined || sameShape(stride, dense))) return { values: data, shape }
+  const given = { data, shape, stride: stride ?? dense, offset } as unknown as Tensor
+  const [low, high] = extentOf(given)
+  if (size > 0 && (low < 0 || high >= data.length))
+    invalid(`a tensor of shape ${showShape(shape)} leaves its ${data.length} elements`, { actual: [low, high] })
+  const values = data instanceof Uint8Array ? new Uint8Array(size) : new Array<unknown>(size)
+  copyTensor(given, { data: values, shape, stride: dense, offset: 0 } as Tensor)
+  return { values, shape }
+}
+
+/** Booleans make a mask, and so do the bytes that tensors of booleans are made of. */
+export const isMask = ({ values }: Listed): boolean => typeof values[0] === 'boolean' || values instanceof Uint8Array
+
+/**
+ * The positions that a mask picks, one array for each axis that it covers, in C order.
+ * @param axis the first of them
+ * @throws InvalidSelectionError when its shape is not that of the axes, or an element is neither true nor false
+ */
+export function maskPositions({ values, shape }: Listed, axis: number, expected: readonly number[]): Float64Array[] {
+  const fits = sameShape(shape, expected) && values.length >= sizeOf(shape)
+  const hint = values instanceof Uint8Array ? ' (a Uint8Array is a mask; positions are a plain array or of another type)' : ''
+  if (!fits) {
+    const axes = expected.length === 1 ? `axis ${axis}` : `the ${expected.length} axes from axis ${axis}`
+    const message = `the mask ${showShape(shape)} does not fit ${axes} of shape ${showShape(expected)}${hint}`
+    invalid(message, { axis, actual: shape, expected })
+  }
+  const size = sizeOf(shape)
+  let count = 0
+  for (let i = 0; i < size; i++) {
+    const value = values[i]
+    if (value === true || value === 1) count++
+    else if (value !== false && value !== 0)
+      invalid(`element ${i} of the mask on axis ${axis} is ${String(value)}${hint}`, { axis, actual: value })
+  }
+  const positions = shape.map(() => new Float64Array(count))
+  for (let i = 0, n = 0; n < count; i++) {
+    if (!values[i]) continue
+    let rest = i
+    for (let k = shape.length - 1; k >= 0; k--) {
+      positions[k]![n] = rest % shape[k]!
+      rest = Math.floor(rest / shape[k]!)
+    }
+    n++
+  }
+  return positions
+}
+
+/**
+ * Positions of one axis, negative ones wrapped: every `stride`-th of `values` from `offset`.
+ * @throws InvalidSelectionError
+ */
+export function listPositions(
+  values: ArrayLike<unknown>,
+  axis: number,
+  length: number,
+  [offset, stride]: readonly [number, number] = [0, 1],
+): Float64Array {
+  const positions = new Float64Array(values.length / stride)
+  for (let i = 0; i < positions.length; i++) {
+    const given = values[offset + i * stride]
+    const value = typeof given === 'bigint' ? Number(given) : given
+    const position = (value as number) < 0 ? (value as number) + length : (value as number)
+    if (!Number.isSafeInteger(value) || position < 0 || position >= length)
+      resolveIndex(value, axis, length, `element ${i} of a list`)
+    positions[i] = position
+  }
+  return positions
+}
+
+/** The positions `values[from]` up to `values[to]` as a progression, when they are one. */
+export function progressionOf(values: ArrayLike<number>, from = 0, to = values.length): AxisView | undefined {
+  const length = to - from
+  if (length === 0) return { start: 0, step: 1, length }
+  const start = values[from]!
+  const step = length === 1 ? 1 : values[from + 1]! - start
+  if (step === 0) return undefined
+  for (let i = from + 2; i < to; i++) if (values[i]! - values[i - 1]! !== step) return undefined
+  return { start, step, length }
+}

@@ -1,0 +1,197 @@
+import type { AxisView } from '../core/tensor.js'
+import { RegularChunks } from './chunks.js'
+import { progressionOf } from './list.js'
+import { sortingOrder } from './order.js'
+import type { AxisChunks } from './projection.js'
+import type { Range } from './range.js'
+
+/** Positions along one axis: in arithmetic progression, or one by one. */
+export type Places = AxisView | Uint32Array
+
+/** What one read gives of the picks of a selector. */
+export interface Piece {
+  /** What to read of the axes that the selector takes. */
+  readonly ranges: readonly Range[]
+  /** The picks among the elements of `ranges` (in C order, if those are of several axes), and where they lie in the result. */
+  readonly inner: Places
+  readonly outer: Places
+  /** Elements in `ranges`. */
+  readonly size: number
+  /** Whether `inner` is all of them, once and in order, and `outer` a progression: then they need no place between. */
+  readonly exact: boolean
+  /** Whether each of them is picked: then writing need not know what was there. */
+  readonly covered: boolean
+  /** Chunks touched. */
+  readonly chunks: number
+}
+
+/** How to cut picks into reads. */
+export interface Cutting {
+  /** Whether ranges may have a step above 1. */
+  readonly steps: boolean
+  readonly strategy: 'chunk' | 'ranges' | 'hull'
+  /** What is at least this full of picks is not cut. */
+  readonly density: number
+  /** Pieces that are read for some of their elements only are cut between chunks when they hold more than this. */
+  readonly maxSize: number
+}
+
+/** Cuts a progression. Its positions are never listed, so that it costs as little as the pieces it comes to. */
+export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cutting): Piece[] {
+  const { start, step, length } = picks
+  if (length === 0) return []
+  const stride = Math.abs(step)
+  const first = step > 0 ? start : start + (length - 1) * step
+  const piece = (from: number, count: number): Piece => {
+    const begin = first + from * stride
+    const last = begin + (count - 1) * stride
+    const outer = step > 0 ? { start: from, step: 1, length: count } : { start: length - 1 - from, step: -1, length: count }
+    // A single position has no step left to speak of.
+    const exact = cutting.steps || stride === 1 || count === 1
+    const size = exact ? count : last + 1 - begin
+    return {
+      ranges: [{ start: begin, stop: last + 1, step: exact && count > 1 ? stride : 1 }],
+      inner: { start: 0, step: exact ? 1 : stride, length: count },
+      outer,
+      size,
+      exact,
+      covered: exact,
+      chunks: exact && stride > 1 ? countTouched(begin, stride, count, chunks) : chunks.find(last) - chunks.find(begin) + 1,
+    }
+  }
+  const span = (length - 1) * stride + 1
+  const full = cutting.strategy === 'hull' || (cutting.density < 1 && length / span >= cutting.density)
+  if (cutting.steps || stride === 1 || (full && span <= cutting.maxSize)) return [piece(0, length)]
+  if (cutting.strategy === 'ranges' && !full) return Array.from({ length }, (_, i) => piece(i, 1))
+  if (span <= cutting.maxSize && chunks instanceof RegularChunks && stride <= chunks.chunkLength) return [piece(0, length)]
+  const pieces: Piece[] = []
+  let from = 0
+  let previous = chunks.find(first)
+  for (let i = 0; i < length; ) {
+    const position = first + i * stride
+    const k = chunks.find(position)
+    const end = Math.min(length, i + Math.floor((chunks.stop(k) - 1 - position) / stride) + 1)
+    const tooLarge = (end - 1 - from) * stride + 1 > cutting.maxSize
+    if (i > from && ((k > previous + 1 && !full) || tooLarge)) {
+      pieces.push(piece(from, i - from))
+      from = i
+    }
+    previous = k
+    i = end
+  }
+  pieces.push(piece(from, length - from))
+  return pieces
+}
+
+/** Chunks that some of `count` positions, `stride` apart, lie in. */
+function countTouched(start: number, stride: number, count: number, chunks: AxisChunks): number {
+  if (chunks instanceof RegularChunks) {
+    if (stride >= chunks.chunkLength) return count
+    return chunks.find(start + (count - 1) * stride) - chunks.find(start) + 1
+  }
+  let touched = 0
+  for (let i = 0; i < count; touched++) {
+    const position = start + i * stride
+    i += Math.floor((chunks.stop(chunks.find(position)) - 1 - position) / stride) + 1
+  }
+  return touched
+}
+
+/** Cuts positions in any order, duplicates among them. */
+export function cutList(positions: Float64Array, chunks: AxisChunks, cutting: Cutting): Piece[] {
+  const { length } = positions
+  if (length === 0) return []
+  const order = sortingOrder(positions)
+  const sorted = order === undefined ? positions : Float64Array.from(order, (i) => positions[i]!)
+  const places = order ?? Uint32Array.from(sorted.keys())
+  const run = new Run(sorted, places, cutting.steps)
+  const pieces: Piece[] = []
+  const full = cutting.strategy === 'hull' || (cutting.density < 1 && isFull(sorted, cutting.density))
+  // Of runs, the difference that goes on; 0 as long as there is none.
+  let step = 0
+  let chunk = chunks.find(sorted[0]!)
+  let stop = chunks.stop(chunk)
+  let [from, touched, firstChunk] = [0, 1, chunk]
+  for (let i = 1; i <= length; i++) {
+    let cut = i === length
+    let [next, entered] = [chunk, 0]
+    if (!cut) {
+      const position = sorted[i]!
+      const difference = position - sorted[i - 1]!
+      if (position >= stop) {
+        next = chunks.find(position)
+        stop = chunks.stop(next)
+        entered = 1
+        // What the chunk may still add counts as if it did.
+        const tooLarge = stop - sorted[from]! > cutting.maxSize
+        cut = tooLarge || (!full && cutting.strategy === 'chunk' && next > chunk + 1)
+      }
+      if (!full && cutting.strategy === 'ranges' && difference > 0) {
+        const goesOn = difference === 1 || cutting.steps ? step === 0 || difference === step : false
+        if (!goesOn) cut = true
+        step = cut ? 0 : difference
+      }
+    }
+    if (cut) {
+      pieces.push(run.piece(from, i, { touched, hull: chunk - firstChunk + 1 }))
+      from = i
+      firstChunk = next
+      touched = 1
+    } else touched += entered
+    chunk = next
+  }
+  return pieces
+}
+
+function isFull(sorted: Float64Array, density: number): boolean {
+  let distinct = 1
+  for (let i = 1; i < sorted.length; i++) if (sorted[i] !== sorted[i - 1]) distinct++
+  return distinct / (sorted.at(-1)! - sorted[0]! + 1) >= density
+}
+
+/** Sorted positions and their places in the result. */
+class Run {
+  readonly #sorted: Float64Array
+  readonly #places: Uint32Array
+  readonly #steps: boolean
+
+  constructor(sorted: Float64Array, places: Uint32Array, steps: boolean) {
+    this.#sorted = sorted
+    this.#places = places
+    this.#steps = steps
+  }
+
+  /** The piece that positions `from` up to `to` make. */
+  piece(from: number, to: number, { touched, hull }: { touched: number; hull: number }): Piece {
+    const sorted = this.#sorted
+    const start = sorted[from]!
+    const stop = sorted[to - 1]! + 1
+    let distinct = 1
+    // Between neighbours, as long as it is one; then 0.
+    let step: number | undefined
+    for (let i = from + 1; i < to; i++) {
+      const difference = sorted[i]! - sorted[i - 1]!
+      if (difference === 0) continue
+      distinct++
+      step = step === undefined || step === difference ? difference : 0
+    }
+    step ??= 1
+    const read = step === 1 || (step > 1 && this.#steps) ? step : 1
+    const size = Math.ceil((stop - start) / read)
+    const inner =
+      step > 0 && distinct === to - from
+        ? { start: 0, step: step / read, length: distinct }
+        : Uint32Array.from({ length: to - from }, (_, i) => (sorted[from + i]! - start) / read)
+    const outer = progressionOf(this.#places, from, to) ?? this.#places.subarray(from, to)
+    const covered = distinct === size
+    return {
+      ranges: [{ start, stop, step: read }],
+      inner,
+      outer,
+      size,
+      exact: covered && !(inner instanceof Uint32Array || outer instanceof Uint32Array),
+      covered,
+      chunks: read > 1 ? touched : hull,
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import type { TensorLike } from '../core/tensor.js'
+import type { Nested } from './list.js'
+
+/** A new axis of length 1 in the result. */
+export const newAxis: unique symbol = Symbol.for('hyperslab.newAxis')
+
+/** Several axes picked from pointwise; made by {@link points}. */
+export class PointsSelector<Single extends boolean = boolean> {
+  readonly coordinates: ArrayLike<unknown> | TensorLike
+  readonly axes: number | undefined
+  /** Whether it is one point, which drops its axes. */
+  declare readonly single: Single
+
+  constructor(coordinates: ArrayLike<unknown> | TensorLike, axes: number | undefined) {
+    this.coordinates = coordinates
+    this.axes = axes
+  }
+}
+
+/**
+ * Picks single elements: each point has one integer for each of the axes it takes the place of. `points([[0, 3], [2, 5]])` is the elements
+ * (0, 3) and (2, 5) of two axes, one axis in the result; deeper nesting gives more axes, a single point `points([0, 3])` none.
+ *
+ * @param coordinates nested arrays, or a tensor whose last axis holds the coordinates of a point
+ * @param axes how many axes they pick from; needed only when there is no point to tell
+ */
+export function points(coordinates: readonly number[], axes?: number): PointsSelector<true>
+export function points(coordinates: readonly Nested<number | bigint>[] | TensorLike, axes?: number): PointsSelector<false>
+export function points(coordinates: ArrayLike<unknown> | TensorLike, axes?: number): PointsSelector {
+  return new PointsSelector(coordinates, axes)
+}
+
+/** One chunk; made by {@link chunk}. */
+export class ChunkSelector {
+  readonly index: readonly number[]
+
+  constructor(index: readonly number[]) {
+    this.index = index
+  }
+}
+
+/** Picks the elements of one chunk: its coordinates in the grid, negative ones counting from the end, in place of as many axes. */
+export const chunk = (...index: number[]): ChunkSelector => new ChunkSelector(index)

@@ -1,0 +1,130 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { DiskArray } from '../../src/array/disk-array.js'
+import { stridesOf } from '../../src/core/shape.js'
+import type { Tensor } from '../../src/core/tensor.js'
+import type { ChunkGrid } from '../../src/grid/chunks.js'
+import { projectBox } from '../../src/grid/projection.js'
+import { type Box, boxShape, showBox } from '../../src/grid/range.js'
+import { anySelections, dtypes, elements, grids, numbered, shapes } from '../support/arbitraries.js'
+import { CountingSource } from '../support/counting-source.js'
+import { pick, plainGet, plainSet } from '../support/oracle.js'
+
+const cases = shapes.chain((shape) =>
+  grids(shape).chain((grid) =>
+    fc.record({
+      grid: fc.constant(grid),
+      dtype: dtypes,
+      selection: anySelections(grid),
+      steps: fc.boolean(),
+      strategy: fc.constantFrom(undefined, 'chunk' as const, 'ranges' as const, 'hull' as const),
+      density: fc.constantFrom(undefined, 0.5, 0),
+    }),
+  ),
+)
+
+const asTensor = (result: unknown): Pick<Tensor, 'data' | 'shape' | 'stride' | 'offset'> =>
+  typeof result === 'object' && result !== null && 'data' in result
+    ? (result as Tensor)
+    : { data: [typeof result === 'boolean' ? Number(result) : result] as never, shape: [], stride: [], offset: 0 }
+
+/** Flat positions of the elements of a box. */
+const elementsOf = (box: Box, shape: readonly number[]): number[] =>
+  box.reduce<number[]>(
+    (all, { start, step }, axis) =>
+      all.flatMap((at) => Array.from({ length: boxShape(box)[axis]! }, (_, i) => at * shape[axis]! + start + i * step)),
+    [0],
+  )
+
+const chunksOf = (box: Box, grid: ChunkGrid): number[] => {
+  const numbers: number[] = []
+  projectBox(box, grid, (chunk) => numbers.push(grid.number(chunk)))
+  return numbers
+}
+
+/** Chunks that hold some of the elements at these flat positions. */
+const touched = (flat: readonly number[], { shape, axes, ...grid }: ChunkGrid): Set<number> =>
+  new Set(
+    flat.map((position) => {
+      const index = stridesOf(shape).map((stride, axis) => axes[axis]!.find(Math.floor(position / stride) % shape[axis]!))
+      return index.reduce((number, k, axis) => number * grid.counts[axis]! + k, 0)
+    }),
+  )
+
+describe('selections of every kind', () => {
+  test('read what the oracle reads: no element twice, and of chunks none that is not touched and none twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ grid, dtype, selection, steps, strategy, density }) => {
+        const plain = numbered(dtype, grid.shape)
+        const source = new CountingSource(plain, grid, { steps })
+        const array = new DiskArray(source)
+        const expected = plainGet(plain, selection, grid)
+        const options = { strategy, density }
+        const plan = array.plan(selection, options)
+        expect(source.reads).toEqual([])
+        const result = asTensor(await array.get(selection, options))
+        expect(result.shape).toEqual(expected.shape)
+        expect(plan.shape).toEqual(expected.shape)
+        expect([...result.data]).toEqual([...expected.data])
+        expect([result.stride, result.offset]).toEqual([stridesOf(expected.shape), 0])
+
+        expect(source.reads).toEqual(plan.transfers.map(({ box }) => box))
+        const flat = pick(grid.shape, selection, grid).flat
+        const read = source.reads.flatMap((box) => elementsOf(box, grid.shape))
+        expect(new Set(read).size).toBe(read.length)
+        expect(plan.elements).toBe(read.length)
+        const starts = source.reads.map((box) => chunksOf(box, grid)[0]!)
+        if (strategy !== 'ranges') expect(starts).toEqual([...starts].sort((a, b) => a - b))
+        if (flat.length === 0) expect(source.reads).toEqual([])
+        if (strategy === 'hull' || density !== undefined) return
+        const wanted = touched(flat, grid)
+        const chunks = source.reads.flatMap((box) => chunksOf(box, grid))
+        expect(new Set(chunks)).toEqual(wanted)
+        expect(plan.chunks).toBe(chunks.length)
+        if (strategy === 'ranges') return
+        expect(chunks.length).toBe(wanted.size)
+        expect(source.reads.length).toBeLessThanOrEqual(wanted.size)
+      }),
+      { numRuns: 800 },
+    )
+  })
+
+  const writes = cases.chain((own) =>
+    fc.record({
+      own: fc.constant(own),
+      scalar: fc.boolean(),
+      values: fc.array(elements(own.dtype), { minLength: 1, maxLength: 40 }),
+      concurrency: fc.constantFrom(undefined, 3),
+    }),
+  )
+
+  test('write what the oracle writes, the last of duplicates, and read first exactly what has a gap', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        writes,
+        async ({ own: { grid, dtype, selection, steps, strategy, density }, scalar, values, concurrency }) => {
+          const [stored, expected] = [numbered(dtype, grid.shape), numbered(dtype, grid.shape)]
+          const source = new CountingSource(stored, grid, { steps })
+          const { flat } = pick(grid.shape, selection, grid)
+          const given = flat.map((_, i) => values[(scalar ? 0 : i) % values.length]!)
+          plainSet(expected, selection, given, grid)
+          const one = dtype === 'bool' ? given[0] === 1 : given[0]
+          await new DiskArray(source).set(selection, (scalar && given.length > 0 ? one : given) as never, {
+            strategy,
+            density,
+            concurrency,
+          })
+          expect([...stored.data]).toEqual([...expected.data])
+          const picked = new Set(flat)
+          const gaps = source.writes.filter((box) => elementsOf(box, grid.shape).some((position) => !picked.has(position)))
+          expect(source.reads.map(showBox)).toEqual(gaps.map(showBox))
+          const written = source.writes.flatMap((box) => elementsOf(box, grid.shape))
+          expect(new Set(written).size).toBe(written.length)
+          expect(new Set([...written, ...picked]).size).toBe(written.length)
+          if (flat.length === 0) expect(source.writes).toEqual([])
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+})
