@@ -18,25 +18,27 @@ export interface Placement {
   readonly outer: readonly AxisView[]
 }
 
-/** A stored chunk with what is wanted of it. */
-export type PlacedChunk = Placement & { readonly address: ChunkAddress }
+/** A stored chunk with what is wanted of it, for the result `out`. */
+export type PlacedChunk<D extends DType = DType> = Placement & { readonly address: ChunkAddress; readonly out: Tensor<D> }
 
-/** What reading does with the chunks of a block: puts their selected elements into `out`. */
-export function placing<D extends DType>(dtype: D, out: Tensor<D>): BlockUse<PlacedChunk, void> {
+/** What reading does with the chunks of a block: puts their selected elements into their results. */
+export function placing<D extends DType>(dtype: D): BlockUse<PlacedChunk<D>, void> {
   return {
     here(arena, chunks, bytesOf) {
-      if (isFixed(dtype) && placeTogether(arena, dtype, chunks, bytesOf, out as Tensor<FixedDType>)) return
-      for (const chunk of chunks) withArena((inner) => placeChunk(inner, dtype, bytesOf(chunk), chunk, out))
+      for (const own of splitByResult(chunks)) {
+        if (isFixed(dtype) && placeTogether(arena, dtype, own as readonly PlacedChunk<FixedDType>[], bytesOf as BytesOf)) continue
+        for (const chunk of own) withArena((inner) => placeChunk(inner, dtype, bytesOf(chunk), chunk, chunk.out))
+      }
     },
     there(chunks) {
       if (isFixed(dtype) && chunks.some(isPartial)) {
-        const place = (bytes: Uint8Array): void => placeGathered(dtype, bytes, chunks, out as Tensor<FixedDType>)
+        const place = (bytes: Uint8Array): void => placeGathered(dtype, bytes, chunks as readonly PlacedChunk<FixedDType>[])
         return { task: gatherTask(dtype, chunks), result: ({ bytes }) => place(bytes) }
       }
       const place = (bytes: Uint8Array): void => {
         for (const chunk of chunks) {
           const { offset, size } = chunk.address
-          withArena((arena) => placeChunk(arena, dtype, bytes.subarray(offset, offset + size), chunk, out))
+          withArena((arena) => placeChunk(arena, dtype, bytes.subarray(offset, offset + size), chunk, chunk.out))
         }
       }
       return { task: { kind: 'decode', keep: false }, result: ({ bytes }) => place(bytes) }
@@ -44,18 +46,26 @@ export function placing<D extends DType>(dtype: D, out: Tensor<D>): BlockUse<Pla
   }
 }
 
+type BytesOf = (chunk: PlacedChunk<FixedDType>) => ChunkBytes
+
+/** Chunks of one result come one after another. */
+function splitByResult<D extends DType>(chunks: readonly PlacedChunk<D>[]): (readonly PlacedChunk<D>[])[] {
+  const starts = [...chunks.keys()].filter((i) => chunks[i]!.out !== chunks[i - 1]?.out)
+  return starts.map((start, i) => chunks.slice(start, starts[i + 1]))
+}
+
 const isPartial = ({ chunkShape, inner }: Placement): boolean => inner.some(({ length }, axis) => length < chunkShape[axis]!)
 
-function gatherTask(dtype: FixedDType, chunks: readonly PlacedChunk[]): Task {
+function gatherTask(dtype: FixedDType, chunks: readonly (Placement & { readonly address: ChunkAddress })[]): Task {
   const size = elementBytes(dtype)
   const boxes = chunks.map((chunk) => ({ ...selected(chunk, size, chunk.address.offset), place: 0 }))
   return { kind: 'gather', elementBytes: size, table: tableOf(chunks[0]!.inner.length, boxes) }
 }
 
-function placeGathered(dtype: FixedDType, bytes: Uint8Array, chunks: readonly PlacedChunk[], out: Tensor<FixedDType>): void {
+function placeGathered(dtype: FixedDType, bytes: Uint8Array, chunks: readonly PlacedChunk<FixedDType>[]): void {
   const data = fromBytes(dtype, bytes)
   let offset = 0
-  for (const { inner, outer } of chunks) {
+  for (const { inner, outer, out } of chunks) {
     const shape = inner.map(({ length }) => length)
     copyTensor({ data, shape, stride: stridesOf(shape), offset }, viewTensor(out, outer))
     offset += sizeOf(shape)
@@ -72,14 +82,9 @@ export function selected(
   return { offset: start + offset * size, shape: [...shape], stride: [...stride] }
 }
 
-/** Copies the chunks of a block, where they fill a part of the result that has longer runs than each of them; false where they do not. */
-function placeTogether(
-  arena: Arena,
-  dtype: FixedDType,
-  chunks: readonly PlacedChunk[],
-  bytesOf: (chunk: PlacedChunk) => ChunkBytes,
-  out: Tensor<FixedDType>,
-): boolean {
+/** Copies chunks of a block, where they fill a part of the result that has longer runs than each of them; false where they do not. */
+function placeTogether(arena: Arena, dtype: FixedDType, chunks: readonly PlacedChunk<FixedDType>[], bytesOf: BytesOf): boolean {
+  const { out } = chunks[0]!
   const hull = chunks.length > 1 ? hullOf(chunks.map(({ outer }) => outer)) : undefined
   if (hull === undefined) return false
   const target = viewTensor(out, hull)

@@ -1,5 +1,5 @@
 import type { PlacedPart, Reduction } from '../array/parts.js'
-import type { BlockOptions, BlockSource, ChunkScan, ReduceBoxOptions } from '../array/source.js'
+import type { BlockOptions, BlockSource, BoxRead, ChunkScan, ReduceBoxOptions } from '../array/source.js'
 import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
 import { sizeOf } from '../core/shape.js'
@@ -61,12 +61,31 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     return this.#state.grid
   }
 
-  async readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+  readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+    return this.readBlocks([{ box, out }], options)
+  }
+
+  async readBlocks(reads: readonly BoxRead<D>[], options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
-      this.#checkAlive(box)
-      const blocks = this.#locate(box, out)
-      await this.#container.blocks.use(blocks, placing(this.dtype, out), () => undefined, options.signal)
+      const blocks = new Map<BlockRef, PlacedChunk<D>[]>()
+      for (const { box, out } of reads) {
+        this.#checkAlive(box)
+        this.#locate(box, out, blocks)
+      }
+      await this.#container.blocks.use(blocks, placing(this.dtype), () => undefined, options.signal)
     })
+  }
+
+  countRequests(boxes: readonly Box[]): number {
+    const blocks = new Set<BlockRef>()
+    for (const box of boxes) {
+      projectBox(box, this.chunks, (chunk) => {
+        const number = this.chunks.number(chunk)
+        const address = (this.#state.written.get(number) ?? { address: this.#state.find(number) }).address
+        if (address !== undefined) blocks.add(address.block)
+      })
+    }
+    return blocks.size
   }
 
   async reduceBox(
@@ -99,11 +118,10 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
   }
 
   /**
-   * Finds the chunks that a box touches and groups those in committed or packed blocks by block. Chunks that need no I/O, missing and
+   * Finds the chunks that a box touches and adds those in committed or packed blocks to `blocks`. Chunks that need no I/O, missing and
    * loose ones, are placed on the way.
    */
-  #locate(box: Box, out: Tensor<D>): Map<BlockRef, PlacedChunk[]> {
-    const blocks = new Map<BlockRef, PlacedChunk[]>()
+  #locate(box: Box, out: Tensor<D>, blocks: Map<BlockRef, PlacedChunk<D>[]>): void {
     projectBox(box, this.chunks, (chunk, projections) => {
       const number = this.chunks.number(chunk)
       const placement = placementOf(this.chunks, chunk, projections)
@@ -119,12 +137,11 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
         return
       }
       checkChunkBytes(this.dtype, address.size, sizeOf(placement.chunkShape))
-      const stored = { ...placement, address }
+      const stored = { ...placement, address, out }
       const known = blocks.get(address.block)
       if (known === undefined) blocks.set(address.block, [stored])
       else known.push(stored)
     })
-    return blocks
   }
 
   async #write(box: Box, source: Tensor<D>, signal?: Signal): Promise<void> {

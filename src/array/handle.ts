@@ -80,6 +80,7 @@ function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): 
     ...(source.label && { label: source.label }),
     readBlock: (box, out, options) => source.readBlock(box, out, options),
     ...(source.writeBlock && { writeBlock: (box, values, options) => source.writeBlock!(box, values, options) }),
+    ...(source.readBlocks && { readBlocks: (reads, options) => source.readBlocks!(reads, options) }),
     ...(source.countRequests && { countRequests: (boxes) => source.countRequests!(boxes) }),
     ...(source.reduceBox && {
       reduceBox: (box, reduction, take, options) => source.reduceBox!(box, reduction, take, options),

@@ -35,6 +35,12 @@ export interface ChunkScan<D extends DType, R> {
   use(number: number, elements: DataOf<D>): R
 }
 
+/** A box to read, and where to. */
+export interface BoxRead<D extends DType = DType> {
+  readonly box: Box
+  readonly out: Tensor<D>
+}
+
 /**
  * Whatever can read a hyper-rectangle. This is all the author of a backend writes: `new DiskArray(source)` gives the rest.
  *
@@ -58,6 +64,11 @@ export interface BlockSource<D extends DType = DType> {
   readonly label?: { readonly file?: string; readonly array?: string }
   readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
+  /**
+   * Reads several boxes, for sources that can share work between them: requests for neighbours, what several boxes lie in. Others are
+   * asked for one box after another, some at the same time.
+   */
+  readBlocks?(reads: readonly BoxRead<D>[], options?: BlockOptions): Promise<void>
   /** How many requests reading some boxes would make, for plans. */
   countRequests?(boxes: readonly Box[]): number
   /**

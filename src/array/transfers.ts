@@ -41,19 +41,25 @@ const MAX_BYTES = 128 * 1024 * 1024
  */
 export async function move(
   { dtype }: BlockSource,
-  { transfers, chunks }: Plan,
+  plan: Plan,
   { concurrency, signal, onProgress }: TransferOptions & { readonly concurrency: number },
   work: (transfer: Transfer) => Promise<void>,
 ): Promise<void> {
   const limiter = new Limiter(Infinity, MAX_BYTES)
-  let [done, bytes] = [0, 0]
-  await forEachLimited(transfers, Math.max(1, Math.min(concurrency, transfers.length)), async (transfer) => {
-    const own = sizeOf(transfer.shape) * bytesOf(dtype)
-    await limiter.run(own, () => work(transfer), signal)
-    done += transfer.chunks
-    bytes += own
-    onProgress?.({ done, total: chunks, bytes })
+  const tell = progressOf(plan, dtype, onProgress)
+  await forEachLimited(plan.transfers, Math.max(1, Math.min(concurrency, plan.transfers.length)), async (transfer) => {
+    await limiter.run(sizeOf(transfer.shape) * bytesOf(dtype), () => work(transfer), signal)
+    tell(transfer)
   })
+}
+
+function progressOf({ chunks }: Plan, dtype: DType, onProgress: TransferOptions['onProgress']): (transfer: Transfer) => void {
+  let [done, bytes] = [0, 0]
+  return (transfer) => {
+    done += transfer.chunks
+    bytes += sizeOf(transfer.shape) * bytesOf(dtype)
+    onProgress?.({ done, total: chunks, bytes })
+  }
 }
 
 /** Reads what a plan says into `full`, which has one axis for each selector. */
@@ -63,16 +69,51 @@ export async function readInto<D extends DType>(
   full: Tensor<D>,
   options: TransferOptions,
 ): Promise<void> {
-  const concurrency = options.concurrency ?? source.capabilities?.concurrency ?? 8
   const { signal } = options
-  await move(source, plan, { ...options, concurrency }, async ({ box, shape, inner, outer }) => {
-    if (inner === null) return source.readBlock(box, viewTensor(full, outer as Views), { signal })
-    const hull = tensorOf(source.dtype, boxShape(box))
-    await source.readBlock(box, hull, { signal })
-    const seen = { ...hull, shape, stride: stridesOf(shape) }
-    if (areViews(inner) && areViews(outer)) copyTensor(viewTensor(seen, inner), viewTensor(full, outer))
-    else (await import('./pick.js')).copyPicked(seen, inner, full, outer)
+  if (source.readBlocks !== undefined && plan.transfers.length > 1) return readTogether(source, plan, full, options)
+  const concurrency = options.concurrency ?? source.capabilities?.concurrency ?? 8
+  await move(source, plan, { ...options, concurrency }, async (transfer) => {
+    const out = placeOf(source, transfer, full)
+    await source.readBlock(transfer.box, out, { signal })
+    await settle(transfer, out, full)
   })
+}
+
+/** Lets the source read many boxes at once, as long as what has to be picked from them fits in memory. */
+async function readTogether<D extends DType>(
+  source: BlockSource<D>,
+  plan: Plan,
+  full: Tensor<D>,
+  { signal, onProgress }: TransferOptions,
+): Promise<void> {
+  const { transfers } = plan
+  const tell = progressOf(plan, source.dtype, onProgress)
+  for (let next = 0; next < transfers.length; ) {
+    signal?.throwIfAborted()
+    const from = next
+    let held = 0
+    while (next < transfers.length && (next === from || held < MAX_BYTES)) held += heldBytes(transfers[next++]!, source.dtype)
+    const reads = transfers.slice(from, next).map((transfer) => ({ box: transfer.box, out: placeOf(source, transfer, full) }))
+    await source.readBlocks!(reads, { signal })
+    for (const [i, { out }] of reads.entries()) {
+      await settle(transfers[from + i]!, out, full)
+      tell(transfers[from + i]!)
+    }
+  }
+}
+
+const heldBytes = ({ inner, shape }: Transfer, dtype: DType): number => (inner === null ? 0 : sizeOf(shape) * bytesOf(dtype))
+
+/** Where to read the box of a transfer: its place in the result, or memory of its own when only some of it is wanted. */
+const placeOf = <D extends DType>({ dtype }: BlockSource<D>, { box, inner, outer }: Transfer, full: Tensor<D>): Tensor<D> =>
+  inner === null ? viewTensor(full, outer as Views) : tensorOf(dtype, boxShape(box))
+
+/** Puts what is wanted of a box into the result. */
+async function settle<D extends DType>({ inner, outer, shape }: Transfer, read: Tensor<D>, full: Tensor<D>): Promise<void> {
+  if (inner === null) return
+  const seen = { ...read, shape, stride: stridesOf(shape) }
+  if (areViews(inner) && areViews(outer)) copyTensor(viewTensor(seen, inner), viewTensor(full, outer))
+  else (await import('./pick.js')).copyPicked(seen, inner, full, outer)
 }
 
 /** Of a transfer without lists. */

@@ -59,7 +59,7 @@ export type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from '../ar
 export type { QuantileOptions } from '../array/quantile.js'
 export type { ReduceOptions } from '../array/reduce.js'
 export type { Selected } from '../array/selected.js'
-export type { BlockOptions, BlockSource, SourceLike } from '../array/source.js'
+export type { BlockOptions, BlockSource, BoxRead, SourceLike } from '../array/source.js'
 export type { Progress, TransferOptions, TransferProgress } from '../array/transfers.js'
 export type { Unique, UniqueOptions } from '../array/unique.js'
 export type { Values } from '../array/values.js'
