@@ -64,12 +64,12 @@ export function maskPositions({ values, shape }: Listed, axis: number, expected:
     invalid(message, { axis, actual: shape, expected })
   }
   const size = sizeOf(shape)
+  const [yes, no] = values instanceof Uint8Array ? [1, 0] : [true, false]
   let count = 0
   for (let i = 0; i < size; i++) {
     const value = values[i]
-    if (value === true || value === 1) count++
-    else if (value !== false && value !== 0)
-      invalid(`element ${i} of the mask on axis ${axis} is ${String(value)}${hint}`, { axis, actual: value })
+    if (value === yes) count++
+    else if (value !== no) invalid(`element ${i} of the mask on axis ${axis} is ${String(value)}${hint}`, { axis, actual: value })
   }
   const positions = shape.map(() => new Float64Array(count))
   for (let i = 0, n = 0; n < count; i++) {

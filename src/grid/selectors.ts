@@ -24,6 +24,7 @@ export class PointsSelector<Single extends boolean = boolean> {
  * @param coordinates nested arrays, or a tensor whose last axis holds the coordinates of a point
  * @param axes how many axes they pick from; needed only when there is no point to tell
  */
+export function points(coordinates: readonly [], axes?: number): PointsSelector<false>
 export function points(coordinates: readonly number[], axes?: number): PointsSelector<true>
 export function points(coordinates: readonly Nested<number | bigint>[] | TensorLike, axes?: number): PointsSelector<false>
 export function points(coordinates: ArrayLike<unknown> | TensorLike, axes?: number): PointsSelector {

@@ -1,0 +1,67 @@
+// Planning costs no more than what is planned: microseconds for a window of a large array, linear time for long lists.
+import { ChunkGrid, plan, points, resolveSelection, slice } from '../../dist/index.js'
+import { median, random, report, time } from '../measure.mjs'
+
+const ROUNDS = 9
+const next = random(1)
+const shape = [100_000, 100_000]
+const grid = ChunkGrid.regular(shape, [100, 100])
+const planned = (selection) => plan(resolveSelection(selection, shape, { chunks: grid }), grid)
+
+/** Microseconds for each of 1000 windows, the median of some rounds. */
+async function windows(selectorOf) {
+  const selections = Array.from({ length: 1000 }, () => [selectorOf(), selectorOf()])
+  const rounds = []
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await time(() => selections.forEach(planned)))
+  return median(rounds)
+}
+
+const start = () => Math.floor(next() * 99_000)
+const slices = await windows(() => {
+  const from = start()
+  return slice(from, from + 60)
+})
+const stepped = await windows(() => {
+  const from = start()
+  return slice(from, from + 60, 3)
+})
+const lists = await windows(() => {
+  const from = start()
+  return Array.from({ length: 10 }, () => from + Math.floor(next() * 60))
+})
+for (const [name, cost] of Object.entries({ slices, stepped, 'lists of 10': lists }))
+  console.log(`a window of a million chunks, ${name}: ${cost.toFixed(1)} us`)
+report({
+  suite: 'plan',
+  name: 'windows of a million chunks, us each',
+  peer: 'nothing',
+  ratio: slices,
+  goal: 'microseconds: below 10',
+  met: slices < 10,
+})
+
+const long = (length) => Int32Array.from({ length }, () => Math.floor(next() * 100_000))
+const pairs = (length) => ({ data: long(2 * length), shape: [length, 2] })
+for (const [name, selectionOf] of [
+  ['a list', (length) => [long(length)]],
+  ['points', (length) => [points(pairs(length))]],
+]) {
+  const [few, many] = [selectionOf(100_000), selectionOf(1_000_000)]
+  const ratios = []
+  const costs = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const [small, large] = [await time(() => planned(few)), await time(() => planned(many))]
+    ratios.push(large / small)
+    costs.push(large)
+  }
+  console.log(`${name} of 1 000 000: ${median(costs).toFixed(0)} ms`)
+  const ratio = median(ratios)
+  report({
+    suite: 'plan',
+    name: `${name}, 1 000 000 against 100 000`,
+    peer: 'itself',
+    ratio,
+    goal: 'near 10: below 20',
+    met: ratio < 20,
+  })
+}
