@@ -1,9 +1,19 @@
-/** Bits of a digit: tables of 2048 counts fit the cache and cost next to nothing for short lists. */
+/** Bits of a digit: a table of 2048 counts fits the cache. */
 const DIGIT = 11
+const MASK = (1 << DIGIT) - 1
+/** Filling that table takes longer than comparing so few. */
+const FEW = 128
+
+/** 0, 1, 2, … */
+export function numbersTo(length: number): Uint32Array {
+  const numbers = new Uint32Array(length)
+  for (let i = 0; i < length; i++) numbers[i] = i
+  return numbers
+}
 
 /**
- * The order that sorts whole numbers below 2^53, equal ones as they come; `undefined` when they are sorted. A radix sort: time is linear in
- * their number and in the digits of the range they span.
+ * The order that sorts whole numbers below 2^53, equal ones as they come; `undefined` when they are sorted. Of many it is a radix sort: its
+ * time is linear in their number and in the digits of the range they span.
  */
 export function sortingOrder(values: Float64Array): Uint32Array | undefined {
   const { length } = values
@@ -16,12 +26,20 @@ export function sortingOrder(values: Float64Array): Uint32Array | undefined {
     if (value > high) high = value
   }
   if (sorted) return undefined
-  let order = Uint32Array.from(values.keys())
-  let next = new Uint32Array(length)
+  let order = numbersTo(length)
+  if (length <= FEW) return order.sort((a, b) => values[a]! - values[b]! || a - b)
+  let next: Uint32Array = new Uint32Array(length)
+  const digits = new Uint16Array(length)
   const counts = new Uint32Array(1 << DIGIT)
   for (let unit = 1; unit <= high - low; unit *= 1 << DIGIT) {
     counts.fill(0)
-    for (let i = 0; i < length; i++) counts[digit(values[i]! - low, unit)]!++
+    for (let i = 0; i < length; i++) {
+      const quotient = Math.floor((values[i]! - low) / unit)
+      // The remainder of large numbers is slow.
+      const digit = quotient < 2 ** 31 ? quotient & MASK : quotient % (1 << DIGIT)
+      digits[i] = digit
+      counts[digit]!++
+    }
     for (let k = 0, sum = 0; k < counts.length; k++) {
       const count = counts[k]!
       counts[k] = sum
@@ -29,11 +47,11 @@ export function sortingOrder(values: Float64Array): Uint32Array | undefined {
     }
     for (let i = 0; i < length; i++) {
       const at = order[i]!
-      next[counts[digit(values[at]! - low, unit)]!++] = at
+      next[counts[digits[at]!]!++] = at
     }
-    ;[order, next] = [next, order]
+    const done = order
+    order = next
+    next = done
   }
   return order
 }
-
-const digit = (value: number, unit: number): number => Math.floor(value / unit) % (1 << DIGIT)

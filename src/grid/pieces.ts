@@ -1,7 +1,7 @@
 import type { AxisView } from '../core/tensor.js'
 import { RegularChunks } from './chunks.js'
 import { progressionOf } from './list.js'
-import { sortingOrder } from './order.js'
+import { numbersTo, sortingOrder } from './order.js'
 import type { AxisChunks } from './projection.js'
 import type { Range } from './range.js'
 
@@ -102,8 +102,9 @@ export function cutList(positions: Float64Array, chunks: AxisChunks, cutting: Cu
   const { length } = positions
   if (length === 0) return []
   const order = sortingOrder(positions)
-  const sorted = order === undefined ? positions : Float64Array.from(order, (i) => positions[i]!)
-  const places = order ?? Uint32Array.from(sorted.keys())
+  const sorted = order === undefined ? positions : new Float64Array(length)
+  if (order !== undefined) for (let i = 0; i < length; i++) sorted[i] = positions[order[i]!]!
+  const places = order ?? numbersTo(length)
   const run = new Run(sorted, places, cutting.steps)
   const pieces: Piece[] = []
   const full = cutting.strategy === 'hull' || (cutting.density < 1 && isFull(sorted, cutting.density))
@@ -181,7 +182,7 @@ class Run {
     const inner =
       step > 0 && distinct === to - from
         ? { start: 0, step: step / read, length: distinct }
-        : Uint32Array.from({ length: to - from }, (_, i) => (sorted[from + i]! - start) / read)
+        : relativeTo(sorted.subarray(from, to), start, read)
     const outer = progressionOf(this.#places, from, to) ?? this.#places.subarray(from, to)
     const covered = distinct === size
     return {
@@ -194,4 +195,10 @@ class Run {
       chunks: read > 1 ? touched : hull,
     }
   }
+}
+
+function relativeTo(positions: Float64Array, start: number, step: number): Uint32Array {
+  const relative = new Uint32Array(positions.length)
+  for (let i = 0; i < relative.length; i++) relative[i] = (positions[i]! - start) / step
+  return relative
 }

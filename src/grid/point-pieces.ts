@@ -1,5 +1,5 @@
 import { progressionOf } from './list.js'
-import { sortingOrder } from './order.js'
+import { numbersTo, sortingOrder } from './order.js'
 import type { Cutting, Piece } from './pieces.js'
 import type { AxisChunks } from './projection.js'
 
@@ -18,7 +18,7 @@ interface Area {
 export function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChunks[], cutting: Cutting): Piece[] {
   const { length } = coordinates[0]!
   if (length === 0) return []
-  const all = Uint32Array.from({ length }, (_, i) => i)
+  const all = numbersTo(length)
   const whole = boundsOf(coordinates, all)
   if (cutting.strategy === 'hull' || (cutting.density < 1 && length / whole.size >= cutting.density))
     return [pieceOf(coordinates, all, whole, countWithin(whole, axes))]
