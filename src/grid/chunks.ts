@@ -2,16 +2,34 @@ import { HyperslabError } from '../core/errors.js'
 import { checkShape, eachIndex, showShape, sizeOf } from '../core/shape.js'
 import type { Box } from './range.js'
 
+/** One axis cut into chunks: regular ones, or {@link IrregularChunks}. An axis of length 0 has none. */
+export interface AxisChunks {
+  /** Nominal length of a chunk, which none exceeds. */
+  readonly chunkLength: number
+  /** Length of the axis. */
+  readonly length: number
+  /** What the first of regular chunks lacks; 0 for irregular ones. */
+  readonly offset: number
+  /** Number of chunks. */
+  readonly count: number
+  /** First position of chunk `k`. */
+  start(k: number): number
+  /** One past the last position of chunk `k`. */
+  stop(k: number): number
+  /** The chunk that holds `position`. */
+  find(position: number): number
+  /** Runs of whole neighbours, as long as fits in `maxLength`; a chunk that is longer stays alone. */
+  coarsen(maxLength: number): AxisChunks
+}
+
 /**
  * One axis cut into chunks of `chunkLength`. The first chunk is shortened by `offset`, the last one ends with the axis: chunk k covers
  * `[k * chunkLength - offset, (k + 1) * chunkLength - offset)`, clipped. An axis of length 0 has no chunks.
  */
-export class RegularChunks {
+export class RegularChunks implements AxisChunks {
   readonly chunkLength: number
-  /** Length of the axis. */
   readonly length: number
   readonly offset: number
-  /** Number of chunks. */
   readonly count: number
 
   /** @throws InvalidArgumentError unless chunkLength >= 1, length >= 0 and 0 <= offset < chunkLength, all integers */
@@ -35,25 +53,32 @@ export class RegularChunks {
     this.count = length === 0 ? 0 : Math.ceil((length + offset) / chunkLength)
   }
 
-  /** First position of chunk `k`. */
   start(k: number): number {
     return Math.max(0, k * this.chunkLength - this.offset)
   }
 
-  /** One past the last position of chunk `k`. */
   stop(k: number): number {
     return Math.min(this.length, (k + 1) * this.chunkLength - this.offset)
   }
 
-  /** The chunk that holds `position`. */
   find(position: number): number {
     return Math.floor((position + this.offset) / this.chunkLength)
+  }
+
+  coarsen(maxLength: number): RegularChunks {
+    const factor = Math.max(1, Math.min(this.count, Math.floor(maxLength / this.chunkLength)))
+    return factor === 1 ? this : new RegularChunks(this.chunkLength * factor, this.length, this.offset)
+  }
+
+  toString(): string {
+    const { chunkLength, length, offset } = this
+    return `${length} in chunks of ${chunkLength}${offset === 0 ? '' : `, the first at ${-offset}`}`
   }
 }
 
 /** The chunks of an array: the product of its axes' chunks, numbered in C order. */
 export class ChunkGrid {
-  readonly axes: readonly RegularChunks[]
+  readonly axes: readonly AxisChunks[]
   /** Shape of the array. */
   readonly shape: readonly number[]
   /** Number of chunks along each axis. */
@@ -63,7 +88,7 @@ export class ChunkGrid {
   /** Nominal shape of a chunk; those at the borders may be smaller. */
   readonly chunkShape: readonly number[]
 
-  constructor(axes: readonly RegularChunks[]) {
+  constructor(axes: readonly AxisChunks[]) {
     this.axes = axes
     this.shape = axes.map(({ length }) => length)
     this.counts = axes.map(({ count }) => count)
@@ -105,14 +130,15 @@ export class ChunkGrid {
    * once to go through an array in few reads. Where one chunk is larger than that, the grid itself.
    */
   coarsen(maxElements: number): ChunkGrid {
-    let size = this.axes.reduce((product, { chunkLength, length }) => product * Math.max(1, Math.min(chunkLength, length)), 1)
     const axes = [...this.axes]
+    const lengthOf = ({ chunkLength, length }: AxisChunks): number => Math.max(1, Math.min(chunkLength, length))
+    let size = sizeOf(axes.map(lengthOf))
     for (let axis = axes.length - 1; axis >= 0; axis--) {
-      const { chunkLength, length, offset, count } = axes[axis]!
-      const factor = Math.max(1, Math.min(count, Math.floor(maxElements / size)))
-      axes[axis] = new RegularChunks(chunkLength * factor, length, offset)
-      size *= factor
-      if (factor < count) break
+      const others = size / lengthOf(axes[axis]!)
+      const coarse = axes[axis]!.coarsen(Math.floor(maxElements / others))
+      axes[axis] = coarse
+      size = others * lengthOf(coarse)
+      if (coarse.count > 1) break
     }
     return new ChunkGrid(axes)
   }
@@ -134,8 +160,26 @@ export class ChunkGrid {
     return index
   }
 
-  /** The part of the array that a chunk covers. */
+  /** The chunk that holds the element at `index`. */
+  find(index: readonly number[]): number[] {
+    return index.map((position, axis) => this.axes[axis]!.find(position))
+  }
+
+  /**
+   * The part of the array that a chunk covers.
+   * @throws InvalidSelectionError when there is no such chunk
+   */
   box(index: readonly number[]): Box {
+    if (index.length !== this.counts.length || !index.every((k, axis) => k >= 0 && k < this.counts[axis]!)) {
+      throw new HyperslabError(
+        'InvalidSelectionError',
+        `there is no chunk ${showShape(index)} in ${showShape(this.counts)} chunks`,
+        {
+          actual: index,
+          expected: this.counts,
+        },
+      )
+    }
     return index.map((k, axis) => ({ start: this.axes[axis]!.start(k), stop: this.axes[axis]!.stop(k), step: 1 }))
   }
 
@@ -144,10 +188,28 @@ export class ChunkGrid {
     return index.map((k, axis) => this.axes[axis]!.stop(k) - this.axes[axis]!.start(k))
   }
 
+  /** True when the other grid cuts an array of this shape at the same places. */
+  equals(other: ChunkGrid): boolean {
+    return this.axes.length === other.axes.length && this.axes.every((chunks, axis) => sameChunks(chunks, other.axes[axis]!))
+  }
+
+  /** As text: `[2, 3] chunks: 10 in chunks of 5; 7 in chunks of 3, 3, 1`. */
+  toString(): string {
+    return `${showShape(this.counts)} chunks: ${this.axes.join('; ')}`
+  }
+
   /** Visits every chunk in C order; the index is reused between calls. */
   each(visit: (index: readonly number[]) => void): void {
     eachIndex(this.counts, visit)
   }
+}
+
+/** True when two axes are cut at the same places, whatever kind their chunks are of. */
+export function sameChunks(a: AxisChunks, b: AxisChunks): boolean {
+  if (a === b) return true
+  if (a.length !== b.length || a.count !== b.count) return false
+  for (let k = 0; k < a.count - 1; k++) if (a.stop(k) !== b.stop(k)) return false
+  return true
 }
 
 /** What is read at once when a whole array is gone through: many small chunks, so that each read is worth its overhead. */

@@ -1,8 +1,8 @@
 import type { AxisView } from '../core/tensor.js'
+import type { AxisChunks } from './chunks.js'
 import { RegularChunks } from './chunks.js'
 import { progressionOf } from './list.js'
 import { numbersTo, sortingOrder } from './order.js'
-import type { AxisChunks } from './projection.js'
 import type { Range } from './range.js'
 
 /** Positions along one axis: in arithmetic progression, or one by one. */

@@ -1,9 +1,9 @@
 import { HyperslabError } from '../core/errors.js'
 import { eachIndex, sizeOf } from '../core/shape.js'
+import type { AxisChunks } from './chunks.js'
 import { type ChunkGrid, READ_BYTES } from './chunks.js'
 import { type Cutting, cutList, cutProgression, type Piece, type Places } from './pieces.js'
 import { cutPoints } from './point-pieces.js'
-import type { AxisChunks } from './projection.js'
 import type { Box } from './range.js'
 import type { ResolvedSelection, SelectionPart } from './selection.js'
 

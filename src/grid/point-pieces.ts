@@ -1,7 +1,7 @@
+import type { AxisChunks } from './chunks.js'
 import { progressionOf } from './list.js'
 import { numbersTo, sortingOrder } from './order.js'
 import type { Cutting, Piece } from './pieces.js'
-import type { AxisChunks } from './projection.js'
 
 /** Some whole chunks, a box of the grid. */
 interface Area {

@@ -1,17 +1,8 @@
 import { eachIndex } from '../core/shape.js'
 import type { AxisView } from '../core/tensor.js'
 import { project } from '../kernels/project.js'
-import { type ChunkGrid, RegularChunks } from './chunks.js'
+import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.js'
 import { type Box, type Range, rangeLength } from './range.js'
-
-/** What there is to know of the chunks of an axis. */
-export interface AxisChunks {
-  readonly length: number
-  readonly count: number
-  start(k: number): number
-  stop(k: number): number
-  find(position: number): number
-}
 
 /** What a range takes from one chunk of its axis, and where that goes in the result. */
 export interface AxisProjection {
@@ -27,7 +18,8 @@ export interface AxisProjection {
 export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] {
   const total = rangeLength(range)
   if (total === 0) return []
-  if (!(chunks instanceof RegularChunks)) return walk(range, total, chunks)
+  // The kernel knows regular chunks only.
+  if (!(chunks instanceof RegularChunks)) return projectOneByOne(range, total, chunks)
   const records = project(range.start, range.step, total, chunks.chunkLength, chunks.offset)
   const projections = new Array<AxisProjection>(records.length / 4)
   for (let i = 0; i < projections.length; i++) {
@@ -41,15 +33,18 @@ export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] 
   return projections
 }
 
-function walk({ start, step }: Range, total: number, chunks: AxisChunks): AxisProjection[] {
+function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChunks): AxisProjection[] {
   const projections: AxisProjection[] = []
-  for (let done = 0; done < total; ) {
-    const position = start + done * step
+  for (let from = 0; from < total; ) {
+    const position = start + from * step
     const chunk = chunks.find(position)
-    const length = Math.min(total - done, Math.floor((chunks.stop(chunk) - 1 - position) / step) + 1)
-    const inner = { start: position - chunks.start(chunk), step, length }
-    projections.push({ chunk, inner, outer: { start: done, step: 1, length } })
-    done += length
+    const length = Math.min(total - from, Math.ceil((chunks.stop(chunk) - position) / step))
+    projections.push({
+      chunk,
+      inner: { start: position - chunks.start(chunk), step, length },
+      outer: { start: from, step: 1, length },
+    })
+    from += length
   }
   return projections
 }

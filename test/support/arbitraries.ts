@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { allocate, DTYPES, type DType, isBigInt, isFloat, NUMERIC_DTYPES } from '../../src/core/dtype.js'
 import { sizeOf } from '../../src/core/shape.js'
-import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.js'
+import { type AxisChunks, ChunkGrid, RegularChunks } from '../../src/grid/chunks.js'
+import { IrregularChunks } from '../../src/grid/irregular-chunks.js'
 import type { Selector as AnySelector } from '../../src/grid/selection.js'
 import { chunk, newAxis, points } from '../../src/grid/selectors.js'
 import type { Plain, Selector } from './oracle.js'
@@ -29,6 +30,21 @@ export const grids = (shape: readonly number[], offsets = true): fc.Arbitrary<Ch
       ),
     )
     .map((axes) => new ChunkGrid(axes.map(([chunkLength, offset], axis) => new RegularChunks(chunkLength, shape[axis]!, offset))))
+
+/** One axis cut anywhere, sometimes evenly. */
+export const axisChunks = (length: number): fc.Arbitrary<AxisChunks> =>
+  fc.oneof(
+    fc
+      .integer({ min: 1, max: length + 2 })
+      .chain((own) => fc.nat(length > 0 ? own - 1 : 0).map((offset) => new RegularChunks(own, length, offset))),
+    fc
+      .uniqueArray(fc.integer({ min: 1, max: Math.max(1, length - 1) }), { maxLength: 4 })
+      .map((cuts) => new IrregularChunks([...new Set([0, ...cuts.filter((cut) => cut < length), length])].sort((a, b) => a - b))),
+  )
+
+/** Grids of chunks of any kind. */
+export const mixedGrids = (shape: readonly number[]): fc.Arbitrary<ChunkGrid> =>
+  fc.tuple(...shape.map(axisChunks)).map((axes) => new ChunkGrid(axes))
 
 /** Integers, nulls and slices of any step and sign, bounds beyond the axis included; trailing ones may be missing. */
 export const selections = (shape: readonly number[]): fc.Arbitrary<Selector[]> =>

@@ -1,0 +1,84 @@
+import { HyperslabError } from '../core/errors.js'
+import { type AxisChunks, RegularChunks } from './chunks.js'
+
+/** One axis cut into chunks of any lengths: chunk k covers `[borders[k], borders[k + 1])`. */
+export class IrregularChunks implements AxisChunks {
+  /** 0, where each further chunk starts, and the length of the axis. */
+  readonly borders: readonly number[]
+  readonly chunkLength: number
+  readonly length: number
+  readonly offset = 0
+  readonly count: number
+
+  /** @throws InvalidArgumentError unless `borders` are ascending integers from 0 */
+  constructor(borders: readonly number[]) {
+    const valid = borders[0] === 0 && borders.every((border, k) => Number.isSafeInteger(border) && !(border <= borders[k - 1]!))
+    if (!valid) {
+      throw new HyperslabError('InvalidArgumentError', `borders of chunks must ascend from 0, got ${borders.join(', ')}`, {
+        actual: borders,
+      })
+    }
+    this.borders = borders
+    this.count = borders.length - 1
+    this.length = borders[this.count]!
+    this.chunkLength = borders.reduce((longest, border, k) => Math.max(longest, border - (borders[k - 1] ?? border)), 1)
+  }
+
+  /** @throws InvalidArgumentError unless all `lengths` are positive integers */
+  static ofLengths(lengths: readonly number[]): IrregularChunks {
+    let end = 0
+    return new IrregularChunks([0, ...lengths.map((length) => (end += length))])
+  }
+
+  start(k: number): number {
+    return this.borders[k]!
+  }
+
+  stop(k: number): number {
+    return this.borders[k + 1]!
+  }
+
+  /** By halving: the last chunk that starts at or before `position`. */
+  find(position: number): number {
+    let [low, high] = [0, this.count - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1
+      if (this.borders[middle]! <= position) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  coarsen(maxLength: number): IrregularChunks {
+    const kept = [0]
+    for (let k = 1; k <= this.count; k++) {
+      // A border is needed where the run that would go on beyond it gets too long.
+      if (k === this.count || this.borders[k + 1]! - kept.at(-1)! > maxLength) kept.push(this.borders[k]!)
+    }
+    return kept.length === this.borders.length ? this : new IrregularChunks(kept)
+  }
+
+  toString(): string {
+    const lengths = lengthsOf(this)
+    const shown = lengths.slice(0, 10).join(', ')
+    return `${this.length} in chunks of ${shown}${lengths.length > 10 ? `, … (${lengths.length})` : ''}`
+  }
+}
+
+/** The lengths of all chunks of an axis. */
+export const lengthsOf = (chunks: AxisChunks): number[] =>
+  Array.from({ length: chunks.count }, (_, k) => chunks.stop(k) - chunks.start(k))
+
+/**
+ * Chunks of the given lengths, one after another: regular ones where only the first and the last are shorter than the rest.
+ * @throws InvalidArgumentError unless all `lengths` are positive integers
+ */
+export function chunksOf(lengths: readonly number[]): AxisChunks {
+  const irregular = IrregularChunks.ofLengths(lengths)
+  const { length, count } = irregular
+  if (count === 0) return new RegularChunks(1, 0)
+  const nominal = count > 2 ? lengths[1]! : irregular.chunkLength
+  const [first, last] = [lengths[0]!, lengths[count - 1]!]
+  const regular = first <= nominal && last <= nominal && lengths.slice(1, -1).every((each) => each === nominal)
+  return regular ? new RegularChunks(nominal, length, nominal - first) : irregular
+}
