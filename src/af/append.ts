@@ -42,7 +42,7 @@ export async function append<D extends DType>(
   added[at] = lengthOf(values, added, at)
   const tensor = toTensor(array.dtype, values, added)
   let start = 0
-  await array.reshape((shape) => {
+  await array.changeShape((shape) => {
     start = shape[at]!
     return shape.map((length, i) => (i === at ? length + added[at]! : length))
   })

@@ -47,7 +47,7 @@ export class FileArray<D extends DType = DType> extends DiskArray<D> {
   resize(to: NewShape): Promise<void> {
     return within(this.source.label ?? {}, async () => {
       const { newShape } = await import('./append.js')
-      await this.reshape((shape) => newShape(to, { shape, dimensionNames: this.dimensionNames }))
+      await this.changeShape((shape) => newShape(to, { shape, dimensionNames: this.dimensionNames }))
     })
   }
 
@@ -61,7 +61,7 @@ export class FileArray<D extends DType = DType> extends DiskArray<D> {
   }
 
   /** @internal */
-  reshape(shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void> {
+  changeShape(shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void> {
     return this.#container.resize(this.state, shapeOf)
   }
 

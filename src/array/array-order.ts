@@ -1,4 +1,5 @@
-import { ChunkGrid, READ_BYTES, RegularChunks } from '../grid/chunks.js'
+import { type AxisChunks, ChunkGrid, READ_BYTES, RegularChunks, sameChunks } from '../grid/chunks.js'
+import { commonChunks as alignedChunks } from '../grid/joined-chunks.js'
 import { type BlockSource, bytesOf } from './source.js'
 
 /**
@@ -14,10 +15,8 @@ export function arrayOrder({ shape, chunks, dtype }: BlockSource, maxBytes = 4 *
       const fits = Math.max(1, Math.min(Math.floor(room / rests[axis]!), Math.max(1, length)))
       // One axis is cut: those before it go position by position, those after it are whole.
       if (fits >= length) return new RegularChunks(Math.max(1, length), length)
-      const { chunkLength, offset } = chunks.axes[axis]!
-      return fits >= chunkLength
-        ? new RegularChunks(chunkLength * Math.floor(fits / chunkLength), length, offset)
-        : new RegularChunks(fits, length)
+      const own = chunks.axes[axis]!
+      return fits >= own.chunkLength ? own.coarsen(fits) : new RegularChunks(fits, length)
     }),
   )
 }
@@ -30,10 +29,7 @@ export function commonChunks(sources: readonly [BlockSource, ...BlockSource[]]):
   const [{ shape, chunks }, ...others] = sources
   const grid = new ChunkGrid(
     shape.map((length, axis) =>
-      others.reduce(
-        (common, other) => union(common, other.chunks.axes[axis]! as RegularChunks, length),
-        chunks.axes[axis]! as RegularChunks,
-      ),
+      others.reduce((common, other) => union(common, other.chunks.axes[axis]!, length), chunks.axes[axis]!),
     ),
   )
   const size = grid.chunkShape.reduce((product, length, axis) => product * Math.min(length, shape[axis]!), 1)
@@ -41,8 +37,9 @@ export function commonChunks(sources: readonly [BlockSource, ...BlockSource[]]):
   return size * bytes <= 4 * READ_BYTES ? grid.coarsen(READ_BYTES / bytes) : chunks
 }
 
-function union(a: RegularChunks, b: RegularChunks, length: number): RegularChunks {
-  if (a.chunkLength === b.chunkLength && a.offset === b.offset) return a
+function union(a: AxisChunks, b: AxisChunks, length: number): AxisChunks {
+  if (sameChunks(a, b)) return a
+  if (!(a instanceof RegularChunks && b instanceof RegularChunks)) return alignedChunks([a, b])
   const common = (a.chunkLength / divisor(a.chunkLength, b.chunkLength)) * b.chunkLength
   if (a.offset === 0 && b.offset === 0 && common < length) return new RegularChunks(common, length)
   return new RegularChunks(Math.max(1, length), length)

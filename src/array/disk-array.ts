@@ -4,9 +4,9 @@ import { sameShape, showShape, sizeOf } from '../core/shape.js'
 import { copyTensor, type Tensor, tensorOf } from '../core/tensor.js'
 import { type Plan, type PlanOptions, plan } from '../grid/plan.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
-import { IterableArray } from './iterable.js'
+import { Composable } from './composable.js'
 import type { Selected } from './selected.js'
-import { bytesOf } from './source.js'
+import { type BlockSource, bytesOf } from './source.js'
 import { foldTensor, type Planned, readInto, type TransferOptions } from './transfers.js'
 import type { Values } from './values.js'
 
@@ -32,7 +32,7 @@ const MAX_RESULT_BYTES = 2 ** 31
  * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`, writing `set`; reductions and
  * `assign` go through the chunks once, holding a few MiB of them at a time.
  */
-export class DiskArray<D extends DType = DType> extends IterableArray<D> {
+export class DiskArray<D extends DType = DType> extends Composable<D> {
   /** Narrows the type to a data type. */
   is<K extends DType>(dtype: K): this is DiskArray<K> {
     return (this.dtype as DType) === dtype
@@ -84,6 +84,10 @@ export class DiskArray<D extends DType = DType> extends IterableArray<D> {
     // Who only reads does not load it.
     const { write } = await import('./write.js')
     await within(this.source.label ?? {}, () => write(this.source, planned, values, options))
+  }
+
+  protected derive<K extends DType>(source: BlockSource<K>): DiskArray<K> {
+    return new DiskArray(source)
   }
 
   private planned(selection: Selection, { strategy, density }: PlanOptions): Planned {

@@ -2,15 +2,18 @@ import type { DType, ScalarOf } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, rethrowWithin } from '../core/errors.js'
 import { sameShape, showShape, sizeOf } from '../core/shape.js'
 import type { ChunkGrid } from '../grid/chunks.js'
-import { type BlockSource, gridOf, type SourceLike } from './source.js'
+import { type BlockSource, type EstimateOptions, gridOf, type SourceLike } from './source.js'
 
 /** What there is to know of an array without reading it. */
 export abstract class ArrayHandle<D extends DType> {
   readonly source: BlockSource<D>
 
-  /** @param source a backend; its `chunks` may be a chunk shape, or missing */
-  constructor(source: SourceLike<D>) {
-    const chunks = gridOf(source)
+  /**
+   * @param source a backend; its `chunks` may be a chunk shape, or missing
+   * @param options for estimating chunks that are missing
+   */
+  constructor(source: SourceLike<D>, options?: EstimateOptions) {
+    const chunks = gridOf(source, options)
     if (!sameShape(chunks.shape, source.shape)) {
       throw new HyperslabError(
         'InvalidArgumentError',

@@ -90,11 +90,19 @@ export type SourceLike<D extends DType> = Omit<BlockSource<D>, 'chunks'> & { rea
 /** Elements of strings and binaries have no fixed size; this stands in for it when chunk sizes are estimated. */
 const VARIABLE_ELEMENT_BYTES = 64
 
+/** How the chunks of a source without any are estimated. */
+export interface EstimateOptions {
+  /** About how large they become; 8 MiB when left out. */
+  readonly defaultChunkBytes?: number
+  /** Bytes of an element; what the data type says, and for strings and binaries a guess, when left out. */
+  readonly elementBytes?: number
+}
+
 /** The grid of a source, estimated where it names none. */
-export function gridOf<D extends DType>({ chunks, shape, dtype }: SourceLike<D>): ChunkGrid {
+export function gridOf<D extends DType>({ chunks, shape, dtype }: SourceLike<D>, options: EstimateOptions = {}): ChunkGrid {
   if (chunks instanceof ChunkGrid) return chunks
   if (chunks !== undefined) return ChunkGrid.regular(shape, chunks)
-  return ChunkGrid.estimate(shape, bytesOf(dtype))
+  return ChunkGrid.estimate(shape, options.elementBytes ?? bytesOf(dtype), options.defaultChunkBytes)
 }
 
 /** Bytes of an element, guessed for strings and binaries. */

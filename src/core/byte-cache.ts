@@ -52,14 +52,14 @@ export class ByteCache<K, V extends { readonly byteLength: number }> {
 
   /** Keeps a value; also to be called when it has grown or shrunk. */
   set(key: K, value: V): void {
-    this.#drop(key)
+    this.delete(key)
     const bytes = value.byteLength
     if (!this.fits(bytes)) return
     this.#entries.set(key, { value, bytes })
     this.#bytes += bytes
     for (const oldest of this.#entries.keys()) {
       if (this.#bytes <= this.#maxBytes) return
-      this.#drop(oldest)
+      this.delete(oldest)
       this.#evictions++
     }
   }
@@ -73,7 +73,7 @@ export class ByteCache<K, V extends { readonly byteLength: number }> {
     return { hits: this.#hits, misses: this.#misses, bytes: this.#bytes, evictions: this.#evictions }
   }
 
-  #drop(key: K): void {
+  delete(key: K): void {
     this.#bytes -= this.#entries.get(key)?.bytes ?? 0
     this.#entries.delete(key)
   }

@@ -18,6 +18,11 @@ interface Flight<T> {
 export class SingleFlight<K, T> {
   readonly #flights = new Map<K, Flight<T>>()
 
+  /** Whether somebody waits for it now. */
+  has(key: K): boolean {
+    return this.#flights.has(key)
+  }
+
   async share(key: K, start: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T> {
     signal?.throwIfAborted()
     let flight = this.#flights.get(key)

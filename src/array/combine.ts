@@ -1,0 +1,138 @@
+import type { DType, ScalarOf } from '../core/dtype.js'
+import type { Tensor } from '../core/tensor.js'
+import type { Axis } from './axes.js'
+import { DiskArray } from './disk-array.js'
+import { type BroadcastOptions, broadcast as broadcastSources, type Operand } from './lazy/broadcast.js'
+import {
+  type ConcatOptions,
+  concat as concatSources,
+  mapTiles,
+  type StackOptions,
+  stack as stackSources,
+  type TileGrid,
+} from './lazy/concat.js'
+import { type GenerateOptions, generate as generateSource } from './lazy/generate.js'
+import { inMemory } from './lazy/in-memory.js'
+import { type MosaicOptions, mosaic as mosaicSources } from './lazy/mosaic.js'
+import { roll as rollSource } from './lazy/roll.js'
+import { type ScaledOptions, scaled as scaledSource } from './lazy/scaled.js'
+import { zip as zipSources } from './lazy/zip.js'
+
+/** `D` where it is one data type; where it is one of several nobody knows what they are promoted to. */
+type Single<D extends DType, All = D> = D extends All ? ([All] extends [D] ? D : DType) : never
+
+/**
+ * Arrays one after another along an axis, or nested lists of them along several. Data types are promoted to one. `null` stands for a tile
+ * that is missing: it reads as the fill value.
+ * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a grid
+ */
+export const concat = <D extends DType>(
+  tiles: TileGrid<DiskArray<D>>,
+  options?: ConcatOptions<Single<D>>,
+): DiskArray<Single<D>> =>
+  new DiskArray(concatSources(mapTiles(tiles, sourceOf), options as ConcatOptions)) as DiskArray<Single<D>>
+
+/**
+ * Arrays of one shape along a new axis, or nested lists of them along several.
+ * @throws InvalidArgumentError as {@link concat}
+ */
+export const stack = <D extends DType>(tiles: TileGrid<DiskArray<D>>, options?: StackOptions<Single<D>>): DiskArray<Single<D>> =>
+  new DiskArray(stackSources(mapTiles(tiles, sourceOf), options as StackOptions)) as DiskArray<Single<D>>
+
+/**
+ * Arrays of any shapes put together, each with its first element at `origin`; what none of them covers reads as the fill value and cannot
+ * be written.
+ * @throws InvalidArgumentError when there are none, they differ in type or rank, overlap, or reach beyond the shape
+ */
+export const mosaic = <D extends DType>(
+  tiles: readonly { readonly origin: readonly number[]; readonly array: DiskArray<D> }[],
+  options?: MosaicOptions<D>,
+): DiskArray<D> =>
+  new DiskArray(
+    mosaicSources(
+      tiles.map(({ origin, array }) => ({ origin, source: array.source })),
+      options,
+    ),
+  )
+
+/**
+ * Shifted along an axis, what leaves at one end coming back at the other: element i is at `i + shift`.
+ * @throws InvalidArgumentError unless `shift` is an integer and there is such an axis
+ */
+export const roll = <D extends DType>(array: DiskArray<D>, shift: number, axis: Axis): DiskArray<D> =>
+  new DiskArray(rollSource(array.source, shift, axis))
+
+/** What can be broadcast: arrays, tensors in memory, and single values. */
+export type BroadcastOperand = DiskArray | Tensor | number | bigint | boolean | string
+
+type ValueOf<O> = O extends { readonly source: { readonly dtype: infer D extends DType } }
+  ? ScalarOf<D>
+  : O extends { readonly data: ArrayLike<infer E> }
+    ? E
+    : O extends number
+      ? number
+      : O extends bigint
+        ? bigint
+        : O extends string
+          ? string
+          : boolean
+type ValuesOf<O extends readonly BroadcastOperand[]> = { [K in keyof O]: ValueOf<O[K]> }
+type DTypesOf<O extends readonly BroadcastOperand[]> = Single<
+  {
+    [K in keyof O]: O[K] extends { readonly source: { readonly dtype: infer D extends DType } }
+      ? D
+      : O[K] extends Tensor
+        ? DType
+        : never
+  }[number]
+>
+
+/**
+ * A function of the elements of arrays, tensors and single values at the same position. Shapes go together by numpy's rules: they are
+ * aligned at their last axes, and axes that are missing or of length 1 are repeated. Data types are promoted to one, unless the options,
+ * which come last, name one.
+ * @throws InvalidArgumentError when shapes do not go together or there is no array; reading, when a result is not of the data type
+ */
+export function broadcast<const O extends readonly BroadcastOperand[]>(
+  fn: (...values: ValuesOf<O>) => ScalarOf<DTypesOf<O>>,
+  ...operands: O
+): DiskArray<DTypesOf<O>>
+export function broadcast<const O extends readonly BroadcastOperand[], D extends DType>(
+  fn: (...values: ValuesOf<O>) => ScalarOf<D>,
+  ...operandsAndOptions: [...O, BroadcastOptions<D> & { readonly dtype: D }]
+): DiskArray<D>
+export function broadcast(fn: (...values: never[]) => unknown, ...given: unknown[]): DiskArray {
+  const last = given.at(-1)
+  const options = typeof last === 'object' && last !== null && !('source' in last) && !('data' in last) ? given.pop() : {}
+  const operands = given.map((operand): Operand => {
+    if (typeof operand !== 'object' || operand === null) return { value: operand }
+    return 'source' in operand ? (operand as DiskArray).source : inMemory(operand as Tensor)
+  })
+  return new DiskArray(broadcastSources(fn, operands, options as BroadcastOptions<DType>))
+}
+
+/**
+ * Packed values unpacked by CF's rules, `packed * scaleFactor + addOffset`, with NaN where there is none; written values are packed.
+ * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, or a written value that cannot be packed
+ */
+export const scaled = <F extends 'float32' | 'float64' = 'float64'>(
+  array: DiskArray,
+  options?: ScaledOptions & { readonly dtype?: F },
+): DiskArray<F> => new DiskArray(scaledSource(array.source, options)) as DiskArray<DType> as DiskArray<F>
+
+/**
+ * An array whose elements are computed from their index whenever they are read.
+ * @throws reading, InvalidArgumentError when a result is not a value of the data type
+ */
+export const generate = <D extends DType>(fn: (...index: number[]) => ScalarOf<D>, options: GenerateOptions<D>): DiskArray<D> =>
+  new DiskArray(generateSource(fn, options))
+
+/**
+ * The elements of arrays of one shape at each position, in C order: `for await (const [x, y] of zip(a, b))`. `zipBlocks` goes faster.
+ * @throws InvalidArgumentError when shapes differ or there is no array
+ */
+export const zip = <D extends readonly DType[]>(
+  ...arrays: { [K in keyof D]: DiskArray<D[K]> }
+): AsyncGenerator<{ [K in keyof D]: ScalarOf<D[K]> }, void> => zipSources<D>(arrays.map(sourceOf))
+
+const sourceOf = ({ source }: DiskArray): DiskArray['source'] => source

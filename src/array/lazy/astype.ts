@@ -1,0 +1,61 @@
+import {
+  type DType,
+  elementBytes,
+  type FixedDType,
+  isBigInt,
+  isFixed,
+  isFloat,
+  readElement,
+  type ScalarOf,
+  toElement,
+} from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import type { BlockSource } from '../source.js'
+import { type Convert, elementwise } from './elementwise.js'
+
+/**
+ * An array with its elements as another data type: fractions are cut off towards integers, what is not 0 is true. It can be written where
+ * the type holds all values of the one below, with values of that.
+ * @throws UnsupportedError between strings, binaries or timestamps and others; reading InvalidArgumentError for an element that is out of
+ *   the range of the type
+ */
+export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSource<D> {
+  const from = source.dtype
+  if (from === (dtype as DType)) return source as BlockSource as BlockSource<D>
+  const castable = (each: DType): boolean => isFixed(each) && each !== 'timestamp_ns'
+  if (!castable(from) || !castable(dtype))
+    throw new HyperslabError('UnsupportedError', `${from} values do not become ${dtype}`, { actual: dtype, expected: from })
+  const forth = casting(from, dtype)
+  const fill = source.fillValue === undefined ? undefined : castFill(dtype, forth(toElement(from, source.fillValue) as never))
+  return elementwise(source, dtype, fill, forth, holds(dtype, from) ? casting(dtype, from, true) : undefined)
+}
+
+/** Whether each value of a type is one of another. */
+function holds(dtype: DType, other: DType): boolean {
+  const signed = (each: DType): boolean => !each.startsWith('uint') && each !== 'bool'
+  const bits = (each: DType): number =>
+    each === 'bool'
+      ? 1
+      : each === 'float64'
+        ? 53
+        : each === 'float32'
+          ? 24
+          : 8 * elementBytes(each as FixedDType) - Number(signed(each))
+  return bits(dtype) >= bits(other) && (signed(dtype) || !signed(other)) && (isFloat(dtype) || !isFloat(other))
+}
+
+const castFill = <D extends DType>(dtype: D, element: unknown): ScalarOf<D> => readElement(dtype, [element] as never, 0)
+
+/** @param exact whether fractions are refused rather than cut off */
+export function casting(from: DType, to: DType, exact = false): Convert {
+  if (to === 'bool')
+    return exact ? (value: unknown) => toElement(to, isBigInt(from) ? Number(value) : value) : (value: unknown) => (value ? 1 : 0)
+  if (isFloat(to)) return isBigInt(from) ? (value: bigint) => Number(value) : (value: number) => value
+  const whole = (value: number): number => (exact ? value : Math.trunc(value) + 0)
+  if (isBigInt(to)) {
+    return isBigInt(from)
+      ? (value: bigint) => toElement(to, value)
+      : (value: number) => toElement(to, Number.isFinite(value) && Number.isInteger(whole(value)) ? BigInt(whole(value)) : value)
+  }
+  return isBigInt(from) ? (value: bigint) => toElement(to, Number(value)) : (value: number) => toElement(to, whole(value))
+}

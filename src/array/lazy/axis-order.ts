@@ -1,0 +1,66 @@
+import type { DType } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { showShape } from '../../core/shape.js'
+import { type AxisOption, resolveAxes } from '../axes.js'
+import type { BlockSource } from '../source.js'
+import { viewAxes } from './axes-view.js'
+import { wholeAxis } from './picks.js'
+
+const allAxes = (source: BlockSource): number[] => [...source.shape.keys()]
+
+/**
+ * Axes in another order; reversed when none is given.
+ * @param order for each axis of the result the axis it comes from, by number or name
+ * @throws InvalidArgumentError unless each axis is named once
+ */
+export function permute<D extends DType>(source: BlockSource<D>, order?: readonly (number | string)[]): BlockSource<D> {
+  if (order === undefined) return viewAxes(source, { order: allAxes(source).reverse() })
+  const axes = [...resolveAxes(order, source)]
+  if (axes.length !== source.shape.length) {
+    throw new HyperslabError('InvalidArgumentError', `${axes.length} axes named of an array of ${source.shape.length}`, {
+      actual: order,
+      expected: source.shape.length,
+    })
+  }
+  return viewAxes(source, { order: axes })
+}
+
+/**
+ * Without axes of length 1: those that are named, or all.
+ * @throws InvalidArgumentError when one that is named has another length
+ */
+export function squeeze<D extends DType>(source: BlockSource<D>, axis?: AxisOption): BlockSource<D> {
+  const dropped = axis === undefined ? undefined : resolveAxes(axis, source)
+  for (const each of dropped ?? []) {
+    if (source.shape[each] === 1) continue
+    throw new HyperslabError('InvalidArgumentError', `axis ${each} of ${showShape(source.shape)} has not length 1`, {
+      axis: each,
+      actual: source.shape[each],
+      expected: 1,
+    })
+  }
+  const order = allAxes(source).filter((each) => (dropped === undefined ? source.shape[each] !== 1 : !dropped.has(each)))
+  return viewAxes(source, { order })
+}
+
+/**
+ * With a new axis of length 1.
+ * @param axis its number in the result; negative ones count from the end
+ * @param name of the dimension
+ * @throws InvalidArgumentError when there can be no such axis
+ */
+export function expandDims<D extends DType>(source: BlockSource<D>, axis: number, name = ''): BlockSource<D> {
+  const order: (number | string)[] = allAxes(source)
+  const [place] = resolveAxes(axis, { shape: [...source.shape, 1] })
+  order.splice(place!, 0, name)
+  return viewAxes(source, { order })
+}
+
+/** Backwards along the axes that are named, or all. */
+export function reverse<D extends DType>(source: BlockSource<D>, axis?: AxisOption): BlockSource<D> {
+  const axes = resolveAxes(axis, source)
+  const picks = source.shape.map((length, each) =>
+    axes.has(each) && length > 0 ? { start: length - 1, step: -1, length } : wholeAxis(length),
+  )
+  return viewAxes(source, { picks, order: allAxes(source) })
+}

@@ -1,0 +1,127 @@
+import { type DataOf, type DType, isFloat, type ScalarOf, toElement } from '../../core/dtype.js'
+import { HyperslabError, within } from '../../core/errors.js'
+import { forEachLimited } from '../../core/limiter.js'
+import { eachIndex, showShape } from '../../core/shape.js'
+import type { Tensor } from '../../core/tensor.js'
+import type { Box } from '../../grid/range.js'
+import type { BlockSource } from '../source.js'
+import { commonGrid } from './common-grid.js'
+import { READS_AT_A_TIME, readFresh } from './picks.js'
+import { promote } from './promotion.js'
+
+export interface BroadcastOptions<D extends DType> {
+  /** Data type of the results; what those of the arrays are promoted to when left out. */
+  readonly dtype?: D
+  /** What stands for "nothing here" among the results. */
+  readonly fillValue?: ScalarOf<D>
+}
+
+/** An array, or one value for all positions. */
+export type Operand = BlockSource | { readonly value: unknown }
+
+/**
+ * A function of the elements of several arrays and scalars at the same position, by numpy's rules: shapes are aligned at their last axes,
+ * and axes that are missing or of length 1 are repeated. Of each array that is used more than once, a block is read once.
+ * @throws InvalidArgumentError when shapes do not go together or there is no array; reading, when a result is not of the data type
+ */
+export function broadcast<D extends DType>(
+  fn: (...values: never[]) => unknown,
+  operands: readonly Operand[],
+  { dtype, fillValue }: BroadcastOptions<D> = {},
+): BlockSource<D> {
+  const sources = operands.filter((operand): operand is BlockSource => 'readBlock' in operand)
+  const first = sources[0] ?? invalid('there is no array to broadcast', undefined)
+  const shape = commonShape(sources.map((source) => source.shape))
+  const to = dtype ?? (promote(sources.map((source) => source.dtype)) as D)
+  const grid = commonGrid(sources, shape)
+  const names = sources.find(({ dimensionNames }) => dimensionNames?.length === shape.length)?.dimensionNames
+  const label = first.label ?? {}
+  return {
+    dtype: to,
+    shape,
+    chunks: grid,
+    dimensionNames: names,
+    fillValue,
+    label,
+    readBlock: async (box, out, options) => {
+      const tensors = new Map<BlockSource, Tensor>()
+      await forEachLimited(new Set(sources), READS_AT_A_TIME, async (source) => {
+        options?.signal?.throwIfAborted()
+        await within(
+          source.label ?? {},
+          async () => void tensors.set(source, await readFresh(source, ownBox(source, box), options)),
+        )
+      })
+      const inputs = operands.map((operand) =>
+        'readBlock' in operand
+          ? asShown(operand.dtype, spread(tensors.get(operand)!, out.shape))
+          : { data: [operand.value], shape: out.shape, stride: out.shape.map(() => 0), offset: 0 },
+      )
+      await within(label, async () => apply(fn as (...values: unknown[]) => unknown, inputs, out, to))
+    },
+  }
+}
+
+/** Shapes aligned at their last axes. */
+export function commonShape(shapes: readonly (readonly number[])[]): number[] {
+  const rank = Math.max(...shapes.map(({ length }) => length))
+  return Array.from({ length: rank }, (_, axis) => {
+    const lengths = shapes.map((shape) => shape[axis - rank + shape.length] ?? 1)
+    const length = lengths.find((each) => each !== 1) ?? 1
+    if (lengths.every((each) => each === 1 || each === length)) return length
+    return invalid(`shapes ${shapes.map(showShape).join(', ')} do not go together`, shapes)
+  })
+}
+
+/** What an array is asked for when the result is asked for a box. */
+const ownBox = ({ shape }: BlockSource, box: Box): Box =>
+  shape.map((length, axis) => (length === 1 ? { start: 0, stop: 1, step: 1 } : box[axis + box.length - shape.length]!))
+
+interface Strided {
+  readonly data: ArrayLike<unknown>
+  readonly shape: readonly number[]
+  readonly stride: readonly number[]
+  readonly offset: number
+}
+
+function spread({ data, shape: own, stride, offset }: Tensor, shape: readonly number[]): Strided {
+  const skipped = shape.length - own.length
+  return {
+    data,
+    shape,
+    stride: shape.map((_, axis) => (axis < skipped || own[axis - skipped] === 1 ? 0 : stride[axis - skipped]!)),
+    offset,
+  }
+}
+
+const asShown = (dtype: DType, tensor: Strided): Strided =>
+  dtype === 'bool' ? { ...tensor, data: Array.from(tensor.data, (element) => element !== 0) } : tensor
+
+function apply<D extends DType>(
+  fn: (...values: unknown[]) => unknown,
+  inputs: readonly Strided[],
+  out: Tensor<D>,
+  dtype: D,
+): void {
+  const target = out.data as DataOf<D> & { [index: number]: unknown }
+  // What is stored as it comes needs no look at each value but whether it is a number.
+  const store = isFloat(dtype)
+    ? (value: unknown): unknown => (typeof value === 'number' ? value : toElement(dtype, value))
+    : (value: unknown): unknown => toElement(dtype, value)
+  const all: readonly Strided[] = [...inputs, out]
+  const last = out.shape.length - 1
+  const run = last < 0 ? 1 : out.shape[last]!
+  const steps = all.map(({ stride }) => stride[last] ?? 0)
+  const values = new Array<unknown>(inputs.length)
+  eachIndex(out.shape.slice(0, Math.max(0, last)), (index) => {
+    const at = all.map(({ stride, offset }) => index.reduce((sum, position, axis) => sum + position * stride[axis]!, offset))
+    for (let i = 0; i < run; i++) {
+      for (let k = 0; k < values.length; k++) values[k] = inputs[k]!.data[at[k]! + i * steps[k]!]
+      target[at[values.length]! + i * steps[values.length]!] = store(fn(...values)) as never
+    }
+  })
+}
+
+function invalid(text: string, actual: unknown): never {
+  throw new HyperslabError('InvalidArgumentError', text, { actual })
+}

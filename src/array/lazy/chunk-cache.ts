@@ -1,0 +1,142 @@
+import { ByteCache } from '../../core/byte-cache.js'
+import type { DType } from '../../core/dtype.js'
+import { forEachLimited } from '../../core/limiter.js'
+import { onAbort, type Signal } from '../../core/signal.js'
+import { SingleFlight } from '../../core/single-flight.js'
+import { type AxisView, cloneTensor, copyTensor, type Tensor, viewTensor } from '../../core/tensor.js'
+import type { ChunkGrid } from '../../grid/chunks.js'
+import { projectBox } from '../../grid/projection.js'
+import type { Box } from '../../grid/range.js'
+import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
+import { READS_AT_A_TIME, readFresh, viewOf } from './picks.js'
+
+declare class AbortController {
+  readonly signal: Signal
+  abort(reason?: unknown): void
+}
+
+interface Entry<D extends DType> {
+  readonly tensor: Tensor<D>
+  readonly byteLength: number
+}
+
+/** A chunk that a box touches. */
+interface Touched {
+  readonly number: number
+  readonly index: readonly number[]
+  readonly inner: readonly AxisView[]
+  readonly outer: readonly AxisView[]
+}
+
+/** The chunks of a source that were used last. */
+export class ChunkCache<D extends DType> {
+  readonly #source: BlockSource<D>
+  /** As it was at first: numbers of chunks mean something else in a source that was resized. */
+  readonly #grid: ChunkGrid
+  readonly #entries: ByteCache<number, Entry<D>>
+  readonly #maxBytes: number
+  readonly #loads = new SingleFlight<string, Tensor<D>>()
+  /** Counts the starts and ends of writes: what was loaded across one is not kept. */
+  #version = 0
+
+  constructor(source: BlockSource<D>, grid: ChunkGrid, maxBytes: number) {
+    this.#source = source
+    this.#grid = grid
+    this.#entries = new ByteCache(maxBytes)
+    this.#maxBytes = maxBytes
+  }
+
+  async read(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> {
+    const place = (tensor: Tensor<D>, { inner, outer }: Touched): void =>
+      copyTensor(viewTensor(tensor, inner), viewTensor(out, outer))
+    const missing: Touched[] = []
+    for (const chunk of this.#touched(box)) {
+      const entry = this.#entries.get(chunk.number)
+      if (entry === undefined) missing.push(chunk)
+      else place(entry.tensor, chunk)
+    }
+    // What others wait for is not read for them and once more.
+    const fresh = missing.filter(({ number }) => !this.#loads.has(this.#key(number)))
+    const together = this.#together(fresh)
+    const own = new Set(together && fresh)
+    await forEachLimited(missing, together === undefined ? READS_AT_A_TIME : missing.length, async (chunk) => {
+      options?.signal?.throwIfAborted()
+      const start = (signal: Signal): Promise<Tensor<D>> => this.#load(chunk, signal, own.has(chunk) ? together : undefined)
+      place(await this.#loads.share(this.#key(chunk.number), start, options?.signal), chunk)
+    })
+  }
+
+  #key(number: number): string {
+    return `${this.#version} ${number}`
+  }
+
+  async #load({ number, index }: Touched, signal: Signal, together: Together<D> | undefined): Promise<Tensor<D>> {
+    const version = this.#version
+    const box = this.#grid.box(index)
+    const tensor = await (together === undefined ? readFresh(this.#source, box, { signal }) : together(box, signal))
+    if (version === this.#version) this.#entries.set(number, { tensor, byteLength: bytesIn(tensor) })
+    return tensor
+  }
+
+  /** One read for chunks that make up a box, given up when all of them are. */
+  #together(chunks: readonly Touched[]): Together<D> | undefined {
+    if (chunks.length < 2) return undefined
+    const boxes = chunks.map(({ index }) => this.#grid.box(index))
+    const hull = boxes[0]!.map((_, axis) => ({
+      start: Math.min(...boxes.map((box) => box[axis]!.start)),
+      stop: Math.max(...boxes.map((box) => box[axis]!.stop)),
+      step: 1,
+    }))
+    const elements = (box: Box): number => box.reduce((size, { start, stop }) => size * (stop - start), 1)
+    const size = elements(hull)
+    if (size !== boxes.reduce((sum, box) => sum + elements(box), 0) || size * bytesOf(this.#source.dtype) > this.#maxBytes)
+      return undefined
+    const controller = new AbortController()
+    let [wanted, reading] = [0, undefined as Promise<Tensor<D>> | undefined]
+    return async (box, signal) => {
+      wanted++
+      onAbort(signal, () => {
+        if (--wanted === 0) controller.abort(signal.reason)
+      })
+      reading ??= readFresh(this.#source, hull, { signal: controller.signal })
+      const part = box.map((range, axis) => ({ ...viewOf(range), start: range.start - hull[axis]!.start }))
+      return cloneTensor(this.#source.dtype, viewTensor(await reading, part))
+    }
+  }
+
+  async write(box: Box, values: Tensor<D>, options?: BlockOptions): Promise<void> {
+    const forget = (): void => {
+      this.#version++
+      for (const { number } of this.#touched(box)) this.#entries.delete(number)
+    }
+    forget()
+    try {
+      await this.#source.writeBlock!(box, values, options)
+    } finally {
+      forget()
+    }
+  }
+
+  #touched(box: Box): Touched[] {
+    const touched: Touched[] = []
+    projectBox(box, this.#grid, (index, projections) => {
+      touched.push({
+        number: this.#grid.number(index),
+        index: [...index],
+        inner: projections.map(({ inner }) => inner),
+        outer: projections.map(({ outer }) => outer),
+      })
+    })
+    return touched
+  }
+}
+
+type Together<D extends DType> = (box: Box, signal: Signal) => Promise<Tensor<D>>
+
+function bytesIn({ data }: Tensor): number {
+  if (ArrayBuffer.isView(data)) return data.byteLength
+  return (data as (string | Uint8Array)[]).reduce(
+    (sum, each) => sum + (typeof each === 'string' ? 2 * each.length : each.byteLength),
+    0,
+  )
+}

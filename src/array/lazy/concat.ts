@@ -1,0 +1,125 @@
+import type { DType, ScalarOf } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.js'
+import { type Axis, resolveAxes } from '../axes.js'
+import type { BlockSource } from '../source.js'
+import { astype } from './astype.js'
+import { expandDims } from './axis-order.js'
+import { mosaic, type Tile } from './mosaic.js'
+import { promote } from './promotion.js'
+
+/** Arrays in lists, nested as deep as there are axes to put them along; `null` where there is none. */
+export type TileGrid<T> = readonly (T | null | TileGrid<T>)[]
+
+export interface ConcatOptions<D extends DType = DType> {
+  /** The axis, or one for each level of nesting, by number or name; the first ones when left out. */
+  readonly axis?: Axis | readonly Axis[]
+  /** The value of missing tiles; the fill value of the first array, or zero, when left out. */
+  readonly fillValue?: ScalarOf<D>
+}
+
+/**
+ * Arrays one after another along an axis, or nested lists of them along several. Their data types are promoted to one. Where tiles are
+ * missing the others in their row say how large they would be, or, if there are none, they are of length 1.
+ * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a grid
+ */
+export function concat(tiles: TileGrid<BlockSource>, { axis, fillValue }: ConcatOptions = {}): BlockSource {
+  const { counts, list } = flatten(tiles)
+  const first = list.find((tile) => tile !== null) ?? invalid('there are no arrays', tiles)
+  const axes = axis === undefined ? [...counts.keys()] : [...resolveAxes(axis as Axis, first)]
+  if (axes.length !== counts.length || axes.some((each) => each >= first.shape.length))
+    invalid(`lists nested ${counts.length} deep go along as many axes, not ${axes.length} of ${first.shape.length}`, axis)
+  const dtype = promote([...new Set(list.flatMap((tile) => (tile === null ? [] : [tile.dtype])))])
+  const stride = stridesOf(counts)
+  const placeOf = (number: number, level: number): number => Math.floor(number / stride[level]!) % counts[level]!
+  const lengths = first.shape.map((length, each) => {
+    const level = axes.indexOf(each)
+    return lengthsAlong(list, each, level < 0 ? [length] : new Array<number>(counts[level]!), (i) =>
+      level < 0 ? 0 : placeOf(i, level),
+    )
+  })
+  const origins = lengths.map((each) => each.map((_, k) => each.slice(0, k).reduce((sum, length) => sum + length, 0)))
+  const placed = list.flatMap((tile, number): Tile[] => {
+    if (tile === null) return []
+    const origin = first.shape.map((_, each) => (axes.includes(each) ? origins[each]![placeOf(number, axes.indexOf(each))]! : 0))
+    return [{ origin, source: tile.dtype === dtype ? tile : astype(tile, dtype) }]
+  })
+  const shape = lengths.map((each) => each.reduce((sum, length) => sum + length, 0))
+  return mosaic(placed, { shape, ...(fillValue !== undefined && { fillValue }) })
+}
+
+export interface StackOptions<D extends DType = DType> {
+  /** The new axis, or one for each level of nesting, by their numbers in the result; the first ones when left out. */
+  readonly axis?: number | readonly number[]
+  readonly fillValue?: ScalarOf<D>
+  /** Names of the new dimensions. */
+  readonly names?: readonly string[]
+}
+
+/**
+ * Arrays of one shape along a new axis, or nested lists of them along several.
+ * @throws InvalidArgumentError as {@link concat}
+ */
+export function stack(tiles: TileGrid<BlockSource>, { axis, fillValue, names = [] }: StackOptions = {}): BlockSource {
+  const { counts, list } = flatten(tiles)
+  const rank = (list.find((tile) => tile !== null)?.shape.length ?? 0) + counts.length
+  const given = axis === undefined ? [...counts.keys()] : ([axis].flat() as number[])
+  const axes = [...resolveAxes(given, { shape: new Array<number>(rank).fill(1) })]
+  const named = axes.map((each, i) => [each, names[i] ?? ''] as const).sort(([a], [b]) => a - b)
+  const expanded = mapTiles(tiles, (tile) => named.reduce((below, [each, name]) => expandDims(below, each, name), tile))
+  return concat(expanded, { axis: axes, ...(fillValue !== undefined && { fillValue }) })
+}
+
+export const mapTiles = <T, U>(tiles: TileGrid<T>, fn: (tile: T) => U): TileGrid<U> =>
+  tiles.map((tile) => (Array.isArray(tile) ? mapTiles(tile, fn) : tile === null ? null : fn(tile as T)))
+
+/** All tiles in C order of the levels. */
+function flatten<T>(tiles: TileGrid<T>): { counts: number[]; list: (T | null)[] } {
+  const counts: number[] = []
+  for (let level: TileGrid<T> | T | null = tiles; Array.isArray(level); level = level[0] as never) counts.push(level.length)
+  const list: (T | null)[] = []
+  eachIndex(counts, (index) => {
+    let tile: unknown = tiles
+    index.forEach((i, level) => {
+      if (!Array.isArray(tile) || tile.length !== counts[level])
+        invalid(`lists of tiles must be nested as ${showShape(counts)}`, tiles)
+      tile = (tile as unknown[])[i]
+    })
+    if (Array.isArray(tile)) invalid(`lists of tiles must be nested as ${showShape(counts)}`, tiles)
+    list.push(tile as T | null)
+  })
+  if (sizeOf(counts) === 0) invalid('there are no arrays', tiles)
+  return { counts, list }
+}
+
+/** The length that all tiles at one place along an axis have. */
+function lengthsAlong(
+  list: readonly (BlockSource | null)[],
+  axis: number,
+  lengths: number[],
+  placeOf: (number: number) => number,
+): number[] {
+  list.forEach((tile, number) => {
+    if (tile === null) return
+    const place = placeOf(number)
+    const length = tile.shape[axis]
+    if (length !== (lengths[place] ?? length) || length === undefined) {
+      throw new HyperslabError(
+        'InvalidArgumentError',
+        `arrays of length ${lengths[place]} and ${length} meet along axis ${axis}`,
+        {
+          ...tile.label,
+          axis,
+          actual: length,
+          expected: lengths[place],
+        },
+      )
+    }
+    lengths[place] = length
+  })
+  return Array.from(lengths, (length) => length ?? 1)
+}
+
+function invalid(text: string, actual: unknown): never {
+  throw new HyperslabError('InvalidArgumentError', text, { actual })
+}

@@ -1,0 +1,50 @@
+import { within } from '../../core/errors.js'
+import { eachIndex } from '../../core/shape.js'
+import { type Tensor, tensorOf } from '../../core/tensor.js'
+import { type Box, boxShape } from '../../grid/range.js'
+import type { BlockOptions, BlockSource } from '../source.js'
+import type { Convert } from './elementwise.js'
+import { readPicks, writePicks } from './picked.js'
+import { viewOf } from './picks.js'
+
+/** Reads a box and puts what is made of its elements into `out`. */
+export async function readConverted(
+  source: BlockSource,
+  convert: Convert,
+  box: Box,
+  out: Tensor,
+  options?: BlockOptions,
+): Promise<void> {
+  const below = tensorOf(source.dtype, out.shape)
+  await readPicks(source, box.map(viewOf), below, options)
+  await within(source.label ?? {}, async () => convertTensor(below, out, convert))
+}
+
+/** Writes what is made of `values` to a box. */
+export async function writeConverted(
+  source: BlockSource,
+  convert: Convert,
+  box: Box,
+  values: Tensor,
+  options?: BlockOptions,
+): Promise<void> {
+  const below = tensorOf(source.dtype, boxShape(box))
+  await within(source.label ?? {}, async () => convertTensor(values, below, convert))
+  await writePicks(source, box.map(viewOf), below, options)
+}
+
+/** Converts every element of a tensor into another one of its shape, the innermost axis in a loop of its own. */
+function convertTensor(from: Tensor, to: Tensor, convert: Convert): void {
+  const last = from.shape.length - 1
+  const run = last < 0 ? 1 : from.shape[last]!
+  const [input, output] = [from.data as ArrayLike<unknown>, to.data as unknown[]]
+  const [stepFrom, stepTo] = [from.stride[last] ?? 0, to.stride[last] ?? 0]
+  eachIndex(from.shape.slice(0, Math.max(0, last)), (index) => {
+    let [a, b] = [from.offset, to.offset]
+    for (let axis = 0; axis < last; axis++) {
+      a += index[axis]! * from.stride[axis]!
+      b += index[axis]! * to.stride[axis]!
+    }
+    for (let i = 0; i < run; i++, a += stepFrom, b += stepTo) output[b] = convert(input[a] as never)
+  })
+}

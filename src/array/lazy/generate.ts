@@ -1,0 +1,31 @@
+import { type DType, type ScalarOf, toElement } from '../../core/dtype.js'
+import { checkShape, eachIndex } from '../../core/shape.js'
+import type { ChunkGrid } from '../../grid/chunks.js'
+import { type BlockSource, gridOf } from '../source.js'
+
+export interface GenerateOptions<D extends DType> {
+  readonly dtype: D
+  readonly shape: readonly number[]
+  /** A grid or a chunk shape; estimated when left out. */
+  readonly chunks?: ChunkGrid | readonly number[]
+  readonly dimensionNames?: readonly string[]
+  readonly fillValue?: ScalarOf<D>
+}
+
+/**
+ * An array whose elements are computed from their index whenever they are read.
+ * @param fn takes the index, one number an axis
+ * @throws reading, InvalidArgumentError when a result is not a value of the data type
+ */
+export function generate<D extends DType>(fn: (...index: number[]) => ScalarOf<D>, options: GenerateOptions<D>): BlockSource<D> {
+  const { dtype, shape, dimensionNames, fillValue } = options
+  checkShape(shape, 'shape')
+  const readBlock: BlockSource<D>['readBlock'] = (box, out) => {
+    eachIndex(out.shape, (index) => {
+      const at = index.reduce((sum, i, axis) => sum + i * out.stride[axis]!, out.offset)
+      out.data[at] = toElement(dtype, fn(...index.map((i, axis) => box[axis]!.start + i * box[axis]!.step))) as never
+    })
+  }
+  const source = { dtype, shape, dimensionNames, fillValue, capabilities: { steps: true }, readBlock }
+  return { ...source, chunks: gridOf({ ...source, ...(options.chunks && { chunks: options.chunks }) }) }
+}

@@ -1,0 +1,150 @@
+import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../../core/dtype.js'
+import { HyperslabError, within } from '../../core/errors.js'
+import { forEachLimited } from '../../core/limiter.js'
+import { checkShape, showShape, sizeOf } from '../../core/shape.js'
+import { fillTensor, viewTensor } from '../../core/tensor.js'
+import { type AxisChunks, ChunkGrid } from '../../grid/chunks.js'
+import { commonChunks, refineChunks } from '../../grid/joined-chunks.js'
+import { type Box, wholeBox } from '../../grid/range.js'
+import type { BlockSource } from '../source.js'
+import { type Overlap, overlapOf } from './overlap.js'
+import { READS_AT_A_TIME } from './picks.js'
+
+/** An array and where its first element lies in the whole. */
+export interface Tile<D extends DType = DType> {
+  readonly origin: readonly number[]
+  readonly source: BlockSource<D>
+}
+
+export interface MosaicOptions<D extends DType> {
+  /** Of the whole; as far as tiles reach when left out. */
+  readonly shape?: readonly number[]
+  /** The value of what no tile covers; the first tile's fill value, or zero, when left out. */
+  readonly fillValue?: ScalarOf<D>
+}
+
+/**
+ * Tiles of any shapes put together; what none of them covers is the fill value and cannot be written. A tile that is not touched is not
+ * read.
+ * @throws InvalidArgumentError when there are no tiles, they differ in type or rank, overlap, or reach beyond the shape
+ */
+export function mosaic<D extends DType>(tiles: readonly Tile<D>[], options: MosaicOptions<D> = {}): BlockSource<D> {
+  const first = tiles[0]?.source
+  if (first === undefined) return invalid('there are no tiles', tiles)
+  const rank = first.shape.length
+  for (const { source, origin } of tiles) {
+    checkShape(origin, 'the origin of a tile')
+    if (source.dtype !== first.dtype || source.shape.length !== rank || origin.length !== rank) {
+      const named = ({ dtype, shape }: BlockSource): string => `${dtype} ${showShape(shape)}`
+      invalid(`a tile ${named(source)} at ${showShape(origin)} does not fit one of ${named(first)}`, named(source))
+    }
+  }
+  const shape = options.shape ?? first.shape.map((_, axis) => Math.max(...tiles.map((tile) => endOf(tile, axis))))
+  checkShape(shape, 'shape')
+  checkPlaces(tiles, shape)
+  return new Mosaic(tiles, shape, options.fillValue ?? first.fillValue)
+}
+
+class Mosaic<D extends DType> implements BlockSource<D> {
+  readonly tiles: readonly Tile<D>[]
+  readonly dtype: D
+  readonly shape: readonly number[]
+  readonly chunks: ChunkGrid
+  readonly dimensionNames: readonly string[] | undefined
+  readonly fillValue: ScalarOf<D> | undefined
+  readonly capabilities: { readonly steps: boolean }
+  readonly label: NonNullable<BlockSource['label']>
+  readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
+
+  constructor(tiles: readonly Tile<D>[], shape: readonly number[], fillValue: ScalarOf<D> | undefined) {
+    const sources = tiles.map(({ source }) => source)
+    this.tiles = tiles
+    this.dtype = sources[0]!.dtype
+    this.shape = shape
+    this.chunks = new ChunkGrid(shape.map((length, axis) => chunksAlong(tiles, axis, length)))
+    this.dimensionNames = sources.find(({ dimensionNames }) => dimensionNames !== undefined)?.dimensionNames
+    this.fillValue = fillValue
+    this.capabilities = { steps: sources.every(({ capabilities }) => capabilities?.steps) }
+    this.label = sharedLabel(sources)
+    if (sources.every(({ writeBlock }) => writeBlock !== undefined)) {
+      this.writeBlock = async (box, values, options) => {
+        const { touched, covered } = this.#touched(box)
+        if (!covered) throw new HyperslabError('ReadOnlyError', 'there is no tile where this would be written', this.label)
+        for (const { tile, box: part, outer } of touched)
+          await within(tile.label ?? {}, async () => tile.writeBlock!(part, viewTensor(values, outer), options))
+      }
+    }
+  }
+
+  readBlock: BlockSource<D>['readBlock'] = async (box, out, options) => {
+    const { touched, covered } = this.#touched(box)
+    if (!covered) fillTensor(out, toElement(this.dtype, this.fillValue ?? zeroOf(this.dtype)) as DataOf<D>[number])
+    await forEachLimited(touched, READS_AT_A_TIME, async ({ tile, box: part, outer }) => {
+      options?.signal?.throwIfAborted()
+      await within(tile.label ?? {}, async () => tile.readBlock(part, viewTensor(out, outer), options))
+    })
+  }
+
+  #touched(box: Box): { touched: (Overlap & { tile: BlockSource<D> })[]; covered: boolean } {
+    const touched = this.tiles.flatMap(({ source, origin }) => {
+      const overlap = overlapOf(box, origin, source.shape)
+      return overlap === undefined ? [] : [{ ...overlap, tile: source }]
+    })
+    const elements = (views: readonly { readonly length: number }[]): number => sizeOf(views.map(({ length }) => length))
+    const wanted = overlapOf(box, box.map(() => 0), this.shape)! // biome-ignore format: one line
+    return { touched, covered: touched.reduce((sum, { outer }) => sum + elements(outer), 0) === elements(wanted.outer) }
+  }
+}
+
+const endOf = ({ origin, source }: Tile, axis: number): number => origin[axis]! + source.shape[axis]!
+
+/** Tiles in one row have the chunks that suit all of them; where rows overlap, all borders count. */
+function chunksAlong(tiles: readonly Tile[], axis: number, length: number): AxisChunks {
+  const rows = new Map<string, { origin: number; all: AxisChunks[] }>()
+  for (const tile of tiles) {
+    const origin = tile.origin[axis]!
+    const key = `${origin} ${endOf(tile, axis)}`
+    const chunks = tile.source.chunks.axes[axis]!
+    const row = rows.get(key)
+    if (row === undefined) rows.set(key, { origin, all: [chunks] })
+    else row.all.push(chunks)
+  }
+  return refineChunks(
+    length,
+    [...rows.values()].map(({ origin, all }) => ({ origin, chunks: commonChunks(all) })),
+  )
+}
+
+function sharedLabel(sources: readonly BlockSource[]): { file?: string; array?: string } {
+  const shared = <T>(values: readonly (T | undefined)[]): T | undefined =>
+    values.every((value) => value === values[0]) ? values[0] : undefined
+  const file = shared(sources.map(({ label }) => label?.file))
+  const array = shared(sources.map(({ label }) => label?.array))
+  return { ...(file !== undefined && { file }), ...(file !== undefined && array !== undefined && { array }) }
+}
+
+/** Sorted by the first axis, so that only near ones are compared. */
+function checkPlaces(tiles: readonly Tile[], shape: readonly number[]): void {
+  const beyond = tiles.find((tile) => shape.some((length, axis) => endOf(tile, axis) > length))
+  if (beyond !== undefined)
+    invalid(
+      `a tile ${showShape(beyond.source.shape)} at ${showShape(beyond.origin)} reaches beyond ${showShape(shape)}`,
+      beyond.origin,
+    )
+  const sorted = tiles.filter(({ source }) => sizeOf(source.shape) > 0).sort((a, b) => (a.origin[0] ?? 0) - (b.origin[0] ?? 0))
+  sorted.forEach((tile, i) => {
+    const box = wholeBox(tile.source.shape).map(({ start, stop, step }, axis) => {
+      const shift = tile.origin[axis]!
+      return { start: start + shift, stop: stop + shift, step }
+    })
+    for (const other of sorted.slice(i + 1)) {
+      if (shape.length > 0 && other.origin[0]! >= box[0]!.stop) return
+      if (overlapOf(box, other.origin, other.source.shape) !== undefined)
+        invalid(`tiles at ${showShape(tile.origin)} and ${showShape(other.origin)} overlap`, other.origin)
+    }
+  })
+}
+
+function invalid(text: string, actual: unknown): never {
+  throw new HyperslabError('InvalidArgumentError', text, { actual })
+}

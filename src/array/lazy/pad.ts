@@ -1,0 +1,54 @@
+import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { ChunkGrid } from '../../grid/chunks.js'
+import { padChunks } from '../../grid/joined-chunks.js'
+import type { BlockSource } from '../source.js'
+import { over } from './layer.js'
+
+export interface PadOptions<D extends DType> {
+  /** What is around the array: one value (the default), or its nearest element. */
+  readonly mode?: 'constant' | 'edge'
+  /** The value of `constant`; the fill value, or zero, when left out. */
+  readonly value?: ScalarOf<D>
+}
+
+/** Before and after an axis; one number for both. */
+export type Padding = number | readonly [low: number, high: number]
+
+/**
+ * An array with more positions around it, which cannot be written.
+ * @param widths one padding per axis, or one for all of them
+ * @throws InvalidArgumentError unless widths are non-negative integers, as many as axes; for edges of axes of length 0
+ */
+export function pad<D extends DType>(
+  source: BlockSource<D>,
+  widths: number | readonly Padding[],
+  { mode = 'constant', value }: PadOptions<D> = {},
+): BlockSource<D> {
+  const pairs = pairsOf(source, widths)
+  const edge = mode === 'edge'
+  if (edge && source.shape.some((length, axis) => length === 0 && Math.max(...pairs[axis]!) > 0))
+    invalid('an axis of length 0 has no edge to repeat', source.shape)
+  const origin = pairs.map(([low]) => low)
+  const fill = toElement(source.dtype, value ?? source.fillValue ?? zeroOf(source.dtype)) as DataOf<D>[number]
+  return over(source, {
+    chunks: new ChunkGrid(source.chunks.axes.map((chunks, axis) => padChunks(chunks, ...pairs[axis]!))),
+    readBlock: async (box, out, options) =>
+      (await import('./padded.js')).readPadded(source, { origin, edge, fill }, box, out, options),
+  })
+}
+
+function pairsOf({ shape }: BlockSource, widths: number | readonly Padding[]): (readonly [number, number])[] {
+  const given = typeof widths === 'number' ? shape.map(() => widths) : widths
+  if (given.length !== shape.length) invalid(`paddings of ${given.length} axes for an array of ${shape.length}`, widths)
+  return given.map((width) => {
+    const pair = typeof width === 'number' ? ([width, width] as const) : width
+    if (pair.length !== 2 || !pair.every((each) => Number.isSafeInteger(each) && each >= 0))
+      invalid(`padding must be non-negative integers, got ${JSON.stringify(width)}`, width)
+    return pair
+  })
+}
+
+function invalid(text: string, actual: unknown): never {
+  throw new HyperslabError('InvalidArgumentError', text, { actual })
+}

@@ -1,0 +1,76 @@
+import type { DataOf, DType } from '../../core/dtype.js'
+import { eachIndex } from '../../core/shape.js'
+import { type AxisView, copyTensor, fillTensor, type Tensor, viewTensor } from '../../core/tensor.js'
+import { type Box, type Range, rangeLength } from '../../grid/range.js'
+import type { BlockOptions, BlockSource } from '../source.js'
+import { overlapOf } from './overlap.js'
+import { readFresh } from './picks.js'
+
+/** What is around an array. */
+export interface Surroundings<D extends DType> {
+  /** Where the array starts. */
+  readonly origin: readonly number[]
+  /** Whether its edges are repeated; otherwise everything around is `fill`. */
+  readonly edge: boolean
+  /** As stored. */
+  readonly fill: DataOf<D>[number]
+}
+
+/** Reads a box of a padded array, asking for a part of the array at most once. */
+export async function readPadded<D extends DType>(
+  source: BlockSource<D>,
+  { origin, edge, fill }: Surroundings<D>,
+  box: Box,
+  out: Tensor<D>,
+  options?: BlockOptions,
+): Promise<void> {
+  const inside = overlapOf(box, origin, source.shape)
+  const whole = inside?.outer.every(({ length }, axis) => length === out.shape[axis])
+  if (inside !== undefined && (whole || !edge)) {
+    if (!whole) fillTensor(out, fill)
+    return source.readBlock(inside.box, viewTensor(out, inside.outer), options)
+  }
+  if (!edge) return fillTensor(out, fill)
+  const axes = box.map((range, axis) => clamp(range, origin[axis]!, source.shape[axis]!))
+  const nearest = await readFresh(
+    source,
+    axes.map(({ range }) => range),
+    options,
+  )
+  eachIndex(
+    axes.map(({ pieces }) => pieces.length),
+    (index) => {
+      const own = index.map((i, axis) => axes[axis]!.pieces[i]!)
+      const [from, to] = [own.map(({ inner }) => inner), own.map(({ outer }) => outer)]
+      copyTensor(viewTensor(nearest, from), viewTensor(out, to))
+    },
+  )
+}
+
+interface Piece {
+  readonly inner: AxisView
+  readonly outer: AxisView
+}
+
+/** The positions of the array nearest to those of a range, and which of them stand where: the first repeated, all, the last repeated. */
+function clamp(range: Range, low: number, length: number): { range: Range; pieces: Piece[] } {
+  const total = rangeLength(range)
+  const { start, step } = range
+  const before = Math.min(total, Math.max(0, Math.ceil((low - start) / step)))
+  const inside = Math.min(total, Math.max(before, Math.ceil((low + length - start) / step)))
+  // The edges come along when they are needed and the step jumps over them.
+  const first = before > 0 ? 0 : Math.min(start - low, length - 1)
+  const last = inside < total ? length - 1 : Math.max(0, start + (total - 1) * step - low)
+  const pieces = [
+    { inner: { start: 0, step: 0, length: before }, outer: { start: 0, step: 1, length: before } },
+    {
+      inner: { start: start + before * step - low - first, step, length: inside - before },
+      outer: { start: before, step: 1, length: inside - before },
+    },
+    {
+      inner: { start: last - first, step: 0, length: total - inside },
+      outer: { start: inside, step: 1, length: total - inside },
+    },
+  ]
+  return { range: { start: first, stop: last + 1, step: 1 }, pieces: pieces.filter(({ outer }) => outer.length > 0) }
+}

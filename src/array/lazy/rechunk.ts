@@ -1,0 +1,30 @@
+import type { DType } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { sameShape, showShape } from '../../core/shape.js'
+import { ChunkGrid } from '../../grid/chunks.js'
+import type { BlockSource } from '../source.js'
+import { over } from './layer.js'
+
+/**
+ * The same array under other chunks: what is gone through chunk by chunk goes by them. Nothing is stored differently.
+ * @throws InvalidArgumentError when the grid is of another shape
+ */
+export function rechunk<D extends DType>(source: BlockSource<D>, chunks: ChunkGrid | readonly number[]): BlockSource<D> {
+  const grid = chunks instanceof ChunkGrid ? chunks : ChunkGrid.regular(source.shape, chunks)
+  if (!sameShape(grid.shape, source.shape)) {
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      `the grid covers ${showShape(grid.shape)}, the array is ${showShape(source.shape)}`,
+      {
+        actual: grid.shape,
+        expected: source.shape,
+      },
+    )
+  }
+  return over(source, {
+    chunks: grid,
+    readBlock: (box, out, options) => source.readBlock(box, out, options),
+    ...(source.writeBlock && { writeBlock: (box, values, options) => source.writeBlock!(box, values, options) }),
+    ...(source.reduceBox && { reduceBox: (box, reduction, take, options) => source.reduceBox!(box, reduction, take, options) }),
+  })
+}

@@ -1,0 +1,78 @@
+import type { DType } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { checkShape, showShape, sizeOf } from '../../core/shape.js'
+import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
+import type { BlockSource } from '../source.js'
+import { viewAxes } from './axes-view.js'
+import { over } from './layer.js'
+import { type AxisGroup, groupAxes, mergeChunks, splitChunks } from './reshape-chunks.js'
+
+/**
+ * The elements in C order under another shape, as long as whole chunks stay whole: adding and dropping axes of length 1, merging axes of
+ * which chunks are runs of neighbours, splitting axes where chunks end.
+ * @param to the new shape; one length may be -1, for what is left
+ * @throws InvalidArgumentError when sizes differ; UnsupportedError when chunks would be torn apart
+ */
+export function reshape<D extends DType>(source: BlockSource<D>, to: readonly number[]): BlockSource<D> {
+  const shape = completed(source, to)
+  const size = sizeOf(shape)
+  const groups = size === 0 ? [] : groupAxes(source.shape, shape)
+  const simple = groups.every(({ below, own }) => below.length <= 1 && own.length <= 1)
+  if (size > 0 && simple) {
+    const axes = groups.flatMap(({ below, own }) => (own.length === 0 ? [] : [below[0] ?? '']))
+    return viewAxes(source, { order: axes })
+  }
+  const chunks = new ChunkGrid(
+    size === 0
+      ? shape.map((length) => new RegularChunks(Math.max(1, length), length))
+      : groups.flatMap(({ below, own }) => {
+          const merged = mergeChunks(below.map((axis) => source.chunks.axes[axis]!))
+          const lengths = own.map((axis) => shape[axis]!)
+          if (below.length === 0) return lengths.map(() => new RegularChunks(1, 1))
+          if (own.length === 0) return []
+          return (merged && splitChunks(merged, lengths)) ?? torn(source, shape)
+        }),
+  )
+  const body = () => import('./reshaped.js')
+  return over(source, {
+    chunks,
+    dimensionNames: namesOf(source, groups, shape.length),
+    readBlock: async (box, out, options) => (await body()).readReshaped(source, chunks, groups, box, out, options),
+    ...(source.writeBlock && {
+      writeBlock: async (box, values, options) => (await body()).writeReshaped(source, chunks, groups, box, values, options),
+    }),
+  })
+}
+
+function namesOf({ dimensionNames }: BlockSource, groups: readonly AxisGroup[], rank: number): string[] | undefined {
+  if (dimensionNames === undefined) return undefined
+  const names = new Array<string>(rank).fill('')
+  for (const { below, own } of groups) if (below.length === 1 && own.length === 1) names[own[0]!] = dimensionNames[below[0]!]!
+  return names
+}
+
+function completed({ shape }: BlockSource, to: readonly number[]): number[] {
+  const known = to.reduce((size, length) => (length === -1 ? size : size * length), 1)
+  const size = sizeOf(shape)
+  const full = to.map((length) => (length === -1 && known > 0 ? size / known : length))
+  if (to.filter((length) => length === -1).length <= 1 && full.every((n) => Number.isSafeInteger(n) && n >= 0)) {
+    checkShape(full, 'shape')
+    if (sizeOf(full) === size) return full
+  }
+  throw new HyperslabError(
+    'InvalidArgumentError',
+    `an array ${showShape(shape)} of ${size} elements cannot become ${showShape(to)}`,
+    {
+      actual: to,
+      expected: size,
+    },
+  )
+}
+
+function torn({ shape, chunks }: BlockSource, to: readonly number[]): never {
+  throw new HyperslabError(
+    'UnsupportedError',
+    `reshaping ${showShape(shape)} to ${showShape(to)} would tear its chunks of ${showShape(chunks.chunkShape)} apart: rechunk it first`,
+    { actual: to, expected: chunks.chunkShape },
+  )
+}

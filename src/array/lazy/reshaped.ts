@@ -1,0 +1,149 @@
+import type { DType } from '../../core/dtype.js'
+import { forEachLimited } from '../../core/limiter.js'
+import { eachIndex, sizeOf, stridesOf } from '../../core/shape.js'
+import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
+import type { ChunkGrid } from '../../grid/chunks.js'
+import { type AxisProjection, projectAxis } from '../../grid/projection.js'
+import { type Box, boxShape, type Range, rangeLength } from '../../grid/range.js'
+import type { BlockOptions, BlockSource } from '../source.js'
+import { READS_AT_A_TIME, readFresh, viewOf } from './picks.js'
+import type { AxisGroup } from './reshape-chunks.js'
+
+/** Reads a box of a reshaped array. */
+export async function readReshaped<D extends DType>(
+  source: BlockSource<D>,
+  chunks: ChunkGrid,
+  groups: readonly AxisGroup[],
+  box: Box,
+  out: Tensor<D>,
+  options?: BlockOptions,
+): Promise<void> {
+  await forEachLimited(piecesOf(box, source, chunks, groups), READS_AT_A_TIME, async ({ below, elements, outer }) => {
+    options?.signal?.throwIfAborted()
+    copyTensor(elements(await readFresh(source, below, options)), viewTensor(out, outer))
+  })
+}
+
+/** Writes a box of a reshaped array; what lies between in the boxes below is read and written back. */
+export async function writeReshaped<D extends DType>(
+  source: BlockSource<D>,
+  chunks: ChunkGrid,
+  groups: readonly AxisGroup[],
+  box: Box,
+  values: Tensor<D>,
+  options?: BlockOptions,
+): Promise<void> {
+  for (const { below, elements, outer } of piecesOf(box, source, chunks, groups)) {
+    options?.signal?.throwIfAborted()
+    const whole = tensorOf(source.dtype, boxShape(below))
+    const part = viewTensor(values, outer)
+    if (sizeOf(part.shape) < sizeOf(whole.shape)) await source.readBlock(below, whole, options)
+    copyTensor(part, elements(whole))
+    await source.writeBlock!(below, whole, options)
+  }
+}
+
+/** One read of the source and what it gives. */
+interface Piece {
+  readonly below: Box
+  /** The wanted elements among those read, with the axes of the result. */
+  elements<D extends DType>(read: Tensor<D>): Tensor<D>
+  readonly outer: readonly AxisView[]
+}
+
+/** What is read for some axes: boxes below, and where in their run of elements the wanted ones lie. */
+interface GroupPiece {
+  readonly below: readonly Range[]
+  /** Of the first wanted element. */
+  readonly offset: number
+  readonly stride: readonly number[]
+  readonly outer: readonly AxisView[]
+}
+
+function piecesOf(box: Box, source: BlockSource, chunks: ChunkGrid, groups: readonly AxisGroup[]): Piece[] {
+  const perGroup = groups.map((group) => groupPieces(box, source, chunks, group))
+  const pieces: Piece[] = []
+  eachIndex(
+    perGroup.map(({ length }) => length),
+    (index) => {
+      const parts = index.map((i, group) => perGroup[group]![i]!)
+      const below = parts.flatMap((part) => part.below)
+      const outer = parts.flatMap((part) => part.outer)
+      const elements = <D extends DType>(read: Tensor<D>): Tensor<D> => {
+        let [offset, axis] = [0, 0]
+        const stride = parts.flatMap((part) => {
+          axis += part.below.length
+          // Axes below that belong together are one run of elements, with the stride of the last of them.
+          const step = part.below.length === 0 ? 0 : read.stride[axis - 1]!
+          offset += part.offset * step
+          return part.stride.map((each) => each * step)
+        })
+        return { data: read.data, shape: outer.map(({ length }) => length), stride, offset }
+      }
+      pieces.push({ below, elements, outer })
+    },
+  )
+  return pieces
+}
+
+/** All at once where that is a box below or of one chunk, otherwise chunk by chunk. */
+function groupPieces(box: Box, source: BlockSource, chunks: ChunkGrid, { below, own }: AxisGroup): GroupPiece[] {
+  const ranges = own.map((axis) => box[axis]!)
+  const outer = ranges.map((range) => ({ start: 0, step: 1, length: rangeLength(range) }))
+  if (below.length === 0) return [{ below: [], offset: 0, stride: own.map(() => 0), outer }]
+  if (own.length === 0) return [{ below: [{ start: 0, stop: 1, step: 1 }], offset: 0, stride: [], outer }]
+  if (below.length === 1 && own.length === 1) return [{ below: ranges, offset: 0, stride: [1], outer }]
+  const [from, to] = [below.map((axis) => source.shape[axis]!), own.map((axis) => chunks.shape[axis]!)]
+  const touched = ranges.map((range, i) => projectAxis(range, chunks.axes[own[i]!]!))
+  const views = ranges.map(viewOf)
+  const run = runOf(views, to)
+  const one = touched.every(({ length }) => length === 1)
+  const box1 = coveringBox(run.first, run.last, from)
+  if (one || sizeOf(boxShape(box1)) === sizeOf(outer.map(({ length }) => length))) return [pieceOf(views, outer, to, from)]
+  const pieces: GroupPiece[] = []
+  eachIndex(
+    touched.map(({ length }) => length),
+    (index) => {
+      const parts = index.map((k, i): AxisProjection => touched[i]![k]!)
+      const positions = parts.map(({ chunk, inner }, i) => ({
+        ...inner,
+        start: chunks.axes[own[i]!]!.start(chunk) + inner.start,
+      }))
+      pieces.push(pieceOf(positions, parts.map((part) => part.outer), to, from)) // biome-ignore format: one line
+    },
+  )
+  return pieces
+}
+
+function pieceOf(
+  views: readonly AxisView[],
+  outer: readonly AxisView[],
+  to: readonly number[],
+  from: readonly number[],
+): GroupPiece {
+  const { first, last } = runOf(views, to)
+  const below = coveringBox(first, last, from)
+  const strideBelow = stridesOf(from)
+  const start = below.reduce((sum, range, i) => sum + range.start * strideBelow[i]!, 0)
+  const stride = stridesOf(to).map((step, i) => step * views[i]!.step)
+  return { below, offset: first - start, stride, outer }
+}
+
+/** The first and the last of the wanted elements, numbered in C order. */
+function runOf(views: readonly AxisView[], shape: readonly number[]): { first: number; last: number } {
+  const stride = stridesOf(shape)
+  const first = views.reduce((sum, { start }, i) => sum + start * stride[i]!, 0)
+  return { first, last: views.reduce((sum, { step, length }, i) => sum + (length - 1) * step * stride[i]!, first) }
+}
+
+/** The smallest box that is a run of elements in C order and has both: where the two part ways, all in between; after that, everything. */
+function coveringBox(first: number, last: number, shape: readonly number[]): Range[] {
+  const stride = stridesOf(shape)
+  let parted = false
+  return shape.map((length, axis) => {
+    if (parted) return { start: 0, stop: length, step: 1 }
+    const [a, b] = [first, last].map((element) => Math.floor(element / stride[axis]!) % length)
+    parted = a !== b
+    return { start: a!, stop: b! + 1, step: 1 }
+  })
+}

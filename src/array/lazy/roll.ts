@@ -1,0 +1,30 @@
+import type { DType } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { type Axis, resolveAxes } from '../axes.js'
+import type { BlockSource } from '../source.js'
+import { viewAxes } from './axes-view.js'
+import { mosaic } from './mosaic.js'
+import { wholeAxis } from './picks.js'
+
+/**
+ * Shifted along an axis, what leaves at one end coming back at the other: element i is at `i + shift`.
+ * @throws InvalidArgumentError unless `shift` is an integer and there is such an axis
+ */
+export function roll<D extends DType>(source: BlockSource<D>, shift: number, axis: Axis): BlockSource<D> {
+  if (!Number.isSafeInteger(shift))
+    throw new HyperslabError('InvalidArgumentError', `a shift must be an integer, got ${shift}`, { actual: shift })
+  const [along] = resolveAxes(axis, source)
+  const length = source.shape[along!]!
+  const moved = length === 0 ? 0 : ((shift % length) + length) % length
+  if (moved === 0) return source
+  const part = (start: number, own: number): BlockSource<D> =>
+    viewAxes(source, {
+      picks: source.shape.map((each, i) => (i === along ? { start, step: 1, length: own } : wholeAxis(each))),
+      order: [...source.shape.keys()],
+    })
+  const at = (position: number): number[] => source.shape.map((_, i) => (i === along ? position : 0))
+  return mosaic([
+    { origin: at(0), source: part(length - moved, moved) },
+    { origin: at(moved), source: part(0, length - moved) },
+  ])
+}

@@ -1,0 +1,45 @@
+import { isNumeric, toElement } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import type { BlockSource } from '../source.js'
+import { casting } from './astype.js'
+import { elementwise } from './elementwise.js'
+
+export interface ScaledOptions {
+  /** CF's `scale_factor`; 1 when left out. */
+  readonly scaleFactor?: number
+  /** CF's `add_offset`; 0 when left out. */
+  readonly addOffset?: number
+  /** CF's `_FillValue`: read as NaN, and what NaN is written as. That of the array when left out. */
+  readonly fillValue?: number | bigint
+  /** CF's `missing_value`s, read as NaN too. */
+  readonly missingValues?: readonly (number | bigint)[]
+  /** Data type of the results; `float64` when left out. */
+  readonly dtype?: 'float32' | 'float64'
+}
+
+/**
+ * Packed values unpacked: `packed * scaleFactor + addOffset`, and NaN where there is no value. Writing packs again, rounding to the nearest
+ * integer where integers are packed.
+ * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0 or when a written value cannot be packed
+ */
+export function scaled(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
+  const { scaleFactor = 1, addOffset = 0, fillValue = source.fillValue, missingValues = [], dtype = 'float64' } = options
+  const packed = source.dtype
+  if (!isNumeric(packed)) throw new HyperslabError('UnsupportedError', `${packed} values cannot be scaled`, { actual: packed })
+  if (![scaleFactor, addOffset].every(Number.isFinite) || scaleFactor === 0) {
+    throw new HyperslabError('InvalidArgumentError', `cannot scale by ${scaleFactor} and ${addOffset}`, {
+      actual: [scaleFactor, addOffset],
+    })
+  }
+  const fill = fillValue === undefined ? undefined : toElement(packed, fillValue)
+  const missing = new Set([...missingValues.map((value) => toElement(packed, value)), ...(fill === undefined ? [] : [fill])])
+  const pack = casting('float64', packed, true)
+  const rounds = packed !== 'float32' && packed !== 'float64'
+  const back = (value: number): unknown => {
+    if (Number.isNaN(value)) return fill ?? pack(value as never)
+    const exact = (value - addOffset) / scaleFactor
+    return pack((rounds ? Math.round(exact) + 0 : exact) as never)
+  }
+  const forth = (value: number | bigint): number => (missing.has(value) ? Number.NaN : Number(value) * scaleFactor + addOffset)
+  return elementwise(source, dtype, Number.NaN, forth, back)
+}

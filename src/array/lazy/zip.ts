@@ -1,0 +1,36 @@
+import { type DType, readElement, type ScalarOf } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { sameShape, showShape } from '../../core/shape.js'
+import { READ_BYTES } from '../../grid/chunks.js'
+import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
+
+/**
+ * The elements of several arrays at each position, in C order, whatever their chunks; some MiB are held at a time.
+ * @throws InvalidArgumentError when shapes differ or there is no array
+ */
+export function zip<D extends readonly DType[]>(
+  sources: readonly BlockSource[],
+  options: BlockOptions = {},
+): AsyncGenerator<{ [K in keyof D]: ScalarOf<D[K]> }, void> {
+  const [first] = sources
+  const other = sources.find(({ shape }) => !sameShape(shape, first!.shape))
+  if (first !== undefined && other === undefined) return elements(sources, first, options) as never
+  const shapes = sources.map(({ shape }) => showShape(shape)).join(', ')
+  throw new HyperslabError('InvalidArgumentError', `arrays of one shape are zipped, got ${shapes || 'none'}`, {
+    ...other?.label,
+    actual: other?.shape,
+    expected: first?.shape,
+  })
+}
+
+async function* elements(
+  sources: readonly BlockSource[],
+  first: BlockSource,
+  options: BlockOptions,
+): AsyncGenerator<unknown[], void> {
+  const [{ zipped }, { arrayOrder }] = [await import('../iteration.js'), await import('../array-order.js')]
+  const share = bytesOf(first.dtype) / sources.reduce((sum, { dtype }) => sum + bytesOf(dtype), 0)
+  for await (const { data } of zipped(sources, arrayOrder(first, READ_BYTES * share), options)) {
+    for (let i = 0; i < data[0]!.data.length; i++) yield data.map((tensor, k) => readElement(sources[k]!.dtype, tensor.data, i))
+  }
+}

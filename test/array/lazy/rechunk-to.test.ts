@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { DiskArray } from '../../../src/array/disk-array.js'
+import { copyGrid } from '../../../src/array/lazy/rechunk-to.js'
+import { allocate } from '../../../src/core/dtype.js'
+import { sizeOf } from '../../../src/core/shape.js'
+import { ChunkGrid } from '../../../src/grid/chunks.js'
+import { boxShape } from '../../../src/grid/range.js'
+import { mixedGrids, numbered, shapes } from '../../support/arbitraries.js'
+import { CountingSource } from '../../support/counting-source.js'
+import { counted } from './support.js'
+
+const cases = shapes
+  .map((shape) => shape.slice(0, 3))
+  .chain((shape) =>
+    fc.record({
+      shape: fc.constant(shape),
+      from: mixedGrids(shape),
+      to: mixedGrids(shape),
+      room: fc.integer({ min: 1, max: 400 }),
+    }),
+  )
+
+describe('rechunkTo', () => {
+  test('copies everything, writes whole chunks once and holds no more than it may', async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ shape, from, to, room }) => {
+        const plain = numbered('float64', shape)
+        const source = new CountingSource(plain, from)
+        const target = new CountingSource({ ...plain, data: allocate('float64', plain.data.length) }, to)
+        const seen: number[] = []
+        const options = { maxBytes: 8 * room, onProgress: ({ done }: { done: number }) => seen.push(done) }
+        await new DiskArray(source).rechunkTo(new DiskArray(target), options)
+        const copy = await new DiskArray(target).get([])
+        expect(typeof copy === 'number' ? [copy] : [...copy.data]).toEqual([...plain.data])
+        const largest = sizeOf(to.chunkShape.map((length, axis) => Math.min(length, shape[axis]!)))
+        for (const box of target.writes) {
+          expect(sizeOf(boxShape(box))).toBeLessThanOrEqual(Math.max(room, largest))
+          box.forEach(({ start, stop }, axis) => {
+            const chunks = to.axes[axis]!
+            expect([chunks.start(chunks.find(start)), chunks.stop(chunks.find(stop - 1))]).toEqual([start, stop])
+          })
+        }
+        expect(seen.at(-1) ?? 0).toBe(to.count)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('each chunk is read once where memory allows, in as few parts as it allows otherwise', async () => {
+    const [rows, columns] = [ChunkGrid.regular([600, 800], [1, 800]), ChunkGrid.regular([600, 800], [600, 1])]
+    expect(copyGrid(rows, columns, 600 * 800).count).toBe(1)
+    // A tenth of the array at a time: each row in ten parts, not in 800.
+    expect(copyGrid(rows, columns, 60 * 800).chunkShape).toEqual([600, 80])
+    expect(copyGrid(ChunkGrid.regular([24, 24], [3, 24]), ChunkGrid.regular([24, 24], [4, 24]), 12 * 24).chunkShape).toEqual([
+      12, 24,
+    ])
+    expect(copyGrid(ChunkGrid.regular([24, 24], [3, 3]), ChunkGrid.regular([24, 24], [4, 4]), 144).chunkShape).toEqual([12, 12])
+  })
+
+  test('refuses other shapes and types, and what takes no writes', async () => {
+    const { array, reads } = counted([4])
+    await expect(array.rechunkTo(counted([5]).array)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expect(array.rechunkTo(counted([4], [4], { dtype: 'int8' }).array as never)).rejects.toMatchObject({
+      tag: 'InvalidArgumentError',
+    })
+    await expect(array.rechunkTo(counted([4]).array.pad(0))).rejects.toMatchObject({ tag: 'ReadOnlyError' })
+    await expect(array.rechunkTo(counted([4]).array, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow(
+      'enough',
+    )
+    expect(reads).toEqual([])
+  })
+})

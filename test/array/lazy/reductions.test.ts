@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { ArrayFile } from '../../../src/af/file.js'
+import { DiskArray } from '../../../src/array/disk-array.js'
+import { slice } from '../../../src/grid/slice.js'
+import { MemoryStore } from '../../../src/store/memory.js'
+
+/** An array of a container, of which some chunks are missing. */
+async function stored() {
+  const file = await ArrayFile.create(new MemoryStore(), 'a.af')
+  const array = file.define('x', { dtype: 'int64', shape: [6, 7, 40], chunkShape: [2, 3, 20], fillValue: -1n })
+  const values = BigInt64Array.from({ length: 4 * 7 * 40 }, (_, i) => BigInt((i * 7919) % 1000) * 10_000_000_000_000n - 77n)
+  await array.set([slice(0, 4)], values)
+  await file.flush()
+  return array as unknown as DiskArray<'int64'>
+}
+
+const elements = (result: unknown): unknown =>
+  typeof result === 'object'
+    ? { shape: (result as { shape: unknown }).shape, data: [...(result as { data: BigInt64Array }).data] }
+    : result
+
+test('views, permutations and reshapes of an array of a container are reduced where its blocks are decoded', async () => {
+  const array = await stored()
+  const selector = (length: number) =>
+    fc.oneof(
+      fc.constant(null),
+      fc.nat(length - 1),
+      fc
+        .tuple(fc.nat(length), fc.nat(length), fc.integer({ min: 1, max: 3 }))
+        .map(([a, b, step]) => slice(Math.min(a, b), Math.max(a, b) + 1, step)),
+    )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.tuple(...array.shape.map(selector)),
+      fc.nat(5),
+      fc.nat(7),
+      fc.boolean(),
+      fc.constantFrom('sum' as const, 'min' as const, 'max' as const),
+      async (selection, turn, reduced, expand, kind) => {
+        const cut = array.view(selection)
+        const rank = cut.shape.length
+        const order = [...cut.shape.keys()].sort((a, b) => ((a + turn) % 3) - ((b + turn) % 3))
+        const view = expand ? cut.permute(order).expandDims(turn % (rank + 1)) : cut.permute(order)
+        const axis = [...view.shape.keys()].filter((each) => (reduced >> each) & 1)
+        const plain = new DiskArray({
+          dtype: 'int64' as const,
+          shape: view.shape,
+          readBlock: view.source.readBlock.bind(view.source),
+        })
+        for (const options of [{}, { axis }]) {
+          const wanted = await plain[kind](options).catch((error: { tag: string }) => error.tag)
+          const got = await view[kind](options).catch((error: { tag: string }) => error.tag)
+          expect(elements(got)).toEqual(elements(wanted))
+        }
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('they are not read for it', async () => {
+  const array = await stored()
+  const read = vi.spyOn(array.source, 'readBlock')
+  const view = array
+    .view([slice(1, 5), null, slice(null, null, 2)])
+    .permute([2, 0, 1])
+    .rechunk([4, 4, 4])
+  expect(await view.sum()).toBe(
+    await array
+      .view([slice(1, 5), null, slice(null, null, 2)])
+      .reverse()
+      .sum(),
+  )
+  expect(read.mock.calls.length).toBe(1)
+  expect(view.source.reduceBox).toBeTypeOf('function')
+})

@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest'
+import { scaled } from '../../../src/array/combine.js'
+import { DiskArray } from '../../../src/array/disk-array.js'
+import { promote } from '../../../src/array/lazy/promotion.js'
+import { allocate, DTYPES, type DType } from '../../../src/core/dtype.js'
+import { ChunkGrid } from '../../../src/grid/chunks.js'
+import { slice } from '../../../src/grid/slice.js'
+import { CountingSource } from '../../support/counting-source.js'
+import { all, counted, refused } from './support.js'
+
+const of = <D extends DType>(dtype: D, values: unknown[], fillValue?: unknown) => {
+  const data = allocate(dtype, values.length)
+  values.forEach((value, i) => {
+    data[i] = value as never
+  })
+  const source = new CountingSource({ dtype, shape: [values.length], data }, ChunkGrid.regular([values.length], [2]), {
+    fillValue: fillValue as never,
+  })
+  return { array: new DiskArray(source), data, reads: source.reads }
+}
+
+describe('astype', () => {
+  test.each<[DType, unknown[], DType, unknown[]]>([
+    ['float64', [1.9, -1.9, -0.5], 'int8', [1, -1, 0]],
+    ['float64', [1.9, -1.9, 2 ** 60], 'int64', [1n, -1n, 2n ** 60n]],
+    ['int64', [-(2n ** 62n), 3n], 'float64', [-(2 ** 62), 3]],
+    ['uint8', [0, 200], 'int16', [0, 200]],
+    ['int32', [7, 0, -1], 'bool', [1, 0, 1]],
+    ['bool', [1, 0], 'uint64', [1n, 0n]],
+    ['uint32', [4294967295], 'int64', [4294967295n]],
+    ['float64', [0.1], 'float32', [Math.fround(0.1)]],
+  ])('case %# from %s', async (from, values, to, expected) => {
+    expect(await all(of(from, values).array.astype(to))).toEqual(expected)
+  })
+
+  test.each<[DType, unknown, DType]>([
+    ['float64', Number.NaN, 'int32'],
+    ['float64', Number.POSITIVE_INFINITY, 'int64'],
+    ['float64', 300, 'uint8'],
+    ['int16', -1, 'uint64'],
+    ['uint64', 2n ** 63n, 'int64'],
+    ['int64', 1000n, 'int8'],
+  ])('case %# of %s', async (from, value, to) => {
+    await expect(of(from, [value]).array.astype(to).get()).rejects.toMatchObject({
+      tag: 'InvalidArgumentError',
+      details: { file: 'counting', expected: to },
+    })
+  })
+
+  test('it is written where nothing can get lost', async () => {
+    const { array, data } = of('int8', [1, 2, 3])
+    const wide = array.astype('float64')
+    await wide.set([slice(null, null, 2)], [-7, 100])
+    expect([...data]).toEqual([-7, 2, 100])
+    await expect(wide.set([0], 1.5)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expect(wide.set([0], 128)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expect(of('float64', [1]).array.astype('int8').set([0], 1)).rejects.toMatchObject({ tag: 'ReadOnlyError' })
+  })
+
+  test('the fill value goes along', async () => {
+    const { array } = of('int16', [5, -99, 7], -99)
+    expect(array.astype('float32').fillValue).toBe(-99)
+    expect(await array.astype('float64').sum({ skipFill: true })).toBe(12)
+  })
+})
+
+test('promotion is that of numpy', () => {
+  const table: [DType, DType, DType][] = [
+    ['int8', 'uint8', 'int16'],
+    ['int8', 'int32', 'int32'],
+    ['uint32', 'int32', 'int64'],
+    ['uint64', 'int8', 'float64'],
+    ['uint8', 'int16', 'int16'],
+    ['uint16', 'int16', 'int32'],
+    ['uint16', 'uint64', 'uint64'],
+    ['float32', 'int16', 'float32'],
+    ['float32', 'int32', 'float64'],
+    ['float32', 'int64', 'float64'],
+    ['float32', 'float64', 'float64'],
+    ['float64', 'uint8', 'float64'],
+    ['bool', 'int8', 'int8'],
+  ]
+  for (const [a, b, both] of table) expect([promote([a, b]), promote([b, a])], `${a}, ${b}`).toEqual([both, both])
+  for (const dtype of DTYPES) expect(promote([dtype, dtype])).toBe(dtype)
+  expect(() => promote(['timestamp_ns', 'int64'])).toThrow(refused('InvalidArgumentError'))
+  expect(() => promote(['bool', 'string'])).toThrow(refused('InvalidArgumentError'))
+})
+
+describe('map', () => {
+  test('values as users see them, results that are values', async () => {
+    const { array, data } = of('bool', [1, 0])
+    const not = array.map((value) => !value, { inverse: (value) => !value })
+    expect(await not.get([0])).toBe(false)
+    await not.set([1], false)
+    expect([...data]).toEqual([1, 1])
+    const named = of('int32', [1, 2, 3]).array.map((value) => `no. ${value}`, { dtype: 'string', fillValue: '' })
+    expect([await named.get([2]), named.fillValue]).toEqual(['no. 3', ''])
+    await expect(named.set([0], 'x')).rejects.toMatchObject({ tag: 'ReadOnlyError' })
+    await expect(
+      of('int32', [1])
+        .array.map((x) => x / 2)
+        .get(),
+    ).rejects.toThrow("array 'plain': 0.5 is not a int32 value")
+  })
+
+  test('what lies between written elements stays as it is', async () => {
+    const { array, data, reads } = of('float64', [0.1, 0.2, 0.3])
+    const lossy = array.map((x) => Math.round(x), { inverse: (x) => x })
+    await lossy.set([slice(null, null, 2)], [5, 6])
+    expect([...data]).toEqual([5, 0.2, 6])
+    expect(reads.length).toBe(1)
+  })
+})
+
+describe('scaled', () => {
+  test('packed values, and back', async () => {
+    const { array, data } = of('int16', [0, 100, -32767, -5], -32767)
+    const values = scaled(array, { scaleFactor: 0.01, addOffset: 10, missingValues: [-5] })
+    expect([values.dtype, values.fillValue]).toEqual(['float64', Number.NaN])
+    expect(await all(values)).toEqual([10, 11, Number.NaN, Number.NaN])
+    expect(await values.mean({ skipFill: true })).toBe(10.5)
+    await values.set(null, [9.996, Number.NaN, 12.3449, -10])
+    expect([...data]).toEqual([0, -32767, 234, -2000])
+    await expect(values.set([0], 1e6)).rejects.toThrow("counting: array 'plain': 99999000 is not a int16 value")
+  })
+
+  test('64-bit integers, floats, no fill value', async () => {
+    const wide = of('int64', [3n, -4n])
+    expect(await all(scaled(wide.array, { scaleFactor: 0.5, dtype: 'float32' }))).toEqual([1.5, -2])
+    await scaled(wide.array, { scaleFactor: 0.5 }).set([1], 8)
+    expect([...wide.data]).toEqual([3n, 16n])
+    await expect(scaled(wide.array).set([0], Number.NaN)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    const floats = of('float32', [1.5, -1], -1)
+    await scaled(floats.array, { addOffset: 1 }).set([0], 3.25)
+    expect([...floats.data]).toEqual([2.25, -1])
+    expect(() => scaled(floats.array, { scaleFactor: 0 })).toThrow(refused('InvalidArgumentError'))
+    expect(() => scaled(of('string', ['a']).array)).toThrow(refused('UnsupportedError'))
+  })
+})
+
+test('chunks are those below', () => {
+  const { array } = counted([5, 4], [2, 3])
+  expect(
+    scaled(
+      array
+        .map((x) => x)
+        .astype('float32')
+        .cache(),
+    ).chunks,
+  ).toBe(array.chunks)
+})

@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest'
+import { roll } from '../../../src/array/combine.js'
+import { DiskArray } from '../../../src/array/disk-array.js'
+import { slice } from '../../../src/grid/slice.js'
+import { all, bounds, chunkLengths, counted, range, refused } from './support.js'
+
+describe('views', () => {
+  test('G1, G2: a view is read and written through', async () => {
+    const { array, reads, writes, data } = counted([1, 5, 4], undefined, { same: 0 })
+    const view = array.view([0, slice(1, 4), slice(1, 3)])
+    expect(view.shape).toEqual([3, 2])
+    await view.set([0, slice(0, 2)], [1, 2])
+    await view.set([slice(1, 3), slice(0, 2)], 4)
+    expect([...((await view.get([0, slice(0, 2)])) as { data: Float64Array }).data]).toEqual([1, 2])
+    await view.get([0, slice(0, 2)])
+    await view.get([0])
+    expect([...((await view.get([slice(1, 3), slice(0, 2)])) as { data: Float64Array }).data]).toEqual([4, 4, 4, 4])
+    expect([writes.length, reads.length]).toEqual([2, 4])
+    expect([...data.slice(5, 7)]).toEqual([1, 2])
+  })
+
+  test('G3: an axis of which nothing is taken has no chunks', () => {
+    const { array } = counted([1, 5, 4])
+    const view = array.view([slice(0, 0), slice(1, 4), slice(1, 3)])
+    expect([view.shape, view.chunks.counts]).toEqual([[0, 3, 2], [0, 1, 1]]) // biome-ignore format: one line
+  })
+
+  test.each([
+    ['G4', [1, 5, 2], [5, 4, 5]],
+    ['G5', undefined, [1, 1, 1]],
+  ] as const)('%s: values of a view', async (_, chunkShape, counts) => {
+    // biome-ignore format: one line
+    const { array, reads } = counted([5, 20, 10], chunkShape && [...chunkShape])
+    expect(array.chunks.counts).toEqual(counts)
+    expect(await all(array.view([slice(0, 3), 0, slice(0, 2)]))).toEqual([1, 2, 201, 202, 401, 402])
+    expect(reads.length).toBe(1)
+  })
+
+  test('G6: writing a view writes no more blocks than it touches', async () => {
+    const { array, reads, writes, data } = counted([1, 9, 10], [1, 3, 5], { same: 0 })
+    await array.view([0, slice(4, 8), slice(4, 10)]).set(null, 2)
+    expect(writes.length).toBeLessThanOrEqual(4)
+    expect([reads.length, data.reduce((a, b) => a + b)]).toEqual([0, 48])
+  })
+
+  test('a view of a view, permuted and reversed, is one layer', async () => {
+    const { array, reads } = counted([6, 8], [2, 3])
+    const view = array
+      .view([slice(1, null), slice(null, null, 2)])
+      .permute()
+      .reverse(0)
+      .expandDims(1)
+      .view([slice(1, 3), 0, slice(null, null, -2)])
+    expect((view.source as unknown as { base: unknown }).base).toBe(array.source)
+    expect(await all(view)).toEqual([45, 29, 13, 43, 27, 11])
+    expect(reads.length).toBe(1)
+    expect(view.shape).toEqual([2, 3])
+  })
+
+  test('names, fill value and label stay', () => {
+    const { source } = counted([3, 1, 4])
+    const named = new DiskArray({ ...base(source), dimensionNames: ['t', 'y', 'x'], fillValue: -9 })
+    expect(named.permute(['x', 't', 'y']).dimensionNames).toEqual(['x', 't', 'y'])
+    expect(named.view([0]).squeeze().expandDims(-1, 'band').dimensionNames).toEqual(['x', 'band'])
+    expect(named.reshape([12]).dimensionNames).toEqual([''])
+    expect(named.reverse('t').pad(1).cache().rechunk([1, 1, 1]).dimensionNames).toEqual(['t', 'y', 'x'])
+    const lazy = named.permute().astype('float32')
+    expect([lazy.fillValue, lazy.source.label]).toEqual([-9, source.label])
+    expect(() => named.permute([0, 1])).toThrow("counting: array 'plain': 2 axes named of an array of 3")
+  })
+
+  test.each<[string, (array: DiskArray) => unknown, string]>([
+    ['an index beyond the end', (a) => a.view([9]), 'InvalidSelectionError'],
+    ['an axis twice', (a) => a.permute([0, 0]), 'InvalidArgumentError'],
+    ['squeezing a longer axis', (a) => a.squeeze(0), 'InvalidArgumentError'],
+    ['a new axis beyond the end', (a) => a.expandDims(4), 'InvalidArgumentError'],
+    ['another size', (a) => a.reshape([5]), 'InvalidArgumentError'],
+    ['two open lengths', (a) => a.reshape([-1, -1]), 'InvalidArgumentError'],
+    ['torn chunks', (a) => a.rechunk([2, 3]).reshape([-1]), 'UnsupportedError'],
+    ['negative padding', (a) => a.pad([[0, -1], 0]), 'InvalidArgumentError'],
+    ['padding of other axes', (a) => a.pad([1]), 'InvalidArgumentError'],
+    ['padding of another type', (a) => a.pad(1, { value: 'a' as never }), 'InvalidArgumentError'],
+    ['chunks of another rank', (a) => a.rechunk([2]), 'InvalidArgumentError'],
+    ['a cache of -1 bytes', (a) => a.cache({ maxBytes: -1 }), 'InvalidArgumentError'],
+    ['numbers as strings', (a) => a.astype('string'), 'UnsupportedError'],
+    ['a fractional shift', (a) => roll(a, 0.5, 0), 'InvalidArgumentError'],
+  ])('refuses %s', (_, make, tag) => {
+    const { array, reads } = counted([4, 6])
+    expect(() => make(array as never)).toThrow(refused(tag))
+    expect(reads).toEqual([])
+  })
+})
+
+const base = ({ dtype, shape, chunks, label, readBlock }: ReturnType<typeof counted>['source']) => ({
+  dtype,
+  shape,
+  chunks,
+  label,
+  readBlock,
+})
+
+describe('without axes', () => {
+  test('H1, H2: one element', async () => {
+    const { array, data, reads, writes } = counted([], [], { same: 0 })
+    expect(await array.view().get([])).toBe(0)
+    await array.view([]).set([], 5)
+    expect([...data]).toEqual([5])
+    expect(await all(array.expandDims(0).reverse().squeeze())).toEqual([5])
+    expect([reads.length, writes.length]).toEqual([2, 1])
+    expect(await all(array.reshape([1, 1]))).toEqual([5])
+  })
+})
+
+describe('reshaped', () => {
+  test('N1, N2: more axes of length 1', async () => {
+    const { array, reads } = counted([1, 1, 2, 2, 5, 5])
+    const more = array.reshape([1, 1, 1, 2, 2, 5, 5])
+    expect(await more.get([0, 0, 0, 1, 1, 4, 4])).toBe(100)
+    expect(reads.length).toBe(1)
+  })
+
+  test('N3, N4: axes of length 1 come and go', async () => {
+    const { array, data, reads, writes } = counted([5, 1, 10], [2, 1, 5])
+    const shaped = array.reshape([1, 1, 5, 10, 1])
+    expect(chunkLengths(shaped)).toEqual([[1], [1], [2, 2, 1], [5, 5], [1]])
+    expect(await all(shaped)).toEqual(range(1, 51))
+    await shaped.set([0, 0, 4, 9, 0], -1)
+    expect(data[49]).toBe(-1)
+    expect(array.squeeze(1).shape).toEqual([5, 10])
+    expect([reads.length, writes.length]).toEqual([1, 1])
+  })
+
+  test.each<[number[], number[], number[], number[][]]>([
+    [[6, 4], [2, 4], [24], [[8, 8, 8]]],
+    [[6, 4], [1, 3], [24], [new Array(6).fill([3, 1]).flat()]],
+    [[24], [8], [6, 4], [[2, 2, 2], [4]]],
+    [[24], [2], [3, 4, 2], [[1, 1, 1], [1, 1, 1, 1], [2]]],
+    [
+      [24],
+      [3],
+      [4, 6],
+      [
+        [1, 1, 1, 1],
+        [3, 3],
+      ],
+    ],
+    [
+      [2, 3, 4],
+      [1, 3, 4],
+      [6, 4],
+      [[3, 3], [4]],
+    ],
+    [
+      [5, 4, 3],
+      [2, 4, 3],
+      [5, 12],
+      [[2, 2, 1], [12]],
+    ],
+    [
+      [4, 6, 2],
+      [2, 3, 2],
+      [4, 12],
+      [
+        [2, 2],
+        [6, 6],
+      ],
+    ],
+  ])('%j in chunks of %j as %j', async (shape, chunkShape, to, lengths) => {
+    const { array, reads } = counted(shape, chunkShape)
+    const shaped = array.reshape(to)
+    expect(chunkLengths(shaped)).toEqual(lengths)
+    expect(await all(shaped)).toEqual(await all(array))
+    reads.length = 0
+    for await (const { data } of shaped.blocks()) expect(data.data.length).toBeGreaterThan(0)
+    expect(reads.length).toBe(array.chunks.count)
+    reads.length = 0
+    await shaped.get(to.map((_, axis) => (axis === 0 ? slice(1, 3) : 1)))
+    expect(reads.length).toBeLessThanOrEqual(shaped.plan(to.map((_, axis) => (axis === 0 ? slice(1, 3) : 1))).chunks)
+  })
+
+  test('empty ones', async () => {
+    const { array, reads } = counted([0, 3])
+    expect(await all(array.reshape([3, 0, 2]))).toEqual([])
+    expect(reads).toEqual([])
+  })
+})
+
+describe('permuted, reversed, rolled', () => {
+  test('N5: one read is one read', async () => {
+    const { array, reads } = counted([2, 9, 10], [2, 3, 5])
+    const permuted = array.permute([2, 0, 1])
+    expect(permuted.chunks.chunkShape).toEqual([5, 2, 3])
+    expect(await permuted.get([3, 1, 2])).toBe(1 + 90 + 20 + 3)
+    await permuted.get([slice(1, 7), 0, slice(2, 5)])
+    expect(reads.map(bounds)).toEqual([[[1, 2], [2, 3], [3, 4]], [[0, 1], [2, 5], [1, 7]]]) // biome-ignore format: one line
+  })
+
+  test('M8, M9: turned round and round', async () => {
+    const { array, reads } = counted([9, 10], [3, 5])
+    expect(await all(array.reverse())).toEqual(range(1, 91).reverse())
+    expect(await array.reverse(1).get([0, 0])).toBe(10)
+    expect(await array.permute().reverse(0).get([0, 0])).toBe(10)
+    expect(reads.length).toBe(3)
+    expect(await all(roll(array, 2, 0).view([null, 0]))).toEqual([71, 81, 1, 11, 21, 31, 41, 51, 61])
+    expect(chunkLengths(roll(array, 2, 0))[0]).toEqual([2, 3, 3, 1])
+  })
+})
+
+describe('chunks of arrays that name none', () => {
+  test.each([
+    ['O1', 100e6, 100, [1000, 200], [1000, 200]],
+    ['O2', 1e6, 100, [625, 200], [50, 200]],
+    ['O3', 1e6, 1000, [625, 200], [5, 200]],
+  ] as const)('%s: %d bytes a chunk, %d an element of unknown size', (_, defaultChunkBytes, elementBytes, numbers, strings) => {
+    const readBlock = (): void => undefined
+    const shape = [1000, 200]
+    expect(new DiskArray({ dtype: 'int64', shape, readBlock }, { defaultChunkBytes }).chunks.chunkShape).toEqual(numbers)
+    const options = { defaultChunkBytes, elementBytes }
+    expect(new DiskArray({ dtype: 'string', shape, readBlock }, options).chunks.chunkShape).toEqual(strings)
+  })
+
+  test('R1: chunks can be put on', () => {
+    const { array } = counted([10, 10])
+    expect(array.rechunk([5, 5]).chunks.counts).toEqual([2, 2])
+    expect(array.rechunk([2, 2]).chunks.counts).toEqual([5, 5])
+  })
+
+  test('R2: chunk by chunk', async () => {
+    const { array } = counted([5, 4])
+    const blocks: number[][] = []
+    for await (const { data } of array.rechunk([2, 2]).blocks()) blocks.push([...data.data])
+    expect([blocks[3], blocks[5]]).toEqual([[11, 12, 15, 16], [19, 20]]) // biome-ignore format: one line
+  })
+})
