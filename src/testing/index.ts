@@ -1,4 +1,6 @@
+export { type CountedSource, countAccesses } from './access-counter.js'
 export type { Conformance } from './check.js'
 export { type RaceOptions, raceWriters } from './race.js'
 export { type ReadablePlace, readableConformance } from './readable.js'
+export { sourceConformance } from './source.js'
 export { storeConformance, type WritablePlace, type WritableStore, writableConformance } from './writable.js'

@@ -1,0 +1,152 @@
+import type { BlockSource } from '../array/source.js'
+import { type DType, isBigInt, isFixed } from '../core/dtype.js'
+import { sizeOf } from '../core/shape.js'
+import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type Box, boxShape, rangeLength, wholeBox } from '../grid/range.js'
+import { type Conformance, equal } from './check.js'
+
+type Check = (source: BlockSource, content: Tensor) => Promise<void>
+
+/**
+ * What every source must do, as far as it says it can.
+ * @param make called for each case: a source, and all of its elements as they should be read
+ */
+export function sourceConformance(
+  make: () => Promise<{ readonly source: BlockSource; readonly content: Tensor }>,
+): Conformance[] {
+  return CASES.map(([name, check]) => ({
+    name,
+    run: async () => {
+      const { source, content } = await make()
+      await check(source, content)
+    },
+  }))
+}
+
+const ownShape: Check = async (source, content) => {
+  equal(source.shape, content.shape)
+  equal(source.chunks.shape, content.shape)
+  if (source.dimensionNames !== undefined) equal(source.dimensionNames.length, content.shape.length)
+}
+
+const everything: Check = async (source, content) => {
+  if (sizeOf(content.shape) > 0) await expectRead(source, content, wholeBox(source.shape))
+}
+
+const chunkByChunk: Check = async (source, content) => {
+  for (const box of someChunks(source)) await expectRead(source, content, box)
+}
+
+const acrossChunks: Check = async (source, content) => {
+  for (const box of someBoxes(source)) await expectRead(source, content, box)
+}
+
+const withSteps: Check = async (source, content) => {
+  if (!source.capabilities?.steps) return
+  for (const box of someBoxes(source)) {
+    for (const step of [2, 3]) {
+      const stepped = box.map(({ start, stop }) =>
+        stop - start > step ? { start, stop, step } : { start, stop: start + 1, step: 1 },
+      )
+      await expectRead(source, content, stepped)
+    }
+  }
+}
+
+const anyStrides: Check = async (source, content) => {
+  for (const box of someBoxes(source).slice(0, 4)) {
+    const shape = boxShape(box)
+    const wanted = viewTensor(content, viewsOf(box))
+    // Transposed, backwards, with room between: every second element of a larger tensor.
+    const room = marked(
+      source,
+      [...shape].reverse().map((length) => 2 * length),
+    )
+    const out = {
+      data: room.data,
+      shape,
+      stride: room.stride.map((step) => -2 * step).reverse(),
+      offset: room.stride.reduce((sum, step, axis) => sum + 2 * (room.shape[axis]! / 2 - 1) * step, 0),
+    }
+    await source.readBlock(box, out)
+    equal(cloneTensor(source.dtype, out).data, cloneTensor(source.dtype, wanted).data)
+    const touched = new Set(elementsOf(out))
+    for (let i = 0; i < room.data.length; i++) if (!touched.has(i)) equal(room.data[i], marked(source, []).data[0])
+  }
+}
+
+const manyAtOnce: Check = async (source, content) => {
+  await Promise.all(someBoxes(source).flatMap((box) => [expectRead(source, content, box), expectRead(source, content, box)]))
+}
+
+const readsWhatIsWritten: Check = async (source, content) => {
+  if (source.writeBlock === undefined) return
+  const expected = cloneTensor(source.dtype, content)
+  const values = cloneTensor(source.dtype, content)
+  for (const box of someBoxes(source)) {
+    const views = viewsOf(box)
+    // Elements of the array in another order are values that it can hold.
+    const turned = viewTensor(
+      values,
+      views.map(({ start, step, length }) => ({ start: start + (length - 1) * step, step: -step, length })),
+    )
+    await source.writeBlock(box, turned)
+    copyTensor(turned, viewTensor(expected, views))
+    await expectRead(source, expected, box)
+  }
+  await everything(source, expected)
+}
+
+const CASES: readonly (readonly [string, Check])[] = [
+  ['shape, chunks and names fit together', ownShape],
+  ['everything at once', everything],
+  ['chunk by chunk', chunkByChunk],
+  ['boxes across chunks', acrossChunks],
+  ['boxes with steps, where it takes them', withSteps],
+  ['into tensors of any strides, and nothing beside their elements', anyStrides],
+  ['many at once', manyAtOnce],
+  ['what is written is read, and nothing else changes, where it takes writes', readsWhatIsWritten],
+]
+
+async function expectRead(source: BlockSource, content: Tensor<DType>, box: Box): Promise<void> {
+  const out = marked(source, boxShape(box))
+  await source.readBlock(box, out)
+  equal(out.data, cloneTensor(source.dtype, viewTensor(content, viewsOf(box))).data)
+}
+
+/** Memory full of something, so that what is left out, or written beside, shows. */
+function marked({ dtype }: BlockSource, shape: readonly number[]): Tensor {
+  const tensor = tensorOf(dtype, shape)
+  if (isFixed(dtype)) (tensor.data as { fill(value: unknown): unknown }).fill(isBigInt(dtype) ? 1n : 1)
+  return tensor
+}
+
+const viewsOf = (box: Box): { start: number; step: number; length: number }[] =>
+  box.map((range) => ({ start: range.start, step: range.step, length: rangeLength(range) }))
+
+const LIMIT = 12
+
+function someChunks({ chunks }: BlockSource): Box[] {
+  const every = Math.max(1, Math.floor(chunks.count / LIMIT))
+  return Array.from({ length: Math.min(chunks.count, LIMIT) }, (_, i) => chunks.box(chunks.index(i * every)))
+}
+
+/** Boxes that start and stop within chunks, from the first element to the last. */
+function someBoxes({ shape }: BlockSource): Box[] {
+  if (sizeOf(shape) === 0) return []
+  return Array.from({ length: LIMIT }, (_, i) =>
+    shape.map((length, axis) => {
+      const start = ((i + 1) * (axis + 3) * 7) % length
+      const stop = start + 1 + (((i + 2) * (axis + 5)) % (length - start))
+      return i === 0 ? { start: 0, stop: length, step: 1 } : { start, stop, step: 1 }
+    }),
+  )
+}
+
+/** Positions of the elements of a tensor in its data. */
+function elementsOf({ shape, stride, offset }: Tensor): number[] {
+  return shape.reduce<number[]>(
+    (bases, length, axis) => bases.flatMap((base) => Array.from({ length }, (_, i) => base + i * stride[axis]!)),
+    [offset],
+  )
+}
