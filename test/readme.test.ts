@@ -37,11 +37,18 @@ test('the first example does what its comments say', () => {
 })
 
 test('the second example, too', () => {
-  expect(run(`${examples[1]}\nconsole.log(JSON.stringify(last))`)).toBe(998001)
+  const shown =
+    'console.log(JSON.stringify([stations.shape, winter.shape, spread.shape, Math.round(low), Math.round(high), hot, tas.shape]))'
+  const hot = Array.from({ length: 384 }, (_, i) => 270 + (i % 37)).filter((value) => value >= 300).length
+  expect(run(`${examples[1]}\n${shown}`)).toEqual([[12, 2], [3, 2, 8], [4, 8], -14, 15, hot, [13, 4, 8]])
+})
+
+test('the third example, too', () => {
+  expect(run(`${examples[2]}\nconsole.log(JSON.stringify(last))`)).toBe(998001)
 })
 
 test('there are no more examples than are run', () => {
-  expect(examples.length).toBe(2)
+  expect(examples.length).toBe(3)
 })
 
 test('every command of the README exists and explains itself', () => {
