@@ -12,7 +12,7 @@ import type { Store } from '../store/store.js'
  * - a path, where there is a file system
  * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the sidecars, too.
  * - `s3://bucket/key`, with the credentials, region and endpoint of the variables that Amazon's tools take, anonymously without: see
- *   {@link openBucket}
+ *   `openBucket`
  * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file without sidecars
  * - a `FileSystemFileHandle`: likewise one file, read only, for its siblings cannot be seen from there; it may change between two `open`. To
  *   write, or to read sidecars, pass its folder: `{ store: new OpfsStore(directory), path: 'x.af' }`
