@@ -25,8 +25,9 @@ export abstract class Composable<D extends DType> extends IterableArray<D> {
   protected abstract derive<K extends DType>(source: BlockSource<K>): DiskArray<K>
 
   /**
-   * A selection of this array as an array.
-   * @throws InvalidSelectionError naming axis and numbers
+   * A selection of this array as an array: integers, slices, lists and masks of one axis. With a list that has a position twice, it cannot
+   * be written.
+   * @throws InvalidSelectionError naming axis and numbers; UnsupportedError for points, masks of several axes and nested lists
    */
   view(selection?: Selection): DiskArray<D> {
     return this.lazy(() => view(this.source, selection))

@@ -13,7 +13,7 @@ interface Progression {
  * The chunks of what is taken of an axis, in the order it is taken: positions that follow each other stay together as long as they are of
  * one chunk. Regular chunks stay regular where they can.
  */
-export function subsetChunks(chunks: AxisChunks, taken: Progression | readonly number[]): AxisChunks {
+export function subsetChunks(chunks: AxisChunks, taken: Progression | Iterable<number>): AxisChunks {
   if ('step' in taken) return subsetProgression(chunks, taken)
   const lengths: number[] = []
   let last: number | undefined

@@ -4,21 +4,21 @@ import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
 import type { Box } from '../../grid/range.js'
 import { subsetChunks } from '../../grid/subset-chunks.js'
 import type { BlockOptions, BlockSource } from '../source.js'
-import { rangeOf, takeOf, viewOf, wholeAxis } from './picks.js'
+import { type AxisPick, isList, rangeOf, takeOf, viewOf, wholeAxis } from './picks.js'
 
 const body = () => import('./picked.js')
 
 /** What a view does to the axes of the source below. */
 export interface AxesChange {
   /** What is taken of each axis below; all of it when left out. */
-  readonly picks?: readonly AxisView[]
+  readonly picks?: readonly AxisPick[]
   /** For each axis of the view the axis below it comes from, or the name of a new axis of length 1. Axes that are not named have to be of length 1. */
   readonly order: readonly (number | string)[]
 }
 
 /** A source with axes cut, reversed, reordered, dropped and added. One of another one is again one layer on what lies below. */
 export function viewAxes<D extends DType>(source: BlockSource<D>, change: AxesChange): BlockSource<D> {
-  const picks = change.picks ?? source.shape.map(wholeAxis)
+  const picks: readonly AxisPick[] = change.picks ?? source.shape.map(wholeAxis)
   const names = change.order.map((axis) => (typeof axis === 'string' ? axis : (source.dimensionNames?.[axis] ?? '')))
   const known = names.some((name) => name !== '') ? names : undefined
   const order = change.order.map((axis) => (typeof axis === 'string' ? null : axis))
@@ -39,7 +39,7 @@ export function viewAxes<D extends DType>(source: BlockSource<D>, change: AxesCh
 
 class AxesView<D extends DType> implements BlockSource<D> {
   readonly base: BlockSource<D>
-  readonly picks: readonly AxisView[]
+  readonly picks: readonly AxisPick[]
   /** The axis of the base that each axis is; `null` for new ones. */
   readonly order: readonly (number | null)[]
   readonly dtype: D
@@ -56,7 +56,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
 
   constructor(
     base: BlockSource<D>,
-    picks: readonly AxisView[],
+    picks: readonly AxisPick[],
     order: readonly (number | null)[],
     names: readonly string[] | undefined,
   ) {
@@ -72,18 +72,19 @@ class AxesView<D extends DType> implements BlockSource<D> {
     this.dimensionNames = names
     this.fillValue = base.fillValue
     this.label = base.label ?? {}
-    if (base.writeBlock !== undefined) {
+    // Where an element has several places, keeping what lies between written ones could undo a write.
+    if (base.writeBlock !== undefined && picks.every((pick) => !isList(pick) || new Set(pick).size === pick.length)) {
       this.writeBlock = async (box, values, options) =>
         (await body()).writePicks(base, this.#below(box), this.#inBaseOrder(values), options)
     }
     // Parts of what runs backwards would have to be turned round, and those along new axes only are of another kind.
-    const forwards = picks.every(({ step }) => step > 0) && !order.includes(null)
+    const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
     if (base.reduceBox !== undefined && base.capabilities?.steps && forwards) {
       this.reduceBox = async (box, reduction, take, options) => {
         const { permutedPart } = await import('./permuted-part.js')
         const whole = reduction.reduced.every(Boolean)
         const reduced = this.#places.map((place) => (place < 0 ? whole : reduction.reduced[place]!))
-        const below = this.#below(box).map(rangeOf)
+        const below = (this.#below(box) as AxisView[]).map(rangeOf)
         await base.reduceBox!(
           below,
           { ...reduction, reduced },
@@ -98,7 +99,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
     await (await body()).readPicks(this.base, this.#below(box), this.#inBaseOrder(out), options)
   }
 
-  #below(box: Box): AxisView[] {
+  #below(box: Box): AxisPick[] {
     return this.picks.map((pick, axis) => (this.#places[axis]! < 0 ? pick : takeOf(pick, viewOf(box[this.#places[axis]!]!))))
   }
 

@@ -6,13 +6,20 @@ import type { BlockOptions, BlockSource } from '../source.js'
 /** Reads of a lazy array that are under way at a time. */
 export const READS_AT_A_TIME = 8
 
+/** What is taken of an axis: evenly spaced positions, or a list of them in any order. */
+export type AxisPick = AxisView | Float64Array
+
+export const isList = (pick: AxisPick): pick is Float64Array => pick instanceof Float64Array
+
 /** What `taken` takes of the positions that `pick` has taken. */
-export const takeOf = ({ start, step }: AxisView, taken: AxisView): AxisView => ({
-  start: start + taken.start * step,
+export function takeOf(pick: AxisPick, taken: AxisPick): AxisPick {
+  const position = (i: number): number => (isList(pick) ? pick[i]! : pick.start + i * pick.step)
+  if (isList(taken)) return taken.map(position)
+  const { start, step, length } = taken
+  if (isList(pick)) return Float64Array.from({ length }, (_, i) => position(start + i * step))
   // A single position has no step left to speak of.
-  step: taken.length > 1 ? step * taken.step : 1,
-  length: taken.length,
-})
+  return { start: position(start), step: length > 1 ? pick.step * step : 1, length }
+}
 
 export const wholeAxis = (length: number): AxisView => ({ start: 0, step: 1, length })
 

@@ -19,7 +19,8 @@ interface Cell {
 export interface Model {
   readonly shape: readonly number[]
   readonly cells: readonly Cell[]
-  readonly writable: boolean
+  /** Of what was made of a list with duplicates only some parts can be. */
+  readonly writable: boolean | 'in part'
   /** Whether a block below may be read for several chunks. */
   readonly repeats: boolean
   /** Whether there is one chunk below for each chunk. */
@@ -227,9 +228,10 @@ function flattened(array: DiskArray<'float64'>, shape: number[]): DiskArray<'flo
 }
 
 function views(shape: readonly number[]): fc.Arbitrary<Step> {
-  const selector = (length: number): fc.Arbitrary<number | null | Slice> =>
+  const selector = (length: number): fc.Arbitrary<number | null | Slice | number[]> =>
     fc.oneof(
       fc.constant(null),
+      ...(length === 0 ? [] : [fc.uniqueArray(fc.nat(length - 1)), fc.array(fc.nat(length - 1), { maxLength: 5 })]),
       ...(length === 0 ? [] : [fc.integer({ min: -length, max: length - 1 })]),
       fc
         .tuple(
@@ -244,7 +246,16 @@ function views(shape: readonly number[]): fc.Arbitrary<Step> {
     apply: (array) => array.view(selection),
     model: (m) => {
       const picked = pick(m.shape, selection)
-      return { ...m, shape: picked.shape, cells: picked.flat.map((flat) => m.cells[flat]!) }
+      const lists = selection.filter((each) => Array.isArray(each))
+      const ascending = lists.every((list) => list.every((position, i) => i === 0 || position > list[i - 1]!))
+      return {
+        ...m,
+        shape: picked.shape,
+        cells: picked.flat.map((flat) => m.cells[flat]!),
+        writable: m.writable && (lists.every((list) => new Set(list).size === list.length) ? m.writable : 'in part'),
+        repeats: m.repeats || !ascending,
+        oneToOne: m.oneToOne && ascending,
+      }
     },
   }))
 }

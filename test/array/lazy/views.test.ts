@@ -43,6 +43,27 @@ describe('views', () => {
     expect([reads.length, data.reduce((a, b) => a + b)]).toEqual([0, 48])
   })
 
+  test('G3: by lists and masks, also none at all', async () => {
+    const { array, reads, writes } = counted([100], [10])
+    const some = array.view([[0, 49, 98]])
+    expect([await all(some), reads.length, chunkLengths(some)]).toEqual([[1, 50, 99], 3, [[1, 1, 1]]]) // biome-ignore format: one line
+    expect(
+      await all(
+        array
+          .view([[98, 0, 3, 0, 2]])
+          .reverse()
+          .view([slice(0, 4)]),
+      ),
+    ).toEqual([3, 1, 4, 1])
+    expect(await all(array.view([range(0, 100).map((i) => i % 49 === 0)]))).toEqual([1, 50, 99])
+    await some.set([slice(1, 3)], [-1, -2])
+    expect([await all(array.view([[98, 49]])), writes.length]).toEqual([[-2, -1], 2]) // biome-ignore format: one line
+    await expect(array.view([[1, 5, 1]]).set(null, 0)).rejects.toMatchObject({ tag: 'ReadOnlyError' })
+    const none = counted([1, 5, 4]).array.view([[], slice(1, 4), slice(1, 3)])
+    expect([none.shape, none.chunks.counts, await all(none)]).toEqual([[0, 3, 2], [0, 1, 1], []]) // biome-ignore format: one line
+    expect(() => array.view([[[1, 2]] as never])).toThrow(refused('UnsupportedError'))
+  })
+
   test('a view of a view, permuted and reversed, is one layer', async () => {
     const { array, reads } = counted([6, 8], [2, 3])
     const view = array
