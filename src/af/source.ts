@@ -1,4 +1,4 @@
-import type { PlacedPart, Reduction } from '../array/parts.js'
+import type { PlacedPart, Reduction } from '../array/reductions/parts.js'
 import type { BlockOptions, BlockSource, BoxRead, ChunkScan, ReduceBoxOptions } from '../array/source.js'
 import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'

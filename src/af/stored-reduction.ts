@@ -1,4 +1,4 @@
-import { isWhole, type PlacedPart, type Reduction, reduceBoxes } from '../array/parts.js'
+import { isWhole, type PlacedPart, type Reduction, reduceBoxes } from '../array/reductions/parts.js'
 import type { ReduceBoxOptions } from '../array/source.js'
 import { allocate, elementBytes, type TypedArray, toBytes } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'

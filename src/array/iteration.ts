@@ -8,7 +8,7 @@ import type { ChunkGrid } from '../grid/chunks.js'
 import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
-import { runsOf } from './runs.js'
+import { runsOf } from './reductions/runs.js'
 import { type BlockOptions, type BlockSource, bytesOf } from './source.js'
 import type { TransferProgress } from './transfers.js'
 

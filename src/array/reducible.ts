@@ -2,19 +2,19 @@ import type { DType, ScalarOf } from '../core/dtype.js'
 import { within } from '../core/errors.js'
 import type { Tensor } from '../core/tensor.js'
 import type { Axis, AxisOption } from './axes.js'
-import type { CumulativeOptions } from './cumulative-sum.js'
-import type { FoldOptions } from './fold.js'
-import type { FoldedDType, FoldKind, SumDTypes } from './fold-kinds.js'
-import type { TruthOptions } from './folded.js'
-import type { Grouped, GroupOptions } from './group-by.js'
 import { ArrayHandle } from './handle.js'
-import type { Histogram, HistogramOptions } from './histogram.js'
-import type { QuantileOptions } from './quantile.js'
-import type { Along, Reduced, ReduceOptions } from './reduce.js'
-import type { SkipOptions } from './rows.js'
+import type { CumulativeOptions } from './reductions/cumulative-sum.js'
+import type { FoldOptions } from './reductions/fold.js'
+import type { FoldedDType, FoldKind, SumDTypes } from './reductions/fold-kinds.js'
+import type { TruthOptions } from './reductions/folded.js'
+import type { Grouped, GroupOptions } from './reductions/group-by.js'
+import type { Histogram, HistogramOptions } from './reductions/histogram.js'
+import type { QuantileOptions } from './reductions/quantile.js'
+import type { Along, Reduced, ReduceOptions } from './reductions/reduce.js'
+import type { SkipOptions } from './reductions/rows.js'
+import type { Unique, UniqueOptions } from './reductions/unique.js'
+import type { Weights } from './reductions/weighted-mean.js'
 import type { BlockOptions, BlockSource } from './source.js'
-import type { Unique, UniqueOptions } from './unique.js'
-import type { Weights } from './weighted-mean.js'
 
 /**
  * An array that can be reduced, going through its chunks once, some MiB at a time. Results do not depend on which chunk is there first.
@@ -196,9 +196,9 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     return this.#do(({ groupBy }) => groupBy(this.source, axis, labels, kind, options))
   }
 
-  async #do<T>(work: (bodies: typeof import('./reductions.js')) => Promise<unknown>): Promise<T> {
+  async #do<T>(work: (bodies: typeof import('./reductions/reductions.js')) => Promise<unknown>): Promise<T> {
     // Who only reads does not load it.
-    const bodies = await import('./reductions.js')
+    const bodies = await import('./reductions/reductions.js')
     return (await within(this.source.label ?? {}, () => work(bodies))) as T
   }
 }

@@ -3,7 +3,7 @@ import type { Signal } from '../core/signal.js'
 import type { Tensor } from '../core/tensor.js'
 import { ChunkGrid } from '../grid/chunks.js'
 import type { Box } from '../grid/range.js'
-import type { PlacedPart, Reduction } from './parts.js'
+import type { PlacedPart, Reduction } from './reductions/parts.js'
 
 export interface BlockOptions {
   readonly signal?: Signal | undefined

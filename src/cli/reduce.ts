@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { FileArray } from '../af/file-array.js'
-import type { ReduceOptions } from '../array/reduce.js'
+import type { ReduceOptions } from '../array/reductions/reduce.js'
 import { type DType, isBigInt } from '../core/dtype.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { rangeLength } from '../grid/range.js'

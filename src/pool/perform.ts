@@ -1,5 +1,5 @@
-import type { Part } from '../array/parts.js'
-import { reduceBoxes } from '../array/parts.js'
+import type { Part } from '../array/reductions/parts.js'
+import { reduceBoxes } from '../array/reductions/parts.js'
 import { decodeAt } from '../codec/lz4.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { gather } from '../kernels/boxes.js'

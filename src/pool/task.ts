@@ -1,4 +1,4 @@
-import type { Part, Reduction } from '../array/parts.js'
+import type { Part, Reduction } from '../array/reductions/parts.js'
 import type { Signal } from '../core/signal.js'
 import type { BoxTable } from '../kernels/boxes.js'
 import type { ElementBytes } from '../kernels/copy.js'

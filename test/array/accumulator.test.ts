@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { WholeAccumulator } from '../../src/array/accumulator.js'
+import { WholeAccumulator } from '../../src/array/reductions/accumulator.js'
 import { toBytes } from '../../src/core/dtype.js'
 import { withArena } from '../../src/kernels/arena.js'
 

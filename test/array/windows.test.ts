@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.js'
-import { coarsen, rolling } from '../../src/array/windows.js'
+import { coarsen, rolling } from '../../src/array/reductions/windows.js'
 import { allocate, type NumericDType } from '../../src/core/dtype.js'
 import { ChunkGrid } from '../../src/grid/chunks.js'
 import { grids, numbered, shapes } from '../support/arbitraries.js'

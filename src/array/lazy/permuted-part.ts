@@ -1,7 +1,7 @@
 import type { TypedArray } from '../../core/dtype.js'
 import { sizeOf, stridesOf } from '../../core/shape.js'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.js'
-import type { PlacedPart } from '../parts.js'
+import type { PlacedPart } from '../reductions/parts.js'
 
 /**
  * A part of a reduction with its axes in another order, and its cells likewise.

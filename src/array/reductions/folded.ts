@@ -1,5 +1,6 @@
-import { type DType, isBigInt, isFixed, type ScalarOf, type TypedArray } from '../core/dtype.js'
-import type { Tensor } from '../core/tensor.js'
+import { type DType, isBigInt, isFixed, type ScalarOf, type TypedArray } from '../../core/dtype.js'
+import type { Tensor } from '../../core/tensor.js'
+import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
 import { type Fold, type FoldOptions, foldOf } from './fold.js'
 import { foldedDType, modeOf } from './fold-kinds.js'
@@ -7,7 +8,6 @@ import { TruthFold } from './fold-values.js'
 import { type ReduceOptions, shaped } from './reduce.js'
 import { type RowMode, RowReader, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
-import type { BlockSource } from './source.js'
 
 /** Takes every element into its cell, reading each chunk once. */
 export async function fill(

@@ -1,4 +1,4 @@
-import { allocate, type FixedDType, type TypedArray } from '../core/dtype.js'
+import { allocate, type FixedDType, type TypedArray } from '../../core/dtype.js'
 import type { Fold } from './fold.js'
 import { cellsAs, checkFits, emptyReduction } from './fold-results.js'
 import type { Skipped } from './rows.js'

@@ -1,9 +1,9 @@
-import { allocate, type DataOf, type DType } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { type Tensor, tensorOf } from '../core/tensor.js'
+import { allocate, type DataOf, type DType } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { type Tensor, tensorOf } from '../../core/tensor.js'
+import type { BlockOptions, BlockSource } from '../source.js'
 import { RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
-import type { BlockOptions, BlockSource } from './source.js'
 
 export interface UniqueOptions extends BlockOptions, SkipOptions {
   /** How many different values may be held; a million when left out. */

@@ -1,9 +1,9 @@
-import { type DataOf, type FixedDType, isBigInt, isFloat } from '../core/dtype.js'
-import { sizeOf, stridesOf } from '../core/shape.js'
-import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { type Box, rangeLength } from '../grid/range.js'
-import type { Arena } from '../kernels/arena.js'
-import { accumulators, counters, type ReduceOp, reduce, results, type Skip } from '../kernels/reduce.js'
+import { type DataOf, type FixedDType, isBigInt, isFloat } from '../../core/dtype.js'
+import { sizeOf, stridesOf } from '../../core/shape.js'
+import { copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
+import { type Box, rangeLength } from '../../grid/range.js'
+import type { Arena } from '../../kernels/arena.js'
+import { accumulators, counters, type ReduceOp, reduce, results, type Skip } from '../../kernels/reduce.js'
 
 /** Takes in blocks of an array, one after another, and gives the reduction of all of them. */
 export interface Accumulator {

@@ -1,14 +1,14 @@
-import { allocate, type FixedDType, isBigInt, type TypedArray } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { stridesOf } from '../core/shape.js'
-import { type Tensor, tensorOf } from '../core/tensor.js'
+import { allocate, type FixedDType, isBigInt, type TypedArray } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { stridesOf } from '../../core/shape.js'
+import { type Tensor, tensorOf } from '../../core/tensor.js'
+import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
 import { checkFoldable } from './fold-kinds.js'
 import { emptyReduction } from './fold-results.js'
 import type { ReduceOptions } from './reduce.js'
 import { RowReader, type Skipped, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
-import type { BlockSource } from './source.js'
 
 /**
  * Where the extremes are: the index of the first smallest (greatest) element in C order, or along one axis the positions on it.

@@ -1,15 +1,15 @@
-import type { DType } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.js'
-import { type Tensor, tensorOf } from '../core/tensor.js'
-import { type Box, boxShape } from '../grid/range.js'
-import { resolveAxes } from './axes.js'
+import type { DType } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { sameShape, showShape, sizeOf, stridesOf } from '../../core/shape.js'
+import { type Tensor, tensorOf } from '../../core/tensor.js'
+import { type Box, boxShape } from '../../grid/range.js'
+import { resolveAxes } from '../axes.js'
+import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
 import { checkFoldable } from './fold-kinds.js'
 import type { ReduceOptions } from './reduce.js'
 import { RowReader, type Skipped, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
-import type { BlockSource } from './source.js'
 
 /** Weights of the positions along some axes, by dimension name or number; an element weighs the product of those of its positions. */
 export type Weights = { readonly [axis: string]: ArrayLike<number> }

@@ -7,21 +7,21 @@ import {
   type ScalarOf,
   type TypedArray,
   toBytes,
-} from '../core/dtype.js'
-import { sizeOf } from '../core/shape.js'
-import { type Tensor, tensorOf } from '../core/tensor.js'
-import { wholeBox } from '../grid/range.js'
-import { withArena } from '../kernels/arena.js'
-import type { ReduceOp } from '../kernels/reduce.js'
+} from '../../core/dtype.js'
+import { sizeOf } from '../../core/shape.js'
+import { type Tensor, tensorOf } from '../../core/tensor.js'
+import { wholeBox } from '../../grid/range.js'
+import { withArena } from '../../kernels/arena.js'
+import type { ReduceOp } from '../../kernels/reduce.js'
+import type { AxisOption } from '../axes.js'
+import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../source.js'
 import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.js'
-import type { AxisOption } from './axes.js'
 import { CellLayout } from './cells.js'
 import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.js'
 import { checkFits, emptyExtreme, emptyReduction } from './fold-results.js'
 import { Assembly, isWhole, type Reduction } from './parts.js'
 import { type SkipOptions, skipOf, skippedOf } from './rows.js'
 import { eachRun, runsOf } from './runs.js'
-import type { BlockOptions, BlockSource, ReduceBoxOptions } from './source.js'
 
 export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
   /** Axes to reduce, by number (negative ones count from the end) or dimension name; all of them when left out. */

@@ -1,9 +1,9 @@
-import { type FixedDType, isBigInt, isFloat, type TypedArray, toBytes } from '../core/dtype.js'
-import { sizeOf, stridesOf } from '../core/shape.js'
-import type { Box } from '../grid/range.js'
-import { type Arena, withArena } from '../kernels/arena.js'
-import { type BoxTable, boxesOf } from '../kernels/boxes.js'
-import { accumulators, cellBytes, counters, type ReduceOp, reduce, type Skip } from '../kernels/reduce.js'
+import { type FixedDType, isBigInt, isFloat, type TypedArray, toBytes } from '../../core/dtype.js'
+import { sizeOf, stridesOf } from '../../core/shape.js'
+import type { Box } from '../../grid/range.js'
+import { type Arena, withArena } from '../../kernels/arena.js'
+import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
+import { accumulators, cellBytes, counters, type ReduceOp, reduce, type Skip } from '../../kernels/reduce.js'
 import { AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.js'
 
 /** A reduction, as data that other threads understand. */

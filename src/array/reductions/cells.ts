@@ -1,7 +1,7 @@
-import { sizeOf, stridesOf } from '../core/shape.js'
-import type { Box } from '../grid/range.js'
-import { type AxisOption, resolveAxes } from './axes.js'
-import type { BlockSource } from './source.js'
+import { sizeOf, stridesOf } from '../../core/shape.js'
+import type { Box } from '../../grid/range.js'
+import { type AxisOption, resolveAxes } from '../axes.js'
+import type { BlockSource } from '../source.js'
 
 /** The cells of a reduction along axes: one for each position of the axes that are kept, in C order. */
 export class CellLayout {

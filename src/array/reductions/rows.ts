@@ -1,8 +1,8 @@
-import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat, toElement } from '../core/dtype.js'
-import { sizeOf } from '../core/shape.js'
-import type { Tensor } from '../core/tensor.js'
-import type { Skip } from '../kernels/reduce.js'
-import type { BlockSource } from './source.js'
+import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat, toElement } from '../../core/dtype.js'
+import { sizeOf } from '../../core/shape.js'
+import type { Tensor } from '../../core/tensor.js'
+import type { Skip } from '../../kernels/reduce.js'
+import type { BlockSource } from '../source.js'
 
 /** Which elements a reduction passes over. */
 export interface SkipOptions {

@@ -1,11 +1,11 @@
-import type { DType, ScalarOf } from '../core/dtype.js'
-import { type Tensor, tensorOf } from '../core/tensor.js'
-import { arrayOrder } from './array-order.js'
+import type { DType, ScalarOf } from '../../core/dtype.js'
+import { type Tensor, tensorOf } from '../../core/tensor.js'
+import { arrayOrder } from '../array-order.js'
+import type { BlockOptions, BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
 import type { ReduceOptions } from './reduce.js'
 import { RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
-import type { BlockOptions, BlockSource } from './source.js'
 
 /** Folds the elements one after another, in C order of the array. */
 export async function foldElements<D extends DType, T>(

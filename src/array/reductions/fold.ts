@@ -1,4 +1,4 @@
-import { type DType, isBigInt, type TypedArray } from '../core/dtype.js'
+import { type DType, isBigInt, type TypedArray } from '../../core/dtype.js'
 import { checkFoldable, type FoldKind } from './fold-kinds.js'
 import { ExtremeFold, ProductFold, SumFold, TruthFold, WideProductFold, WideSumFold } from './fold-values.js'
 import { MomentFold } from './moments.js'

@@ -1,14 +1,14 @@
-import type { DType } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { showShape, sizeOf, stridesOf } from '../core/shape.js'
-import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { type Axis, resolveAxes } from './axes.js'
+import type { DType } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { showShape, sizeOf, stridesOf } from '../../core/shape.js'
+import { type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
+import { type Axis, resolveAxes } from '../axes.js'
+import type { BlockOptions, BlockSource } from '../source.js'
 import { type FoldOptions, foldOf } from './fold.js'
 import { type FoldedDType, type FoldKind, foldedDType, modeOf } from './fold-kinds.js'
 import { emptyExtreme } from './fold-results.js'
 import { RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
-import type { BlockOptions, BlockSource } from './source.js'
 
 export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions {}
 

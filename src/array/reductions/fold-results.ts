@@ -1,5 +1,5 @@
-import { allocate, type FixedDType, type TypedArray } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
+import { allocate, type FixedDType, type TypedArray } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
 import type { Skipped } from './rows.js'
 
 /** What the minimum of nothing is along axes: the fill value where that was skipped, NaN where NaN was. */

@@ -1,15 +1,15 @@
-import type { DType } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { sizeOf, stridesOf } from '../core/shape.js'
-import { type Tensor, tensorOf } from '../core/tensor.js'
-import { ChunkGrid, RegularChunks } from '../grid/chunks.js'
+import type { DType } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { sizeOf, stridesOf } from '../../core/shape.js'
+import { type Tensor, tensorOf } from '../../core/tensor.js'
+import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
+import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
 import { checkFoldable } from './fold-kinds.js'
 import { QuantileSketch } from './quantile-sketch.js'
 import type { ReduceOptions } from './reduce.js'
 import { RowReader, type Skipped, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
-import type { BlockSource } from './source.js'
 
 export interface QuantileOptions extends ReduceOptions {
   /** Bytes that may be taken to hold elements, 8 for each; 256 MiB when left out. */

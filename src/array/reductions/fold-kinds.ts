@@ -1,5 +1,5 @@
-import { type DType, type FixedDType, isBigInt, isFixed } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
+import { type DType, type FixedDType, isBigInt, isFixed } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
 import type { RowMode } from './rows.js'
 
 /** What elements can be folded into, one value a cell. */

@@ -1,11 +1,11 @@
-import type { DType } from '../core/dtype.js'
-import { HyperslabError, isHyperslabError } from '../core/errors.js'
-import { type Tensor, tensorOf } from '../core/tensor.js'
+import type { DType } from '../../core/dtype.js'
+import { HyperslabError, isHyperslabError } from '../../core/errors.js'
+import { type Tensor, tensorOf } from '../../core/tensor.js'
+import type { BlockOptions, BlockSource } from '../source.js'
 import { checkFoldable } from './fold-kinds.js'
 import { extrema } from './reduce.js'
 import { RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
-import type { BlockOptions, BlockSource } from './source.js'
 
 export interface HistogramOptions extends BlockOptions, SkipOptions {
   /** Number of bins of equal width, or their edges, ascending; 10 when left out. */

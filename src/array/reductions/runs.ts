@@ -1,10 +1,10 @@
-import { allocate, type DataOf, type DType, isFixed, type TypedArray } from '../core/dtype.js'
-import { inOrder } from '../core/in-order.js'
-import { sizeOf } from '../core/shape.js'
-import { type Tensor, tensorOf } from '../core/tensor.js'
-import { type ChunkGrid, READ_BYTES } from '../grid/chunks.js'
-import { type Box, boxShape } from '../grid/range.js'
-import { type BlockOptions, type BlockSource, bytesOf } from './source.js'
+import { allocate, type DataOf, type DType, isFixed, type TypedArray } from '../../core/dtype.js'
+import { inOrder } from '../../core/in-order.js'
+import { sizeOf } from '../../core/shape.js'
+import { type Tensor, tensorOf } from '../../core/tensor.js'
+import { type ChunkGrid, READ_BYTES } from '../../grid/chunks.js'
+import { type Box, boxShape } from '../../grid/range.js'
+import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
 
 /** A part of an array with its elements, dense, in C order. They are good until the next one is taken: their memory is used again. */
 export interface Run<D extends DType = DType> {
