@@ -190,13 +190,17 @@ export async function readEnd(
  * @throws IntegrityError when they are damaged
  */
 export function checksumsIn({ blocks }: Footer, before: Uint8Array): Checksums | undefined {
+  const named = blocks.some(({ codec }) => codec === CHECKSUM_CODEC)
   for (const count of [blocks.length - 1, blocks.length, blocks.length + 1]) {
     const found = checksumsAtEnd(before, count)
-    if (found !== undefined) return found
+    if (found !== undefined && (named || !isAllOnes(found))) return found
   }
-  if (!blocks.some(({ codec }) => codec === CHECKSUM_CODEC)) return undefined
+  if (!named) return undefined
   throw new HyperslabError('IntegrityError', 'the checksums themselves have changed since they were written')
 }
+
+/** The one number that is its own checksum, and how -1 is stored. */
+const isAllOnes = ({ footer, blocks }: Checksums): boolean => footer === 0xffffffff && blocks.length === 0
 
 function present<T>(bytes: T | undefined, file: string): T {
   if (bytes === undefined) throw new HyperslabError('NotFoundError', 'the file is gone', { file })

@@ -167,6 +167,15 @@ describe('checksums', () => {
     expect(await readAll(store)).toEqual(Int32Array.of(1, 2, 3, 4, 5, 6))
   })
 
+  test('are not seen in data that is its own checksum', async () => {
+    const where = { store: new MemoryStore(), path }
+    await using file = await create(where, { codec: 'none', extras: false })
+    await file.define('x', { dtype: 'int64', shape: [1], chunkShape: [1] }).set(null, -1n)
+    await file.flush()
+    await using reader = await open(where)
+    expect(await reader.array('x').get([0])).toBe(-1n)
+  })
+
   test('extras: false leaves them out', async () => {
     const store = new MemoryStore()
     await using writer = await create({ store, path }, { extras: false })
