@@ -7,7 +7,7 @@ import { CellLayout } from './cells.js'
 import { checkFoldable } from './fold-kinds.js'
 import { emptyReduction } from './fold-results.js'
 import type { ReduceOptions } from './reduce.js'
-import { RowReader, type Skipped, skippedOf } from './rows.js'
+import { type Row, RowReader, type Skipped, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
 
 /**
@@ -60,15 +60,7 @@ class ArgFold {
     this.#best = allocate(isBigInt(dtype) ? dtype : 'float64', cells)
   }
 
-  row = (
-    values: Float64Array,
-    at: number,
-    length: number,
-    cell: number,
-    step: number,
-    place: number,
-    placeStep: number,
-  ): void => {
+  row: Row<Float64Array> = (values, at, length, cell, step, place, placeStep) => {
     const { fill, nan } = this.#skipped
     const [places, best, less] = [this.places, this.#best as Float64Array, this.#less]
     for (let i = at; i < at + length; i++, cell += step, place += placeStep) {

@@ -9,7 +9,7 @@ import type { BlockOptions, BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
 import { checkFoldable, foldedDType, type SumDTypes } from './fold-kinds.js'
 import { checkFits } from './fold-results.js'
-import { RowReader, type SkipOptions, type Skipped, skippedOf } from './rows.js'
+import { type Row, RowReader, type SkipOptions, type Skipped, skippedOf } from './rows.js'
 import { runsOf } from './runs.js'
 
 export interface CumulativeOptions<D extends DType = DType> extends BlockOptions, SkipOptions {
@@ -69,15 +69,7 @@ class Totals {
     this.#rests = new Float64Array(cells)
   }
 
-  row = (
-    values: Float64Array,
-    at: number,
-    length: number,
-    cell: number,
-    step: number,
-    place: number,
-    placeStep: number,
-  ): void => {
+  row: Row<Float64Array> = (values, at, length, cell, step, place, placeStep) => {
     const { fill, nan } = this.#skipped
     const [out, sums, rests] = [this.out as Float64Array, this.#sums, this.#rests]
     for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
@@ -107,15 +99,7 @@ class WideTotals {
     this.#sums = new Array(cells).fill(0n)
   }
 
-  row = (
-    values: BigInt64Array,
-    at: number,
-    length: number,
-    cell: number,
-    step: number,
-    place: number,
-    placeStep: number,
-  ): void => {
+  row: Row<BigInt64Array> = (values, at, length, cell, step, place, placeStep) => {
     for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
       const x = values[i]!
       if (x !== this.#fill) this.#sums[cell]! += x

@@ -1,7 +1,7 @@
 import { allocate, type FixedDType, type TypedArray } from '../../core/dtype.js'
 import type { Fold } from './fold.js'
 import { cellsAs, checkFits, emptyReduction } from './fold-results.js'
-import type { Skipped } from './rows.js'
+import type { Row, Skipped } from './rows.js'
 
 type Wide = BigInt64Array | BigUint64Array
 
@@ -21,7 +21,7 @@ export class SumFold implements Fold {
     this.#counts = new Float64Array(cells)
   }
 
-  row = (values: Float64Array, at: number, length: number, cell: number, step: number): void => {
+  row: Row<Float64Array> = (values, at, length, cell, step) => {
     const { fill, nan } = this.#skipped
     const [sums, rests, counts] = [this.#sums, this.#rests, this.#counts]
     for (let i = at; i < at + length; i++, cell += step) {
@@ -61,7 +61,7 @@ export class WideSumFold implements Fold {
     this.#counts = new Float64Array(cells)
   }
 
-  row = (values: Wide, at: number, length: number, cell: number, step: number): void => {
+  row: Row<Wide> = (values, at, length, cell, step) => {
     const fill = this.#fill
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]!
@@ -91,7 +91,7 @@ export class ProductFold implements Fold {
     this.#products = new Float64Array(cells).fill(1)
   }
 
-  row = (values: Float64Array, at: number, length: number, cell: number, step: number): void => {
+  row: Row<Float64Array> = (values, at, length, cell, step) => {
     const { fill, nan } = this.#skipped
     const products = this.#products
     for (let i = at; i < at + length; i++, cell += step) {
@@ -118,7 +118,7 @@ export class WideProductFold implements Fold {
     this.#products = new Array(cells).fill(1n)
   }
 
-  row = (values: Wide, at: number, length: number, cell: number, step: number): void => {
+  row: Row<Wide> = (values, at, length, cell, step) => {
     const fill = this.#fill
     const products = this.#products
     for (let i = at; i < at + length; i++, cell += step) {
@@ -157,7 +157,7 @@ export class ExtremeFold implements Fold {
     this.#taken = new Uint8Array(cells)
   }
 
-  row = (values: Float64Array, at: number, length: number, cell: number, step: number): void => {
+  row: Row<Float64Array> = (values, at, length, cell, step) => {
     const { fill, nan } = this.#skipped
     const [found, taken, less] = [this.#values as Float64Array, this.#taken, this.#kind === 'min']
     for (let i = at; i < at + length; i++, cell += step) {
@@ -198,7 +198,7 @@ export class TruthFold implements Fold {
     this.#others = new Float64Array(cells)
   }
 
-  row = (values: ArrayLike<unknown>, at: number, length: number, cell: number, step: number): void => {
+  row: Row<ArrayLike<unknown>> = (values, at, length, cell, step) => {
     const { fill, nan } = this.#skipped
     const [found, others, where, bools] = [this.#found, this.#others, this.#where, this.#bools]
     for (let i = at; i < at + length; i++, cell += step) {

@@ -4,7 +4,7 @@ import { arrayOrder } from '../array-order.js'
 import type { BlockOptions, BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
 import type { ReduceOptions } from './reduce.js'
-import { RowReader, type SkipOptions, skippedOf } from './rows.js'
+import { type Row, RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
 
 /** Folds the elements one after another, in C order of the array. */
@@ -17,7 +17,7 @@ export async function foldElements<D extends DType, T>(
   const { reader, none, bools } = rawReader(source, options)
   const { fill, nan } = reader.skipped
   let accumulated = init
-  const row = (values: ArrayLike<unknown>, at: number, length: number): void => {
+  const row: Row<ArrayLike<unknown>> = (values, at, length) => {
     for (let i = at; i < at + length; i++) {
       const x = values[i]
       if (x === fill || (nan && Number.isNaN(x))) continue
@@ -42,7 +42,7 @@ export async function mapReduce<D extends DType, T>(
   const { reader, none, bools } = rawReader(source, options)
   const { fill, nan } = reader.skipped
   const cells = new Array<T>(layout.size).fill(init)
-  const row = (values: ArrayLike<unknown>, at: number, length: number, cell: number, step: number): void => {
+  const row: Row<ArrayLike<unknown>> = (values, at, length, cell, step) => {
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]
       if (x === fill || (nan && Number.isNaN(x))) continue

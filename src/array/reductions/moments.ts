@@ -1,5 +1,5 @@
 import type { Fold } from './fold.js'
-import type { Skipped } from './rows.js'
+import type { Row, Skipped } from './rows.js'
 
 /** Elements taken together: small enough to stay in the cache for the second pass over them. */
 const PART = 1024
@@ -27,7 +27,7 @@ export class MomentFold implements Fold {
     this.#squares = new Float64Array(cells)
   }
 
-  row = (values: Float64Array, at: number, length: number, cell: number, step: number): void => {
+  row: Row<Float64Array> = (values, at, length, cell, step) => {
     if (step !== 0) this.#each(values, at, length, cell, step)
     else for (let from = 0; from < length; from += PART) this.#part(values, at + from, Math.min(PART, length - from), cell)
   }

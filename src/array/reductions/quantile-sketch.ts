@@ -1,4 +1,4 @@
-import type { Skipped } from './rows.js'
+import type { Row, Skipped } from './rows.js'
 
 /** Bits of the mantissa that tell buckets apart. */
 const BITS = 12
@@ -28,7 +28,7 @@ export class QuantileSketch {
     this.#skipsNaN = nan
   }
 
-  row = (values: Float64Array, at: number, length: number): void => {
+  row: Row<Float64Array> = (values, at, length) => {
     const [float, words, pages, fill] = [this.#float, this.#words, this.#pages, this.#fill]
     for (let i = at; i < at + length; i++) {
       const x = values[i]!

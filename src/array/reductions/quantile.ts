@@ -8,7 +8,7 @@ import { CellLayout } from './cells.js'
 import { checkFoldable } from './fold-kinds.js'
 import { QuantileSketch } from './quantile-sketch.js'
 import type { ReduceOptions } from './reduce.js'
-import { RowReader, type Skipped, skippedOf } from './rows.js'
+import { type Row, RowReader, type Skipped, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
 
 export interface QuantileOptions extends ReduceOptions {
@@ -104,15 +104,7 @@ class Gathered {
     this.#places = new Float64Array(cells)
   }
 
-  row = (
-    values: Float64Array,
-    at: number,
-    length: number,
-    cell: number,
-    step: number,
-    place: number,
-    placeStep: number,
-  ): void => {
+  row: Row<Float64Array> = (values, at, length, cell, step, place, placeStep) => {
     const { fill, nan } = this.#skipped
     for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
       const x = values[i]!

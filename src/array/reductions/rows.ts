@@ -37,8 +37,8 @@ export type Values = { readonly [index: number]: number | bigint }
  * Takes a row of elements: `length` of them from `at`, one after another. The first belongs to `cell` and `place`, each next one `cellStep`
  * and `placeStep` further on.
  */
-export type Row = (
-  values: never,
+export type Row<V = never> = (
+  values: V,
   at: number,
   length: number,
   cell: number,

@@ -8,7 +8,7 @@ import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
 import { checkFoldable } from './fold-kinds.js'
 import type { ReduceOptions } from './reduce.js'
-import { RowReader, type Skipped, skippedOf } from './rows.js'
+import { type Row, RowReader, type Skipped, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
 
 /** Weights of the positions along some axes, by dimension name or number; an element weighs the product of those of its positions. */
@@ -83,15 +83,7 @@ class WeightedFold {
     this.#totals = new Float64Array(cells)
   }
 
-  row = (
-    values: Float64Array,
-    at: number,
-    length: number,
-    cell: number,
-    step: number,
-    place: number,
-    placeStep: number,
-  ): void => {
+  row: Row<Float64Array> = (values, at, length, cell, step, place, placeStep) => {
     const { fill, nan } = this.#skipped
     const [weights, sums, rests, totals] = [this.weights, this.#sums, this.#rests, this.#totals]
     for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
