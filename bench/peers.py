@@ -48,6 +48,15 @@ def copy(dtype, shape, source, target):
     return lambda: np.copyto(b, a)
 
 
+def pick(shape, selection):
+    """`selection` has for each axis None, [start, stop, step] as {"slice": ...}, or a list of positions."""
+    array = values("f4", int(np.prod(shape))).reshape(shape)
+    given = [slice(*axis["slice"]) if isinstance(axis, dict) else slice(None) if axis is None else axis for axis in selection]
+    if any(isinstance(axis, list) for axis in given):
+        given = np.ix_(*[np.arange(n)[axis] for n, axis in zip(shape, given)])
+    return lambda: np.ascontiguousarray(array[tuple(given)])
+
+
 def zarr_read(shape, chunks, codec):
     import zarr
     from numcodecs import LZ4
@@ -64,7 +73,7 @@ def zarr_select(source, read):
     return lambda: array.get_basic_selection(selection, out=out)
 
 
-makers = {"reduction": reduction, "copy": copy, "zarr_read": zarr_read, "zarr_select": zarr_select}
+makers = {"reduction": reduction, "copy": copy, "pick": pick, "zarr_read": zarr_read, "zarr_select": zarr_select}
 
 for line in sys.stdin:
     request = json.loads(line)
