@@ -1,5 +1,5 @@
 // Where WebAssembly is forbidden: one clear error, and all that needs no kernels works.
-import { DiskArray, isHyperslabError, slice } from 'hyperslab'
+import { DiskArray, isHyperslabError } from 'hyperslab'
 import { describe } from '../check.mjs'
 
 /** The only check there is to make: `{ name, error? }`. */
@@ -7,7 +7,7 @@ export async function refusesKernels() {
   const name = 'one error names the ways out'
   const zeros = new DiskArray({ dtype: 'int8', shape: [9], chunks: [3], readBlock: (_, out) => out.data.fill(0) })
   try {
-    await zeros.get([slice(1, 9, 2)])
+    await zeros.sum()
     return { name, error: 'the kernels ran' }
   } catch (error) {
     const clear = isHyperslabError(error, 'UnsupportedError') && /initKernels.*kernels\.wasm/.test(error.message)
