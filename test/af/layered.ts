@@ -26,7 +26,9 @@ export function values(dtype: Type): fc.Arbitrary<Element> {
           [0, 1],
           [0, 1],
         ]
-  return fc.oneof(fc.constantFrom<Element>(...common), fc.constantFrom<Element>(...few), elements(dtype) as fc.Arbitrary<Element>)
+  // Finite elements whose sum is not are read rather than taken from statistics: that has a test of its own.
+  const any = dtype === 'float64' ? fc.double({ min: -1e300, max: 1e300 }) : (elements(dtype) as fc.Arbitrary<Element>)
+  return fc.oneof(fc.constantFrom<Element>(...common), fc.constantFrom<Element>(...few), any)
 }
 
 /** An array that was written in several layers, with and without statistics of its chunks. */
