@@ -10,10 +10,12 @@
  *
  * Verdicts are those of liblz4's LZ4_decompress_safe for a buffer of exactly the right size, but for offset 0, which is an error here.
  *
- * Why it is fast: while both ends are far away, literals and matches are copied in whole vectors past their end, without a call. Bounds cost
- * one decrement a sequence: a budget in units of 32 bytes, of which a short sequence takes one and longer runs what they need. Small offsets
- * repeat a pattern that one swizzle builds. What is near an end is left to `finish`, which is exact; the fast loop hands over at a token,
- * having written nothing that `finish` does not write again.
+ * Why it is fast: while both ends are far away, literals and matches are copied in whole vectors past their end, without a call. What most
+ * sequences are made of, runs up to 32 bytes and matches up to 64, is decoded in a loop that has no loop in it, which lets the engine keep
+ * everything in registers; it commits a sequence when all of it is known to be of that kind, and loads the token behind it before it copies,
+ * for that is the chain everything waits for. Bounds cost one decrement a sequence: a budget in units of 32 bytes, of which a short sequence
+ * takes one and longer runs what they need. Small offsets repeat a pattern that one swizzle builds. What is near an end is left to `finish`,
+ * which is exact, and so is a run too long for the budget.
  */
 const INPUT_TRUNCATED: i32 = -1
 const BAD_OFFSET: i32 = -2
@@ -23,8 +25,8 @@ const TRAILING_INPUT: i32 = -5
 const LATE_MATCH: i32 = -6
 
 /**
- * Distances from the ends that the fast loop keeps, behind all its budget: a short sequence reads 1 + 16 bytes of literals, a long run copies
- * up to 31 bytes too many, and a pattern 47.
+ * Distances from the ends that the fast loops keep, behind all their budget. Of input a short sequence takes up to 18 bytes. Of output it
+ * writes up to 14 + 64; a long match may end 31 bytes behind its budget, and a pattern goes on for 47.
  */
 const INPUT_MARGIN: usize = 48
 const OUTPUT_MARGIN: usize = 80
@@ -53,12 +55,19 @@ const PATTERNS: usize = memory.data<u8>([
 const STEPS: usize = memory.data<u8>([16, 16, 16, 15, 16, 15, 12, 14, 16, 9, 10, 11, 12, 13, 14, 15])
 
 export function lz4Decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize, state: usize, wanted: usize): i32 {
+  const before = load<u64>(state)
+  const done = decode(src, srcBytes, dst, dstBytes, state, wanted)
+  if (done < 0 && done >= LATE_MATCH) store<u64>(state, before)
+  return done
+}
+
+function decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize, state: usize, wanted: usize): i32 {
   const sourceStart: usize = load<u32>(state)
   const outputStart: usize = load<u32>(state, 4)
   if (sourceStart > srcBytes || outputStart > dstBytes) return INPUT_TRUNCATED
   const inputEnd = src + srcBytes
   const outputEnd = dst + dstBytes
-  let inputNear = srcBytes > INPUT_MARGIN ? inputEnd - INPUT_MARGIN : src
+  const inputNear = srcBytes > INPUT_MARGIN ? inputEnd - INPUT_MARGIN : src
   const outputNear = dstBytes > OUTPUT_MARGIN ? dst + min(dstBytes - OUTPUT_MARGIN, wanted) : dst
   let next = src + sourceStart
   let out = dst + outputStart
@@ -67,75 +76,134 @@ export function lz4Decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usi
     const start = next
     let spare = ((min(inputNear - next, outputNear - out) - 1) >> 5) + 1
     do {
-      const token: u32 = load<u8>(next)
-      let literals: usize = token >> 4
-      let from = next + 1
+      let token: u32 = load<u8>(next)
+      do {
+        let from = next
+        let literals: usize = token >> 4
+        if (literals < 15) {
+          v128.store(out, v128.load(from, 1))
+        } else {
+          const more: usize = load<u8>(++from)
+          if (more > 17 || spare < 4) break
+          v128.store(out, v128.load(from, 1))
+          v128.store(out, v128.load(from, 17), 16)
+          literals += more
+          spare--
+        }
+        from += literals
+        const to = out + literals
+        const offset: usize = load<u16>(from, 1)
+        let length: usize = token & 15
+        const match = to - offset
+        if (match < dst) break
+        if (length < 13) {
+          token = load<u8>(from, 3)
+          if (offset >= 8) {
+            store<u64>(to, load<u64>(match))
+            store<u64>(to, load<u64>(match, 8), 8)
+          } else {
+            if (offset == 0) return BAD_OFFSET
+            const pattern = patternAt(match, offset)
+            v128.store(to, pattern)
+            v128.store(to + <usize>load<u8>(STEPS + offset), pattern)
+          }
+        } else {
+          if (length == 15) {
+            const more: usize = load<u8>(from, 3)
+            if (more > 45 || spare < 4) break
+            length += more
+            spare -= 2
+            from++
+          }
+          token = load<u8>(from, 3)
+          if (offset >= 16) {
+            v128.store(to, v128.load(match))
+            v128.store(to, v128.load(match, 16), 16)
+            v128.store(to, v128.load(match, 32), 32)
+            v128.store(to, v128.load(match, 48), 48)
+          } else {
+            if (offset == 0) return BAD_OFFSET
+            const pattern = patternAt(match, offset)
+            const step: usize = load<u8>(STEPS + offset)
+            v128.store(to, pattern)
+            v128.store(to + step, pattern)
+            v128.store(to + step * 2, pattern)
+            v128.store(to + step * 3, pattern)
+            if (length + 4 > step * 4) break
+          }
+        }
+        next = from + 3
+        out = to + length + 4
+      } while (--spare != 0)
+      if (spare == 0) break
+
+      // A sequence of any kind: what breaks off above wrote nothing that is not written again here.
+      let from = next
       let to = out
+      token = load<u8>(from)
+      let literals: usize = token >> 4
       if (literals < 15) {
-        v128.store(to, v128.load(from))
+        v128.store(to, v128.load(from, 1))
       } else {
         let byte: u32
         do {
-          byte = load<u8>(from++)
+          byte = load<u8>(++from)
           literals += byte
           if (byte != 255) break
         } while (from < inputEnd && literals <= dstBytes)
         const units = unitsOf(literals)
         if (units >= spare) break
         spare -= units
-        copyOver(from, to, to + literals)
+        copyOver(from + 1, to, to + literals)
       }
       from += literals
       to += literals
-
-      const offset: usize = load<u16>(from)
-      from += 2
-      if (<u32>offset - 1 >= <u32>(to - dst)) break // 0 or too far, in one compare
+      const offset: usize = load<u16>(from, 1)
       const match = to - offset
-      let length: usize = token & 15
-      if (length != 15) {
-        if (offset >= 8) {
-          store<u64>(to, load<u64>(match))
-          store<u64>(to, load<u64>(match, 8), 8)
-          store<u16>(to, load<u16>(match, 16), 16)
-        } else {
-          const pattern = i8x16.swizzle(v128.load(match), v128.load(PATTERNS + (offset << 4)))
-          v128.store(to, pattern)
-          v128.store(to + <usize>load<u8>(STEPS + offset), pattern)
-        }
-        out = to + length + 4
-        next = from
-        continue
+      if (match < dst || offset == 0) break
+      from += 3
+      let length: usize = (token & 15) + 4
+      if (length == 19) {
+        let byte: u32
+        do {
+          byte = load<u8>(from++)
+          length += byte
+          if (byte != 255) break
+        } while (from < inputEnd && length <= dstBytes)
+        const units = unitsOf(length)
+        if (units >= spare) break
+        spare -= units
       }
-      length = 19
-      let byte: u32
-      do {
-        byte = load<u8>(from++)
-        length += byte
-        if (byte != 255) break
-      } while (from < inputEnd && length <= dstBytes)
-      const units = unitsOf(length)
-      if (units >= spare) break
-      spare -= units
-      out = to + length
       next = from
+      out = to + length
       if (offset >= 16) {
         copyOver(match, to, out)
       } else {
-        const pattern = i8x16.swizzle(v128.load(match), v128.load(PATTERNS + (offset << 4)))
+        const pattern = patternAt(match, offset)
         const step: usize = load<u8>(STEPS + offset)
-        let target = to
         do {
-          v128.store(target, pattern)
-          target += step
-          v128.store(target, pattern)
-          target += step
-        } while (target < out)
+          v128.store(to, pattern)
+          to += step
+          v128.store(to, pattern)
+          to += step
+        } while (to < out)
       }
     } while (--spare != 0)
-    if (next == start) break // the very next sequence is too long for the budget, or malformed
+    if (next != start) continue
+    // The very next sequence is too long for the budget, or malformed.
+    const done = finish(src, inputEnd, next, dst, outputEnd, out, state, out + 1)
+    if (done < 0 && done >= LATE_MATCH) return done
+    next = src + <usize>load<u32>(state)
+    out = dst + <usize>load<u32>(state, 4)
   }
   return finish(src, inputEnd, next, dst, outputEnd, out, state, wanted < dstBytes ? dst + wanted : 0)
+}
+
+/** The vector that a match repeats whose offset is below 16. */
+// @ts-ignore: decorator
+@inline
+function patternAt(match: usize, offset: usize): v128 {
+  return i8x16.swizzle(v128.load(match), v128.load(PATTERNS + (offset << 4)))
 }
 
 /** Budget that a run of `length` bytes takes beside its sequence: its bytes and those of its length in the input, rounded up. */
@@ -219,7 +287,7 @@ function repeat(to: usize, offset: usize, length: usize): void {
   if (offset >= 16) {
     for (; end - to >= 16; to += 16) v128.store(to, v128.load(to - offset))
   } else if (length >= 16) {
-    const pattern = i8x16.swizzle(v128.load(to - offset), v128.load(PATTERNS + (offset << 4)))
+    const pattern = patternAt(to - offset, offset)
     const step: usize = load<u8>(STEPS + offset)
     for (; end - to >= 16; to += step) v128.store(to, pattern)
   }
