@@ -1,16 +1,18 @@
 /**
  * LZ4 block encoding.
  *
- * Contract: `lz4Encode` writes one raw block into at most `dstCap` bytes and returns its size, or 0 when it does not fit (`lz4Bound` bytes
- * always do). Blocks keep the end rules: the last 5 bytes are literals, and the last match starts at least 12 bytes before the end. The
- * source lies in the arena. Up to 16 bytes behind it are read; nothing behind `dst + dstCap` is written.
+ * Contract: `lz4Encode` writes one raw block to `dst`, where there is room for `lz4Bound` bytes, and returns its size, or 0 for more input
+ * than a block can hold. Blocks keep the end rules: the last 5 bytes are literals, and the last match starts at least 12 bytes before the
+ * end. The source lies in the arena. Up to 32 bytes behind it are read; nothing behind the bound is written.
  *
  *     TABLE, sources up to 64 KiB:  8192 u16, the last place, relative to `src`, whose 4 bytes had this hash
  *            longer ones:           4096 u32, the address of the last place whose 5 bytes had this hash; 0 is too far away to be a match
  *
  * Why it is fast: greedy, one probe a place; the table fits the first-level cache. Places without a match are visited ever more sparsely
- * (one step wider for each 64 misses), so that incompressible data costs little. Most matches end within the 8 bytes that are compared
- * first, and most extend backwards by fewer than 8: both lengths are counts of zero bits, without a loop.
+ * (one step wider for each 64 misses), so that incompressible data costs little. The search is a loop of its own, without a call or a loop
+ * in it, which the engine keeps in registers. Most matches end within the 16 bytes that are compared at once, and most extend backwards by
+ * fewer than 8: both lengths are counts of zero bits. Nothing asks for room: a sequence is never longer, by more than the bound allows for,
+ * than what it stands for, and behind the last match 12 bytes of input are still to come, which with the 16 of the bound is room for whole vectors.
  */
 const TABLE_BYTES: usize = 16384
 const TABLE: usize = memory.data(16384, 16)
@@ -27,9 +29,10 @@ export function lz4Bound(bytes: usize): usize {
   return bytes > MOST_INPUT ? 0 : bytes + bytes / 255 + 16
 }
 
-export function lz4Encode(src: usize, srcBytes: usize, dst: usize, dstCap: usize): i32 {
+export function lz4Encode(src: usize, srcBytes: usize, dst: usize): i32 {
   if (srcBytes > MOST_INPUT) return 0
-  return srcBytes <= REACH + 1 ? encode<u16>(src, src + srcBytes, dst, dst + dstCap) : encode<u32>(src, src + srcBytes, dst, dst + dstCap)
+  const end = srcBytes <= REACH + 1 ? encode<u16>(src, src + srcBytes, dst) : encode<u32>(src, src + srcBytes, dst)
+  return <i32>(end - dst)
 }
 
 /** Entry of the table for the first bytes of `bytes`. */
@@ -41,25 +44,30 @@ function slotOf<T>(bytes: u64): usize {
     : TABLE + (<usize>(((bytes << 24) * SPREAD) >> 52) << 2)
 }
 
-/** @typeParam T u16 or u32: what the table holds */
-function encode<T>(src: usize, end: usize, dst: usize, outputEnd: usize): i32 {
+/**
+ * Returns the end of the block.
+ * @typeParam T u16 or u32: what the table holds
+ */
+function encode<T>(src: usize, end: usize, dst: usize): usize {
   const base = sizeof<T>() == 2 ? src : 0
   let out = dst
   let anchor = src // first byte that no sequence holds yet
-  if (end - src > LAST_MATCH) {
-    memory.fill(TABLE, 0, TABLE_BYTES)
-    const lastMatch = end - LAST_MATCH
-    const matchEnd = end - LAST_LITERALS
-    let at = src + 1
+  if (end - src <= LAST_MATCH) return writeLast(out, anchor, end)
+  memory.fill(TABLE, 0, TABLE_BYTES)
+  const lastMatch = end - LAST_MATCH
+  const matchEnd = end - LAST_LITERALS
+  let at = src + 1
+  while (true) {
+    let match: usize
     let misses: u32 = 64
-    while (at <= lastMatch) {
+    do {
+      if (at > lastMatch) return writeLast(out, anchor, end)
       const bytes = load<u64>(at)
       const slot = slotOf<T>(bytes)
-      let match: usize = base + load<T>(slot)
+      match = base + load<T>(slot)
       store<T>(slot, <T>(at - base))
-      const differ = bytes ^ load<u64>(match)
       // two tests, as the engine would compute both for one
-      if (<u32>differ != 0) {
+      if (<u32>bytes != load<u32>(match)) {
         at += misses++ >> 6
         continue
       }
@@ -67,40 +75,48 @@ function encode<T>(src: usize, end: usize, dst: usize, outputEnd: usize): i32 {
         at += misses++ >> 6
         continue
       }
-      const offset = at - match
-      const after = differ != 0 ? at + <usize>(ctz(differ) >> 3) : runEnd(at + 8, match + 8, matchEnd)
+      break
+    } while (true)
+
+    const offset = at - match
+    const differ = ~i8x16.bitmask(i8x16.eq(v128.load(at, 4), v128.load(match, 4)))
+    const after = <u16>differ != 0 ? min(at + 4 + <usize>ctz(differ), matchEnd) : runEnd(at + 20, match + 20, matchEnd)
+    let literals = at - anchor
+    if (literals != 0) {
       let back: usize
       do {
         // may look at bytes in front of the source, but does not count them
-        back = min(min(<usize>(clz(load<u64>(at - 8) ^ load<u64>(match - 8)) >> 3), at - anchor), match - src)
+        back = min(min(<usize>(clz(load<u64>(at - 8) ^ load<u64>(match - 8)) >> 3), literals), match - src)
+        literals -= back
         at -= back
         match -= back
       } while (back == 8)
-      out = writeSequence(out, outputEnd, anchor, at - anchor, offset, after - at - 4)
-      if (out == 0) return 0
-      at = after
-      anchor = after
-      misses = 64
-      if (at <= lastMatch) store<T>(slotOf<T>(load<u64>(at - 2)), <T>(at - 2 - base))
     }
+    const length = after - at - 4
+    if (literals < 15) {
+      store<u8>(out, <u8>((literals << 4) | min(length, 15)))
+      v128.store(out, v128.load(anchor), 1)
+      store<u16>(out + literals, <u16>offset, 1)
+      out += literals + 3
+    } else {
+      out = writeLong(out, anchor, literals, offset, length)
+    }
+    if (length >= 15) out = writeExtra(out, length)
+    at = after
+    anchor = after
+    if (at <= lastMatch) store<T>(slotOf<T>(load<u64>(at - 2)), <T>(at - 2 - base))
   }
-  return writeLast(dst, outputEnd, out, anchor, end - anchor)
 }
 
 /** End of the run from `at` that equals the bytes from `match`, at most `end`. */
 function runEnd(at: usize, match: usize, end: usize): usize {
-  for (; at < end; at += 16, match += 16) {
-    const same = i8x16.bitmask(i8x16.eq(v128.load(at), v128.load(match)))
-    if (same != 0xffff) return min(at + <usize>ctz(~same), end)
+  for (; at < end; at += 32, match += 32) {
+    const first = i8x16.bitmask(i8x16.eq(v128.load(at), v128.load(match)))
+    const second = i8x16.bitmask(i8x16.eq(v128.load(at, 16), v128.load(match, 16)))
+    const same = first | (second << 16)
+    if (same != -1) return min(at + <usize>ctz(~same), end)
   }
   return end
-}
-
-/** Bytes that a length takes beyond the token. */
-// @ts-ignore: decorator
-@inline
-function extraBytes(length: usize): usize {
-  return length < 15 ? 0 : (length - 15) / 255 + 1
 }
 
 function writeExtra(out: usize, length: usize): usize {
@@ -110,36 +126,26 @@ function writeExtra(out: usize, length: usize): usize {
   return out
 }
 
-/** Writes token, literals and match; returns where the next sequence goes, or 0 when there is no room. */
-// @ts-ignore: decorator
-@inline
-function writeSequence(out: usize, outputEnd: usize, anchor: usize, literals: usize, offset: usize, match: usize): usize {
-  const room = outputEnd - out
-  if (room >= 32 && literals < 15 && match < 15) {
-    store<u8>(out, <u8>((literals << 4) | match))
-    v128.store(out, v128.load(anchor), 1)
-    store<u16>(out + literals, <u16>offset, 1)
-    return out + literals + 3
-  }
-  return writeLong(out, room, anchor, literals, offset, match)
+/** Writes a token, literals and the offset of a match; returns where the rest of its length goes. */
+function writeLong(out: usize, anchor: usize, literals: usize, offset: usize, match: usize): usize {
+  store<u8>(out, <u8>(0xf0 | min(match, 15)))
+  out = writeExtra(out + 1, literals)
+  const end = out + literals
+  do {
+    v128.store(out, v128.load(anchor))
+    v128.store(out, v128.load(anchor, 16), 16)
+    anchor += 32
+    out += 32
+  } while (out < end)
+  store<u16>(end, <u16>offset)
+  return end + 2
 }
 
-function writeLong(out: usize, room: usize, anchor: usize, literals: usize, offset: usize, match: usize): usize {
-  if (1 + extraBytes(literals) + literals + 2 + extraBytes(match) > room) return 0
-  store<u8>(out++, <u8>((min(literals, 15) << 4) | min(match, 15)))
-  if (literals >= 15) out = writeExtra(out, literals)
-  memory.copy(out, anchor, literals)
-  out += literals
-  store<u16>(out, <u16>offset)
-  out += 2
-  return match >= 15 ? writeExtra(out, match) : out
-}
-
-/** Writes the last sequence, literals only, and returns the size of the block; 0 when there is no room. */
-function writeLast(dst: usize, outputEnd: usize, out: usize, anchor: usize, literals: usize): i32 {
-  if (1 + extraBytes(literals) + literals > outputEnd - out) return 0
+/** Writes the last sequence, literals only, and returns its end. */
+function writeLast(out: usize, anchor: usize, end: usize): usize {
+  const literals = end - anchor
   store<u8>(out++, <u8>(min(literals, 15) << 4))
   if (literals >= 15) out = writeExtra(out, literals)
   memory.copy(out, anchor, literals)
-  return <i32>(out + literals - dst)
+  return out + literals
 }

@@ -52,7 +52,7 @@ function encode(block) {
   const source = put(block)
   const bound = kernels.lz4Bound(block.length)
   const target = kernels.arenaAlloc(bound)
-  const packed = memory().slice(target, target + kernels.lz4Encode(source, block.length, target, bound))
+  const packed = memory().slice(target, target + kernels.lz4Encode(source, block.length, target))
   kernels.arenaReset(mark)
   return packed
 }
@@ -86,7 +86,7 @@ async function kernelsAgainstNative(kind, size, bytes) {
   const room = kernels.arenaAlloc(bound)
   const nativeRoom = Buffer.alloc(bound)
   const encoders = {
-    ours: (i) => kernels.lz4Encode(originals[i % blocks.length], bytes, room, bound),
+    ours: (i) => kernels.lz4Encode(originals[i % blocks.length], bytes, room),
     liblz4: (i) => native.encode(blocks[i % blocks.length], nativeRoom, bytes, bound),
   }
   const theirs = blocks.reduce((sum, block) => sum + native.encode(block, nativeRoom, bytes, bound), 0) / (blocks.length * bytes)

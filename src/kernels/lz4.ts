@@ -78,5 +78,5 @@ export function lz4Encode(arena: Arena, src: number, srcBytes: number): { pointe
     })
   }
   const pointer = arena.alloc(bound)
-  return { pointer, bytes: arena.kernels.lz4Encode(src, srcBytes, pointer, bound) >>> 0 }
+  return { pointer, bytes: arena.kernels.lz4Encode(src, srcBytes, pointer) >>> 0 }
 }
