@@ -132,6 +132,26 @@ export function countLanes<T>(mask: v128): u32 {
   return popcnt(i64x2.bitmask(mask))
 }
 
+/** Adds the lanes of masks, -1 where set, to counts in lanes of T; four at once, so that 63 calls do not overflow lanes of 8 bits. */
+// @ts-ignore: decorator
+@inline
+export function countMasks<T>(counts: v128, w: v128, x: v128, y: v128, z: v128): v128 {
+  if (sizeof<T>() == 1) return i8x16.sub(counts, i8x16.add(i8x16.add(w, x), i8x16.add(y, z)))
+  if (sizeof<T>() == 2) return i16x8.sub(counts, i16x8.add(i16x8.add(w, x), i16x8.add(y, z)))
+  if (sizeof<T>() == 4) return i32x4.sub(counts, i32x4.add(i32x4.add(w, x), i32x4.add(y, z)))
+  return i64x2.sub(counts, i64x2.add(i64x2.add(w, x), i64x2.add(y, z)))
+}
+
+/** The sum of such counts. */
+// @ts-ignore: decorator
+@inline
+export function totalOf<T>(counts: v128): u32 {
+  if (sizeof<T>() == 1) counts = i16x8.extadd_pairwise_i8x16_u(counts)
+  if (sizeof<T>() <= 2) counts = i32x4.extadd_pairwise_i16x8_u(counts)
+  counts = i32x4.add(counts, i32x4.shuffle(counts, counts, 2, 3, 0, 1))
+  return i32x4.extract_lane(counts, 0) + i32x4.extract_lane(counts, 1)
+}
+
 /** The lesser of each lane, signed for integers. For floats the second operand where it is less, so that its NaNs are passed over. */
 // @ts-ignore: decorator
 @inline

@@ -5,11 +5,12 @@
  * (the bits of `flipBits` flipped in each: the caller corrects for the sign bit); 64-bit ones the sums of their low and high halves, both
  * unsigned; floats a sum in f64 of at most a block, which reduce.ts adds up pairwise. Up to 15 bytes behind the run are read.
  *
- * Why it is fast: lanes are widened as late as possible, in two to four independent accumulators. Elements to skip tend to come in long
- * stretches, so groups of 64 bytes are tested as a whole and added plainly when there are none; in the others they are masked to zero. That
- * loop also does the partial group at the end, by treating what lies behind it as skipped.
+ * Why it is fast: lanes are widened as late as possible, in two to four independent accumulators. Integers to skip are masked to zero and
+ * counted in lanes, without a branch, so that it does not matter how they lie. Floats take more registers than that leaves, and what is
+ * missing of them tends to come in long stretches: groups of 64 bytes are tested as a whole and added plainly when there is nothing to skip.
+ * The partial group at the end treats what lies behind it as skipped.
  */
-import { addTaken, anySkipped, countLanes, fillValue, flipBits, kept, skipMask } from './lanes'
+import { addTaken, anySkipped, countLanes, countMasks, fillValue, flipBits, kept, skipMask, totalOf } from './lanes'
 
 /** Vectors of 64 bytes that may be added before 16-bit partial sums of 8-bit elements overflow (2 * 32 * 256 = 2^14). */
 const GROUPS: u32 = 16
@@ -45,28 +46,45 @@ export function sumInts<T>(at: usize, bytes: u32, skipping: bool): i64 {
   while (bytes > 0) {
     let a = i64x2.splat(0)
     let b = i64x2.splat(0)
-    let groups = min(bytes >> 6, GROUPS)
-    for (; groups > 0; groups--, at += 64, bytes -= 64) {
-      const w = v128.load(at)
-      const x = v128.load(at, 16)
-      const y = v128.load(at, 32)
-      const z = v128.load(at, 48)
-      if (skipping && anySkipped<T>(w, x, y, z, fill, false)) break
-      count += 64 / sizeof<T>()
-      a = addWide<T>(a, v128.xor(w, flip))
-      b = addWide<T>(b, v128.xor(x, flip))
-      a = addWide<T>(a, v128.xor(y, flip))
-      b = addWide<T>(b, v128.xor(z, flip))
+    let counts = i64x2.splat(0)
+    const groups = min(bytes >> 6, GROUPS)
+    for (const end = at + (groups << 6); at < end; at += 64) {
+      let w = v128.load(at)
+      let x = v128.load(at, 16)
+      let y = v128.load(at, 32)
+      let z = v128.load(at, 48)
+      if (skipping) {
+        const v = v128.eq<T>(w, fill)
+        const s = v128.eq<T>(x, fill)
+        const t = v128.eq<T>(y, fill)
+        const u = v128.eq<T>(z, fill)
+        counts = countMasks<T>(counts, v, s, t, u)
+        w = v128.andnot(v128.xor(w, flip), v)
+        x = v128.andnot(v128.xor(x, flip), s)
+        y = v128.andnot(v128.xor(y, flip), t)
+        z = v128.andnot(v128.xor(z, flip), u)
+      } else {
+        w = v128.xor(w, flip)
+        x = v128.xor(x, flip)
+        y = v128.xor(y, flip)
+        z = v128.xor(z, flip)
+      }
+      a = addWide<T>(a, w)
+      b = addWide<T>(b, x)
+      a = addWide<T>(a, y)
+      b = addWide<T>(b, z)
     }
+    bytes -= groups << 6
+    count += (groups << 6) / sizeof<T>() - totalOf<T>(counts)
     sum = addPartial<T>(sum, b)
-    if (groups > 0 || bytes < 64) {
-      for (let part = min(bytes, 64), end = at + part; at < end; at += 16) {
+    if (bytes < 64) {
+      for (const end = at + bytes; at < end; at += 16) {
         const x = v128.load(at)
         const keep = kept<T>(x, <u32>(end - at), fill, mask)
         count += countLanes<T>(keep)
         a = addWide<T>(a, v128.and(v128.xor(x, flip), keep))
       }
-      bytes -= min(bytes, 64)
+      bytes = 0
     }
     sum = addPartial<T>(sum, a)
   }
@@ -74,40 +92,51 @@ export function sumInts<T>(at: usize, bytes: u32, skipping: bool): i64 {
   return addLanes(sum)
 }
 
-/** Adds the halves of 64-bit elements to the cell of two i64 {low, high}. */
+/**
+ * Adds the halves of 64-bit elements to the cell of two i64 {low, high}. The sum of the low ones is what the sum modulo 2^64 is more than
+ * that of the high ones: it has less than 64 bits as long as there are fewer than 2^32 elements.
+ */
 export function sumWide(at: usize, bytes: u32, skipping: bool, cell: usize): void {
   const flip = flipBits()
   const fill = fillValue()
   const mask = skipMask()
-  const lower = i64x2.splat(0xffffffff)
-  let low = i64x2.splat(0)
-  let high = i64x2.splat(0)
-  let count: u32 = 0
-  while (bytes > 0) {
-    for (; bytes >= 32; at += 32, bytes -= 32) {
-      let x = v128.load(at)
-      let y = v128.load(at, 16)
-      if (skipping && anySkipped<i64>(x, x, y, y, fill, false)) break
-      count += 4
+  let all = i64x2.splat(0)
+  let more = all
+  let high = all
+  let higher = all
+  let counts = all
+  let count = bytes >> 3
+  for (; bytes >= 32; at += 32, bytes -= 32) {
+    let x = v128.load(at)
+    let y = v128.load(at, 16)
+    if (skipping) {
+      const s = i64x2.eq(x, fill)
+      const t = i64x2.eq(y, fill)
+      counts = i64x2.add(counts, i64x2.add(s, t))
+      x = v128.andnot(v128.xor(x, flip), s)
+      y = v128.andnot(v128.xor(y, flip), t)
+    } else {
       x = v128.xor(x, flip)
       y = v128.xor(y, flip)
-      low = i64x2.add(low, i64x2.add(v128.and(x, lower), v128.and(y, lower)))
-      high = i64x2.add(high, i64x2.add(i64x2.shr_u(x, 32), i64x2.shr_u(y, 32)))
     }
-    const end = at + min(bytes, 32)
-    bytes -= min(bytes, 32)
-    for (; at < end; at += 16) {
-      let x = v128.load(at)
-      const keep = kept<i64>(x, <u32>(end - at), fill, mask)
-      count += countLanes<i64>(keep)
-      x = v128.and(v128.xor(x, flip), keep)
-      low = i64x2.add(low, v128.and(x, lower))
-      high = i64x2.add(high, i64x2.shr_u(x, 32))
-    }
+    all = i64x2.add(all, x)
+    more = i64x2.add(more, y)
+    high = i64x2.add(high, i64x2.shr_u(x, 32))
+    higher = i64x2.add(higher, i64x2.shr_u(y, 32))
+  }
+  count += <u32>addLanes(counts) - (bytes >> 3)
+  for (const end = at + bytes; at < end; at += 16) {
+    let x = v128.load(at)
+    const keep = kept<i64>(x, <u32>(end - at), fill, mask)
+    count += countLanes<i64>(keep)
+    x = v128.and(v128.xor(x, flip), keep)
+    all = i64x2.add(all, x)
+    high = i64x2.add(high, i64x2.shr_u(x, 32))
   }
   addTaken(count)
-  store<i64>(cell, load<i64>(cell) + addLanes(low))
-  store<i64>(cell, load<i64>(cell, 8) + addLanes(high), 8)
+  const upper = addLanes(i64x2.add(high, higher))
+  store<i64>(cell, load<i64>(cell) + addLanes(i64x2.add(all, more)) - (upper << 32))
+  store<i64>(cell, load<i64>(cell, 8) + upper, 8)
 }
 
 /** The k-th pair of elements T from `at`, as f64. */
