@@ -1,6 +1,6 @@
 import { compactBytes } from '../core/bytes.js'
 import { forEachLimited } from '../core/limiter.js'
-import { onAbort, type Signal } from '../core/signal.js'
+import { newController, onAbort, type Signal } from '../core/signal.js'
 import type { ByteRange } from '../store/store.js'
 import type { Need } from './batches.js'
 import { type BlockOrigin, checkStoredBytes } from './block.js'
@@ -18,11 +18,6 @@ type Read = (range: ByteRange, signal: Signal) => Promise<Uint8Array>
 
 /** Ranges read at the same time of stores that take one at a time. */
 const CONCURRENT_READS = 4
-
-declare class AbortController {
-  readonly signal: Signal
-  abort(reason?: unknown): void
-}
 
 /** Fetches blocks as they are stored, and checks them, once for all who ask at the same time. */
 export class BlockFetcher {
@@ -78,7 +73,7 @@ const apart =
 /** Makes one call of what is asked for before the next turn. It is given up when nobody waits for any of it. */
 function together(origin: BlockOrigin): Read {
   const ranges: ByteRange[] = []
-  const controller = new AbortController()
+  const controller = newController()
   let waiting = 0
   let all: Promise<Uint8Array[]> | undefined
   return async (range, signal) => {

@@ -2,7 +2,7 @@ import { allocate, type DataOf, type DType, readElement, type ScalarOf, toElemen
 import { HyperslabError } from '../core/errors.js'
 import { inOrder } from '../core/in-order.js'
 import { sameShape, showShape, sizeOf } from '../core/shape.js'
-import { onAbort, type Signal } from '../core/signal.js'
+import { newController, onAbort, type Signal } from '../core/signal.js'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import { countChunks } from '../grid/projection.js'
@@ -11,12 +11,6 @@ import { arrayOrder, commonChunks } from './array-order.js'
 import { runsOf } from './reductions/runs.js'
 import { type BlockOptions, type BlockSource, bytesOf } from './source.js'
 import type { TransferProgress } from './transfers.js'
-
-// Every runtime has it, but no library that is loaded without the DOM.
-declare class AbortController {
-  readonly signal: Signal
-  abort(reason?: unknown): void
-}
 
 export interface ProgressOptions extends BlockOptions {
   /** Told after every step. */
@@ -97,7 +91,7 @@ async function* ahead<T>(
     throw new HyperslabError('InvalidArgumentError', `prefetch must be an integer of at least 0, got ${prefetch}`, {
       actual: prefetch,
     })
-  const controller = new AbortController()
+  const controller = newController()
   const forget = signal && onAbort(signal, () => controller.abort(signal.reason))
   const underWay: Promise<T>[] = []
   try {

@@ -7,6 +7,16 @@ export interface Signal {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
+export interface Controller {
+  readonly signal: Signal
+  abort(reason?: unknown): void
+}
+
+// Every runtime has it, but no library that is loaded without the DOM.
+declare const AbortController: new () => Controller
+
+export const newController = (): Controller => new AbortController()
+
 const listening = new WeakMap<Signal, Set<() => void>>()
 
 /**

@@ -1,13 +1,8 @@
-import { raceAbort, type Signal } from './signal.js'
-
-declare class AbortController {
-  readonly signal: Signal
-  abort(reason?: unknown): void
-}
+import { type Controller, newController, raceAbort, type Signal } from './signal.js'
 
 interface Flight<T> {
   readonly work: Promise<T>
-  readonly controller: AbortController
+  readonly controller: Controller
   waiters: number
 }
 
@@ -27,7 +22,7 @@ export class SingleFlight<K, T> {
     signal?.throwIfAborted()
     let flight = this.#flights.get(key)
     if (flight === undefined) {
-      const controller = new AbortController()
+      const controller = newController()
       const own: Flight<T> = { work: start(controller.signal), controller, waiters: 0 }
       const done = (): void => {
         if (this.#flights.get(key) === own) this.#flights.delete(key)

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../core/errors.js'
 import { Limiter } from '../core/limiter.js'
-import { onAbort, type Signal } from '../core/signal.js'
+import { newController, onAbort, type Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
 import { isWorkerd } from './fetch.js'
 import { type MergeLimits, planRequests } from './ranges.js'
@@ -36,11 +36,6 @@ export interface RequestOptions {
   readonly retryDelay?: number
   /** Told of every request once it has ended. */
   readonly onRequest?: (request: RequestLog) => void
-}
-
-declare class AbortController {
-  readonly signal: Signal
-  abort(reason?: unknown): void
 }
 
 /** Fetches ranges of objects: merged, limited, shared between those who ask for the same bytes at the same time. */
@@ -118,7 +113,7 @@ export async function allOrNone<T>(
   signal: Signal | undefined,
 ): Promise<void> {
   signal?.throwIfAborted()
-  const controller = new AbortController()
+  const controller = newController()
   const failures: unknown[] = []
   const fail = (error: unknown): void => {
     failures.push(error)

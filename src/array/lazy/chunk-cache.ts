@@ -1,7 +1,7 @@
 import { ByteCache } from '../../core/byte-cache.js'
 import type { DType } from '../../core/dtype.js'
 import { forEachLimited } from '../../core/limiter.js'
-import { onAbort, type Signal } from '../../core/signal.js'
+import { newController, onAbort, type Signal } from '../../core/signal.js'
 import { SingleFlight } from '../../core/single-flight.js'
 import { type AxisView, cloneTensor, copyTensor, type Tensor, viewTensor } from '../../core/tensor.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
@@ -9,11 +9,6 @@ import { projectBox } from '../../grid/projection.js'
 import type { Box } from '../../grid/range.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
 import { READS_AT_A_TIME, readFresh, viewOf } from './picks.js'
-
-declare class AbortController {
-  readonly signal: Signal
-  abort(reason?: unknown): void
-}
 
 interface Entry<D extends DType> {
   readonly tensor: Tensor<D>
@@ -91,7 +86,7 @@ export class ChunkCache<D extends DType> {
     const size = elements(hull)
     if (size !== boxes.reduce((sum, box) => sum + elements(box), 0) || size * bytesOf(this.#source.dtype) > this.#maxBytes)
       return undefined
-    const controller = new AbortController()
+    const controller = newController()
     let [wanted, reading] = [0, undefined as Promise<Tensor<D>> | undefined]
     return async (box, signal) => {
       wanted++
