@@ -1,6 +1,6 @@
 import { compactBytes } from '../core/bytes.js'
 import { forEachLimited } from '../core/limiter.js'
-import { newController, onAbort, type Signal } from '../core/signal.js'
+import { jointly, type Signal } from '../core/signal.js'
 import type { ByteRange } from '../store/store.js'
 import type { Need } from './batches.js'
 import { type BlockOrigin, checkStoredBytes } from './block.js'
@@ -73,16 +73,12 @@ const apart =
 /** Makes one call of what is asked for before the next turn. It is given up when nobody waits for any of it. */
 function together(origin: BlockOrigin): Read {
   const ranges: ByteRange[] = []
-  const controller = newController()
-  let waiting = 0
+  const joint = jointly()
   let all: Promise<Uint8Array[]> | undefined
   return async (range, signal) => {
     const at = ranges.push(range) - 1
-    waiting++
-    onAbort(signal, () => {
-      if (--waiting === 0) controller.abort(signal.reason)
-    })
-    all ??= Promise.resolve().then(() => origin.readMany!(ranges, controller.signal))
+    joint.join(signal)
+    all ??= Promise.resolve().then(() => origin.readMany!(ranges, joint.signal))
     return (await all)[at]!
   }
 }

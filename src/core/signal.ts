@@ -37,6 +37,21 @@ export function onAbort(signal: Signal, listener: () => void): () => void {
   return () => void all.delete(entry)
 }
 
+/** For work that several share: a signal that aborts when those of all who joined have. */
+export function jointly(): { readonly signal: Signal; join(signal: Signal): void } {
+  const controller = newController()
+  let waiting = 0
+  return {
+    signal: controller.signal,
+    join: (signal) => {
+      waiting++
+      onAbort(signal, () => {
+        if (--waiting === 0) controller.abort(signal.reason)
+      })
+    },
+  }
+}
+
 /** `work`, or an early end of waiting for it when `signal` aborts. The work itself goes on. */
 export function raceAbort<T>(work: Promise<T>, signal: Signal | undefined): Promise<T> {
   if (signal === undefined) return work

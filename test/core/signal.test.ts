@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { onAbort, raceAbort } from '../../src/core/signal.js'
+import { jointly, onAbort, raceAbort } from '../../src/core/signal.js'
 
 const ENOUGH = new Error('enough')
 
@@ -32,6 +32,20 @@ test('many listeners are one to the signal', () => {
   expect(add).toHaveBeenCalledTimes(1)
   controller.abort()
   for (const listener of all) expect(listener).toHaveBeenCalledTimes(1)
+})
+
+test('shared work is given up when all have left, with the reason of the last', () => {
+  const [first, second, late] = [new AbortController(), new AbortController(), new AbortController()]
+  const { signal, join } = jointly()
+  join(first.signal)
+  join(second.signal)
+  first.abort(new Error('first'))
+  expect(signal.aborted).toBe(false)
+  join(late.signal)
+  second.abort(new Error('second'))
+  expect(signal.aborted).toBe(false)
+  late.abort(ENOUGH)
+  expect(signal.reason).toBe(ENOUGH)
 })
 
 test('waiting ends with the work or the abort, whichever is first', async () => {

@@ -1,7 +1,7 @@
 import { ByteCache } from '../../core/byte-cache.js'
 import type { DType } from '../../core/dtype.js'
 import { forEachLimited } from '../../core/limiter.js'
-import { newController, onAbort, type Signal } from '../../core/signal.js'
+import { jointly, type Signal } from '../../core/signal.js'
 import { SingleFlight } from '../../core/single-flight.js'
 import { type AxisView, cloneTensor, copyTensor, type Tensor, viewTensor } from '../../core/tensor.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
@@ -86,14 +86,11 @@ export class ChunkCache<D extends DType> {
     const size = elements(hull)
     if (size !== boxes.reduce((sum, box) => sum + elements(box), 0) || size * bytesOf(this.#source.dtype) > this.#maxBytes)
       return undefined
-    const controller = newController()
-    let [wanted, reading] = [0, undefined as Promise<Tensor<D>> | undefined]
+    const joint = jointly()
+    let reading: Promise<Tensor<D>> | undefined
     return async (box, signal) => {
-      wanted++
-      onAbort(signal, () => {
-        if (--wanted === 0) controller.abort(signal.reason)
-      })
-      reading ??= readFresh(this.#source, hull, { signal: controller.signal })
+      joint.join(signal)
+      reading ??= readFresh(this.#source, hull, { signal: joint.signal })
       const part = box.map((range, axis) => ({ ...viewOf(range), start: range.start - hull[axis]!.start }))
       return cloneTensor(this.#source.dtype, viewTensor(await reading, part))
     }
