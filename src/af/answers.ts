@@ -1,5 +1,5 @@
 import { WholeAccumulator } from '../array/reductions/accumulator.js'
-import { isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
+import { cellType, cellWidth, isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
 import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import { type Box, wholeBox } from '../grid/range.js'
@@ -128,11 +128,9 @@ export class Answers {
   #empty(): { values: TypedArray; counts: Float64Array } {
     const { op, dtype } = this.#reduction
     const size = sizeOf(this.#shape)
-    const type = op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64'
-    const width = op === 'sum' && isBigInt(dtype) ? 2 : 1
     const values = withArena((arena) => {
       const cells = accumulators(arena, op, dtype, size)
-      return (arena.view(type, cells, size * width) as Float64Array).slice()
+      return arena.view(cellType(this.#reduction), cells, size * cellWidth(this.#reduction)).slice()
     })
     return { values, counts: new Float64Array(size) }
   }

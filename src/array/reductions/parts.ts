@@ -103,6 +103,8 @@ export class Assembly {
   }
 }
 
-const cellType = ({ op, dtype }: Reduction): FixedDType => (op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64')
+/** The type of the numbers that cells are made of. */
+export const cellType = ({ op, dtype }: Reduction): FixedDType => (op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64')
 
-const cellWidth = ({ op, dtype }: Reduction): number => (op === 'sum' && isBigInt(dtype) ? 2 : 1)
+/** How many numbers make a cell. */
+export const cellWidth = ({ op, dtype }: Reduction): number => (op === 'sum' && isBigInt(dtype) ? 2 : 1)
