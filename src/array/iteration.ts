@@ -1,10 +1,10 @@
 import { allocate, type DataOf, type DType, readElement, type ScalarOf, toElement } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
-import { inOrder } from '../core/in-order.js'
+import { ahead, inOrder } from '../core/in-order.js'
 import { sameShape, showShape, sizeOf } from '../core/shape.js'
 import { newController, onAbort, type Signal } from '../core/signal.js'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import type { ChunkGrid } from '../grid/chunks.js'
+import { type ChunkGrid, chunkBoxes } from '../grid/chunks.js'
 import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
@@ -38,25 +38,22 @@ export interface Block<D extends DType> {
 
 /** The chunks in C order of the grid. Whoever stops early leaves nothing running. */
 export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksOptions): AsyncGenerator<Block<D>, void> {
-  return ahead(source.chunks.count, options, async (number, signal) => {
-    const index = source.chunks.index(number)
-    const box = source.chunks.box(index)
+  const { chunks } = source
+  return readAhead(chunks, options, async (box, signal) => {
     const data = tensorOf(source.dtype, boxShape(box))
     await source.readBlock(box, data, { signal })
-    return { index, box, data }
+    return { index: chunks.find(box.map(({ start }) => start)), box, data }
   })
 }
 
 /** The elements in C order of the array. */
 export async function* values<D extends DType>(source: BlockSource<D>, options: BlockOptions): AsyncGenerator<ScalarOf<D>, void> {
-  const order = arrayOrder(source)
-  const read = async (number: number, signal: Signal): Promise<DataOf<D>> => {
-    const box = order.box(order.index(number))
+  const read = async (box: Box, signal: Signal): Promise<DataOf<D>> => {
     const { data, ...tensor } = tensorOf(source.dtype, boxShape(box))
     await source.readBlock(box, { data, ...tensor }, { signal })
     return data
   }
-  for await (const data of ahead(order.count, options, read)) {
+  for await (const data of readAhead(arrayOrder(source), options, read)) {
     for (let i = 0; i < data.length; i++) yield readElement(source.dtype, data, i)
   }
 }
@@ -72,8 +69,7 @@ export function zipped(
   grid: ChunkGrid,
   options: BlocksOptions,
 ): AsyncGenerator<ZippedBlocks, void> {
-  return ahead(grid.count, options, async (number, signal) => {
-    const box = grid.box(grid.index(number))
+  return readAhead(grid, options, async (box, signal) => {
     const data: Tensor[] = sources.map(({ dtype }) => tensorOf(dtype, boxShape(box)))
     const reads = await Promise.allSettled(sources.map(async (source, i) => source.readBlock(box, data[i]!, { signal })))
     for (const read of reads) if (read.status === 'rejected') throw read.reason
@@ -81,11 +77,11 @@ export function zipped(
   })
 }
 
-/** Yields what `read` gives for the numbers below `count`, reading some ahead. At its end, however it comes, nothing is under way. */
-async function* ahead<T>(
-  count: number,
+/** Yields what `read` gives for the chunks of a grid, reading some ahead. At its end, however it comes, nothing is under way. */
+async function* readAhead<T>(
+  grid: ChunkGrid,
   { prefetch = 1, signal }: BlocksOptions,
-  read: (number: number, signal: Signal) => Promise<T>,
+  read: (box: Box, signal: Signal) => Promise<T>,
 ): AsyncGenerator<T, void> {
   if (!Number.isSafeInteger(prefetch) || prefetch < 0)
     throw new HyperslabError('InvalidArgumentError', `prefetch must be an integer of at least 0, got ${prefetch}`, {
@@ -93,22 +89,15 @@ async function* ahead<T>(
     })
   const controller = newController()
   const forget = signal && onAbort(signal, () => controller.abort(signal.reason))
-  const underWay: Promise<T>[] = []
-  try {
-    for (let number = 0, next = 0; number < count; number++) {
-      for (; next < count && next <= number + prefetch; next++) {
-        signal?.throwIfAborted()
-        const work = read(next, controller.signal)
-        work.catch(() => undefined)
-        underWay.push(work)
-      }
-      yield await underWay.shift()!
-    }
-  } finally {
+  const start = (box: Box): Promise<T> => {
+    signal?.throwIfAborted()
+    return read(box, controller.signal)
+  }
+  const giveUp = (): void => {
     forget?.()
     controller.abort()
-    await Promise.allSettled(underWay)
   }
+  yield* ahead(chunkBoxes(grid), { count: prefetch + 1, bytes: 1, bytesOf: () => 0 }, start, giveUp)
 }
 
 /** Tells how far work is, in chunks of an array. */
@@ -131,10 +120,6 @@ class Tally {
   }
 }
 
-function* boxesOf(grid: ChunkGrid): Generator<Box> {
-  for (let number = 0; number < grid.count; number++) yield grid.box(grid.index(number))
-}
-
 /** All elements, read in runs of chunks straight to their places, two at a time. */
 export async function readWhole<D extends DType>(
   source: BlockSource<D>,
@@ -150,7 +135,7 @@ export async function readWhole<D extends DType>(
     return box
   }
   const limits = { count: 2, bytes: 1, bytesOf: () => 0 }
-  await inOrder(boxesOf(runsOf(source)), limits, read, (box) => tally.add(box))
+  await inOrder(chunkBoxes(runsOf(source)), limits, read, (box) => tally.add(box))
 }
 
 /** Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. */
@@ -177,7 +162,7 @@ export async function fillWhole<D extends DType>(
   const tally = new Tally(to, options)
   const one = allocate(to.dtype, 1)
   one[0] = toElement(to.dtype, value) as never
-  for (const box of boxesOf(runsOf(to))) {
+  for (const box of chunkBoxes(runsOf(to))) {
     options.signal?.throwIfAborted()
     const shape = boxShape(box)
     await write(box, { data: one, shape, stride: shape.map(() => 0), offset: 0 }, options)

@@ -9,11 +9,13 @@ export interface Limits<T> {
 /**
  * Works on several items at a time and hands out the results in the order of the items. After a failure, or when nobody wants more, nothing
  * new starts, and it ends once the work under way has ended, so that nothing runs on behind the caller's back.
+ * @param giveUp called first when it ends, however that comes
  */
 export async function* ahead<T, R>(
   items: Iterable<T>,
   limits: Limits<T>,
   work: (item: T) => Promise<R>,
+  giveUp?: () => void,
 ): AsyncGenerator<R, void, undefined> {
   const underWay: { result: Promise<R>; bytes: number }[] = []
   let bytes = 0
@@ -34,6 +36,7 @@ export async function* ahead<T, R>(
     }
     while (underWay.length > 0) yield await takeOldest()
   } finally {
+    giveUp?.()
     await Promise.allSettled(underWay.map(({ result }) => result))
   }
 }

@@ -204,6 +204,11 @@ export class ChunkGrid {
   }
 }
 
+/** The boxes of all chunks, in C order. */
+export function* chunkBoxes(grid: ChunkGrid): Generator<Box, void> {
+  for (let number = 0; number < grid.count; number++) yield grid.box(grid.index(number))
+}
+
 /** True when two axes are cut at the same places, whatever kind their chunks are of. */
 export function sameChunks(a: AxisChunks, b: AxisChunks): boolean {
   if (a === b) return true

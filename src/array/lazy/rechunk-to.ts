@@ -1,6 +1,6 @@
 import { HyperslabError } from '../../core/errors.js'
 import { sameShape, showShape, sizeOf } from '../../core/shape.js'
-import { type AxisChunks, ChunkGrid } from '../../grid/chunks.js'
+import { type AxisChunks, ChunkGrid, chunkBoxes } from '../../grid/chunks.js'
 import { IrregularChunks } from '../../grid/irregular-chunks.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
 import { readFresh } from './picks.js'
@@ -33,9 +33,8 @@ export async function rechunkTo(source: BlockSource, target: BlockSource, option
   const steps = copyGrid(source.chunks, target.chunks, room)
   const total = target.chunks.count
   let done = 0
-  for (let number = 0; number < steps.count; number++) {
+  for (const box of chunkBoxes(steps)) {
     options.signal?.throwIfAborted()
-    const box = steps.box(steps.index(number))
     const data = await readFresh(source, box, options)
     await target.writeBlock(box, data, options)
     done += box.reduce((n, { start, stop }, axis) => {

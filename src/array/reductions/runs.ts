@@ -2,7 +2,7 @@ import { allocate, type DataOf, type DType, isFixed, type TypedArray } from '../
 import { inOrder } from '../../core/in-order.js'
 import { sizeOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
-import { type ChunkGrid, READ_BYTES } from '../../grid/chunks.js'
+import { type ChunkGrid, chunkBoxes, READ_BYTES } from '../../grid/chunks.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
 
@@ -34,9 +34,8 @@ export async function eachRun<D extends DType>(
   const { runs = runsOf(source), atOnce = 2, signal } = options
   const largest = sizeOf(runs.chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!)))
   const free: TypedArray[] = []
-  const read = async (number: number): Promise<Run<D> & { buffer: DataOf<D> }> => {
+  const read = async (box: Box): Promise<Run<D> & { buffer: DataOf<D> }> => {
     signal?.throwIfAborted()
-    const box = runs.box(runs.index(number))
     const shape = boxShape(box)
     const size = sizeOf(shape)
     const buffer = isFixed(dtype) ? (free.pop() ?? allocate(dtype, largest)) : allocate(dtype, size)
@@ -47,7 +46,7 @@ export async function eachRun<D extends DType>(
   }
   const limits = { count: atOnce, bytes: 4 * READ_BYTES, bytesOf: () => largest * bytesOf(dtype) }
   try {
-    await inOrder(numbersBelow(runs.count), limits, read, (run) => {
+    await inOrder(chunkBoxes(runs), limits, read, (run) => {
       if (take(run) === true) throw STOP
       if (isFixed(dtype)) free.push(run.buffer as TypedArray)
     })
@@ -57,7 +56,3 @@ export async function eachRun<D extends DType>(
 }
 
 export const runsOf = (source: BlockSource): ChunkGrid => source.chunks.coarsen(READ_BYTES / bytesOf(source.dtype))
-
-function* numbersBelow(count: number): Generator<number> {
-  for (let number = 0; number < count; number++) yield number
-}
