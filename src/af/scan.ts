@@ -1,4 +1,5 @@
 import type { ChunkFacts, ChunkScan } from '../array/source.js'
+import { batched } from '../core/batched.js'
 import { allocate, type DataOf, type DType } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { ahead } from '../core/in-order.js'
@@ -66,8 +67,9 @@ export async function* scanChunks<D extends DType, R>(
     await blocks.use(groups, blockUse, take, signal)
     return results
   }
+  const portions = batched(locate(state, fill, scan), PORTION_BYTES, ({ bytes }) => bytes)
   const limits = { count: 2, bytes: Number.POSITIVE_INFINITY, bytesOf: () => 0 }
-  for await (const results of ahead(portions(locate(state, fill, scan)), limits, work)) yield* results
+  for await (const results of ahead(portions, limits, work)) yield* results
 }
 
 function filled<D extends DType>(dtype: D, length: number, fill: DataOf<D>[number]): DataOf<D> {
@@ -114,19 +116,4 @@ function factsOfMissing(size: number, fill: unknown, isFill: boolean): ChunkFact
   if (isFill) return { min: undefined, max: undefined, count: 0, fillCount: size }
   if (typeof fill !== 'number' && typeof fill !== 'bigint') return undefined
   return { min: fill, max: fill, count: size, fillCount: 0 }
-}
-
-function* portions(items: readonly Item[]): Generator<readonly Item[]> {
-  let portion: Item[] = []
-  let bytes = 0
-  for (const item of items) {
-    if (portion.length > 0 && bytes + item.bytes > PORTION_BYTES) {
-      yield portion
-      portion = []
-      bytes = 0
-    }
-    portion.push(item)
-    bytes += item.bytes
-  }
-  if (portion.length > 0) yield portion
 }

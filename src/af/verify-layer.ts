@@ -1,3 +1,4 @@
+import { batched } from '../core/batched.js'
 import { elementBytes, isFixed } from '../core/dtype.js'
 import { inOrder } from '../core/in-order.js'
 import { showShape, sizeOf } from '../core/shape.js'
@@ -36,10 +37,14 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
     }
   }
   const readable = blocksToRead(layer).filter((block) => isReadable(layer, block, context))
+  readable.sort((a, b) => a.fileOffset - b.fileOffset)
+  const storedBytes = ({ compressedBytes }: BlockRef): number => (layer.readMany === undefined ? Infinity : compressedBytes)
   const bytesOf = (batch: readonly BlockRef[]): number => batch.reduce((sum, block) => sum + block.uncompressedBytes, 0)
   // Statistics come first: the chunks in the other blocks are compared with them.
-  for (const group of [readable.filter(isExtra), readable.filter((block) => !isExtra(block))])
-    await inOrder(batches(group), { count: CONCURRENT_BLOCKS, bytes: MAX_BYTES, bytesOf }, work, () => undefined)
+  for (const group of [readable.filter(isExtra), readable.filter((block) => !isExtra(block))]) {
+    const batches = batched(group, BATCH_BYTES, storedBytes)
+    await inOrder(batches, { count: CONCURRENT_BLOCKS, bytes: MAX_BYTES, bytesOf }, work, () => undefined)
+  }
 }
 
 /** Blocks that are neither outside the file, which was found with the footer, nor larger than what may be in memory. */
@@ -54,21 +59,6 @@ function isReadable(layer: Layer, block: BlockRef, { settings: { limits }, repor
   }
   onBlock()
   return false
-}
-
-function* batches(blocks: readonly BlockRef[]): Generator<BlockRef[]> {
-  let batch: BlockRef[] = []
-  let bytes = 0
-  for (const block of [...blocks].sort((a, b) => a.fileOffset - b.fileOffset)) {
-    if (batch.length > 0 && (block.origin.readMany === undefined || bytes + block.compressedBytes > BATCH_BYTES)) {
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    batch.push(block)
-    bytes += block.compressedBytes
-  }
-  if (batch.length > 0) yield batch
 }
 
 async function readBatch(layer: Layer, batch: readonly BlockRef[], signal: Signal | undefined): Promise<Uint8Array[]> {

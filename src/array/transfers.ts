@@ -1,3 +1,4 @@
+import { batched } from '../core/batched.js'
 import type { DType } from '../core/dtype.js'
 import { forEachLimited, Limiter } from '../core/limiter.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
@@ -86,23 +87,19 @@ async function readTogether<D extends DType>(
   full: Tensor<D>,
   { signal, onProgress }: TransferOptions,
 ): Promise<void> {
-  const { transfers } = plan
-  const tell = progressOf(plan, source.dtype, onProgress)
-  for (let next = 0; next < transfers.length; ) {
+  const { dtype } = source
+  const tell = progressOf(plan, dtype, onProgress)
+  const heldBytes = ({ inner, shape }: Transfer): number => (inner === null ? 0 : sizeOf(shape) * bytesOf(dtype))
+  for (const transfers of batched(plan.transfers, MAX_BYTES, heldBytes)) {
     signal?.throwIfAborted()
-    const from = next
-    let held = 0
-    while (next < transfers.length && (next === from || held < MAX_BYTES)) held += heldBytes(transfers[next++]!, source.dtype)
-    const reads = transfers.slice(from, next).map((transfer) => ({ box: transfer.box, out: placeOf(source, transfer, full) }))
+    const reads = transfers.map((transfer) => ({ box: transfer.box, out: placeOf(source, transfer, full) }))
     await source.readBlocks!(reads, { signal })
-    for (const [i, { out }] of reads.entries()) {
-      await settle(transfers[from + i]!, out, full)
-      tell(transfers[from + i]!)
+    for (const [i, transfer] of transfers.entries()) {
+      await settle(transfer, reads[i]!.out, full)
+      tell(transfer)
     }
   }
 }
-
-const heldBytes = ({ inner, shape }: Transfer, dtype: DType): number => (inner === null ? 0 : sizeOf(shape) * bytesOf(dtype))
 
 /** Where to read the box of a transfer: its place in the result, or memory of its own when only some of it is wanted. */
 const placeOf = <D extends DType>({ dtype }: BlockSource<D>, { box, inner, outer }: Transfer, full: Tensor<D>): Tensor<D> =>
