@@ -1,4 +1,4 @@
-import { allocate, type DataOf, type DType, toElement, zeroOf } from '../core/dtype.js'
+import { allocate, type DataOf, type DType, fillElement } from '../core/dtype.js'
 import { sameShape, sizeOf } from '../core/shape.js'
 import { copyTensor, fillTensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { type ChunkAddress, viewOf } from './block.js'
@@ -18,7 +18,7 @@ export async function readChunk(address: ChunkAddress, blocks: BlockReader): Pro
 /** The payload of a chunk nobody wrote. */
 export function unwritten(definition: Definition, shape: readonly number[]): Uint8Array {
   const dtype = dtypeOf(definition)
-  return encodeChunk(dtype, (allocate(dtype, sizeOf(shape)) as Fillable).fill(fillElement(definition, dtype)))
+  return encodeChunk(dtype, (allocate(dtype, sizeOf(shape)) as Fillable).fill(fillElement(dtype, fillOf(definition))))
 }
 
 type Fillable = { fill(value: unknown): DataOf<DType> }
@@ -34,11 +34,8 @@ export function reshapeChunk(
   const dtype = dtypeOf(definition)
   const source = tensorOf(dtype, from, decodeChunk(dtype, bytes, sizeOf(from)))
   const target = tensorOf(dtype, to)
-  fillTensor(target, fillElement(definition, dtype))
+  fillTensor(target, fillElement(dtype, fillOf(definition)))
   const shared = from.map((length, axis) => ({ start: 0, step: 1, length: Math.min(length, to[axis]!) }))
   copyTensor(viewTensor(source, shared), viewTensor(target, shared))
   return encodeChunk(dtype, target.data)
 }
-
-const fillElement = (definition: Definition, dtype: DType): DataOf<DType>[number] =>
-  toElement(dtype, fillOf(definition) ?? zeroOf(dtype)) as DataOf<DType>[number]

@@ -1,6 +1,6 @@
 import type { PlacedPart, Reduction } from '../array/reductions/parts.js'
 import type { BlockOptions, BlockSource, BoxRead, ChunkScan, ReduceBoxOptions } from '../array/source.js'
-import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../core/dtype.js'
+import { type DType, fillElement, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
 import { sizeOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
@@ -97,7 +97,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     await within(this.label, async () => {
       const { reduceStored } = await import('./stored-reduction.js')
       this.#checkAlive(box)
-      const fill = this.#fillElement() as number | bigint
+      const fill = fillElement(this.dtype, this.fillValue) as number | bigint
       await reduceStored(this.#state, { box, reduction, fill }, this.#container.blocks, take, options)
     })
   }
@@ -106,7 +106,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     this.#checkAlive()
     const grid = this.chunks
     const { scanChunks } = await import('./scan.js')
-    yield* scanChunks(this.#state, grid, this.#container.blocks, this.#fillElement(), scan, options.signal)
+    yield* scanChunks(this.#state, grid, this.#container.blocks, fillElement(this.dtype, this.fillValue), scan, options.signal)
   }
 
   async writeBlock(box: Box, source: Tensor<D>, options: BlockOptions = {}): Promise<void> {
@@ -133,7 +133,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
       }
       const address = pending?.address ?? this.#state.find(number)
       if (address === undefined) {
-        fillTensor(viewTensor(out, placement.outer), this.#fillElement())
+        fillTensor(viewTensor(out, placement.outer), fillElement(this.dtype, this.fillValue))
         return
       }
       checkChunkBytes(this.dtype, address.size, sizeOf(placement.chunkShape))
@@ -169,10 +169,6 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
       }
       await this.#container.writeChunk(this.#state, number, encodeChunk(this.dtype, chunk.data), { whole })
     }
-  }
-
-  #fillElement(): DataOf<D>[number] {
-    return toElement(this.dtype, this.fillValue ?? zeroOf(this.dtype)) as DataOf<D>[number]
   }
 
   /** Since the box was planned, the array may have been deleted or made smaller. */

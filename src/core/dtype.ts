@@ -121,6 +121,13 @@ export function zeroOf<D extends DType>(dtype: D): ScalarOf<D> {
   return zero as ScalarOf<D>
 }
 
+/**
+ * What to store for elements nobody wrote.
+ * @throws InvalidArgumentError when the fill value is of another type
+ */
+export const fillElement = <D extends DType>(dtype: D, fillValue: ScalarOf<D> | undefined): DataOf<D>[number] =>
+  toElement(dtype, fillValue ?? zeroOf(dtype)) as DataOf<D>[number]
+
 const EMPTY = new Uint8Array(0)
 
 /** The element of a typed array as users see it: booleans for `bool`. */

@@ -1,4 +1,4 @@
-import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../../core/dtype.js'
+import { type DType, fillElement, type ScalarOf } from '../../core/dtype.js'
 import { HyperslabError, within } from '../../core/errors.js'
 import { forEachLimited } from '../../core/limiter.js'
 import { checkShape, showShape, sizeOf } from '../../core/shape.js'
@@ -78,7 +78,7 @@ class Mosaic<D extends DType> implements BlockSource<D> {
 
   readBlock: BlockSource<D>['readBlock'] = async (box, out, options) => {
     const { touched, covered } = this.#touched(box)
-    if (!covered) fillTensor(out, toElement(this.dtype, this.fillValue ?? zeroOf(this.dtype)) as DataOf<D>[number])
+    if (!covered) fillTensor(out, fillElement(this.dtype, this.fillValue))
     await forEachLimited(touched, READS_AT_A_TIME, async ({ tile, box: part, outer }) => {
       options?.signal?.throwIfAborted()
       await within(tile.label ?? {}, async () => tile.readBlock(part, viewTensor(out, outer), options))

@@ -1,4 +1,4 @@
-import { type DataOf, type DType, type ScalarOf, toElement, zeroOf } from '../../core/dtype.js'
+import { type DType, fillElement, type ScalarOf } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
 import { ChunkGrid } from '../../grid/chunks.js'
 import { padChunks } from '../../grid/joined-chunks.js'
@@ -30,7 +30,7 @@ export function pad<D extends DType>(
   if (edge && source.shape.some((length, axis) => length === 0 && Math.max(...pairs[axis]!) > 0))
     invalid('an axis of length 0 has no edge to repeat', source.shape)
   const origin = pairs.map(([low]) => low)
-  const fill = toElement(source.dtype, value ?? source.fillValue ?? zeroOf(source.dtype)) as DataOf<D>[number]
+  const fill = fillElement(source.dtype, value ?? source.fillValue)
   return over(source, {
     chunks: new ChunkGrid(source.chunks.axes.map((chunks, axis) => padChunks(chunks, ...pairs[axis]!))),
     readBlock: async (box, out, options) =>
