@@ -115,6 +115,12 @@ export class ArrayState {
     return findIn(this.stored, number)
   }
 
+  /** The newest version of a chunk: its bytes while it is loose, else where it is; `undefined` when nobody wrote it. */
+  newest(number: number): Uint8Array | ChunkAddress | undefined {
+    const pending = this.written.get(number)
+    return pending?.bytes ?? pending?.address ?? this.find(number)
+  }
+
   /** The numbers of all chunks that somebody wrote, pending ones included, oldest layer first. */
   numbers(): Set<number> {
     const numbers = new Set<number>()

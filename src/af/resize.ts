@@ -120,12 +120,13 @@ async function rewriteCut(state: ArrayState, cut: Iterable<number>, to: Rewritte
   const after = to.measured.grid
   let any = false
   for (const number of cut) {
-    const pending = state.written.get(number)
+    const address = state.newest(number)!
     const index = before.index(number)
-    if (pending?.bytes !== undefined || to.chunks.has(after.number(index))) continue
-    const bytes = await readChunk(pending?.address ?? state.find(number)!, blocks)
+    if (address instanceof Uint8Array || to.chunks.has(after.number(index))) continue
+    const partial = state.written.get(number)?.partial !== false
+    const bytes = await readChunk(address, blocks)
     const [from, now] = [before.shapeOf(index), after.shapeOf(index)]
-    await to.put(after.number(index), reshapeChunk(definition, bytes, from, now), pending?.partial !== false || gains(from, now))
+    await to.put(after.number(index), reshapeChunk(definition, bytes, from, now), partial || gains(from, now))
     any = true
   }
   return any

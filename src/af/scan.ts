@@ -77,29 +77,27 @@ function filled<D extends DType>(dtype: D, length: number, fill: DataOf<D>[numbe
 }
 
 function locate<D extends DType>(state: ArrayState, fill: DataOf<D>[number], { choose }: ChunkScan<D, unknown>): Item[] {
-  const { grid, definition, written } = state
+  const { grid, definition } = state
   const usable = nullsAreFill(definition)
   const hasFill = fillOf(definition) !== undefined
   const items: Item[] = []
   const known = new Map<BlockRef, StoredChunk[]>()
   for (let number = 0; number < grid.count; number++) {
-    const pending = written.get(number)
-    const address = pending === undefined ? state.find(number) : pending.address
-    if (address === undefined) {
-      const loose = pending?.bytes
+    const found = state.newest(number)
+    if (found === undefined || found instanceof Uint8Array) {
       const size = sizeOf(grid.shapeOf(grid.index(number)))
-      const facts = loose === undefined ? factsOfMissing(size, fill, hasFill) : undefined
+      const facts = found === undefined ? factsOfMissing(size, fill, hasFill) : undefined
       // Elements of strings and binaries take at least a reference.
-      if (choose(number, facts)) items.push({ number, loose, bytes: loose?.length ?? 8 * size })
+      if (choose(number, facts)) items.push({ number, loose: found, bytes: found?.length ?? 8 * size })
       continue
     }
     const stats = usable ? knownStats(state, number) : undefined
     if (!choose(number, stats && factsOf(stats))) continue
-    const { block } = address
+    const { block } = found
     const chunks = known.get(block)
-    if (chunks !== undefined) chunks.push({ number, address })
+    if (chunks !== undefined) chunks.push({ number, address: found })
     else {
-      const first = [{ number, address }]
+      const first = [{ number, address: found }]
       known.set(block, first)
       items.push({ block, chunks: first, bytes: block.uncompressedBytes })
     }

@@ -80,9 +80,8 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     const blocks = new Set<BlockRef>()
     for (const box of boxes) {
       projectBox(box, this.chunks, (chunk) => {
-        const number = this.chunks.number(chunk)
-        const address = (this.#state.written.get(number) ?? { address: this.#state.find(number) }).address
-        if (address !== undefined) blocks.add(address.block)
+        const found = this.#state.newest(this.chunks.number(chunk))
+        if (found !== undefined && !(found instanceof Uint8Array)) blocks.add(found.block)
       })
     }
     return blocks.size
@@ -123,23 +122,20 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
    */
   #locate(box: Box, out: Tensor<D>, blocks: Map<BlockRef, PlacedChunk<D>[]>): void {
     projectBox(box, this.chunks, (chunk, projections) => {
-      const number = this.chunks.number(chunk)
       const placement = placementOf(this.chunks, chunk, projections)
-      const pending = this.#state.written.get(number)
-      if (pending?.bytes !== undefined) {
-        const { bytes } = pending
-        withArena((arena) => placeChunk(arena, this.dtype, bytes, placement, out))
+      const found = this.#state.newest(this.chunks.number(chunk))
+      if (found instanceof Uint8Array) {
+        withArena((arena) => placeChunk(arena, this.dtype, found, placement, out))
         return
       }
-      const address = pending?.address ?? this.#state.find(number)
-      if (address === undefined) {
+      if (found === undefined) {
         fillTensor(viewTensor(out, placement.outer), fillElement(this.dtype, this.fillValue))
         return
       }
-      checkChunkBytes(this.dtype, address.size, sizeOf(placement.chunkShape))
-      const stored = { ...placement, address, out }
-      const known = blocks.get(address.block)
-      if (known === undefined) blocks.set(address.block, [stored])
+      checkChunkBytes(this.dtype, found.size, sizeOf(placement.chunkShape))
+      const stored = { ...placement, address: found, out }
+      const known = blocks.get(found.block)
+      if (known === undefined) blocks.set(found.block, [stored])
       else known.push(stored)
     })
   }

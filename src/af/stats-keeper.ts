@@ -73,13 +73,11 @@ export class StatsKeeper {
     const numbers = [...state.numbers()]
     for (const number of numbers) {
       if (state.chunkStats.has(number)) continue
-      const pending = state.written.get(number)
-      if (pending?.bytes !== undefined) {
-        const { bytes } = pending
-        withArena((arena) => measure(arena, state, number, bytes))
+      const address = state.newest(number)!
+      if (address instanceof Uint8Array) {
+        withArena((arena) => measure(arena, state, number, address))
         continue
       }
-      const address = pending?.address ?? state.find(number)!
       await this.#blocks.visit([[address.block, [{ address }]]], (arena, _, bytes) => {
         if (state.grid === grid) measure(arena, state, number, bytes)
       })

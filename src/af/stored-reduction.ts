@@ -131,14 +131,13 @@ class StoredReduction {
     for (let at = 0; at < count; at++) {
       const projections = this.#projections(at)
       const number = this.#grid.number(projections.map(({ chunk }) => chunk))
-      const pending = this.#state.written.get(number)
-      const address = pending?.address ?? this.#state.find(number)
-      if (pending?.bytes !== undefined) take(this.#reduceLoose(projections, pending.bytes))
-      else if (address !== undefined) {
+      const found = this.#state.newest(number)
+      if (found instanceof Uint8Array) take(this.#reduceLoose(projections, found))
+      else if (found !== undefined) {
         if (answers !== undefined && this.#ask(answers, number, projections)) continue
-        const known = blocks.get(address.block)
-        if (known === undefined) blocks.set(address.block, [{ at, address }])
-        else known.push({ at, address })
+        const known = blocks.get(found.block)
+        if (known === undefined) blocks.set(found.block, [{ at, address: found }])
+        else known.push({ at, address: found })
       } else {
         const more = outerBox(projections)
         const longer = missing && extended(missing, more)
