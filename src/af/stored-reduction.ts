@@ -6,7 +6,7 @@ import { sizeOf, stridesOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import { type AxisProjection, projectAxis } from '../grid/projection.js'
-import { type Box, boxShape } from '../grid/range.js'
+import { type Box, boxShape, rangeOf } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import { type StridedBox, tableOf } from '../kernels/boxes.js'
 import type { ReducePiece } from '../pool/task.js'
@@ -247,8 +247,7 @@ function pieceOf(region: Box, targets: readonly Target[]): Piece {
 }
 
 /** The part of the box that a chunk fills. */
-const outerBox = (projections: readonly AxisProjection[]): Box =>
-  projections.map(({ outer: { start, length } }) => ({ start, stop: start + length, step: 1 }))
+const outerBox = (projections: readonly AxisProjection[]): Box => projections.map(({ outer }) => rangeOf(outer))
 
 /** Positions of the result along an axis. */
 function lengthOf(projections: readonly AxisProjection[]): number {

@@ -6,7 +6,7 @@ import { newController, onAbort, type Signal } from '../core/signal.js'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { type ChunkGrid, chunkBoxes } from '../grid/chunks.js'
 import { countChunks } from '../grid/projection.js'
-import { type Box, boxShape } from '../grid/range.js'
+import { type Box, boxShape, viewOf } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
 import { runsOf } from './reductions/runs.js'
 import { type BlockOptions, type BlockSource, bytesOf } from './source.js'
@@ -130,8 +130,7 @@ export async function readWhole<D extends DType>(
   const tally = new Tally(source, options)
   const read = async (box: Box): Promise<Box> => {
     signal?.throwIfAborted()
-    const axes = box.map(({ start, stop }) => ({ start, step: 1, length: stop - start }))
-    await source.readBlock(box, viewTensor(out, axes), { signal })
+    await source.readBlock(box, viewTensor(out, box.map(viewOf)), { signal })
     return box
   }
   const limits = { count: 2, bytes: 1, bytesOf: () => 0 }

@@ -1,3 +1,5 @@
+import type { AxisView } from '../core/tensor.js'
+
 /** The positions `start`, `start + step`, … below `stop`, of one axis. `step` is at least 1; an empty range has `start === stop`. */
 export interface Range {
   readonly start: number
@@ -9,6 +11,12 @@ export interface Range {
 export type Box = readonly Range[]
 
 export const rangeLength = ({ start, stop, step }: Range): number => Math.max(0, Math.ceil((stop - start) / step))
+
+/** Positions as a range; their step must be positive. */
+export const rangeOf = ({ start, step, length }: AxisView): Range =>
+  length === 0 ? { start, stop: start, step: 1 } : { start, stop: start + (length - 1) * step + 1, step }
+
+export const viewOf = (range: Range): AxisView => ({ start: range.start, step: range.step, length: rangeLength(range) })
 
 export const boxShape = (box: Box): number[] => box.map(rangeLength)
 

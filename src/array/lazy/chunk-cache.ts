@@ -6,9 +6,9 @@ import { SingleFlight } from '../../core/single-flight.js'
 import { type AxisView, cloneTensor, copyTensor, type Tensor, viewTensor } from '../../core/tensor.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
 import { projectBox } from '../../grid/projection.js'
-import type { Box } from '../../grid/range.js'
+import { type Box, viewOf } from '../../grid/range.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
-import { READS_AT_A_TIME, readFresh, viewOf } from './picks.js'
+import { READS_AT_A_TIME, readFresh } from './picks.js'
 
 interface Entry<D extends DType> {
   readonly tensor: Tensor<D>

@@ -1,11 +1,10 @@
 import { within } from '../../core/errors.js'
 import { eachIndex } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
-import { type Box, boxShape } from '../../grid/range.js'
+import { type Box, boxShape, viewOf } from '../../grid/range.js'
 import type { BlockOptions, BlockSource } from '../source.js'
 import type { Convert } from './elementwise.js'
 import { readPicks, writePicks } from './picked.js'
-import { viewOf } from './picks.js'
 
 /** Reads a box and puts what is made of its elements into `out`. */
 export async function readConverted(

@@ -1,7 +1,7 @@
 import { allocate, checkDType, DTYPES, type DType, isFixed, type TypedArray } from '../../core/dtype.js'
 import { copyTensor, type Tensor, viewTensor } from '../../core/tensor.js'
+import { viewOf } from '../../grid/range.js'
 import { type BlockSource, gridOf } from '../source.js'
-import { viewOf } from './picks.js'
 
 /** A tensor as a source: of the type of its typed array, or of numbers or strings in a plain array. */
 export function inMemory(tensor: Tensor): BlockSource {

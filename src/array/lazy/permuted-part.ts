@@ -1,6 +1,7 @@
 import type { TypedArray } from '../../core/dtype.js'
 import { sizeOf, stridesOf } from '../../core/shape.js'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.js'
+import { boxShape } from '../../grid/range.js'
 import type { PlacedPart } from '../reductions/parts.js'
 
 /**
@@ -10,12 +11,11 @@ import type { PlacedPart } from '../reductions/parts.js'
 export function permutedPart(part: PlacedPart, order: readonly number[]): PlacedPart {
   const region = order.map((axis) => part.region[axis]!)
   if (order.every((axis, i) => i === 0 || axis > order[i - 1]!)) return { ...part, region }
-  const lengths = (box: PlacedPart['region']): number[] => box.map(({ start, stop }) => stop - start)
   const ordered = (values: TypedArray): TypedArray => {
     // Some cells are made of several values.
-    const width = values.length / sizeOf(lengths(part.region))
-    const below = stridesOf([...lengths(part.region), width])
-    const shape = [...lengths(region), width]
+    const width = values.length / sizeOf(boxShape(part.region))
+    const below = stridesOf([...boxShape(part.region), width])
+    const shape = [...boxShape(region), width]
     const stride = [...order.map((axis) => below[axis]!), 1]
     const copy = tensorOf('int8', shape, values.slice() as Int8Array)
     copyTensor({ data: values, shape, stride, offset: 0 } as Tensor, copy as Tensor)

@@ -1,6 +1,6 @@
 import type { DType } from '../../core/dtype.js'
 import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.js'
-import { type Box, boxShape, type Range, rangeLength } from '../../grid/range.js'
+import { type Box, boxShape } from '../../grid/range.js'
 import type { BlockOptions, BlockSource } from '../source.js'
 
 /** Reads of a lazy array that are under way at a time. */
@@ -22,12 +22,6 @@ export function takeOf(pick: AxisPick, taken: AxisPick): AxisPick {
 }
 
 export const wholeAxis = (length: number): AxisView => ({ start: 0, step: 1, length })
-
-/** Positions as a range; their step must be positive. */
-export const rangeOf = ({ start, step, length }: AxisView): Range =>
-  length === 0 ? { start, stop: start, step: 1 } : { start, stop: start + (length - 1) * step + 1, step }
-
-export const viewOf = (range: Range): AxisView => ({ start: range.start, step: range.step, length: rangeLength(range) })
 
 /** A box in memory of its own. */
 export async function readFresh<D extends DType>(source: BlockSource<D>, box: Box, options?: BlockOptions): Promise<Tensor<D>> {

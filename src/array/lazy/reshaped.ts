@@ -4,9 +4,9 @@ import { eachIndex, sizeOf, stridesOf } from '../../core/shape.js'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
 import { type AxisProjection, projectAxis } from '../../grid/projection.js'
-import { type Box, boxShape, type Range, rangeLength } from '../../grid/range.js'
+import { type Box, boxShape, type Range, rangeLength, viewOf } from '../../grid/range.js'
 import type { BlockOptions, BlockSource } from '../source.js'
-import { READS_AT_A_TIME, readFresh, viewOf } from './picks.js'
+import { READS_AT_A_TIME, readFresh } from './picks.js'
 import type { AxisGroup } from './reshape-chunks.js'
 
 /** Reads a box of a reshaped array. */

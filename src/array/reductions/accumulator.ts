@@ -1,7 +1,7 @@
 import { type DataOf, type FixedDType, isBigInt, isFloat } from '../../core/dtype.js'
 import { sizeOf, stridesOf } from '../../core/shape.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
-import { type Box, rangeLength } from '../../grid/range.js'
+import { type Box, viewOf } from '../../grid/range.js'
 import type { Arena } from '../../kernels/arena.js'
 import { accumulators, counters, type ReduceOp, reduce, results, type Skip } from '../../kernels/reduce.js'
 
@@ -89,9 +89,7 @@ export class AxisAccumulator implements Accumulator {
   }
 
   add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void {
-    const region = box.map((range, axis) =>
-      this.#shape[axis] === 1 ? { start: 0, step: 1, length: 1 } : { start: range.start, step: 1, length: rangeLength(range) },
-    )
+    const region = box.map((range, axis) => (this.#shape[axis] === 1 ? { start: 0, step: 1, length: 1 } : viewOf(range)))
     const cellShape = region.map(({ length }) => length)
     const stride = stridesOf(cellShape).map((step, axis) => (cellShape[axis] === 1 ? 0 : step))
     const size = sizeOf(cellShape)

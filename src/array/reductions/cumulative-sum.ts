@@ -2,7 +2,7 @@ import { type DType, type FixedDType, isBigInt } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
 import { sameShape, showShape, stridesOf } from '../../core/shape.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
-import { type Box, boxShape } from '../../grid/range.js'
+import { type Box, boxShape, viewOf } from '../../grid/range.js'
 import type { Axis } from '../axes.js'
 import { writerOf, zipped } from '../iteration.js'
 import type { BlockOptions, BlockSource } from '../source.js'
@@ -41,10 +41,8 @@ type Put = (box: Box, values: Tensor, options: BlockOptions) => Promise<void> | 
 
 const placeIn =
   (result: Tensor): Put =>
-  (box, values) => {
-    const axes = box.map(({ start, stop }) => ({ start, step: 1, length: stop - start }))
-    copyTensor(values, viewTensor(result, axes))
-  }
+  (box, values) =>
+    copyTensor(values, viewTensor(result, box.map(viewOf)))
 
 function writeTo(target: BlockSource, dtype: FixedDType, shape: readonly number[]): Put {
   if (target.dtype === dtype && sameShape(target.shape, shape)) return writerOf(target)

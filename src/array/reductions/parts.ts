@@ -1,6 +1,6 @@
 import { type FixedDType, isBigInt, isFloat, type TypedArray, toBytes } from '../../core/dtype.js'
 import { sizeOf, stridesOf } from '../../core/shape.js'
-import type { Box } from '../../grid/range.js'
+import { type Box, boxShape } from '../../grid/range.js'
 import { type Arena, withArena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
 import { accumulators, cellBytes, counters, type ReduceOp, reduce, type Skip } from '../../kernels/reduce.js'
@@ -80,7 +80,7 @@ export class Assembly {
       this.#whole.take(values[0]!, counts[0]!)
       return
     }
-    const shape = region.map(({ start, stop }) => stop - start)
+    const shape = boxShape(region)
     const width = cellWidth(this.#reduction)
     const lanes = [...region, { start: 0, stop: width, step: 1 }]
     withArena((arena) => this.#values.add(arena, lanes, [...shape, width], arena.put(toBytes(values as TypedArray))))
