@@ -59,20 +59,6 @@ export function placeInPiece(
   copyTensor({ data: arena.view(dtype, pointer, length), shape: ordered.shape, stride: dense, offset: 0 }, ordered)
 }
 
-/** The positions that chunks fill together; undefined when there are gaps between them. */
-export function hullOf(outers: readonly (readonly AxisView[])[]): AxisView[] | undefined {
-  const hull = outers[0]!.map((_, axis) => {
-    let [start, stop] = [Infinity, 0]
-    for (const outer of outers) {
-      start = Math.min(start, outer[axis]!.start)
-      stop = Math.max(stop, outer[axis]!.start + outer[axis]!.length)
-    }
-    return { start, step: 1, length: stop - start }
-  })
-  const sizeOfView = (axes: readonly AxisView[]): number => axes.reduce((size, { length }) => size * length, 1)
-  return outers.reduce((sum, outer) => sum + sizeOfView(outer), 0) === sizeOfView(hull) ? hull : undefined
-}
-
 /** The same elements, with axes sorted by stride and all of them running forwards. */
 function inMemoryOrder(tensor: Tensor<FixedDType>): Tensor<FixedDType> & { readonly axes: readonly number[] } {
   const { data, shape, stride } = tensor

@@ -1,12 +1,13 @@
 import { type DType, elementBytes, type FixedDType, fromBytes, isFixed } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import { type AxisView, copyTensor, runLength, type Tensor, viewTensor } from '../core/tensor.js'
+import { viewOf as axisView, filledBox, rangeOf } from '../grid/range.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { tableOf } from '../kernels/boxes.js'
 import type { Task } from '../pool/task.js'
 import { type ChunkAddress, type ChunkBytes, viewOf } from './block.js'
 import type { BlockUse } from './block-reader.js'
-import { hullOf, isWorthPiece, type PieceBox, placeInPiece } from './piece.js'
+import { isWorthPiece, type PieceBox, placeInPiece } from './piece.js'
 import { checkChunkBytes, decodeChunk } from './values.js'
 
 /** Which elements of a chunk go where. */
@@ -85,7 +86,7 @@ export function selected(
 /** Copies chunks of a block, where they fill a part of the result that has longer runs than each of them; false where they do not. */
 function placeTogether(arena: Arena, dtype: FixedDType, chunks: readonly PlacedChunk<FixedDType>[], bytesOf: BytesOf): boolean {
   const { out } = chunks[0]!
-  const hull = chunks.length > 1 ? hullOf(chunks.map(({ outer }) => outer)) : undefined
+  const hull = chunks.length > 1 ? filledBox(chunks.map(({ outer }) => outer.map(rangeOf)))?.map(axisView) : undefined
   if (hull === undefined) return false
   const target = viewTensor(out, hull)
   const run = runLength([viewOfChunk(chunks[0]!), viewTensor(out, chunks[0]!.outer)])

@@ -6,7 +6,7 @@ import { sizeOf, stridesOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import { type AxisProjection, projectAxis } from '../grid/projection.js'
-import { type Box, boxShape, rangeOf } from '../grid/range.js'
+import { type Box, boxShape, hullOf, rangeOf } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import { type StridedBox, tableOf } from '../kernels/boxes.js'
 import type { ReducePiece } from '../pool/task.js'
@@ -203,7 +203,7 @@ class StoredReduction {
       const target = { elements: this.#elements(projections, startOf(chunk)), cells: this.#cellsOf(outerBox(projections)) }
       const size = sizeOf(boxShape(target.cells))
       const last = pieces.at(-1)
-      const region = last && hull(last.region, target.cells)
+      const region = last && hullOf([last.region, target.cells])
       if (last === undefined || sizeOf(boxShape(region!)) > MAX_SPREAD * (last.size + size)) {
         pieces.push({ region: target.cells, size, targets: [target] })
       } else {
@@ -262,10 +262,3 @@ function extended(box: Box, next: Box): Box | undefined {
   const same = box.every(({ start, stop }, axis) => axis === last || (start === next[axis]!.start && stop === next[axis]!.stop))
   return same ? [...box.slice(0, last), { start: box[last]!.start, stop: next[last]!.stop, step: 1 }] : undefined
 }
-
-const hull = (a: Box, b: Box): Box =>
-  a.map(({ start, stop }, axis) => ({
-    start: Math.min(start, b[axis]!.start),
-    stop: Math.max(stop, b[axis]!.stop),
-    step: 1,
-  }))

@@ -1,12 +1,13 @@
 import { ByteCache } from '../../core/byte-cache.js'
 import type { DType } from '../../core/dtype.js'
 import { forEachLimited } from '../../core/limiter.js'
+import { sizeOf } from '../../core/shape.js'
 import { jointly, type Signal } from '../../core/signal.js'
 import { SingleFlight } from '../../core/single-flight.js'
 import { type AxisView, cloneTensor, copyTensor, type Tensor, viewTensor } from '../../core/tensor.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
 import { projectBox } from '../../grid/projection.js'
-import { type Box, viewOf } from '../../grid/range.js'
+import { type Box, boxShape, filledBox, viewOf } from '../../grid/range.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
 import { READS_AT_A_TIME, readFresh } from './picks.js'
 
@@ -77,15 +78,8 @@ export class ChunkCache<D extends DType> {
   #together(chunks: readonly Touched[]): Together<D> | undefined {
     if (chunks.length < 2) return undefined
     const boxes = chunks.map(({ index }) => this.#grid.box(index))
-    const hull = boxes[0]!.map((_, axis) => ({
-      start: Math.min(...boxes.map((box) => box[axis]!.start)),
-      stop: Math.max(...boxes.map((box) => box[axis]!.stop)),
-      step: 1,
-    }))
-    const elements = (box: Box): number => box.reduce((size, { start, stop }) => size * (stop - start), 1)
-    const size = elements(hull)
-    if (size !== boxes.reduce((sum, box) => sum + elements(box), 0) || size * bytesOf(this.#source.dtype) > this.#maxBytes)
-      return undefined
+    const hull = filledBox(boxes)
+    if (hull === undefined || sizeOf(boxShape(hull)) * bytesOf(this.#source.dtype) > this.#maxBytes) return undefined
     const joint = jointly()
     let reading: Promise<Tensor<D>> | undefined
     return async (box, signal) => {
