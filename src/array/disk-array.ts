@@ -6,7 +6,7 @@ import { type Plan, type PlanOptions, plan } from '../grid/plan.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
 import { Composable } from './composable.js'
 import type { Selected } from './selected.js'
-import { type BlockSource, bytesOf } from './source.js'
+import { type BlockSource, bytesOf, checkWritable } from './source.js'
 import { foldTensor, type Planned, readInto, type TransferOptions } from './transfers.js'
 import type { Values } from './values.js'
 
@@ -79,11 +79,12 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
    */
   async set(selection: Selection, values: Values<D>, options: TransferOptions = {}): Promise<void> {
     options.signal?.throwIfAborted()
-    if (this.source.writeBlock === undefined) throw this.readOnly()
+    const { source } = this
+    checkWritable(source)
     const planned = this.planned(selection, options)
     // Who only reads does not load it.
     const { write } = await import('./write.js')
-    await within(this.source.label ?? {}, () => write(this.source, planned, values, options))
+    await within(source.label ?? {}, () => write(source, planned, values, options))
   }
 
   protected derive<K extends DType>(source: BlockSource<K>): DiskArray<K> {
@@ -112,9 +113,5 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
       actual: out.shape,
       expected: shape,
     })
-  }
-
-  private readOnly(): HyperslabError {
-    return new HyperslabError('ReadOnlyError', 'this array cannot be written', this.source.label)
   }
 }

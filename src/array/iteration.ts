@@ -9,7 +9,7 @@ import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape, viewOf } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
 import { runsOf } from './reductions/runs.js'
-import { type BlockOptions, type BlockSource, bytesOf } from './source.js'
+import { type BlockOptions, type BlockSource, bytesOf, checkWritable } from './source.js'
 import type { TransferProgress } from './transfers.js'
 
 export interface ProgressOptions extends BlockOptions {
@@ -137,16 +137,29 @@ export async function readWhole<D extends DType>(
   await inOrder(chunkBoxes(runsOf(source)), limits, read, (box) => tally.add(box))
 }
 
-/** Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. */
-export async function copyWhole(from: BlockSource, to: BlockSource, options: ProgressOptions): Promise<void> {
+/**
+ * Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written.
+ * @param cut says what is copied at once, once both are known to be of one shape
+ * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
+ */
+export async function copyWhole(
+  from: BlockSource,
+  to: BlockSource,
+  options: ProgressOptions & BlocksOptions,
+  cut: () => ChunkGrid = () => runsOf(to),
+): Promise<void> {
   if (!sameShape(from.shape, to.shape) || from.dtype !== to.dtype) {
     const [actual, expected] = [`${from.dtype} ${showShape(from.shape)}`, `${to.dtype} ${showShape(to.shape)}`]
-    throw new HyperslabError('InvalidArgumentError', `${actual} cannot be assigned to ${expected}`, { actual, expected })
+    throw new HyperslabError('InvalidArgumentError', `${actual} cannot be copied to ${expected}`, {
+      ...to.label,
+      actual,
+      expected,
+    })
   }
-  const write = writerOf(to)
+  checkWritable(to)
   const tally = new Tally(to, options)
-  for await (const { box, data } of zipped([from], runsOf(to), options)) {
-    await write(box, data[0]!, options)
+  for await (const { box, data } of zipped([from], cut(), options)) {
+    await to.writeBlock(box, data[0]!, options)
     tally.add(box)
   }
 }
@@ -157,14 +170,14 @@ export async function fillWhole<D extends DType>(
   value: ScalarOf<D>,
   options: ProgressOptions,
 ): Promise<void> {
-  const write = writerOf(to as BlockSource)
+  checkWritable(to)
   const tally = new Tally(to, options)
   const one = allocate(to.dtype, 1)
   one[0] = toElement(to.dtype, value) as never
   for (const box of chunkBoxes(runsOf(to))) {
     options.signal?.throwIfAborted()
     const shape = boxShape(box)
-    await write(box, { data: one, shape, stride: shape.map(() => 0), offset: 0 }, options)
+    await to.writeBlock(box, { data: one, shape, stride: shape.map(() => 0), offset: 0 }, options)
     tally.add(box)
   }
 }
@@ -187,12 +200,4 @@ function sameElements(a: ArrayLike<unknown>, b: ArrayLike<unknown>, equalNaN: bo
       return false
   }
   return true
-}
-
-type Write = NonNullable<BlockSource['writeBlock']>
-
-/** @throws ReadOnlyError */
-export function writerOf(source: BlockSource): Write {
-  if (source.writeBlock === undefined) throw new HyperslabError('ReadOnlyError', 'this array cannot be written', source.label)
-  return (box, values, options) => source.writeBlock!(box, values, options)
 }

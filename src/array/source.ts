@@ -1,4 +1,5 @@
 import { type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import type { Tensor } from '../core/tensor.js'
 import { ChunkGrid } from '../grid/chunks.js'
@@ -83,6 +84,13 @@ export interface BlockSource<D extends DType = DType> {
    */
   scan?<R>(scan: ChunkScan<D, R>, options?: BlockOptions): AsyncIterable<R>
 }
+
+/** @throws ReadOnlyError for a source that takes no writes */
+export function checkWritable<D extends DType>(source: BlockSource<D>): asserts source is Writable<D> {
+  if (source.writeBlock === undefined) throw new HyperslabError('ReadOnlyError', 'this array cannot be written', source.label)
+}
+
+type Writable<D extends DType> = BlockSource<D> & Required<Pick<BlockSource<D>, 'writeBlock'>>
 
 /** A source as its author may give it: `chunks` as a chunk shape, or left out for a source without chunks. */
 export type SourceLike<D extends DType> = Omit<BlockSource<D>, 'chunks'> & { readonly chunks?: ChunkGrid | readonly number[] }

@@ -1,15 +1,12 @@
-import { HyperslabError } from '../../core/errors.js'
-import { sameShape, showShape, sizeOf } from '../../core/shape.js'
-import { type AxisChunks, ChunkGrid, chunkBoxes } from '../../grid/chunks.js'
+import { sizeOf } from '../../core/shape.js'
+import { type AxisChunks, ChunkGrid } from '../../grid/chunks.js'
 import { IrregularChunks } from '../../grid/irregular-chunks.js'
-import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
-import { readFresh } from './picks.js'
+import { copyWhole, type ProgressOptions } from '../iteration.js'
+import { type BlockSource, bytesOf } from '../source.js'
 
-export interface RechunkOptions extends BlockOptions {
+export interface RechunkOptions extends ProgressOptions {
   /** Bytes of elements held at a time; 64 MiB when left out. One chunk of the target is held even where it is larger. */
   readonly maxBytes?: number
-  /** Told after every step, in chunks of the target. */
-  readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void
 }
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
@@ -20,29 +17,9 @@ const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
  * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
  */
 export async function rechunkTo(source: BlockSource, target: BlockSource, options: RechunkOptions = {}): Promise<void> {
-  if (!sameShape(source.shape, target.shape) || source.dtype !== target.dtype) {
-    const [actual, expected] = [source, target].map(({ dtype, shape }) => `${dtype} ${showShape(shape)}`)
-    throw new HyperslabError('InvalidArgumentError', `${actual} cannot be copied to ${expected}`, {
-      ...target.label,
-      actual,
-      expected,
-    })
-  }
-  if (target.writeBlock === undefined) throw new HyperslabError('ReadOnlyError', 'this array cannot be written', target.label)
   const room = (options.maxBytes ?? DEFAULT_MAX_BYTES) / bytesOf(source.dtype)
-  const steps = copyGrid(source.chunks, target.chunks, room)
-  const total = target.chunks.count
-  let done = 0
-  for (const box of chunkBoxes(steps)) {
-    options.signal?.throwIfAborted()
-    const data = await readFresh(source, box, options)
-    await target.writeBlock(box, data, options)
-    done += box.reduce((n, { start, stop }, axis) => {
-      const chunks = target.chunks.axes[axis]!
-      return n * (chunks.find(stop - 1) - chunks.find(start) + 1)
-    }, 1)
-    options.onProgress?.({ done, total })
-  }
+  // Nothing is read while something is held.
+  await copyWhole(source, target, { ...options, prefetch: 0 }, () => copyGrid(source.chunks, target.chunks, room))
 }
 
 /**

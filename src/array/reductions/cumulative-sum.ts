@@ -4,8 +4,8 @@ import { sameShape, showShape, stridesOf } from '../../core/shape.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
 import { type Box, boxShape, viewOf } from '../../grid/range.js'
 import type { Axis } from '../axes.js'
-import { writerOf, zipped } from '../iteration.js'
-import type { BlockOptions, BlockSource } from '../source.js'
+import { zipped } from '../iteration.js'
+import { type BlockOptions, type BlockSource, checkWritable } from '../source.js'
 import { CellLayout } from './cells.js'
 import { checkFoldable, foldedDType, type SumDTypes } from './fold-kinds.js'
 import { checkFits } from './fold-results.js'
@@ -45,7 +45,10 @@ const placeIn =
     copyTensor(values, viewTensor(result, box.map(viewOf)))
 
 function writeTo(target: BlockSource, dtype: FixedDType, shape: readonly number[]): Put {
-  if (target.dtype === dtype && sameShape(target.shape, shape)) return writerOf(target)
+  if (target.dtype === dtype && sameShape(target.shape, shape)) {
+    checkWritable(target)
+    return (box, values, options) => target.writeBlock(box, values, options)
+  }
   const [actual, expected] = [`${target.dtype} ${showShape(target.shape)}`, `${dtype} ${showShape(shape)}`]
   throw new HyperslabError('InvalidArgumentError', `the sums are ${expected}, what they are to go into is ${actual}`, {
     ...target.label,
