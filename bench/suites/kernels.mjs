@@ -8,6 +8,7 @@ import { print, sideBySide } from '../side-by-side.mjs'
 import { streams } from '../stream.mjs'
 
 const ours = await internals(
+  'core/dtype',
   'kernels/arena',
   'kernels/instance',
   'kernels/reduce',
@@ -26,18 +27,7 @@ async function inPython(make, args) {
   return { numpy: { timed: async (count) => (await python.ask({ run: name, count })).ms } }
 }
 
-const DTYPES = {
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint8: Uint8Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  float32: Float32Array,
-  float64: Float64Array,
-}
+const DTYPES = Object.fromEntries(ours.NUMERIC_DTYPES.map((dtype) => [dtype, ours.allocate(dtype, 0).constructor]))
 
 /** Memory that stays for the suite, full of values like those of peers.py. */
 function valuesOf(dtype, length) {

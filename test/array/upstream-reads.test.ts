@@ -5,7 +5,8 @@ import type { PlanOptions } from '../../src/grid/plan.js'
 import type { Selection } from '../../src/grid/selection.js'
 import { newAxis, points } from '../../src/grid/selectors.js'
 import { slice } from '../../src/grid/slice.js'
-import { maskOf, unravel, upstreamArray } from '../support/upstream.js'
+import { unravel } from '../support/oracle.js'
+import { maskOf, upstreamArray } from '../support/upstream.js'
 
 const S = [0, 0, 0, 2, 4, 5, 5, 6, 9, 12, 15, 15, 18, 19]
 const U = [6, 4, 0, 15, 0, 9, 19, 5, 18, 0, 12, 5, 2, 15]

@@ -4,7 +4,8 @@ import type { PlanOptions } from '../../src/grid/plan.js'
 import type { Selection } from '../../src/grid/selection.js'
 import { points } from '../../src/grid/selectors.js'
 import { slice } from '../../src/grid/slice.js'
-import { maskOf, unravel, upstreamArray } from '../support/upstream.js'
+import { unravel } from '../support/oracle.js'
+import { maskOf, upstreamArray } from '../support/upstream.js'
 
 const SHAPE = [1, 5, 4]
 

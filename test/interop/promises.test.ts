@@ -7,7 +7,7 @@ import { type AfDType, type AttributeValue, chunkTable, encodeFooterFile, type F
 import { ATTRIBUTE_TYPES } from '../../src/af/footer-attributes.js'
 import { STATS_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
 import { decodeStats } from '../../src/af/stats-file.js'
-import { DTYPES, type DType, isBigInt } from '../../src/core/dtype.js'
+import { allocate, DTYPES, type DType, isBigInt, isNumeric } from '../../src/core/dtype.js'
 import { create, MemoryStore, open, verify } from '../../src/runtime/index.js'
 import { haveCargo } from '../support/cargo.js'
 import { dataOf } from './judge.js'
@@ -116,22 +116,10 @@ describe.skipIf(!haveCargo())('the Rust crate reads', () => {
 function attributeOf(type: AttributeValue['type']): AttributeValue {
   const one = (dtype: string): unknown => (dtype === 'bool' ? true : (elementsOf(dtype as DType, 3)[2] as unknown))
   if (!type.endsWith('[]')) return { type, value: one(type) } as AttributeValue
-  const dtype = type.slice(0, -2)
-  const typed = TYPED[dtype]
-  return { type, value: typed === undefined ? [one(dtype)] : typed.of(one(dtype) as never) } as AttributeValue
-}
-
-const TYPED: Record<string, { of(...values: never[]): unknown }> = {
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint8: Uint8Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  float32: Float32Array,
-  float64: Float64Array,
+  const dtype = type.slice(0, -2) as DType
+  const value = isNumeric(dtype) ? allocate(dtype, 1) : []
+  value[0] = one(dtype) as never
+  return { type, value } as AttributeValue
 }
 
 /** A container of 40 numbers in two blocks, in memory. */

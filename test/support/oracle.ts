@@ -198,3 +198,14 @@ export function cells(shape: readonly number[], axes: ReadonlySet<number>): { sh
   }
   return { shape: kept, members }
 }
+
+/** Coordinates of flat positions. */
+export const unravel = (shape: readonly number[], flat: readonly number[]): number[][] =>
+  flat.map((position) => {
+    const index = new Array<number>(shape.length)
+    for (let axis = shape.length - 1, rest = position; axis >= 0; axis--) {
+      index[axis] = rest % shape[axis]!
+      rest = Math.floor(rest / shape[axis]!)
+    }
+    return index
+  })

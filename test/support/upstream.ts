@@ -30,14 +30,3 @@ export const maskOf = (shape: readonly number[], trues: readonly number[]) => ({
   data: Uint8Array.from({ length: sizeOf(shape) }, (_, i) => Number(trues.includes(i))),
   shape,
 })
-
-/** Coordinates of flat positions. */
-export const unravel = (shape: readonly number[], flat: readonly number[]): number[][] =>
-  flat.map((position) => {
-    const index = new Array<number>(shape.length)
-    for (let axis = shape.length - 1, rest = position; axis >= 0; axis--) {
-      index[axis] = rest % shape[axis]!
-      rest = Math.floor(rest / shape[axis]!)
-    }
-    return index
-  })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import type { ArrayOptions } from '../../../src/runtime/index.js'
 import { elements, selections } from '../../support/arbitraries.js'
-import { pick } from '../../support/oracle.js'
-import { type Arrays, blank, type Edit, indicesOf, type Model, type PlainArray, resized, setAt } from './model.js'
+import { pick, unravel } from '../../support/oracle.js'
+import { type Arrays, blank, type Edit, type Model, type PlainArray, resized, setAt } from './model.js'
 import type { Real } from './real.js'
 
 /** One thing that one handle does. */
@@ -108,7 +108,7 @@ export class Write extends Command {
     const selection = this.#selection(array)
     const value = this.#value(array)
     await files[this.handle]!.array(this.name).set(selection as [null], (dtype === 'bool' ? value === 1 : value) as never)
-    let indices = indicesOf(shape, pick(shape, selection).flat)
+    let indices = unravel(shape, pick(shape, selection).flat)
     this.edit(model, this.name, 'write', (arrays) => {
       const now = arrays.get(this.name)!
       // What another handle cuts off is gone.

@@ -79,17 +79,6 @@ export function resized(array: PlainArray, shape: readonly number[]): PlainArray
   return { ...array, shape, data }
 }
 
-/** The indices that flat positions mean in a shape. */
-export const indicesOf = (shape: readonly number[], flat: readonly number[]): number[][] =>
-  flat.map((position) => {
-    const index = new Array<number>(shape.length)
-    for (let axis = shape.length - 1, rest = position; axis >= 0; axis--) {
-      index[axis] = rest % shape[axis]!
-      rest = Math.floor(rest / shape[axis]!)
-    }
-    return index
-  })
-
 /** Puts a value at those of some indices that are in the array. */
 export function setAt({ shape, data }: PlainArray, indices: readonly (readonly number[])[], value: unknown): void {
   for (const index of indices) {
