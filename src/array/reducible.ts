@@ -109,7 +109,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
 
   /**
    * The different values and how often each is there.
-   * @throws UnsupportedError when they are more than `limit`, and for binaries
+   * @throws TooLargeError when they are more than `limit`; UnsupportedError for binaries
    */
   unique(options: UniqueOptions = {}): Promise<Unique<D>> {
     return this.#do(({ unique }) => unique(this.source, options))
@@ -130,7 +130,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * Exact while the elements fit in `maxBytes` as `float64`. A whole array that does not is sketched: counted by value to 12 bits of the
    * mantissa. What that gives is within 2^-12, relatively, of the element of that rank, and the same every time. Along axes, columns of
    * chunks have to fit.
-   * @throws InvalidArgumentError for a `q` outside 0 to 1; UnsupportedError when a column does not fit
+   * @throws InvalidArgumentError for a `q` outside 0 to 1; TooLargeError when a column does not fit
    */
   quantile<const Q extends number | readonly number[], const O extends QuantileOptions>(
     q: Q,

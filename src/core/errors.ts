@@ -28,7 +28,7 @@ export interface ErrorDetails {
  * - `CodecError`: a block that does not decode, or a codec nobody knows
  * - `ConflictError`: another writer took the place first; pending changes are kept
  * - `EmptyReductionError`: a minimum or maximum of no elements
- * - `TooLargeError`: a result of more bytes than one call may give; `blocks()` goes through it in parts
+ * - `TooLargeError`: more bytes or values than one call may give or hold; `blocks()` goes through an array in parts
  * - `OverflowError`: an exact result does not fit its data type
  * - `OutOfMemoryError`: the kernel memory (4 GiB at most) is exhausted
  * - `MissingDependencyError`: an optional package is not installed

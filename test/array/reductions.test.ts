@@ -355,7 +355,7 @@ describe('reductions to other shapes', () => {
       ['', 'a', 'b'],
       [1, 2, 2],
     ])
-    await expect(array.unique({ limit: 2 })).rejects.toMatchObject({ tag: 'UnsupportedError', details: { expected: 2 } })
+    await expect(array.unique({ limit: 2 })).rejects.toMatchObject({ tag: 'TooLargeError', details: { expected: 2 } })
     expect(await array.count()).toBe(4)
     expect(await array.any({ where: (text) => text > 'a' })).toBe(true)
   })

@@ -62,7 +62,7 @@ async function exact(
   const bytes = 8 * depth * sizeOf(largest)
   if (bytes > maxBytes) {
     const text = `quantiles along these axes have to hold ${bytes} bytes of elements at a time, more than the ${maxBytes} of \`maxBytes\``
-    throw new HyperslabError('UnsupportedError', text, { actual: bytes, expected: maxBytes })
+    throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: maxBytes })
   }
   const results = new Float64Array(list.length * layout.size).fill(Number.NaN)
   const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))

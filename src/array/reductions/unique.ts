@@ -47,14 +47,8 @@ export async function unique<D extends DType>(source: BlockSource<D>, options: U
     })
     note()
     if (counts.size > limit) {
-      throw new HyperslabError(
-        'UnsupportedError',
-        `there are more than ${limit} different values; raise \`limit\` to hold them`,
-        {
-          actual: counts.size,
-          expected: limit,
-        },
-      )
+      const text = `there are more than ${limit} different values; raise \`limit\` to hold them`
+      throw new HyperslabError('TooLargeError', text, { actual: counts.size, expected: limit })
     }
   })
   const sorted = [...counts].sort(([a], [b]) => compare(a as number, b as number))
