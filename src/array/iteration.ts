@@ -1,7 +1,7 @@
 import { allocate, type DataOf, type DType, readElement, type ScalarOf, toElement } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { ahead, inOrder } from '../core/in-order.js'
-import { sameShape, showShape, sizeOf } from '../core/shape.js'
+import { sameShape, showShape } from '../core/shape.js'
 import { newController, onAbort, type Signal } from '../core/signal.js'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { type ChunkGrid, chunkBoxes } from '../grid/chunks.js'
@@ -9,8 +9,8 @@ import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape, viewOf } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
 import { runsOf } from './reductions/runs.js'
-import { type BlockOptions, type BlockSource, bytesOf, checkWritable } from './source.js'
-import type { TransferProgress } from './transfers.js'
+import { type BlockOptions, type BlockSource, checkWritable } from './source.js'
+import { progressOf, type TransferProgress } from './transfers.js'
 
 export interface ProgressOptions extends BlockOptions {
   /** Told after every step. */
@@ -101,23 +101,9 @@ async function* readAhead<T>(
 }
 
 /** Tells how far work is, in chunks of an array. */
-class Tally {
-  readonly #source: BlockSource
-  readonly #tell: ProgressOptions['onProgress']
-  #done = 0
-  #bytes = 0
-
-  constructor(source: BlockSource, { onProgress }: ProgressOptions) {
-    this.#source = source
-    this.#tell = onProgress
-  }
-
-  add(box: Box): void {
-    const { chunks, dtype } = this.#source
-    this.#done += countChunks(box, chunks)
-    this.#bytes += sizeOf(boxShape(box)) * bytesOf(dtype)
-    this.#tell?.({ done: this.#done, total: chunks.count, bytes: this.#bytes })
-  }
+function tallyOf({ chunks, dtype }: BlockSource, { onProgress }: ProgressOptions): (box: Box) => void {
+  const tell = progressOf(chunks.count, dtype, onProgress)
+  return (box) => tell({ chunks: countChunks(box, chunks), shape: boxShape(box) })
 }
 
 /** All elements, read in runs of chunks straight to their places, two at a time. */
@@ -127,14 +113,14 @@ export async function readWhole<D extends DType>(
   options: ProgressOptions,
 ): Promise<void> {
   const { signal } = options
-  const tally = new Tally(source, options)
+  const tally = tallyOf(source, options)
   const read = async (box: Box): Promise<Box> => {
     signal?.throwIfAborted()
     await source.readBlock(box, viewTensor(out, box.map(viewOf)), { signal })
     return box
   }
   const limits = { count: 2, bytes: 1, bytesOf: () => 0 }
-  await inOrder(chunkBoxes(runsOf(source)), limits, read, (box) => tally.add(box))
+  await inOrder(chunkBoxes(runsOf(source)), limits, read, tally)
 }
 
 /**
@@ -157,10 +143,10 @@ export async function copyWhole(
     })
   }
   checkWritable(to)
-  const tally = new Tally(to, options)
+  const tally = tallyOf(to, options)
   for await (const { box, data } of zipped([from], cut(), options)) {
     await to.writeBlock(box, data[0]!, options)
-    tally.add(box)
+    tally(box)
   }
 }
 
@@ -171,23 +157,23 @@ export async function fillWhole<D extends DType>(
   options: ProgressOptions,
 ): Promise<void> {
   checkWritable(to)
-  const tally = new Tally(to, options)
+  const tally = tallyOf(to, options)
   const one = allocate(to.dtype, 1)
   one[0] = toElement(to.dtype, value) as never
   for (const box of chunkBoxes(runsOf(to))) {
     options.signal?.throwIfAborted()
     const shape = boxShape(box)
     await to.writeBlock(box, { data: one, shape, stride: shape.map(() => 0), offset: 0 }, options)
-    tally.add(box)
+    tally(box)
   }
 }
 
 /** Whether all elements of two arrays of one shape and type are equal; stops at the first part that differs. */
 export async function equal(a: BlockSource, b: BlockSource, options: EqualsOptions): Promise<boolean> {
-  const tally = new Tally(a, options)
+  const tally = tallyOf(a, options)
   for await (const { box, data } of zipped([a, b], commonChunks([a, b]), { signal: options.signal, prefetch: 0 })) {
     if (!sameElements(data[0]!.data, data[1]!.data, options.equalNaN ?? false)) return false
-    tally.add(box)
+    tally(box)
   }
   return true
 }

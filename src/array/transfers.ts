@@ -47,19 +47,24 @@ export async function move(
   work: (transfer: Transfer) => Promise<void>,
 ): Promise<void> {
   const limiter = new Limiter(Infinity, MAX_BYTES)
-  const tell = progressOf(plan, dtype, onProgress)
+  const tell = progressOf(plan.chunks, dtype, onProgress)
   await forEachLimited(plan.transfers, Math.max(1, Math.min(concurrency, plan.transfers.length)), async (transfer) => {
     await limiter.run(sizeOf(transfer.shape) * bytesOf(dtype), () => work(transfer), signal)
     tell(transfer)
   })
 }
 
-function progressOf({ chunks }: Plan, dtype: DType, onProgress: TransferOptions['onProgress']): (transfer: Transfer) => void {
+/** What is to be told of each step of work on `total` chunks. */
+export function progressOf(
+  total: number,
+  dtype: DType,
+  onProgress: TransferOptions['onProgress'],
+): (step: Pick<Transfer, 'chunks' | 'shape'>) => void {
   let [done, bytes] = [0, 0]
-  return (transfer) => {
-    done += transfer.chunks
-    bytes += sizeOf(transfer.shape) * bytesOf(dtype)
-    onProgress?.({ done, total: chunks, bytes })
+  return ({ chunks, shape }) => {
+    done += chunks
+    bytes += sizeOf(shape) * bytesOf(dtype)
+    onProgress?.({ done, total, bytes })
   }
 }
 
@@ -88,7 +93,7 @@ async function readTogether<D extends DType>(
   { signal, onProgress }: TransferOptions,
 ): Promise<void> {
   const { dtype } = source
-  const tell = progressOf(plan, dtype, onProgress)
+  const tell = progressOf(plan.chunks, dtype, onProgress)
   const heldBytes = ({ inner, shape }: Transfer): number => (inner === null ? 0 : sizeOf(shape) * bytesOf(dtype))
   for (const transfers of batched(plan.transfers, MAX_BYTES, heldBytes)) {
     signal?.throwIfAborted()
