@@ -33,7 +33,8 @@ export async function resize(state: ArrayState, shape: readonly number[], contex
   if (sameShape(state.grid.shape, next.grid.shape)) return
   const { packer } = context
   const cut = cutChunks(state, next.grid)
-  if (looseBytes(state, cut, next.grid) > LOOSE_BYTES) await packer.settle(0)
+  // Not at the end, where a failure would come too late: what loose chunks gain stays with them until somebody else packs.
+  await packer.settle(looseBytes(state, cut, next.grid) > LOOSE_BYTES ? 0 : undefined)
   const rewritten = new Rewritten(next, packer)
   try {
     for (const number of uncovered(state, next.grid, context.layers)) {
@@ -46,7 +47,6 @@ export async function resize(state: ArrayState, shape: readonly number[], contex
     rewritten.drop()
     throw error
   }
-  await packer.settle()
 }
 
 /** The same array with another shape; its chunks keep theirs. */

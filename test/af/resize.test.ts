@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { BlockPacker, PendingChunk } from '../../src/af/packer.js'
 import { Codecs } from '../../src/codec/registry.js'
 import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
+import { FaultyStore } from '../support/faulty-store.js'
 
 const place = () => ({ store: new MemoryStore(), path: 'a.af' })
 const ints = (...values: number[]) => Int32Array.from(values)
@@ -95,6 +96,19 @@ describe('resizing', () => {
     await file.flush()
     expect(file.layers().at(-1)).toMatchObject({ chunks: 7, uncompressedBytes: 400 })
     expect((await x.get([slice(95, null)])).data).toEqual(ints(95, 96, 97, 98, 99))
+  })
+
+  test('is done or fails: nothing is written once the array has its new shape', async () => {
+    const store = new FaultyStore(new MemoryStore() as never)
+    await using file = await create({ store, path: 'a.af' }, { blockBytes: 64 })
+    const x = file.define('x', { ...OPTIONS, shape: [5], chunkShape: [100] })
+    await x.set(null, [1, 2, 3, 4, 5])
+    store.failAfter(0)
+    const [resized] = await Promise.allSettled([x.resize([90])])
+    expect([resized.status, x.shape]).toEqual(resized.status === 'fulfilled' ? ['fulfilled', [90]] : ['rejected', [5]])
+    store.failAfter(Number.POSITIVE_INFINITY)
+    await file.flush()
+    expect((await x.get([slice(3, 7)])).data).toEqual(resized.status === 'fulfilled' ? ints(4, 5, -1, -1) : ints(4, 5))
   })
 
   test('a read that was planned before the array was cut is told', async () => {
