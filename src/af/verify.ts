@@ -94,8 +94,10 @@ async function openLayers(
     try {
       const layer = await openLayer(store, key, number, settings, report, options)
       if (layer !== undefined) layers.push(layer)
-      else if (number === 0) checkBaseless(store, paths, listed ?? [], report)
-      else if (listed === undefined) break
+      else if (number === 0) {
+        checkBaseless(store, paths, listed ?? [], report)
+        whole = false
+      } else if (listed === undefined) break
       else
         throw new HyperslabError('ConflictError', 'another writer has compacted the container meanwhile', {
           file: store.describe(key),

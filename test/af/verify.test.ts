@@ -259,6 +259,16 @@ describe('the files of a container', () => {
     await store.delete(path)
     await expect(open({ store, path })).rejects.toMatchObject({ tag: 'NotFoundError' })
     expect(await findings(store)).toEqual(['error: a.af: there is no base, but 2 sidecars: a.1.af, a.2.af'])
+    const compacted = await container()
+    {
+      await using file = await open({ store: compacted, path })
+      await file.compact()
+      await file.array('x').set([5], 9)
+      await file.flush()
+    }
+    await compacted.delete(path)
+    // The stored statistics are of more than what is left.
+    expect(await findings(compacted)).toEqual(['error: a.af: there is no base, but 1 sidecars: a.1.af'])
     await expect(verify({ store, path: 'b.af' })).rejects.toMatchObject({
       tag: 'NotFoundError',
       details: { file: 'memory:b.af' },
