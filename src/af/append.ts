@@ -1,4 +1,4 @@
-import { type Axis, resolveAxes } from '../array/axes.js'
+import { type Axis, byAxis, type Named, resolveAxes } from '../array/axes.js'
 import type { BlockOptions } from '../array/source.js'
 import { toTensor, type Values } from '../array/values.js'
 import type { DType } from '../core/dtype.js'
@@ -10,24 +10,16 @@ import type { FileArray } from './file-array.js'
 /** All lengths of an array, or those of some axes by number or name. */
 export type NewShape = readonly number[] | Readonly<Record<string, number>>
 
-interface Named {
-  readonly shape: readonly number[]
-  readonly dimensionNames?: readonly string[] | undefined
-}
-
 /** @throws InvalidArgumentError for axes that do not exist, or another number of them */
 export function newShape(to: NewShape, array: Named): readonly number[] {
-  const { shape, dimensionNames = [] } = array
+  const { shape } = array
   if (Array.isArray(to)) {
     if (to.length === shape.length) return to
     const text = `${to.length} lengths for an array of ${shape.length} axes`
     throw new HyperslabError('InvalidArgumentError', text, { actual: to, expected: shape.length })
   }
   const lengths = [...shape]
-  const keys = Object.keys(to)
-  // Keys of objects are strings, whatever they were written as.
-  const axes = keys.map((key) => (!dimensionNames.includes(key) && /^-?\d+$/.test(key) ? Number(key) : key))
-  for (const [i, axis] of [...resolveAxes(axes, array)].entries()) lengths[axis] = (to as Record<string, number>)[keys[i]!]!
+  for (const [axis, length] of byAxis(to as Record<string, number>, array)) lengths[axis] = length
   return lengths
 }
 

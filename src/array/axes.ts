@@ -4,7 +4,8 @@ import { HyperslabError } from '../core/errors.js'
 export type Axis = number | string
 export type AxisOption = Axis | readonly Axis[]
 
-interface Named {
+/** What it takes to know an axis by its name. */
+export interface Named {
   readonly shape: readonly number[]
   readonly dimensionNames?: readonly string[] | undefined
 }
@@ -21,6 +22,20 @@ export function resolveAxes(option: AxisOption | undefined, array: Named): Set<n
   if (set.size < axes.length)
     throw new HyperslabError('InvalidArgumentError', `axis ${given.join(', ')} names one axis twice`, { actual: given })
   return set
+}
+
+/**
+ * What an object gives for axes, by their numbers. Its keys are names or numbers; as keys these are strings, too.
+ * @throws InvalidArgumentError for axes that do not exist or are given twice
+ */
+export function byAxis<T>(given: { readonly [axis: string]: T }, array: Named): Map<number, T> {
+  const entries = Object.entries(given)
+  const named = (key: string): boolean => array.dimensionNames?.includes(key) === true || !/^-?\d+$/.test(key)
+  const axes = resolveAxes(
+    entries.map(([key]) => (named(key) ? key : Number(key))),
+    array,
+  )
+  return new Map([...axes].map((axis, i) => [axis, entries[i]![1]]))
 }
 
 function resolveAxis(axis: Axis, { shape, dimensionNames = [] }: Named): number {

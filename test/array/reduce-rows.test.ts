@@ -178,6 +178,7 @@ describe('what is no reduction', () => {
       () => array.histogram({ range: [2, 1] }),
       () => array.weightedMean({ 0: [1] }),
       () => array.weightedMean({ lat: [1, 1] }),
+      () => array.weightedMean({ 0: [1, 1], '-2': [1, 2] }),
       () => array.groupBy(0, ['a'], 'sum'),
       () => array.cumulativeSum(2),
       () => array.cumulativeSum(0, { into: counted('float64', [2], [2], new Float64Array(2)).array }),

@@ -91,7 +91,7 @@ describe.each(['coarsen', 'rolling'] as const)('%s', (name) => {
 
   test('invalid lengths', () => {
     const array = new DiskArray(new CountingSource(numbered('int8', [3]), ChunkGrid.regular([3], [2])))
-    for (const lengths of [{ 0: 0 }, { 0: 1.5 }, { 1: 1 }, { lat: 2 }])
+    for (const lengths of [{ 0: 0 }, { 0: 1.5 }, { 1: 1 }, { lat: 2 }, { 0: 2, '-1': 2 }])
       expect(() => make(array, lengths as never, 'sum')).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
     const strings = new DiskArray(new CountingSource(numbered('string', [3]), ChunkGrid.regular([3], [2])))
     expect(() => make(strings, { 0: 2 }, 'mean')).toThrow(expect.objectContaining({ tag: 'UnsupportedError' }))

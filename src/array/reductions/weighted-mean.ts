@@ -1,9 +1,9 @@
 import type { DType } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
-import { sameShape, showShape, sizeOf, stridesOf } from '../../core/shape.js'
+import { showShape, sizeOf, stridesOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import { type Box, boxShape } from '../../grid/range.js'
-import { resolveAxes } from '../axes.js'
+import { byAxis } from '../axes.js'
 import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
 import { checkFoldable } from './fold-kinds.js'
@@ -25,7 +25,7 @@ export async function weightedMean(
 ): Promise<number | Tensor<'float64'>> {
   checkFoldable('mean', source.dtype)
   const layout = new CellLayout(source, options.axis)
-  const along = byAxis(source, weights)
+  const along = listsOf(source, byAxis(weights, source))
   const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
   const means = new WeightedFold(layout.size, reader.skipped)
   await eachRun(source, options, ({ box, tensor }) => {
@@ -38,21 +38,16 @@ export async function weightedMean(
   return options.axis === undefined ? data[0]! : tensorOf('float64', layout.resultShape(options.keepDims), data)
 }
 
-function byAxis(source: BlockSource<DType>, weights: Weights): (ArrayLike<number> | undefined)[] {
-  const along: (ArrayLike<number> | undefined)[] = source.shape.map(() => undefined)
-  for (const [key, list] of Object.entries(weights)) {
-    const named = source.dimensionNames?.includes(key) ?? false
-    const [axis] = resolveAxes(named || !Number.isInteger(Number(key)) ? key : Number(key), source)
-    if (!sameShape([list.length], [source.shape[axis!]!])) {
-      throw new HyperslabError(
-        'InvalidArgumentError',
-        `${list.length} weights for axis ${key} of an array of shape ${showShape(source.shape)}`,
-        { axis: axis!, actual: list.length, expected: source.shape[axis!] },
-      )
-    }
-    along[axis!] = list
+function listsOf(
+  { shape }: BlockSource<DType>,
+  weights: ReadonlyMap<number, ArrayLike<number>>,
+): (ArrayLike<number> | undefined)[] {
+  for (const [axis, { length }] of weights) {
+    if (length === shape[axis]) continue
+    const text = `${length} weights for axis ${axis} of an array of shape ${showShape(shape)}`
+    throw new HyperslabError('InvalidArgumentError', text, { axis, actual: length, expected: shape[axis] })
   }
-  return along
+  return shape.map((_, axis) => weights.get(axis))
 }
 
 /** The weights of a box, of length 1 along axes that have none. */

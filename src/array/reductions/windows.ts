@@ -3,7 +3,7 @@ import { HyperslabError } from '../../core/errors.js'
 import type { Tensor } from '../../core/tensor.js'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
 import type { Box } from '../../grid/range.js'
-import { resolveAxes } from '../axes.js'
+import { byAxis } from '../axes.js'
 import { DiskArray } from '../disk-array.js'
 import type { ArrayHandle } from '../handle.js'
 import type { BlockOptions, BlockSource } from '../source.js'
@@ -82,17 +82,15 @@ export function rolling<D extends DType, K extends FoldKind>(
 
 function sizesOf(source: BlockSource<DType>, given: Lengths): number[] {
   const sizes = source.shape.map(() => 1)
-  for (const [key, size] of Object.entries(given)) {
-    const named = source.dimensionNames?.includes(key) ?? false
-    const [axis] = resolveAxes(named || !Number.isInteger(Number(key)) ? key : Number(key), source)
+  for (const [axis, size] of byAxis(given, source)) {
     if (!Number.isSafeInteger(size) || size < 1) {
-      throw new HyperslabError('InvalidArgumentError', `windows need a positive integer, got ${size} for axis ${key}`, {
+      throw new HyperslabError('InvalidArgumentError', `windows need a positive integer, got ${size} for axis ${axis}`, {
         ...source.label,
-        axis: axis!,
+        axis,
         actual: size,
       })
     }
-    sizes[axis!] = size
+    sizes[axis] = size
   }
   return sizes
 }
