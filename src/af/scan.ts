@@ -68,8 +68,7 @@ export async function* scanChunks<D extends DType, R>(
     return results
   }
   const portions = batched(locate(state, fill, scan), PORTION_BYTES, ({ bytes }) => bytes)
-  const limits = { count: 2, bytes: Number.POSITIVE_INFINITY, bytesOf: () => 0 }
-  for await (const results of ahead(portions, limits, work)) yield* results
+  for await (const results of ahead(portions, { count: 2 }, work)) yield* results
 }
 
 function filled<D extends DType>(dtype: D, length: number, fill: DataOf<D>[number]): DataOf<D> {

@@ -97,7 +97,7 @@ async function* readAhead<T>(
     forget?.()
     controller.abort()
   }
-  yield* ahead(chunkBoxes(grid), { count: prefetch + 1, bytes: 1, bytesOf: () => 0 }, start, giveUp)
+  yield* ahead(chunkBoxes(grid), { count: prefetch + 1 }, start, giveUp)
 }
 
 /** Tells how far work is, in chunks of an array. */
@@ -119,8 +119,7 @@ export async function readWhole<D extends DType>(
     await source.readBlock(box, viewTensor(out, box.map(viewOf)), { signal })
     return box
   }
-  const limits = { count: 2, bytes: 1, bytesOf: () => 0 }
-  await inOrder(chunkBoxes(runsOf(source)), limits, read, tally)
+  await inOrder(chunkBoxes(runsOf(source)), { count: 2 }, read, tally)
 }
 
 /**

@@ -1,9 +1,9 @@
 /** How much of some work may be under way or wait to be taken. */
 export interface Limits<T> {
   readonly count: number
-  readonly bytes: number
+  readonly bytes?: number
   /** What an item holds; one of more than `bytes` runs alone. */
-  readonly bytesOf: (item: T) => number
+  readonly bytesOf?: (item: T) => number
 }
 
 /**
@@ -13,7 +13,7 @@ export interface Limits<T> {
  */
 export async function* ahead<T, R>(
   items: Iterable<T>,
-  limits: Limits<T>,
+  { count, bytes: most = Number.POSITIVE_INFINITY, bytesOf = () => 0 }: Limits<T>,
   work: (item: T) => Promise<R>,
   giveUp?: () => void,
 ): AsyncGenerator<R, void, undefined> {
@@ -26,8 +26,8 @@ export async function* ahead<T, R>(
   }
   try {
     for (const item of items) {
-      const more = limits.bytesOf(item)
-      while (underWay.length > 0 && (underWay.length >= limits.count || bytes + more > limits.bytes)) yield await takeOldest()
+      const more = bytesOf(item)
+      while (underWay.length > 0 && (underWay.length >= count || bytes + more > most)) yield await takeOldest()
       const result = work(item)
       // Whoever waits for it hears of a failure; until then it must not count as unhandled.
       result.catch(() => undefined)

@@ -32,7 +32,6 @@ export async function foldWindows(
     }))
     pieces.push({ piece, place })
   })
-  const limits = { count: 2, bytes: 1, bytesOf: () => 0 }
   const read = async (work: (typeof pieces)[number]) => {
     signal?.throwIfAborted()
     const hull = work.piece.map(({ start, stop }, axis) => ({
@@ -44,7 +43,7 @@ export async function foldWindows(
     await source.readBlock(hull, tensor, { signal })
     return { ...work, tensor }
   }
-  await inOrder(pieces, limits, read, ({ piece, place, tensor }) => {
+  await inOrder(pieces, { count: 2 }, read, ({ piece, place, tensor }) => {
     copyTensor(folded(windows, boxShape(piece), tensor), viewTensor(out, place))
   })
 }
