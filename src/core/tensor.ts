@@ -115,24 +115,21 @@ type Writable = { [index: number]: unknown }
 type Bulk = { set(source: unknown, offset: number): void; subarray(start: number, end: number): unknown }
 
 interface Axes {
-  shape: number[]
+  readonly shape: number[]
   /** Per axis the stride in each tensor. */
-  strides: number[][]
+  readonly strides: number[][]
 }
 
 /**
  * The axes that tensors of one shape share, with axes of length 1 dropped and neighbours merged where every tensor runs through them in
- * one stride; the innermost axis apart as `run`.
+ * one stride.
  */
-function splitRuns(tensors: readonly Pick<Tensor, 'shape' | 'stride'>[]): {
-  outer: Axes
-  run: { length: number; strides: number[] }
-} {
+export function mergedAxes(lengths: readonly number[], tensors: readonly (readonly number[])[]): Axes {
   const shape: number[] = []
   const strides: number[][] = []
-  tensors[0]!.shape.forEach((length, axis) => {
+  lengths.forEach((length, axis) => {
     if (length === 1) return
-    const own = tensors.map(({ stride }) => stride[axis]!)
+    const own = tensors.map((stride) => stride[axis]!)
     const last = shape.length - 1
     if (last >= 0 && own.every((stride, i) => strides[last]![i] === stride * length)) {
       shape[last]! *= length
@@ -142,8 +139,19 @@ function splitRuns(tensors: readonly Pick<Tensor, 'shape' | 'stride'>[]): {
       strides.push(own)
     }
   })
-  const length = shape.pop() ?? 1
-  return { outer: { shape, strides }, run: { length, strides: strides.pop() ?? tensors.map(() => 1) } }
+  return { shape, strides }
+}
+
+/** The innermost axis as `run`, apart from the others. */
+function splitRuns(tensors: readonly Pick<Tensor, 'shape' | 'stride'>[]): {
+  outer: Axes
+  run: { length: number; strides: number[] }
+} {
+  const outer = mergedAxes(
+    tensors[0]!.shape,
+    tensors.map(({ stride }) => stride),
+  )
+  return { outer, run: { length: outer.shape.pop() ?? 1, strides: outer.strides.pop() ?? tensors.map(() => 1) } }
 }
 
 /** Visits the start of every run; the array handed to `visit` holds one position per tensor and is reused. */

@@ -1,6 +1,6 @@
 import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat, toElement } from '../../core/dtype.js'
 import { sizeOf } from '../../core/shape.js'
-import type { Tensor } from '../../core/tensor.js'
+import { mergedAxes, type Tensor } from '../../core/tensor.js'
 import type { Skip } from '../../kernels/reduce.js'
 import type { BlockSource } from '../source.js'
 
@@ -83,9 +83,9 @@ export class RowReader {
 
   each(tensor: Tensor, cells: Strided, places: Strided, row: Row): void {
     if (sizeOf(tensor.shape) === 0) return
-    const { lengths, strides } = merged(tensor.shape, [tensor.stride, cells.stride, places.stride])
-    const length = lengths.pop()!
-    const [step, cellStep, placeStep] = strides.pop() as [number, number, number]
+    const { shape: lengths, strides } = mergedAxes(tensor.shape, [tensor.stride, cells.stride, places.stride])
+    const length = lengths.pop() ?? 1
+    const [step, cellStep, placeStep] = (strides.pop() ?? [1, 0, 0]) as [number, number, number]
     const first = [tensor.offset, cells.start, places.start] as const
     const whole = this.#converts && length < SHORT && 2 * sizeOf(tensor.shape) >= tensor.data.length
     const data = whole ? this.#converted(tensor.data, 0, tensor.data.length, 1) : tensor.data
@@ -128,24 +128,4 @@ export class RowReader {
     else for (let i = 0, from = at; i < length; i++, from += step) scratch[i] = data[from] as number
     return scratch
   }
-}
-
-/** Axes without those of length 1, neighbours joined where every operand runs through them in one stride; at least one. */
-function merged(shape: readonly number[], operands: readonly (readonly number[])[]): { lengths: number[]; strides: number[][] } {
-  const lengths: number[] = []
-  const strides: number[][] = []
-  shape.forEach((length, axis) => {
-    if (length === 1) return
-    const own = operands.map((stride) => stride[axis]!)
-    const last = lengths.length - 1
-    if (last >= 0 && own.every((step, i) => strides[last]![i] === step * length)) {
-      lengths[last]! *= length
-      strides[last] = own
-    } else {
-      lengths.push(length)
-      strides.push(own)
-    }
-  })
-  if (lengths.length === 0) return { lengths: [1], strides: [[1, ...operands.slice(1).map(() => 0)]] }
-  return { lengths, strides }
 }
