@@ -92,6 +92,10 @@ export function isHyperslabError(error: unknown, ...tags: ErrorTag[]): error is 
   return tags.length === 0 || tags.includes(error.tag as ErrorTag)
 }
 
+export function invalidArgument(text: string, actual: unknown): never {
+  throw new HyperslabError('InvalidArgumentError', text, { actual })
+}
+
 /** Rethrows `error`, adding context when it is one of ours. */
 export function rethrowWithin(error: unknown, context: ErrorDetails): never {
   if (isHyperslabError(error) && typeof error.within === 'function') error.within(context)

@@ -1,5 +1,5 @@
 import { type DataOf, type DType, isFloat, type ScalarOf, toElement } from '../../core/dtype.js'
-import { HyperslabError, within } from '../../core/errors.js'
+import { invalidArgument, within } from '../../core/errors.js'
 import { forEachLimited } from '../../core/limiter.js'
 import { eachIndex, showShape } from '../../core/shape.js'
 import type { Tensor } from '../../core/tensor.js'
@@ -30,7 +30,7 @@ export function broadcast<D extends DType>(
   { dtype, fillValue }: BroadcastOptions<D> = {},
 ): BlockSource<D> {
   const sources = operands.filter((operand): operand is BlockSource => 'readBlock' in operand)
-  const first = sources[0] ?? invalid('there is no array to broadcast', undefined)
+  const first = sources[0] ?? invalidArgument('there is no array to broadcast', undefined)
   const shape = commonShape(sources.map((source) => source.shape))
   const to = dtype ?? (promote(sources.map((source) => source.dtype)) as D)
   const grid = commonGrid(sources, shape)
@@ -69,7 +69,7 @@ export function commonShape(shapes: readonly (readonly number[])[]): number[] {
     const lengths = shapes.map((shape) => shape[axis - rank + shape.length] ?? 1)
     const length = lengths.find((each) => each !== 1) ?? 1
     if (lengths.every((each) => each === 1 || each === length)) return length
-    return invalid(`shapes ${shapes.map(showShape).join(', ')} do not go together`, shapes)
+    return invalidArgument(`shapes ${shapes.map(showShape).join(', ')} do not go together`, shapes)
   })
 }
 
@@ -120,8 +120,4 @@ function apply<D extends DType>(
       target[at[values.length]! + i * steps[values.length]!] = store(fn(...values)) as never
     }
   })
-}
-
-function invalid(text: string, actual: unknown): never {
-  throw new HyperslabError('InvalidArgumentError', text, { actual })
 }

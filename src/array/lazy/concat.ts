@@ -1,5 +1,5 @@
 import type { DType, ScalarOf } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
+import { HyperslabError, invalidArgument } from '../../core/errors.js'
 import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.js'
 import { type Axis, resolveAxes } from '../axes.js'
 import type { BlockSource } from '../source.js'
@@ -25,10 +25,10 @@ export interface ConcatOptions<D extends DType = DType> {
  */
 export function concat(tiles: TileGrid<BlockSource>, { axis, fillValue }: ConcatOptions = {}): BlockSource {
   const { counts, list } = flatten(tiles)
-  const first = list.find((tile) => tile !== null) ?? invalid('there are no arrays', tiles)
+  const first = list.find((tile) => tile !== null) ?? invalidArgument('there are no arrays', tiles)
   const axes = axis === undefined ? [...counts.keys()] : [...resolveAxes(axis as Axis, first)]
   if (axes.length !== counts.length || axes.some((each) => each >= first.shape.length))
-    invalid(`lists nested ${counts.length} deep go along as many axes, not ${axes.length} of ${first.shape.length}`, axis)
+    invalidArgument(`lists nested ${counts.length} deep go along as many axes, not ${axes.length} of ${first.shape.length}`, axis)
   const dtype = promote([...new Set(list.flatMap((tile) => (tile === null ? [] : [tile.dtype])))])
   const stride = stridesOf(counts)
   const placeOf = (number: number, level: number): number => Math.floor(number / stride[level]!) % counts[level]!
@@ -82,13 +82,13 @@ function flatten<T>(tiles: TileGrid<T>): { counts: number[]; list: (T | null)[] 
     let tile: unknown = tiles
     index.forEach((i, level) => {
       if (!Array.isArray(tile) || tile.length !== counts[level])
-        invalid(`lists of tiles must be nested as ${showShape(counts)}`, tiles)
+        invalidArgument(`lists of tiles must be nested as ${showShape(counts)}`, tiles)
       tile = (tile as unknown[])[i]
     })
-    if (Array.isArray(tile)) invalid(`lists of tiles must be nested as ${showShape(counts)}`, tiles)
+    if (Array.isArray(tile)) invalidArgument(`lists of tiles must be nested as ${showShape(counts)}`, tiles)
     list.push(tile as T | null)
   })
-  if (sizeOf(counts) === 0) invalid('there are no arrays', tiles)
+  if (sizeOf(counts) === 0) invalidArgument('there are no arrays', tiles)
   return { counts, list }
 }
 
@@ -118,8 +118,4 @@ function lengthsAlong(
     lengths[place] = length
   })
   return Array.from(lengths, (length) => length ?? 1)
-}
-
-function invalid(text: string, actual: unknown): never {
-  throw new HyperslabError('InvalidArgumentError', text, { actual })
 }

@@ -1,5 +1,5 @@
 import { type DType, fillElement, type ScalarOf } from '../../core/dtype.js'
-import { HyperslabError, within } from '../../core/errors.js'
+import { HyperslabError, invalidArgument, within } from '../../core/errors.js'
 import { forEachLimited } from '../../core/limiter.js'
 import { checkShape, showShape, sizeOf } from '../../core/shape.js'
 import { fillTensor, viewTensor } from '../../core/tensor.js'
@@ -30,13 +30,13 @@ export interface MosaicOptions<D extends DType> {
  */
 export function mosaic<D extends DType>(tiles: readonly Tile<D>[], options: MosaicOptions<D> = {}): BlockSource<D> {
   const first = tiles[0]?.source
-  if (first === undefined) return invalid('there are no tiles', tiles)
+  if (first === undefined) return invalidArgument('there are no tiles', tiles)
   const rank = first.shape.length
   for (const { source, origin } of tiles) {
     checkShape(origin, 'the origin of a tile')
     if (source.dtype !== first.dtype || source.shape.length !== rank || origin.length !== rank) {
       const named = ({ dtype, shape }: BlockSource): string => `${dtype} ${showShape(shape)}`
-      invalid(`a tile ${named(source)} at ${showShape(origin)} does not fit one of ${named(first)}`, named(source))
+      invalidArgument(`a tile ${named(source)} at ${showShape(origin)} does not fit one of ${named(first)}`, named(source))
     }
   }
   const shape = options.shape ?? first.shape.map((_, axis) => Math.max(...tiles.map((tile) => endOf(tile, axis))))
@@ -127,7 +127,7 @@ function sharedLabel(sources: readonly BlockSource[]): { file?: string; array?: 
 function checkPlaces(tiles: readonly Tile[], shape: readonly number[]): void {
   const beyond = tiles.find((tile) => shape.some((length, axis) => endOf(tile, axis) > length))
   if (beyond !== undefined)
-    invalid(
+    invalidArgument(
       `a tile ${showShape(beyond.source.shape)} at ${showShape(beyond.origin)} reaches beyond ${showShape(shape)}`,
       beyond.origin,
     )
@@ -140,11 +140,7 @@ function checkPlaces(tiles: readonly Tile[], shape: readonly number[]): void {
     for (const other of sorted.slice(i + 1)) {
       if (shape.length > 0 && other.origin[0]! >= box[0]!.stop) return
       if (overlapOf(box, other.origin, other.source.shape) !== undefined)
-        invalid(`tiles at ${showShape(tile.origin)} and ${showShape(other.origin)} overlap`, other.origin)
+        invalidArgument(`tiles at ${showShape(tile.origin)} and ${showShape(other.origin)} overlap`, other.origin)
     }
   })
-}
-
-function invalid(text: string, actual: unknown): never {
-  throw new HyperslabError('InvalidArgumentError', text, { actual })
 }

@@ -1,5 +1,5 @@
 import { type DType, fillElement, type ScalarOf } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
+import { invalidArgument } from '../../core/errors.js'
 import { ChunkGrid } from '../../grid/chunks.js'
 import { padChunks } from '../../grid/joined-chunks.js'
 import type { BlockSource } from '../source.js'
@@ -28,7 +28,7 @@ export function pad<D extends DType>(
   const pairs = pairsOf(source, widths)
   const edge = mode === 'edge'
   if (edge && source.shape.some((length, axis) => length === 0 && Math.max(...pairs[axis]!) > 0))
-    invalid('an axis of length 0 has no edge to repeat', source.shape)
+    invalidArgument('an axis of length 0 has no edge to repeat', source.shape)
   const origin = pairs.map(([low]) => low)
   const fill = fillElement(source.dtype, value ?? source.fillValue)
   return over(source, {
@@ -40,15 +40,11 @@ export function pad<D extends DType>(
 
 function pairsOf({ shape }: BlockSource, widths: number | readonly Padding[]): (readonly [number, number])[] {
   const given = typeof widths === 'number' ? shape.map(() => widths) : widths
-  if (given.length !== shape.length) invalid(`paddings of ${given.length} axes for an array of ${shape.length}`, widths)
+  if (given.length !== shape.length) invalidArgument(`paddings of ${given.length} axes for an array of ${shape.length}`, widths)
   return given.map((width) => {
     const pair = typeof width === 'number' ? ([width, width] as const) : width
     if (pair.length !== 2 || !pair.every((each) => Number.isSafeInteger(each) && each >= 0))
-      invalid(`padding must be non-negative integers, got ${JSON.stringify(width)}`, width)
+      invalidArgument(`padding must be non-negative integers, got ${JSON.stringify(width)}`, width)
     return pair
   })
-}
-
-function invalid(text: string, actual: unknown): never {
-  throw new HyperslabError('InvalidArgumentError', text, { actual })
 }

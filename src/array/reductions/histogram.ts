@@ -1,5 +1,5 @@
 import type { DType } from '../../core/dtype.js'
-import { HyperslabError, isHyperslabError } from '../../core/errors.js'
+import { invalidArgument, isHyperslabError } from '../../core/errors.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import type { BlockOptions, BlockSource } from '../source.js'
 import { checkFoldable } from './fold-kinds.js'
@@ -25,7 +25,7 @@ export async function histogram(source: BlockSource, options: HistogramOptions):
   checkFoldable('histogram', source.dtype)
   const { bins = 10 } = options
   if (typeof bins === 'number' && !(Number.isSafeInteger(bins) && bins >= 1))
-    invalid(`the number of bins must be a positive integer, got ${bins}`, bins)
+    invalidArgument(`the number of bins must be a positive integer, got ${bins}`, bins)
   const edges = typeof bins === 'number' ? evenly(bins, options.range ?? (await rangeOf(source, options))) : checkEdges(bins)
   const counts = new Float64Array(edges.length - 1)
   const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
@@ -47,7 +47,7 @@ export async function histogram(source: BlockSource, options: HistogramOptions):
 
 function evenly(bins: number, [low, high]: readonly [number, number]): Float64Array {
   if (!(Number.isFinite(low) && Number.isFinite(high) && low <= high))
-    invalid(`there are no bins from ${low} to ${high}`, [low, high])
+    invalidArgument(`there are no bins from ${low} to ${high}`, [low, high])
   // As in numpy, all that is equal lies in the middle of a range of 1; or of as much as large numbers need to differ.
   const margin = low < high ? 0 : Math.max(0.5, bins * Math.abs(low) * 2 ** -52)
   const [from, to] = [low - margin, high + margin]
@@ -59,7 +59,7 @@ function evenly(bins: number, [low, high]: readonly [number, number]): Float64Ar
 function checkEdges(given: ArrayLike<number>): Float64Array {
   const edges = Float64Array.from(given)
   const ascending = edges.length >= 2 && edges.every((edge, k) => k === 0 || edge > edges[k - 1]!)
-  if (!ascending) invalid('edges of bins must be two or more ascending numbers', Array.from(edges))
+  if (!ascending) invalidArgument('edges of bins must be two or more ascending numbers', Array.from(edges))
   return edges
 }
 
@@ -96,8 +96,4 @@ function search(edges: Float64Array, x: number): number {
     else high = middle - 1
   }
   return low
-}
-
-function invalid(text: string, actual: unknown): never {
-  throw new HyperslabError('InvalidArgumentError', text, { actual })
 }
