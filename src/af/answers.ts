@@ -1,5 +1,5 @@
-import { WholeAccumulator } from '../array/reductions/accumulator.js'
-import { cellType, cellWidth, isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
+import { cellType, cellWidth, WholeAccumulator } from '../array/reductions/accumulator.js'
+import { isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
 import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import { type Box, wholeBox } from '../grid/range.js'

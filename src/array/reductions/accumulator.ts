@@ -84,7 +84,7 @@ export class AxisAccumulator implements Accumulator {
     this.#dtype = dtype
     this.#skip = skip
     this.#shape = shape
-    this.#cells = new CellBuffer(op, dtype, shape)
+    this.#cells = new CellBuffer({ op, dtype }, shape)
     this.#counts = tensorOf('float64', shape)
   }
 
@@ -108,23 +108,42 @@ export class AxisAccumulator implements Accumulator {
   }
 }
 
+/** What cells of the kernels are of. */
+interface CellKind {
+  readonly op: ReduceOp
+  readonly dtype: FixedDType
+}
+
+/** The type of the numbers that cells are made of. */
+export const cellType = ({ op, dtype }: CellKind): FixedDType => (op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64')
+
+/** How many numbers make a cell: sums of 64-bit integers take two. */
+export const cellWidth = ({ op, dtype }: CellKind): number => (op === 'sum' && isBigInt(dtype) ? 2 : 1)
+
+/** The values of cells: sums of integers are bigints in them, those of 64-bit ones in halves. */
+export function joinedCells({ op, dtype }: CellKind, numbers: ArrayLike<number | bigint>): ArrayLike<number | bigint> {
+  if (op !== 'sum' || isFloat(dtype)) return numbers
+  if (!isBigInt(dtype)) return Float64Array.from(numbers as ArrayLike<bigint>, Number)
+  const halves = numbers as ArrayLike<bigint>
+  return Array.from({ length: halves.length / 2 }, (_, i) => (halves[2 * i + 1]! << 32n) + halves[2 * i]!)
+}
+
 type Region = readonly { readonly start: number; readonly step: number; readonly length: number }[]
 
 /** The kernel's cells for a whole result, kept in JavaScript memory between blocks. */
 class CellBuffer {
-  readonly #dtype: FixedDType
-  /** How many values of `#type` make a cell: sums of 64-bit integers take two. */
+  readonly #kind: CellKind
   readonly #width: number
   readonly #type: FixedDType
   readonly #cells: Tensor<FixedDType>
   #seeded: boolean
 
-  constructor(op: ReduceOp, dtype: FixedDType, shape: readonly number[]) {
-    this.#dtype = dtype
-    this.#width = op === 'sum' && isBigInt(dtype) ? 2 : 1
-    this.#type = op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64'
+  constructor(kind: CellKind, shape: readonly number[]) {
+    this.#kind = kind
+    this.#width = cellWidth(kind)
+    this.#type = cellType(kind)
     this.#cells = tensorOf(this.#type, [...shape, this.#width])
-    this.#seeded = op === 'sum'
+    this.#seeded = kind.op === 'sum'
   }
 
   load(arena: Arena, pointer: number, region: Region): void {
@@ -137,10 +156,7 @@ class CellBuffer {
   }
 
   finish(): ArrayLike<number | bigint> {
-    const cells = this.#cells.data as ArrayLike<number | bigint>
-    if (this.#width === 1) return this.#type === 'int64' && !isBigInt(this.#dtype) ? Array.from(cells, Number) : cells
-    const halves = cells as ArrayLike<bigint>
-    return Array.from({ length: halves.length / 2 }, (_, i) => (halves[2 * i + 1]! << 32n) + halves[2 * i]!)
+    return joinedCells(this.#kind, this.#cells.data)
   }
 
   /** Extremes start from the value every element is beyond, which the kernels know. */

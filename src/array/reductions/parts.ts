@@ -1,10 +1,10 @@
-import { type FixedDType, isBigInt, isFloat, type TypedArray, toBytes } from '../../core/dtype.js'
+import { type FixedDType, type TypedArray, toBytes } from '../../core/dtype.js'
 import { sizeOf, stridesOf } from '../../core/shape.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import { type Arena, withArena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
 import { accumulators, cellBytes, counters, type ReduceOp, reduce, type Skip } from '../../kernels/reduce.js'
-import { AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.js'
+import { AxisAccumulator, type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.js'
 
 /** A reduction, as data that other threads understand. */
 export interface Reduction {
@@ -90,21 +90,6 @@ export class Assembly {
   finish(): Cells {
     if (isWhole(this.#reduction)) return this.#whole.finish()
     const counts = Float64Array.from(this.#counts.finish().values as Float64Array)
-    return { values: this.#joined(this.#values.finish().values), counts }
-  }
-
-  /** Sums of integers come as bigints, those of 64-bit ones in halves. */
-  #joined(lanes: ArrayLike<number | bigint>): ArrayLike<number | bigint> {
-    const { op, dtype } = this.#reduction
-    if (op !== 'sum' || isFloat(dtype)) return lanes
-    if (!isBigInt(dtype)) return Float64Array.from(lanes as ArrayLike<bigint>, Number)
-    const halves = lanes as ArrayLike<bigint>
-    return Array.from({ length: halves.length / 2 }, (_, i) => (halves[2 * i + 1]! << 32n) + halves[2 * i]!)
+    return { values: joinedCells(this.#reduction, this.#values.finish().values), counts }
   }
 }
-
-/** The type of the numbers that cells are made of. */
-export const cellType = ({ op, dtype }: Reduction): FixedDType => (op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64')
-
-/** How many numbers make a cell. */
-export const cellWidth = ({ op, dtype }: Reduction): number => (op === 'sum' && isBigInt(dtype) ? 2 : 1)
