@@ -166,6 +166,13 @@ describe('what nothing is reduced to', () => {
   })
 })
 
+test('a histogram of a wider range than numbers go', async () => {
+  const values = Float64Array.of(-1.5e308, -1e308, 0, 1e308, 1.5e308)
+  const { counts, edges } = await counted('float64', [5], [2], values).array.histogram({ bins: 3 })
+  expect(counts.data).toEqual(Float64Array.of(2, 1, 2))
+  expect(Array.from(edges.data, (edge) => edge / 1e308)).toEqual([-1.5, expect.closeTo(-0.5), expect.closeTo(0.5), 1.5])
+})
+
 describe('what is no reduction', () => {
   test('arguments', async () => {
     const { source, array } = counted('float32', [2, 2], [1, 1], new Float32Array(4))

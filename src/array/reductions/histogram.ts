@@ -51,7 +51,10 @@ function evenly(bins: number, [low, high]: readonly [number, number]): Float64Ar
   // As in numpy, all that is equal lies in the middle of a range of 1; or of as much as large numbers need to differ.
   const margin = low < high ? 0 : Math.max(0.5, bins * Math.abs(low) * 2 ** -52)
   const [from, to] = [low - margin, high + margin]
-  const edges = Float64Array.from({ length: bins + 1 }, (_, k) => from + (to - from) * (k / bins))
+  const width = to - from
+  const edges = Float64Array.from({ length: bins + 1 }, (_, k) =>
+    Number.isFinite(width) ? from + width * (k / bins) : from * (1 - k / bins) + to * (k / bins),
+  )
   edges[bins] = to
   return edges
 }
@@ -80,6 +83,7 @@ function finder(edges: Float64Array): (x: number) => number {
   const last = edges.length - 2
   const low = edges[0]!
   const scale = (last + 1) / (edges.at(-1)! - low)
+  if (scale === 0) return (x) => search(edges, x)
   return (x) => {
     let k = Math.min(last, Math.floor((x - low) * scale))
     while (k > 0 && x < edges[k]!) k--
