@@ -1,5 +1,5 @@
 import { type DType, type FixedDType, isFixed, type TypedArray, toBytes, toElement } from '../core/dtype.js'
-import { sizeOf } from '../core/shape.js'
+import { chunkSize } from '../grid/chunks.js'
 import type { Arena } from '../kernels/arena.js'
 import { accumulators, reduce, results, chunkStats as statsOf } from '../kernels/reduce.js'
 import type { ArrayState } from './array-state.js'
@@ -38,7 +38,7 @@ export function knownStats({ chunkStats, grid }: ArrayState, number: number): Ch
   const stats = chunkStats.get(number)
   if (stats === undefined) return undefined
   const { count, nullCount, nanCount } = stats
-  return count + nullCount + nanCount === sizeOf(grid.shapeOf(grid.index(number))) ? stats : undefined
+  return count + nullCount + nanCount === chunkSize(grid, number) ? stats : undefined
 }
 
 /** Those of elements nobody wrote. */
@@ -62,7 +62,7 @@ export function nullsAreFill(definition: Definition): boolean {
 export function measure(arena: Arena, state: Measured, number: number, chunk: ChunkBytes): void {
   const { definition, grid } = state
   const dtype = dtypeOf(definition)
-  const size = sizeOf(grid.shapeOf(grid.index(number)))
+  const size = chunkSize(grid, number)
   const nothing = nullOf(definition)
   let stats: ChunkStats
   if (isFixed(dtype)) {

@@ -1,7 +1,7 @@
 import { type DataOf, type DType, elementBytes, isFixed } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
-import { sameShape, sizeOf } from '../core/shape.js'
-import type { ChunkGrid } from '../grid/chunks.js'
+import { sameShape } from '../core/shape.js'
+import { type ChunkGrid, chunkSize } from '../grid/chunks.js'
 import type { ArrayState } from './array-state.js'
 import { type AttributeMap, resolveAttributes } from './attributes.js'
 import type { ChunkAddress } from './block.js'
@@ -141,7 +141,7 @@ async function merge(
   const ours = chunk.bytes ?? (await readChunk(chunk.address!, blocks))
   const old = await before.read(number, blocks)
   if (isFixed(dtype)) return mergeBytes(old, ours, theirs, elementBytes(dtype))
-  return mergeValues(dtype, old, ours, theirs, sizeOf(state.grid.shapeOf(state.grid.index(number))))
+  return mergeValues(dtype, old, ours, theirs, chunkSize(state.grid, number))
 }
 
 /** What was changed of an array's attributes since they were loaded; undefined for those that were deleted. */

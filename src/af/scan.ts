@@ -3,9 +3,8 @@ import { batched } from '../core/batched.js'
 import { allocate, type DataOf, type DType } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { ahead } from '../core/in-order.js'
-import { sizeOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
-import type { ChunkGrid } from '../grid/chunks.js'
+import { type ChunkGrid, chunkSize } from '../grid/chunks.js'
 import type { ArrayState } from './array-state.js'
 import { type BlockRef, type ChunkAddress, partOf, viewOf } from './block.js'
 import type { BlockReader, BlockUse } from './block-reader.js'
@@ -43,8 +42,7 @@ export async function* scanChunks<D extends DType, R>(
   const dtype = dtypeOf(state.definition) as D
   await state.loadStats(signal)
   if (state.grid !== grid) throw new HyperslabError('ConflictError', 'the array was resized while it was being searched')
-  const lengthOf = (number: number): number => sizeOf(grid.shapeOf(grid.index(number)))
-  const use = (number: number, bytes: Uint8Array): R => scan.use(number, decodeChunk(dtype, bytes, lengthOf(number)))
+  const use = (number: number, bytes: Uint8Array): R => scan.use(number, decodeChunk(dtype, bytes, chunkSize(grid, number)))
   const blockUse: BlockUse<StoredChunk, R[]> = {
     here: (arena, chunks, bytesOf) => chunks.map((chunk) => use(chunk.number, viewOf(arena, bytesOf(chunk)))),
     there: (chunks) => ({
@@ -59,7 +57,7 @@ export async function* scanChunks<D extends DType, R>(
     for (const item of portion) {
       if (item.block !== undefined) groups.push([item.block, item.chunks])
       else if (item.loose !== undefined) results.push(use(item.number, item.loose))
-      else results.push(scan.use(item.number, filled(dtype, lengthOf(item.number), fill)))
+      else results.push(scan.use(item.number, filled(dtype, chunkSize(grid, item.number), fill)))
     }
     const take = (more: readonly R[]): void => {
       for (const result of more) results.push(result)
@@ -84,7 +82,7 @@ function locate<D extends DType>(state: ArrayState, fill: DataOf<D>[number], { c
   for (let number = 0; number < grid.count; number++) {
     const found = state.newest(number)
     if (found === undefined || found instanceof Uint8Array) {
-      const size = sizeOf(grid.shapeOf(grid.index(number)))
+      const size = chunkSize(grid, number)
       const facts = found === undefined ? factsOfMissing(size, fill, hasFill) : undefined
       // Elements of strings and binaries take at least a reference.
       if (choose(number, facts)) items.push({ number, loose: found, bytes: found?.length ?? 8 * size })

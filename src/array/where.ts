@@ -1,9 +1,9 @@
 import { allocate, type DataOf, type DType, type FixedDType, isBigInt, isFixed, toElement } from '../core/dtype.js'
 import { HyperslabError, rethrowWithin } from '../core/errors.js'
 import { ahead } from '../core/in-order.js'
-import { sizeOf, stridesOf } from '../core/shape.js'
+import { stridesOf } from '../core/shape.js'
 import { tensorOf } from '../core/tensor.js'
-import { READ_BYTES } from '../grid/chunks.js'
+import { chunkSize, READ_BYTES } from '../grid/chunks.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { type BlockOptions, type BlockSource, bytesOf, type ChunkFacts, type ChunkScan } from './source.js'
 
@@ -209,8 +209,7 @@ async function* chunkByChunk<D extends DType, R>(
   options: BlockOptions,
 ): AsyncGenerator<R, void, undefined> {
   const { chunks, dtype } = source
-  const lengthOf = (number: number): number => sizeOf(chunks.shapeOf(chunks.index(number)))
-  const limits = { count: 4, bytes: 2 * READ_BYTES, bytesOf: (number: number) => lengthOf(number) * bytesOf(dtype) }
+  const limits = { count: 4, bytes: 2 * READ_BYTES, bytesOf: (number: number) => chunkSize(chunks, number) * bytesOf(dtype) }
   const read = async (number: number): Promise<R> => {
     options.signal?.throwIfAborted()
     const box = chunks.box(chunks.index(number))

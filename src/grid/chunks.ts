@@ -204,6 +204,9 @@ export class ChunkGrid {
   }
 }
 
+/** The number of elements in a chunk, given by its position in C order. */
+export const chunkSize = (grid: ChunkGrid, number: number): number => sizeOf(grid.shapeOf(grid.index(number)))
+
 /** The boxes of all chunks, in C order. */
 export function* chunkBoxes(grid: ChunkGrid): Generator<Box, void> {
   for (let number = 0; number < grid.count; number++) yield grid.box(grid.index(number))
