@@ -170,8 +170,6 @@ export function greatest<T>(a: v128, b: v128): v128 {
 }
 
 /** Lane k for lane k + half the lanes of T left, and so on: after it, every lane is the least of all. */
-// @ts-ignore: decorator
-@inline
 export function leastLane<T>(x: v128): v128 {
   x = least<T>(x, i64x2.shuffle(x, x, 1, 0))
   if (sizeof<T>() <= 4) x = least<T>(x, i32x4.shuffle(x, x, 1, 0, 3, 2))
