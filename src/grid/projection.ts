@@ -1,8 +1,11 @@
 import { eachIndex } from '../core/shape.js'
 import type { AxisView } from '../core/tensor.js'
-import { project } from '../kernels/project.js'
+import { project, RECORD_LENGTH } from '../kernels/project.js'
 import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.js'
 import { type Box, type Range, rangeLength } from './range.js'
+
+/** Chunks below which calling the kernel costs more than it saves. */
+const FEW = 64
 
 /** What a range takes from one chunk of its axis, and where that goes in the result. */
 export interface AxisProjection {
@@ -19,19 +22,23 @@ export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] 
   const total = rangeLength(range)
   if (total === 0) return []
   // The kernel knows regular chunks only.
-  if (!(chunks instanceof RegularChunks)) return projectOneByOne(range, total, chunks)
+  if (!(chunks instanceof RegularChunks) || total * range.step < FEW * chunks.chunkLength)
+    return projectOneByOne(range, total, chunks)
   const records = project(range.start, range.step, total, chunks.chunkLength, chunks.offset)
-  const projections = new Array<AxisProjection>(records.length / 4)
-  for (let i = 0; i < projections.length; i++) {
-    const length = records[4 * i + 2]!
-    projections[i] = {
-      chunk: records[4 * i]!,
-      inner: { start: records[4 * i + 1]!, step: range.step, length },
-      outer: { start: records[4 * i + 3]!, step: 1, length },
-    }
+  const projections: AxisProjection[] = []
+  for (let at = 0; at < records.length; at += RECORD_LENGTH) {
+    const length = small(records[at + 2]!)
+    projections.push({
+      chunk: small(records[at]!),
+      inner: { start: small(records[at + 1]!), step: range.step, length },
+      outer: { start: small(records[at + 3]!), step: 1, length },
+    })
   }
   return projections
 }
+
+/** The same number, as an integer of the engine's if it can be one: others would each be an object on the heap. */
+const small = (number: number): number => (number === (number | 0) ? number | 0 : number)
 
 function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChunks): AxisProjection[] {
   const projections: AxisProjection[] = []
@@ -62,17 +69,25 @@ export function projectBox(
   const axes = box.map((range, axis) => projectAxis(range, grid.axes[axis]!))
   const chunk = new Array<number>(axes.length)
   const projections = new Array<AxisProjection>(axes.length)
+  const last = axes.length - 1
+  const inner = axes[last]
   eachIndex(
-    axes.map(({ length }) => length),
+    axes.slice(0, Math.max(last, 0)).map(({ length }) => length),
     (index) => {
-      for (let axis = 0; axis < index.length; axis++) {
-        const projection = axes[axis]![index[axis]!]!
-        projections[axis] = projection
-        chunk[axis] = projection.chunk
-      }
-      visit(chunk, projections)
+      for (let axis = 0; axis < last; axis++) set(axis, axes[axis]![index[axis]!]!)
+      if (inner === undefined) visit(chunk, projections)
+      else
+        for (const projection of inner) {
+          set(last, projection)
+          visit(chunk, projections)
+        }
     },
   )
+
+  function set(axis: number, projection: AxisProjection): void {
+    projections[axis] = projection
+    chunk[axis] = projection.chunk
+  }
 }
 
 /** Number of chunks that a box touches. */
