@@ -5,6 +5,10 @@
  * than a block can hold. Blocks keep the end rules: the last 5 bytes are literals, and the last match starts at least 12 bytes before the
  * end. The source lies in the arena. Up to 32 bytes behind it are read; nothing behind the bound is written.
  *
+ * With `carry`, the address of a u32, the source is a segment of a block, and no match reaches to before it: the number of bytes in front of
+ * it that no sequence holds is read there, and they become literals of its first sequence; the last bytes are not written, and their number
+ * is left there.
+ *
  *     TABLE, sources up to 64 KiB:  8192 u16, the last place, relative to `src`, whose 4 bytes had this hash
  *            longer ones:           4096 u32, the address of the last place whose 5 bytes had this hash; 0 is too far away to be a match
  *
@@ -29,10 +33,11 @@ export function lz4Bound(bytes: usize): usize {
   return bytes > MOST_INPUT ? 0 : bytes + bytes / 255 + 16
 }
 
-export function lz4Encode(src: usize, srcBytes: usize, dst: usize): i32 {
+export function lz4Encode(src: usize, srcBytes: usize, dst: usize, carry: usize): i32 {
   if (srcBytes > MOST_INPUT) return 0
-  const end = srcBytes <= REACH + 1 ? encode<u16>(src, src + srcBytes, dst) : encode<u32>(src, src + srcBytes, dst)
-  return <i32>(end - dst)
+  const end = src + srcBytes
+  const out = srcBytes <= REACH + 1 ? encode<u16>(src, end, dst, carry) : encode<u32>(src, end, dst, carry)
+  return <i32>(out - dst)
 }
 
 /** Entry of the table for the first bytes of `bytes`. */
@@ -48,11 +53,12 @@ function slotOf<T>(bytes: u64): usize {
  * Returns the end of the block.
  * @typeParam T u16 or u32: what the table holds
  */
-function encode<T>(src: usize, end: usize, dst: usize): usize {
+function encode<T>(src: usize, end: usize, dst: usize, carry: usize): usize {
   const base = sizeof<T>() == 2 ? src : 0
   let out = dst
   let anchor = src // first byte that no sequence holds yet
-  if (end - src <= LAST_MATCH) return writeLast(out, anchor, end)
+  if (carry != 0) anchor -= load<u32>(carry)
+  if (end - src <= LAST_MATCH) return writeLast(out, anchor, end, carry)
   memory.fill(TABLE, 0, TABLE_BYTES)
   const lastMatch = end - LAST_MATCH
   const matchEnd = end - LAST_LITERALS
@@ -61,7 +67,7 @@ function encode<T>(src: usize, end: usize, dst: usize): usize {
     let match: usize
     let misses: u32 = 64
     do {
-      if (at > lastMatch) return writeLast(out, anchor, end)
+      if (at > lastMatch) return writeLast(out, anchor, end, carry)
       const bytes = load<u64>(at)
       const slot = slotOf<T>(bytes)
       match = base + load<T>(slot)
@@ -142,8 +148,12 @@ function writeLong(out: usize, anchor: usize, literals: usize, offset: usize, ma
 }
 
 /** Writes the last sequence, literals only, and returns its end. */
-function writeLast(out: usize, anchor: usize, end: usize): usize {
+function writeLast(out: usize, anchor: usize, end: usize, carry: usize): usize {
   const literals = end - anchor
+  if (carry != 0) {
+    store<u32>(carry, <u32>literals)
+    return out
+  }
   store<u8>(out++, <u8>(min(literals, 15) << 4))
   if (literals >= 15) out = writeExtra(out, literals)
   memory.copy(out, anchor, literals)

@@ -1,3 +1,4 @@
+import { joinBytes } from '../core/bytes.js'
 import { HyperslabError } from '../core/errors.js'
 import type { Arena } from '../kernels/arena.js'
 import { lz4Decode, lz4Encode } from '../kernels/lz4.js'
@@ -5,6 +6,12 @@ import type { KernelCodec } from './codec.js'
 
 /** Bytes in front of the LZ4 block: the decoded size as u32, little-endian. */
 export const PREFIX_BYTES = 4
+
+export function prefixOf(decodedBytes: number): Uint8Array {
+  const prefix = new Uint8Array(PREFIX_BYTES)
+  new DataView(prefix.buffer).setUint32(0, decodedBytes, true)
+  return prefix
+}
 
 /** @throws CodecError */
 export function checkPrefix(length: number): void {
@@ -23,10 +30,7 @@ export const lz4: KernelCodec = {
 
   encodeIn(arena, pointer, length) {
     const block = lz4Encode(arena, pointer, length)
-    const out = new Uint8Array(PREFIX_BYTES + block.bytes)
-    new DataView(out.buffer).setUint32(0, length, true)
-    out.set(arena.bytes(block.pointer, block.bytes), PREFIX_BYTES)
-    return out
+    return joinBytes([prefixOf(length), arena.bytes(block.pointer, block.bytes)])
   },
 }
 

@@ -10,7 +10,7 @@ export interface Kernels {
   arenaReset(mark: number): void
   lz4Decode(src: number, srcBytes: number, dst: number, dstBytes: number, state: number, wanted: number): number
   lz4Bound(bytes: number): number
-  lz4Encode(src: number, srcBytes: number, dst: number): number
+  lz4Encode(src: number, srcBytes: number, dst: number, carry?: number): number
   copyStrided(
     elementBytes: number,
     rank: number,

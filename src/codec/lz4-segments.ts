@@ -1,0 +1,117 @@
+import { joinBytes } from '../core/bytes.js'
+import type { Arena } from '../kernels/arena.js'
+import { crc32cOf } from '../kernels/crc32c.js'
+import { lz4EncodeSegments } from '../kernels/lz4-segments.js'
+import { PREFIX_BYTES, prefixOf } from './lz4.js'
+
+/*
+ * A block of segments is an LZ4 block as any other. No match reaches from one segment into another; a boundary lies within the literals of a
+ * sequence, the last ones of one segment and the first ones of the next. So each has one piece of the block to itself,
+ *
+ *     ... | token, length | tail of segment 0 : head of segment 1 | offset, length | token ... | token, length | tail of 1 : head of 2 | ...
+ *                                             `---------- what segment 1 is stored as ----------------------------------´
+ *
+ * and with a token for its head alone in front, and one for its tail alone in the place of the last, this is a block of its own. Of a segment
+ * that is one run of literals all is head; its literals may share their sequence with several segments.
+ */
+
+/** A part of a block that can be decoded by itself. */
+export interface Segment {
+  /** Bytes of it as stored, and decoded. */
+  readonly compressedBytes: number
+  readonly uncompressedBytes: number
+  /** CRC-32C of the former. */
+  readonly crc: number
+  /** Literals it begins with. */
+  readonly head: number
+  /** What the token of those says of the match behind them, 0 to 15. */
+  readonly match: number
+  /** Literals it ends with; 0 where all are its head. */
+  readonly tail: number
+}
+
+/** Lengths of segments that end with parts of a block, each of `least` bytes at least; what is left joins the last one. */
+export function cutSegments(parts: Iterable<number>, least: number): number[] {
+  const lengths: number[] = []
+  let rest = 0
+  for (const part of parts) {
+    rest += part
+    if (rest < least) continue
+    lengths.push(rest)
+    rest = 0
+  }
+  if (rest > 0) lengths.push(rest + (lengths.pop() ?? 0))
+  return lengths
+}
+
+/**
+ * Encodes segments, of `lengths` bytes from `pointer` on, as one block.
+ * @throws CodecError, OutOfMemoryError
+ */
+export function encodeSegments(
+  arena: Arena,
+  pointer: number,
+  lengths: readonly number[],
+): { readonly bytes: Uint8Array; readonly segments: Segment[] } {
+  const total = lengths.reduce((sum, length) => sum + length, 0)
+  const { pointer: at, bytes: size, starts } = lz4EncodeSegments(arena, pointer, lengths)
+  const literals = starts.at(-1)!.before
+  const last = arena.bytes(pointer + total - literals, literals)
+  const bytes = joinBytes([prefixOf(total), arena.bytes(at, size), headerOf(literals, 0), last])
+  const sequences = starts.map(({ sequence }) => readHeader(bytes, PREFIX_BYTES + sequence))
+  const segments = lengths.map((length, i): Segment => {
+    const [{ before }, next] = [starts[i]!, starts[i + 1]!]
+    const { literals, match, end } = sequences[i]!
+    const stop = i + 1 < lengths.length ? sequences[i + 1]!.end + next.before : bytes.length
+    const stored = bytes.subarray(end + before, stop)
+    const rest = { compressedBytes: stored.length, uncompressedBytes: length, crc: crc32cOf(stored) }
+    if (starts[i]!.sequence === next.sequence) return { ...rest, head: length, match: 0, tail: 0 }
+    return { ...rest, head: literals - before, match, tail: next.before }
+  })
+  return { bytes, segments }
+}
+
+/**
+ * Bytes of token and length in front of the literals in which the segments of a block begin, and of those with which it ends: what belongs
+ * to no segment. Between two of one run of literals there are none.
+ */
+export function jointsOf(segments: readonly Segment[]): number[] {
+  const joints: number[] = []
+  let literals = 0
+  for (const { head, tail } of [...segments].reverse()) {
+    joints.push(tail === 0 ? 0 : headerBytes(tail + literals))
+    literals = tail === 0 ? head + literals : head
+  }
+  return [...joints, headerBytes(literals)].reverse()
+}
+
+/**
+ * The block that a segment is by itself.
+ * @param joint bytes in front of its tail that belong to no segment
+ */
+export function standalone({ uncompressedBytes, head, match, tail }: Segment, stored: Uint8Array, joint: number): Uint8Array {
+  const end = stored.length - tail
+  const body = tail === 0 ? [stored] : [stored.subarray(0, end - joint), headerOf(tail, 0), stored.subarray(end)]
+  return joinBytes([prefixOf(uncompressedBytes), headerOf(head, match), ...body])
+}
+
+/** Bytes of a token and the length of literals behind it. */
+const headerBytes = (literals: number): number => (literals < 15 ? 1 : 2 + Math.floor((literals - 15) / 255))
+
+function headerOf(literals: number, match: number): Uint8Array {
+  const header = new Uint8Array(headerBytes(literals)).fill(255)
+  header[0] = 16 * Math.min(literals, 15) + match
+  if (literals >= 15) header[header.length - 1] = (literals - 15) % 255
+  return header
+}
+
+function readHeader(block: Uint8Array, at: number): { literals: number; match: number; end: number } {
+  const token = block[at]!
+  let literals = token >> 4
+  let end = at + 1
+  if (literals === 15) {
+    do literals += block[end]!
+    while (block[end++] === 255)
+  }
+  return { literals, match: token & 15, end }
+}
