@@ -6,10 +6,16 @@ export interface Stored {
   readonly address: ChunkAddress
 }
 
+/** A chunk as it lies in another block than that of its address, that many bytes further on. */
+export const moved = <C extends Stored>(chunk: C, block: BlockRef, bytes: number): C => {
+  const { offset, size } = chunk.address
+  return { ...chunk, address: { block, offset: offset + bytes, size } }
+}
+
 /** Chunks by the block they lie in. */
 export type Groups<C> = Iterable<readonly [BlockRef, readonly C[]]>
 
-/** What has to be fetched of one block: all of it, or the parts where single chunks lie. */
+/** What has to be fetched of one block, or segment: all of it, or the parts where single chunks lie. */
 export interface Need<C> {
   readonly block: BlockRef
   readonly chunks: readonly C[]
@@ -45,14 +51,15 @@ export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<reado
 }
 
 /** Of blocks that are not compressed only the chunks are needed, as long as the block is as long as it says. */
-function needOf<C extends Stored>(block: BlockRef, chunks: readonly C[]): Need<C> {
-  const { fileOffset, compressedBytes } = block
+export function needOf<C extends Stored>(block: BlockRef, chunks: readonly C[]): Need<C> {
   const inPlace = block.codec === 'none' && hasMore(block, chunks)
-  if (!inPlace) return { block, chunks, whole: true, ranges: [{ offset: fileOffset, length: compressedBytes }] }
+  if (!inPlace) return { block, chunks, whole: true, ranges: [rangeOf(block)] }
   checkStored(block)
-  const ranges = chunks.map(({ address }) => ({ offset: fileOffset + address.offset, length: address.size }))
+  const ranges = chunks.map(({ address }) => ({ offset: block.fileOffset + address.offset, length: address.size }))
   return { block, chunks, whole: false, ranges }
 }
+
+export const rangeOf = ({ fileOffset, compressedBytes }: BlockRef): ByteRange => ({ offset: fileOffset, length: compressedBytes })
 
 /** @throws CodecError when a block that is not compressed has another length than it should */
 export function checkStored({ id, origin, compressedBytes, uncompressedBytes }: BlockRef): void {

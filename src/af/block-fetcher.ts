@@ -2,13 +2,13 @@ import { compactBytes } from '../core/bytes.js'
 import { forEachLimited } from '../core/limiter.js'
 import { jointly, type Signal } from '../core/signal.js'
 import type { ByteRange } from '../store/store.js'
-import type { Need } from './batches.js'
-import { type BlockOrigin, checkStoredBytes } from './block.js'
+import { type Need, rangeOf } from './batches.js'
+import { type BlockOrigin, type BlockRef, checkStoredBytes } from './block.js'
 import { type BlockMemory, keyOf } from './block-memory.js'
 
 /** What reading has cost since the file was opened. */
 export interface ReadCost {
-  /** Blocks fetched from the store; of uncompressed ones, parts. */
+  /** Blocks fetched from the store; of those read in part, parts. */
   blocks: number
   /** Bytes fetched for them. */
   bytes: number
@@ -49,10 +49,10 @@ export class BlockFetcher {
   }
 
   async #fetch({ block, whole }: Need<unknown>, range: ByteRange, read: Read, signal: Signal | undefined): Promise<Uint8Array> {
-    const key = `${keyOf(block)} ${range.offset}+${range.length}`
+    const key = keyOfRange(block, range)
     // Reading a file of this machine again costs less than the memory would.
     const slabs = block.origin.readMany && this.#memory.slabs
-    const known = slabs?.get(key) as Uint8Array | undefined
+    const known = slabs && (inWholeBlock(slabs, block) ?? (slabs.get(key) as Uint8Array | undefined))
     if (known !== undefined) return known
     const start = async (shared: Signal): Promise<Uint8Array> => {
       this.count(range.length)
@@ -64,6 +64,19 @@ export class BlockFetcher {
     return this.#memory.fetches.share(key, start, signal)
   }
 }
+
+/** Of a segment, what the slab of its whole block has of it. */
+function inWholeBlock(
+  slabs: NonNullable<BlockMemory['slabs']>,
+  { part, fileOffset, compressedBytes }: BlockRef,
+): Uint8Array | undefined {
+  if (part === undefined) return undefined
+  const slab = slabs.again(keyOfRange(part.whole, rangeOf(part.whole))) as Uint8Array | undefined
+  const start = fileOffset - part.whole.fileOffset
+  return slab?.subarray(start, start + compressedBytes)
+}
+
+const keyOfRange = (block: BlockRef, { offset, length }: ByteRange): string => `${keyOf(block)} ${offset}+${length}`
 
 const apart =
   (origin: BlockOrigin): Read =>

@@ -27,8 +27,11 @@ export const memoryOf = (blockBytes: number): BlockMemory => ({
 })
 
 /** Under which a block is kept for all who read the same bytes. */
-export const keyOf = (block: BlockRef): string =>
-  block.origin.identity === undefined ? ownKeyOf(block) : `${block.origin.identity} ${block.id}`
+export function keyOf(block: BlockRef): string {
+  const { origin, id, part } = block
+  if (origin.identity === undefined) return ownKeyOf(block)
+  return part === undefined ? `${origin.identity} ${id}` : `${origin.identity} ${id}.${part.number}`
+}
 
 const ownKeys = new WeakMap<BlockRef, string>()
 let last = 0

@@ -3,12 +3,13 @@ import { lz4 } from '../codec/lz4.js'
 import { Lz4Front } from '../codec/lz4-front.js'
 import type { Codecs } from '../codec/registry.js'
 import { compactBytes } from '../core/bytes.js'
+import { isHyperslabError } from '../core/errors.js'
 import { inOrder } from '../core/in-order.js'
 import { forEachLimited } from '../core/limiter.js'
 import type { Signal } from '../core/signal.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { Answer, BlockWork, FilePart, Packed, Task } from '../pool/task.js'
-import { batchesOf, checkStored, type Groups, hasMore, type Need, type Stored } from './batches.js'
+import { batchesOf, checkStored, type Groups, hasMore, moved, type Need, needOf, type Stored } from './batches.js'
 import {
   type BlockRef,
   type ChunkBytes,
@@ -22,6 +23,7 @@ import {
 } from './block.js'
 import { BlockFetcher, type ReadCost } from './block-fetcher.js'
 import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-memory.js'
+import type { BlockSegments } from './segments.js'
 
 /** Blocks under way at the same time; with a pool, two more for each worker. */
 const CONCURRENT_BLOCKS = 4
@@ -93,7 +95,8 @@ export class BlockReader {
       signal?.throwIfAborted()
       return this.#useBatch(batch, use, signal)
     }
-    await inOrder(batchesOf(groups), { count: this.#lanes, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
+    const parts = await this.#inSegments(groups, signal)
+    await inOrder(batchesOf(parts), { count: this.#lanes, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
   /** Drops decoded blocks, where no others may want them. */
@@ -105,7 +108,31 @@ export class BlockReader {
     return CONCURRENT_BLOCKS + 2 * (this.#pool?.size ?? 0)
   }
 
-  async #useBatch<C extends Stored, R>(batch: readonly Need<C>[], use: BlockUse<C, R>, signal: Signal | undefined): Promise<R[]> {
+  /** Blocks of which little is wanted by their segments. Depends on the groups alone, as batches do. */
+  async #inSegments<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
+    const parts: [BlockRef, readonly C[]][] = []
+    for (const [block, chunks] of groups) {
+      const splits = block.codec === 'lz4' && !this.#codecs.isUsers('lz4') && hasMore(block, chunks)
+      const segments = splits ? await segmentsOf(block, signal) : undefined
+      parts.push(...(segments?.split(chunks) ?? [[block, chunks] as const]))
+    }
+    return parts
+  }
+
+  /** Of a segment whose whole block is in memory, that block. */
+  #atHand<C extends Stored>(need: Need<C>): Need<C> {
+    const { block, chunks } = need
+    if (block.part === undefined || this.#memory.blocks.has(this.#keyOf(block))) return need
+    const { whole, start } = block.part
+    if (!this.#memory.blocks.has(this.#keyOf(whole))) return need
+    return needOf(
+      whole,
+      chunks.map((chunk) => moved(chunk, whole, start)),
+    )
+  }
+
+  async #useBatch<C extends Stored, R>(needs: readonly Need<C>[], use: BlockUse<C, R>, signal: Signal | undefined): Promise<R[]> {
+    const batch = needs.map((need) => this.#atHand(need))
     for (const { block, whole } of batch) if (whole) checkBlockBytes(block, this.#maxBlockBytes)
     const missing = batch.filter(({ block }) => !this.#memory.blocks.has(this.#keyOf(block)))
     const atOnce = missing[0]?.block.origin.readMany !== undefined
@@ -134,7 +161,7 @@ export class BlockReader {
       const partFor = new Map(chunks.map((chunk, i) => [chunk, parts[i]!]))
       return withArena((arena) => use.here(arena, chunks, (chunk) => partFor.get(chunk)!))
     }
-    const bytes = parts[0]!
+    const bytes = block.part?.standalone(parts[0]!) ?? parts[0]!
     if (block.codec === 'none') {
       checkStored(block)
       return useBytes(bytes, chunks, use)
@@ -144,8 +171,14 @@ export class BlockReader {
 
   /** What a worker needs to fetch a block by itself; undefined where none can. */
   #partFor(block: BlockRef): FilePart | undefined {
-    const { origin, codec, fileOffset, compressedBytes, crc } = block
-    if (origin.local === undefined || codec === 'none' || !this.#pool?.decodes(findCodec(this.#codecs, block))) return undefined
+    const { origin, codec, fileOffset, compressedBytes, crc, part } = block
+    if (
+      origin.local === undefined ||
+      codec === 'none' ||
+      part !== undefined ||
+      !this.#pool?.decodes(findCodec(this.#codecs, block))
+    )
+      return undefined
     return { ...origin.local, offset: fileOffset, length: compressedBytes, crc }
   }
 
@@ -233,6 +266,16 @@ export class BlockReader {
     const result = await decodeElsewhere(this.#pool!, block, input, task, use, signal)
     if (result !== undefined && !(input instanceof Uint8Array)) this.#fetcher.count(input.length)
     return result
+  }
+}
+
+/** None where the table of them is damaged, of which `verify` tells: then whole blocks are read, which have checksums of their own. */
+async function segmentsOf(block: BlockRef, signal: Signal | undefined): Promise<BlockSegments | undefined> {
+  try {
+    return await block.origin.segmentsOf?.(block, signal)
+  } catch (error) {
+    if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
+    return undefined
   }
 }
 

@@ -7,6 +7,7 @@ import type { Arena } from '../kernels/arena.js'
 import type { Answer, BlockWork, Packed, Task } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
 import { checkCrc } from './checksums.js'
+import type { BlockSegments } from './segments.js'
 
 /** Where blocks lie: a committed layer or the stage of the one being written. */
 export interface BlockOrigin {
@@ -21,6 +22,11 @@ export interface BlockOrigin {
   read(offset: number, length: number, signal?: Signal): Promise<Uint8Array>
   /** Reads several ranges; where the store makes fewer requests of them. */
   readonly readMany?: ((ranges: readonly ByteRange[], signal?: Signal) => Promise<Uint8Array[]>) | undefined
+  /**
+   * The segments of a block, where it has any; left out where no block has.
+   * @throws FormatError, IntegrityError when the table of them is damaged
+   */
+  readonly segmentsOf?: ((block: BlockRef, signal?: Signal) => Promise<BlockSegments | undefined>) | undefined
 }
 
 /** A compressed run of chunks. Two references to one block are the same object, which is what caches key on. */
@@ -33,6 +39,18 @@ export interface BlockRef {
   readonly codec: string
   /** CRC-32C of the block as stored; undefined where the file does not tell. */
   readonly crc: number | undefined
+  /** Of a segment, which counts as a block of its own. */
+  readonly part?: SegmentPart | undefined
+}
+
+/** A part of a block that can be decoded by itself. */
+export interface SegmentPart {
+  readonly whole: BlockRef
+  readonly number: number
+  /** Position in the decoded block. */
+  readonly start: number
+  /** The block that it is by itself, of what it is stored as. */
+  standalone(stored: Uint8Array): Uint8Array
 }
 
 /** Where the bytes of one stored chunk are. */
@@ -126,9 +144,10 @@ export async function decodeElsewhere<T>(
   }
 }
 
-function prefixed(error: unknown, { id }: BlockRef): unknown {
+function prefixed(error: unknown, { id, part }: BlockRef): unknown {
   if (!isHyperslabError(error, 'CodecError', 'IntegrityError')) return error
-  return new HyperslabError(error.tag, `block ${id}: ${error.message}`, error.details)
+  const place = part === undefined ? `block ${id}` : `block ${id}: segment ${part.number}`
+  return new HyperslabError(error.tag, `${place}: ${error.message}`, error.details)
 }
 
 /** @throws CodecError when a block would decode to more bytes than `limit` */

@@ -1,4 +1,5 @@
 import type { Progress } from '../array/transfers.js'
+import type { Segment } from '../codec/lz4-segments.js'
 import { isHyperslabError } from '../core/errors.js'
 import { withArena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
@@ -41,9 +42,10 @@ export async function compactInto(
     for (const run of runsOf(state, numbers)) {
       for (const { number, chunk } of run) chunks.set(number, chunk)
       const { block } = run[0]!.address
-      if (!recode && isWhole(block, run) && packer.takes(block, run.length)) {
+      const segments = isWhole(block, run) ? await segmentsOf(block) : undefined
+      if (!recode && segments !== undefined && packer.takes(block, run.length)) {
         await look(state, block, run, blocks)
-        await packer.adopt(block, run)
+        await packer.adopt(block, run, segments)
       } else await repack(state, block, run, blocks, packer)
       done += run.length
       onProgress?.({ done, total })
@@ -59,6 +61,16 @@ async function loadStats(state: ArrayState): Promise<void> {
     await state.loadStats()
   } catch (error) {
     if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
+  }
+}
+
+/** The segments of a block; undefined where the table of them is damaged: then it is encoded anew. */
+async function segmentsOf(block: BlockRef): Promise<readonly Segment[] | undefined> {
+  try {
+    return (await block.origin.segmentsOf?.(block))?.refs ?? []
+  } catch (error) {
+    if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
+    return undefined
   }
 }
 
@@ -102,10 +114,10 @@ async function repack(
   blocks: BlockReader,
   packer: BlockPacker,
 ): Promise<void> {
-  const copies: Uint8Array[] = []
+  const copies = new Map<number, Uint8Array>()
   await blocks.visit([[block, run]], (arena, { number }, bytes) => {
-    copies.push(new Uint8Array(viewOf(arena, bytes)))
+    copies.set(number, new Uint8Array(viewOf(arena, bytes)))
     if (!state.chunkStats.has(number)) withArena((inner) => measure(inner, state, number, bytes))
   })
-  for (const [i, { chunk }] of run.entries()) await packer.put(chunk, copies[i]!)
+  for (const { number, chunk } of run) await packer.put(chunk, copies.get(number)!)
 }

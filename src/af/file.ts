@@ -28,6 +28,8 @@ export interface FileOptions extends StoreOptions {
   readonly codecs?: readonly Codec[]
   /** Blocks are closed once they hold this many bytes before compression; 8 MiB by default. */
   readonly blockBytes?: number
+  /** @internal Segments of LZ4 blocks are closed once they hold this many bytes before compression; 256 KiB by default. */
+  readonly segmentBytes?: number
   /** Memory for decoded blocks that are likely to be wanted again; 64 MiB by default, none with 0. */
   readonly cacheBytes?: number
   /** Memory shared with other files, in the place of `cacheBytes`; what a file leaves there outlives it. */

@@ -1,14 +1,16 @@
 import { joinBytes } from '../core/bytes.js'
 import { HyperslabError, within } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
+import { SingleFlight } from '../core/single-flight.js'
 import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type Checksums, checkCrc, checksumBytes, checksumsAtEnd } from './checksums.js'
 import type { ChunkStatsTable } from './chunk-stats-table.js'
-import { CHECKSUM_CODEC, isExtra, STATS_CODEC } from './extras.js'
+import { CHECKSUM_CODEC, isExtra, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
 import type { Limits } from './limits.js'
+import type { BlockSegments } from './segments.js'
 
 /** Read from the end of a file at once: enough for the footers of most. */
 const TAIL_BYTES = 64 * 1024
@@ -37,15 +39,29 @@ export class Layer implements BlockOrigin {
   readonly readMany: BlockOrigin['readMany']
   readonly identity: string
   readonly local: BlockOrigin['local']
+  readonly segmentsOf: BlockOrigin['segmentsOf']
   readonly #store: Store
 
   #chunkStats: Promise<ReadonlyMap<number, ChunkStatsTable>> | undefined
+  #segments: ReadonlyMap<BlockRef, BlockSegments> | undefined
+  /** The table of them as stored: as it came with the footer, or damaged. */
+  #segmentTable: Uint8Array | undefined
+  readonly #loading = new SingleFlight<typeof SEGMENTS_CODEC, ReadonlyMap<BlockRef, BlockSegments>>()
 
   /**
    * @param info the version of the file that has this footer
    * @param crcs of its blocks, in order; empty where they are not known
+   * @param before what is known of the bytes in front of the footer
    */
-  constructor(store: Store, key: string, number: number, info: ObjectInfo, footer: Footer, crcs: ArrayLike<number> = []) {
+  constructor(
+    store: Store,
+    key: string,
+    number: number,
+    info: ObjectInfo,
+    footer: Footer,
+    crcs: ArrayLike<number> = [],
+    before?: Pick<LayerEnd, 'before' | 'dataBytes'>,
+  ) {
     this.#store = store
     this.number = number
     this.key = key
@@ -61,6 +77,11 @@ export class Layer implements BlockOrigin {
     this.local = store.localPath && { path: store.localPath(key), etag: info.etag }
     this.identity = store.identify?.(key, info.etag) ?? `#${++unnamed}`
     // Only where the store makes something of many ranges at once.
+    const table = this.#extra(SEGMENTS_CODEC)
+    if (table !== undefined) {
+      this.segmentsOf = async (block, signal) => (await this.segments(signal)).get(block)
+      this.#segmentTable = before && partBefore(before, table)
+    }
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }
 
@@ -83,7 +104,7 @@ export class Layer implements BlockOrigin {
       checkFooter(footer, dataBytes)
       const checksums = checksumsIn(footer, before)
       if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
-      return new Layer(store, key, number, info, footer, checksums?.blocks)
+      return new Layer(store, key, number, info, footer, checksums?.blocks, end)
     })
   }
 
@@ -118,13 +139,39 @@ export class Layer implements BlockOrigin {
 
   async #readChunkStats(signal?: Signal): Promise<ReadonlyMap<number, ChunkStatsTable>> {
     return within({ file: this.file }, async () => {
-      const block = [...this.blocks.values()].find(({ codec }) => codec === STATS_CODEC)
+      const block = this.#extra(STATS_CODEC)
       if (block === undefined) return new Map<number, ChunkStatsTable>()
       const bytes = await this.read(block.fileOffset, block.compressedBytes, signal)
       if (block.crc !== undefined) checkCrc('the statistics of chunks', bytes, block.crc)
       const { decodeChunkStats } = await import('./chunk-stats-table.js')
       return decodeChunkStats(bytes, this.footer.arrays)
     })
+  }
+
+  /**
+   * Segments of the blocks that have any. Read once, also when that fails:
+   * @throws FormatError, IntegrityError when the table of them is damaged
+   */
+  async segments(signal?: Signal): Promise<ReadonlyMap<BlockRef, BlockSegments>> {
+    return this.#segments ?? this.#loading.share(SEGMENTS_CODEC, (shared) => this.#readSegments(shared), signal)
+  }
+
+  async #readSegments(signal: Signal): Promise<ReadonlyMap<BlockRef, BlockSegments>> {
+    return within({ file: this.file }, async () => {
+      const block = this.#extra(SEGMENTS_CODEC)
+      if (block === undefined) return new Map()
+      this.#segmentTable ??= await this.read(block.fileOffset, block.compressedBytes, signal)
+      const bytes = this.#segmentTable
+      if (block.crc !== undefined) checkCrc('the table of segments', bytes, block.crc)
+      const { decodeSegments } = await import('./segments.js')
+      this.#segments = decodeSegments(bytes, this.blocks)
+      this.#segmentTable = undefined
+      return this.#segments
+    })
+  }
+
+  #extra(name: string): BlockRef | undefined {
+    return [...this.blocks.values()].find(({ codec }) => codec === name)
   }
 
   /** Bytes of blocks, stored and decoded. */
@@ -148,6 +195,12 @@ export interface LayerEnd {
   readonly dataBytes: number
   /** The last of those; checksums are among them. */
   readonly before: Uint8Array
+}
+
+/** A copy of a block, of which the rest may go, if it lies in what was read. */
+function partBefore({ before, dataBytes }: Pick<LayerEnd, 'before' | 'dataBytes'>, block: BlockRef): Uint8Array | undefined {
+  const start = block.fileOffset - (dataBytes - before.length)
+  return start < 0 ? undefined : new Uint8Array(before.subarray(start, start + block.compressedBytes))
 }
 
 /**

@@ -1,4 +1,6 @@
 import { encodeWith, inKernel } from '../codec/codec.js'
+import { lz4 } from '../codec/lz4.js'
+import { cutSegments, encodeSegments, type Segment } from '../codec/lz4-segments.js'
 import type { Codecs, Encoder } from '../codec/registry.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { crc32cOf } from '../kernels/crc32c.js'
@@ -45,6 +47,8 @@ export interface PackerOptions {
   readonly targetBytes: number
   /** No block gets larger, unless by a single chunk; what the format can count by default. */
   readonly maxBytes?: number
+  /** Blocks of the package's own LZ4 are made of segments, each of which is closed once it holds this many bytes; left out, they are not. */
+  readonly segmentBytes?: number
   readonly openStage: () => Promise<Stage>
 }
 
@@ -53,6 +57,16 @@ export interface Packed {
   readonly stage: Stage
   readonly blocks: BlockMeta[]
   readonly crcs: readonly number[]
+  /** Of blocks that have more than one, by id. */
+  readonly segments: ReadonlyMap<number, readonly Segment[]>
+}
+
+/** A block on its way to the stage. */
+interface Encoded {
+  readonly bytes: Uint8Array
+  readonly uncompressedBytes: number
+  readonly crc?: number | undefined
+  readonly segments?: readonly Segment[] | undefined
 }
 
 /**
@@ -67,6 +81,7 @@ export class BlockPacker implements BlockOrigin {
   #stage: Stage | undefined
   /** The blocks written, in order, with the chunks in each that were not replaced since. */
   #blocks = new Map<BlockRef, Set<PendingChunk>>()
+  #segments = new Map<number, readonly Segment[]>()
   readonly #loose = new Set<PendingChunk>()
   #looseBytes = 0
 
@@ -112,13 +127,18 @@ export class BlockPacker implements BlockOrigin {
   /**
    * Takes a block over as it is stored.
    * @param chunks all that is in it, new ones
+   * @param segments of it
    * @throws IntegrityError when it is not what was written
    */
-  async adopt(block: BlockRef, chunks: readonly { chunk: PendingChunk; address: ChunkAddress }[]): Promise<void> {
+  async adopt(
+    block: BlockRef,
+    chunks: readonly { chunk: PendingChunk; address: ChunkAddress }[],
+    segments?: readonly Segment[],
+  ): Promise<void> {
     const bytes = await block.origin.read(block.fileOffset, block.compressedBytes)
     checkStoredBytes(block, bytes)
     await this.settle(0)
-    const own = await this.#append(bytes, block.uncompressedBytes, block.crc)
+    const own = await this.#append({ ...block, bytes, segments })
     for (const { chunk, address } of chunks) chunk.address = { ...address, block: own }
     this.#blocks.set(own, new Set(chunks.map(({ chunk }) => chunk)))
   }
@@ -139,7 +159,7 @@ export class BlockPacker implements BlockOrigin {
     const blocks = refs.map(({ id, fileOffset, compressedBytes, uncompressedBytes, codec }) => {
       return { id, fileOffset, compressedBytes, uncompressedBytes, codec: codec === 'none' ? null : codec }
     })
-    return { stage: await this.#staged(), blocks, crcs: refs.map(({ crc }) => crc!) }
+    return { stage: await this.#staged(), blocks, crcs: refs.map(({ crc }) => crc!), segments: this.#segments }
   }
 
   async discard(): Promise<void> {
@@ -167,7 +187,7 @@ export class BlockPacker implements BlockOrigin {
       chunks.push({ chunk, bytes })
       uncompressedBytes += bytes.length
     }
-    const block = await this.#append(await this.#encode(chunks, uncompressedBytes), uncompressedBytes)
+    const block = await this.#append(await this.#encode(chunks, uncompressedBytes))
     const packed = new Set<PendingChunk>()
     let offset = 0
     for (const { chunk, bytes } of chunks) {
@@ -183,9 +203,14 @@ export class BlockPacker implements BlockOrigin {
   }
 
   /** Lays chunks one behind another in kernel memory, where their `onPack` sees them, and encodes them as one block. */
-  async #encode(chunks: readonly { chunk: PendingChunk; bytes: Uint8Array }[], total: number): Promise<Uint8Array> {
+  async #encode(chunks: readonly { chunk: PendingChunk; bytes: Uint8Array }[], total: number): Promise<Encoded> {
     const encoder = this.#encoder
-    const block = withArena((arena) => {
+    const { segmentBytes = Number.POSITIVE_INFINITY } = this.#options
+    const lengths = cutSegments(
+      chunks.map(({ bytes }) => bytes.length),
+      segmentBytes,
+    )
+    const { bytes, segments } = withArena((arena): Omit<Encoded, 'uncompressedBytes'> => {
       const pointer = arena.alloc(total)
       let end = 0
       for (const { chunk, bytes } of chunks) {
@@ -194,17 +219,20 @@ export class BlockPacker implements BlockOrigin {
         withArena((inner) => chunk.onPack?.(inner, at))
         end += at.size
       }
-      return inKernel(encoder) ? encoder.encodeIn(arena, pointer, total) : arena.bytes(pointer, total).slice()
+      if (encoder === lz4 && lengths.length > 1) return encodeSegments(arena, pointer, lengths)
+      return { bytes: inKernel(encoder) ? encoder.encodeIn(arena, pointer, total) : arena.bytes(pointer, total).slice() }
     })
-    return inKernel(encoder) ? block : encodeWith(encoder, block)
+    return { bytes: inKernel(encoder) ? bytes : await encodeWith(encoder, bytes), uncompressedBytes: total, segments }
   }
 
-  async #append(bytes: Uint8Array, uncompressedBytes: number, crc = crc32cOf(bytes)): Promise<BlockRef> {
+  async #append({ bytes, uncompressedBytes, crc = crc32cOf(bytes), segments }: Encoded): Promise<BlockRef> {
     const stage = await this.#staged()
     const fileOffset = stage.size
     await stage.append(bytes)
     const { codec } = this.#options
-    return { origin: this, id: this.#blocks.size, fileOffset, compressedBytes: bytes.length, uncompressedBytes, codec, crc }
+    const id = this.#blocks.size
+    if (segments !== undefined && segments.length > 1) this.#segments.set(id, segments)
+    return { origin: this, id, fileOffset, compressedBytes: bytes.length, uncompressedBytes, codec, crc }
   }
 
   /** Packs all chunks anew into another stage; everything stays as it was until that is complete. */
@@ -226,6 +254,7 @@ export class BlockPacker implements BlockOrigin {
     }
     await this.discard()
     this.#stage = next.#stage
+    this.#segments = next.#segments
     const chunkOf = new Map(moved.map(({ chunk, copy }) => [copy, chunk]))
     this.#blocks = new Map()
     for (const [block, copies] of next.#blocks) {

@@ -1,10 +1,12 @@
+import type { Segment } from '../codec/lz4-segments.js'
 import { joinBytes } from '../core/bytes.js'
 import { crc32cOf } from '../kernels/crc32c.js'
 import { checksumBytes, encodeChecksums } from './checksums.js'
 import { type ChunkStatsTable, encodeChunkStats } from './chunk-stats-table.js'
-import { CHECKSUM_CODEC, RESIZED_CODEC, STATS_CODEC } from './extras.js'
+import { CHECKSUM_CODEC, RESIZED_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import { type BlockMeta, encodeFooterFile, type Footer } from './footer.js'
 import { TRAILER_BYTES } from './footer-trailer.js'
+import { encodeSegments } from './segments.js'
 
 export interface Sealed {
   readonly footer: Footer
@@ -12,12 +14,18 @@ export interface Sealed {
   readonly tail: Uint8Array
 }
 
-/** @param extras what a footer gets in front: the mark, statistics of chunks and checksums */
-export function seal(
-  footer: Footer,
-  extras: { tables: ReadonlyMap<number, ChunkStatsTable>; crcs: readonly number[] } | undefined,
-  resized: boolean,
-): Sealed {
+/** What a layer gets beside its blocks, for readers of this package. */
+export interface Extras {
+  /** Statistics of chunks. */
+  readonly tables: ReadonlyMap<number, ChunkStatsTable>
+  /** By id of their block. */
+  readonly segments: ReadonlyMap<number, readonly Segment[]>
+  /** Of the blocks, in order. */
+  readonly crcs: readonly number[]
+}
+
+/** @param resized puts in the mark of layers that change the shape of an array */
+export function seal(footer: Footer, extras: Extras | undefined, resized: boolean): Sealed {
   const crcs = [...(extras?.crcs ?? [])]
   const blocks = [...footer.blocks]
   const last = blocks.at(-1)
@@ -35,15 +43,18 @@ export function seal(
     const marked = { ...footer, blocks }
     return { footer: marked, tail: encodeFooterFile(marked) }
   }
-  const stats = extras.tables.size === 0 ? new Uint8Array() : encodeChunkStats(extras.tables)
-  if (stats.length > 0) {
-    add(STATS_CODEC, stats.length)
-    crcs.push(crc32cOf(stats))
+  const parts: Uint8Array[] = []
+  const put = (codec: string, bytes: Uint8Array): void => {
+    add(codec, bytes.length)
+    crcs.push(crc32cOf(bytes))
+    parts.push(bytes)
   }
+  if (extras.tables.size > 0) put(STATS_CODEC, encodeChunkStats(extras.tables))
+  if (extras.segments.size > 0) put(SEGMENTS_CODEC, encodeSegments(extras.segments))
   add(CHECKSUM_CODEC, checksumBytes(crcs.length))
   const whole = { ...footer, blocks }
   const encoded = encodeFooterFile(whole)
   const footerCrc = crc32cOf(encoded.subarray(0, encoded.length - TRAILER_BYTES))
   const checksums = encodeChecksums({ footer: footerCrc, blocks: Uint32Array.from(crcs) })
-  return { footer: whole, tail: joinBytes([stats, checksums, encoded]) }
+  return { footer: whole, tail: joinBytes([...parts, checksums, encoded]) }
 }

@@ -1,9 +1,11 @@
 import { decodeWith, inKernel } from '../codec/codec.js'
+import { lz4 } from '../codec/lz4.js'
 import { isFixed } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { showShape, sizeOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import { type Arena, withArena } from '../kernels/arena.js'
+import { crc32c } from '../kernels/crc32c.js'
 import type { ArrayState } from './array-state.js'
 import { type BlockRef, type ChunkBytes, viewOf } from './block.js'
 import { checkCrc } from './checksums.js'
@@ -13,6 +15,7 @@ import { dtypeOf, isNested } from './definition.js'
 import { isExtra, isUnknownExtra, UNKNOWN_EXTRA } from './extras.js'
 import type { ArrayMeta } from './footer.js'
 import type { Layer } from './layer.js'
+import type { BlockSegments } from './segments.js'
 import { decodeChunk } from './values.js'
 import type { Report } from './verify-report.js'
 import { checkChunkStats, type LiveArrays } from './verify-statistics.js'
@@ -36,6 +39,12 @@ export interface LayerArray {
   readonly state: ArrayState
   /** Index in the footer. */
   readonly index: number
+}
+
+/** What a layer says of its chunks and blocks. */
+export interface LayerExtras {
+  readonly tables: ReadonlyMap<number, ChunkStatsTable>
+  readonly segments: ReadonlyMap<BlockRef, BlockSegments>
 }
 
 /** Rows of chunk tables, by array. */
@@ -66,14 +75,14 @@ export class BlockCheck {
   readonly #layer: Layer
   readonly #block: BlockRef
   readonly #rows: Rows
-  readonly #tables: ReadonlyMap<number, ChunkStatsTable>
+  readonly #extras: LayerExtras
   readonly #context: LayerContext
 
-  constructor(layer: Layer, block: BlockRef, rows: Rows, tables: ReadonlyMap<number, ChunkStatsTable>, context: LayerContext) {
+  constructor(layer: Layer, block: BlockRef, rows: Rows, extras: LayerExtras, context: LayerContext) {
     this.#layer = layer
     this.#block = block
     this.#rows = rows
-    this.#tables = tables
+    this.#extras = extras
     this.#context = context
   }
 
@@ -117,6 +126,7 @@ export class BlockCheck {
     if (name === 'lz4') checkPrefix(stored, uncompressedBytes)
     withArena((arena) => {
       const pointer = codec.decodeIn(arena, stored, uncompressedBytes)
+      if (name === 'lz4') this.#checkSegments(stored, pointer)
       this.#checkChunks((offset, size) => ({ pointer: pointer + offset, size }))
     })
   }
@@ -151,6 +161,21 @@ export class BlockCheck {
     }
   }
 
+  /** Compares the segments of a block with the whole, which was decoded to `pointer`. */
+  #checkSegments(stored: Uint8Array, pointer: number): void {
+    for (const ref of this.#extras.segments.get(this.#block)?.refs ?? []) {
+      const { number, start, standalone } = ref.part
+      const at = ref.fileOffset - this.#block.fileOffset
+      const bytes = stored.subarray(at, at + ref.compressedBytes)
+      try {
+        checkCrc(`segment ${number} as stored`, bytes, ref.crc)
+        if (this.#context.deep) checkAlone(standalone(bytes), pointer + start, ref.uncompressedBytes)
+      } catch (error) {
+        this.#context.report.take(this.#place(), error)
+      }
+    }
+  }
+
   #checkChunk(arena: Arena, array: LayerArray, row: number, bytes: ChunkBytes): void {
     const { state, meta, index } = array
     if (isNested(state.definition)) return
@@ -166,7 +191,7 @@ export class BlockCheck {
     const measured = state.chunkStats.get(number)!
     state.chunkStats.delete(number)
     live.get(meta.name)?.take(coord, { block: this.#block, ...spanOf(array, row) }, measured)
-    const table = this.#tables.get(index)
+    const table = this.#extras.tables.get(index)
     if (table === undefined) return
     report.checked.chunkStatistics++
     checkChunkStats(table, row, dtype, measured)
@@ -177,6 +202,18 @@ const spanOf = ({ meta: { chunks } }: LayerArray, row: number): { offset: number
   offset: chunks.offsets[row]!,
   size: chunks.sizes[row]!,
 })
+
+/** @throws CodecError, IntegrityError when a segment does not decode to the bytes at `pointer` */
+function checkAlone(block: Uint8Array, pointer: number, size: number): void {
+  withArena((arena) => {
+    const [actual, expected] = [lz4.decodeIn(arena, block, size), pointer].map((at) => crc32c(arena, at, size))
+    if (actual === expected) return
+    throw new HyperslabError('IntegrityError', 'a segment decodes to other bytes by itself than in its block', {
+      actual,
+      expected,
+    })
+  })
+}
 
 /** Other readers take the size in front of an LZ4 block for the truth. */
 function checkPrefix(stored: Uint8Array, uncompressedBytes: number): void {

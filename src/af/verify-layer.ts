@@ -8,8 +8,9 @@ import type { BlockRef } from './block.js'
 import { checkCrc } from './checksums.js'
 import { type ChunkStatsTable, decodeChunkStats } from './chunk-stats-table.js'
 import { dtypeOf, isNested } from './definition.js'
-import { CHECKSUM_CODEC, isExtra, STATS_CODEC } from './extras.js'
+import { CHECKSUM_CODEC, isExtra, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import type { Layer } from './layer.js'
+import { type BlockSegments, decodeSegments } from './segments.js'
 import { BlockCheck, coordOf, countBlock, hasGrid, type LayerArray, type LayerContext, type Rows } from './verify-block.js'
 import type { Report } from './verify-report.js'
 
@@ -27,12 +28,15 @@ export const blocksToRead = (layer: Layer): BlockRef[] =>
 export async function verifyLayer(layer: Layer, context: LayerContext): Promise<void> {
   const chunks = chunksByBlock(layer, context.report)
   let tables: ReadonlyMap<number, ChunkStatsTable> = new Map()
+  let segments: ReadonlyMap<BlockRef, BlockSegments> = new Map()
   const work = async (batch: readonly BlockRef[]): Promise<void> => {
     context.signal?.throwIfAborted()
     const stored = await readBatch(layer, batch, context.signal)
     for (const [i, block] of batch.entries()) {
-      if (block.codec === STATS_CODEC) tables = checkStatsBlock(layer, block, stored[i]!, context.report)
-      else await new BlockCheck(layer, block, chunks.get(block) ?? new Map(), tables, context).run(stored[i]!)
+      const bytes = stored[i]!
+      if (block.codec === STATS_CODEC) tables = checkStatsBlock(layer, block, bytes, context.report)
+      else if (block.codec === SEGMENTS_CODEC) segments = checkSegmentsBlock(layer, block, bytes, context.report)
+      else await new BlockCheck(layer, block, chunks.get(block) ?? new Map(), { tables, segments }, context).run(bytes)
       context.onBlock()
     }
   }
@@ -40,7 +44,7 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
   readable.sort((a, b) => a.fileOffset - b.fileOffset)
   const storedBytes = ({ compressedBytes }: BlockRef): number => (layer.readMany === undefined ? Infinity : compressedBytes)
   const bytesOf = (batch: readonly BlockRef[]): number => batch.reduce((sum, block) => sum + block.uncompressedBytes, 0)
-  // Statistics come first: the chunks in the other blocks are compared with them.
+  // Statistics and segments come first: the other blocks are compared with them.
   for (const group of [readable.filter(isExtra), readable.filter((block) => !isExtra(block))]) {
     const batches = batched(group, BATCH_BYTES, storedBytes)
     await inOrder(batches, { count: CONCURRENT_BLOCKS, bytes: MAX_BYTES, bytesOf }, work, () => undefined)
@@ -151,6 +155,22 @@ function checkStatsBlock(
     return decodeChunkStats(stored, layer.footer.arrays)
   } catch (error) {
     report.take({ file: layer.file, block: block.id }, error)
+    return new Map()
+  }
+}
+
+function checkSegmentsBlock(
+  { file, blocks }: Layer,
+  block: BlockRef,
+  stored: Uint8Array,
+  report: Report,
+): ReadonlyMap<BlockRef, BlockSegments> {
+  countBlock(block, report)
+  try {
+    if (block.crc !== undefined) checkCrc('the table of segments', stored, block.crc)
+    return decodeSegments(stored, blocks)
+  } catch (error) {
+    report.take({ file, block: block.id }, error)
     return new Map()
   }
 }

@@ -211,12 +211,18 @@ export class Writer {
 }
 
 /** @throws CodecError when the codec is unknown or cannot write */
-export function newPacker(store: Store, paths: Paths, { codecs, codec, blockBytes }: WorkingCopyOptions): BlockPacker {
+export function newPacker(
+  store: Store,
+  paths: Paths,
+  { codecs, codec, blockBytes, extras, segmentBytes }: WorkingCopyOptions,
+): BlockPacker {
   return new BlockPacker({
     file: store.describe(paths.base),
     codecs,
     codec,
     targetBytes: blockBytes,
+    // Without the extras nobody would know of them.
+    ...(extras && { segmentBytes }),
     openStage: () => store.stage!(paths.base),
   })
 }

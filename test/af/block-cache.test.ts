@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toBytes } from '../../src/core/dtype.js'
-import { type ArrayFile, BlockCache, create, MemoryStore, open, slice } from '../../src/runtime/index.js'
+import { type ArrayFile, BlockCache, type CreateOptions, create, MemoryStore, open, slice } from '../../src/runtime/index.js'
 import { expectSameBytes } from '../kernels/support.js'
 import { RudeServer } from '../support/rude-server.js'
 
@@ -16,9 +16,9 @@ function field(seed: number): Float32Array<ArrayBuffer> {
   return Float32Array.from({ length: CHUNKS * CHUNK }, (_, i) => seed + Math.round(100 * Math.sin(i * (i % 97))) / 8)
 }
 
-async function bytesOf(values: Float32Array, codec = 'lz4'): Promise<Uint8Array> {
+async function bytesOf(values: Float32Array, options: CreateOptions = {}): Promise<Uint8Array> {
   const store = new MemoryStore()
-  const file = await create({ store, path: 'x.af' }, { codec, blockBytes: BLOCK * CHUNK * 4 })
+  const file = await create({ store, path: 'x.af' }, { blockBytes: BLOCK * CHUNK * 4, ...options })
   const array = file.define('a', { dtype: 'float32', shape: [CHUNKS * CHUNK], chunkShape: [CHUNK] })
   await array.set([], { data: values, shape: [values.length] })
   await file.compact()
@@ -37,7 +37,7 @@ const [one, two] = [field(1), field(2)]
 let files: Uint8Array[]
 let rude: RudeServer
 beforeAll(async () => {
-  files = [await bytesOf(one), await bytesOf(two)]
+  files = await Promise.all([one, two].map((values) => bytesOf(values, { segmentBytes: BLOCK * CHUNK * 4 })))
   rude = await RudeServer.start()
 })
 afterAll(() => rude.stop())
@@ -267,25 +267,35 @@ test('random reads through caches of any size are those of the files', async () 
     maxLength: 12,
   })
   const sizes = fc.constantFrom(0, 300 * KiB, 600 * KiB, 1200 * KiB, 64 * KiB * KiB)
-  const uncompressed = await Promise.all([one, two].map((values) => bytesOf(values, 'none')))
+  const kinds = [{ codec: 'none' }, { segmentBytes: 1 }, { segmentBytes: 2 * CHUNK * 4 }].map((options) =>
+    Promise.all([one, two].map((values) => bytesOf(values, options))),
+  )
+  const all = [files, ...(await Promise.all(kinds))]
   await fc.assert(
-    fc.asyncProperty(sizes, sizes, fc.boolean(), reads, fc.boolean(), async (blockBytes, slabBytes, plain, asked, atOnce) => {
-      const cache = new BlockCache({ blockBytes, slabBytes })
-      for (const [i, bytes] of (plain ? uncompressed : files).entries()) rude.put(`${i + 1}.af`, bytes)
-      await using first = await open(`${rude.origin}/1.af`, { cache })
-      await using second = await open(`${rude.origin}/2.af`, { cache })
-      const jobs = asked.map(([which, start, length]) => async () => {
-        const stop = Math.min(start + 1 + length, CHUNKS * CHUNK)
-        const got = await [first, second][which]!.array('a', 'float32').get([slice(start, stop)])
-        expectSame(got.data, [one, two][which]!.subarray(start, stop))
-      })
-      if (atOnce) await Promise.all(jobs.map((job) => job()))
-      else for (const job of jobs) await job()
-      const { blocks, slabs } = cache.stats()
-      expect(blocks.bytes).toBeLessThanOrEqual(blockBytes)
-      expect(slabs.bytes).toBeLessThanOrEqual(slabBytes)
-    }),
-    { numRuns: 40 },
+    fc.asyncProperty(
+      sizes,
+      sizes,
+      fc.constantFrom(...all),
+      reads,
+      fc.boolean(),
+      async (blockBytes, slabBytes, own, asked, atOnce) => {
+        const cache = new BlockCache({ blockBytes, slabBytes })
+        for (const [i, bytes] of own.entries()) rude.put(`${i + 1}.af`, bytes)
+        await using first = await open(`${rude.origin}/1.af`, { cache })
+        await using second = await open(`${rude.origin}/2.af`, { cache })
+        const jobs = asked.map(([which, start, length]) => async () => {
+          const stop = Math.min(start + 1 + length, CHUNKS * CHUNK)
+          const got = await [first, second][which]!.array('a', 'float32').get([slice(start, stop)])
+          expectSame(got.data, [one, two][which]!.subarray(start, stop))
+        })
+        if (atOnce) await Promise.all(jobs.map((job) => job()))
+        else for (const job of jobs) await job()
+        const { blocks, slabs } = cache.stats()
+        expect(blocks.bytes).toBeLessThanOrEqual(blockBytes)
+        expect(slabs.bytes).toBeLessThanOrEqual(slabBytes)
+      },
+    ),
+    { numRuns: 80 },
   )
 })
 

@@ -41,6 +41,7 @@ const commands = fc.commands<Model, Real, false>(
 const settings = fc.record({
   codec: fc.constantFrom('none', 'lz4'),
   blockBytes: fc.constantFrom(1, 64, 1 << 20),
+  segmentBytes: fc.constantFrom(1, 30, 1 << 18),
   cacheBytes: fc.constantFrom(0, 100, 64 << 20),
   extras: fc.boolean(),
 })

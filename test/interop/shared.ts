@@ -59,7 +59,7 @@ export class Shared {
   }
 
   async #runHere({ codec, blockBytes, steps, compact }: Session): Promise<void> {
-    await using file = await open(this.path, { codec: codec === 'zstd' ? 'lz4' : codec, blockBytes })
+    await using file = await open(this.path, { codec: codec === 'zstd' ? 'lz4' : codec, blockBytes, segmentBytes: 30 })
     for (const step of steps) await this.#apply(step, 'ours', file)
     await file.flush()
     if (compact) await file.compact()

@@ -17,23 +17,27 @@ const elementsOf = (result: unknown): unknown[] =>
 describe('reading with a pool', () => {
   test('equals the oracle and fetches what is fetched without', async () => {
     await fc.assert(
-      fc.asyncProperty(containers, dtypes, async ({ shape, grid, selection, codec, blockBytes, cacheBytes }, dtype) => {
-        const where = place()
-        const plain = numbered(dtype, shape)
-        await using writer = await create(where, { codec, blockBytes })
-        await writer.define('x', { dtype, shape, chunkShape: grid.chunkShape }).set(null, plain.data as never)
-        await writer.flush()
-        const read = async (options: FileOptions): Promise<unknown[]> => {
-          await using file = await open(where, { cacheBytes, ...options })
-          const array = file.array('x', dtype)
-          const results = [await array.get(selection), await array.get(selection)]
-          return [...results.map(elementsOf), file.readCost]
-        }
-        const expected = [...plainGet(plain, selection).data]
-        const [once, twice, cost] = await read({ pool })
-        expect([once, twice]).toEqual([expected, expected])
-        expect(cost).toEqual((await read({}))[2])
-      }),
+      fc.asyncProperty(
+        containers,
+        dtypes,
+        async ({ shape, grid, selection, codec, blockBytes, segmentBytes, cacheBytes }, dtype) => {
+          const where = place()
+          const plain = numbered(dtype, shape)
+          await using writer = await create(where, { codec, blockBytes, segmentBytes })
+          await writer.define('x', { dtype, shape, chunkShape: grid.chunkShape }).set(null, plain.data as never)
+          await writer.flush()
+          const read = async (options: FileOptions): Promise<unknown[]> => {
+            await using file = await open(where, { cacheBytes, ...options })
+            const array = file.array('x', dtype)
+            const results = [await array.get(selection), await array.get(selection)]
+            return [...results.map(elementsOf), file.readCost]
+          }
+          const expected = [...plainGet(plain, selection).data]
+          const [once, twice, cost] = await read({ pool })
+          expect([once, twice]).toEqual([expected, expected])
+          expect(cost).toEqual((await read({}))[2])
+        },
+      ),
       { numRuns: 300 },
     )
     expect(pool.inlineReason).toBeUndefined()

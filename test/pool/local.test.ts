@@ -57,10 +57,10 @@ test('blocks of a local file are read by the workers', async () => {
 test('reading local files with a pool equals the oracle and fetches what is fetched without', async () => {
   let count = 0
   await fc.assert(
-    fc.asyncProperty(containers, async ({ shape, grid, selection, codec, blockBytes, cacheBytes }) => {
+    fc.asyncProperty(containers, async ({ shape, grid, selection, codec, blockBytes, segmentBytes, cacheBytes }) => {
       const place = join(folder, `${++count}.af`)
       const plain = numbered('int32', shape)
-      await using writer = await create(place, { codec, blockBytes })
+      await using writer = await create(place, { codec, blockBytes, segmentBytes })
       await writer.define('x', { dtype: 'int32', shape, chunkShape: grid.chunkShape }).set(null, plain.data)
       await writer.flush()
       const read = async (options: FileOptions): Promise<unknown[]> => {

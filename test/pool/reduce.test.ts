@@ -67,13 +67,13 @@ function expectNear(actual: Outcome, expected: Outcome, { dtype, data }: Plain, 
 test('a container is reduced to the same bits with a pool, and to what a plain source is', async () => {
   await fc.assert(
     fc.asyncProperty(cases, async ({ container, plain, fillAt, parts, second, kind, axes, skipFill, fromData, flush }) => {
-      const { shape, grid, selection, codec, blockBytes, cacheBytes } = container
+      const { shape, grid, selection, codec, blockBytes, segmentBytes, cacheBytes } = container
       const { dtype } = plain
       const fill = (plain.data as ArrayLike<number | bigint>)[fillAt] ?? (isBigInt(dtype) ? 0n : 0)
       const fillValue = ((dtype as string) === 'bool' ? fill === 1 : fill) as never
       const current = { ...plain, data: plain.data.slice().fill(fill as never) } as Plain
       const where = { store: new MemoryStore(), path: 'a.af' }
-      await using writer = await create(where, { codec, blockBytes, pool })
+      await using writer = await create(where, { codec, blockBytes, segmentBytes, pool })
       const array = writer.define('x', { dtype, shape, chunkShape: grid.chunkShape, fillValue })
       for (const part of parts === 'all' ? [[]] : [selection, second]) {
         const values = plainGet(plain as Plain, part).data

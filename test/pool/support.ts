@@ -9,6 +9,7 @@ export const containers = shapes.chain((shape) =>
     selection: selections(shape),
     codec: fc.constantFrom('lz4', 'lz4', 'none'),
     blockBytes: fc.constantFrom(1, 64, 1 << 20),
+    segmentBytes: fc.constantFrom(1, 40, 1 << 18),
     cacheBytes: fc.constantFrom(1, 1 << 20),
   }),
 )

@@ -1,0 +1,122 @@
+import { PREFIX_BYTES } from '../codec/lz4.js'
+import { jointsOf, type Segment, standalone } from '../codec/lz4-segments.js'
+import { HyperslabError } from '../core/errors.js'
+import { moved, type Stored } from './batches.js'
+import type { BlockRef, SegmentPart } from './block.js'
+import { decodeVarints, encodeVarints } from './varints.js'
+
+/** A segment as a block of its own. */
+export type SegmentRef = BlockRef & Segment & { readonly part: SegmentPart }
+
+/** What is wanted of a block is read in segments up to this part of its bytes; of more, all are read at once. */
+const MOST = 3 / 4
+
+/** The segments of one block, which end where chunks do. */
+export class BlockSegments {
+  readonly refs: readonly SegmentRef[]
+  readonly #block: BlockRef
+  /** Positions in the decoded block. */
+  readonly #starts: readonly number[]
+
+  /** @throws FormatError when these are not segments of that block */
+  constructor(block: BlockRef, segments: readonly Segment[]) {
+    this.#block = block
+    const joints = jointsOf(segments)
+    const starts: number[] = []
+    let fileOffset = block.fileOffset + PREFIX_BYTES + joints[0]!
+    let start = 0
+    this.refs = segments.map((segment, number) => {
+      const { compressedBytes, uncompressedBytes, head, tail } = segment
+      const joint = joints[number + 1]!
+      const inside = tail === 0 ? compressedBytes === head && uncompressedBytes === head : head + joint + tail < compressedBytes
+      if (!inside || uncompressedBytes === 0) throw wrong(block, compressedBytes, uncompressedBytes)
+      const { origin, id, codec } = block
+      const part = { whole: block, number, start, standalone: (stored: Uint8Array) => standalone(segment, stored, joint) }
+      const ref = { ...segment, origin, id, fileOffset, codec, part }
+      starts.push(start)
+      start += uncompressedBytes
+      fileOffset += compressedBytes
+      return ref
+    })
+    this.#starts = starts
+    const end = block.fileOffset + block.compressedBytes
+    if (start !== block.uncompressedBytes || fileOffset !== end) throw wrong(block, start, block.uncompressedBytes)
+  }
+
+  /** Chunks of the block by the segments they lie in; undefined where the whole block had better be read. */
+  split<C extends Stored>(chunks: readonly C[]): [BlockRef, readonly C[]][] | undefined {
+    const groups = new Map<SegmentRef, C[]>()
+    let bytes = 0
+    for (const chunk of chunks) {
+      const { offset, size } = chunk.address
+      const number = this.#at(offset)
+      const [ref, start] = [this.refs[number], this.#starts[number]!]
+      if (ref === undefined || offset + size > start + ref.uncompressedBytes) return undefined
+      let group = groups.get(ref)
+      if (group === undefined) {
+        group = []
+        groups.set(ref, group)
+        bytes += ref.compressedBytes
+      }
+      group.push(moved(chunk, ref, -start))
+    }
+    return bytes > MOST * this.#block.compressedBytes ? undefined : [...groups]
+  }
+
+  /** Number of the segment that a byte of the decoded block is in. */
+  #at(offset: number): number {
+    let [low, high] = [0, this.#starts.length]
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (this.#starts[middle]! <= offset) low = middle
+      else high = middle
+    }
+    return low
+  }
+}
+
+/*
+ * The table, of numbers as `varints.ts` has them:
+ *
+ *     for each block of more than one segment: id | segments, then for each: stored bytes | decoded bytes | 16 * head + match | tail | CRC-32C
+ */
+
+/** @param segments by id of their block */
+export function encodeSegments(segments: ReadonlyMap<number, readonly Segment[]>): Uint8Array {
+  const numbers: number[] = []
+  for (const [id, own] of segments) {
+    numbers.push(id, own.length)
+    for (const { compressedBytes, uncompressedBytes, head, match, tail, crc } of own)
+      numbers.push(compressedBytes, uncompressedBytes, 16 * head + match, tail, crc)
+  }
+  return encodeVarints(numbers)
+}
+
+/**
+ * @param blocks by id
+ * @throws FormatError when the table does not go with them
+ */
+export function decodeSegments(bytes: Uint8Array, blocks: ReadonlyMap<number, BlockRef>): Map<BlockRef, BlockSegments> {
+  const numbers = decodeVarints(bytes)
+  const next = (): number => {
+    const { value } = numbers.next()
+    if (value === undefined) throw new HyperslabError('FormatError', 'the table of segments ends too early')
+    return value
+  }
+  const found = new Map<BlockRef, BlockSegments>()
+  for (const id of numbers) {
+    const block = blocks.get(id)
+    if (block === undefined) throw new HyperslabError('FormatError', `there are segments of block ${id}, but no such block`)
+    const segments: Segment[] = []
+    for (let left = next(); left > 0; left--) {
+      const [compressedBytes, uncompressedBytes, start, tail, crc] = [next(), next(), next(), next(), next()]
+      const [head, match] = [Math.floor(start / 16), start % 16]
+      segments.push({ compressedBytes, uncompressedBytes, head, match, tail, crc })
+    }
+    found.set(block, new BlockSegments(block, segments))
+  }
+  return found
+}
+
+const wrong = ({ origin, id }: BlockRef, actual: unknown, expected: unknown): HyperslabError =>
+  new HyperslabError('FormatError', `block ${id}: its segments do not go with it`, { file: origin.file, actual, expected })
