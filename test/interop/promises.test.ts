@@ -111,6 +111,20 @@ describe.skipIf(!haveCargo())('the Rust crate reads', () => {
       }
     }
   })
+
+  test('LZ4 blocks in segments, of any contents, as those it would have written', async () => {
+    const values = Int16Array.from({ length: 20_000 }, (_, i) =>
+      i % 5000 < 1000 ? 7 : i % 5000 < 3000 ? Math.round(1000 * Math.sin(i / 50)) : Math.imul(i, 0x9e3779b9) >> 8,
+    )
+    for (const segmentBytes of [1, 600, 3000]) {
+      await using file = await create(path(), { segmentBytes, overwrite: true })
+      await file.define('a', { dtype: 'int16', shape: [values.length], chunkShape: [100] }).set(null, values)
+      await file.flush()
+      await inCrate()
+      const { arrays } = await peer.dump([])
+      expect(arrays.map(({ values }) => values)).toEqual([{ ok: wireData('int16', values) }])
+    }
+  })
 })
 
 function attributeOf(type: AttributeValue['type']): AttributeValue {

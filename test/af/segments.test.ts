@@ -1,0 +1,393 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { BlockRef } from '../../src/af/block.js'
+import { decodeFooter, FOOTER_MAGIC } from '../../src/af/footer.js'
+import { splitFile } from '../../src/af/footer-trailer.js'
+import { seal } from '../../src/af/seal.js'
+import { decodeSegments } from '../../src/af/segments.js'
+import { decodeVarints, encodeVarints } from '../../src/af/varints.js'
+import type { Segment } from '../../src/codec/lz4-segments.js'
+import { joinBytes } from '../../src/core/bytes.js'
+import { crc32cOf } from '../../src/kernels/crc32c.js'
+import {
+  type ArrayFile,
+  BlockCache,
+  type CreateOptions,
+  create,
+  MemoryStore,
+  open,
+  slice,
+  verify,
+} from '../../src/runtime/index.js'
+import { RudeServer } from '../support/rude-server.js'
+
+const path = 'a.af'
+/** Elements of a chunk, chunks of a block, blocks. */
+const [CHUNK, BLOCK, BLOCKS] = [1024, 8, 3]
+const LENGTH = CHUNK * BLOCK * BLOCKS
+/** Smooth, constant and noisy stretches. */
+const values = Int32Array.from({ length: LENGTH }, (_, i) =>
+  i % 5000 < 1500 ? 7 : i % 5000 < 3000 ? Math.round(1000 * Math.sin(i / 50)) : Math.imul(i, 0x9e3779b9),
+)
+
+/** A store that counts what is read of it. */
+class CountingStore extends MemoryStore {
+  readonly ranges: [offset: number, length: number][] = []
+  override getRange(...args: Parameters<MemoryStore['getRange']>): Promise<Uint8Array | undefined> {
+    this.ranges.push([args[1], args[2]])
+    return super.getRange(...args)
+  }
+}
+
+async function written(options: CreateOptions = {}, store = new CountingStore()): Promise<CountingStore> {
+  await using file = await create({ store, path }, { blockBytes: 4 * CHUNK * BLOCK, segmentBytes: 1, ...options })
+  const array = file.define('x', { dtype: 'int32', shape: [LENGTH], chunkShape: [CHUNK] })
+  await array.set(null, values)
+  await file.compact()
+  store.ranges.length = 0
+  return store
+}
+
+const bytesOf = async (store: MemoryStore): Promise<Uint8Array> =>
+  (await store.getRange(path, 0, (await store.stat(path))!.size))!
+const footerOf = (bytes: Uint8Array) => decodeFooter(splitFile(bytes, FOOTER_MAGIC).payload)
+const tableOf = (bytes: Uint8Array) => footerOf(bytes).blocks.find(({ codec }) => codec === 'hyperslab.segments.1')
+
+const chunk = async (file: ArrayFile, number: number): Promise<unknown> =>
+  (await file.array('x', 'int32').get([slice(number * CHUNK, (number + 1) * CHUNK)])).data
+const expected = (number: number): Int32Array => values.slice(number * CHUNK, (number + 1) * CHUNK)
+
+describe('reading', () => {
+  test('one chunk fetches about that chunk, most of a block or all of it one block', async () => {
+    const store = await written()
+    const { blocks } = footerOf(await bytesOf(store))
+    await using file = await open({ store, path }, { cacheBytes: 0 })
+    store.ranges.length = 0
+    let bytes = 0
+    for (let number = 0; number < BLOCK; number++) {
+      expect(await chunk(file, number)).toEqual(expected(number))
+      expect(file.readCost.blocks).toBe(number + 1)
+      const own = file.readCost.bytes - bytes
+      expect(own).toBeLessThan(4 * CHUNK * 1.01)
+      bytes = file.readCost.bytes
+    }
+    // All there is, but for what joins them.
+    expect(bytes).toBeLessThan(blocks[0]!.compressedBytes)
+    expect(bytes).toBeGreaterThan(blocks[0]!.compressedBytes - 4 * (BLOCK + 1))
+    // And nothing but them: the table came with the footer.
+    expect(store.ranges.reduce((sum, [, length]) => sum + length, 0)).toBe(bytes)
+    const array = file.array('x', 'int32')
+    const before = file.readCost.blocks
+    expect((await array.get([slice(10, 7 * CHUNK + 1)])).data).toEqual(values.slice(10, 7 * CHUNK + 1))
+    expect(file.readCost).toEqual({ blocks: before + 1, bytes: bytes + blocks[0]!.compressedBytes })
+    expect((await array.get()).data).toEqual(values)
+    expect(file.readCost.blocks).toBe(before + 1 + BLOCKS)
+  })
+
+  test('a segment of several chunks is kept for the others of them, a whole block for its segments', async () => {
+    const store = await written({ segmentBytes: 8 * CHUNK })
+    const cache = new BlockCache()
+    await using file = await open({ store, path }, { cache })
+    for (const number of [1, 0, 6, 7]) expect(await chunk(file, number)).toEqual(expected(number))
+    expect(file.readCost.blocks).toBe(2)
+    expect(cache.stats().blocks).toMatchObject({ hits: 2, misses: 2 })
+    await file.array('x').get([slice(9 * CHUNK, 16 * CHUNK)])
+    expect(file.readCost.blocks).toBe(3)
+    for (const number of [8, 9, 15]) expect(await chunk(file, number)).toEqual(expected(number))
+    expect(file.readCost.blocks).toBe(3)
+  })
+
+  test('a table that does not come with the footer is read once, when the first segment is', async () => {
+    const store = new CountingStore()
+    await using writer = await create({ store, path }, { segmentBytes: 1 })
+    const array = writer.define('x', { dtype: 'int32', shape: [LENGTH], chunkShape: [8] })
+    await array.set(null, values)
+    await writer.compact()
+    await using file = await open({ store, path }, { cacheBytes: 0 })
+    store.ranges.length = 0
+    await file.array('x').get()
+    expect(store.ranges.length).toBe(1)
+    const table = tableOf(await bytesOf(store))!
+    store.ranges.length = 0
+    const reads = [0, 500, 90].map(async (at) => expect(await file.array('x').get([at])).toBe(values[at]))
+    await Promise.all(reads)
+    expect(store.ranges.filter(([offset]) => offset === table.fileOffset)).toEqual([[table.fileOffset, table.compressedBytes]])
+    expect(store.ranges.length).toBe(1 + reads.length)
+    expect(Math.max(...store.ranges.slice(1).map(([, length]) => length))).toBeLessThan(100)
+  })
+
+  test('sums have the same bits, whatever is in memory', async () => {
+    const store = new MemoryStore()
+    await using writer = await create({ store, path }, { segmentBytes: 1 })
+    const array = writer.define('x', { dtype: 'float64', shape: [64], chunkShape: [4] })
+    await array.set(
+      null,
+      Float64Array.from({ length: 64 }, (_, i) => Math.sin(i) * 10 ** (i % 30)),
+    )
+    await writer.compact()
+    const sum = async (warm: boolean): Promise<unknown> => {
+      await using file = await open({ store, path })
+      if (warm) await file.array('x').get([slice(4, 64)])
+      const sum = await file
+        .array('x')
+        .view([slice(2, 30)])
+        .sum({ fromData: true })
+      expect(file.readCost.blocks).toBe(warm ? 1 : 8)
+      return sum
+    }
+    expect(Object.is(await sum(false), await sum(true))).toBe(true)
+  })
+
+  test.each([
+    ['one segment a block', { segmentBytes: 4 * CHUNK * BLOCK }],
+    ['zstd', { codec: 'zstd' }],
+    ['none', { codec: 'none' }],
+    ['no extras', { extras: false }],
+    [
+      'a codec of the user',
+      { codecs: [{ name: 'lz4', decode: (bytes: Uint8Array) => bytes, encode: (bytes: Uint8Array) => bytes }] },
+    ],
+  ])('%s: no table', async (_, options) => {
+    const store = await written(options)
+    expect(tableOf(await bytesOf(store))).toBeUndefined()
+    await using file = await open({ store, path }, options)
+    expect(await chunk(file, 3)).toEqual(expected(3))
+  })
+
+  test("a user's own codec of the name gets whole blocks", async () => {
+    const store = await written()
+    const seen: number[] = []
+    const decode = (bytes: Uint8Array, decodedBytes: number): Uint8Array => {
+      seen.push(bytes.length)
+      return new Uint8Array(decodedBytes)
+    }
+    await using file = await open({ store, path }, { codec: 'none', codecs: [{ name: 'lz4', decode }] })
+    expect(await chunk(file, 3)).toEqual(new Int32Array(CHUNK))
+    expect(seen).toEqual([footerOf(await bytesOf(store)).blocks[0]!.compressedBytes])
+  })
+})
+
+describe('writing', () => {
+  test('blocks that are taken over keep their segments; those of a damaged table are made anew', async () => {
+    for (const damaged of [false, true]) {
+      const store = await written()
+      const bytes = await bytesOf(store)
+      const table = tableOf(bytes)!
+      if (damaged) bytes[table.fileOffset + 5]! ^= 1
+      await store.put(path, bytes)
+      const { blocks } = footerOf(bytes)
+      {
+        await using file = await open({ store, path }, { blockBytes: 4 * CHUNK * BLOCK, segmentBytes: 1 })
+        await file.compact()
+        expect(file.readCost.blocks).toBe(damaged ? BLOCKS : 0)
+      }
+      const after = await bytesOf(store)
+      expect(footerOf(after).blocks).toEqual(blocks)
+      await using file = await open({ store, path })
+      expect(await chunk(file, 5)).toEqual(expected(5))
+      expect(file.readCost.bytes).toBeLessThan(4 * CHUNK * 1.01)
+      expect((await file.verify({ deep: true })).findings).toEqual([])
+    }
+  })
+})
+
+describe('damage', () => {
+  const small = Int16Array.from({ length: 240 }, (_, i) =>
+    i % 100 < 30 ? 7 : i % 100 < 60 ? i % 3 : Math.imul(i, 0x9e3779b9) >> 8,
+  )
+  const SMALL = 20
+  /** Twelve chunks in two blocks, of segments of which some are all noise, and one of two chunks. */
+  async function file(): Promise<Uint8Array> {
+    const store = new MemoryStore()
+    await using file = await create({ store, path }, { blockBytes: 240, segmentBytes: 30 })
+    const array = file.define('x', { dtype: 'int16', shape: [small.length], chunkShape: [SMALL] })
+    await array.set(null, small)
+    await file.compact()
+    return bytesOf(store)
+  }
+
+  /** What each chunk, and the whole, is read as: values or an error. */
+  async function readAll(bytes: Uint8Array): Promise<unknown[]> {
+    const store = new MemoryStore()
+    await store.put(path, bytes)
+    await using file = await open({ store, path }, { cacheBytes: 0 })
+    const ranges = [
+      ...Array.from({ length: small.length / SMALL }, (_, i) => [SMALL * i, SMALL * (i + 1)] as const),
+      [0, small.length],
+    ]
+    return await Promise.all(
+      ranges.map(async ([start, stop]) => {
+        const read = file.array('x', 'int16').get([slice(start!, stop!)])
+        const outcome = await read.then(({ data }) => data).catch((error: unknown) => error)
+        return outcome instanceof Error
+          ? outcome
+          : Buffer.compare(new Uint8Array((outcome as Int16Array).buffer), new Uint8Array(small.slice(start, stop).buffer)) === 0
+      }),
+    )
+  }
+
+  const findingsOf = async (bytes: Uint8Array, deep: boolean): Promise<string[]> => {
+    const store = new MemoryStore()
+    await store.put(path, bytes)
+    return (await verify({ store, path }, { deep })).findings.map(({ block, text }) => `block ${block}: ${text}`)
+  }
+
+  test('of any byte of a block or of the table: an error or the right values, and a finding', async () => {
+    const whole = await file()
+    expect(await readAll(whole)).toEqual(Array.from({ length: 13 }, () => true))
+    expect(await findingsOf(whole, true)).toEqual([])
+    const { blocks } = footerOf(whole)
+    const table = tableOf(whole)!
+    for (const { fileOffset, compressedBytes } of [...blocks.slice(0, 2), table]) {
+      for (let at = fileOffset; at < fileOffset + compressedBytes; at++) {
+        const damaged = whole.slice()
+        damaged[at]! ^= 1 << (at % 8)
+        const outcomes = await readAll(damaged)
+        expect(outcomes).not.toContain(false)
+        const errors = outcomes.filter((outcome) => outcome !== true)
+        for (const error of errors) {
+          expect(error).toMatchObject({
+            tag: 'IntegrityError',
+            message: expect.stringMatching(
+              /^memory:a\.af: array 'x': block \d: (segment \d: )?the bytes as stored: the checksum is/,
+            ),
+          })
+        }
+        // Only the segment is lost, and what is read at once with it.
+        if (fileOffset < table.fileOffset) expect(errors.length).toBeLessThanOrEqual(4)
+        else expect(errors.length).toBe(0)
+        expect(await findingsOf(damaged, false)).toEqual([expect.stringContaining('the checksum is')])
+      }
+    }
+  })
+
+  /** Other segments under checksums that are right. */
+  function resealed(bytes: Uint8Array, change: (segments: Map<number, Segment[]>) => void): Uint8Array {
+    const footer = footerOf(bytes)
+    const blocks = footer.blocks.filter(({ codec }) => !codec?.startsWith('hyperslab.'))
+    const refs = new Map(
+      blocks.map((block) => [
+        block.id,
+        { ...block, codec: 'lz4', crc: undefined, origin: undefined as never } satisfies BlockRef,
+      ]),
+    )
+    const { fileOffset, compressedBytes } = tableOf(bytes)!
+    const decoded = decodeSegments(bytes.subarray(fileOffset, fileOffset + compressedBytes), refs)
+    const segments = new Map([...decoded].map(([{ id }, own]) => [id, own.refs.map((ref) => ({ ...ref }) as Segment)]))
+    change(segments)
+    const crcs = blocks.map((block) => crc32cOf(bytes.subarray(block.fileOffset, block.fileOffset + block.compressedBytes)))
+    const { tail } = seal({ ...footer, blocks }, { tables: new Map(), segments, crcs }, false)
+    const { fileOffset: start, compressedBytes: length } = blocks.at(-1)!
+    return joinBytes([bytes.subarray(0, start + length), tail])
+  }
+
+  const FIELDS = ['compressedBytes', 'uncompressedBytes', 'head', 'match', 'tail', 'crc'] as const
+  const edit = fc.record({
+    block: fc.nat(1),
+    at: fc.nat(5),
+    field: fc.constantFrom(...FIELDS),
+    by: fc.oneof(fc.integer({ min: -3, max: 3 }), fc.constantFrom(-(2 ** 40), 15, 2 ** 32, 2 ** 45)),
+    neighbour: fc.boolean(),
+  })
+
+  test('of a table under a right checksum: errors or the right values, and deep findings of all that reads wrong', async () => {
+    const whole = await file()
+    let [refused, found] = [0, 0]
+    await fc.assert(
+      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), fc.option(fc.nat(5)), async (edits, dropped) => {
+        const damaged = resealed(whole, (segments) => {
+          for (const { block, at, field, by, neighbour } of edits) {
+            const own = segments.get(block)!
+            const change = (i: number, by: number): void => {
+              const segment = own[i % own.length]! as { -readonly [K in keyof Segment]: Segment[K] }
+              segment[field] = field === 'match' ? (segment.match + 16 + (by % 16)) % 16 : Math.max(0, segment[field] + by)
+            }
+            change(at, by)
+            // What one loses the next gains: the sums are right.
+            if (neighbour) change(at + 1, -by)
+          }
+          if (dropped !== null) segments.get(0)!.splice(dropped, 1)
+        })
+        const outcomes = await readAll(damaged)
+        for (const outcome of outcomes)
+          if (typeof outcome !== 'boolean')
+            expect(outcome).toMatchObject({
+              tag: expect.stringMatching(/^(Format|Integrity|Codec)Error$/),
+              details: { file: 'memory:a.af' },
+            })
+        const findings = await findingsOf(damaged, true)
+        if (outcomes.some((outcome) => outcome !== true)) expect(findings).not.toEqual([])
+        if (findings.length > 0) found++
+        if (findings.some((text) => text.includes('do not go with it'))) refused++
+      }),
+      { numRuns: 400 },
+    )
+    expect(found).toBeGreaterThan(refused)
+    expect(refused).toBeGreaterThan(50)
+  })
+
+  test('of a table that names no block, or ends too early', async () => {
+    const whole = await file()
+    const other = resealed(whole, (segments) => {
+      segments.set(9, segments.get(0)!)
+    })
+    expect(await readAll(other)).toEqual(Array.from({ length: 13 }, () => true))
+    expect(await findingsOf(other, false)).toEqual([expect.stringContaining('there are segments of block 9, but no such block')])
+    const { fileOffset } = tableOf(whole)!
+    const numbers = [...decodeVarints(whole.subarray(fileOffset, fileOffset + tableOf(whole)!.compressedBytes))]
+    for (let length = 1; length < 2 + 5 * numbers[1]!; length++)
+      expect(() => decodeSegments(encodeVarints(numbers.slice(0, length)), new Map([[0, {} as BlockRef]]))).toThrow(
+        'ends too early',
+      )
+  })
+})
+
+test('numbers of variable length', () => {
+  const number = fc.oneof(fc.nat(300), fc.maxSafeNat())
+  fc.assert(
+    fc.property(fc.array(number), (numbers) => {
+      const bytes = encodeVarints(numbers)
+      expect([...decodeVarints(bytes)]).toEqual(numbers)
+      if (numbers.length > 0) expect([...decodeVarints(bytes.subarray(0, -1))]).toEqual(numbers.slice(0, -1))
+    }),
+  )
+  expect([...decodeVarints(new Uint8Array(100).fill(255))]).toEqual([])
+})
+
+describe('over HTTP', () => {
+  let rude: RudeServer
+  beforeAll(async () => {
+    rude = await RudeServer.start()
+  })
+  afterAll(() => rude.stop())
+  beforeEach(async () => {
+    rude.reset()
+    rude.put(path, await bytesOf(await written({ segmentBytes: 8 * CHUNK })))
+  })
+  const requests = (): number => rude.log.filter((line) => line.startsWith('GET')).length
+
+  test('a chunk costs its segment, neighbours one request, and what was fetched is not fetched again', async () => {
+    const cache = new BlockCache({ blockBytes: 0 })
+    await using file = await open(`${rude.origin}/${path}`, { cache })
+    const opened = requests()
+    expect(await chunk(file, 3)).toEqual(expected(3))
+    expect([requests() - opened, file.readCost.blocks]).toEqual([1, 1])
+    expect(file.readCost.bytes).toBeLessThan(8 * CHUNK * 1.01)
+    expect(await chunk(file, 2)).toEqual(expected(2))
+    // Two segments of one block.
+    await file.array('x').get([slice(9 * CHUNK, 12 * CHUNK)])
+    expect([requests() - opened, file.readCost.blocks]).toEqual([2, 3])
+    // A whole block, then parts of it.
+    await file.array('x').get([slice(16 * CHUNK, 24 * CHUNK)])
+    expect([requests() - opened, file.readCost.blocks]).toEqual([3, 4])
+    for (const number of [16, 19, 23]) expect(await chunk(file, number)).toEqual(expected(number))
+    expect(requests() - opened).toBe(3)
+  })
+
+  test('readers of one segment at the same time share its request', async () => {
+    await using file = await open(`${rude.origin}/${path}`)
+    const opened = requests()
+    await Promise.all([0, 1, 0, 1].map(async (number) => expect(await chunk(file, number)).toEqual(expected(number))))
+    expect([requests() - opened, file.readCost.blocks]).toEqual([1, 1])
+  })
+})
