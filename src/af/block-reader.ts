@@ -3,7 +3,6 @@ import { lz4 } from '../codec/lz4.js'
 import { Lz4Front } from '../codec/lz4-front.js'
 import type { Codecs } from '../codec/registry.js'
 import { compactBytes } from '../core/bytes.js'
-import { isHyperslabError } from '../core/errors.js'
 import { inOrder } from '../core/in-order.js'
 import { forEachLimited } from '../core/limiter.js'
 import type { Signal } from '../core/signal.js'
@@ -23,7 +22,7 @@ import {
 } from './block.js'
 import { BlockFetcher, type ReadCost } from './block-fetcher.js'
 import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-memory.js'
-import type { BlockSegments } from './segments.js'
+import { SegmentReads } from './segment-reads.js'
 
 /** Blocks under way at the same time; with a pool, two more for each worker. */
 const CONCURRENT_BLOCKS = 4
@@ -52,6 +51,7 @@ export class BlockReader {
   readonly #maxBlockBytes: number
   readonly #codecs: Codecs
   readonly #pool: BlockWork | undefined
+  readonly #segments: SegmentReads
 
   /**
    * @param memory shared with others, or bytes of decoded blocks for this reader alone
@@ -65,6 +65,7 @@ export class BlockReader {
     this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
     this.#pool = pool
+    this.#segments = new SegmentReads(codecs)
   }
 
   get cost(): ReadCost {
@@ -95,7 +96,7 @@ export class BlockReader {
       signal?.throwIfAborted()
       return this.#useBatch(batch, use, signal)
     }
-    const parts = await this.#inSegments(groups, signal)
+    const parts = await this.#segments.split(groups, signal)
     await inOrder(batchesOf(parts), { count: this.#lanes, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
@@ -108,23 +109,17 @@ export class BlockReader {
     return CONCURRENT_BLOCKS + 2 * (this.#pool?.size ?? 0)
   }
 
-  /** Blocks of which little is wanted by their segments. Depends on the groups alone, as batches do. */
-  async #inSegments<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
-    const parts: [BlockRef, readonly C[]][] = []
-    for (const [block, chunks] of groups) {
-      const splits = block.codec === 'lz4' && !this.#codecs.isUsers('lz4') && hasMore(block, chunks)
-      const segments = splits ? await segmentsOf(block, signal) : undefined
-      parts.push(...(segments?.split(chunks) ?? [[block, chunks] as const]))
-    }
-    return parts
-  }
-
-  /** Of a segment whose whole block is in memory, that block. */
+  /**
+   * Of a segment the whole block, where that is in memory, or should be: whoever goes through a block in requests, one for each segment,
+   * waits for all of them.
+   */
   #atHand<C extends Stored>(need: Need<C>): Need<C> {
     const { block, chunks } = need
-    if (block.part === undefined || this.#memory.blocks.has(this.#keyOf(block))) return need
+    const { blocks } = this.#memory
+    if (block.part === undefined || blocks.has(this.#keyOf(block))) return need
     const { whole, start } = block.part
-    if (!this.#memory.blocks.has(this.#keyOf(whole))) return need
+    const wanted = this.#segments.continues(whole) && blocks.fits(whole.uncompressedBytes)
+    if (!wanted && !blocks.has(this.#keyOf(whole))) return need
     return needOf(
       whole,
       chunks.map((chunk) => moved(chunk, whole, start)),
@@ -172,14 +167,9 @@ export class BlockReader {
   /** What a worker needs to fetch a block by itself; undefined where none can. */
   #partFor(block: BlockRef): FilePart | undefined {
     const { origin, codec, fileOffset, compressedBytes, crc, part } = block
-    if (
-      origin.local === undefined ||
-      codec === 'none' ||
-      part !== undefined ||
-      !this.#pool?.decodes(findCodec(this.#codecs, block))
-    )
-      return undefined
-    return { ...origin.local, offset: fileOffset, length: compressedBytes, crc }
+    const local = codec === 'none' || part !== undefined ? undefined : origin.local
+    if (local === undefined || !this.#pool?.decodes(findCodec(this.#codecs, block))) return undefined
+    return { ...local, offset: fileOffset, length: compressedBytes, crc }
   }
 
   /** Not in the memory of the kernels here; undefined where that has to be done. */
@@ -266,16 +256,6 @@ export class BlockReader {
     const result = await decodeElsewhere(this.#pool!, block, input, task, use, signal)
     if (result !== undefined && !(input instanceof Uint8Array)) this.#fetcher.count(input.length)
     return result
-  }
-}
-
-/** None where the table of them is damaged, of which `verify` tells: then whole blocks are read, which have checksums of their own. */
-async function segmentsOf(block: BlockRef, signal: Signal | undefined): Promise<BlockSegments | undefined> {
-  try {
-    return await block.origin.segmentsOf?.(block, signal)
-  } catch (error) {
-    if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
-    return undefined
   }
 }
 

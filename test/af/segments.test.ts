@@ -1,24 +1,7 @@
-import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { BlockRef } from '../../src/af/block.js'
 import { decodeFooter, FOOTER_MAGIC } from '../../src/af/footer.js'
 import { splitFile } from '../../src/af/footer-trailer.js'
-import { seal } from '../../src/af/seal.js'
-import { decodeSegments } from '../../src/af/segments.js'
-import { decodeVarints, encodeVarints } from '../../src/af/varints.js'
-import type { Segment } from '../../src/codec/lz4-segments.js'
-import { joinBytes } from '../../src/core/bytes.js'
-import { crc32cOf } from '../../src/kernels/crc32c.js'
-import {
-  type ArrayFile,
-  BlockCache,
-  type CreateOptions,
-  create,
-  MemoryStore,
-  open,
-  slice,
-  verify,
-} from '../../src/runtime/index.js'
+import { type ArrayFile, BlockCache, type CreateOptions, create, MemoryStore, open, slice } from '../../src/runtime/index.js'
 import { RudeServer } from '../support/rude-server.js'
 
 const path = 'a.af'
@@ -191,169 +174,6 @@ describe('writing', () => {
   })
 })
 
-describe('damage', () => {
-  const small = Int16Array.from({ length: 240 }, (_, i) =>
-    i % 100 < 30 ? 7 : i % 100 < 60 ? i % 3 : Math.imul(i, 0x9e3779b9) >> 8,
-  )
-  const SMALL = 20
-  /** Twelve chunks in two blocks, of segments of which some are all noise, and one of two chunks. */
-  async function file(): Promise<Uint8Array> {
-    const store = new MemoryStore()
-    await using file = await create({ store, path }, { blockBytes: 240, segmentBytes: 30 })
-    const array = file.define('x', { dtype: 'int16', shape: [small.length], chunkShape: [SMALL] })
-    await array.set(null, small)
-    await file.compact()
-    return bytesOf(store)
-  }
-
-  /** What each chunk, and the whole, is read as: values or an error. */
-  async function readAll(bytes: Uint8Array): Promise<unknown[]> {
-    const store = new MemoryStore()
-    await store.put(path, bytes)
-    await using file = await open({ store, path }, { cacheBytes: 0 })
-    const ranges = [
-      ...Array.from({ length: small.length / SMALL }, (_, i) => [SMALL * i, SMALL * (i + 1)] as const),
-      [0, small.length],
-    ]
-    return await Promise.all(
-      ranges.map(async ([start, stop]) => {
-        const read = file.array('x', 'int16').get([slice(start!, stop!)])
-        const outcome = await read.then(({ data }) => data).catch((error: unknown) => error)
-        return outcome instanceof Error
-          ? outcome
-          : Buffer.compare(new Uint8Array((outcome as Int16Array).buffer), new Uint8Array(small.slice(start, stop).buffer)) === 0
-      }),
-    )
-  }
-
-  const findingsOf = async (bytes: Uint8Array, deep: boolean): Promise<string[]> => {
-    const store = new MemoryStore()
-    await store.put(path, bytes)
-    return (await verify({ store, path }, { deep })).findings.map(({ block, text }) => `block ${block}: ${text}`)
-  }
-
-  test('of any byte of a block or of the table: an error or the right values, and a finding', async () => {
-    const whole = await file()
-    expect(await readAll(whole)).toEqual(Array.from({ length: 13 }, () => true))
-    expect(await findingsOf(whole, true)).toEqual([])
-    const { blocks } = footerOf(whole)
-    const table = tableOf(whole)!
-    for (const { fileOffset, compressedBytes } of [...blocks.slice(0, 2), table]) {
-      for (let at = fileOffset; at < fileOffset + compressedBytes; at++) {
-        const damaged = whole.slice()
-        damaged[at]! ^= 1 << (at % 8)
-        const outcomes = await readAll(damaged)
-        expect(outcomes).not.toContain(false)
-        const errors = outcomes.filter((outcome) => outcome !== true)
-        for (const error of errors) {
-          expect(error).toMatchObject({
-            tag: 'IntegrityError',
-            message: expect.stringMatching(
-              /^memory:a\.af: array 'x': block \d: (segment \d: )?the bytes as stored: the checksum is/,
-            ),
-          })
-        }
-        // Only the segment is lost, and what is read at once with it.
-        if (fileOffset < table.fileOffset) expect(errors.length).toBeLessThanOrEqual(4)
-        else expect(errors.length).toBe(0)
-        expect(await findingsOf(damaged, false)).toEqual([expect.stringContaining('the checksum is')])
-      }
-    }
-  })
-
-  /** Other segments under checksums that are right. */
-  function resealed(bytes: Uint8Array, change: (segments: Map<number, Segment[]>) => void): Uint8Array {
-    const footer = footerOf(bytes)
-    const blocks = footer.blocks.filter(({ codec }) => !codec?.startsWith('hyperslab.'))
-    const refs = new Map(
-      blocks.map((block) => [
-        block.id,
-        { ...block, codec: 'lz4', crc: undefined, origin: undefined as never } satisfies BlockRef,
-      ]),
-    )
-    const { fileOffset, compressedBytes } = tableOf(bytes)!
-    const decoded = decodeSegments(bytes.subarray(fileOffset, fileOffset + compressedBytes), refs)
-    const segments = new Map([...decoded].map(([{ id }, own]) => [id, own.refs.map((ref) => ({ ...ref }) as Segment)]))
-    change(segments)
-    const crcs = blocks.map((block) => crc32cOf(bytes.subarray(block.fileOffset, block.fileOffset + block.compressedBytes)))
-    const { tail } = seal({ ...footer, blocks }, { tables: new Map(), segments, crcs }, false)
-    const { fileOffset: start, compressedBytes: length } = blocks.at(-1)!
-    return joinBytes([bytes.subarray(0, start + length), tail])
-  }
-
-  const FIELDS = ['compressedBytes', 'uncompressedBytes', 'head', 'match', 'tail', 'crc'] as const
-  const edit = fc.record({
-    block: fc.nat(1),
-    at: fc.nat(5),
-    field: fc.constantFrom(...FIELDS),
-    by: fc.oneof(fc.integer({ min: -3, max: 3 }), fc.constantFrom(-(2 ** 40), 15, 2 ** 32, 2 ** 45)),
-    neighbour: fc.boolean(),
-  })
-
-  test('of a table under a right checksum: errors or the right values, and deep findings of all that reads wrong', async () => {
-    const whole = await file()
-    let [refused, found] = [0, 0]
-    await fc.assert(
-      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), fc.option(fc.nat(5)), async (edits, dropped) => {
-        const damaged = resealed(whole, (segments) => {
-          for (const { block, at, field, by, neighbour } of edits) {
-            const own = segments.get(block)!
-            const change = (i: number, by: number): void => {
-              const segment = own[i % own.length]! as { -readonly [K in keyof Segment]: Segment[K] }
-              segment[field] = field === 'match' ? (segment.match + 16 + (by % 16)) % 16 : Math.max(0, segment[field] + by)
-            }
-            change(at, by)
-            // What one loses the next gains: the sums are right.
-            if (neighbour) change(at + 1, -by)
-          }
-          if (dropped !== null) segments.get(0)!.splice(dropped, 1)
-        })
-        const outcomes = await readAll(damaged)
-        for (const outcome of outcomes)
-          if (typeof outcome !== 'boolean')
-            expect(outcome).toMatchObject({
-              tag: expect.stringMatching(/^(Format|Integrity|Codec)Error$/),
-              details: { file: 'memory:a.af' },
-            })
-        const findings = await findingsOf(damaged, true)
-        if (outcomes.some((outcome) => outcome !== true)) expect(findings).not.toEqual([])
-        if (findings.length > 0) found++
-        if (findings.some((text) => text.includes('do not go with it'))) refused++
-      }),
-      { numRuns: 400 },
-    )
-    expect(found).toBeGreaterThan(refused)
-    expect(refused).toBeGreaterThan(50)
-  })
-
-  test('of a table that names no block, or ends too early', async () => {
-    const whole = await file()
-    const other = resealed(whole, (segments) => {
-      segments.set(9, segments.get(0)!)
-    })
-    expect(await readAll(other)).toEqual(Array.from({ length: 13 }, () => true))
-    expect(await findingsOf(other, false)).toEqual([expect.stringContaining('there are segments of block 9, but no such block')])
-    const { fileOffset } = tableOf(whole)!
-    const numbers = [...decodeVarints(whole.subarray(fileOffset, fileOffset + tableOf(whole)!.compressedBytes))]
-    for (let length = 1; length < 2 + 5 * numbers[1]!; length++)
-      expect(() => decodeSegments(encodeVarints(numbers.slice(0, length)), new Map([[0, {} as BlockRef]]))).toThrow(
-        'ends too early',
-      )
-  })
-})
-
-test('numbers of variable length', () => {
-  const number = fc.oneof(fc.nat(300), fc.maxSafeNat())
-  fc.assert(
-    fc.property(fc.array(number), (numbers) => {
-      const bytes = encodeVarints(numbers)
-      expect([...decodeVarints(bytes)]).toEqual(numbers)
-      if (numbers.length > 0) expect([...decodeVarints(bytes.subarray(0, -1))]).toEqual(numbers.slice(0, -1))
-    }),
-  )
-  expect([...decodeVarints(new Uint8Array(100).fill(255))]).toEqual([])
-})
-
 describe('over HTTP', () => {
   let rude: RudeServer
   beforeAll(async () => {
@@ -382,6 +202,22 @@ describe('over HTTP', () => {
     expect([requests() - opened, file.readCost.blocks]).toEqual([3, 4])
     for (const number of [16, 19, 23]) expect(await chunk(file, number)).toEqual(expected(number))
     expect(requests() - opened).toBe(3)
+  })
+
+  test('whoever goes through blocks gets whole ones, after the first segment', async () => {
+    await using file = await open(`${rude.origin}/${path}`)
+    const opened = requests()
+    let number = 0
+    for await (const { data } of file.array('x', 'int32').blocks()) expect(data.data).toEqual(expected(number++))
+    expect(number).toBe(BLOCK * BLOCKS)
+    expect([requests() - opened, file.readCost.blocks]).toEqual([1 + BLOCKS, 1 + BLOCKS])
+    // What comes from elsewhere does not.
+    await using other = await open(`${rude.origin}/${path}`)
+    for (const number of [8, 0, 16, 13, 20]) expect(await chunk(other, number)).toEqual(expected(number))
+    expect(other.readCost.bytes).toBeLessThan(5 * 8 * CHUNK * 1.01)
+    await using uncached = await open(`${rude.origin}/${path}`, { cacheBytes: 0 })
+    for (let number = 0; number < BLOCK; number += 2) expect(await chunk(uncached, number)).toEqual(expected(number))
+    expect(uncached.readCost.blocks).toBe(BLOCK / 2)
   })
 
   test('readers of one segment at the same time share its request', async () => {
