@@ -6,12 +6,6 @@ export interface Stored {
   readonly address: ChunkAddress
 }
 
-/** A chunk as it lies in another block than that of its address, that many bytes further on. */
-export const moved = <C extends Stored>(chunk: C, block: BlockRef, bytes: number): C => {
-  const { offset, size } = chunk.address
-  return { ...chunk, address: { block, offset: offset + bytes, size } }
-}
-
 /** Chunks by the block they lie in. */
 export type Groups<C> = Iterable<readonly [BlockRef, readonly C[]]>
 

@@ -29,8 +29,7 @@ export const memoryOf = (blockBytes: number): BlockMemory => ({
 /** Under which a block is kept for all who read the same bytes. */
 export function keyOf(block: BlockRef): string {
   const { origin, id, part } = block
-  if (origin.identity === undefined) return ownKeyOf(block)
-  return part === undefined ? `${origin.identity} ${id}` : `${origin.identity} ${id}.${part.number}`
+  return origin.identity === undefined ? ownKeyOf(block) : `${origin.identity} ${part ? `${id}.${part.number}` : id}`
 }
 
 const ownKeys = new WeakMap<BlockRef, string>()

@@ -8,7 +8,7 @@ import { forEachLimited } from '../core/limiter.js'
 import type { Signal } from '../core/signal.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { Answer, BlockWork, FilePart, Packed, Task } from '../pool/task.js'
-import { batchesOf, checkStored, type Groups, hasMore, moved, type Need, needOf, type Stored } from './batches.js'
+import { batchesOf, checkStored, type Groups, hasMore, type Need, type Stored } from './batches.js'
 import {
   type BlockRef,
   type ChunkBytes,
@@ -22,7 +22,7 @@ import {
 } from './block.js'
 import { BlockFetcher, type ReadCost } from './block-fetcher.js'
 import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-memory.js'
-import { SegmentReads } from './segment-reads.js'
+import type { SegmentReads } from './segment-reads.js'
 
 /** Blocks under way at the same time; with a pool, two more for each worker. */
 const CONCURRENT_BLOCKS = 4
@@ -51,7 +51,8 @@ export class BlockReader {
   readonly #maxBlockBytes: number
   readonly #codecs: Codecs
   readonly #pool: BlockWork | undefined
-  readonly #segments: SegmentReads
+  /** Loaded when it is needed. */
+  #segments: SegmentReads | undefined
 
   /**
    * @param memory shared with others, or bytes of decoded blocks for this reader alone
@@ -65,7 +66,6 @@ export class BlockReader {
     this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
     this.#pool = pool
-    this.#segments = new SegmentReads(codecs)
   }
 
   get cost(): ReadCost {
@@ -96,7 +96,7 @@ export class BlockReader {
       signal?.throwIfAborted()
       return this.#useBatch(batch, use, signal)
     }
-    const parts = await this.#segments.split(groups, signal)
+    const parts = await this.#inSegments(groups, signal)
     await inOrder(batchesOf(parts), { count: this.#lanes, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
@@ -109,25 +109,19 @@ export class BlockReader {
     return CONCURRENT_BLOCKS + 2 * (this.#pool?.size ?? 0)
   }
 
-  /**
-   * Of a segment the whole block, where that is in memory, or should be: whoever goes through a block in requests, one for each segment,
-   * waits for all of them.
-   */
-  #atHand<C extends Stored>(need: Need<C>): Need<C> {
-    const { block, chunks } = need
-    const { blocks } = this.#memory
-    if (block.part === undefined || blocks.has(this.#keyOf(block))) return need
-    const { whole, start } = block.part
-    const wanted = this.#segments.continues(whole) && blocks.fits(whole.uncompressedBytes)
-    if (!wanted && !blocks.has(this.#keyOf(whole))) return need
-    return needOf(
-      whole,
-      chunks.map((chunk) => moved(chunk, whole, start)),
-    )
+  /** In the place of blocks of which little is wanted their segments, where they have any. */
+  async #inSegments<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
+    for (const [block, chunks] of groups) {
+      if (block.origin.segmentsOf === undefined || !hasMore(block, chunks)) continue
+      const { SegmentReads } = await import('./segment-reads.js')
+      this.#segments ??= new SegmentReads(this.#codecs, this.#memory.blocks, (block) => this.#keyOf(block))
+      return this.#segments.split(groups, signal)
+    }
+    return groups
   }
 
   async #useBatch<C extends Stored, R>(needs: readonly Need<C>[], use: BlockUse<C, R>, signal: Signal | undefined): Promise<R[]> {
-    const batch = needs.map((need) => this.#atHand(need))
+    const batch = this.#segments?.atHand(needs) ?? needs
     for (const { block, whole } of batch) if (whole) checkBlockBytes(block, this.#maxBlockBytes)
     const missing = batch.filter(({ block }) => !this.#memory.blocks.has(this.#keyOf(block)))
     const atOnce = missing[0]?.block.origin.readMany !== undefined

@@ -1,7 +1,6 @@
 import { joinBytes } from '../core/bytes.js'
 import { HyperslabError, within } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
-import { SingleFlight } from '../core/single-flight.js'
 import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type Checksums, checkCrc, checksumBytes, checksumsAtEnd } from './checksums.js'
@@ -10,7 +9,7 @@ import { CHECKSUM_CODEC, isExtra, SEGMENTS_CODEC, STATS_CODEC } from './extras.j
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
 import type { Limits } from './limits.js'
-import type { BlockSegments } from './segments.js'
+import type { SegmentTable } from './segment-table.js'
 
 /** Read from the end of a file at once: enough for the footers of most. */
 const TAIL_BYTES = 64 * 1024
@@ -43,10 +42,7 @@ export class Layer implements BlockOrigin {
   readonly #store: Store
 
   #chunkStats: Promise<ReadonlyMap<number, ChunkStatsTable>> | undefined
-  #segments: ReadonlyMap<BlockRef, BlockSegments> | undefined
-  /** The table of them as stored: as it came with the footer, or damaged. */
-  #segmentTable: Uint8Array | undefined
-  readonly #loading = new SingleFlight<typeof SEGMENTS_CODEC, ReadonlyMap<BlockRef, BlockSegments>>()
+  #segments: SegmentTable | undefined
 
   /**
    * @param info the version of the file that has this footer
@@ -79,8 +75,12 @@ export class Layer implements BlockOrigin {
     // Only where the store makes something of many ranges at once.
     const table = this.#extra(SEGMENTS_CODEC)
     if (table !== undefined) {
-      this.segmentsOf = async (block, signal) => (await this.segments(signal)).get(block)
-      this.#segmentTable = before && partBefore(before, table)
+      const stored = before && partBefore(before, table)
+      this.segmentsOf = async (block, signal) => {
+        const { SegmentTable } = await import('./segment-table.js')
+        this.#segments ??= new SegmentTable(table, this.blocks, stored)
+        return this.#segments.of(block, signal)
+      }
     }
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }
@@ -145,28 +145,6 @@ export class Layer implements BlockOrigin {
       if (block.crc !== undefined) checkCrc('the statistics of chunks', bytes, block.crc)
       const { decodeChunkStats } = await import('./chunk-stats-table.js')
       return decodeChunkStats(bytes, this.footer.arrays)
-    })
-  }
-
-  /**
-   * Segments of the blocks that have any. Read once, also when that fails:
-   * @throws FormatError, IntegrityError when the table of them is damaged
-   */
-  async segments(signal?: Signal): Promise<ReadonlyMap<BlockRef, BlockSegments>> {
-    return this.#segments ?? this.#loading.share(SEGMENTS_CODEC, (shared) => this.#readSegments(shared), signal)
-  }
-
-  async #readSegments(signal: Signal): Promise<ReadonlyMap<BlockRef, BlockSegments>> {
-    return within({ file: this.file }, async () => {
-      const block = this.#extra(SEGMENTS_CODEC)
-      if (block === undefined) return new Map()
-      this.#segmentTable ??= await this.read(block.fileOffset, block.compressedBytes, signal)
-      const bytes = this.#segmentTable
-      if (block.crc !== undefined) checkCrc('the table of segments', bytes, block.crc)
-      const { decodeSegments } = await import('./segments.js')
-      this.#segments = decodeSegments(bytes, this.blocks)
-      this.#segmentTable = undefined
-      return this.#segments
     })
   }
 

@@ -1,9 +1,10 @@
 import type { Codecs } from '../codec/registry.js'
 import { isHyperslabError } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
-import { type Groups, hasMore, type Stored } from './batches.js'
+import { type Groups, hasMore, type Need, needOf, type Stored } from './batches.js'
 import type { BlockOrigin, BlockRef } from './block.js'
-import type { BlockSegments } from './segments.js'
+import type { BlockMemory } from './block-memory.js'
+import { type BlockSegments, moved } from './segments.js'
 
 /** Readers that may go through files at the same time. */
 const REMEMBERED = 8
@@ -13,11 +14,15 @@ const MOST_BETWEEN = 64
 /** Has blocks read in segments, and notices who reads those one after another. */
 export class SegmentReads {
   readonly #codecs: Codecs
+  readonly #decoded: BlockMemory['blocks']
+  readonly #keyOf: (block: BlockRef) => string
   readonly #ends: { readonly origin: BlockOrigin; readonly end: number }[] = []
   readonly #continued = new WeakSet<BlockRef>()
 
-  constructor(codecs: Codecs) {
+  constructor(codecs: Codecs, decoded: BlockMemory['blocks'], keyOf: (block: BlockRef) => string) {
     this.#codecs = codecs
+    this.#decoded = decoded
+    this.#keyOf = keyOf
   }
 
   /** In the place of blocks of which little is wanted their segments. Depends on the groups alone, as batches do. */
@@ -32,9 +37,23 @@ export class SegmentReads {
     return parts
   }
 
-  /** Whether somebody goes through a block segment by segment: over a network it is better read at once. */
-  continues(block: BlockRef): boolean {
-    return block.origin.readMany !== undefined && this.#continued.has(block)
+  /**
+   * In the place of segments whole blocks that are in memory, or should be: over a network, whoever goes through a block segment by segment
+   * would wait for a request each time.
+   */
+  atHand<C extends Stored>(needs: readonly Need<C>[]): readonly Need<C>[] {
+    return needs.map((need) => {
+      const { block, chunks } = need
+      if (block.part === undefined || this.#decoded.has(this.#keyOf(block))) return need
+      const { whole, start } = block.part
+      const ahead =
+        whole.origin.readMany !== undefined && this.#continued.has(whole) && this.#decoded.fits(whole.uncompressedBytes)
+      if (!ahead && !this.#decoded.has(this.#keyOf(whole))) return need
+      return needOf(
+        whole,
+        chunks.map((chunk) => moved(chunk, whole, start)),
+      )
+    })
   }
 
   /** Takes note of segments that are read at once; whether the first of them comes right behind some that were read lately. */

@@ -1,7 +1,7 @@
 import { PREFIX_BYTES } from '../codec/lz4.js'
 import { jointsOf, type Segment, standalone } from '../codec/lz4-segments.js'
 import { HyperslabError } from '../core/errors.js'
-import { moved, type Stored } from './batches.js'
+import type { Stored } from './batches.js'
 import type { BlockRef, SegmentPart } from './block.js'
 import { decodeVarints, encodeVarints } from './varints.js'
 
@@ -73,6 +73,12 @@ export class BlockSegments {
     }
     return low
   }
+}
+
+/** A chunk as it lies in another block than that of its address, that many bytes further on. */
+export const moved = <C extends Stored>(chunk: C, block: BlockRef, bytes: number): C => {
+  const { offset, size } = chunk.address
+  return { ...chunk, address: { block, offset: offset + bytes, size } }
 }
 
 /*

@@ -5,8 +5,6 @@ import { withDefaultLimits } from './limits.js'
 import type { WorkingCopyOptions } from './working-copy.js'
 
 const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
-/** Small enough to be read over a network for one point; matches of LZ4 reach 64 KiB back, so that little is lost of them. */
-const DEFAULT_SEGMENT_BYTES = 256 * 1024
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 
 /** @throws InvalidArgumentError; CodecError, MissingDependencyError or UnsupportedError when the codec is not one to write with here */
@@ -15,7 +13,7 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
     codec = 'lz4',
     level,
     blockBytes = DEFAULT_BLOCK_BYTES,
-    segmentBytes = DEFAULT_SEGMENT_BYTES,
+    segmentBytes,
     cacheBytes = DEFAULT_CACHE_BYTES,
     extras = true,
     layer,

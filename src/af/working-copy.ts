@@ -20,8 +20,8 @@ export interface WorkingCopyOptions {
   /** Of the blocks that are written. */
   readonly codec: string
   readonly blockBytes: number
-  /** Segments of LZ4 blocks are closed once they hold this many bytes before compression. */
-  readonly segmentBytes: number
+  /** As of `FileOptions`. */
+  readonly segmentBytes: number | undefined
   readonly cacheBytes: number
   /** Shared with other files, instead of an own one of `cacheBytes`. */
   readonly cache: BlockMemory | undefined

@@ -210,11 +210,14 @@ export class Writer {
   }
 }
 
+/** Little enough to fetch for one point, yet four times what a match reaches back: the first bytes of a segment have nothing to match. */
+const SEGMENT_BYTES = 256 * 1024
+
 /** @throws CodecError when the codec is unknown or cannot write */
 export function newPacker(
   store: Store,
   paths: Paths,
-  { codecs, codec, blockBytes, extras, segmentBytes }: WorkingCopyOptions,
+  { codecs, codec, blockBytes, extras, segmentBytes = SEGMENT_BYTES }: WorkingCopyOptions,
 ): BlockPacker {
   return new BlockPacker({
     file: store.describe(paths.base),
