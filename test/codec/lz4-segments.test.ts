@@ -5,7 +5,7 @@ import { cutSegments, encodeSegments, jointsOf, type Segment, standalone } from 
 import { joinBytes } from '../../src/core/bytes.js'
 import { withArena } from '../../src/kernels/arena.js'
 import { crc32cOf } from '../../src/kernels/crc32c.js'
-import { expectSameBytes, noise } from '../kernels/support.js'
+import { expectSameBytes, guarded, noise } from '../kernels/support.js'
 import { contents } from './support.js'
 
 const decode = (block: Uint8Array, bytes: number): Uint8Array =>
@@ -114,4 +114,21 @@ test('are cut where parts end, of so many bytes at least; the rest joins the las
   expect(cutSegments([5, 5, 5], 1)).toEqual([5, 5, 5])
   expect(cutSegments([5, 0, 5], 1)).toEqual([5, 5])
   expect(cutSegments([5, 5], Number.POSITIVE_INFINITY)).toEqual([10])
+})
+
+test('nothing is written behind the bytes that suffice for any block', () => {
+  for (const [, data] of contents()) {
+    for (const length of [1, 13, 100, 5000]) {
+      withArena((arena) => {
+        const part = data.subarray(0, 20_000)
+        const src = arena.put(part)
+        const dst = guarded(arena, arena.kernels.lz4Bound(part.length))
+        const carry = arena.int32s([0])
+        let out = dst.pointer
+        for (let at = 0; at < part.length; at += length)
+          out += arena.kernels.lz4Encode(src + at, Math.min(length, part.length - at), out, carry)
+        dst.check()
+      })
+    }
+  }
 })
