@@ -42,8 +42,9 @@ export async function compactInto(
     for (const run of runsOf(state, numbers)) {
       for (const { number, chunk } of run) chunks.set(number, chunk)
       const { block } = run[0]!.address
-      const segments = isWhole(block, run) ? await segmentsOf(block) : undefined
-      if (!recode && segments !== undefined && packer.takes(block, run.length)) {
+      const takes = !recode && isWhole(block, run) && packer.takes(block, run.length)
+      const segments = takes ? await segmentsOf(block) : undefined
+      if (segments !== undefined) {
         await look(state, block, run, blocks)
         await packer.adopt(block, run, segments)
       } else await repack(state, block, run, blocks, packer)

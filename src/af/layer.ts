@@ -75,10 +75,11 @@ export class Layer implements BlockOrigin {
     // Only where the store makes something of many ranges at once.
     const table = this.#extra(SEGMENTS_CODEC)
     if (table !== undefined) {
-      const stored = before && partBefore(before, table)
+      let stored = before && partBefore(before, table)
       this.segmentsOf = async (block, signal) => {
         const { SegmentTable } = await import('./segment-table.js')
         this.#segments ??= new SegmentTable(table, this.blocks, stored)
+        stored = undefined
         return this.#segments.of(block, signal)
       }
     }
