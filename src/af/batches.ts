@@ -46,9 +46,9 @@ export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<reado
 
 /** Of blocks that are not compressed only the chunks are needed, as long as the block is as long as it says. */
 export function needOf<C extends Stored>(block: BlockRef, chunks: readonly C[]): Need<C> {
+  if (block.codec === 'none') checkStored(block)
   const inPlace = block.codec === 'none' && hasMore(block, chunks)
   if (!inPlace) return { block, chunks, whole: true, ranges: [rangeOf(block)] }
-  checkStored(block)
   const ranges = chunks.map(({ address }) => ({ offset: block.fileOffset + address.offset, length: address.size }))
   return { block, chunks, whole: false, ranges }
 }

@@ -19,10 +19,11 @@ type Read = (range: ByteRange, signal: Signal) => Promise<Uint8Array>
 /** Ranges read at the same time of stores that take one at a time. */
 const CONCURRENT_READS = 4
 
-/** Fetches blocks as they are stored, and checks them, once for all who ask at the same time. */
+/** Fetches blocks as they are stored, once for all who ask at the same time. */
 export class BlockFetcher {
   readonly cost: ReadCost = { blocks: 0, bytes: 0 }
   readonly #memory: BlockMemory
+  readonly #unchecked = new WeakSet<Uint8Array>()
 
   constructor(memory: BlockMemory) {
     this.#memory = memory
@@ -43,6 +44,18 @@ export class BlockFetcher {
     return found
   }
 
+  /** Whether a block was fetched but not checked: whoever decodes it in the memory of the kernels checks it there. */
+  isUnchecked(bytes: Uint8Array): boolean {
+    return this.#unchecked.has(bytes)
+  }
+
+  /** @throws IntegrityError when a block that was not checked is not what was written */
+  check(block: BlockRef, bytes: Uint8Array): void {
+    if (!this.#unchecked.has(bytes)) return
+    checkStoredBytes(block, bytes)
+    this.#unchecked.delete(bytes)
+  }
+
   count(bytes: number): void {
     this.cost.blocks++
     this.cost.bytes += bytes
@@ -57,7 +70,8 @@ export class BlockFetcher {
     const start = async (shared: Signal): Promise<Uint8Array> => {
       this.count(range.length)
       const bytes = await read(range, shared)
-      if (whole) checkStoredBytes(block, bytes)
+      if (whole) this.#unchecked.add(bytes)
+      if (slabs !== undefined || block.part !== undefined) this.check(block, bytes)
       slabs?.set(key, compactBytes(bytes))
       return bytes
     }

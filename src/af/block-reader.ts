@@ -8,7 +8,7 @@ import { forEachLimited } from '../core/limiter.js'
 import type { Signal } from '../core/signal.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { Answer, BlockWork, FilePart, Packed, Task } from '../pool/task.js'
-import { batchesOf, checkStored, type Groups, hasMore, type Need, type Stored } from './batches.js'
+import { batchesOf, type Groups, hasMore, type Need, type Stored } from './batches.js'
 import {
   type BlockRef,
   type ChunkBytes,
@@ -150,12 +150,17 @@ export class BlockReader {
       const partFor = new Map(chunks.map((chunk, i) => [chunk, parts[i]!]))
       return withArena((arena) => use.here(arena, chunks, (chunk) => partFor.get(chunk)!))
     }
-    const bytes = block.part?.standalone(parts[0]!) ?? parts[0]!
-    if (block.codec === 'none') {
-      checkStored(block)
-      return useBytes(bytes, chunks, use)
-    }
-    return ((await this.#useElsewhere(need, bytes, use, signal)) ?? [this.#useHere(need, bytes, use)])[0]
+    const bytes = parts[0]!
+    if (!this.#allHere(need, use)) this.#fetcher.check(block, bytes)
+    const alone = block.part?.standalone(bytes) ?? bytes
+    return ((await this.#useElsewhere(need, alone, use, signal)) ?? [this.#useHere(need, alone, use)])[0]
+  }
+
+  /** Whether all of a block is decoded in the memory of the kernels here, and nothing of it kept. */
+  #allHere<C extends Stored, R>({ block, chunks }: Need<C>, use: BlockUse<C, R>): boolean {
+    const codec = findCodec(this.#codecs, block)
+    if (block.part !== undefined || hasMore(block, chunks) || !inKernel(codec)) return false
+    return use.there === undefined || !this.#pool?.decodes(codec)
   }
 
   /** What a worker needs to fetch a block by itself; undefined where none can. */
@@ -192,7 +197,7 @@ export class BlockReader {
     if (hasMore(block, chunks) && findCodec(this.#codecs, block) === lz4)
       return this.#useDecoded(this.#frontOf(block, bytes), need, use)
     return withArena((arena) => {
-      const pointer = decodeBlock(arena, this.#codecs, block, bytes)
+      const pointer = decodeBlock(arena, this.#codecs, block, bytes, this.#fetcher.isUnchecked(bytes))
       return use.here(arena, chunks, ({ address: { offset, size } }) => ({ pointer: pointer + offset, size }))
     })
   }

@@ -4,9 +4,10 @@ import type { Codecs } from '../codec/registry.js'
 import { HyperslabError, isHyperslabError, rethrowWithin } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import type { Arena } from '../kernels/arena.js'
+import { putWithCrc } from '../kernels/crc32c.js'
 import type { Answer, BlockWork, Packed, Task } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
-import { checkCrc } from './checksums.js'
+import { checkCrc, compareCrc } from './checksums.js'
 import type { BlockSegments } from './segments.js'
 
 /** Where blocks lie: a committed layer or the stage of the one being written. */
@@ -103,14 +104,22 @@ export async function decodeApart(codec: Codec, block: BlockRef, bytes: Uint8Arr
 
 /**
  * Decodes a block of a codec that works in kernel memory; returns where.
- * @throws CodecError with file and block when the block cannot be decoded
+ * @param check whether it was not checked yet: here that takes no copy
+ * @throws CodecError with file and block when the block cannot be decoded; IntegrityError
  */
-export function decodeBlock(arena: Arena, codecs: Codecs, block: BlockRef, bytes: Uint8Array): number {
+export function decodeBlock(arena: Arena, codecs: Codecs, block: BlockRef, bytes: Uint8Array, check = false): number {
   try {
-    return (codecs.find(block.codec) as KernelCodec).decodeIn(arena, bytes, block.uncompressedBytes)
+    const pointer = check && block.crc !== undefined ? putChecked(arena, bytes, block.crc) : arena.put(bytes)
+    return (codecs.find(block.codec) as KernelCodec).decodeIn(arena, pointer, bytes.length, block.uncompressedBytes)
   } catch (error) {
     return rethrowWithin(prefixed(error, block), { file: block.origin.file })
   }
+}
+
+function putChecked(arena: Arena, bytes: Uint8Array, expected: number): number {
+  const { pointer, crc } = putWithCrc(arena, bytes)
+  compareCrc('the bytes as stored', crc, expected)
+  return pointer
 }
 
 /**

@@ -38,8 +38,10 @@ export function checksumsAtEnd(bytes: Uint8Array, blocks: number): Checksums | u
  * @param what names the bytes in the error
  * @throws IntegrityError when the bytes are not those the checksum was taken of
  */
-export function checkCrc(what: string, bytes: Uint8Array, expected: number): void {
-  const actual = crc32cOf(bytes)
+export const checkCrc = (what: string, bytes: Uint8Array, expected: number): void => compareCrc(what, crc32cOf(bytes), expected)
+
+/** @throws IntegrityError when a checksum is not that of what was written */
+export function compareCrc(what: string, actual: number, expected: number): void {
   if (actual === expected) return
   const text = `${what}: the checksum is ${hex(actual)}, but ${hex(expected)} was written: the bytes have changed since`
   throw new HyperslabError('IntegrityError', text, { actual, expected })

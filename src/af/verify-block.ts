@@ -125,7 +125,7 @@ export class BlockCheck {
     }
     if (name === 'lz4') checkPrefix(stored, uncompressedBytes)
     withArena((arena) => {
-      const pointer = codec.decodeIn(arena, stored, uncompressedBytes)
+      const pointer = codec.decodeIn(arena, arena.put(stored), stored.length, uncompressedBytes)
       if (name === 'lz4') this.#checkSegments(stored, pointer)
       this.#checkChunks((offset, size) => ({ pointer: pointer + offset, size }))
     })
@@ -206,7 +206,9 @@ const spanOf = ({ meta: { chunks } }: LayerArray, row: number): { offset: number
 /** @throws CodecError, IntegrityError when a segment does not decode to the bytes at `pointer` */
 function checkAlone(block: Uint8Array, pointer: number, size: number): void {
   withArena((arena) => {
-    const [actual, expected] = [lz4.decodeIn(arena, block, size), pointer].map((at) => crc32c(arena, at, size))
+    const [actual, expected] = [lz4.decodeIn(arena, arena.put(block), block.length, size), pointer].map((at) =>
+      crc32c(arena, at, size),
+    )
     if (actual === expected) return
     throw new HyperslabError('IntegrityError', 'a segment decodes to other bytes by itself than in its block', {
       actual,

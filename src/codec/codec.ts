@@ -20,10 +20,10 @@ export interface Codec {
 export interface KernelCodec {
   readonly name: string
   /**
-   * Decodes `bytes` into exactly `decodedBytes` bytes in kernel memory and returns where.
+   * Decodes `length` bytes in kernel memory into exactly `decodedBytes` bytes there and returns where.
    * @throws CodecError when they are not what `encodeIn` makes, or decode to another length
    */
-  decodeIn(arena: Arena, bytes: Uint8Array, decodedBytes: number): number
+  decodeIn(arena: Arena, pointer: number, length: number, decodedBytes: number): number
   /** Encodes `length` bytes in kernel memory. */
   encodeIn(arena: Arena, pointer: number, length: number): Uint8Array
 }

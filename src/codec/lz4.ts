@@ -26,7 +26,7 @@ export function checkPrefix(length: number): void {
 export const lz4: KernelCodec = {
   name: 'lz4',
 
-  decodeIn: (arena, bytes, decodedBytes) => decodeAt(arena, arena.put(bytes), bytes.length, decodedBytes),
+  decodeIn: decodeAt,
 
   encodeIn(arena, pointer, length) {
     const block = lz4Encode(arena, pointer, length)

@@ -4,9 +4,9 @@ import { type KernelCodec, wrongLength } from './codec.js'
 export const none: KernelCodec = {
   name: 'none',
 
-  decodeIn(arena, bytes, decodedBytes) {
-    if (bytes.length !== decodedBytes) throw wrongLength('uncompressed', bytes.length, decodedBytes)
-    return arena.put(bytes)
+  decodeIn(_, pointer, length, decodedBytes) {
+    if (length !== decodedBytes) throw wrongLength('uncompressed', length, decodedBytes)
+    return pointer
   },
 
   encodeIn: (arena, pointer, length) => arena.bytes(pointer, length).slice(),

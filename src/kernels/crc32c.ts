@@ -18,12 +18,23 @@ export function crc32c(arena: Arena, pointer: number, bytes: number, seed = 0): 
 export function crc32cOf(bytes: Uint8Array, seed = 0): number {
   return withArena((arena) => {
     const pointer = arena.alloc(Math.min(bytes.length, PIECE_BYTES))
-    let crc = seed
-    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-      const piece = bytes.subarray(at, at + PIECE_BYTES)
-      arena.bytes(pointer, piece.length).set(piece)
-      crc = crc32c(arena, pointer, piece.length, crc)
-    }
-    return crc >>> 0
+    return copied(arena, bytes, () => pointer, seed)
   })
+}
+
+/** Copies bytes into fresh arena memory, and takes their CRC-32C while they are in the cache. */
+export function putWithCrc(arena: Arena, bytes: Uint8Array): { readonly pointer: number; readonly crc: number } {
+  const pointer = arena.alloc(bytes.length)
+  return { pointer, crc: copied(arena, bytes, (at) => pointer + at, 0) }
+}
+
+/** @param placeOf where the piece from a position on goes */
+function copied(arena: Arena, bytes: Uint8Array, placeOf: (at: number) => number, seed: number): number {
+  let crc = seed
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    const piece = bytes.subarray(at, at + PIECE_BYTES)
+    arena.bytes(placeOf(at), piece.length).set(piece)
+    crc = crc32c(arena, placeOf(at), piece.length, crc)
+  }
+  return crc >>> 0
 }

@@ -9,7 +9,7 @@ import { expectSameBytes, guarded, noise } from '../kernels/support.js'
 import { contents } from './support.js'
 
 const decode = (block: Uint8Array, bytes: number): Uint8Array =>
-  withArena((arena) => arena.bytes(lz4.decodeIn(arena, block, bytes), bytes).slice())
+  withArena((arena) => arena.bytes(lz4.decodeIn(arena, arena.put(block), block.length, bytes), bytes).slice())
 
 const encode = (data: Uint8Array, lengths: readonly number[]) =>
   withArena((arena) => encodeSegments(arena, arena.put(data), lengths))
