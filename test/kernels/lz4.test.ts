@@ -1,49 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isHyperslabError } from '../../src/core/errors.js'
-import { type Arena, withArena } from '../../src/kernels/arena.js'
-import { lz4Decode, lz4Encode, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.js'
+import { withArena } from '../../src/kernels/arena.js'
+import { lz4Encode, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.js'
+import { decode, decodeInSteps, encode, parse, type Sequence, write } from './lz4-blocks.js'
+import { KINDS } from './lz4-data.js'
 import { expectSameBytes, guarded, noise, randoms } from './support.js'
-
-/** One sequence: literals, and unless it is the last a match. */
-interface Sequence {
-  readonly literals: Uint8Array
-  readonly match?: { readonly offset: number; readonly length: number }
-}
-
-/** Reads a block into its sequences; undefined when the bytes end in the middle of one. */
-function parse(block: Uint8Array): Sequence[] | undefined {
-  const sequences: Sequence[] = []
-  let at = 0
-  const lengthFrom = (nibble: number): number | undefined => {
-    let length = nibble
-    if (nibble < 15) return length
-    for (;;) {
-      const byte = block[at++]
-      if (byte === undefined) return undefined
-      length += byte
-      if (byte < 255) return length
-    }
-  }
-  for (;;) {
-    const token = block[at++]
-    if (token === undefined) return undefined
-    const count = lengthFrom(token >> 4)
-    if (count === undefined || at + count > block.length) return undefined
-    const literals = block.subarray(at, at + count)
-    at += count
-    if (at === block.length) {
-      sequences.push({ literals })
-      return sequences
-    }
-    if (at + 2 > block.length) return undefined
-    const offset = block[at]! + 256 * block[at + 1]!
-    at += 2
-    const length = lengthFrom(token & 15)
-    if (length === undefined) return undefined
-    sequences.push({ literals, match: { offset, length: length + 4 } })
-  }
-}
 
 /** Positions in the output at which a sequence ends, 0 included. */
 function boundariesOf(block: Uint8Array): number[] {
@@ -65,87 +26,6 @@ function naiveDecode(block: Uint8Array, bytes: number): Uint8Array | undefined {
     for (const end = at + match.length; at < end; at++) out[at] = out[at - match.offset]!
   }
   return undefined
-}
-
-/** Writes sequences as a block. */
-function write(sequences: readonly Sequence[]): Uint8Array {
-  const out: number[] = []
-  const extra = (length: number) => {
-    if (length < 15) return
-    let rest = length - 15
-    for (; rest >= 255; rest -= 255) out.push(255)
-    out.push(rest)
-  }
-  for (const { literals, match } of sequences) {
-    const length = match === undefined ? 0 : match.length - 4
-    out.push((Math.min(literals.length, 15) << 4) | Math.min(length, 15))
-    extra(literals.length)
-    for (const byte of literals) out.push(byte)
-    if (match === undefined) continue
-    out.push(match.offset & 255, match.offset >> 8)
-    extra(length)
-  }
-  return Uint8Array.from(out)
-}
-
-function encode(arena: Arena, data: Uint8Array): Uint8Array {
-  const { pointer, bytes } = lz4Encode(arena, arena.put(data), data.length)
-  return arena.bytes(pointer, bytes).slice()
-}
-
-/** The decoded bytes, or the message of the error. Checks that nothing beside the destination was written. */
-function decode(arena: Arena, block: Uint8Array, bytes: number): Uint8Array | string {
-  const src = arena.put(block)
-  const dst = guarded(arena, bytes, block.length % 3)
-  try {
-    lz4Decode(arena, src, block.length, dst.pointer, bytes)
-    return arena.bytes(dst.pointer, bytes).slice()
-  } catch (error) {
-    if (!isHyperslabError(error, 'CodecError')) throw error
-    return error.message
-  } finally {
-    dst.check()
-  }
-}
-
-const text = (bytes: number): Uint8Array => {
-  const words =
-    'the air temperature over land and sea of a model year by month is given in kelvin with a fill value where there is no data'.split(
-      ' ',
-    )
-  const next = randoms(bytes)
-  let line = ''
-  while (line.length < bytes) line += `${words[next() % words.length]} `
-  return new TextEncoder().encode(line.slice(0, bytes))
-}
-
-const field = (bytes: number): Uint8Array => {
-  const floats = Float32Array.from(
-    { length: Math.ceil(bytes / 4) },
-    (_, i) => Math.round(27000 + 1500 * Math.sin(i / 40) + 300 * Math.cos(i / 7)) / 100,
-  )
-  return new Uint8Array(floats.buffer, 0, bytes)
-}
-
-const structured = (bytes: number): Uint8Array => {
-  const next = randoms(bytes)
-  const out = new Uint8Array(bytes)
-  for (let at = 0; at < bytes; ) {
-    const length = 1 + (next() % (next() % 4 === 0 ? 700 : 20))
-    const back = 1 + (next() % Math.min(at + 1, next() % 2 === 0 ? 20 : 70_000))
-    for (let i = 0; i < length && at < bytes; i++, at++) out[at] = at >= back && length % 3 ? out[at - back]! : next() & 255
-  }
-  return out
-}
-
-const KINDS: Record<string, (bytes: number) => Uint8Array> = {
-  random: (bytes) => noise(bytes, bytes),
-  zero: (bytes) => new Uint8Array(bytes),
-  constant: (bytes) => new Uint8Array(bytes).fill(7),
-  'short period': (bytes) => Uint8Array.from({ length: bytes }, (_, i) => i % (1 + (bytes % 19))),
-  text,
-  field,
-  structured,
 }
 
 const SIZES = [
@@ -252,7 +132,7 @@ describe.each(Object.entries(KINDS))('%s', (_, make) => {
 })
 
 test('a block that is larger than its destination never writes behind it', () => {
-  for (const make of [text, field, structured]) {
+  for (const make of [KINDS['text']!, KINDS['field']!, KINDS['structured']!]) {
     withArena((arena) => {
       const block = encode(arena, make(900))
       for (let bytes = 0; bytes < 900; bytes++) expect(decode(arena, block, bytes)).toBeTypeOf('string')
@@ -305,37 +185,6 @@ test('blocks with any byte changed are refused, or decode as the format says', (
     { numRuns: 3000 },
   )
 })
-
-/**
- * Decodes in steps, each in a place of its own that holds nothing but the last 65 535 bytes of what was decoded before, which is as far as
- * matches reach. The error's message when it is malformed.
- */
-function decodeInSteps(arena: Arena, block: Uint8Array, bytes: number, steps: readonly number[]): Uint8Array | string {
-  const decoded = new Uint8Array(bytes)
-  let position = { read: 0, written: 0 }
-  const src = arena.put(block)
-  for (const step of [...steps, bytes]) {
-    const { written } = position
-    const start = Math.max(written - 65_535, 0)
-    const wanted = Math.min(written + step, bytes)
-    const dst = guarded(arena, bytes, step % 3)
-    arena.bytes(dst.pointer + start, written - start).set(decoded.subarray(start, written))
-    const state = lz4State(arena, position)
-    try {
-      const end = lz4Resume(arena, src, block.length, dst.pointer, bytes, state, wanted)
-      expect(end).toBeGreaterThanOrEqual(wanted)
-      decoded.set(arena.bytes(dst.pointer + written, end - written), written)
-      position = lz4Position(arena, state)
-      expect(position.written).toBe(end)
-    } catch (error) {
-      if (!isHyperslabError(error, 'CodecError')) throw error
-      return error.message
-    } finally {
-      dst.check()
-    }
-  }
-  return decoded
-}
 
 const stepSizes = fc.array(fc.oneof(fc.nat(40), fc.nat(3000)), { maxLength: 12 })
 
