@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { provide } from './provide.js'
+import { provide, runs } from './provide.js'
 
 export const haveZip = (): boolean =>
-  [provide('zip', 'zip', '-v'), provide('python3', 'python3', '-c', 'import zipfile')].every(Boolean)
+  [provide('zip', () => runs('zip', '-v')), provide('python3', () => runs('python3', '-c', 'import zipfile'))].every(Boolean)
 
 export type Files = Readonly<Record<string, Uint8Array>>
 

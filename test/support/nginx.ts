@@ -3,11 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { provide } from './provide.js'
+import { provide, runs } from './provide.js'
 
 const BINARY = '/usr/sbin/nginx'
 
-export const haveNginx = (): boolean => provide('nginx-light', BINARY, '-v')
+export const haveNginx = (): boolean => provide('nginx-light', () => runs(BINARY, '-v'))
 
 /** An nginx on loopback that serves a folder of its own. */
 export class Nginx {
