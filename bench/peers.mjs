@@ -11,8 +11,6 @@ const PEERS = {
   'lz4-napi': { 'lz4-napi': '2.10.0' },
   'lz4-wasm-nodejs': { 'lz4-wasm-nodejs': '0.9.2' },
   lz4js: { lz4js: '0.2.0' },
-  // Calls the system's libraries.
-  koffi: { koffi: '3.3.4' },
 }
 
 const cache = fileURLToPath(new URL('../build/bench-peers', import.meta.url))

@@ -1,5 +1,6 @@
 // LZ4: our kernels against the system's liblz4 in the same process, and against the packages of the registry with bytes in and result out.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import koffi from 'koffi'
 import { KINDS } from '../data.mjs'
 import { MiB, report } from '../measure.mjs'
 import { loadPeer, peerLabel } from '../peers.mjs'
@@ -25,18 +26,17 @@ const { instance } = await WebAssembly.instantiate(readFileSync(new URL('../../d
 const kernels = instance.exports
 const memory = () => new Uint8Array(kernels.memory.buffer)
 
-const LIBRARIES = ['/usr/lib/x86_64-linux-gnu/liblz4.so.1', '/usr/lib/aarch64-linux-gnu/liblz4.so.1', '/usr/lib/liblz4.so.1']
-
 /** The system's library; undefined where there is none. */
-async function nativeLz4() {
-  const path = LIBRARIES.find(existsSync)
-  const koffi = await loadPeer('koffi')
-  if (path === undefined) console.log('peer not installed: liblz4 (Debian: liblz4-1)')
-  if (path === undefined || koffi === undefined) return undefined
-  const library = (koffi.default ?? koffi).load(path)
-  return {
-    decode: library.func('int LZ4_decompress_safe(const void *src, void *dst, int srcBytes, int dstBytes)'),
-    encode: library.func('int LZ4_compress_default(const void *src, void *dst, int srcBytes, int dstBytes)'),
+function nativeLz4() {
+  try {
+    const library = koffi.load('liblz4.so.1')
+    return {
+      decode: library.func('int LZ4_decompress_safe(const void *src, void *dst, int srcBytes, int dstBytes)'),
+      encode: library.func('int LZ4_compress_default(const void *src, void *dst, int srcBytes, int dstBytes)'),
+    }
+  } catch (error) {
+    console.log(`peer not installed: liblz4 (Debian: liblz4-1; ${error.message})`)
+    return undefined
   }
 }
 
@@ -57,7 +57,7 @@ function encode(block) {
   return packed
 }
 
-const native = await nativeLz4()
+const native = nativeLz4()
 
 /** In memory that is there already: the algorithm alone. */
 async function kernelsAgainstNative(kind, size, bytes) {
