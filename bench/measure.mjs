@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A result: `ratio` of what was measured to `peer`. Printed as JSON, read by run.mjs. */
+/**
+ * A result: `ratio` of what was measured to `peer`; of times where the goal is an upper limit, of speeds where it is a lower one, and of something
+ * else, which chart.mjs leaves out, where `speed` is false. Printed as JSON, read by run.mjs.
+ */
 export function report(row) {
   console.log(JSON.stringify(row))
 }

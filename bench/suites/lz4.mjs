@@ -101,7 +101,8 @@ async function kernelsAgainstNative(kind, size, bytes) {
   )
   if (size === '1 MiB' && real) {
     const ratio = theirs / share
-    report({ suite: 'lz4', name: `compression of ${kind}, ${size}`, peer: 'liblz4', ratio, goal: '>= 0.99', met: ratio >= 0.99 })
+    const name = `compression of ${kind}, ${size}`
+    report({ suite: 'lz4', name, peer: 'liblz4', speed: false, ratio, goal: '>= 0.99', met: ratio >= 0.99 })
   }
   kernels.arenaReset(mark)
 }
