@@ -174,13 +174,19 @@ async function release(shared: Shared): Promise<void> {
 /** @throws FormatError when the file has not that many bytes there */
 async function readExactly(handle: FileHandle, path: string, offset: number, length: number, size: number): Promise<Uint8Array> {
   if (offset + length > size) throw endsBefore(path, size, offset + length)
-  const bytes = new Uint8Array(length)
+  const bytes = roomFor(length)
   for (let done = 0; done < length; ) {
     const { bytesRead } = await handle.read(bytes, done, length - done, offset + done)
     if (bytesRead === 0) throw endsBefore(path, offset + done, offset + length)
     done += bytesRead
   }
   return bytes
+}
+
+/** Bytes that are about to be read, all of them: clearing them first takes as long as the read. */
+function roomFor(length: number): Uint8Array {
+  const { Buffer } = process!.getBuiltinModule!('node:buffer') as typeof import('node:buffer')
+  return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer, 0, length)
 }
 
 class FileStage implements Stage {
