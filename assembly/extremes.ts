@@ -14,6 +14,7 @@
 import {
   addTaken,
   anySkipped,
+  bytesOf,
   countLanes,
   fillValue,
   flipBits,
@@ -110,35 +111,42 @@ const BLOCK: u32 = 65536
 
 export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32, out: usize): void {
   const kind = kindOf(dtype)
+  const sign = signBits(kind)
   prepare(kind, skip, fill)
-  setFlip(isUnsigned(dtype) ? signBits(kind) : i64x2.splat(0))
-  if (kind == 0) summarise<i8, i8>(src, count, skip != 0, out)
-  else if (kind == 1) summarise<i16, i16>(src, count, skip != 0, out)
-  else if (kind == 2) summarise<i32, i32>(src, count, skip != 0, out)
-  else if (kind == 3) summarise<i64, i64>(src, count, skip != 0, out)
-  else if (kind == 4) summarise<f32, i32>(src, count, skip != 0, out)
-  else summarise<f64, i64>(src, count, skip != 0, out)
-}
-
-function summarise<T, I>(src: usize, count: u32, skipping: bool, out: usize): void {
-  v128.store(LEAST, above<I>())
-  v128.store(GREATEST, v128.not(above<I>()))
+  setFlip(isUnsigned(dtype) ? sign : i64x2.splat(0))
+  v128.store(LEAST, v128.not(sign))
+  v128.store(GREATEST, sign)
   let total: f64 = 0
-  for (let left: u32 = count * sizeof<T>(); left > 0; ) {
+  for (let left: u32 = count * bytesOf(kind); left > 0; ) {
     const part = min(left, BLOCK)
     resetTaken()
-    widen<T, I>(src, part, skipping)
+    if (kind == 0) widen<i8, i8>(src, part, skip != 0)
+    else if (kind == 1) widen<i16, i16>(src, part, skip != 0)
+    else if (kind == 2) widen<i32, i32>(src, part, skip != 0)
+    else if (kind == 3) widen<i64, i64>(src, part, skip != 0)
+    else if (kind == 4) widen<f32, i32>(src, part, skip != 0)
+    else widen<f64, i64>(src, part, skip != 0)
     total += taken
     src += part
     left -= part
   }
-  const first = leastLane<I>(v128.load(LEAST))
-  const last = v128.not(leastLane<I>(v128.not(v128.load(GREATEST))))
   store<u64>(out, 0)
   store<u64>(out, 0, 8)
+  store<f64>(out, total, 16)
+  if (kind == 0) ends<i8, i8>(out)
+  else if (kind == 1) ends<i16, i16>(out)
+  else if (kind == 2) ends<i32, i32>(out)
+  else if (kind == 3) ends<i64, i64>(out)
+  else if (kind == 4) ends<f32, i32>(out)
+  else ends<f64, i64>(out)
+}
+
+/** Writes what LEAST and GREATEST have come to. */
+function ends<T, I>(out: usize): void {
+  const first = leastLane<I>(v128.load(LEAST))
+  const last = v128.not(leastLane<I>(v128.not(v128.load(GREATEST))))
   v128.store_lane<I>(out, v128.xor(ordered<T, I>(first), flipBits()), 0)
   v128.store_lane<I>(out, v128.xor(ordered<T, I>(last), flipBits()), 0, 8)
-  store<f64>(out, total, 16)
 }
 
 /** Floats to integers in the same order, and back: it is its own inverse. */

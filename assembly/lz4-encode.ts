@@ -115,6 +115,8 @@ function encode<T>(src: usize, end: usize, dst: usize, carry: usize): usize {
 }
 
 /** End of the run from `at` that equals the bytes from `match`, at most `end`. */
+// @ts-ignore: decorator
+@inline
 function runEnd(at: usize, match: usize, end: usize): usize {
   for (; at < end; at += 32, match += 32) {
     const first = i8x16.bitmask(i8x16.eq(v128.load(at), v128.load(match)))
@@ -137,12 +139,16 @@ function writeLong(out: usize, anchor: usize, literals: usize, offset: usize, ma
   store<u8>(out, <u8>(0xf0 | min(match, 15)))
   out = writeExtra(out + 1, literals)
   const end = out + literals
-  do {
-    v128.store(out, v128.load(anchor))
-    v128.store(out, v128.load(anchor, 16), 16)
-    anchor += 32
-    out += 32
-  } while (out < end)
+  if (literals > 1024) {
+    memory.copy(out, anchor, literals)
+  } else {
+    do {
+      v128.store(out, v128.load(anchor))
+      v128.store(out, v128.load(anchor, 16), 16)
+      anchor += 32
+      out += 32
+    } while (out < end)
+  }
   store<u16>(end, <u16>offset)
   return end + 2
 }
