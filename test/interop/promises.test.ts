@@ -178,6 +178,19 @@ describe('only this package reads', () => {
     expect(file.readCost.blocks).toBe(0)
   })
 
+  promise('segments of LZ4 blocks', async () => {
+    const store = new MemoryStore()
+    const values = Float64Array.from({ length: 8 * 40_000 }, (_, i) => Math.sin(i))
+    await using file = await create({ store, path: 'a.af' })
+    await file.define('x', { dtype: 'float64', shape: [values.length], chunkShape: [40_000] }).set(null, values)
+    await file.flush()
+    await using again = await open({ store, path: 'a.af' })
+    expect(await again.array('x', 'float64').get([100_000])).toBe(values[100_000])
+    const { blocks, compressedBytes } = again.layers()[1]!
+    expect(blocks).toBe(1)
+    expect(again.readCost.bytes).toBeLessThan(compressedBytes / 7)
+  })
+
   promise('two generations of files', async () => {
     for (const [name, version] of [
       ['v4_corpus_zstd', 4],
