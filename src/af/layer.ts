@@ -72,7 +72,6 @@ export class Layer implements BlockOrigin {
     this.blocks = blocks
     this.local = store.localPath && { path: store.localPath(key), etag: info.etag }
     this.identity = store.identify?.(key, info.etag) ?? `#${++unnamed}`
-    // Only where the store makes something of many ranges at once.
     const table = this.#extra(SEGMENTS_CODEC)
     if (table !== undefined) {
       let stored = before && partBefore(before, table)
@@ -83,6 +82,7 @@ export class Layer implements BlockOrigin {
         return this.#segments.of(block, signal)
       }
     }
+    // Only where the store makes something of many ranges at once.
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }
 
