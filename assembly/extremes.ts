@@ -52,7 +52,7 @@ export function leastInto<T>(at: usize, bytes: u32, skipping: bool, cell: usize)
   let d = top
   let found = i64x2.splat(0) // NaNs
   let count: u32 = 0
-  if (isFloat<T>() && !skipping) {
+  if (!skipping) {
     count = (bytes & ~63) / sizeof<T>()
     for (; bytes >= 64; at += 64, bytes -= 64) {
       const w = v128.xor(v128.load(at), flip)
@@ -63,8 +63,10 @@ export function leastInto<T>(at: usize, bytes: u32, skipping: bool, cell: usize)
       b = least<T>(b, x)
       c = least<T>(c, y)
       d = least<T>(d, z)
-      found = v128.or(found, v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)))
-      found = v128.or(found, v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
+      if (isFloat<T>()) {
+        found = v128.or(found, v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)))
+        found = v128.or(found, v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
+      }
     }
   }
   while (bytes > 0) {

@@ -48,31 +48,29 @@ export function sumInts<T>(at: usize, bytes: u32, skipping: bool): i64 {
     let b = i64x2.splat(0)
     let counts = i64x2.splat(0)
     const groups = min(bytes >> 6, GROUPS)
-    for (const end = at + (groups << 6); at < end; at += 64) {
-      let w = v128.load(at)
-      let x = v128.load(at, 16)
-      let y = v128.load(at, 32)
-      let z = v128.load(at, 48)
-      if (skipping) {
-        const v = v128.eq<T>(w, fill)
-        const s = v128.eq<T>(x, fill)
-        const t = v128.eq<T>(y, fill)
-        const u = v128.eq<T>(z, fill)
-        counts = countMasks<T>(counts, v, s, t, u)
-        w = v128.andnot(v128.xor(w, flip), v)
-        x = v128.andnot(v128.xor(x, flip), s)
-        y = v128.andnot(v128.xor(y, flip), t)
-        z = v128.andnot(v128.xor(z, flip), u)
-      } else {
-        w = v128.xor(w, flip)
-        x = v128.xor(x, flip)
-        y = v128.xor(y, flip)
-        z = v128.xor(z, flip)
+    const end = at + (groups << 6)
+    if (!skipping) {
+      for (; at < end; at += 64) {
+        a = addWide<T>(a, v128.xor(v128.load(at), flip))
+        b = addWide<T>(b, v128.xor(v128.load(at, 16), flip))
+        a = addWide<T>(a, v128.xor(v128.load(at, 32), flip))
+        b = addWide<T>(b, v128.xor(v128.load(at, 48), flip))
       }
-      a = addWide<T>(a, w)
-      b = addWide<T>(b, x)
-      a = addWide<T>(a, y)
-      b = addWide<T>(b, z)
+    }
+    for (; at < end; at += 64) {
+      const w = v128.load(at)
+      const x = v128.load(at, 16)
+      const y = v128.load(at, 32)
+      const z = v128.load(at, 48)
+      const v = v128.eq<T>(w, fill)
+      const s = v128.eq<T>(x, fill)
+      const t = v128.eq<T>(y, fill)
+      const u = v128.eq<T>(z, fill)
+      counts = countMasks<T>(counts, v, s, t, u)
+      a = addWide<T>(a, v128.andnot(v128.xor(w, flip), v))
+      b = addWide<T>(b, v128.andnot(v128.xor(x, flip), s))
+      a = addWide<T>(a, v128.andnot(v128.xor(y, flip), t))
+      b = addWide<T>(b, v128.andnot(v128.xor(z, flip), u))
     }
     bytes -= groups << 6
     count += (groups << 6) / sizeof<T>() - totalOf<T>(counts)
@@ -106,19 +104,26 @@ export function sumWide(at: usize, bytes: u32, skipping: bool, cell: usize): voi
   let higher = all
   let counts = all
   let count = bytes >> 3
-  for (; bytes >= 32; at += 32, bytes -= 32) {
+  if (!skipping) {
+    for (; bytes >= 64; at += 64, bytes -= 64) {
+      const w = v128.xor(v128.load(at), flip)
+      const x = v128.xor(v128.load(at, 16), flip)
+      const y = v128.xor(v128.load(at, 32), flip)
+      const z = v128.xor(v128.load(at, 48), flip)
+      all = i64x2.add(i64x2.add(all, w), y)
+      more = i64x2.add(i64x2.add(more, x), z)
+      high = i64x2.add(i64x2.add(high, i64x2.shr_u(w, 32)), i64x2.shr_u(y, 32))
+      higher = i64x2.add(i64x2.add(higher, i64x2.shr_u(x, 32)), i64x2.shr_u(z, 32))
+    }
+  }
+  for (; skipping && bytes >= 32; at += 32, bytes -= 32) {
     let x = v128.load(at)
     let y = v128.load(at, 16)
-    if (skipping) {
-      const s = i64x2.eq(x, fill)
-      const t = i64x2.eq(y, fill)
-      counts = i64x2.add(counts, i64x2.add(s, t))
-      x = v128.andnot(v128.xor(x, flip), s)
-      y = v128.andnot(v128.xor(y, flip), t)
-    } else {
-      x = v128.xor(x, flip)
-      y = v128.xor(y, flip)
-    }
+    const s = i64x2.eq(x, fill)
+    const t = i64x2.eq(y, fill)
+    counts = i64x2.add(counts, i64x2.add(s, t))
+    x = v128.andnot(v128.xor(x, flip), s)
+    y = v128.andnot(v128.xor(y, flip), t)
     all = i64x2.add(all, x)
     more = i64x2.add(more, y)
     high = i64x2.add(high, i64x2.shr_u(x, 32))
