@@ -127,7 +127,7 @@ export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32
     else if (kind == 2) widen<i32, i32>(src, part, skip != 0)
     else if (kind == 3) widen<i64, i64>(src, part, skip != 0)
     else if (kind == 4) widen<f32, i32>(src, part, skip != 0)
-    else widen<f64, i64>(src, part, skip != 0)
+    else if (!widenNumbers(src, part, skip != 0)) widen<f64, i64>(src, part, skip != 0)
     total += taken
     src += part
     left -= part
@@ -204,4 +204,57 @@ function widen<T, I>(at: usize, bytes: u32, skipping: bool): void {
   addTaken(count)
   v128.store(LEAST, least<I>(low, lower))
   v128.store(GREATEST, greatest<I>(high, higher))
+}
+
+/**
+ * The same for f64 by the order of numbers, in half the time, as there is no minimum instruction for integers of 64 bits. False, with nothing
+ * done, where a NaN is among them or an end is zero, of which that order does not see the sign.
+ */
+function widenNumbers(at: usize, bytes: u32, skipping: bool): bool {
+  const fill = fillValue()
+  const mask = skipMask()
+  const nans = v128.any_true(mask)
+  const top = f64x2.splat(Infinity)
+  const bottom = f64x2.splat(-Infinity)
+  const zero = i64x2.splat(0)
+  let low = top
+  let high = bottom
+  let lower = top
+  let higher = bottom
+  let found = zero
+  let count: u32 = 0
+  while (bytes > 0) {
+    for (; bytes >= 64; at += 64, bytes -= 64) {
+      const w = v128.load(at)
+      const x = v128.load(at, 16)
+      const y = v128.load(at, 32)
+      const z = v128.load(at, 48)
+      if (skipping && anySkipped<f64>(w, x, y, z, fill, nans)) break
+      count += 8
+      low = f64x2.pmin(f64x2.pmin(low, w), y)
+      lower = f64x2.pmin(f64x2.pmin(lower, x), z)
+      high = f64x2.pmax(f64x2.pmax(high, w), y)
+      higher = f64x2.pmax(f64x2.pmax(higher, x), z)
+      found = v128.or(found, v128.or(f64x2.ne(w, w), f64x2.ne(x, x)))
+      found = v128.or(found, v128.or(f64x2.ne(y, y), f64x2.ne(z, z)))
+    }
+    const end = at + min(bytes, 64)
+    bytes -= min(bytes, 64)
+    for (; at < end; at += 16) {
+      const x = v128.load(at)
+      const keep = kept<f64>(x, <u32>(end - at), fill, mask)
+      count += countLanes<f64>(keep)
+      low = f64x2.pmin(low, v128.bitselect(x, top, keep))
+      high = f64x2.pmax(high, v128.bitselect(x, bottom, keep))
+      found = v128.or(found, v128.and(f64x2.ne(x, x), keep))
+    }
+  }
+  low = f64x2.pmin(low, lower)
+  high = f64x2.pmax(high, higher)
+  found = v128.or(found, v128.or(f64x2.eq(low, zero), f64x2.eq(high, zero)))
+  if (v128.any_true(found)) return false
+  addTaken(count)
+  v128.store(LEAST, least<i64>(v128.load(LEAST), ordered<f64, i64>(low)))
+  v128.store(GREATEST, greatest<i64>(v128.load(GREATEST), ordered<f64, i64>(high)))
+  return true
 }

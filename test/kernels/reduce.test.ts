@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { elementBytes, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.js'
+import { allocate, elementBytes, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.js'
 import { eachIndex } from '../../src/core/shape.js'
 import { withArena } from '../../src/kernels/arena.js'
 import {
@@ -256,6 +256,43 @@ function totalOrder(a: number | bigint, b: number | bigint): number {
   if (a === b) return Object.is(a, b) ? 0 : Object.is(a, -0) ? -1 : 1
   return a < b ? -1 : 1
 }
+
+describe.each(['float32', 'float64'] as const)('statistics of %s without NaN', (dtype) => {
+  const SETS = [
+    [-0, 0, 3],
+    [0, -0, 3],
+    [-3, -0, 0],
+    [-3, 0, -0],
+    [0, 3],
+    [-3, -0],
+    [Infinity, 2],
+    [-Infinity, -2],
+    [1, 2, -7],
+  ]
+  test.each(SETS.map((values) => ({ values, name: values.map((x) => (Object.is(x, -0) ? '-0' : x)).join(', ') })))(
+    '$name, and over again',
+    ({ values }) => {
+      const ordered = [...values].sort(totalOrder)
+      for (const length of [values.length, 13, 64, 20_000, 20_003]) {
+        withArena((arena) => {
+          const data = allocate(dtype, length) as Float64Array
+          for (let i = 0; i < length; i++) data[i] = values[i % values.length]!
+          const { min, max, taken } = chunkStats(arena, dtype, putAt(arena, data), length, undefined)
+          expect([min, max, taken]).toEqual([ordered[0], ordered.at(-1), length])
+        })
+      }
+    },
+  )
+
+  test('blocks of which nothing is taken', () => {
+    withArena((arena) => {
+      const data = (allocate(dtype, 40_000) as Float64Array).fill(-99)
+      data.set([5, 7], 39_990)
+      const { min, max, taken } = chunkStats(arena, dtype, putAt(arena, data), data.length, -99)
+      expect([min, max, taken]).toEqual([5, 7, 2])
+    })
+  })
+})
 
 test.each(['float32', 'float64'] as const)('statistics of %s put negative NaNs first and give them back bit for bit', (dtype) => {
   withArena((arena) => {
