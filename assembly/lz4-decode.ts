@@ -17,6 +17,8 @@
  * takes one and longer runs what they need. Small offsets repeat a pattern that one swizzle builds. What is near an end is left to `finish`,
  * which is exact, and so is a run too long for the budget.
  */
+import { patternAt, repeat, STEPS } from './overlap'
+
 const INPUT_TRUNCATED: i32 = -1
 const BAD_OFFSET: i32 = -2
 const OUTPUT_OVERFLOW: i32 = -3
@@ -30,29 +32,6 @@ const LATE_MATCH: i32 = -6
  */
 const INPUT_MARGIN: usize = 48
 const OUTPUT_MARGIN: usize = 80
-
-/** For each offset below 16 the swizzle that repeats a pattern of that length. */
-const PATTERNS: usize = memory.data<u8>([
-  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-  0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1,
-  0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0,
-  0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3,
-  0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0,
-  0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3,
-  0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 0, 1,
-  0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7,
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6,
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5,
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 1, 2, 3, 4,
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3,
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 1, 2,
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0, 1,
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0,
-], 16)
-
-/** The largest multiple of each offset that fits a vector: how far one store of the pattern gets. */
-const STEPS: usize = memory.data<u8>([16, 16, 16, 15, 16, 15, 12, 14, 16, 9, 10, 11, 12, 13, 14, 15])
 
 export function lz4Decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize, state: usize, wanted: usize): i32 {
   const before = load<u64>(state)
@@ -199,13 +178,6 @@ function decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize, state:
   return finish(src, inputEnd, next, dst, outputEnd, out, state, wanted < dstBytes ? dst + wanted : 0)
 }
 
-/** The vector that a match repeats whose offset is below 16. */
-// @ts-ignore: decorator
-@inline
-function patternAt(match: usize, offset: usize): v128 {
-  return i8x16.swizzle(v128.load(match), v128.load(PATTERNS + (offset << 4)))
-}
-
 /** Budget that a run of `length` bytes takes beside its sequence: its bytes and those of its length in the input, rounded up. */
 // @ts-ignore: decorator
 @inline
@@ -279,17 +251,4 @@ function finish(src: usize, inputEnd: usize, next: usize, dst: usize, outputEnd:
   store<u32>(state, <u32>(next - src))
   store<u32>(state, <u32>(out - dst), 4)
   return <i32>(out - dst)
-}
-
-/** Copies a match, writing nothing behind it. */
-function repeat(to: usize, offset: usize, length: usize): void {
-  const end = to + length
-  if (offset >= 16) {
-    for (; end - to >= 16; to += 16) v128.store(to, v128.load(to - offset))
-  } else if (length >= 16) {
-    const pattern = patternAt(to - offset, offset)
-    const step: usize = load<u8>(STEPS + offset)
-    for (; end - to >= 16; to += step) v128.store(to, pattern)
-  }
-  for (; to < end; to++) store<u8>(to, load<u8>(to - offset))
 }
