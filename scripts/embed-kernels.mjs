@@ -1,9 +1,5 @@
-// Writes the compiled kernels as text into the source tree, so that the package loads without fetching a second file.
+// Writes the compiled modules as text into the source tree, so that the package loads without fetching a second file.
 import { readFileSync, writeFileSync } from 'node:fs'
-
-const wasm = readFileSync('build/kernels.wasm')
-const imports = WebAssembly.Module.imports(new WebAssembly.Module(wasm))
-if (imports.length > 0) throw new Error(`the kernels must import nothing, but import ${JSON.stringify(imports)}`)
 
 // The 84 characters from ( to ~ that need no escape in a string, a template or a script element. Small bytes, most of a module, are one
 // character, others two. Base64 would be a third longer, and half as long again after gzip: its characters straddle the bytes, so that what
@@ -13,9 +9,15 @@ const prefixes = 3
 const singles = digits.length - prefixes
 const encode = (byte) =>
   byte < singles ? digits[prefixes + byte] : digits[Math.floor(byte / singles) - 1] + digits[prefixes + (byte % singles)]
-const text = Array.from(wasm, encode).join('')
 
-writeFileSync(
-  'src/kernels/wasm.generated.ts',
-  `export const KERNELS_BYTES = ${wasm.length}\nexport const KERNELS_TEXT =\n  '${text}'\n`,
-)
+for (const [name, target] of [
+  ['kernels', 'src/kernels/wasm.generated.ts'],
+  ['zstd', 'src/codec/zstd-wasm.generated.ts'],
+]) {
+  const wasm = readFileSync(`build/${name}.wasm`)
+  const imports = WebAssembly.Module.imports(new WebAssembly.Module(wasm))
+  if (imports.length > 0) throw new Error(`${name}.wasm must import nothing, but imports ${JSON.stringify(imports)}`)
+  const text = Array.from(wasm, encode).join('')
+  const prefix = name.toUpperCase()
+  writeFileSync(target, `export const ${prefix}_BYTES = ${wasm.length}\nexport const ${prefix}_TEXT =\n  '${text}'\n`)
+}

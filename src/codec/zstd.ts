@@ -8,8 +8,8 @@ const DEFAULT_LEVEL = 3
 const MAX_LEVEL = 22
 
 /**
- * Zstandard frames, by the platform's library where it has one. Where not, fzstd decodes and `@hpcc-js/wasm-zstd` encodes; each is loaded
- * when it is first needed.
+ * Zstandard frames, by the platform's library where it has one. Where not, a module of this package decodes, or fzstd where WebAssembly cannot
+ * be compiled, and `@hpcc-js/wasm-zstd` encodes; each is loaded when it is first needed.
  * @throws InvalidArgumentError for a level other than 1 to 22
  */
 export function zstd(level: number = DEFAULT_LEVEL): Required<Codec> {
@@ -29,9 +29,7 @@ async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Arr
   const frames = framesOf(bytes)
   const sizes = sizesOf(frames, decodedBytes)
   const native = nativeZstd()
-  const decodeFrame: FrameDecoder = native
-    ? (frame, size) => native.decode(frameOf(frame, size), size)
-    : (await portable()).decode
+  const decodeFrame: FrameDecoder = native ? (frame, size) => native.decode(frameOf(frame, size), size) : await portable()
   const parts: Uint8Array[] = []
   for (const [i, frame] of frames.entries()) {
     const part = await decodeFrame(frame, sizes[i]!)
@@ -55,24 +53,27 @@ function sizesOf(frames: readonly Frame[], decodedBytes: number): number[] {
   return frames.map(({ contentBytes = decodedBytes - known }) => contentBytes)
 }
 
+async function portable(): Promise<FrameDecoder> {
+  const { wasmDecoder } = await import('./zstd-wasm.js')
+  return wasmDecoder() ?? interpreted()
+}
+
 /** fzstd, which does not tell how many bytes it has written, and drops those that go beyond the output. */
-async function portable(): Promise<{ decode: FrameDecoder }> {
+async function interpreted(): Promise<FrameDecoder> {
   const { decompress } = await import('fzstd')
-  return {
-    decode(frame, contentBytes) {
-      // So the frame goes on with bytes nobody knows: they are where they belong only when all before them has the size it should.
-      const mark = Uint8Array.from({ length: 8 }, () => Math.random() * 256)
-      let out: Uint8Array
-      try {
-        // Given no output it allocates what the frame says. Given one, it compares that with a number, as text, for longer than it decodes.
-        out = decompress(frameOf(continued(frame, mark), contentBytes + mark.length))
-      } catch (cause) {
-        if (!(cause instanceof RangeError)) throw cause
-        throw malformed(`it decodes to more than ${contentBytes} bytes, or not at all`)
-      }
-      if (mark.every((byte, i) => byte === out[contentBytes + i])) return out.subarray(0, contentBytes)
-      throw malformed(`it decodes to less than ${contentBytes} bytes`)
-    },
+  return (frame, contentBytes) => {
+    // So the frame goes on with bytes nobody knows: they are where they belong only when all before them has the size it should.
+    const mark = Uint8Array.from({ length: 8 }, () => Math.random() * 256)
+    let out: Uint8Array
+    try {
+      // Given no output it allocates what the frame says. Given one, it compares that with a number, as text, for longer than it decodes.
+      out = decompress(frameOf(continued(frame, mark), contentBytes + mark.length))
+    } catch (cause) {
+      if (!(cause instanceof RangeError)) throw cause
+      throw malformed(`it decodes to more than ${contentBytes} bytes, or not at all`)
+    }
+    if (mark.every((byte, i) => byte === out[contentBytes + i])) return out.subarray(0, contentBytes)
+    throw malformed(`it decodes to less than ${contentBytes} bytes`)
   }
 }
 

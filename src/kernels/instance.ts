@@ -1,5 +1,6 @@
 import { instantiateSync } from '@assemblyscript/loader'
 import { HyperslabError } from '../core/errors.js'
+import { bytesOfText } from './module-text.js'
 import { KERNELS_BYTES, KERNELS_TEXT } from './wasm.generated.js'
 
 /** What the module exports: `assembly/index.ts`, where each file states its contract. Numbers are byte addresses and lengths unless they say. */
@@ -119,21 +120,7 @@ export function dropKernels(): void {
   instance = undefined
 }
 
-/** The bytes of the module, from the text that `scripts/embed-kernels.mjs` made of them. */
-function inlined(): Uint8Array {
-  const bytes = new Uint8Array(KERNELS_BYTES)
-  let at = 0
-  const digit = (): number => {
-    const code = KERNELS_TEXT.charCodeAt(at++)
-    // The characters < \ ` are none.
-    return code - 40 - Number(code > 60) - Number(code > 92) - Number(code > 96)
-  }
-  for (let i = 0; i < bytes.length; i++) {
-    const first = digit()
-    bytes[i] = first < 3 ? 81 * (first + 1) + digit() - 3 : first - 3
-  }
-  return bytes
-}
+const inlined = (): Uint8Array => bytesOfText(KERNELS_TEXT, KERNELS_BYTES)
 
 /** Platforms disagree on what a value of another kind is: some take it for code that does not compile. */
 function checkInput(module: KernelsInput): void {

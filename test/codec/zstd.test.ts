@@ -19,11 +19,15 @@ const failure = async (work: Promise<unknown>): Promise<string> =>
     },
   )
 
-afterEach(() => vi.restoreAllMocks())
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.doUnmock('../../src/codec/zstd-wasm.js')
+})
 
-describe.each(native === undefined ? [['portable']] : [['native'], ['portable']])('%s', (which) => {
+describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])('%s', (which) => {
   const choose = (): void => {
-    if (which === 'portable') vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+    if (which === 'fzstd') vi.doMock('../../src/codec/zstd-wasm.js', () => ({ wasmDecoder: () => undefined }))
+    if (which !== 'native') vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
   }
 
   describe.skipIf(skipZstd)('against the reference implementation', () => {
