@@ -1,0 +1,39 @@
+import type { Zstd } from '@hpcc-js/wasm-zstd'
+import { type Frame, framesOf } from '../../src/codec/zstd-frames.js'
+import { KINDS } from '../kernels/lz4-data.js'
+import { noise } from '../kernels/support.js'
+
+/** What compressors seldom write: literals that are one byte, tables of one symbol and the same again, three bytes of count. */
+const RARE = [
+  // 5 times x; 3 sequences of 1 literal and 3 bytes from 1 before
+  [0x29, 0x78, 3, 0x54, 1, 0, 0, 1],
+  // no literals; 0x7f00 sequences of 3 bytes from the offset before the last
+  [0, 0xff, 0, 0, 0x54, 0, 0, 0, 1],
+  // y and z; 2 sequences by the tables of the block before
+  [0x10, 0x79, 0x7a, 2, 0xfc, 1],
+]
+const rare = (blocks: number): [string, Frame, number] => {
+  const bytes = RARE.slice(0, blocks).map((block, i) => [(block.length << 3) | 4 | Number(i === blocks - 1), 0, 0, ...block])
+  const last = bytes.slice(0, -1).flat().length
+  const size = [14, 14 + 0x7f00 * 3, 14 + 0x7f00 * 3 + 8][blocks - 1]!
+  const frame: Frame = { contentBytes: size, blocks: Uint8Array.from(bytes.flat()), last, checksum: new Uint8Array(0) }
+  return [`${blocks} rare blocks`, frame, size]
+}
+
+/** Few values in no order: literals alone, and weights of so few symbols that they are not coded. */
+const digits = (bytes: number): Uint8Array => noise(bytes, 3).map((byte) => Math.min(Math.clz32(byte << 24), 3))
+
+/** Name, frame and size: small frames of all kinds of blocks, literals and tables. */
+export const samples = (reference: Zstd): [string, Frame, number][] => [
+  rare(1),
+  rare(2),
+  rare(3),
+  ...Object.entries({ ...KINDS, digits }).flatMap(([name, make]) =>
+    [40, 700, 3000].flatMap((size) =>
+      [1, 19].map((level): [string, Frame, number] => {
+        const [frame] = framesOf(reference.compress(make(size), level))
+        return [`${name}, ${size} bytes, level ${level}`, frame!, size]
+      }),
+    ),
+  ),
+]
