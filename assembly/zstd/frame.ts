@@ -1,4 +1,14 @@
-import { ACCURACIES, BAD_BLOCK, INPUT_TRUNCATED, LAST_ERROR, NONE, OUTPUT_OVERFLOW, OUTPUT_SHORT, REPEATED_OFFSETS, TRAILING_INPUT } from './layout'
+import {
+  ACCURACIES,
+  BAD_BLOCK,
+  INPUT_TRUNCATED,
+  LAST_ERROR,
+  NONE,
+  OUTPUT_OVERFLOW,
+  OUTPUT_SHORT,
+  REPEATED_OFFSETS,
+  TRAILING_INPUT,
+} from './layout'
 import { forgetHuffman, literalsBytes, literalsStart, readLiterals } from './literals'
 import { decodeSequences } from './sequences'
 

@@ -1,5 +1,15 @@
 import { patternAt, repeat, STEPS } from '../overlap'
-import { BAD_OFFSET, BAD_SEQUENCES, INPUT_TRUNCATED, LAST_ERROR, LITERAL_LENGTHS, MATCH_LENGTHS, OFFSETS, OUTPUT_OVERFLOW, REPEATED_OFFSETS } from './layout'
+import {
+  BAD_OFFSET,
+  BAD_SEQUENCES,
+  INPUT_TRUNCATED,
+  LAST_ERROR,
+  LITERAL_LENGTHS,
+  MATCH_LENGTHS,
+  OFFSETS,
+  OUTPUT_OVERFLOW,
+  REPEATED_OFFSETS,
+} from './layout'
 import { literalAccuracy, matchAccuracy, offsetAccuracy, readTables } from './sequence-tables'
 
 /** What a short sequence writes at most: 16 bytes of literals and a match of 3 vectors. */
@@ -15,9 +25,9 @@ const SHORT_MATCH: usize = 32
  *     stream:     states of literal lengths, offsets, match lengths | a sequence: bits added to offset, match, literals; to the next states
  *
  * Why it is fast: what most sequences are, up to 16 literals and a match of up to 32 bytes, is decoded and copied in one loop that has no loop
- * and no call in it, which lets the engine keep everything in registers. A state is one word that says all of its symbol. The stream is a word
- * of at least 57 bits, of which a sequence takes all but always less, so that the second load is rare. Literals and matches are copied in whole
- * vectors past their end; small offsets repeat a pattern that one swizzle builds. What is longer or near the end is left to exact copies.
+ * and no call in it, which lets the engine keep everything in registers. A state is one word that says all of its symbol. A load of the stream
+ * brings at least 57 bits, and nearly all sequences take fewer, so that a second one is rare. Literals and matches are copied in whole vectors
+ * past their end; small offsets repeat a pattern that one swizzle builds. What is longer or near the end is left to exact copies.
  */
 export function decodeSequences(src: usize, end: usize, literals: usize, literalsEnd: usize, dst: usize, out: usize, outputEnd: usize): usize {
   if (src >= end) return INPUT_TRUNCATED
