@@ -121,10 +121,13 @@ describe.each(Object.entries(KINDS))('%s', (_, make) => {
     }
   })
 
-  test.skipIf(nativeZstd() === undefined)('as the platform encodes it', async () => {
-    for (const size of [1, 300, 20_000, 300_001])
-      for (const level of [1, 3, 12]) expectDecodes(await nativeZstd()!.encode(make(size), level), make(size))
-  })
+  // What a runtime does not have cannot be installed either: Node has it from 22.15 on.
+  const native = nativeZstd()
+  if (native !== undefined)
+    test('as the platform encodes it', async () => {
+      for (const size of [1, 300, 20_000, 300_001])
+        for (const level of [1, 3, 12]) expectDecodes(await native.encode(make(size), level), make(size))
+    })
 })
 
 test.each(samples(reference))('%s', (_, frame, size) => {
