@@ -3,7 +3,10 @@ import { HyperslabError } from '../core/errors.js'
 import { dropKernels, type Kernels, kernels } from './instance.js'
 
 /** Kernel memory above which it is given back after use: 64 MiB. WebAssembly memory cannot shrink, so the instance goes with it. */
-const KEPT_BYTES = 64 * 1024 * 1024
+export const KEPT_BYTES = 64 * 1024 * 1024
+
+/** What a module exports that hands out its memory: `assembly/arena.ts`. */
+export type Allocator = Pick<Kernels, 'memory' | 'arenaMark' | 'arenaAlloc' | 'arenaReset'>
 
 /**
  * Kernel memory for the length of one {@link withArena} session. Addresses (`pointer`) are numbers, 16-byte aligned where `alloc` gives them.
@@ -11,12 +14,12 @@ const KEPT_BYTES = 64 * 1024 * 1024
  * Views (`bytes`, `view`) die with anything that can grow the memory: `alloc`, `put`, `int32s`, an inner session, and the kernel calls that
  * allocate. Take them last and take them again afterwards; addresses stay good until the session ends.
  */
-export class Arena {
-  readonly kernels: Kernels
+export class Arena<K extends Allocator = Kernels> {
+  readonly kernels: K
   #bytes = new Uint8Array(0)
   #int32s = new Int32Array(0)
 
-  constructor(kernels: Kernels) {
+  constructor(kernels: K) {
     this.kernels = kernels
   }
 
