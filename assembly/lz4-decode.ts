@@ -17,7 +17,7 @@
  * takes one and longer runs what they need. Small offsets repeat a pattern that one swizzle builds. What is near an end is left to `finish`,
  * which is exact, and so is a run too long for the budget.
  */
-import { patternAt, repeat, STEPS } from './overlap'
+import { copyOver, patternAt, repeat, STEPS } from './overlap'
 
 const INPUT_TRUNCATED: i32 = -1
 const BAD_OFFSET: i32 = -2
@@ -183,18 +183,6 @@ function decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize, state:
 @inline
 function unitsOf(length: usize): usize {
   return (length >> 5) + (length >> 8) + 1
-}
-
-/** Copies to [to, end) and up to 31 bytes behind it. The bytes may be those being written, from 16 back on. */
-// @ts-ignore: decorator
-@inline
-function copyOver(from: usize, to: usize, end: usize): void {
-  do {
-    v128.store(to, v128.load(from))
-    v128.store(to, v128.load(from, 16), 16)
-    from += 32
-    to += 32
-  } while (to < end)
 }
 
 /** Exact decoding up to `stop`, or to the end of the input where that is 0. */

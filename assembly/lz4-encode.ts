@@ -18,6 +18,8 @@
  * fewer than 8: both lengths are counts of zero bits. Nothing asks for room: a sequence is never longer, by more than the bound allows for,
  * than what it stands for, and behind the last match 12 bytes of input are still to come, which with the 16 of the bound is room for whole vectors.
  */
+import { copyOver } from './overlap'
+
 const TABLE_BYTES: usize = 16384
 const TABLE: usize = memory.data(16384, 16)
 /** 2^64 divided by the golden ratio: spreads the bytes of a product over its upper bits. */
@@ -139,16 +141,8 @@ function writeLong(out: usize, anchor: usize, literals: usize, offset: usize, ma
   store<u8>(out, <u8>(0xf0 | min(match, 15)))
   out = writeExtra(out + 1, literals)
   const end = out + literals
-  if (literals > 1024) {
-    memory.copy(out, anchor, literals)
-  } else {
-    do {
-      v128.store(out, v128.load(anchor))
-      v128.store(out, v128.load(anchor, 16), 16)
-      anchor += 32
-      out += 32
-    } while (out < end)
-  }
+  if (literals > 1024) memory.copy(out, anchor, literals)
+  else copyOver(anchor, out, end)
   store<u16>(end, <u16>offset)
   return end + 2
 }
