@@ -56,7 +56,7 @@ export function needOf<C extends Stored>(block: BlockRef, chunks: readonly C[]):
 export const rangeOf = ({ fileOffset, compressedBytes }: BlockRef): ByteRange => ({ offset: fileOffset, length: compressedBytes })
 
 /** @throws CodecError when a block that is not compressed has another length than it should */
-export function checkStored({ id, origin, compressedBytes, uncompressedBytes }: BlockRef): void {
+function checkStored({ id, origin, compressedBytes, uncompressedBytes }: BlockRef): void {
   if (compressedBytes === uncompressedBytes) return
   const text = `block ${id}: not compressed, but ${compressedBytes} bytes stored for ${uncompressedBytes}`
   throw new HyperslabError('CodecError', text, { file: origin.file, actual: compressedBytes, expected: uncompressedBytes })

@@ -4,6 +4,7 @@ import { inOrder } from '../core/in-order.js'
 import { showShape, sizeOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import { ArrayState } from './array-state.js'
+import { rangeOf } from './batches.js'
 import type { BlockRef } from './block.js'
 import { checkCrc } from './checksums.js'
 import { type ChunkStatsTable, decodeChunkStats } from './chunk-stats-table.js'
@@ -34,8 +35,12 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
     const stored = await readBatch(layer, batch, context.signal)
     for (const [i, block] of batch.entries()) {
       const bytes = stored[i]!
-      if (block.codec === STATS_CODEC) tables = checkStatsBlock(layer, block, bytes, context.report)
-      else if (block.codec === SEGMENTS_CODEC) segments = checkSegmentsBlock(layer, block, bytes, context.report)
+      const extra = <T>(what: string, decode: () => T): T | undefined =>
+        readExtra(layer, block, what, bytes, context.report, decode)
+      if (block.codec === STATS_CODEC)
+        tables = extra('the statistics of chunks', () => decodeChunkStats(bytes, layer.footer.arrays)) ?? new Map()
+      else if (block.codec === SEGMENTS_CODEC)
+        segments = extra('the table of segments', () => decodeSegments(bytes, layer.blocks)) ?? new Map()
       else await new BlockCheck(layer, block, chunks.get(block) ?? new Map(), { tables, segments }, context).run(bytes)
       context.onBlock()
     }
@@ -66,7 +71,7 @@ function isReadable(layer: Layer, block: BlockRef, { settings: { limits }, repor
 }
 
 async function readBatch(layer: Layer, batch: readonly BlockRef[], signal: Signal | undefined): Promise<Uint8Array[]> {
-  const ranges = batch.map(({ fileOffset, compressedBytes }) => ({ offset: fileOffset, length: compressedBytes }))
+  const ranges = batch.map(rangeOf)
   if (layer.readMany !== undefined) return layer.readMany(ranges, signal)
   const [{ offset, length }] = ranges as [(typeof ranges)[0]]
   return [await layer.read(offset, length, signal)]
@@ -143,34 +148,21 @@ function* rowsIn({ meta, state }: LayerArray, file: string, report: Report): Gen
   if (outside > 0) report.warn(place, `${outside} chunks lie outside its ${showShape(grid.counts)} chunks: nothing reads them`)
 }
 
-function checkStatsBlock(
-  layer: Layer,
+/** What an extra block holds, which is reported where it is damaged. */
+function readExtra<T>(
+  { file }: Layer,
   block: BlockRef,
+  what: string,
   stored: Uint8Array,
   report: Report,
-): ReadonlyMap<number, ChunkStatsTable> {
+  decode: () => T,
+): T | undefined {
   countBlock(block, report)
   try {
-    if (block.crc !== undefined) checkCrc('the statistics of chunks', stored, block.crc)
-    return decodeChunkStats(stored, layer.footer.arrays)
-  } catch (error) {
-    report.take({ file: layer.file, block: block.id }, error)
-    return new Map()
-  }
-}
-
-function checkSegmentsBlock(
-  { file, blocks }: Layer,
-  block: BlockRef,
-  stored: Uint8Array,
-  report: Report,
-): ReadonlyMap<BlockRef, BlockSegments> {
-  countBlock(block, report)
-  try {
-    if (block.crc !== undefined) checkCrc('the table of segments', stored, block.crc)
-    return decodeSegments(stored, blocks)
+    if (block.crc !== undefined) checkCrc(what, stored, block.crc)
+    return decode()
   } catch (error) {
     report.take({ file, block: block.id }, error)
-    return new Map()
+    return undefined
   }
 }
