@@ -1,18 +1,19 @@
 /**
  * Minimum and maximum of a run of neighbouring elements.
  *
- * Contract: `leastInto` lowers the cell of type T to the least element taken; with `flipBits` set it sees unsigned order, or raises the cell
- * to the greatest. A NaN that is taken makes the cell NaN, and a cell that is NaN stays so. `stats` finds both ends and the count in one
- * pass; floats are in IEEE totalOrder there (-NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN). Up to 15 bytes behind the run are read.
+ * Contract: `leastInto` lowers the cell of type T to the least element taken of `bytes` bytes, a multiple of 64, and with `rest` of the group at
+ * LAST; with `flipBits` set it sees unsigned order, or raises the cell to the greatest. It counts in `passed` what it skipped. A NaN that is
+ * taken makes the cell NaN, and a cell that is NaN stays so. `stats` finds both ends and the count in one
+ * pass; floats are in IEEE totalOrder there (-NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN).
  *
  *     out of stats:  8 bytes, minimum in the low ones | 8 bytes, maximum likewise | f64 elements taken
  *
  * Why it is fast: `pmin` with the running minimum first passes over NaN at no cost, so NaN needs only one compare and no order of its own.
- * Groups of 64 bytes in which nothing is skipped are told apart by one test. The bits of a float, less the sign where negative, are in
+ * Groups of 64 bytes in which nothing is skipped are told apart by one test; others leave the hot loop. The bits of a float, less the sign where negative, are in
  * total order as a signed integer: exact, and one minimum instruction.
  */
 import {
-  addTaken,
+  addPassed,
   anySkipped,
   bytesOf,
   countLanes,
@@ -20,83 +21,90 @@ import {
   flipBits,
   greatest,
   isUnsigned,
-  kept,
   kindOf,
+  LAST,
   least,
   leastLane,
+  padGroup,
+  passed,
   prepare,
-  resetTaken,
+  resetPassed,
   setFlip,
+  setPad,
   signBits,
   skipMask,
-  taken,
+  skipped,
+  splat,
 } from './lanes'
 
 /** What no element is above, in the order of `least`. */
 // @ts-ignore: decorator
 @inline
-function above<T>(): v128 {
+function highest<T>(): v128 {
   if (isFloat<T>()) return v128.splat<T>(<T>Infinity)
   return v128.splat<T>(<T>(<u64>-1 >> (65 - 8 * sizeof<T>())))
 }
 
-export function leastInto<T>(at: usize, bytes: u32, skipping: bool, cell: usize): void {
+// @ts-ignore: decorator
+@inline
+function anyNaN<T>(w: v128, x: v128, y: v128, z: v128): v128 {
+  return v128.or(v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)), v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
+}
+
+export function leastInto<T>(at: usize, bytes: u32, rest: bool, skipping: bool, cell: usize): void {
   const flip = flipBits()
   const fill = fillValue()
   const mask = skipMask()
   const nans = v128.any_true(mask)
-  const top = above<T>()
+  const top = highest<T>()
   let a = top
   let b = top
   let c = top
   let d = top
   let found = i64x2.splat(0) // NaNs
   let count: u32 = 0
-  if (!skipping) {
-    count = (bytes & ~63) / sizeof<T>()
-    for (; bytes >= 64; at += 64, bytes -= 64) {
-      const w = v128.xor(v128.load(at), flip)
-      const x = v128.xor(v128.load(at, 16), flip)
-      const y = v128.xor(v128.load(at, 32), flip)
-      const z = v128.xor(v128.load(at, 48), flip)
-      a = least<T>(a, w)
-      b = least<T>(b, x)
-      c = least<T>(c, y)
-      d = least<T>(d, z)
-      if (isFloat<T>()) {
-        found = v128.or(found, v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)))
-        found = v128.or(found, v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
+  let end = at + bytes
+  while (true) {
+    if (!skipping) {
+      for (; at < end; at += 64) {
+        const w = v128.xor(v128.load(at), flip)
+        const x = v128.xor(v128.load(at, 16), flip)
+        const y = v128.xor(v128.load(at, 32), flip)
+        const z = v128.xor(v128.load(at, 48), flip)
+        a = least<T>(a, w)
+        b = least<T>(b, x)
+        c = least<T>(c, y)
+        d = least<T>(d, z)
+        if (isFloat<T>()) found = v128.or(found, anyNaN<T>(w, x, y, z))
       }
     }
-  }
-  while (bytes > 0) {
-    for (; bytes >= 64; at += 64, bytes -= 64) {
-      const w = v128.load(at)
-      const x = v128.load(at, 16)
-      const y = v128.load(at, 32)
-      const z = v128.load(at, 48)
-      if (skipping && anySkipped<T>(w, x, y, z, fill, nans)) break
-      count += 64 / sizeof<T>()
-      a = least<T>(a, v128.xor(w, flip))
-      b = least<T>(b, v128.xor(x, flip))
-      c = least<T>(c, v128.xor(y, flip))
-      d = least<T>(d, v128.xor(z, flip))
-      if (isFloat<T>()) {
-        found = v128.or(found, v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)))
-        found = v128.or(found, v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
+    while (at < end) {
+      for (; at < end; at += 64) {
+        const w = v128.load(at)
+        const x = v128.load(at, 16)
+        const y = v128.load(at, 32)
+        const z = v128.load(at, 48)
+        if (anySkipped<T>(w, x, y, z, fill, nans)) break
+        a = least<T>(a, v128.xor(w, flip))
+        b = least<T>(b, v128.xor(x, flip))
+        c = least<T>(c, v128.xor(y, flip))
+        d = least<T>(d, v128.xor(z, flip))
+        if (isFloat<T>()) found = v128.or(found, anyNaN<T>(w, x, y, z))
+      }
+      for (const stop = min(at + 64, end); at < stop; at += 16) {
+        const x = v128.load(at)
+        const skip = skipped<T>(x, fill, mask)
+        count += countLanes<T>(skip)
+        a = least<T>(a, v128.bitselect(top, v128.xor(x, flip), skip))
+        if (isFloat<T>()) found = v128.or(found, v128.andnot(v128.ne<T>(x, x), skip))
       }
     }
-    const end = at + min(bytes, 64)
-    bytes -= min(bytes, 64)
-    for (; at < end; at += 16) {
-      const x = v128.load(at)
-      const keep = kept<T>(x, <u32>(end - at), fill, mask)
-      count += countLanes<T>(keep)
-      a = least<T>(a, v128.bitselect(v128.xor(x, flip), top, keep))
-      if (isFloat<T>()) found = v128.or(found, v128.and(v128.ne<T>(x, x), keep))
-    }
+    if (!rest) break
+    rest = false
+    at = LAST
+    end = LAST + 64
   }
-  addTaken(count)
+  addPassed(count)
   a = leastLane<T>(least<T>(least<T>(a, b), least<T>(c, d)))
   // the cell goes first: when it is NaN it stays
   a = v128.xor(least<T>(v128.xor(v128.load_splat<T>(cell), flip), a), flip)
@@ -104,7 +112,7 @@ export function leastInto<T>(at: usize, bytes: u32, skipping: bool, cell: usize)
   v128.store_lane<T>(cell, a, 0)
 }
 
-/** Running minimum and maximum of `stats`, in the order of signed integers. */
+/** Running minimum and maximum of `stats`, as integers in the order of the elements. */
 const LEAST: usize = memory.data(32, 16)
 const GREATEST: usize = LEAST + 16
 
@@ -113,51 +121,74 @@ const BLOCK: u32 = 65536
 
 export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32, out: usize): void {
   const kind = kindOf(dtype)
+  const size = bytesOf(kind)
   const sign = signBits(kind)
+  const none = i64x2.splat(0)
   prepare(kind, skip, fill)
-  setFlip(isUnsigned(dtype) ? sign : i64x2.splat(0))
-  v128.store(LEAST, v128.not(sign))
-  v128.store(GREATEST, sign)
-  let total: f64 = 0
-  for (let left: u32 = count * bytesOf(kind); left > 0; ) {
-    const part = min(left, BLOCK)
-    resetTaken()
-    if (kind == 0) widen<i8, i8>(src, part, skip != 0)
-    else if (kind == 1) widen<i16, i16>(src, part, skip != 0)
-    else if (kind == 2) widen<i32, i32>(src, part, skip != 0)
-    else if (kind == 3) widen<i64, i64>(src, part, skip != 0)
-    else if (kind == 4) widen<f32, i32>(src, part, skip != 0)
-    else if (!widenNumbers(src, part, skip != 0)) widen<f64, i64>(src, part, skip != 0)
-    total += taken
-    src += part
-    left -= part
+  // integers of 64 bits are compared as signed ones, all others as unsigned ones
+  const wide = size == 8
+  setFlip(wide == isUnsigned(dtype) ? sign : none)
+  v128.store(LEAST, wide ? v128.not(sign) : v128.not(none))
+  v128.store(GREATEST, wide ? sign : none)
+  const bytes = count * size
+  const rest = bytes & 63
+  const end = src + bytes - rest
+  resetPassed()
+  for (; src < end; src += BLOCK) widenAs(kind, src, <u32>min(end - src, BLOCK), skip != 0)
+  if (rest != 0) {
+    setPad(skip != 0, splat(size, end))
+    padGroup(end, rest)
+    widenAs(kind, LAST, 64, skip != 0)
   }
+  const pads = rest != 0 && skip != 0 ? (64 - rest) / size : 0
+  store<f64>(out, <f64>(count + pads - passed), 16)
   store<u64>(out, 0)
   store<u64>(out, 0, 8)
-  store<f64>(out, total, 16)
-  if (kind == 0) ends<i8, i8>(out)
-  else if (kind == 1) ends<i16, i16>(out)
-  else if (kind == 2) ends<i32, i32>(out)
+  if (kind == 0) ends<i8, u8>(out)
+  else if (kind == 1) ends<i16, u16>(out)
+  else if (kind == 2) ends<i32, u32>(out)
   else if (kind == 3) ends<i64, i64>(out)
-  else if (kind == 4) ends<f32, i32>(out)
+  else if (kind == 4) ends<f32, u32>(out)
   else ends<f64, i64>(out)
+}
+
+function widenAs(kind: i32, at: usize, bytes: u32, skipping: bool): void {
+  if (kind == 0) widen<i8, u8>(at, bytes, skipping)
+  else if (kind == 1) widen<i16, u16>(at, bytes, skipping)
+  else if (kind == 2) widen<i32, u32>(at, bytes, skipping)
+  else if (kind == 3) widen<i64, i64>(at, bytes, skipping)
+  else if (kind == 4) widen<f32, u32>(at, bytes, skipping)
+  else if (!widenNumbers(at, bytes, skipping)) widen<f64, i64>(at, bytes, skipping)
 }
 
 /** Writes what LEAST and GREATEST have come to. */
 function ends<T, I>(out: usize): void {
   const first = leastLane<I>(v128.load(LEAST))
   const last = v128.not(leastLane<I>(v128.not(v128.load(GREATEST))))
-  v128.store_lane<I>(out, v128.xor(ordered<T, I>(first), flipBits()), 0)
-  v128.store_lane<I>(out, v128.xor(ordered<T, I>(last), flipBits()), 0, 8)
+  v128.store_lane<I>(out, ordered<T, I>(v128.xor(first, flipBits())), 0)
+  v128.store_lane<I>(out, ordered<T, I>(v128.xor(last, flipBits())), 0, 8)
 }
 
-/** Floats to integers in the same order, and back: it is its own inverse. */
+/** Floats to signed integers in the same order, and back: it is its own inverse. */
 // @ts-ignore: decorator
 @inline
 function ordered<T, I>(x: v128): v128 {
   if (!isFloat<T>()) return x
-  const negative = v128.lt<I>(x, i64x2.splat(0))
-  return v128.xor(x, sizeof<I>() == 4 ? i32x4.shr_u(negative, 1) : i64x2.shr_u(negative, 1))
+  if (sizeof<I>() == 4) return v128.xor(x, i32x4.shr_u(i32x4.shr_s(x, 31), 1))
+  return v128.xor(x, i64x2.shr_u(i64x2.lt_s(x, i64x2.splat(0)), 1))
+}
+
+/** Lanes in `skip` as what no element is beyond. */
+// @ts-ignore: decorator
+@inline
+function above<I>(x: v128, skip: v128): v128 {
+  return sizeof<I>() == 8 ? v128.bitselect(i64x2.splat(i64.MAX_VALUE), x, skip) : v128.or(x, skip)
+}
+
+// @ts-ignore: decorator
+@inline
+function below<I>(x: v128, skip: v128): v128 {
+  return sizeof<I>() == 8 ? v128.bitselect(i64x2.splat(i64.MIN_VALUE), x, skip) : v128.andnot(x, skip)
 }
 
 /** Widens LEAST and GREATEST to a block. */
@@ -166,21 +197,19 @@ function widen<T, I>(at: usize, bytes: u32, skipping: bool): void {
   const fill = fillValue()
   const mask = skipMask()
   const nans = v128.any_true(mask)
-  const top = above<I>()
-  const bottom = v128.not(top)
   let low = v128.load(LEAST)
   let high = v128.load(GREATEST)
   let lower = low
   let higher = high
   let count: u32 = 0
-  while (bytes > 0) {
-    for (; bytes >= 64; at += 64, bytes -= 64) {
+  const end = at + bytes
+  while (at < end) {
+    for (; at < end; at += 64) {
       let w = v128.load(at)
       let x = v128.load(at, 16)
       let y = v128.load(at, 32)
       let z = v128.load(at, 48)
       if (skipping && anySkipped<T>(w, x, y, z, fill, nans)) break
-      count += 64 / sizeof<T>()
       w = v128.xor(ordered<T, I>(w), flip)
       x = v128.xor(ordered<T, I>(x), flip)
       y = v128.xor(ordered<T, I>(y), flip)
@@ -190,18 +219,16 @@ function widen<T, I>(at: usize, bytes: u32, skipping: bool): void {
       high = greatest<I>(greatest<I>(high, w), y)
       higher = greatest<I>(greatest<I>(higher, x), z)
     }
-    const end = at + min(bytes, 64)
-    bytes -= min(bytes, 64)
-    for (; at < end; at += 16) {
+    for (const stop = min(at + 64, end); at < stop; at += 16) {
       const raw = v128.load(at)
-      const keep = kept<T>(raw, <u32>(end - at), fill, mask)
+      const skip = skipped<T>(raw, fill, mask)
+      count += countLanes<T>(skip)
       const x = v128.xor(ordered<T, I>(raw), flip)
-      count += countLanes<T>(keep)
-      low = least<I>(low, v128.bitselect(x, top, keep))
-      high = greatest<I>(high, v128.bitselect(x, bottom, keep))
+      low = least<I>(low, above<I>(x, skip))
+      high = greatest<I>(high, below<I>(x, skip))
     }
   }
-  addTaken(count)
+  addPassed(count)
   v128.store(LEAST, least<I>(low, lower))
   v128.store(GREATEST, greatest<I>(high, higher))
 }
@@ -214,46 +241,42 @@ function widenNumbers(at: usize, bytes: u32, skipping: bool): bool {
   const fill = fillValue()
   const mask = skipMask()
   const nans = v128.any_true(mask)
-  const top = f64x2.splat(Infinity)
-  const bottom = f64x2.splat(-Infinity)
   const zero = i64x2.splat(0)
-  let low = top
-  let high = bottom
-  let lower = top
-  let higher = bottom
-  let found = zero
+  let low = f64x2.splat(Infinity)
+  let high = f64x2.splat(-Infinity)
+  let lower = low
+  let higher = high
   let count: u32 = 0
-  while (bytes > 0) {
-    for (; bytes >= 64; at += 64, bytes -= 64) {
+  let found = zero
+  const end = at + bytes
+  while (at < end) {
+    for (; at < end; at += 64) {
       const w = v128.load(at)
       const x = v128.load(at, 16)
       const y = v128.load(at, 32)
       const z = v128.load(at, 48)
       if (skipping && anySkipped<f64>(w, x, y, z, fill, nans)) break
-      count += 8
+      found = v128.or(found, anyNaN<f64>(w, x, y, z))
       low = f64x2.pmin(f64x2.pmin(low, w), y)
       lower = f64x2.pmin(f64x2.pmin(lower, x), z)
       high = f64x2.pmax(f64x2.pmax(high, w), y)
       higher = f64x2.pmax(f64x2.pmax(higher, x), z)
-      found = v128.or(found, v128.or(f64x2.ne(w, w), f64x2.ne(x, x)))
-      found = v128.or(found, v128.or(f64x2.ne(y, y), f64x2.ne(z, z)))
     }
-    const end = at + min(bytes, 64)
-    bytes -= min(bytes, 64)
-    for (; at < end; at += 16) {
-      const x = v128.load(at)
-      const keep = kept<f64>(x, <u32>(end - at), fill, mask)
-      count += countLanes<f64>(keep)
-      low = f64x2.pmin(low, v128.bitselect(x, top, keep))
-      high = f64x2.pmax(high, v128.bitselect(x, bottom, keep))
-      found = v128.or(found, v128.and(f64x2.ne(x, x), keep))
+    for (const stop = min(at + 64, end); at < stop; at += 16) {
+      const raw = v128.load(at)
+      const skip = skipped<f64>(raw, fill, mask)
+      count += countLanes<f64>(skip)
+      found = v128.or(found, v128.andnot(f64x2.ne(raw, raw), skip))
+      const x = v128.or(raw, skip) // all ones are a NaN, which these pass over
+      low = f64x2.pmin(low, x)
+      high = f64x2.pmax(high, x)
     }
   }
   low = f64x2.pmin(low, lower)
   high = f64x2.pmax(high, higher)
   found = v128.or(found, v128.or(f64x2.eq(low, zero), f64x2.eq(high, zero)))
   if (v128.any_true(found)) return false
-  addTaken(count)
+  addPassed(count)
   v128.store(LEAST, least<i64>(v128.load(LEAST), ordered<f64, i64>(low)))
   v128.store(GREATEST, greatest<i64>(v128.load(GREATEST), ordered<f64, i64>(high)))
   return true

@@ -9,29 +9,33 @@
  * Kinds are the data types without their signedness: 0 to 3 the integers of 1, 2, 4 and 8 bytes, 4 f32, 5 f64. Flipping bits makes one
  * kernel serve several orders: the sign bit turns unsigned into signed order, all other bits (for floats: the sign) turn maximum into minimum.
  */
-const FILL: usize = memory.data(48, 16)
+const FILL: usize = memory.data(64, 16)
 const MASK: usize = FILL + 16
 const FLIP: usize = FILL + 32
+const PAD: usize = FILL + 48
 
-/** 16 bytes of ones, then 16 of zeros: loading from `EDGE - n` gives a mask of the first n bytes. */
+/** 64 bytes of ones, then 64 of zeros: loading from `EDGE - n` gives a mask of the first n bytes. */
 const ONES: usize = memory.data<u8>([
-  255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+  255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+  255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+  255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 ], 16)
-const EDGE: usize = ONES + 16
+const EDGE: usize = ONES + 64
 
 /** What to skip, as bits. */
 export const SKIP_FILL: i32 = 1
 export const SKIP_NANS: i32 = 2
 
-/** Elements not skipped since the caller set it to 0. */
-export let taken: u32 = 0
+/** Elements skipped since the caller set it to 0. */
+export let passed: u32 = 0
 
-export function resetTaken(): void {
-  taken = 0
+export function resetPassed(): void {
+  passed = 0
 }
 
-export function addTaken(count: u32): void {
-  taken += count
+export function addPassed(count: u32): void {
+  passed += count
 }
 
 export function kindOf(dtype: i32): i32 {
@@ -55,17 +59,18 @@ export function signBits(kind: i32): v128 {
   return i64x2.splat(i64.MIN_VALUE)
 }
 
+/** An element of `bytes` bytes, again and again. */
+export function splat(bytes: i32, at: usize): v128 {
+  if (bytes == 1) return v128.load8_splat(at)
+  if (bytes == 2) return v128.load16_splat(at)
+  if (bytes == 4) return v128.load32_splat(at)
+  return v128.load64_splat(at)
+}
+
 /** Sets the parameters but for `setFlip`. */
 export function prepare(kind: i32, skip: i32, fill: usize): void {
-  let value = i64x2.splat(-1) // a NaN: equal to nothing
-  if (skip & SKIP_FILL) {
-    const bytes = bytesOf(kind)
-    if (bytes == 1) value = v128.load8_splat(fill)
-    else if (bytes == 2) value = v128.load16_splat(fill)
-    else if (bytes == 4) value = v128.load32_splat(fill)
-    else value = v128.load64_splat(fill)
-  }
-  v128.store(FILL, value)
+  // all ones are a NaN: equal to nothing
+  v128.store(FILL, skip & SKIP_FILL ? splat(bytesOf(kind), fill) : i64x2.splat(-1))
   v128.store(MASK, i64x2.splat(skip & (kind > 3 ? SKIP_NANS : SKIP_FILL) ? -1 : 0))
 }
 
@@ -115,11 +120,24 @@ export function anySkipped<T>(a: v128, b: v128, c: v128, d: v128, fill: v128, na
   return v128.any_true(found)
 }
 
-/** Lanes of `x` to take, when `bytes` bytes are left of the input from its start. */
+/** Where `padGroup` puts the last elements of a run that fill no whole group. */
+export const LAST: usize = memory.data(64, 16)
+
+/** Sets what `padGroup` puts behind the last elements: what is skipped, which does not count as passed, or else `neutral`. */
 // @ts-ignore: decorator
 @inline
-export function kept<T>(x: v128, bytes: u32, fill: v128, mask: v128): v128 {
-  return v128.andnot(v128.load(EDGE - <usize>min(bytes, 16)), skipped<T>(x, fill, mask))
+export function setPad(skipping: bool, neutral: v128): void {
+  v128.store(PAD, skipping ? fillValue() : neutral)
+}
+
+/** Makes a group of the `bytes` bytes at `at` and the pad behind them. Up to 63 bytes behind the run are read. */
+export function padGroup(at: usize, bytes: usize): void {
+  const pad = v128.load(PAD)
+  const edge = EDGE - bytes
+  v128.store(LAST, v128.bitselect(v128.load(at), pad, v128.load(edge)))
+  v128.store(LAST, v128.bitselect(v128.load(at, 16), pad, v128.load(edge, 16)), 16)
+  v128.store(LAST, v128.bitselect(v128.load(at, 32), pad, v128.load(edge, 32)), 32)
+  v128.store(LAST, v128.bitselect(v128.load(at, 48), pad, v128.load(edge, 48)), 48)
 }
 
 /** Number of lanes set in a mask. */
@@ -132,23 +150,23 @@ export function countLanes<T>(mask: v128): u32 {
   return popcnt(i64x2.bitmask(mask))
 }
 
-/** Adds the lanes of masks, -1 where set, to counts in lanes of T; four at once, so that 63 calls do not overflow lanes of 8 bits. */
+/** Adds how many lanes of T four masks have set to counts, in lanes of 32 bits (of 64 where T has as many). */
 // @ts-ignore: decorator
 @inline
 export function countMasks<T>(counts: v128, w: v128, x: v128, y: v128, z: v128): v128 {
-  if (sizeof<T>() == 1) return i8x16.sub(counts, i8x16.add(i8x16.add(w, x), i8x16.add(y, z)))
-  if (sizeof<T>() == 2) return i16x8.sub(counts, i16x8.add(i16x8.add(w, x), i16x8.add(y, z)))
-  if (sizeof<T>() == 4) return i32x4.sub(counts, i32x4.add(i32x4.add(w, x), i32x4.add(y, z)))
-  return i64x2.sub(counts, i64x2.add(i64x2.add(w, x), i64x2.add(y, z)))
+  if (sizeof<T>() == 8) return i64x2.sub(counts, i64x2.add(i64x2.add(w, x), i64x2.add(y, z)))
+  let set: v128
+  if (sizeof<T>() == 1) set = i16x8.extadd_pairwise_i8x16_s(i8x16.add(i8x16.add(w, x), i8x16.add(y, z)))
+  else if (sizeof<T>() == 2) set = i16x8.add(i16x8.add(w, x), i16x8.add(y, z))
+  else set = i32x4.add(i32x4.add(w, x), i32x4.add(y, z))
+  return i32x4.sub(counts, sizeof<T>() == 4 ? set : i32x4.extadd_pairwise_i16x8_s(set))
 }
 
 /** The sum of such counts. */
 // @ts-ignore: decorator
 @inline
-export function totalOf<T>(counts: v128): u32 {
-  if (sizeof<T>() == 1) counts = i16x8.extadd_pairwise_i8x16_u(counts)
-  if (sizeof<T>() <= 2) counts = i32x4.extadd_pairwise_i16x8_u(counts)
-  counts = i32x4.add(counts, i32x4.shuffle(counts, counts, 2, 3, 0, 1))
+export function totalOf(counts: v128): u32 {
+  counts = i32x4.add(counts, i64x2.shuffle(counts, counts, 1, 0))
   return i32x4.extract_lane(counts, 0) + i32x4.extract_lane(counts, 1)
 }
 

@@ -24,7 +24,19 @@ import { advance, axisLength, leadShift, leadStep, normalise, otherShift, otherS
 import { copyRow } from './copy-apart'
 import { copyRows } from './copy-rows'
 import { leastInto } from './extremes'
-import { bytesOf, isUnsigned, kindOf, prepare, resetTaken, setFlip, signBits, SKIP_FILL, taken } from './lanes'
+import {
+  bytesOf,
+  isUnsigned,
+  kindOf,
+  padGroup,
+  passed,
+  prepare,
+  resetPassed,
+  setFlip,
+  setPad,
+  signBits,
+  SKIP_FILL,
+} from './lanes'
 import { sumFloats, sumInts, sumWide } from './sum'
 
 const SUM: i32 = 0
@@ -34,7 +46,7 @@ const BLOCK: u32 = 8192 // bytes of elements in the scratch, and in a block of a
 const LONG_BLOCK: u32 = 65536 // bytes of elements handed to one kernel call at most
 const CELLS: u32 = 512 // cells in the scratch
 
-// the margins are for the last, partial group of 16
+// the margins are for the last, partial group
 const ELEMENT_SCRATCH: usize = memory.data(8320, 16)
 const CELL_SCRATCH: usize = memory.data(8448, 16)
 const COUNT_SCRATCH: usize = memory.data(4224, 16)
@@ -71,7 +83,9 @@ export function reduce(
   elementBytes = bytesOf(kind)
   cellBytes = summing ? (kind == 3 ? 16 : 8) : elementBytes
   prepare(kind, skip, fill)
-  setFlip(flipOf(op))
+  const flip = flipOf(op)
+  setFlip(flip)
+  setPad(skipping, summing ? flip : v128.xor(highestOf(kind), flip))
 
   const axes = normalise(rank, shape, srcStride, elementBytes, accStride, 1)
   if (axes < 0) return
@@ -99,6 +113,11 @@ function flipOf(op: i32): v128 {
   return op == MAX ? v128.not(order) : order
 }
 
+/** What no element is above, in the order of signed integers. */
+function highestOf(kind: i32): v128 {
+  return kind == 4 ? f32x4.splat(Infinity) : kind == 5 ? f64x2.splat(Infinity) : v128.not(signBits(kind))
+}
+
 function preferLongRuns(axes: i32): void {
   let longest = 0
   for (let axis = 1; axis < axes; axis++) {
@@ -121,17 +140,15 @@ function reduceRun(src: usize, from: i32, n: u32, cell: usize, count: usize): vo
       at = ELEMENT_SCRATCH
       move(elementBytes, src, from, at, elementBytes, part)
     }
-    resetTaken()
+    const taken = reduceBlock(at, part, pairwise ? depth : cell)
     if (pairwise) {
-      let sum = kind == 4 ? sumFloats<f32>(at, part * 4, skipping) : sumFloats<f64>(at, part * 8, skipping)
+      let sum = load<f64>(depth)
       for (let index = blocks++; index & 1; index >>= 1) {
         depth -= 8
         sum = load<f64>(depth) + sum
       }
       store<f64>(depth, sum)
       depth += 8
-    } else {
-      reduceBlock(at, part * elementBytes, cell)
     }
     if (count != 0) store<f64>(count, load<f64>(count) + <f64>taken)
     src += part * from
@@ -147,25 +164,39 @@ function reduceRun(src: usize, from: i32, n: u32, cell: usize, count: usize): vo
   store<f64>(cell, load<f64>(cell) + total)
 }
 
-function reduceBlock(at: usize, bytes: u32, cell: usize): void {
-  if (summing) {
-    if (kind == 3) {
-      sumWide(at, bytes, skipping, cell)
-      if (!unsigned) store<i64>(cell, load<i64>(cell, 8) - (<i64>taken << 31), 8)
-      return
-    }
-    const sum =
-      kind == 0 ? sumInts<i8>(at, bytes, skipping)
-      : kind == 1 ? sumInts<i16>(at, bytes, skipping)
-      : sumInts<i32>(at, bytes, skipping)
-    const bias = unsigned ? <i64>taken << (8 * elementBytes - 1) : 0
-    store<i64>(cell, load<i64>(cell) + sum + bias)
-  } else if (kind == 0) leastInto<i8>(at, bytes, skipping, cell)
-  else if (kind == 1) leastInto<i16>(at, bytes, skipping, cell)
-  else if (kind == 2) leastInto<i32>(at, bytes, skipping, cell)
-  else if (kind == 3) leastInto<i64>(at, bytes, skipping, cell)
-  else if (kind == 4) leastInto<f32>(at, bytes, skipping, cell)
-  else leastInto<f64>(at, bytes, skipping, cell)
+/** Reduces `n` neighbours; returns how many were taken. */
+function reduceBlock(at: usize, n: u32, cell: usize): u32 {
+  const bytes = n * elementBytes
+  const rest = bytes & 63
+  const whole = bytes - rest
+  const pads = skipping && rest != 0 ? (64 - rest) / elementBytes : 0
+  resetPassed()
+  if (rest != 0) padGroup(at + whole, rest)
+  reduceGroups(at, whole, rest != 0, cell)
+  const taken = n + pads - passed
+  if (summing && kind < 4) {
+    // each was added with its sign bit flipped
+    if (kind == 3) store<i64>(cell, load<i64>(cell, 8) - (unsigned ? 0 : <i64>taken << 31), 8)
+    else if (unsigned) store<i64>(cell, load<i64>(cell) + (<i64>taken << (8 * elementBytes - 1)))
+  }
+  return taken
+}
+
+/** Reduces whole groups, and `rest` says whether the padded one is to follow. */
+function reduceGroups(at: usize, bytes: u32, rest: bool, cell: usize): void {
+  if (!summing) {
+    if (kind == 0) leastInto<i8>(at, bytes, rest, skipping, cell)
+    else if (kind == 1) leastInto<i16>(at, bytes, rest, skipping, cell)
+    else if (kind == 2) leastInto<i32>(at, bytes, rest, skipping, cell)
+    else if (kind == 3) leastInto<i64>(at, bytes, rest, skipping, cell)
+    else if (kind == 4) leastInto<f32>(at, bytes, rest, skipping, cell)
+    else leastInto<f64>(at, bytes, rest, skipping, cell)
+  } else if (kind == 0) sumInts<i8>(at, bytes, rest, skipping, cell)
+  else if (kind == 1) sumInts<i16>(at, bytes, rest, skipping, cell)
+  else if (kind == 2) sumInts<i32>(at, bytes, rest, skipping, cell)
+  else if (kind == 3) sumWide(at, bytes, rest, skipping, cell)
+  else if (kind == 4) sumFloats<f32>(at, bytes, rest, skipping, cell)
+  else sumFloats<f64>(at, bytes, rest, skipping, cell)
 }
 
 /** Accumulates `rows` rows (axis 1) of `n` elements `from` bytes apart into `n` cells, `step` cells apart. */
