@@ -57,13 +57,18 @@ def pick(shape, selection):
     return lambda: np.ascontiguousarray(array[tuple(given)])
 
 
+def climate(shape):
+    length = int(np.prod(shape))
+    data = 280 + 15 * np.sin(np.arange(length) / 977) + np.random.default_rng(1).random(length) * 0.4
+    return (np.round(data * 100) / 100).astype("f4").reshape(shape)
+
+
 def zarr_read(shape, chunks, codec):
     import zarr
     from numcodecs import LZ4
 
-    data = np.round((280 + 15 * np.sin(np.arange(np.prod(shape)) / 977) + np.random.default_rng(1).random(np.prod(shape)) * 0.4) * 100) / 100
     compressor = LZ4() if codec == "lz4" else None
-    return zarr.array(data.astype("f4").reshape(shape), chunks=chunks, store=zarr.MemoryStore(), compressor=compressor)
+    return zarr.array(climate(shape), chunks=chunks, store=zarr.MemoryStore(), compressor=compressor)
 
 
 def zarr_select(source, read):
@@ -73,7 +78,37 @@ def zarr_select(source, read):
     return lambda: array.get_basic_selection(selection, out=out)
 
 
-makers = {"reduction": reduction, "copy": copy, "pick": pick, "zarr_read": zarr_read, "zarr_select": zarr_select}
+def tensorstore_read(shape, chunks, codec):
+    """One thread, nothing cached. It has no LZ4 of its own: that of Blosc, without a shuffle, is the nearest."""
+    import tensorstore
+
+    context = tensorstore.Context({"cache_pool": {"total_bytes_limit": 0}, "data_copy_concurrency": {"limit": 1}})
+    compressor = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 0} if codec == "lz4" else None
+    metadata = {"shape": shape, "chunks": chunks, "dtype": "<f4", "compressor": compressor}
+    spec = {"driver": "zarr", "kvstore": f"memory://{codec}/", "metadata": metadata}
+    store = tensorstore.open(spec, create=True, context=context).result()
+    store[...] = climate(shape)
+    return store
+
+
+def tensorstore_select(source, read, fresh):
+    import tensorstore
+
+    view = works[source][tuple(slice(None) if axis is None else slice(*axis) for axis in read)]
+    view = view[tensorstore.d[:].translate_to[0]]
+    out = tensorstore.array(np.empty(view.shape, "f4"))
+    return (lambda: view.read().result()) if fresh else (lambda: out.write(view).result())
+
+
+makers = {
+    "reduction": reduction,
+    "copy": copy,
+    "pick": pick,
+    "zarr_read": zarr_read,
+    "zarr_select": zarr_select,
+    "tensorstore_read": tensorstore_read,
+    "tensorstore_select": tensorstore_select,
+}
 
 for line in sys.stdin:
     request = json.loads(line)

@@ -1,4 +1,5 @@
-// Whole reads from memory, all of the path: ours from a container, zarrita.js and zarr for Python from Zarr with the same values and chunks.
+// Whole reads from memory, all of the path: ours from a container, zarrita.js, zarr for Python and tensorstore (one thread) from Zarr with the same
+// values and chunks.
 import { create, MemoryStore, open, slice } from '../../dist/index.js'
 import { climate } from '../measure.mjs'
 import { loadPeer } from '../peers.mjs'
@@ -26,6 +27,7 @@ const PYTHON_GOALS = { lz4: 1, none: 1.3 }
 
 const zarr = await loadPeer('zarrita')
 const python = await startPython(['zarr==2.18.7', 'numcodecs==0.15.1', 'numpy==2.4.6'])
+const tensorstore = await startPython(['tensorstore==0.1.86', 'numpy==2.4.6'])
 
 /** One object of which views are handed out, as zarrita's Map hands out what it holds: the stores are not what is compared. */
 const views = (bytes) => ({
@@ -63,7 +65,9 @@ const tensorOf = (shape) => ({
 async function compare(codec) {
   const [array, peer] = [await ours(codec), zarr && (await zarrita(codec))]
   const name = `zarr ${codec}`
-  await python?.ask({ make: 'zarr_read', name, args: { shape: SHAPE, chunks: CHUNKS, codec } })
+  const layout = { shape: SHAPE, chunks: CHUNKS, codec }
+  await python?.ask({ make: 'zarr_read', name, args: layout })
+  await tensorstore?.ask({ make: 'tensorstore_read', name, args: layout })
   for (const [what, read] of Object.entries(READS)) {
     const selection = read.map((axis) => axis && slice(...axis))
     const out = tensorOf(shapeOf(read))
@@ -73,17 +77,25 @@ async function compare(codec) {
       const [a, b] = [(await array.get(selection)).data, (await get()).data]
       if (a.length !== b.length || a.some((value, i) => value !== b[i])) throw new Error(`${what}: the two read different values`)
     }
-    const fresh = await sideBySide({ ours: () => array.get(selection), ...(zarr && { zarrita: get }) }, { rounds: 11 })
+    const ask = (python, name) => python && { timed: async (count) => (await python.ask({ run: name, count })).ms }
+    for (const kind of ['fresh', 'into']) {
+      const args = { source: name, read, fresh: kind === 'fresh' }
+      await tensorstore?.ask({ make: 'tensorstore_select', name: `${name} ${what} ${kind}`, args })
+    }
+    const inTensorstore = (kind) => tensorstore && { tensorstore: ask(tensorstore, `${name} ${what} ${kind}`) }
+    const ways = { ours: () => array.get(selection), ...(zarr && { zarrita: get }), ...inTensorstore('fresh') }
+    const fresh = await sideBySide(ways, { rounds: 11 })
     print('zarrita', `${codec}, ${what}`, bytes, fresh, { zarrita: GOALS[codec][what] })
     const selected = `${name} ${what}`
     await python?.ask({ make: 'zarr_select', name: selected, args: { source: name, read } })
-    const ways = {
+    const into = {
       ours: () => array.get(selection, { out }),
       ...(zarr && { zarrita: get }),
-      ...(python && { 'zarr (Python)': { timed: async (count) => (await python.ask({ run: selected, count })).ms } }),
+      ...(python && { 'zarr (Python)': ask(python, selected) }),
+      ...inTensorstore('into'),
     }
     const goals = { 'zarr (Python)': PYTHON_GOALS[codec], ...(codec === 'none' && what === 'all' && { zarrita: 5 }) }
-    print('zarrita', `${codec}, ${what}, into out`, bytes, await sideBySide(ways, { rounds: 11 }), goals)
+    print('zarrita', `${codec}, ${what}, into out`, bytes, await sideBySide(into, { rounds: 11 }), goals)
   }
 }
 
@@ -91,4 +103,5 @@ try {
   for (const codec of ['lz4', 'none']) await compare(codec)
 } finally {
   python?.close()
+  tensorstore?.close()
 }
