@@ -1,5 +1,5 @@
 // What the package keeps to itself, for suites that time one part of it.
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import { rollup } from 'rollup'
@@ -9,6 +9,17 @@ const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.u
 
 /** @param modules paths below `src`, without extension; returns all they export */
 export async function internals(...modules) {
+  const file = path(`build/internals-${process.pid}.mjs`)
+  try {
+    await bundle(file, modules)
+    return await import(file)
+  } finally {
+    rmSync(file, { force: true })
+  }
+}
+
+/** Writes all that modules export, and what they need, to one file, which processes of their own can load. */
+export async function bundle(file, modules) {
   const entry = path('src/bench-entry.ts')
   const code = modules.map((name) => `export * from './${name}.js'`).join('\n')
   const inMemory = {
@@ -18,7 +29,5 @@ export async function internals(...modules) {
   }
   const bundle = await rollup({ input: entry, plugins: [inMemory, typescript, nodeResolve()], onwarn: () => {} })
   const { output } = await bundle.generate({ format: 'es', inlineDynamicImports: true })
-  const file = path(`build/internals-${process.pid}.mjs`)
   writeFileSync(file, output[0].code)
-  return import(file)
 }
