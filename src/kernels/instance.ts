@@ -37,6 +37,8 @@ export interface Kernels {
     counts: number,
   ): void
   stats(dtype: number, skip: number, fill: number, src: number, count: number, out: number): void
+  find(dtype: number, value: number, nan: boolean, src: number, bytes: number): number
+  firstRows(dtype: number, src: number, step: number, rows: number, bytes: number, values: number, places: number): void
   project(start: number, step: number, count: number, chunkLength: number, gridOffset: number, out: number): number
 }
 
@@ -53,6 +55,8 @@ const EXPORTS: readonly (keyof Kernels)[] = [
   'fill',
   'reduce',
   'stats',
+  'find',
+  'firstRows',
   'project',
 ]
 

@@ -30,6 +30,9 @@ const CODES: Record<NumericDType, number> = {
 /** The numeric type a type is reduced as: bools as uint8, timestamps as int64. */
 const numeric = (dtype: FixedDType): NumericDType => (dtype === 'bool' ? 'uint8' : dtype === 'timestamp_ns' ? 'int64' : dtype)
 
+/** What kernels call a type. */
+export const codeOf = (dtype: FixedDType): number => CODES[numeric(dtype)]
+
 const isWide = (dtype: FixedDType, op: ReduceOp): boolean => op === 'sum' && isBigInt(dtype)
 
 /** Bytes of one accumulator cell. */
@@ -90,19 +93,7 @@ export function reduce(
   arena.scratch(() => {
     const axes = arena.int32s([...shape, ...srcStride, ...cellStride])
     const { code, fill } = putSkip(arena, dtype, skip)
-    arena.kernels.reduce(
-      OPS[op],
-      CODES[numeric(dtype)],
-      code,
-      fill,
-      rank,
-      axes,
-      src,
-      axes + 4 * rank,
-      cells,
-      axes + 8 * rank,
-      counts,
-    )
+    arena.kernels.reduce(OPS[op], codeOf(dtype), code, fill, rank, axes, src, axes + 4 * rank, cells, axes + 8 * rank, counts)
   })
 }
 
@@ -162,7 +153,7 @@ export function chunkStats<D extends FixedDType>(
   return arena.scratch(() => {
     const out = arena.alloc(24)
     const skip = putSkip(arena, dtype, fill === undefined ? 'none' : { fill })
-    arena.kernels.stats(CODES[numeric(dtype)], skip.code, skip.fill, src, count, out)
+    arena.kernels.stats(codeOf(dtype), skip.code, skip.fill, src, count, out)
     return {
       min: arena.view(numeric(dtype), out, 1)[0] as Reduced<D>,
       max: arena.view(numeric(dtype), out + 8, 1)[0] as Reduced<D>,

@@ -1,0 +1,51 @@
+import { elementBytes, type FixedDType } from '../core/dtype.js'
+import type { Arena } from './arena.js'
+import { codeOf } from './reduce.js'
+
+/**
+ * Index of the first of `count` neighbouring elements at `src` that equals a value; `count` or more when there is none. -0 is 0.
+ * @param value its address
+ * @param nan whether it is NaN
+ */
+export function find(arena: Arena, dtype: FixedDType, value: number, nan: boolean, src: number, count: number): number {
+  const bytes = elementBytes(dtype)
+  return (arena.kernels.find(codeOf(dtype), value, nan, src, count * bytes) >>> 0) / bytes
+}
+
+/** Bytes that a row has to have for {@link firstRows}. */
+export const LEAST_ROW_BYTES = 16
+
+/**
+ * The first row that holds the value of its column (NaN is equal to NaN, -0 to 0), for each column of a dense table in kernel memory; -1
+ * where there is none.
+ * @param columns elements in a row: at least {@link LEAST_ROW_BYTES} bytes
+ * @param values address of one value a column
+ */
+export function firstRows(
+  arena: Arena,
+  dtype: FixedDType,
+  src: number,
+  rows: number,
+  columns: number,
+  values: number,
+): Float64Array {
+  const size = elementBytes(dtype)
+  // One number of each size stands for no row; of 64 bits the low half tells.
+  const none = 2 ** Math.min(8 * size, 32) - 1
+  const [type, width] =
+    size === 1 ? (['uint8', 1] as const) : size === 2 ? (['uint16', 1] as const) : (['uint32', size / 4] as const)
+  const bytes = columns * size
+  const first = new Float64Array(columns).fill(-1)
+  arena.scratch(() => {
+    const places = arena.alloc(bytes)
+    for (let start = 0; start < rows; start += none) {
+      arena.bytes(places, bytes).fill(0xff)
+      arena.kernels.firstRows(codeOf(dtype), src + start * bytes, bytes, Math.min(none, rows - start), bytes, values, places)
+      const found = arena.view(type, places, width * columns)
+      for (let i = 0, at = 0; i < columns; i++, at += width) {
+        if (first[i]! < 0 && found[at] !== none) first[i] = start + found[at]!
+      }
+    }
+  })
+  return first
+}
