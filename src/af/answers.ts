@@ -1,5 +1,6 @@
 import { cellType, cellWidth, WholeAccumulator } from '../array/reductions/accumulator.js'
 import { isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
+import { givesPositions } from '../array/reductions/positions.js'
 import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import { type Box, wholeBox } from '../grid/range.js'
@@ -14,14 +15,15 @@ export interface Answer {
   readonly count: number
 }
 
-/** Reductions that statistics answer. Others, of later versions, read. */
+/** Reductions that statistics answer, but for positions. Others, of later versions, read. */
 const OPS: readonly string[] = ['sum', 'min', 'max']
 
 /** Cells of a result along axes that are held at once; where there are more, chunks are read. */
 const MAX_CELLS = 2 ** 20
 
 /** @param shape of the cells */
-export const mayAnswer = ({ op }: Reduction, shape: readonly number[]): boolean => OPS.includes(op) && sizeOf(shape) <= MAX_CELLS
+export const mayAnswer = (reduction: Reduction, shape: readonly number[]): boolean =>
+  OPS.includes(reduction.op) && !givesPositions(reduction) && sizeOf(shape) <= MAX_CELLS
 
 /**
  * What the elements of a chunk are reduced to, from its statistics; undefined where those do not tell with the precision of reading.
@@ -29,7 +31,7 @@ export const mayAnswer = ({ op }: Reduction, shape: readonly number[]): boolean 
  */
 export function answer(reduction: Reduction, stats: ChunkStats, fill: number | bigint): Answer | undefined {
   const { op, dtype, skip } = reduction
-  if (!OPS.includes(op)) return undefined
+  if (!OPS.includes(op) || givesPositions(reduction)) return undefined
   const skipsNaNs = skip === 'nan' || (typeof skip === 'object' && skip.nan === true)
   const skipsFill = skip === 'nan' ? Number.isNaN(fill) : skip !== 'none'
   // They tell nothing of another value.

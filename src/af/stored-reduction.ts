@@ -1,4 +1,5 @@
 import { isWhole, type PlacedPart, type Reduction, reduceBoxes } from '../array/reductions/parts.js'
+import { givesPositions, positionOf } from '../array/reductions/positions.js'
 import type { ReduceBoxOptions } from '../array/source.js'
 import { allocate, elementBytes, type TypedArray, toBytes } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
@@ -175,8 +176,10 @@ class StoredReduction {
       }
     }
     const one = (allocate(dtype, 1) as TypedArray).fill(this.#fill as never)
-    const shape = boxShape(box)
-    take(this.#reduceOne(toBytes(one), { offset: 0, shape, stride: shape.map(() => 0) }, this.#cellsOf(box)))
+    // Of equal elements the first is the extreme whose position counts.
+    const shape = boxShape(givesPositions(this.#reduction) ? this.#cellsOf(box) : box)
+    const elements = { offset: 0, first: positionOf(this.#reduction, box), shape, stride: shape.map(() => 0) }
+    take(this.#reduceOne(toBytes(one), elements, this.#cellsOf(box)))
   }
 
   #reduceLoose(projections: readonly AxisProjection[], bytes: Uint8Array): PlacedPart {
@@ -228,7 +231,9 @@ class StoredReduction {
 
   #elements(projections: readonly AxisProjection[], start: number): Target['elements'] {
     const chunkShape = this.#grid.shapeOf(projections.map(({ chunk }) => chunk))
-    return selected({ chunkShape, inner: projections.map(({ inner }) => inner) }, elementBytes(this.#reduction.dtype), start)
+    const inner = projections.map((axis) => axis.inner)
+    const first = positionOf(this.#reduction, outerBox(projections))
+    return { ...selected({ chunkShape, inner }, elementBytes(this.#reduction.dtype), start), first }
   }
 
   #cellsOf(box: Box): Box {

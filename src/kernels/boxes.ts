@@ -3,9 +3,9 @@ import type { Arena } from './arena.js'
 import { copyStrided, type ElementBytes } from './copy.js'
 
 /**
- * Strided boxes of elements in one piece of memory, as numbers that other threads understand: a record of 2 + 2 * rank for each,
+ * Strided boxes of elements in one piece of memory, as numbers that other threads understand: a record of 3 + 2 * rank for each,
  *
- *     byte offset of the first element | where it goes | shape | stride, in elements
+ *     byte offset of the first element | where it goes | position of the first element | shape | stride, in elements
  */
 export interface BoxTable {
   readonly rank: number
@@ -17,24 +17,27 @@ export interface StridedBox {
   readonly offset: number
   /** What it goes to: a cell of a reduction; nothing to gathering, which puts boxes one after another. */
   readonly place: number
+  /** Position of the first element, for reductions to positions. */
+  readonly first?: number
   readonly shape: readonly number[]
   readonly stride: readonly number[]
 }
 
 export function tableOf(rank: number, boxes: readonly StridedBox[]): BoxTable {
-  const width = 2 + 2 * rank
+  const width = 3 + 2 * rank
   const records = new Float64Array(width * boxes.length)
-  boxes.forEach(({ offset, place, shape, stride }, i) => {
-    records.set([offset, place, ...shape, ...stride], i * width)
+  boxes.forEach(({ offset, place, first = 0, shape, stride }, i) => {
+    records.set([offset, place, first, ...shape, ...stride], i * width)
   })
   return { rank, records }
 }
 
-export function* boxesOf({ rank, records }: BoxTable): Generator<StridedBox> {
-  const width = 2 + 2 * rank
+export function* boxesOf({ rank, records }: BoxTable): Generator<Required<StridedBox>> {
+  const width = 3 + 2 * rank
   for (let at = 0; at < records.length; at += width) {
-    const axes = [...records.subarray(at + 2, at + width)]
-    yield { offset: records[at]!, place: records[at + 1]!, shape: axes.slice(0, rank), stride: axes.slice(rank) }
+    const axes = [...records.subarray(at + 3, at + width)]
+    const [offset, place, first] = [records[at]!, records[at + 1]!, records[at + 2]!]
+    yield { offset, place, first, shape: axes.slice(0, rank), stride: axes.slice(rank) }
   }
 }
 

@@ -84,10 +84,11 @@ class AxesView<D extends DType> implements BlockSource<D> {
         const { permutedPart } = await import('./permuted-part.js')
         const whole = reduction.reduced.every(Boolean)
         const reduced = this.#places.map((place) => (place < 0 ? whole : reduction.reduced[place]!))
+        const places = reduction.places && this.#places.map((place) => (place < 0 ? 0 : reduction.places![place]!))
         const below = (this.#below(box) as AxisView[]).map(rangeOf)
         await base.reduceBox!(
           below,
-          { ...reduction, reduced },
+          { ...reduction, reduced, ...(places && { places }) },
           (part) => take(permutedPart(part, order as readonly number[])),
           options,
         )

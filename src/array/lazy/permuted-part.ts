@@ -21,5 +21,11 @@ export function permutedPart(part: PlacedPart, order: readonly number[]): Placed
     copyTensor({ data: values, shape, stride, offset: 0 } as Tensor, copy as Tensor)
     return copy.data as TypedArray
   }
-  return { ...part, region, values: ordered(part.values as TypedArray), counts: ordered(part.counts) as Float64Array }
+  const { values, counts, places } = part
+  return {
+    region,
+    values: ordered(values as TypedArray),
+    counts: ordered(counts) as Float64Array,
+    ...(places && { places: ordered(places) as Float64Array }),
+  }
 }

@@ -1,13 +1,18 @@
-import { allocate, type FixedDType, isBigInt, type TypedArray } from '../../core/dtype.js'
+import { type FixedDType, toBytes } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
 import { stridesOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
+import { boxShape, wholeBox } from '../../grid/range.js'
+import { withArena } from '../../kernels/arena.js'
 import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
+import { Extremes } from './extremes.js'
 import { checkFoldable } from './fold-kinds.js'
 import { emptyReduction } from './fold-results.js'
-import type { ReduceOptions } from './reduce.js'
-import { type Row, RowReader, type Skipped, skippedOf } from './rows.js'
+import type { PlacedPart } from './parts.js'
+import { addExtremes, type PositionReduction, positionOf } from './positions.js'
+import { type ReduceOptions, shrinks } from './reduce.js'
+import { skipOf } from './rows.js'
 import { eachRun } from './runs.js'
 
 /**
@@ -19,7 +24,8 @@ export async function arg(
   kind: 'argMin' | 'argMax',
   options: ReduceOptions,
 ): Promise<readonly number[] | Tensor<'float64'>> {
-  checkFoldable(kind, source.dtype)
+  const { dtype, shape } = source
+  checkFoldable(kind, dtype)
   const layout = new CellLayout(source, options.axis)
   const whole = options.axis === undefined
   if (!whole && layout.axes.size !== 1) {
@@ -27,18 +33,17 @@ export async function arg(
       actual: options.axis,
     })
   }
-  const flat = stridesOf(source.shape)
-  const stride = whole ? flat : source.shape.map((_, axis) => (layout.axes.has(axis) ? 1 : 0))
-  const reader = new RowReader(source.dtype, 'exact', skippedOf(source, options))
-  const fold = new ArgFold(kind === 'argMin', source.dtype as FixedDType, layout.size, reader.skipped)
-  await eachRun(source, options, ({ box, tensor }) => {
-    const start = box.reduce((place, range, axis) => place + range.start * stride[axis]!, 0)
-    reader.each(tensor, { start: layout.first(box), stride: layout.stride }, { start, stride }, fold.row)
-  })
-  const skips = reader.skipped.nan || reader.skipped.fill !== undefined
-  if (fold.places.includes(-1) && (whole || !skips)) throw emptyReduction('position')
-  if (!whole) return tensorOf('float64', layout.resultShape(options.keepDims), fold.places)
-  let rest = fold.places[0]!
+  const flat = stridesOf(shape)
+  const reduced = shape.map((_, axis) => layout.axes.has(axis))
+  const places = whole ? flat : reduced.map(Number)
+  const skip = skipOf(source, options)
+  const found = await extremes(source, { op: kind === 'argMin' ? 'min' : 'max', dtype, skip, reduced, places }, layout, options)
+  if (found.counts.includes(0) && (whole || skip === 'none')) throw emptyReduction('position')
+  if (!whole) {
+    const positions = found.places.map((place, cell) => (found.counts[cell] === 0 ? -1 : place))
+    return tensorOf('float64', layout.resultShape(options.keepDims), positions)
+  }
+  let rest = found.places[0]!
   return flat.map((step) => {
     const position = Math.floor(rest / step)
     rest -= position * step
@@ -46,36 +51,26 @@ export async function arg(
   })
 }
 
-/** The place of the least or greatest element of each cell; -1 where there is none. A NaN that is not skipped is beyond all. */
-class ArgFold {
-  readonly places: Float64Array
-  readonly #less: boolean
-  readonly #skipped: Skipped
-  readonly #best: TypedArray
-
-  constructor(less: boolean, dtype: FixedDType, cells: number, skipped: Skipped) {
-    this.places = new Float64Array(cells).fill(-1)
-    this.#less = less
-    this.#skipped = skipped
-    this.#best = allocate(isBigInt(dtype) ? dtype : 'float64', cells)
+/** By the source where it reduces its own boxes, otherwise in runs of its chunks. */
+async function extremes(
+  source: BlockSource,
+  reduction: PositionReduction,
+  layout: CellLayout,
+  options: ReduceOptions,
+): Promise<Extremes> {
+  const found = new Extremes(reduction.op, reduction.dtype, layout.size)
+  const { stride } = layout
+  if (source.reduceBox !== undefined && shrinks(source, reduction)) {
+    const take = (part: PlacedPart): void => found.take(part, boxShape(part.region), layout.first(part.region), stride)
+    await source.reduceBox(wholeBox(source.shape), reduction, take, options)
+    return found
   }
-
-  row: Row<Float64Array> = (values, at, length, cell, step, place, placeStep) => {
-    const { fill, nan } = this.#skipped
-    const [places, best, less] = [this.places, this.#best as Float64Array, this.#less]
-    for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
-      const x = values[i]!
-      if (x === fill || (nan && Number.isNaN(x))) continue
-      const old = best[cell]!
-      const before = places[cell]!
-      const none = Number.isNaN(x)
-      const had = before >= 0 && Number.isNaN(old)
-      const better = before < 0 || (none ? !had : !had && (less ? x < old : x > old))
-      // Chunks do not come in C order of their elements.
-      const equal = !better && (none ? had : x === old)
-      if (!better && !(equal && place < before)) continue
-      best[cell] = x
-      places[cell] = place
-    }
-  }
+  await eachRun(source as BlockSource<FixedDType>, options, ({ box, tensor }) => {
+    const cells = { first: positionOf(reduction, box), cell: layout.first(box), cellStride: stride }
+    const { shape, stride: dense } = tensor
+    withArena((arena) => {
+      addExtremes(arena, reduction, found, { pointer: arena.put(toBytes(tensor.data)), shape, stride: dense, ...cells })
+    })
+  })
+  return found
 }

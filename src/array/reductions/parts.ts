@@ -5,6 +5,7 @@ import { type Arena, withArena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
 import { accumulators, cellBytes, counters, type ReduceOp, reduce, type Skip } from '../../kernels/reduce.js'
 import { AxisAccumulator, type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.js'
+import { extremesOf, givesPositions } from './positions.js'
 
 /** A reduction, as data that other threads understand. */
 export interface Reduction {
@@ -13,6 +14,11 @@ export interface Reduction {
   readonly skip: Skip
   /** For each axis, whether it is reduced. */
   readonly reduced: readonly boolean[]
+  /**
+   * For minima and maxima of which the positions are wanted: how much the position grows along each axis, from 0 at the start of the box;
+   * 0 along axes that are kept. Parts then have places.
+   */
+  readonly places?: readonly number[]
 }
 
 export const isWhole = ({ reduced }: Reduction): boolean => reduced.every(Boolean)
@@ -26,6 +32,8 @@ export interface Part {
   readonly values: ArrayLike<number | bigint>
   /** How many elements each cell is made of. */
   readonly counts: Float64Array
+  /** Positions of the elements that the values are. */
+  readonly places?: Float64Array
 }
 
 /** A part and the cells of the result that it belongs to; reduced axes have length 1. */
@@ -40,6 +48,7 @@ export interface PlacedPart extends Part {
  */
 export function reduceBoxes(arena: Arena, reduction: Reduction, table: BoxTable, base: number, shape: readonly number[]): Part {
   const { op, dtype, skip, reduced } = reduction
+  if (givesPositions(reduction)) return extremesOf(arena, reduction, table, base, shape)
   if (isWhole(reduction)) {
     const whole = new WholeAccumulator(op, dtype, skip)
     for (const box of boxesOf(table)) arena.scratch(() => whole.addStrided(arena, box.shape, base + box.offset, box.stride))

@@ -104,16 +104,20 @@ export function shaped(
 /** Elements that have to come on one cell for parts to be smaller than what they are made of, by a wide margin. */
 const WORTHWHILE = 32
 
+/** Whether parts of a reduction are worth being made where elements are decoded. */
+export function shrinks(source: BlockSource, reduction: Reduction): boolean {
+  const largest = runsOf(source).chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!))
+  const cellsOfRun = largest.map((length, axis) => (reduction.reduced[axis] ? 1 : length))
+  return isWhole(reduction) || sizeOf(largest) >= WORTHWHILE * sizeOf(cellsOfRun)
+}
+
 async function reduceCells(
   source: BlockSource<FixedDType>,
   reduction: Reduction,
   layout: CellLayout,
   options: ReduceBoxOptions,
 ): Promise<Cells> {
-  const largest = runsOf(source).chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!))
-  const cellsOfRun = largest.map((length, axis) => (reduction.reduced[axis] ? 1 : length))
-  const shrinks = isWhole(reduction) || sizeOf(largest) >= WORTHWHILE * sizeOf(cellsOfRun)
-  if (source.reduceBox !== undefined && shrinks) {
+  if (source.reduceBox !== undefined && shrinks(source, reduction)) {
     const assembly = new Assembly(reduction, layout.shape)
     await source.reduceBox(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
     return assembly.finish()

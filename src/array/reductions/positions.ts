@@ -1,0 +1,189 @@
+import { elementBytes } from '../../core/dtype.js'
+import { sizeOf, stridesOf } from '../../core/shape.js'
+import type { Box } from '../../grid/range.js'
+import type { Arena } from '../../kernels/arena.js'
+import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
+import { copyStrided, type ElementBytes } from '../../kernels/copy.js'
+import { find, firstRows, LEAST_ROW_BYTES } from '../../kernels/places.js'
+import { accumulators, counters, reduce } from '../../kernels/reduce.js'
+import { comparable, Extremes, eachCell, type Values } from './extremes.js'
+import type { Part, Reduction } from './parts.js'
+
+/** A reduction to the positions of minima or maxima, of everything or along one axis. */
+export type PositionReduction = Reduction & { readonly op: 'min' | 'max'; readonly places: readonly number[] }
+
+export const givesPositions = (reduction: Reduction): reduction is PositionReduction => reduction.places !== undefined
+
+/** The position of the first element of a box; 0 where positions are not asked for. */
+export const positionOf = ({ places = [] }: Reduction, box: Box): number =>
+  places.reduce((position, step, axis) => position + step * box[axis]!.start, 0)
+
+/** Elements in kernel memory, and the cells they go to: `cellStride` apart, 0 along reduced axes. */
+export interface CellElements {
+  readonly pointer: number
+  readonly shape: readonly number[]
+  readonly stride: readonly number[]
+  /** Position of the first element; no other has a smaller one. */
+  readonly first: number
+  readonly cell: number
+  readonly cellStride: readonly number[]
+}
+
+/** Bytes of a piece of a long run, which are looked through again for where its extreme is. */
+const PIECE = 32768
+/** Bytes of a run along an axis from which looking through it by itself is faster than through many at once, for which they are transposed. */
+const LONG_RUN = 128
+
+/** Extremes of boxes of elements in kernel memory, and where they are. */
+export function extremesOf(
+  arena: Arena,
+  reduction: PositionReduction,
+  table: BoxTable,
+  base: number,
+  shape: readonly number[],
+): Part {
+  const best = new Extremes(reduction.op, reduction.dtype, sizeOf(shape))
+  const cellStride = stridesOf(shape).map((step, axis) => (reduction.reduced[axis] ? 0 : step))
+  for (const { offset, place, ...box } of boxesOf(table)) {
+    arena.scratch(() => addExtremes(arena, reduction, best, { ...box, pointer: base + offset, cell: place, cellStride }))
+  }
+  const { values, counts, places } = best
+  return { values, counts, places }
+}
+
+/** Takes the extremes of elements, and where they are, into cells. */
+export function addExtremes(arena: Arena, reduction: PositionReduction, best: Extremes, elements: CellElements): void {
+  if (sizeOf(elements.shape) === 0) return
+  if (reduction.reduced.every(Boolean)) addWhole(arena, reduction, best, elements)
+  else addCells(arena, reduction, best, elements)
+}
+
+/** What was found of some cells: an extreme for each, at an address, and how many elements it was taken of. */
+interface Found {
+  readonly address: number
+  readonly values: Values
+  readonly taken: Float64Array
+}
+
+function cellsOf(
+  arena: Arena,
+  { op, dtype, skip }: PositionReduction,
+  { pointer, shape, stride }: Pick<CellElements, 'pointer' | 'shape' | 'stride'>,
+  cells: number,
+  cellStride: readonly number[],
+): Found {
+  const address = accumulators(arena, op, dtype, cells)
+  // Counting takes longer than comparing.
+  const counts = skip === 'none' ? 0 : counters(arena, cells)
+  reduce(arena, op, dtype, skip, shape, pointer, stride, address, cellStride, counts)
+  const all = new Float64Array(cells).fill(sizeOf(shape) / cells)
+  const taken = counts === 0 ? all : arena.view('float64', counts, cells).slice()
+  return { address, values: comparable(arena.view(dtype, address, cells)), taken }
+}
+
+/** Everything goes to one cell. */
+function addWhole(arena: Arena, reduction: PositionReduction, best: Extremes, elements: CellElements): void {
+  const { dtype, places } = reduction
+  const { first, cell, stride } = elements
+  const size = elementBytes(dtype)
+  // In the order of positions: views may have their axes in another one than what they are views of.
+  const order = [...places.keys()].sort((a, b) => places[b]! - places[a]!)
+  const shape = picked(elements.shape, order)
+  if (!isDense(shape, picked(stride, order))) {
+    // Most of what lies apart is not beyond what is known: it need not be brought together.
+    const { values, taken } = cellsOf(arena, reduction, elements, 1, zeros(shape))
+    if (taken[0] === 0 || !best.beats(cell, values[0]!, first)) return
+  }
+  const pointer = arranged(arena, size, elements, order)
+  const count = sizeOf(shape)
+  const piece = bestPiece(arena, reduction, pointer, count)
+  if (piece === undefined || !best.beats(cell, piece.value, first)) return
+  const { value, address, start } = piece
+  const index = start + find(arena, dtype, address, Number.isNaN(value), pointer + start * size, count - start)
+  const dense = stridesOf(shape)
+  const along = (axis: number, i: number): number => (Math.floor(index / dense[i]!) % shape[i]!) * places[axis]!
+  best.offer(
+    cell,
+    value,
+    order.reduce((sum, axis, i) => sum + along(axis, i), first),
+  )
+}
+
+/** The extreme of neighbouring elements, with its address, and the start of the first piece of them that has it. */
+function bestPiece(
+  arena: Arena,
+  reduction: PositionReduction,
+  pointer: number,
+  count: number,
+): { value: number | bigint; address: number; start: number } | undefined {
+  const { op, dtype } = reduction
+  const size = elementBytes(dtype)
+  const length = PIECE / size
+  const pieces = Math.floor(count / length)
+  const rest = { pointer: pointer + pieces * PIECE, shape: [count - pieces * length], stride: [1] }
+  const long = { pointer, shape: [pieces, length], stride: [length, 1] }
+  const best = new Extremes(op, dtype, 1)
+  let address = 0
+  const add = (found: Found, from: number): void => {
+    for (let i = 0; i < found.values.length; i++) {
+      if (found.taken[i] === 0 || !best.beats(0, found.values[i]!, from + i)) continue
+      best.offer(0, found.values[i]!, from + i)
+      address = found.address + i * size
+    }
+  }
+  if (pieces > 0) add(cellsOf(arena, reduction, long, pieces, [1, 0]), 0)
+  if (rest.shape[0]! > 0) add(cellsOf(arena, reduction, rest, 1, [0]), pieces)
+  return best.counts[0] === 0 ? undefined : { value: best.values[0]!, address, start: best.places[0]! * length }
+}
+
+/** Along one axis: the cells are columns of rows along it. */
+function addCells(arena: Arena, reduction: PositionReduction, best: Extremes, elements: CellElements): void {
+  const { dtype, reduced, places } = reduction
+  const { shape, stride, first, cell, cellStride } = elements
+  const axis = reduced.indexOf(true)
+  const kept = [...reduced.keys()].filter((each) => each !== axis)
+  const columns = picked(shape, kept)
+  const count = sizeOf(columns)
+  const own = zeros(shape)
+  stridesOf(columns).forEach((step, i) => {
+    own[kept[i]!] = step
+  })
+  const { address, values, taken } = cellsOf(arena, reduction, elements, count, own)
+  const [rows, size] = [shape[axis]!, elementBytes(dtype)]
+  const offer = (rowOf: (column: number) => number): void =>
+    eachCell(columns, cell, picked(cellStride, kept), (column, target) => {
+      const value = values[column]!
+      if (taken[column] === 0 || !best.beats(target, value, first)) return
+      best.offer(target, value, first + rowOf(column) * places[axis]!)
+    })
+  if (count * size < LEAST_ROW_BYTES || (stride[axis] === 1 && rows * size >= LONG_RUN)) {
+    const runs = arranged(arena, size, elements, [...kept, axis])
+    offer((i) => find(arena, dtype, address + i * size, Number.isNaN(values[i]), runs + i * rows * size, rows))
+  } else {
+    const found = firstRows(arena, dtype, arranged(arena, size, elements, [axis, ...kept]), rows, count, address)
+    offer((i) => found[i]!)
+  }
+}
+
+/** Address of elements with their axes in another order, dense: a copy, unless they are so already. */
+function arranged(
+  arena: Arena,
+  size: ElementBytes,
+  { pointer, shape, stride }: Pick<CellElements, 'pointer' | 'shape' | 'stride'>,
+  order: readonly number[],
+): number {
+  const [to, from] = [picked(shape, order), picked(stride, order)]
+  if (isDense(to, from)) return pointer
+  const copy = arena.alloc(sizeOf(to) * size)
+  copyStrided(arena, size, to, pointer, from, copy, stridesOf(to))
+  return copy
+}
+
+/** Whether elements follow one another in C order. */
+function isDense(shape: readonly number[], stride: readonly number[]): boolean {
+  const dense = stridesOf(shape)
+  return shape.every((length, axis) => length === 1 || stride[axis] === dense[axis])
+}
+
+const picked = (values: readonly number[], axes: readonly number[]): number[] => axes.map((axis) => values[axis]!)
+const zeros = (shape: readonly number[]): number[] => shape.map(() => 0)
