@@ -30,6 +30,7 @@ def reduction(op, dtype, length):
     return {
         "sum": lambda: data.sum(dtype=wide),
         "min": lambda: data.min(),
+        "position of the minimum": lambda: data.argmin(),
         "min, max and count": lambda: (data[data != fill].min(), data[data != fill].max(), np.count_nonzero(data != fill)),
         "sum skipping a fill value": lambda: data.sum(dtype=wide, where=data != fill),
     }[op]

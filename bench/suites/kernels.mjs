@@ -15,6 +15,8 @@ const ours = await internals(
   'kernels/copy',
   'grid/projection',
   'grid/chunks',
+  'array/reductions/extremes',
+  'array/reductions/positions',
 )
 const arena = new ours.Arena(ours.kernels())
 const python = await startPython(['numpy==2.4.6'])
@@ -40,7 +42,13 @@ function valuesOf(dtype, length) {
   return pointer
 }
 
-const REDUCTION_GOALS = { sum: 1.5, min: 1, 'min, max and count': 4, 'sum skipping a fill value': 6 }
+const REDUCTION_GOALS = {
+  sum: 1.5,
+  min: 1,
+  'position of the minimum': 1,
+  'min, max and count': 4,
+  'sum skipping a fill value': 6,
+}
 
 function reductionsOf(dtype, length, pointer) {
   const fill = arena.view(dtype, pointer + (length >> 1) * DTYPES[dtype].BYTES_PER_ELEMENT, 1)[0]
@@ -49,9 +57,13 @@ function reductionsOf(dtype, length, pointer) {
       const cells = ours.accumulators(arena, op, dtype, 1)
       ours.reduce(arena, op, dtype, skip, [length], pointer, [1], cells, [0], ours.counters(arena, 1))
     })
+  const whole = { op: 'min', dtype, skip: 'none', reduced: [true], places: [1] }
+  const elements = { pointer, shape: [length], stride: [1], first: 0, cell: 0, cellStride: [0] }
+  const position = () => arena.scratch(() => ours.addExtremes(arena, whole, new ours.Extremes('min', dtype, 1), elements))
   return {
     sum: run('sum', 'none'),
     min: run('min', 'none'),
+    'position of the minimum': position,
     'min, max and count': () => ours.chunkStats(arena, dtype, pointer, length, fill),
     'sum skipping a fill value': run('sum', { fill }),
   }
