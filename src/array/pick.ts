@@ -1,6 +1,6 @@
+import type { Places } from '../core/places.js'
 import { eachIndex, sizeOf } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
-import type { Places } from '../grid/pieces.js'
 
 /** One axis of a copy: how far each of its elements lies from the first of all, in both tensors. */
 interface Axis {

@@ -1,12 +1,10 @@
+import type { Places } from '../core/places.js'
 import type { AxisView } from '../core/tensor.js'
 import type { AxisChunks } from './chunks.js'
 import { RegularChunks } from './chunks.js'
 import { progressionOf } from './list.js'
 import { numbersTo, sortingOrder } from './order.js'
 import type { Range } from './range.js'
-
-/** Positions along one axis: in arithmetic progression, or one by one. */
-export type Places = AxisView | Uint32Array
 
 /** What one read gives of the picks of a selector. */
 export interface Piece {

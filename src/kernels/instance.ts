@@ -39,6 +39,7 @@ export interface Kernels {
   stats(dtype: number, skip: number, fill: number, src: number, count: number, out: number): void
   find(dtype: number, value: number, nan: boolean, src: number, bytes: number): number
   firstRows(dtype: number, src: number, step: number, rows: number, bytes: number, values: number, places: number): void
+  pick(bytes: number, src: number, dst: number, rows: number, m: number, columns: number, n: number): void
   project(start: number, step: number, count: number, chunkLength: number, gridOffset: number, out: number): number
 }
 
@@ -57,6 +58,7 @@ const EXPORTS: readonly (keyof Kernels)[] = [
   'stats',
   'find',
   'firstRows',
+  'pick',
   'project',
 ]
 

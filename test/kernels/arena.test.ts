@@ -123,6 +123,7 @@ describe('instance', () => {
       'lz4Decode',
       'lz4Encode',
       'memory',
+      'pick',
       'project',
       'reduce',
       'stats',
