@@ -13,9 +13,9 @@ export interface PieceBox {
 }
 
 /** Runs that JavaScript copies as fast as a kernel would. */
-const LONG_RUN_BYTES = 16 * 1024
+export const LONG_RUN_BYTES = 16 * 1024
 /** A larger piece would leave the cache before it is copied on. */
-const MAX_PIECE_BYTES = 16 * 1024 * 1024
+export const MAX_PIECE_BYTES = 16 * 1024 * 1024
 
 /**
  * Whether elements should go through a piece: copied by runs as they are, they would go in short ones.

@@ -6,11 +6,13 @@ import { sizeOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import { cloneTensor, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import type { ChunkGrid } from '../grid/chunks.js'
+import type { Transfer } from '../grid/plan.js'
 import { type AxisProjection, projectBox } from '../grid/projection.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
-import type { BlockRef } from './block.js'
+import type { Stored } from './batches.js'
+import type { BlockRef, ChunkAddress } from './block.js'
 import type { BlockReader } from './block-reader.js'
 import { dtypeOf, fillOf } from './definition.js'
 import { type PlacedChunk, type Placement, placeChunk, placing } from './place.js'
@@ -76,6 +78,16 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     })
   }
 
+  async readPicked(transfers: readonly Transfer[], out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+    await within(this.label, async () => {
+      const { locatePicks, picking } = await import('./picked.js')
+      for (const { box } of transfers) this.#checkAlive(box)
+      const fill = fillElement(this.dtype, this.fillValue)
+      const blocks = locatePicks(transfers, this.chunks, { dtype: this.dtype, fill, out }, (...chunk) => this.#find(...chunk))
+      await this.#container.blocks.use(blocks, picking(this.dtype), () => undefined, options.signal)
+    })
+  }
+
   countRequests(boxes: readonly Box[]): number {
     const blocks = new Set<BlockRef>()
     for (const box of boxes) {
@@ -116,28 +128,30 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     })
   }
 
-  /**
-   * Finds the chunks that a box touches and adds those in committed or packed blocks to `blocks`. Chunks that need no I/O, missing and
-   * loose ones, are placed on the way.
-   */
+  /** Finds the chunks that a box touches and adds them to `blocks`. Those that need no I/O are placed on the way. */
   #locate(box: Box, out: Tensor<D>, blocks: Map<BlockRef, PlacedChunk<D>[]>): void {
     projectBox(box, this.chunks, (chunk, projections) => {
-      const placement = placementOf(this.chunks, chunk, projections)
-      const found = this.#state.newest(this.chunks.number(chunk))
-      if (found instanceof Uint8Array) {
-        withArena((arena) => placeChunk(arena, this.dtype, found, placement, out))
-        return
-      }
-      if (found === undefined) {
-        fillTensor(viewTensor(out, placement.outer), fillElement(this.dtype, this.fillValue))
-        return
-      }
-      checkChunkBytes(this.dtype, found.size, sizeOf(placement.chunkShape))
-      const stored = { ...placement, address: found, out }
-      const known = blocks.get(found.block)
-      if (known === undefined) blocks.set(found.block, [stored])
-      else known.push(stored)
+      const placement = { ...placementOf(this.chunks, chunk, projections), out }
+      const found = this.#find(this.chunks.number(chunk), placement, blocks)
+      if (found === undefined) fillTensor(viewTensor(out, placement.outer), fillElement(this.dtype, this.fillValue))
+      else if (found instanceof Uint8Array) withArena((arena) => placeChunk(arena, this.dtype, found, placement, out))
     })
+  }
+
+  /** Adds a chunk in a committed or packed block to `blocks`; of a loose one gives the bytes, and nothing of a missing one. */
+  #find<C extends { readonly chunkShape: readonly number[] }>(
+    number: number,
+    chunk: C,
+    blocks: Map<BlockRef, (C & Stored)[]>,
+  ): ChunkAddress | Uint8Array | undefined {
+    const found = this.#state.newest(number)
+    if (found === undefined || found instanceof Uint8Array) return found
+    checkChunkBytes(this.dtype, found.size, sizeOf(chunk.chunkShape))
+    const stored = { ...chunk, address: found }
+    const known = blocks.get(found.block)
+    if (known === undefined) blocks.set(found.block, [stored])
+    else known.push(stored)
+    return found
   }
 
   async #write(box: Box, source: Tensor<D>, signal?: Signal): Promise<void> {

@@ -72,22 +72,21 @@ export abstract class ArrayHandle<D extends DType> {
   }
 }
 
+/** What a source may do beside reading a box. */
+const ABILITIES = ['writeBlock', 'readBlocks', 'readPicked', 'countRequests', 'reduceBox', 'scan'] as const
+
 function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {
+  const { dtype, shape, dimensionNames, fillValue, capabilities, label } = source
+  const abilities = ABILITIES.filter((name) => source[name]).map((name) => [name, source[name]!.bind(source)])
   return {
-    dtype: source.dtype,
-    shape: source.shape,
+    dtype,
+    shape,
     chunks,
-    dimensionNames: source.dimensionNames,
-    fillValue: source.fillValue,
-    ...(source.capabilities && { capabilities: source.capabilities }),
-    ...(source.label && { label: source.label }),
+    dimensionNames,
+    fillValue,
+    ...(capabilities && { capabilities }),
+    ...(label && { label }),
     readBlock: (box, out, options) => source.readBlock(box, out, options),
-    ...(source.writeBlock && { writeBlock: (box, values, options) => source.writeBlock!(box, values, options) }),
-    ...(source.readBlocks && { readBlocks: (reads, options) => source.readBlocks!(reads, options) }),
-    ...(source.countRequests && { countRequests: (boxes) => source.countRequests!(boxes) }),
-    ...(source.reduceBox && {
-      reduceBox: (box, reduction, take, options) => source.reduceBox!(box, reduction, take, options),
-    }),
-    ...(source.scan && { scan: (scan, options) => source.scan!(scan, options) }),
+    ...Object.fromEntries(abilities),
   }
 }

@@ -1,4 +1,4 @@
-import type { Places } from '../core/places.js'
+import { isListed, type Places, placeAt } from '../core/places.js'
 import { eachIndex, sizeOf } from '../core/shape.js'
 import type { Tensor } from '../core/tensor.js'
 
@@ -8,9 +8,10 @@ interface Axis {
   /** Of one stride: the strides. */
   readonly steps: readonly [number, number] | undefined
   /** Otherwise. */
-  readonly tables: readonly [Float64Array, Float64Array] | undefined
+  readonly tables: readonly [Table, Table] | undefined
 }
 
+type Table = Int32Array | Float64Array
 type Elements = { [index: number]: unknown }
 type Bulk = { set(source: unknown, offset: number): void; subarray(start: number, end: number): unknown }
 
@@ -53,13 +54,8 @@ export function copyPicked(source: Tensor, inner: readonly Places[], target: Ten
 /** Adds where the axis starts to `offsets`, when it is of one stride. */
 function axisOf(places: readonly [Places, Places], strides: readonly [number, number], offsets: [number, number]): Axis {
   const { length } = places[0]
-  if (places.some((each) => each instanceof Uint32Array)) {
-    const [a, b] = places.map((each, i) => {
-      const stride = strides[i]!
-      return each instanceof Uint32Array
-        ? Float64Array.from(each, (place) => place * stride)
-        : Float64Array.from({ length }, (_, k) => (each.start + k * each.step) * stride)
-    }) as [Float64Array, Float64Array]
+  if (places.some(isListed)) {
+    const [a, b] = places.map((each, i) => tableOf(length, (k) => placeAt(each, k) * strides[i]!)) as [Table, Table]
     if (length > 1) return { length, steps: undefined, tables: [a, b] }
     offsets[0] += a[0]!
     offsets[1] += b[0]!
@@ -73,10 +69,21 @@ function axisOf(places: readonly [Places, Places], strides: readonly [number, nu
   return { length, steps, tables: undefined }
 }
 
-const tablesOf = ({ length, steps }: Axis): [Float64Array, Float64Array] => [
-  Float64Array.from({ length }, (_, i) => i * steps![0]),
-  Float64Array.from({ length }, (_, i) => i * steps![1]),
+const tablesOf = ({ length, steps }: Axis): [Table, Table] => [
+  tableOf(length, (i) => i * steps![0]),
+  tableOf(length, (i) => i * steps![1]),
 ]
+
+/** Integers of 32 bits, with which engines index faster, unless one needs more. */
+function tableOf(length: number, offsetAt: (i: number) => number): Table {
+  const table = new Int32Array(length)
+  for (let i = 0; i < length; i++) {
+    const offset = offsetAt(i)
+    table[i] = offset
+    if (table[i] !== offset) return new Float64Array(length).map((_, k) => offsetAt(k))
+  }
+  return table
+}
 
 function copyRun(source: Tensor, target: Tensor, { length, steps }: Axis): (from: number, to: number) => void {
   const [input, output] = [source.data as Elements, target.data as Elements]

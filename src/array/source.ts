@@ -3,6 +3,7 @@ import { HyperslabError } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import type { Tensor } from '../core/tensor.js'
 import { ChunkGrid } from '../grid/chunks.js'
+import type { Transfer } from '../grid/plan.js'
 import type { Box } from '../grid/range.js'
 import type { PlacedPart, Reduction } from './reductions/parts.js'
 
@@ -70,6 +71,11 @@ export interface BlockSource<D extends DType = DType> {
    * asked for one box after another, some at the same time.
    */
   readBlocks?(reads: readonly BoxRead<D>[], options?: BlockOptions): Promise<void>
+  /**
+   * Reads what some transfers want, each straight to its places in `out`, for sources that need not hold their boxes to do so.
+   * @param out of the plan's `fullShape`
+   */
+  readPicked?(transfers: readonly Transfer[], out: Tensor<D>, options?: BlockOptions): Promise<void>
   /** How many requests reading some boxes would make, for plans. */
   countRequests?(boxes: readonly Box[]): number
   /**

@@ -3,7 +3,7 @@ import type { DType } from '../core/dtype.js'
 import { forEachLimited, Limiter } from '../core/limiter.js'
 import type { Places } from '../core/places.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
-import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import type { Plan, PlanOptions, Transfer } from '../grid/plan.js'
 import { boxShape } from '../grid/range.js'
 import type { ResolvedSelection } from '../grid/selection.js'
@@ -76,6 +76,12 @@ export async function readInto<D extends DType>(
   options: TransferOptions,
 ): Promise<void> {
   const { signal } = options
+  if (source.readPicked !== undefined && plan.transfers.some(({ inner }) => inner !== null)) {
+    await source.readPicked(plan.transfers, full, { signal })
+    const tell = progressOf(plan.chunks, source.dtype, options.onProgress)
+    for (const transfer of plan.transfers) tell(transfer)
+    return
+  }
   if (source.readBlocks !== undefined && plan.transfers.length > 1) return readTogether(source, plan, full, options)
   const concurrency = options.concurrency ?? source.capabilities?.concurrency ?? 8
   await move(source, plan, { ...options, concurrency }, async (transfer) => {
@@ -113,15 +119,12 @@ const placeOf = <D extends DType>({ dtype }: BlockSource<D>, { box, inner, outer
 /** Puts what is wanted of a box into the result. */
 async function settle<D extends DType>({ inner, outer, shape }: Transfer, read: Tensor<D>, full: Tensor<D>): Promise<void> {
   if (inner === null) return
-  const seen = { ...read, shape, stride: stridesOf(shape) }
-  if (areViews(inner) && areViews(outer)) copyTensor(viewTensor(seen, inner), viewTensor(full, outer))
-  else (await import('./pick.js')).copyPicked(seen, inner, full, outer)
+  const { copyPicked } = await import('./pick.js')
+  copyPicked({ ...read, shape, stride: stridesOf(shape) }, inner, full, outer)
 }
 
 /** Of a transfer without lists. */
 export type Views = readonly Exclude<Places, Uint32Array>[]
-
-const areViews = (places: readonly Places[]): places is Views => !places.some((each) => each instanceof Uint32Array)
 
 /**
  * A tensor of the shape of a result seen with one axis for each selector; `undefined` where the strides of the axes of a list do not make

@@ -1,3 +1,4 @@
+import type { Places } from '../core/places.js'
 import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.js'
 import { type AxisView, copyTensor, extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.js'
 import { invalid, resolveIndex } from './slice.js'
@@ -116,3 +117,6 @@ export function progressionOf(values: ArrayLike<number>, from = 0, to = values.l
   for (let i = from + 2; i < to; i++) if (values[i]! - values[i - 1]! !== step) return undefined
   return { start, step, length }
 }
+
+/** A list as a progression, when it is one. */
+export const evenOr = (list: Uint32Array): Places => progressionOf(list) ?? list

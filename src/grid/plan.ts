@@ -14,6 +14,8 @@ export interface Transfer {
   readonly box: Box
   /** Shape of the box with one axis for each selector. */
   readonly shape: readonly number[]
+  /** How many axes of the box each of these is. */
+  readonly axes: readonly number[]
   /**
    * The wanted elements of the box so seen; `null` when they are all of it and lie in the result as in the box. Axes that points or a mask
    * take together count as one, in C order.
@@ -103,6 +105,7 @@ function combine(parts: readonly Piece[]): Transfer {
   return {
     box: parts.flatMap(({ ranges }) => ranges),
     shape: parts.map(({ size }) => size),
+    axes: parts.map(({ ranges }) => ranges.length),
     inner: exact ? null : parts.map(({ inner }) => inner),
     outer: parts.map(({ outer }) => outer),
     covered,

@@ -1,0 +1,107 @@
+import { copyPicked } from '../array/pick.js'
+import { type DataOf, type DType, isFixed } from '../core/dtype.js'
+import type { Places } from '../core/places.js'
+import { sizeOf } from '../core/shape.js'
+import { type Tensor, tensorOf } from '../core/tensor.js'
+import type { ChunkGrid } from '../grid/chunks.js'
+import { PickProjector } from '../grid/pick-projection.js'
+import type { Transfer } from '../grid/plan.js'
+import { type Arena, withArena } from '../kernels/arena.js'
+import { type BlockRef, type ChunkAddress, partOf, viewOf } from './block.js'
+import type { BlockUse } from './block-reader.js'
+import { type PickSource, pickInPiece } from './pick-piece.js'
+import { decodeChunk } from './values.js'
+
+/** Which elements of a chunk go where; all with one axis for each selector, which may be several axes of the array taken together. */
+export interface Picking<D extends DType = DType> {
+  /** As stored. */
+  readonly chunkShape: readonly number[]
+  readonly inner: readonly Places[]
+  /** In the result. */
+  readonly outer: readonly Places[]
+  readonly out: Tensor<D>
+}
+
+export type PickedChunk<D extends DType = DType> = Picking<D> & { readonly address: ChunkAddress }
+
+interface Target<D extends DType> {
+  readonly dtype: D
+  /** What empty chunks hold. */
+  readonly fill: DataOf<D>[number]
+  readonly out: Tensor<D>
+}
+
+type Blocks<D extends DType> = Map<BlockRef, PickedChunk<D>[]>
+
+/**
+ * The chunks that transfers want something of, by their blocks. Those that need no I/O are placed on the way.
+ * @param find adds a stored chunk, given its number, to the blocks; of a loose one gives the bytes, of a missing one nothing
+ */
+export function locatePicks<D extends DType>(
+  transfers: readonly Transfer[],
+  grid: ChunkGrid,
+  { dtype, fill, out }: Target<D>,
+  find: (number: number, chunk: Picking<D>, blocks: Blocks<D>) => ChunkAddress | Uint8Array | undefined,
+): Blocks<D> {
+  const blocks: Blocks<D> = new Map()
+  const projector = new PickProjector(grid)
+  for (const transfer of transfers) {
+    projector.project(transfer, (index, parts) => {
+      const chunkShape = parts.map(({ length }) => length)
+      const picking = { chunkShape, inner: parts.map(({ inner }) => inner), outer: parts.map(({ outer }) => outer), out }
+      const found = find(grid.number(index), picking, blocks)
+      if (found === undefined) fillPicked(fill, picking)
+      else if (found instanceof Uint8Array) withArena((arena) => pickChunks(arena, dtype, [{ bytes: found, picking }]))
+    })
+  }
+  return blocks
+}
+
+/** What reading does with the chunks of a block: puts what is picked of them into the result. */
+export function picking<D extends DType>(dtype: D): BlockUse<PickedChunk<D>, void> {
+  const here: BlockUse<PickedChunk<D>, void>['here'] = (arena, chunks, bytesOf) => {
+    pickChunks(
+      arena,
+      dtype,
+      chunks.map((chunk) => ({ bytes: bytesOf(chunk), picking: chunk })),
+    )
+  }
+  return {
+    here,
+    there: (chunks) => ({
+      task: { kind: 'decode', keep: false },
+      result: ({ bytes }) => withArena((arena) => here(arena, chunks, ({ address }) => partOf(bytes, address))),
+    }),
+  }
+}
+
+/** Puts what is picked of decoded chunks into their result: as many at once as make up a piece of it. */
+function pickChunks<D extends DType>(arena: Arena, dtype: D, sources: readonly PickSource<D>[]): void {
+  if (isFixed(dtype) && pickInPiece(arena, dtype, sources as readonly PickSource<never>[])) return
+  if (sources.length > 1) for (const part of split(sources)) withArena((inner) => pickChunks(inner, dtype, part))
+  else {
+    const [{ bytes, picking }] = sources as [PickSource<D>]
+    const { chunkShape, inner, outer, out } = picking
+    const data = decodeChunk(dtype, viewOf(arena, bytes), sizeOf(chunkShape))
+    copyPicked(tensorOf(dtype, chunkShape, data), inner, out, outer)
+  }
+}
+
+/** Apart along the first axis on which not all have the same places. */
+function split<D extends DType>(sources: readonly PickSource<D>[]): Iterable<PickSource<D>[]> {
+  const { outer } = sources[0]!.picking
+  const axis = outer.findIndex((places, i) => sources.some(({ picking }) => picking.outer[i] !== places))
+  const parts = new Map<Places, PickSource<D>[]>()
+  for (const source of sources) {
+    const places = source.picking.outer[axis]!
+    const part = parts.get(places)
+    if (part === undefined) parts.set(places, [source])
+    else part.push(source)
+  }
+  return parts.values()
+}
+
+/** Puts a value wherever something is picked. */
+function fillPicked<D extends DType>(value: DataOf<D>[number], { chunkShape, inner, outer, out }: Picking<D>): void {
+  copyPicked({ data: [value] as never, shape: chunkShape, stride: inner.map(() => 0), offset: 0 }, inner, out, outer)
+}

@@ -1,0 +1,149 @@
+import { isListed, type Places, placeAt } from '../core/places.js'
+import { eachIndex } from '../core/shape.js'
+import type { AxisView } from '../core/tensor.js'
+import type { AxisChunks, ChunkGrid } from './chunks.js'
+import { evenOr } from './list.js'
+import { numbersTo, sortingOrder } from './order.js'
+import type { Transfer } from './plan.js'
+import { projectAxis } from './projection.js'
+import { type Range, rangeLength } from './range.js'
+
+/** What a selector picks from one chunk of the axes that it takes, and where that goes. */
+export interface PickProjection {
+  /** Numbers of the chunk along these axes. */
+  readonly chunk: readonly number[]
+  /** Elements of the chunk along them, taken together. */
+  readonly length: number
+  /** Among those, in C order. */
+  readonly inner: Places
+  /** In the result. */
+  readonly outer: Places
+}
+
+/** Projects transfers of one plan: what they have in common, the same pieces along an axis, is projected once. */
+export class PickProjector {
+  readonly #grid: ChunkGrid
+  readonly #known = new Map<Places, PickProjection[]>()
+
+  constructor(grid: ChunkGrid) {
+    this.#grid = grid
+  }
+
+  /**
+   * Calls `visit`, in C order, for every chunk that a transfer picks something from, with what each selector does. The arrays handed to it are
+   * reused between calls.
+   */
+  project(transfer: Transfer, visit: (chunk: readonly number[], parts: readonly PickProjection[]) => void): void {
+    let axis = 0
+    const projected = transfer.axes.map((count, i) => {
+      const inner = transfer.inner?.[i] ?? { start: 0, step: 1, length: transfer.shape[i]! }
+      const from = axis
+      axis += count
+      return this.#project(transfer.box.slice(from, axis), this.#grid.axes.slice(from, axis), inner, transfer.outer[i]!)
+    })
+    const parts: PickProjection[] = []
+    eachIndex(
+      projected.map(({ length }) => length),
+      (index) => {
+        index.forEach((k, i) => {
+          parts[i] = projected[i]![k]!
+        })
+        visit(
+          parts.flatMap(({ chunk }) => chunk),
+          parts,
+        )
+      },
+    )
+  }
+
+  #project(ranges: readonly Range[], axes: readonly AxisChunks[], inner: Places, outer: Places): PickProjection[] {
+    let projections = this.#known.get(outer)
+    if (projections === undefined) {
+      if (ranges.length > 1) projections = projectPoints(ranges, axes, inner, outer)
+      else if (inner instanceof Uint32Array) projections = projectList(ranges[0]!, axes[0]!, inner, outer)
+      else projections = projectView(ranges[0]!, axes[0]!, inner, outer)
+      this.#known.set(outer, projections)
+    }
+    return projections
+  }
+}
+
+/** @param inner ascending */
+function projectView(range: Range, chunks: AxisChunks, inner: AxisView, outer: Places): PickProjection[] {
+  const start = range.start + inner.start * range.step
+  const step = inner.step * range.step
+  const picked = { start, stop: start + (inner.length - 1) * step + 1, step }
+  return projectAxis(picked, chunks).map(({ chunk, inner, outer: { start, length } }) => ({
+    chunk: [chunk],
+    length: chunks.stop(chunk) - chunks.start(chunk),
+    inner,
+    outer: partOf(outer, start, start + length),
+  }))
+}
+
+/** @param inner ascending, duplicates among them */
+function projectList(range: Range, chunks: AxisChunks, inner: Uint32Array, outer: Places): PickProjection[] {
+  const projections: PickProjection[] = []
+  for (let from = 0; from < inner.length; ) {
+    const chunk = chunks.find(range.start + inner[from]! * range.step)
+    const [start, stop] = [chunks.start(chunk), chunks.stop(chunk)]
+    let to = from
+    while (to < inner.length && range.start + inner[to]! * range.step < stop) to++
+    const own = inner.subarray(from, to).map((place) => range.start + place * range.step - start)
+    projections.push({ chunk: [chunk], length: stop - start, inner: evenOr(own), outer: partOf(outer, from, to) })
+    from = to
+  }
+  return projections
+}
+
+/** @param inner in any order, counted in C order of what the ranges cover together */
+function projectPoints(ranges: readonly Range[], axes: readonly AxisChunks[], inner: Places, outer: Places): PickProjection[] {
+  const { length } = inner
+  const rest = new Float64Array(length).map((_, i) => placeAt(inner, i))
+  const cells = new Float64Array(length)
+  const places = new Float64Array(length)
+  const sizes = new Float64Array(length).fill(1)
+  let cellsBefore = 1
+  for (let k = axes.length - 1; k >= 0; k--) {
+    const { start, step } = ranges[k]!
+    const count = rangeLength(ranges[k]!)
+    const chunks = axes[k]!
+    for (let i = 0; i < length; i++) {
+      const position = start + (rest[i]! % count) * step
+      const chunk = chunks.find(position)
+      const chunkStart = chunks.start(chunk)
+      cells[i]! += chunk * cellsBefore
+      places[i]! += (position - chunkStart) * sizes[i]!
+      sizes[i]! *= chunks.stop(chunk) - chunkStart
+      rest[i] = Math.floor(rest[i]! / count)
+    }
+    cellsBefore *= chunks.count
+  }
+  const counts = axes.map(({ count }) => count)
+  const order = sortingOrder(cells) ?? numbersTo(length)
+  const projections: PickProjection[] = []
+  for (let from = 0, to = 0; from < length; from = to) {
+    const cell = cells[order[from]!]!
+    while (to < length && cells[order[to]!] === cell) to++
+    const points = order.subarray(from, to)
+    projections.push({
+      chunk: indexOf(cell, counts),
+      length: sizes[points[0]!]!,
+      inner: evenOr(points.map((point) => places[point]!)),
+      outer: evenOr(points.map((point) => placeAt(outer, point))),
+    })
+  }
+  return projections
+}
+
+function indexOf(cell: number, counts: readonly number[]): number[] {
+  const index = new Array<number>(counts.length)
+  for (let k = counts.length - 1; k >= 0; k--) {
+    index[k] = cell % counts[k]!
+    cell = Math.floor(cell / counts[k]!)
+  }
+  return index
+}
+
+const partOf = (places: Places, from: number, to: number): Places =>
+  isListed(places) ? evenOr(places.subarray(from, to)) : { start: placeAt(places, from), step: places.step, length: to - from }
