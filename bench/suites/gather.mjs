@@ -5,6 +5,7 @@ import { climate, random, report, time } from '../measure.mjs'
 import { loadPeer } from '../peers.mjs'
 import { startPython } from '../python.mjs'
 import { print, sideBySide } from '../side-by-side.mjs'
+import { viewsOf } from '../views.mjs'
 
 const SHAPE = [64, 512, 512]
 const CHUNKS = [8, 128, 256]
@@ -28,7 +29,8 @@ const store = new MemoryStore()
 const file = await create({ store, path: 'x.af' }, { codec: 'none' })
 await file.define('x', { dtype: 'float32', shape: SHAPE, chunkShape: CHUNKS }).set(null, { data: values, shape: SHAPE })
 await file.compact()
-const array = (await open({ store, path: 'x.af' })).array('x', 'float32')
+await file.close()
+const array = (await open({ store: await viewsOf(store, 'x.af'), path: 'x.af' })).array('x', 'float32')
 
 const zarr = await loadPeer('zarrita')
 let peer

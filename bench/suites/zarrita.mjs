@@ -5,6 +5,7 @@ import { climate } from '../measure.mjs'
 import { loadPeer } from '../peers.mjs'
 import { startPython } from '../python.mjs'
 import { print, sideBySide } from '../side-by-side.mjs'
+import { viewsOf } from '../views.mjs'
 
 const SHAPE = [64, 512, 512]
 const CHUNKS = [8, 128, 256]
@@ -29,21 +30,13 @@ const zarr = await loadPeer('zarrita')
 const python = await startPython(['zarr==2.18.7', 'numcodecs==0.15.1', 'numpy==2.4.6'])
 const tensorstore = await startPython(['tensorstore==0.1.86', 'numpy==2.4.6'])
 
-/** One object of which views are handed out, as zarrita's Map hands out what it holds: the stores are not what is compared. */
-const views = (bytes) => ({
-  describe: (key) => key,
-  stat: async (key) => (key === 'x.af' ? { size: bytes.length, etag: '1' } : undefined),
-  getRange: async (key, offset, length) => (key === 'x.af' ? bytes.subarray(offset, offset + length) : undefined),
-})
-
 async function ours(codec) {
   const store = new MemoryStore()
   const file = await create({ store, path: 'x.af' }, { codec })
   await file.define('x', { dtype: 'float32', shape: SHAPE, chunkShape: CHUNKS }).set(null, { data: values, shape: SHAPE })
   await file.compact()
   await file.close()
-  const { size } = await store.stat('x.af')
-  const opened = await open({ store: views(await store.getRange('x.af', 0, size)), path: 'x.af' }, { cacheBytes: 0 })
+  const opened = await open({ store: await viewsOf(store, 'x.af'), path: 'x.af' }, { cacheBytes: 0 })
   return opened.array('x', 'float32')
 }
 
