@@ -119,6 +119,8 @@ describe('instance', () => {
       'copyStrided',
       'crc32c',
       'fill',
+      'find',
+      'firstRows',
       'lz4Bound',
       'lz4Decode',
       'lz4Encode',
