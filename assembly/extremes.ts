@@ -1,7 +1,7 @@
 /**
  * Minimum and maximum of a run of neighbouring elements.
  *
- * Contract: `leastInto` lowers the cell of type T to the least element taken of `bytes` bytes, a multiple of 64, and with `rest` of the group at
+ * Contract: `leastAs` lowers the cell to the least element taken of `bytes` bytes, a multiple of 64, and with `rest` of the group at
  * LAST; with `flipBits` set it sees unsigned order, or raises the cell to the greatest. It counts in `passed` what it skipped. A NaN that is
  * taken makes the cell NaN, and a cell that is NaN stays so. `stats` finds both ends and the count in one
  * pass; floats are in IEEE totalOrder there (-NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN).
@@ -51,7 +51,7 @@ function anyNaN<T>(w: v128, x: v128, y: v128, z: v128): v128 {
   return v128.or(v128.or(v128.ne<T>(w, w), v128.ne<T>(x, x)), v128.or(v128.ne<T>(y, y), v128.ne<T>(z, z)))
 }
 
-export function leastInto<T>(at: usize, bytes: u32, rest: bool, skipping: bool, cell: usize): void {
+function leastInto<T>(at: usize, bytes: u32, rest: bool, skipping: bool, cell: usize): void {
   const flip = flipBits()
   const fill = fillValue()
   const mask = skipMask()
@@ -112,6 +112,15 @@ export function leastInto<T>(at: usize, bytes: u32, rest: bool, skipping: bool, 
   v128.store_lane<T>(cell, a, 0)
 }
 
+export function leastAs(kind: i32, at: usize, bytes: u32, rest: bool, skipping: bool, cell: usize): void {
+  if (kind == 0) leastInto<i8>(at, bytes, rest, skipping, cell)
+  else if (kind == 1) leastInto<i16>(at, bytes, rest, skipping, cell)
+  else if (kind == 2) leastInto<i32>(at, bytes, rest, skipping, cell)
+  else if (kind == 3) leastInto<i64>(at, bytes, rest, skipping, cell)
+  else if (kind == 4) leastInto<f32>(at, bytes, rest, skipping, cell)
+  else leastInto<f64>(at, bytes, rest, skipping, cell)
+}
+
 /** Running minimum and maximum of `stats`, as integers in the order of the elements. */
 const LEAST: usize = memory.data(32, 16)
 const GREATEST: usize = LEAST + 16
@@ -142,14 +151,24 @@ export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32
   }
   const pads = rest != 0 && skip != 0 ? (64 - rest) / size : 0
   store<f64>(out, <f64>(count + pads - passed), 16)
-  store<u64>(out, 0)
-  store<u64>(out, 0, 8)
-  if (kind == 0) ends<i8, u8>(out)
-  else if (kind == 1) ends<i16, u16>(out)
-  else if (kind == 2) ends<i32, u32>(out)
-  else if (kind == 3) ends<i64, i64>(out)
-  else if (kind == 4) ends<f32, u32>(out)
-  else ends<f64, i64>(out)
+  const back = flipBits()
+  const order = wide ? none : sign
+  setFlip(order)
+  putEnd(kind, LEAST, back, out)
+  setFlip(v128.not(order))
+  putEnd(kind, GREATEST, back, out + 8)
+}
+
+/** Puts the element that the first of the lanes at `ends` stands for to `out`, first in the order set by `setFlip`. */
+function putEnd(kind: i32, ends: usize, back: v128, out: usize): void {
+  const lanes = v128.load(ends)
+  for (let k: usize = 0; k < 64; k += 16) v128.store(LAST + k, lanes)
+  v128.store64_lane(out, lanes, 0)
+  leastAs(kind > 3 ? kind - 2 : kind, LAST, 64, false, false, out)
+  let end = v128.xor(v128.load64_zero(out), back)
+  if (kind == 4) end = ordered<f32, u32>(end)
+  if (kind == 5) end = ordered<f64, i64>(end)
+  store<u64>(out, i64x2.extract_lane(end, 0) & (<u64>-1 >> (64 - 8 * bytesOf(kind))))
 }
 
 function widenAs(kind: i32, at: usize, bytes: u32, skipping: bool): void {
@@ -159,14 +178,6 @@ function widenAs(kind: i32, at: usize, bytes: u32, skipping: bool): void {
   else if (kind == 3) widen<i64, i64>(at, bytes, skipping)
   else if (kind == 4) widen<f32, u32>(at, bytes, skipping)
   else if (!widenNumbers(at, bytes, skipping)) widen<f64, i64>(at, bytes, skipping)
-}
-
-/** Writes what LEAST and GREATEST have come to. */
-function ends<T, I>(out: usize): void {
-  const first = leastLane<I>(v128.load(LEAST))
-  const last = v128.not(leastLane<I>(v128.not(v128.load(GREATEST))))
-  v128.store_lane<I>(out, ordered<T, I>(v128.xor(first, flipBits())), 0)
-  v128.store_lane<I>(out, ordered<T, I>(v128.xor(last, flipBits())), 0, 8)
 }
 
 /** Floats to signed integers in the same order, and back: it is its own inverse. */

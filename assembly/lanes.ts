@@ -187,11 +187,11 @@ export function greatest<T>(a: v128, b: v128): v128 {
   return v128.max<T>(a, b)
 }
 
-/** Lane k for lane k + half the lanes of T left, and so on: after it, every lane is the least of all. */
+/** The least of all lanes, in the first one. */
 export function leastLane<T>(x: v128): v128 {
   x = least<T>(x, i64x2.shuffle(x, x, 1, 0))
-  if (sizeof<T>() <= 4) x = least<T>(x, i32x4.shuffle(x, x, 1, 0, 3, 2))
-  if (sizeof<T>() <= 2) x = least<T>(x, i16x8.shuffle(x, x, 1, 0, 3, 2, 5, 4, 7, 6))
-  if (sizeof<T>() == 1) x = least<T>(x, i8x16.shuffle(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14))
+  if (sizeof<T>() <= 4) x = least<T>(x, i64x2.shr_u(x, 32))
+  if (sizeof<T>() <= 2) x = least<T>(x, i64x2.shr_u(x, 16))
+  if (sizeof<T>() == 1) x = least<T>(x, i64x2.shr_u(x, 8))
   return x
 }

@@ -23,7 +23,7 @@ import { addCounts, addFloats, addInts, addLeast, addWides } from './accumulate'
 import { advance, axisLength, leadShift, leadStep, normalise, otherShift, otherStep, swapAxes } from './axes'
 import { copyRow } from './copy-apart'
 import { copyRows } from './copy-rows'
-import { leastInto } from './extremes'
+import { leastAs } from './extremes'
 import {
   bytesOf,
   isUnsigned,
@@ -184,14 +184,8 @@ function reduceBlock(at: usize, n: u32, cell: usize): u32 {
 
 /** Reduces whole groups, and `rest` says whether the padded one is to follow. */
 function reduceGroups(at: usize, bytes: u32, rest: bool, cell: usize): void {
-  if (!summing) {
-    if (kind == 0) leastInto<i8>(at, bytes, rest, skipping, cell)
-    else if (kind == 1) leastInto<i16>(at, bytes, rest, skipping, cell)
-    else if (kind == 2) leastInto<i32>(at, bytes, rest, skipping, cell)
-    else if (kind == 3) leastInto<i64>(at, bytes, rest, skipping, cell)
-    else if (kind == 4) leastInto<f32>(at, bytes, rest, skipping, cell)
-    else leastInto<f64>(at, bytes, rest, skipping, cell)
-  } else if (kind == 0) sumInts<i8>(at, bytes, rest, skipping, cell)
+  if (!summing) leastAs(kind, at, bytes, rest, skipping, cell)
+  else if (kind == 0) sumInts<i8>(at, bytes, rest, skipping, cell)
   else if (kind == 1) sumInts<i16>(at, bytes, rest, skipping, cell)
   else if (kind == 2) sumInts<i32>(at, bytes, rest, skipping, cell)
   else if (kind == 3) sumWide(at, bytes, rest, skipping, cell)
