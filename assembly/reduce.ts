@@ -1,5 +1,5 @@
 /**
- * Reduction of a strided n-d box into accumulator cells: sum, minimum, maximum.
+ * Reduction of a strided n-d box into accumulator cells: sum, minimum, maximum, sum of squares about a shift.
  *
  * Contract: element (i, j, ...) of the box goes into the cell at the sum of index * accStride; reduced axes have stride 0 there. `counts` is 0
  * or points to f64 cells at the same places, to which the number of elements taken is added. Skipped are elements equal to `fill` (IEEE ==:
@@ -9,14 +9,18 @@
  *     sum, 64-bit integers          i64 sum of low halves (unsigned) | i64 sum of high halves (signed for int64, unsigned for uint64)
  *     sum, floats                   f64
  *     minimum, maximum              the element type; the caller puts the identity there. A NaN that is taken stays.
+ *     squares                       f64
+ *
+ * Of squares, `counts` points to the shifts instead, f64 at the same places, which stay as they are, and `fill` to an f64 but for 64-bit integers.
  *
  * Order of float sums: a run of elements that go into one cell is cut into blocks of 8 KiB; a block is added up in eight interleaved
  * sums (four where elements are skipped); blocks are added pairwise, as in a balanced tree; then the run is added to the cell. So a sum is
  * off by at most 524 + log2(blocks) roundings, each half a unit in the last place of the sum of magnitudes. Elements that are kept along
- * the innermost axis are added to their cells one after the other.
+ * the innermost axis are added to their cells one after the other. Squares of a run are added up in blocks of 32768: 64 to each of 512
+ * sums, these one after the other, then the block to the cell.
  *
  * Why it is fast: axes are merged and sorted so that the source is read front to back (axes.ts), and the innermost one is either reduced
- * (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts: vectors into cells). Other layouts are brought into that form block by
+ * (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts, squares.ts: vectors into cells). Other layouts are brought into that form block by
  * block, in a scratch that stays in the first-level cache.
  */
 import { addCounts, addFloats, addInts, addLeast, addWides } from './accumulate'
@@ -37,19 +41,23 @@ import {
   signBits,
   SKIP_FILL,
 } from './lanes'
+import { addSquares } from './squares'
 import { sumFloats, sumInts, sumWide } from './sum'
 
 const SUM: i32 = 0
 const MAX: i32 = 2
+const SQUARES: i32 = 3
 
 const BLOCK: u32 = 8192 // bytes of elements in the scratch, and in a block of a float sum
 const LONG_BLOCK: u32 = 65536 // bytes of elements handed to one kernel call at most
 const CELLS: u32 = 512 // cells in the scratch
+const FOLDED: u32 = 64 // elements of a run added to each of these, where it is folded onto them
 
 // the margins are for the last, partial group
 const ELEMENT_SCRATCH: usize = memory.data(8320, 16)
 const CELL_SCRATCH: usize = memory.data(8448, 16)
 const COUNT_SCRATCH: usize = memory.data(4224, 16)
+const ZERO: usize = memory.data(16, 16) // as read behind it
 const PARTIAL_SUMS: usize = memory.data(320, 16)
 
 /** An innermost axis shorter than this is swapped for a longer one. */
@@ -58,6 +66,7 @@ const SHORT: u32 = 16
 // of the reduction under way
 let kind: i32 = 0
 let summing: bool = false
+let squaring: bool = false
 let unsigned: bool = false
 let skipping: bool = false
 let elementBytes: u32 = 0
@@ -78,11 +87,12 @@ export function reduce(
 ): void {
   kind = kindOf(dtype)
   summing = op == SUM
+  squaring = op == SQUARES
   unsigned = isUnsigned(dtype)
   skipping = kind > 3 ? skip != 0 : (skip & SKIP_FILL) != 0
   elementBytes = bytesOf(kind)
-  cellBytes = summing ? (kind == 3 ? 16 : 8) : elementBytes
-  prepare(kind, skip, fill)
+  cellBytes = squaring ? 8 : summing ? (kind == 3 ? 16 : 8) : elementBytes
+  prepare(squaring && kind != 3 ? 5 : kind, skip, fill)
   const flip = flipOf(op)
   setFlip(flip)
   setPad(skipping, summing ? flip : v128.xor(highestOf(kind), flip))
@@ -98,7 +108,7 @@ export function reduce(
   do {
     const cell = acc + otherShift * cellBytes
     const count: usize = counts == 0 ? 0 : counts + (otherShift << 3)
-    if (step == 0) reduceRun(src + leadShift, from, length, cell, count)
+    if (step == 0 && !squaring) reduceRun(src + leadShift, from, length, cell, count)
     else keepRun(src + leadShift, from, length, cell, count, step, plane ? axisLength(1) : 1)
   } while (advance(plane ? 2 : 1, axes))
 }
@@ -193,27 +203,40 @@ function reduceGroups(at: usize, bytes: u32, rest: bool, cell: usize): void {
   else sumFloats<f64>(at, bytes, rest, skipping, cell)
 }
 
-/** Accumulates `rows` rows (axis 1) of `n` elements `from` bytes apart into `n` cells, `step` cells apart. */
+/**
+ * Accumulates `rows` rows (axis 1) of `n` elements `from` bytes apart into `n` cells, `step` cells apart. A step of 0 is a run that goes to one
+ * cell: it is folded onto the cells of the scratch, piece by piece as if these were rows, and what they hold is added up.
+ */
 function keepRun(src: usize, from: i32, n: u32, cell: usize, count: usize, step: i32, rows: u32): void {
   const jump = step * cellBytes
+  const folds = step == 0
+  let rowStep = leadStep(1)
   while (n > 0) {
     const direct = step == 1 && n >= 16
     const part = direct ? min(n & ~15, CELLS) : min(n, CELLS)
     const cells = direct ? cell : CELL_SCRATCH
     const counts = direct || count == 0 ? count : COUNT_SCRATCH
+    if (folds) {
+      rows = min(n / part, FOLDED)
+      rowStep = part * from
+    }
     if (!direct) {
-      move(cellBytes, cell, jump, cells, cellBytes, part)
+      move(cellBytes, folds ? ZERO : cell, jump, cells, cellBytes, part)
       if (count != 0) move(8, count, step << 3, counts, 8, part)
     }
     for (let row: u32 = 0; row < rows; row++) {
-      let at = src + row * leadStep(1)
-      if (from != elementBytes || !direct) {
+      let at = src + row * rowStep
+      if (from != elementBytes || part & 15) {
         move(elementBytes, at, from, ELEMENT_SCRATCH, elementBytes, part)
         at = ELEMENT_SCRATCH
       }
       accumulate(at, (part + 15) & ~15, cells, counts)
     }
-    if (!direct) {
+    if (folds) {
+      addUp(cells, part, cell)
+      src += (rows - 1) * rowStep
+      n -= (rows - 1) * part
+    } else if (!direct) {
       move(cellBytes, cells, cellBytes, cell, jump, part)
       if (count != 0) move(8, counts, 8, count, step << 3, part)
     }
@@ -224,11 +247,19 @@ function keepRun(src: usize, from: i32, n: u32, cell: usize, count: usize, step:
   }
 }
 
+/** Adds `n` numbers to a cell. */
+function addUp(at: usize, n: u32, cell: usize): void {
+  let sum: f64 = 0
+  for (; n > 0; n--, at += 8) sum += load<f64>(at)
+  store<f64>(cell, load<f64>(cell) + sum)
+}
+
 function accumulate(at: usize, n: u32, cells: usize, counts: usize): void {
   if (kind == 0) accumulateInts<i8>(at, n, cells, counts, unsigned ? 0xff : -1)
   else if (kind == 1) accumulateInts<i16>(at, n, cells, counts, unsigned ? 0xffff : -1)
   else if (kind == 2) accumulateInts<i32>(at, n, cells, counts, unsigned ? 0xffffffff : -1)
   else if (kind == 3) {
+    if (squaring) return addSquares<i64>(at, n, cells, counts, unsigned)
     if (!summing) addLeast<i64>(at, n, cells)
     else addWides(at, n, cells, unsigned)
     if (counts != 0) addCounts<i64>(at, n, counts)
@@ -239,6 +270,7 @@ function accumulate(at: usize, n: u32, cells: usize, counts: usize): void {
 // @ts-ignore: decorator
 @inline
 function accumulateInts<T>(at: usize, n: u32, cells: usize, counts: usize, bits: i64): void {
+  if (squaring) return addSquares<T>(at, n, cells, counts, unsigned)
   if (summing) addInts<T>(at, n, cells, bits)
   else addLeast<T>(at, n, cells)
   if (counts != 0) addCounts<T>(at, n, counts)
@@ -247,6 +279,7 @@ function accumulateInts<T>(at: usize, n: u32, cells: usize, counts: usize, bits:
 // @ts-ignore: decorator
 @inline
 function accumulateFloats<T>(at: usize, n: u32, cells: usize, counts: usize): void {
+  if (squaring) return addSquares<T>(at, n, cells, counts, unsigned)
   if (summing) addFloats<T>(at, n, cells)
   else addLeast<T>(at, n, cells)
   if (counts != 0) addCounts<T>(at, n, counts)
