@@ -1,11 +1,11 @@
 import { cellType, cellWidth, WholeAccumulator } from '../array/reductions/accumulator.js'
-import { isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
+import { isPlain, isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
 import { givesPositions } from '../array/reductions/positions.js'
 import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import { type Box, wholeBox } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
-import { accumulators } from '../kernels/reduce.js'
+import { accumulators, type ReduceOp } from '../kernels/reduce.js'
 import type { ChunkStats } from './chunk-stats.js'
 
 /** What elements are reduced to. */
@@ -15,23 +15,20 @@ export interface Answer {
   readonly count: number
 }
 
-/** Reductions that statistics answer, but for positions. Others, of later versions, read. */
-const OPS: readonly string[] = ['sum', 'min', 'max']
-
 /** Cells of a result along axes that are held at once; where there are more, chunks are read. */
 const MAX_CELLS = 2 ** 20
 
 /** @param shape of the cells */
-export const mayAnswer = (reduction: Reduction, shape: readonly number[]): boolean =>
-  OPS.includes(reduction.op) && !givesPositions(reduction) && sizeOf(shape) <= MAX_CELLS
+export const mayAnswer = (reduction: Reduction, shape: readonly number[]): reduction is Reduction<ReduceOp> =>
+  isPlain(reduction) && !givesPositions(reduction) && sizeOf(shape) <= MAX_CELLS
 
 /**
  * What the elements of a chunk are reduced to, from its statistics; undefined where those do not tell with the precision of reading.
  * @param fill the element that statistics count as null
  */
-export function answer(reduction: Reduction, stats: ChunkStats, fill: number | bigint): Answer | undefined {
+export function answer(reduction: Reduction<ReduceOp>, stats: ChunkStats, fill: number | bigint): Answer | undefined {
   const { op, dtype, skip } = reduction
-  if (!OPS.includes(op) || givesPositions(reduction)) return undefined
+  if (givesPositions(reduction)) return undefined
   const skipsNaNs = skip === 'nan' || (typeof skip === 'object' && skip.nan === true)
   const skipsFill = skip === 'nan' ? Number.isNaN(fill) : skip !== 'none'
   // They tell nothing of another value.
@@ -73,13 +70,13 @@ function sum(
 
 /** Takes in answers of chunks and gives them as a part of a reduction. */
 export class Answers {
-  readonly #reduction: Reduction
+  readonly #reduction: Reduction<ReduceOp>
   readonly #shape: readonly number[]
   readonly #whole: WholeAccumulator
   #cells: { readonly values: TypedArray; readonly counts: Float64Array } | undefined
 
   /** @param shape of the cells */
-  constructor(reduction: Reduction, shape: readonly number[]) {
+  constructor(reduction: Reduction<ReduceOp>, shape: readonly number[]) {
     const { op, dtype, skip } = reduction
     this.#reduction = reduction
     this.#shape = shape

@@ -1,4 +1,5 @@
-import { isWhole, type PlacedPart, type Reduction, reduceBoxes } from '../array/reductions/parts.js'
+import { constantMoments } from '../array/reductions/moment-cells.js'
+import { isPlain, isWhole, type PlacedPart, type Reduction, reduceBoxes } from '../array/reductions/parts.js'
 import { givesPositions, positionOf } from '../array/reductions/positions.js'
 import type { ReduceBoxOptions } from '../array/source.js'
 import { allocate, elementBytes, type TypedArray, toBytes } from '../core/dtype.js'
@@ -117,7 +118,7 @@ class StoredReduction {
         }
       },
     }
-    const answers = asks ? new Answers(this.#reduction, this.#cellShape) : undefined
+    const answers = asks && isPlain(this.#reduction) ? new Answers(this.#reduction, this.#cellShape) : undefined
     const groups = this.#locate(take, answers)
     const answered = answers?.finish()
     if (answered !== undefined) take(answered)
@@ -152,7 +153,7 @@ class StoredReduction {
 
   /** Takes in what the statistics of a chunk say, if they are enough. */
   #ask(answers: Answers, number: number, projections: readonly AxisProjection[]): boolean {
-    if (!projections.every((each, axis) => this.#merges(each, axis))) return false
+    if (!isPlain(this.#reduction) || !projections.every((each, axis) => this.#merges(each, axis))) return false
     const stats = knownStats(this.#state, number)
     const known = stats && answer(this.#reduction, stats, this.#fill)
     if (known !== undefined) answers.add(known, this.#cellsOf(outerBox(projections)))
@@ -168,6 +169,11 @@ class StoredReduction {
   #takeMissing(box: Box, take: (part: PlacedPart) => void): void {
     const { dtype, skip } = this.#reduction
     if (typeof skip === 'object' && Object.is(skip.fill, this.#fill)) return
+    const one = toBytes((allocate(dtype, 1) as TypedArray).fill(this.#fill as never))
+    if (!isPlain(this.#reduction)) {
+      take(constantMoments(this.#reduction, one, box, this.#cellsOf(box)))
+      return
+    }
     if (isWhole(this.#reduction)) {
       const known = answer(this.#reduction, statsOfFill(sizeOf(boxShape(box))), this.#fill)
       if (known !== undefined) {
@@ -175,11 +181,10 @@ class StoredReduction {
         return
       }
     }
-    const one = (allocate(dtype, 1) as TypedArray).fill(this.#fill as never)
     // Of equal elements the first is the extreme whose position counts.
     const shape = boxShape(givesPositions(this.#reduction) ? this.#cellsOf(box) : box)
     const elements = { offset: 0, first: positionOf(this.#reduction, box), shape, stride: shape.map(() => 0) }
-    take(this.#reduceOne(toBytes(one), elements, this.#cellsOf(box)))
+    take(this.#reduceOne(one, elements, this.#cellsOf(box)))
   }
 
   #reduceLoose(projections: readonly AxisProjection[], bytes: Uint8Array): PlacedPart {

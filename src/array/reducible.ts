@@ -61,21 +61,22 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws OverflowError when a 64-bit product does not fit; UnsupportedError as for {@link sum}
    */
   prod<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'prod', O>> {
-    return this.#do(({ folded }) => folded(this.source, 'prod', options ?? {}))
+    return this.#do(({ product }) => product(this.source, options ?? {}))
   }
 
   /**
-   * Variance in `float64`, divided by the number of elements less `ddof`; NaN where that is not positive. From means of 1024 elements and
-   * the squares of what they differ by, merged by Chan's formula: off by at most about (260 + n / 1024) * 2^-53 of itself, times the root of
-   * 1 + mean^2 / variance.
+   * Variance in `float64`, divided by the number of elements less `ddof`; NaN where that is not positive. From means of what is read at once (a
+   * block, or a run of chunks) and the squares of what elements differ from them by, merged by Chan's formula in order: off by at most about
+   * (600 + n / 32768 + how many are merged) * 2^-53 of itself, times the root of 1 + mean^2 / variance; where many cells are kept and each is
+   * added to once a row, by n * 2^-53.
    */
   variance<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'variance', O>> {
-    return this.#do(({ folded }) => folded(this.source, 'variance', options ?? {}))
+    return this.#do(({ variance }) => variance(this.source, 'variance', options ?? {}))
   }
 
   /** Standard deviation, the root of the {@link variance}. */
   std<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'std', O>> {
-    return this.#do(({ folded }) => folded(this.source, 'std', options ?? {}))
+    return this.#do(({ variance }) => variance(this.source, 'std', options ?? {}))
   }
 
   /** How many elements are not 0, false or empty, or how many `where` holds for: `count({ where: () => true, skipNaN: true })`. */

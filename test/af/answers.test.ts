@@ -228,5 +228,6 @@ test('what nobody wrote takes no time', async () => {
   // 9e10 elements
   const array = writer.define('x', { dtype: 'int32', shape: [3e6, 3e4], chunkShape: [3e4, 3e4], fillValue: 7 })
   expect([await array.sum(), await array.mean(), await array.min()]).toEqual([63e10, 7, 7])
+  expect([await array.variance(), await array.std({ skipFill: true })]).toEqual([0, Number.NaN])
   await expect(array.max({ skipFill: true })).rejects.toMatchObject({ tag: 'EmptyReductionError' })
 })

@@ -126,7 +126,7 @@ describe.each(NUMERIC_DTYPES)('squares of %s', (dtype) => {
     withArena((arena) => {
       const length = 200_001
       const values = sample(dtype, length, 5) as TypedArray
-      const data = isFloat(dtype) ? values.map((_: number, i: number) => 280 + Math.sin(i)) : values
+      const data = isFloat(dtype) ? (values as Float64Array).map((_, i) => 280 + Math.sin(i)) : values
       const shift = isFloat(dtype) ? 280 : 2 ** 30 + 0.3
       const squares = squaresOf(arena, dtype, putAt(arena, data as TypedArray, 1), length, shift)
       expectSquares(squares, Array.from(data as Iterable<number | bigint>, Number), shift, 580 + length / 32768)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.js'
-import { isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType } from '../../src/core/dtype.js'
+import { isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.js'
 import { ChunkGrid } from '../../src/grid/chunks.js'
 import { type ArrayFile, create, createPool, type FileOptions, MemoryStore, open } from '../../src/runtime/index.js'
 import { plains, selections } from '../support/arbitraries.js'
@@ -22,7 +22,7 @@ const cases = containers.chain((container) =>
       /** What is written: everything at once, or two selections in a layer each, the rest staying unwritten. */
       parts: fc.constantFrom('all', 'two'),
       second: selections(container.shape),
-      kind: fc.constantFrom<Kind>('sum', 'min', 'max', 'mean'),
+      kind: fc.constantFrom<Kind>('sum', 'min', 'max', 'mean', 'variance', 'std'),
       axes: fc.option(
         fc.uniqueArray(fc.integer({ min: 0, max: Math.max(0, container.shape.length - 1) }), {
           maxLength: container.shape.length,
@@ -35,12 +35,12 @@ const cases = containers.chain((container) =>
   ),
 )
 
-type Kind = 'sum' | 'min' | 'max' | 'mean'
+type Kind = 'sum' | 'min' | 'max' | 'mean' | 'variance' | 'std'
 type Outcome = { readonly values: readonly (number | bigint)[]; readonly tag?: string }
 
 async function outcome(array: DiskArray, kind: Kind, options: object): Promise<Outcome> {
   try {
-    const result: unknown = await array[kind](options)
+    const result: unknown = await array[kind as 'sum'](options)
     if (typeof result === 'object') return { values: [...(result as { data: Iterable<number> }).data] }
     return { values: [typeof result === 'boolean' ? Number(result) : (result as number)] }
   } catch (error) {
@@ -48,8 +48,12 @@ async function outcome(array: DiskArray, kind: Kind, options: object): Promise<O
   }
 }
 
-/** Equal; sums of floats may differ by rounding, and by anything where magnitudes overflow. */
+/** Equal; sums of floats and of squares may differ by rounding, and by anything where magnitudes overflow. */
 function expectNear(actual: Outcome, expected: Outcome, { dtype, data }: Plain, kind: Kind): void {
+  if (kind === 'variance' || kind === 'std') {
+    expectNearSquares(actual, expected, data as TypedArray, kind === 'std' ? 2 : 1)
+    return
+  }
   if (!isFloat(dtype) || kind === 'min' || kind === 'max') {
     expect(actual).toEqual(expected)
     return
@@ -58,6 +62,18 @@ function expectNear(actual: Outcome, expected: Outcome, { dtype, data }: Plain, 
   const magnitude = (data as Float64Array).reduce((sum: number, value) => sum + Math.abs(value), 0)
   if (!Number.isFinite(magnitude)) return
   const bound = magnitude * (data.length + 1) * 2 ** -52
+  for (const [i, value] of actual.values.entries()) {
+    const other = expected.values[i] as number
+    expect(Object.is(value, other) || Math.abs((value as number) - other) <= bound, `${value} for ${other}`).toBe(true)
+  }
+}
+
+/** Squares are off by a rounding of the largest one for each element, roots by the root of that. */
+function expectNearSquares(actual: Outcome, expected: Outcome, data: TypedArray, power: number): void {
+  expect(actual.values.length).toBe(expected.values.length)
+  const largest = Array.from(data as Iterable<number | bigint>, Number).reduce((max, x) => Math.max(max, Math.abs(x)), 0)
+  if (!Number.isFinite(largest ** 2 * data.length)) return
+  const bound = (largest ** 2 * (data.length + 4) * 2 ** -50) ** (1 / power)
   for (const [i, value] of actual.values.entries()) {
     const other = expected.values[i] as number
     expect(Object.is(value, other) || Math.abs((value as number) - other) <= bound, `${value} for ${other}`).toBe(true)
@@ -117,7 +133,7 @@ test('sums do not depend on the number of workers', async () => {
     const array = file.array('x', 'float64')
     const fromData = true
     const [byRow, byColumn] = [await array.sum({ axis: 0, fromData }), await array.mean({ axis: 1, fromData })]
-    results.push([await array.sum({ fromData }), byRow.data, byColumn.data])
+    results.push([await array.sum({ fromData }), await array.variance(), byRow.data, byColumn.data])
     expect(own.size).toBe(size)
   }
   for (const result of results) expect(result).toEqual(results[0])

@@ -2,7 +2,7 @@ import { type DType, isBigInt, isFixed, type ScalarOf, type TypedArray } from '.
 import type { Tensor } from '../../core/tensor.js'
 import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
-import { type Fold, type FoldOptions, foldOf } from './fold.js'
+import { type Fold, foldOf } from './fold.js'
 import { foldedDType, modeOf } from './fold-kinds.js'
 import { TruthFold } from './fold-values.js'
 import { type ReduceOptions, shaped } from './reduce.js'
@@ -28,18 +28,11 @@ export async function fill(
   return fold.finish()
 }
 
-/** Product, variance or standard deviation. */
-export async function folded(
-  source: BlockSource,
-  kind: 'prod' | 'variance' | 'std',
-  options: ReduceOptions & FoldOptions,
-): Promise<Tensor | ScalarOf<DType>> {
+export async function product(source: BlockSource, options: ReduceOptions): Promise<Tensor | ScalarOf<DType>> {
   const { dtype } = source
   const layout = new CellLayout(source, options.axis)
-  const data = await fill(source, modeOf(kind), layout, options, ({ skipped }) =>
-    foldOf(kind, dtype, layout.size, skipped, options),
-  )
-  return shaped(foldedDType(dtype, kind), data, layout, options)
+  const data = await fill(source, modeOf('prod'), layout, options, ({ skipped }) => foldOf('prod', dtype, layout.size, skipped))
+  return shaped(foldedDType(dtype, 'prod'), data, layout, options)
 }
 
 export interface TruthOptions<D extends DType = DType> extends ReduceOptions {

@@ -4,8 +4,45 @@ import type { Row, Skipped } from './rows.js'
 /** Elements taken together: small enough to stay in the cache for the second pass over them. */
 const PART = 1024
 
+/** Of each cell how many elements there are, their mean, and the sum of squares of what they differ from it by. */
+export class Moments {
+  readonly counts: Float64Array
+  readonly means: Float64Array
+  readonly squares: Float64Array
+
+  constructor(cells: number) {
+    this.counts = new Float64Array(cells)
+    this.means = new Float64Array(cells)
+    this.squares = new Float64Array(cells)
+  }
+
+  /** Adds the moments of other elements (Chan's formula). */
+  merge(cell: number, count: number, mean: number, squares: number): void {
+    if (count === 0) return
+    const before = this.counts[cell]!
+    const total = before + count
+    const delta = mean - this.means[cell]!
+    this.counts[cell] = total
+    this.means[cell]! += (delta * count) / total
+    this.squares[cell]! += before === 0 ? squares : squares + delta * delta * ((before * count) / total)
+  }
+}
+
+/** What sums of squares of `counts` elements come to; NaN where there are not more than `ddof`. */
+export function deviations(
+  kind: 'variance' | 'std',
+  squares: ArrayLike<number>,
+  counts: Float64Array,
+  ddof: number,
+): Float64Array {
+  return counts.map((count, cell) => {
+    const variance = count > ddof ? squares[cell]! / (count - ddof) : Number.NaN
+    return kind === 'std' ? Math.sqrt(variance) : variance
+  })
+}
+
 /**
- * Variance or standard deviation. Parts of a row are gone through twice, for their mean and for the squares of the deviations from it, and
+ * Variance or standard deviation of rows, for groups and windows. Parts of a row are gone through twice, for their mean and for the squares of the deviations from it, and
  * parts are merged by Chan's formula; elements that each have a cell of their own are merged one by one (Welford).
  */
 export class MomentFold implements Fold {
@@ -13,18 +50,14 @@ export class MomentFold implements Fold {
   readonly #ddof: number
   readonly #nan: boolean
   readonly #fill: unknown
-  readonly #counts: Float64Array
-  readonly #means: Float64Array
-  readonly #squares: Float64Array
+  readonly #moments: Moments
 
   constructor(kind: 'variance' | 'std', cells: number, skipped: Skipped, ddof: number) {
     this.#kind = kind
     this.#ddof = ddof
     this.#nan = skipped.nan
     this.#fill = skipped.fill
-    this.#counts = new Float64Array(cells)
-    this.#means = new Float64Array(cells)
-    this.#squares = new Float64Array(cells)
+    this.#moments = new Moments(cells)
   }
 
   row: Row<Float64Array> = (values, at, length, cell, step) => {
@@ -33,15 +66,12 @@ export class MomentFold implements Fold {
   }
 
   finish(): Float64Array {
-    return this.#squares.map((squares, cell) => {
-      const count = this.#counts[cell]! - this.#ddof
-      const variance = count > 0 ? squares / count : Number.NaN
-      return this.#kind === 'std' ? Math.sqrt(variance) : variance
-    })
+    return deviations(this.#kind, this.#moments.squares, this.#moments.counts, this.#ddof)
   }
 
   #each(values: Float64Array, at: number, length: number, cell: number, step: number): void {
-    const [counts, means, squares, nan, fill] = [this.#counts, this.#means, this.#squares, this.#nan, this.#fill]
+    const { counts, means, squares } = this.#moments
+    const [nan, fill] = [this.#nan, this.#fill]
     for (let i = 0; i < length; i++, cell += step) {
       const x = values[at + i]!
       if (x === fill || (nan && Number.isNaN(x))) continue
@@ -79,12 +109,7 @@ export class MomentFold implements Fold {
       mean = sumOf(values, at, length) / length
       squares = squaresOf(values, at, length, mean)
     }
-    const before = this.#counts[cell]!
-    const total = before + count
-    const delta = mean - this.#means[cell]!
-    this.#counts[cell] = total
-    this.#means[cell]! += (delta * count) / total
-    this.#squares[cell]! += before === 0 ? squares : squares + delta * delta * ((before * count) / total)
+    this.#moments.merge(cell, count, mean, squares)
   }
 }
 

@@ -5,11 +5,13 @@ import { type Arena, withArena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
 import { accumulators, cellBytes, counters, type ReduceOp, reduce, type Skip } from '../../kernels/reduce.js'
 import { AxisAccumulator, type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.js'
+import { momentsOf } from './moment-cells.js'
 import { extremesOf, givesPositions } from './positions.js'
 
 /** A reduction, as data that other threads understand. */
-export interface Reduction {
-  readonly op: ReduceOp
+export interface Reduction<Op = ReduceOp | 'moments'> {
+  /** What a kernel reduces to, or the {@link momentsOf} elements, of which variances are made. */
+  readonly op: Op
   readonly dtype: FixedDType
   readonly skip: Skip
   /** For each axis, whether it is reduced. */
@@ -22,6 +24,9 @@ export interface Reduction {
 }
 
 export const isWhole = ({ reduced }: Reduction): boolean => reduced.every(Boolean)
+
+/** Whether a kernel does it, so that parts are reduced as elements are. */
+export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> => reduction.op !== 'moments'
 
 /**
  * What some elements of an array were reduced to: one cell for each position of the axes that are kept. Cells are as the kernels leave them
@@ -47,6 +52,7 @@ export interface PlacedPart extends Part {
  * @param shape of the cells; `place` of a box is the first of its cells
  */
 export function reduceBoxes(arena: Arena, reduction: Reduction, table: BoxTable, base: number, shape: readonly number[]): Part {
+  if (!isPlain(reduction)) return momentsOf(arena, reduction, table, base, shape)
   const { op, dtype, skip, reduced } = reduction
   if (givesPositions(reduction)) return extremesOf(arena, reduction, table, base, shape)
   if (isWhole(reduction)) {
@@ -70,13 +76,13 @@ export function reduceBoxes(arena: Arena, reduction: Reduction, table: BoxTable,
 
 /** Puts parts together, in the order they come: what they hold is reduced like elements. */
 export class Assembly {
-  readonly #reduction: Reduction
+  readonly #reduction: Reduction<ReduceOp>
   readonly #whole: WholeAccumulator
   readonly #values: AxisAccumulator
   readonly #counts: AxisAccumulator
 
   /** @param shape of the array with reduced axes of length 1 */
-  constructor(reduction: Reduction, shape: readonly number[]) {
+  constructor(reduction: Reduction<ReduceOp>, shape: readonly number[]) {
     const { op, dtype, skip } = reduction
     this.#reduction = reduction
     this.#whole = new WholeAccumulator(op, dtype, skip)

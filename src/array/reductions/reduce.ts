@@ -12,14 +12,16 @@ import { sizeOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import { wholeBox } from '../../grid/range.js'
 import { withArena } from '../../kernels/arena.js'
-import type { ReduceOp } from '../../kernels/reduce.js'
 import type { AxisOption } from '../axes.js'
 import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../source.js'
 import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.js'
 import { CellLayout } from './cells.js'
+import type { FoldOptions } from './fold.js'
 import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.js'
 import { checkFits, emptyExtreme, emptyReduction } from './fold-results.js'
-import { Assembly, isWhole, type Reduction } from './parts.js'
+import { MomentAssembly } from './moment-cells.js'
+import { deviations } from './moments.js'
+import { Assembly, isPlain, isWhole, type Reduction } from './parts.js'
 import { type SkipOptions, skipOf, skippedOf } from './rows.js'
 import { eachRun, runsOf } from './runs.js'
 
@@ -73,13 +75,27 @@ export async function extrema(source: BlockSource, options: ReduceOptions): Prom
   return { min: finished('min', min), max: finished('max', max) }
 }
 
-function reductionOf(
+/** Variance or standard deviation: of what a source reduces at once, about its mean; then merged (Chan's formula) in the order of parts. */
+export async function variance(
+  source: BlockSource,
+  kind: 'variance' | 'std',
+  options: ReduceOptions & FoldOptions,
+): Promise<Tensor | ScalarOf<DType>> {
+  const { dtype } = source
+  checkFoldable(kind, dtype)
+  const layout = new CellLayout(source, options.axis)
+  const reduction = reductionOf(source, dtype, 'moments', layout, options)
+  const { values, counts } = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
+  return shaped('float64', deviations(kind, values as Float64Array, counts, options.ddof ?? 0), layout, options)
+}
+
+function reductionOf<Op extends Reduction['op']>(
   source: BlockSource,
   dtype: FixedDType,
-  op: ReduceOp,
+  op: Op,
   { axes }: CellLayout,
   options: ReduceOptions,
-): Reduction {
+): Reduction<Op> {
   return { op, dtype, skip: skipOf(source, options), reduced: source.shape.map((_, axis) => axes.has(axis)) }
 }
 
@@ -118,7 +134,7 @@ async function reduceCells(
   options: ReduceBoxOptions,
 ): Promise<Cells> {
   if (source.reduceBox !== undefined && shrinks(source, reduction)) {
-    const assembly = new Assembly(reduction, layout.shape)
+    const assembly = isPlain(reduction) ? new Assembly(reduction, layout.shape) : new MomentAssembly(reduction, layout.shape)
     await source.reduceBox(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
     return assembly.finish()
   }
@@ -128,6 +144,7 @@ async function reduceCells(
 }
 
 function accumulatorOf(reduction: Reduction, { shape }: CellLayout): Accumulator {
+  if (!isPlain(reduction)) return new MomentAssembly(reduction, shape)
   const { op, dtype, skip } = reduction
   return isWhole(reduction) ? new WholeAccumulator(op, dtype, skip) : new AxisAccumulator(op, dtype, skip, shape)
 }

@@ -1,11 +1,11 @@
 // What `Reducible` loads when the first reduction is asked for.
 export { arg } from './arg.js'
 export { cumulativeSum } from './cumulative-sum.js'
-export { folded, truth } from './folded.js'
+export { product, truth } from './folded.js'
 export { groupBy } from './group-by.js'
 export { histogram } from './histogram.js'
 export { foldElements, mapReduce } from './map-reduce.js'
 export { quantile } from './quantile.js'
-export { extrema, reduce } from './reduce.js'
+export { extrema, reduce, variance } from './reduce.js'
 export { unique } from './unique.js'
 export { weightedMean } from './weighted-mean.js'

@@ -1,0 +1,90 @@
+import type { TypedArray } from '../../core/dtype.js'
+import { eachIndex, sizeOf, stridesOf } from '../../core/shape.js'
+import { type Box, boxShape } from '../../grid/range.js'
+import { type Arena, withArena } from '../../kernels/arena.js'
+import { type BoxTable, boxesOf, tableOf } from '../../kernels/boxes.js'
+import { accumulators, addSquares, cellBytes, counters, reduce, results } from '../../kernels/reduce.js'
+import type { Accumulator, Cells } from './accumulator.js'
+import { Moments } from './moments.js'
+import type { Part, PlacedPart, Reduction } from './parts.js'
+
+/**
+ * The mean of the elements of each cell, and the sum of squares of what they differ from it by: two numbers a cell. The boxes are gone through
+ * twice in kernel memory, which loses no digits where the mean is far from zero. Cells made of nothing hold anything.
+ * @param base address that offsets count from
+ * @param shape of the cells; `place` of a box is the first of its cells
+ */
+export function momentsOf(arena: Arena, reduction: Reduction, table: BoxTable, base: number, shape: readonly number[]): Part {
+  const { dtype, skip, reduced } = reduction
+  const size = sizeOf(shape)
+  const stride = stridesOf(shape).map((step, axis) => (reduced[axis] ? 0 : step))
+  const boxes = [...boxesOf(table)]
+  const [sums, counter] = [accumulators(arena, 'sum', dtype, size), counters(arena, size)]
+  const bytes = cellBytes('sum', dtype)
+  for (const { offset, place, shape, stride: steps } of boxes)
+    reduce(arena, 'sum', dtype, skip, shape, base + offset, steps, sums + place * bytes, stride, counter + place * 8)
+  const [means, squares] = [counters(arena, size), counters(arena, size)]
+  const counts = arena.view('float64', counter, size).slice()
+  const about = arena.view('float64', means, size)
+  results(arena, 'sum', dtype, sums, size).forEach((sum, cell) => {
+    about[cell] = Number(sum) / counts[cell]!
+  })
+  for (const { offset, place, shape, stride: steps } of boxes)
+    addSquares(arena, dtype, skip, shape, base + offset, steps, squares + place * 8, stride, means + place * 8)
+  const values = new Float64Array(2 * size)
+  const [mean, square] = [means, squares].map((pointer) => arena.view('float64', pointer, size)) as [Float64Array, Float64Array]
+  for (let cell = 0; cell < size; cell++) {
+    values[2 * cell] = mean[cell]!
+    values[2 * cell + 1] = square[cell]!
+  }
+  return { values, counts }
+}
+
+/** Merges such parts into cells, in the order they come. */
+export class MomentAssembly implements Accumulator {
+  readonly #reduction: Reduction
+  readonly #stride: readonly number[]
+  readonly #moments: Moments
+
+  /** @param shape of the array with reduced axes of length 1 */
+  constructor(reduction: Reduction, shape: readonly number[]) {
+    this.#reduction = reduction
+    this.#stride = stridesOf(shape).map((step, axis) => (reduction.reduced[axis] ? 0 : step))
+    this.#moments = new Moments(sizeOf(shape))
+  }
+
+  add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void {
+    const { reduced } = this.#reduction
+    const region = box.map((range, axis) => (reduced[axis] ? { start: 0, stop: 1, step: 1 } : range))
+    const table = tableOf(shape.length, [{ offset: 0, place: 0, shape, stride: stridesOf(shape) }])
+    this.take({ ...momentsOf(arena, this.#reduction, table, pointer, boxShape(region)), region })
+  }
+
+  take({ region, values, counts }: PlacedPart): void {
+    const shape = boxShape(region)
+    const [length, step] = [shape.at(-1) ?? 1, this.#stride.at(-1) ?? 0]
+    let from = 0
+    eachIndex(shape.slice(0, -1), (index) => {
+      let cell = region.reduce((at, { start }, axis) => at + (start + (index[axis] ?? 0)) * this.#stride[axis]!, 0)
+      for (const end = from + length; from < end; from++, cell += step)
+        this.#moments.merge(cell, counts[from]!, values[2 * from] as number, values[2 * from + 1] as number)
+    })
+  }
+
+  finish(): Cells {
+    return { values: this.#moments.squares, counts: this.#moments.counts }
+  }
+}
+
+/** The moments of as many elements as there are in a box, all of them the one at `bytes`. */
+export function constantMoments(reduction: Reduction, element: Uint8Array, box: Box, region: Box): PlacedPart {
+  const shape = region.map(() => 1)
+  const table = tableOf(shape.length, [{ offset: 0, place: 0, shape, stride: shape }])
+  const { values, counts } = withArena((arena) => momentsOf(arena, reduction, table, arena.put(element), shape))
+  const size = sizeOf(boxShape(region))
+  return {
+    values: Float64Array.from({ length: 2 * size }, (_, i) => (values as TypedArray)[i % 2] as number),
+    counts: new Float64Array(size).fill((counts[0]! * sizeOf(boxShape(box))) / size),
+    region,
+  }
+}

@@ -1,0 +1,115 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { DiskArray } from '../../src/array/disk-array.js'
+import { type ArrayOptions, create, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.js'
+
+/** With exact numbers, of small integers. */
+function plainly(values: readonly number[], ddof = 0): number {
+  const sum = values.reduce((a, b) => a + b, 0)
+  const squares = values.reduce((a, b) => a + b * b, 0)
+  return values.length > ddof ? (squares - (sum * sum) / values.length) / (values.length - ddof) : Number.NaN
+}
+
+const near = (actual: number, expected: number): boolean =>
+  Object.is(actual, expected) || Math.abs(actual - expected) <= 1e-12 * Math.max(1, expected)
+
+/** An array of 12 by 10 in chunks of 3 by 4, a block each, whose last rows nobody wrote. */
+async function stored(
+  options: Partial<ArrayOptions>,
+  rows: number,
+  value: (i: number) => number,
+): Promise<{ array: FileArray } & AsyncDisposable & { blocks(): number }> {
+  const where = { store: new MemoryStore(), path: 'a.af' }
+  await using writer = await create(where, { blockBytes: 1 })
+  const array = writer.define('x', {
+    dtype: 'float32',
+    shape: [12, 10],
+    chunkShape: [3, 4],
+    dimensionNames: ['y', 'x'],
+    ...options,
+  })
+  await array.set(
+    [slice(0, rows)],
+    Float64Array.from({ length: rows * 10 }, (_, i) => value(i)),
+  )
+  await writer.flush()
+  const file = await open(where)
+  return { array: file.array('x'), blocks: () => file.readCost.blocks, [Symbol.asyncDispose]: () => file.close() }
+}
+
+describe('variances of a container', () => {
+  test('read each block once, and nothing of what nobody wrote', async () => {
+    const at = (y: number, x: number): number => (y < 6 ? ((y * 10 + x) * 7) % 11 : 4)
+    await using file = await stored({ fillValue: 4 }, 6, (i) => at(Math.floor(i / 10), i % 10))
+    const { array, blocks } = file
+    const all = Array.from({ length: 120 }, (_, i) => at(Math.floor(i / 10), i % 10))
+    expect(near(await array.variance(), plainly(all))).toBe(true)
+    expect(blocks()).toBe(6)
+    expect(
+      near(
+        await array.std({ ddof: 1, skipFill: true }),
+        Math.sqrt(
+          plainly(
+            all.filter((v) => v !== 4),
+            1,
+          ),
+        ),
+      ),
+    ).toBe(true)
+    expect(blocks()).toBe(12)
+    const { data } = await array.variance({ axis: 'y' })
+    data.forEach((value, x) => {
+      expect(near(value, plainly(Array.from({ length: 12 }, (_, y) => at(y, x))))).toBe(true)
+    })
+    expect(blocks()).toBe(18)
+  })
+
+  test('of views with steps, transposed, along any axes', async () => {
+    const range = fc.record({ start: fc.nat(4), length: fc.integer({ min: 1, max: 5 }), step: fc.integer({ min: 1, max: 3 }) })
+    const axes = fc.constantFrom<number[] | undefined>(undefined, [0], [1], [0, 1], [])
+    await fc.assert(
+      fc.asyncProperty(fc.tuple(range, range), axes, fc.boolean(), fc.boolean(), async (ranges, axis, turned, skipNaN) => {
+        await using file = await stored({}, 12, (i) => (i % 13 === 5 ? Number.NaN : 1000 + ((i * i) % 29)))
+        const picks = ranges.map(({ start, length, step }, k) =>
+          slice(start, Math.min([12, 10][k]!, start + length * step), step),
+        )
+        const cut = file.array.view(picks)
+        const view = (turned ? cut.permute([1, 0]) : cut) as unknown as DiskArray<'float32'>
+        const options = { skipNaN, ...(axis && { axis }) }
+        const [rows, columns] = view.shape as [number, number]
+        const { data } = await view.get()
+        const members = new Map<number, number[]>()
+        for (let i = 0; i < rows * columns; i++) {
+          const [y, x] = [axis?.includes(0) || !axis ? 0 : Math.floor(i / columns), axis?.includes(1) || !axis ? 0 : i % columns]
+          const cell = y * columns + x
+          members.set(cell, [...(members.get(cell) ?? []), ...(skipNaN && Number.isNaN(data[i]) ? [] : [data[i]!])])
+        }
+        const found = await view.variance(options)
+        const values = typeof found === 'number' ? [found] : [...(found as { data: Float64Array }).data]
+        expect(values.length).toBe(members.size)
+        for (const [k, list] of [...members.values()].entries())
+          expect(Math.abs(values[k]! - plainly(list)) <= 1e-9 || Object.is(values[k]!, plainly(list))).toBe(true)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test.each([Number.NaN, Number.POSITIVE_INFINITY])('are NaN where %d is, written or not', async (value) => {
+    await using written = await stored({}, 12, (i) => (i === 37 ? value : 1))
+    await using missing = await stored({ fillValue: value }, 6, () => 1)
+    for (const { array } of [written, missing]) {
+      expect(await array.variance()).toBeNaN()
+      expect((await array.variance({ axis: 'y' })).data[7]).toBeNaN()
+      expect((await array.variance({ axis: 'x' })).data[0]).toBe(0)
+    }
+    expect(await missing.array.variance({ skipFill: true })).toBe(0)
+    expect((await missing.array.variance({ axis: 'x', skipFill: true })).data[11]).toBeNaN()
+  })
+
+  test('far from zero keep their digits, in parts as in whole', async () => {
+    const value = (i: number): number => 1e8 + (i % 3)
+    await using file = await stored({ dtype: 'float64' }, 12, value)
+    const exact = plainly(Array.from({ length: 120 }, (_, i) => i % 3))
+    expect(Math.abs((await file.array.variance()) - exact)).toBeLessThan(1e-14 * exact * 1e3)
+  })
+})
