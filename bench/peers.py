@@ -33,6 +33,7 @@ def reduction(op, dtype, length):
         "position of the minimum": lambda: data.argmin(),
         "min, max and count": lambda: (data[data != fill].min(), data[data != fill].max(), np.count_nonzero(data != fill)),
         "sum skipping a fill value": lambda: data.sum(dtype=wide, where=data != fill),
+        "sum of squares about a shift": lambda: ((data - np.float64(50.25)) ** 2).sum(),
     }[op]
 
 

@@ -48,7 +48,11 @@ const REDUCTION_GOALS = {
   'position of the minimum': 1,
   'min, max and count': 4,
   'sum skipping a fill value': 6,
+  'sum of squares about a shift': 4,
 }
+
+/** About the mean of the values; so too in peers.py. */
+const SHIFT = 50.25
 
 function reductionsOf(dtype, length, pointer) {
   const fill = arena.view(dtype, pointer + (length >> 1) * DTYPES[dtype].BYTES_PER_ELEMENT, 1)[0]
@@ -66,6 +70,12 @@ function reductionsOf(dtype, length, pointer) {
     'position of the minimum': position,
     'min, max and count': () => ours.chunkStats(arena, dtype, pointer, length, fill),
     'sum skipping a fill value': run('sum', { fill }),
+    'sum of squares about a shift': () =>
+      arena.scratch(() => {
+        const [cell, shift] = [ours.counters(arena, 1), ours.counters(arena, 1)]
+        arena.view('float64', shift, 1)[0] = SHIFT
+        ours.addSquares(arena, dtype, 'none', [length], pointer, [1], cell, [0], shift)
+      }),
   }
 }
 
@@ -91,6 +101,7 @@ async function fromMemory() {
     const pointer = valuesOf(dtype, length)
     const { read } = await streams(arena.kernels.memory)
     for (const [op, work] of Object.entries(reductionsOf(dtype, length, pointer))) {
+      if (op === 'sum of squares about a shift') continue // arithmetic, not memory, is what it waits for
       const compared = await sideBySide({ ours: work, 'reading alone': () => read(pointer, bytes) }, { rounds: 9 })
       print('kernels', `${op}, ${dtype}, 64 MiB`, bytes, compared, { 'reading alone': 0.85 })
     }

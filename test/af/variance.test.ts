@@ -112,4 +112,33 @@ describe('variances of a container', () => {
     const exact = plainly(Array.from({ length: 120 }, (_, i) => i % 3))
     expect(Math.abs((await file.array.variance()) - exact)).toBeLessThan(1e-14 * exact * 1e3)
   })
+
+  // Long enough for the blocks to be reduced where they are decoded.
+  test.each(['float32', 'int16', 'uint64', 'bool'] as const)('of %s along an axis, block by block', async (dtype) => {
+    const [rows, columns, written] = [200, 6, 130]
+    const at = (y: number, x: number): number => (y < written ? (y * 31 + x * 7) % (dtype === 'bool' ? 2 : 23) : 1)
+    const where = { store: new MemoryStore(), path: 'a.af' }
+    await using writer = await create(where, { blockBytes: 1 })
+    const fillValue = (dtype === 'bool' ? true : dtype === 'uint64' ? 1n : 1) as never
+    const array = writer.define('x', { dtype, shape: [rows, columns], chunkShape: [50, 4], fillValue })
+    const value = (i: number): unknown => {
+      const x = at(Math.floor(i / columns), i % columns)
+      return dtype === 'bool' ? x === 1 : dtype === 'uint64' ? BigInt(x) : x
+    }
+    await array.set([slice(0, written)], Array.from({ length: written * columns }, (_, i) => value(i)) as never)
+    await writer.flush()
+    await using file = await open(where)
+    for (const step of [1, 2])
+      for (const skipFill of [false, true]) {
+        const view = file.array('x').view([slice(3, rows, step), slice(1, columns)])
+        const before = file.readCost.blocks
+        const { data } = (await view.variance({ axis: 0, skipFill, ddof: 1 })) as { data: Float64Array }
+        expect(file.readCost.blocks - before).toBe(6)
+        const expected = Array.from({ length: columns - 1 }, (_, x) => {
+          const column = Array.from({ length: Math.ceil((rows - 3) / step) }, (_, y) => at(3 + y * step, x + 1))
+          return plainly(skipFill ? column.filter((x) => x !== 1) : column, 1)
+        })
+        for (const [x, found] of data.entries()) expect(near(found, expected[x]!), `${found} for ${expected[x]}`).toBe(true)
+      }
+  })
 })
