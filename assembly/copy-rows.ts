@@ -7,6 +7,8 @@
  * Why it is fast: the last vector of a row is moved back to end where the row ends and overlaps the one before, so there is no loop over
  * single bytes. Long rows go to the engine's memmove, which is wider than 128 bits; short ones would spend longer in that call than here.
  */
+import { splat } from './lanes'
+
 const LONG: u32 = 1024
 const PATTERN: usize = memory.data(16, 16)
 
@@ -53,24 +55,9 @@ function copyEnds<T>(src: usize, dst: usize, bytes: u32): void {
 
 /** Sets `count` elements of `elementBytes` bytes at `dst` to the one at `value`. */
 export function fill(dst: usize, elementBytes: i32, count: u32, value: usize): void {
-  const vector =
-    elementBytes == 1 ? v128.load8_splat(value)
-    : elementBytes == 2 ? v128.load16_splat(value)
-    : elementBytes == 4 ? v128.load32_splat(value)
-    : v128.load64_splat(value)
-  const bytes: u32 = count * elementBytes
-  if (bytes < 16) {
-    v128.store(PATTERN, vector)
-    copyFew(PATTERN, dst, bytes)
-    return
-  }
-  const end = dst + bytes
-  for (; end - dst >= 64; dst += 64) {
-    v128.store(dst, vector)
-    v128.store(dst, vector, 16)
-    v128.store(dst, vector, 32)
-    v128.store(dst, vector, 48)
-  }
+  const vector = splat(elementBytes, value)
+  const end = dst + count * elementBytes
   for (; end - dst >= 16; dst += 16) v128.store(dst, vector)
-  v128.store(end - 16, vector) // the element size divides 16, so the pattern is in phase here
+  v128.store(PATTERN, vector)
+  copyFew(PATTERN, dst, <u32>(end - dst))
 }

@@ -30,7 +30,6 @@ import {
   prepare,
   resetPassed,
   setFlip,
-  setPad,
   signBits,
   skipMask,
   skipped,
@@ -145,12 +144,10 @@ export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32
   resetPassed()
   for (; src < end; src += BLOCK) widenAs(kind, src, <u32>min(end - src, BLOCK), skip != 0)
   if (rest != 0) {
-    setPad(skip != 0, splat(size, end))
-    padGroup(end, rest)
+    padGroup(end, rest, size, skip != 0, splat(size, end))
     widenAs(kind, LAST, 64, skip != 0)
   }
-  const pads = rest != 0 && skip != 0 ? (64 - rest) / size : 0
-  store<f64>(out, <f64>(count + pads - passed), 16)
+  store<f64>(out, <f64>(count - passed), 16)
   const back = flipBits()
   const order = wide ? none : sign
   setFlip(order)

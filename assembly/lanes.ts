@@ -9,10 +9,9 @@
  * Kinds are the data types without their signedness: 0 to 3 the integers of 1, 2, 4 and 8 bytes, 4 f32, 5 f64. Flipping bits makes one
  * kernel serve several orders: the sign bit turns unsigned into signed order, all other bits (for floats: the sign) turn maximum into minimum.
  */
-const FILL: usize = memory.data(64, 16)
+const FILL: usize = memory.data(48, 16)
 const MASK: usize = FILL + 16
 const FLIP: usize = FILL + 32
-const PAD: usize = FILL + 48
 
 /** 64 bytes of ones, then 64 of zeros: loading from `EDGE - n` gives a mask of the first n bytes. */
 const ONES: usize = memory.data<u8>([
@@ -50,13 +49,10 @@ export function bytesOf(kind: i32): i32 {
   return kind < 4 ? 1 << kind : 1 << (kind - 2)
 }
 
-/** The sign bit of every element of a kind. */
+/** The sign bit of every element of a kind: the one of the first, times a one for each element of 64 bits. */
 export function signBits(kind: i32): v128 {
-  const bytes = bytesOf(kind)
-  if (bytes == 1) return i8x16.splat(-0x80)
-  if (bytes == 2) return i16x8.splat(-0x8000)
-  if (bytes == 4) return i32x4.splat(-0x80000000)
-  return i64x2.splat(i64.MIN_VALUE)
+  const bits: u64 = 8 * bytesOf(kind)
+  return i64x2.splat((u64.MAX_VALUE / (u64.MAX_VALUE >> (64 - bits))) << (bits - 1))
 }
 
 /** An element of `bytes` bytes, again and again. */
@@ -123,16 +119,13 @@ export function anySkipped<T>(a: v128, b: v128, c: v128, d: v128, fill: v128, na
 /** Where `padGroup` puts the last elements of a run that fill no whole group. */
 export const LAST: usize = memory.data(64, 16)
 
-/** Sets what `padGroup` puts behind the last elements: what is skipped, which does not count as passed, or else `neutral`. */
-// @ts-ignore: decorator
-@inline
-export function setPad(skipping: bool, neutral: v128): void {
-  v128.store(PAD, skipping ? fillValue() : neutral)
-}
-
-/** Makes a group of the `bytes` bytes at `at` and the pad behind them. Up to 63 bytes behind the run are read. */
-export function padGroup(at: usize, bytes: usize): void {
-  const pad = v128.load(PAD)
+/**
+ * Makes a group of the `bytes` bytes at `at` and, behind them, what is skipped, which does not count as passed, or else `neutral` elements. Up
+ * to 63 bytes behind the run are read.
+ */
+export function padGroup(at: usize, bytes: u32, elementBytes: u32, skipping: bool, neutral: v128): void {
+  if (skipping) passed -= (64 - bytes) / elementBytes
+  const pad = skipping ? fillValue() : neutral
   const edge = EDGE - bytes
   v128.store(LAST, v128.bitselect(v128.load(at), pad, v128.load(edge)))
   v128.store(LAST, v128.bitselect(v128.load(at, 16), pad, v128.load(edge, 16)), 16)

@@ -30,6 +30,7 @@ import { copyRows } from './copy-rows'
 import { leastAs } from './extremes'
 import {
   bytesOf,
+  flipBits,
   isUnsigned,
   kindOf,
   padGroup,
@@ -37,9 +38,9 @@ import {
   prepare,
   resetPassed,
   setFlip,
-  setPad,
   signBits,
   SKIP_FILL,
+  splat,
 } from './lanes'
 import { addSquares } from './squares'
 import { sumFloats, sumInts, sumWide } from './sum'
@@ -93,9 +94,7 @@ export function reduce(
   elementBytes = bytesOf(kind)
   cellBytes = squaring ? 8 : summing ? (kind == 3 ? 16 : 8) : elementBytes
   prepare(squaring && kind != 3 ? 5 : kind, skip, fill)
-  const flip = flipOf(op)
-  setFlip(flip)
-  setPad(skipping, summing ? flip : v128.xor(highestOf(kind), flip))
+  setFlip(flipOf(op))
 
   const axes = normalise(rank, shape, srcStride, elementBytes, accStride, 1)
   if (axes < 0) return
@@ -121,11 +120,6 @@ function flipOf(op: i32): v128 {
   if (kind > 3) return op == MAX ? sign : none
   const order = unsigned ? sign : none
   return op == MAX ? v128.not(order) : order
-}
-
-/** What no element is above, in the order of signed integers. */
-function highestOf(kind: i32): v128 {
-  return kind == 4 ? f32x4.splat(Infinity) : kind == 5 ? f64x2.splat(Infinity) : v128.not(signBits(kind))
 }
 
 function preferLongRuns(axes: i32): void {
@@ -179,11 +173,10 @@ function reduceBlock(at: usize, n: u32, cell: usize): u32 {
   const bytes = n * elementBytes
   const rest = bytes & 63
   const whole = bytes - rest
-  const pads = skipping && rest != 0 ? (64 - rest) / elementBytes : 0
   resetPassed()
-  if (rest != 0) padGroup(at + whole, rest)
+  if (rest != 0) padGroup(at + whole, rest, elementBytes, skipping, summing ? flipBits() : splat(elementBytes, cell))
   reduceGroups(at, whole, rest != 0, cell)
-  const taken = n + pads - passed
+  const taken = n - passed
   if (summing && kind < 4) {
     // each was added with its sign bit flipped
     if (kind == 3) store<i64>(cell, load<i64>(cell, 8) - (unsigned ? 0 : <i64>taken << 31), 8)

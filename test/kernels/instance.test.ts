@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.js'
 
@@ -19,6 +20,10 @@ function failure(run: () => void): unknown {
   }
   throw new Error('did not throw')
 }
+
+test('the module is not more than 10 KiB, compressed', () => {
+  expect(gzipSync(bytes, { level: 9 }).length).toBeLessThanOrEqual(10 * 1024)
+})
 
 describe('initKernels', () => {
   test('takes a module, and compiles nothing then', () => {
