@@ -1,6 +1,6 @@
 import { type DType, readElement } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
-import { sameShape, showShape, sizeOf } from '../core/shape.js'
+import { showShape, sizeOf } from '../core/shape.js'
 import { copyTensor, type Tensor, tensorOf } from '../core/tensor.js'
 import { type Plan, type PlanOptions, plan } from '../grid/plan.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
@@ -11,8 +11,8 @@ import { foldTensor, type Planned, readInto, type TransferOptions } from './tran
 import type { Values } from './values.js'
 
 export interface GetOptions<D extends DType> extends TransferOptions {
-  /** Where to put the result instead of fresh memory; its shape must be that of the result. */
-  readonly out?: Tensor<D>
+  /** Where to put the result instead of fresh memory: data of the array's type, the shape of the result; dense where strides are left out. */
+  readonly out?: Pick<Tensor<D>, 'data' | 'shape'> & Partial<Tensor<D>>
   /** Results of more bytes are refused, unless they go to `out`. 2 GiB unless given. */
   readonly maxBytes?: number
 }
@@ -53,14 +53,14 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
    * drop their axis. The result is dense, in C order; where nothing but integers are given and no axis is left it is the element itself.
    *
    * An abort ends it when the source has given up what was under way.
-   * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError when `out` has another shape; TooLargeError for more than
+   * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError when `out` does not fit; TooLargeError for more than
    *   `maxBytes`; whatever the source throws
    */
   async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S>> {
     options.signal?.throwIfAborted()
     const planned = this.planned(selection, options)
     const { shape } = planned.plan
-    const result = this.target(shape, options)
+    const result = await this.target(shape, options)
     const folded = foldTensor(result, planned.selection)
     if (folded !== undefined) await readInto(this.source, planned.plan, folded, options)
     else {
@@ -100,18 +100,14 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
     })
   }
 
-  private target(shape: readonly number[], { out, maxBytes = MAX_RESULT_BYTES }: GetOptions<D>): Tensor<D> {
-    const bytes = sizeOf(shape) * bytesOf(this.dtype)
-    if (out === undefined && bytes > maxBytes) {
-      const text = `the result ${showShape(shape)} takes ${bytes} bytes, more than ${maxBytes}: go through it with blocks(), or raise maxBytes`
-      throw new HyperslabError('TooLargeError', text, { ...this.source.label, actual: bytes, expected: maxBytes })
+  private async target(shape: readonly number[], { out, maxBytes = MAX_RESULT_BYTES }: GetOptions<D>): Promise<Tensor<D>> {
+    if (out !== undefined) {
+      const { outOf } = await import('./out.js')
+      return this.named(() => outOf(this.dtype, out, shape))
     }
-    if (out === undefined) return tensorOf(this.dtype, shape)
-    if (sameShape(out.shape, shape)) return out
-    throw new HyperslabError('InvalidArgumentError', `out has shape ${showShape(out.shape)}, the selection ${showShape(shape)}`, {
-      ...this.source.label,
-      actual: out.shape,
-      expected: shape,
-    })
+    const bytes = sizeOf(shape) * bytesOf(this.dtype)
+    if (bytes <= maxBytes) return tensorOf(this.dtype, shape)
+    const text = `the result ${showShape(shape)} takes ${bytes} bytes, more than ${maxBytes}: go through it with blocks(), or raise maxBytes`
+    throw new HyperslabError('TooLargeError', text, { ...this.source.label, actual: bytes, expected: maxBytes })
   }
 }

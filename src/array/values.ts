@@ -1,8 +1,9 @@
 import { allocate, type DataOf, type DType, isFixed, type ScalarOf, toElement } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.js'
-import { extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.js'
+import { isTensorLike, type Tensor, type TensorLike } from '../core/tensor.js'
 import { isArrayLike, listOf } from '../grid/list.js'
+import { checkReach } from './reach.js'
 
 /**
  * What can be written to a selection: one value for all of it, its elements in C order (a typed array, or a plain array of values), nested
@@ -16,7 +17,6 @@ export type Values<D extends DType> = ScalarOf<D> | ArrayLike<unknown> | TensorL
  */
 export function toTensor<D extends DType>(dtype: D, values: Values<D>, shape: readonly number[]): Tensor<D> {
   if (isTensorLike(values)) {
-    const size = sizeOf(values.shape)
     if (!sameShape(values.shape, shape)) mismatch(`shape ${showShape(values.shape)}`, values.shape, shape)
     const tensor = {
       data: storedAs(dtype, values.data),
@@ -24,7 +24,7 @@ export function toTensor<D extends DType>(dtype: D, values: Values<D>, shape: re
       stride: values.stride ?? stridesOf(shape),
       offset: values.offset ?? 0,
     }
-    if (size > 0) checkExtent(tensor)
+    checkReach(tensor)
     return tensor
   }
   if (isArrayLike(values) && !(dtype === 'binary' && values instanceof Uint8Array)) {
@@ -47,17 +47,6 @@ function storedAs<D extends DType>(dtype: D, values: ArrayLike<unknown>): DataOf
   const data = allocate(dtype, values.length)
   for (let i = 0; i < values.length; i++) data[i] = toElement(dtype, values[i]) as never
   return data
-}
-
-function checkExtent(tensor: Tensor): void {
-  const { data, shape, stride } = tensor
-  if (stride.length !== shape.length) mismatch(`${stride.length} strides`, stride, shape)
-  const [low, high] = extentOf(tensor)
-  if (low >= 0 && high < data.length) return
-  throw new HyperslabError('InvalidArgumentError', `strides reach elements ${low} to ${high} of a buffer of ${data.length}`, {
-    actual: [low, high],
-    expected: data.length,
-  })
 }
 
 function mismatch(what: string, actual: unknown, expected: unknown): never {

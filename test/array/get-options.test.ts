@@ -128,6 +128,31 @@ describe('results', () => {
     expect(huge.plan([slice(null, null, 2 ** 19)]).transfers.every(({ shape }) => shape[0]! <= 2 ** 20)).toBe(true)
   })
 
+  test('go to memory of the right kind and size only, dense where strides are left out', async () => {
+    const source = sourceOf()
+    const array = new DiskArray(source)
+    const selection = [slice(4), null]
+    const data = new Int32Array(32)
+    const result = (await array.get(selection, { out: { data, shape: [4, 8] } })) as Tensor<'int32'>
+    expect(result).toEqual({ data, shape: [4, 8], stride: [8, 1], offset: 0 })
+    expect(data).toEqual(((await array.get(selection)) as Tensor<'int32'>).data)
+    source.reads.length = 0
+    const refused = async (out: object, ...texts: string[]) => {
+      const error = array.get(selection, { out } as never)
+      await expect(error).rejects.toMatchObject({ tag: 'InvalidArgumentError', details: { array: 'plain' } })
+      for (const text of texts) await expect(error).rejects.toThrow(text)
+    }
+    await refused({ data, shape: [8, 4] }, '[8, 4]', '[4, 8]')
+    await refused({ data: new Float32Array(32), shape: [4, 8] }, 'Float32Array', 'int32 needs an Int32Array')
+    await refused({ data: Array.from(data), shape: [4, 8] }, 'an Array')
+    await refused({ data: data.subarray(1), shape: [4, 8] }, 'elements 0 to 31 of a buffer of 31')
+    await refused({ data, shape: [4, 8], stride: [8, 1], offset: 1 }, 'elements 1 to 32 of a buffer of 32')
+    await refused({ data, shape: [4, 8], stride: [1] }, '1 strides')
+    expect(source.reads).toEqual([])
+    const bytes = new DiskArray({ dtype: 'uint8', shape: [2], readBlock: (_, out) => void out.data.fill(7) })
+    expect([...((await bytes.get(null, { out: { data: Buffer.alloc(2), shape: [2] } })) as Tensor<'uint8'>).data]).toEqual([7, 7])
+  })
+
   test('lists of several axes go to strides that they do not fit', async () => {
     const array = new DiskArray(sourceOf())
     const selection = [[[0, 5], [3, 1]], slice(null, null, -7)] // biome-ignore format: one line
