@@ -48,7 +48,7 @@ const REDUCTION_GOALS = {
   'position of the minimum': 1,
   'min, max and count': 4,
   'sum skipping a fill value': 6,
-  'sum of squares about a shift': 4,
+  'sum of squares about a shift': 1,
 }
 
 /** About the mean of the values; so too in peers.py. */
