@@ -48,7 +48,7 @@ export interface PlanOptions {
   /**
    * - `'chunk'`, unless told otherwise: reads are cut where at least one whole chunk is saved, the only I/O that a cut can save
    * - `'ranges'`: wherever something between is not wanted, for sources that read single elements cheaply
-   * - `'hull'`: not at all
+   * - `'hull'`: not at all, unless 32 bits do not count what lies between
    */
   readonly strategy?: 'chunk' | 'ranges' | 'hull' | undefined
   /** From 0 to 1: what is wanted of an axis is not cut when it makes up at least this part of its hull. 1 unless told otherwise. */
@@ -61,6 +61,9 @@ export interface PlanContext extends PlanOptions {
   /** To bound what is read for some of its elements only; 8 unless given. */
   readonly elementBytes?: number | undefined
 }
+
+/** Places among what is read are numbers of 32 bits. */
+const MOST_PLACES = 2 ** 32
 
 /**
  * Plans how to read (or write) a resolved selection.
@@ -77,7 +80,7 @@ export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: Pla
     const actual = { strategy, density }
     throw new HyperslabError('InvalidArgumentError', `no strategy ${strategy} with density ${density}`, { actual })
   }
-  const cutting = { strategy, density, steps, maxSize: Infinity }
+  const cutting = { strategy, density, steps, maxSize: MOST_PLACES }
   const axes = axesOf(selection.parts, grid)
   const pieces = selection.parts.map((part, i) => cut(part, axes[i]!, cutting))
   if (strategy !== 'hull') bound(selection.parts, axes, pieces, { cutting, maxSize: READ_BYTES / elementBytes })

@@ -20,8 +20,8 @@ export function cutPoints(coordinates: readonly Float64Array[], axes: readonly A
   if (length === 0) return []
   const all = numbersTo(length)
   const whole = boundsOf(coordinates, all)
-  if (cutting.strategy === 'hull' || (cutting.density < 1 && length / whole.size >= cutting.density))
-    return [pieceOf(coordinates, all, whole, countWithin(whole, axes))]
+  const full = cutting.strategy === 'hull' || (cutting.density < 1 && length / whole.size >= cutting.density)
+  if (full && whole.size <= cutting.maxSize) return [pieceOf(coordinates, all, whole, countWithin(whole, axes))]
   const cells = new Float64Array(length)
   coordinates.forEach((positions, k) => {
     const chunks = axes[k]!

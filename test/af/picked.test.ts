@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { allocate, type DType, isBigInt } from '../../src/core/dtype.js'
 import { sizeOf, stridesOf } from '../../src/core/shape.js'
 import { copyTensor, type Tensor, tensorOf } from '../../src/core/tensor.js'
+import { points } from '../../src/grid/selectors.js'
 import { create, createPool, MemoryStore, open } from '../../src/runtime/index.js'
 import { anySelections, grids, numbered, numericDTypes, shapes } from '../support/arbitraries.js'
 import { type Plain, pick, plainGet, plainSet } from '../support/oracle.js'
@@ -133,4 +134,20 @@ describe('selections of every kind from a container', () => {
     expect(wrong).toBe(-1)
     expect(file.readCost.blocks).toBe(1)
   })
+})
+
+test('points that lie further apart than 32 bits count', async () => {
+  await using file = await create({ store: new MemoryStore(), path: 'a.af' })
+  const shape = [100_000, 100_000]
+  const array = file.define('x', { dtype: 'int8', shape, chunkShape: [1000, 1000] })
+  const picked = points([
+    [99_999, 99_999],
+    [0, 0],
+    [50_000, 3],
+    [5, 7],
+  ])
+  await array.set([picked], Int8Array.of(1, 2, 3, 4))
+  await file.flush()
+  for (const options of [{}, { strategy: 'hull' as const }, { density: 0 }])
+    expect(elementsOf(await array.get([picked], options))).toEqual([1, 2, 3, 4])
 })
