@@ -106,6 +106,13 @@ describe('variances of a container', () => {
     expect((await missing.array.variance({ axis: 'x', skipFill: true })).data[11]).toBeNaN()
   })
 
+  test('of the greatest numbers, which nobody wrote, are 0', async () => {
+    await using file = await create({ store: new MemoryStore(), path: 'a.af' })
+    const array = file.define('x', { dtype: 'float64', shape: [100, 30], chunkShape: [50, 10], fillValue: Number.MAX_VALUE })
+    expect(await array.variance()).toBe(0)
+    expect([...(await array.variance({ axis: 0 })).data]).toEqual(new Array(30).fill(0))
+  })
+
   test('far from zero keep their digits, in parts as in whole', async () => {
     const value = (i: number): number => 1e8 + (i % 3)
     await using file = await stored({ dtype: 'float64' }, 12, value)

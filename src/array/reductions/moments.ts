@@ -23,7 +23,7 @@ export class Moments {
     const total = before + count
     const delta = mean - this.means[cell]!
     this.counts[cell] = total
-    this.means[cell]! += (delta * count) / total
+    this.means[cell]! += delta * (count / total)
     this.squares[cell]! += before === 0 ? squares : squares + delta * delta * ((before * count) / total)
   }
 }
