@@ -1,3 +1,4 @@
+import { cellBox } from '../array/reductions/cells.js'
 import { constantMoments } from '../array/reductions/moment-cells.js'
 import { isPlain, isWhole, type PlacedPart, type Reduction, reduceBoxes } from '../array/reductions/parts.js'
 import { givesPositions, positionOf } from '../array/reductions/positions.js'
@@ -242,7 +243,7 @@ class StoredReduction {
   }
 
   #cellsOf(box: Box): Box {
-    return box.map((range, axis) => (this.#reduction.reduced[axis] ? { start: 0, stop: 1, step: 1 } : range))
+    return cellBox(box, this.#reduction.reduced)
   }
 }
 

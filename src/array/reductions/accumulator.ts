@@ -19,6 +19,8 @@ export interface Accumulator {
 export interface Cells {
   readonly values: ArrayLike<number | bigint>
   readonly counts: Float64Array
+  /** Positions of the elements that the values are, where these are asked for. */
+  readonly places?: Float64Array
 }
 
 /** Reduces everything to one value. */

@@ -1,7 +1,32 @@
-import { sizeOf, stridesOf } from '../../core/shape.js'
+import { eachIndex, sizeOf, stridesOf } from '../../core/shape.js'
 import type { Box } from '../../grid/range.js'
 import { type AxisOption, resolveAxes } from '../axes.js'
 import type { BlockSource } from '../source.js'
+
+/** How many cells one goes on along each axis; 0 along reduced ones. */
+export const cellStride = (shape: readonly number[], reduced: readonly boolean[]): number[] =>
+  stridesOf(shape).map((step, axis) => (reduced[axis] ? 0 : step))
+
+/** The cells that the elements of a box go to, as a box in which reduced axes have length 1. */
+export const cellBox = (box: Box, reduced: readonly boolean[]): Box =>
+  box.map((range, axis) => (reduced[axis] ? { start: 0, stop: 1, step: 1 } : range))
+
+/** Visits cells in C order of their shape, with their numbers among others: these lie `stride` apart, from `first` on. */
+export function eachCell(
+  shape: readonly number[],
+  first: number,
+  stride: readonly number[],
+  visit: (i: number, cell: number) => void,
+): void {
+  const length = shape.at(-1) ?? 1
+  const step = stride.at(-1) ?? 0
+  let i = 0
+  eachIndex(shape.slice(0, -1), (index) => {
+    let cell = first
+    for (let axis = 0; axis < index.length; axis++) cell += index[axis]! * stride[axis]!
+    for (let k = 0; k < length; k++, cell += step) visit(i++, cell)
+  })
+}
 
 /** The cells of a reduction along axes: one for each position of the axes that are kept, in C order. */
 export class CellLayout {
@@ -9,6 +34,7 @@ export class CellLayout {
   /** Shape of the array with reduced axes of length 1. */
   readonly shape: readonly number[]
   readonly size: number
+  readonly reduced: readonly boolean[]
   /** How many cells one goes on along each axis of the array; 0 along reduced ones. */
   readonly stride: readonly number[]
 
@@ -17,7 +43,8 @@ export class CellLayout {
     this.axes = resolveAxes(option, source)
     this.shape = source.shape.map((length, axis) => (this.axes.has(axis) ? 1 : length))
     this.size = sizeOf(this.shape)
-    this.stride = stridesOf(this.shape).map((step, axis) => (this.axes.has(axis) ? 0 : step))
+    this.reduced = source.shape.map((_, axis) => this.axes.has(axis))
+    this.stride = cellStride(this.shape, this.reduced)
   }
 
   /** The cell that the first element of a box goes to. */

@@ -1,13 +1,12 @@
 import { allocate, type FixedDType, isBigInt, type TypedArray } from '../../core/dtype.js'
-import { eachIndex } from '../../core/shape.js'
 import type { ReduceOp } from '../../kernels/reduce.js'
 import type { Part } from './parts.js'
 
 /** Values of any type as one of few, so that loops over them stay fast. */
-export type Values = Float64Array | BigInt64Array | BigUint64Array
+export type Comparables = Float64Array | BigInt64Array | BigUint64Array
 
 /** A copy of elements as such. */
-export const comparable = (data: TypedArray): Values =>
+export const comparable = (data: TypedArray): Comparables =>
   data instanceof BigInt64Array || data instanceof BigUint64Array ? data.slice() : new Float64Array(data)
 
 /**
@@ -15,7 +14,7 @@ export const comparable = (data: TypedArray): Values =>
  * order they come.
  */
 export class Extremes implements Part {
-  readonly values: Values
+  readonly values: Comparables
   /** 1 where there is an extreme. */
   readonly counts: Float64Array
   readonly places: Float64Array
@@ -44,28 +43,4 @@ export class Extremes implements Part {
     this.counts[cell] = 1
     this.places[cell] = place
   }
-
-  /** Takes in cells of a part, which lie in those of this one from `first` on, `stride` apart. */
-  take({ values, counts, places }: Part, shape: readonly number[], first: number, stride: readonly number[]): void {
-    eachCell(shape, first, stride, (i, cell) => {
-      if (counts[i]! > 0) this.offer(cell, values[i]!, places![i]!)
-    })
-  }
-}
-
-/** Visits cells in C order of their shape, with their numbers among others. */
-export function eachCell(
-  shape: readonly number[],
-  first: number,
-  stride: readonly number[],
-  visit: (i: number, cell: number) => void,
-): void {
-  const length = shape.at(-1) ?? 1
-  const step = stride.at(-1) ?? 0
-  let i = 0
-  eachIndex(shape.slice(0, -1), (index) => {
-    let cell = first
-    for (let axis = 0; axis < index.length; axis++) cell += index[axis]! * stride[axis]!
-    for (let k = 0; k < length; k++, cell += step) visit(i++, cell)
-  })
 }

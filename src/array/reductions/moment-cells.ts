@@ -1,10 +1,11 @@
 import type { TypedArray } from '../../core/dtype.js'
-import { eachIndex, sizeOf, stridesOf } from '../../core/shape.js'
+import { sizeOf, stridesOf } from '../../core/shape.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import { type Arena, withArena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf, tableOf } from '../../kernels/boxes.js'
 import { accumulators, addSquares, cellBytes, counters, reduce, results } from '../../kernels/reduce.js'
 import type { Accumulator, Cells } from './accumulator.js'
+import { type CellLayout, cellBox, cellStride, eachCell } from './cells.js'
 import { Moments } from './moments.js'
 import type { Part, PlacedPart, Reduction } from './parts.js'
 
@@ -17,20 +18,20 @@ import type { Part, PlacedPart, Reduction } from './parts.js'
 export function momentsOf(arena: Arena, reduction: Reduction, table: BoxTable, base: number, shape: readonly number[]): Part {
   const { dtype, skip, reduced } = reduction
   const size = sizeOf(shape)
-  const stride = stridesOf(shape).map((step, axis) => (reduced[axis] ? 0 : step))
+  const own = cellStride(shape, reduced)
   const boxes = [...boxesOf(table)]
   const [sums, counter] = [accumulators(arena, 'sum', dtype, size), counters(arena, size)]
   const bytes = cellBytes('sum', dtype)
-  for (const { offset, place, shape, stride: steps } of boxes)
-    reduce(arena, 'sum', dtype, skip, shape, base + offset, steps, sums + place * bytes, stride, counter + place * 8)
+  for (const { offset, place, shape, stride } of boxes)
+    reduce(arena, 'sum', dtype, skip, shape, base + offset, stride, sums + place * bytes, own, counter + place * 8)
   const [means, squares] = [counters(arena, size), counters(arena, size)]
   const counts = arena.view('float64', counter, size).slice()
   const about = arena.view('float64', means, size)
   results(arena, 'sum', dtype, sums, size).forEach((sum, cell) => {
     about[cell] = Number(sum) / counts[cell]!
   })
-  for (const { offset, place, shape, stride: steps } of boxes)
-    addSquares(arena, dtype, skip, shape, base + offset, steps, squares + place * 8, stride, means + place * 8)
+  for (const { offset, place, shape, stride } of boxes)
+    addSquares(arena, dtype, skip, shape, base + offset, stride, squares + place * 8, own, means + place * 8)
   const values = new Float64Array(2 * size)
   const [mean, square] = [means, squares].map((pointer) => arena.view('float64', pointer, size)) as [Float64Array, Float64Array]
   for (let cell = 0; cell < size; cell++) {
@@ -43,32 +44,25 @@ export function momentsOf(arena: Arena, reduction: Reduction, table: BoxTable, b
 /** Merges such parts into cells, in the order they come. */
 export class MomentAssembly implements Accumulator {
   readonly #reduction: Reduction
-  readonly #stride: readonly number[]
+  readonly #layout: CellLayout
   readonly #moments: Moments
 
-  /** @param shape of the array with reduced axes of length 1 */
-  constructor(reduction: Reduction, shape: readonly number[]) {
+  constructor(reduction: Reduction, layout: CellLayout) {
     this.#reduction = reduction
-    this.#stride = stridesOf(shape).map((step, axis) => (reduction.reduced[axis] ? 0 : step))
-    this.#moments = new Moments(sizeOf(shape))
+    this.#layout = layout
+    this.#moments = new Moments(layout.size)
   }
 
   add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void {
-    const { reduced } = this.#reduction
-    const region = box.map((range, axis) => (reduced[axis] ? { start: 0, stop: 1, step: 1 } : range))
+    const region = cellBox(box, this.#reduction.reduced)
     const table = tableOf(shape.length, [{ offset: 0, place: 0, shape, stride: stridesOf(shape) }])
     this.take({ ...momentsOf(arena, this.#reduction, table, pointer, boxShape(region)), region })
   }
 
   take({ region, values, counts }: PlacedPart): void {
-    const shape = boxShape(region)
-    const [length, step] = [shape.at(-1) ?? 1, this.#stride.at(-1) ?? 0]
-    let from = 0
-    eachIndex(shape.slice(0, -1), (index) => {
-      let cell = region.reduce((at, { start }, axis) => at + (start + (index[axis] ?? 0)) * this.#stride[axis]!, 0)
-      for (const end = from + length; from < end; from++, cell += step)
-        this.#moments.merge(cell, counts[from]!, values[2 * from] as number, values[2 * from + 1] as number)
-    })
+    eachCell(boxShape(region), this.#layout.first(region), this.#layout.stride, (i, cell) =>
+      this.#moments.merge(cell, counts[i]!, values[2 * i] as number, values[2 * i + 1] as number),
+    )
   }
 
   finish(): Cells {

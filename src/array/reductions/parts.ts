@@ -1,10 +1,11 @@
 import { type FixedDType, type TypedArray, toBytes } from '../../core/dtype.js'
-import { sizeOf, stridesOf } from '../../core/shape.js'
+import { sizeOf } from '../../core/shape.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import { type Arena, withArena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
 import { accumulators, cellBytes, counters, type ReduceOp, reduce, type Skip } from '../../kernels/reduce.js'
 import { AxisAccumulator, type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.js'
+import { cellStride } from './cells.js'
 import { momentsOf } from './moment-cells.js'
 import { extremesOf, givesPositions } from './positions.js'
 
@@ -33,13 +34,7 @@ export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> 
  * (of sums of 64-bit integers, two numbers), so that parts can be reduced further without a loss. Of a whole reduction there is one cell,
  * with its value.
  */
-export interface Part {
-  readonly values: ArrayLike<number | bigint>
-  /** How many elements each cell is made of. */
-  readonly counts: Float64Array
-  /** Positions of the elements that the values are. */
-  readonly places?: Float64Array
-}
+export type Part = Cells
 
 /** A part and the cells of the result that it belongs to; reduced axes have length 1. */
 export interface PlacedPart extends Part {
@@ -63,10 +58,10 @@ export function reduceBoxes(arena: Arena, reduction: Reduction, table: BoxTable,
   const size = sizeOf(shape)
   const cells = accumulators(arena, op, dtype, size)
   const counts = counters(arena, size)
-  const cellStride = stridesOf(shape).map((step, axis) => (reduced[axis] ? 0 : step))
+  const own = cellStride(shape, reduced)
   const step = cellBytes(op, dtype)
   for (const { offset, place, shape: boxShape, stride } of boxesOf(table))
-    reduce(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, cellStride, counts + place * 8)
+    reduce(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, own, counts + place * 8)
   const type = cellType(reduction)
   return {
     values: arena.view(type, cells, size * cellWidth(reduction)).slice(),

@@ -1,13 +1,16 @@
 import { elementBytes } from '../../core/dtype.js'
 import { sizeOf, stridesOf } from '../../core/shape.js'
-import type { Box } from '../../grid/range.js'
+import { isDense } from '../../core/tensor.js'
+import { type Box, boxShape } from '../../grid/range.js'
 import type { Arena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
 import { copyStrided, type ElementBytes } from '../../kernels/copy.js'
 import { find, firstRows, LEAST_ROW_BYTES } from '../../kernels/places.js'
 import { accumulators, counters, reduce } from '../../kernels/reduce.js'
-import { comparable, Extremes, eachCell, type Values } from './extremes.js'
-import type { Part, Reduction } from './parts.js'
+import type { Accumulator } from './accumulator.js'
+import { type CellLayout, cellStride, eachCell } from './cells.js'
+import { type Comparables, comparable, Extremes } from './extremes.js'
+import type { Part, PlacedPart, Reduction } from './parts.js'
 
 /** A reduction to the positions of minima or maxima, of everything or along one axis. */
 export type PositionReduction = Reduction & { readonly op: 'min' | 'max'; readonly places: readonly number[] }
@@ -19,7 +22,7 @@ export const positionOf = ({ places = [] }: Reduction, box: Box): number =>
   places.reduce((position, step, axis) => position + step * box[axis]!.start, 0)
 
 /** Elements in kernel memory, and the cells they go to: `cellStride` apart, 0 along reduced axes. */
-export interface CellElements {
+interface CellElements {
   readonly pointer: number
   readonly shape: readonly number[]
   readonly stride: readonly number[]
@@ -43,16 +46,44 @@ export function extremesOf(
   shape: readonly number[],
 ): Part {
   const best = new Extremes(reduction.op, reduction.dtype, sizeOf(shape))
-  const cellStride = stridesOf(shape).map((step, axis) => (reduction.reduced[axis] ? 0 : step))
-  for (const { offset, place, ...box } of boxesOf(table)) {
-    arena.scratch(() => addExtremes(arena, reduction, best, { ...box, pointer: base + offset, cell: place, cellStride }))
-  }
+  const own = cellStride(shape, reduction.reduced)
+  for (const { offset, place, ...box } of boxesOf(table))
+    arena.scratch(() => addExtremes(arena, reduction, best, { ...box, pointer: base + offset, cell: place, cellStride: own }))
   const { values, counts, places } = best
   return { values, counts, places }
 }
 
+/** Puts such parts together, and takes in elements; their order does not matter. */
+export class PositionAssembly implements Accumulator {
+  readonly #reduction: PositionReduction
+  readonly #layout: CellLayout
+  readonly #best: Extremes
+
+  constructor(reduction: PositionReduction, layout: CellLayout) {
+    this.#reduction = reduction
+    this.#layout = layout
+    this.#best = new Extremes(reduction.op, reduction.dtype, layout.size)
+  }
+
+  add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void {
+    const cells = { cell: this.#layout.first(box), cellStride: this.#layout.stride }
+    const elements = { pointer, shape, stride: stridesOf(shape), first: positionOf(this.#reduction, box) }
+    addExtremes(arena, this.#reduction, this.#best, { ...elements, ...cells })
+  }
+
+  take({ region, values, counts, places }: PlacedPart): void {
+    eachCell(boxShape(region), this.#layout.first(region), this.#layout.stride, (i, cell) => {
+      if (counts[i]! > 0) this.#best.offer(cell, values[i]!, places![i]!)
+    })
+  }
+
+  finish(): Extremes {
+    return this.#best
+  }
+}
+
 /** Takes the extremes of elements, and where they are, into cells. */
-export function addExtremes(arena: Arena, reduction: PositionReduction, best: Extremes, elements: CellElements): void {
+function addExtremes(arena: Arena, reduction: PositionReduction, best: Extremes, elements: CellElements): void {
   if (sizeOf(elements.shape) === 0) return
   if (reduction.reduced.every(Boolean)) addWhole(arena, reduction, best, elements)
   else addCells(arena, reduction, best, elements)
@@ -61,7 +92,7 @@ export function addExtremes(arena: Arena, reduction: PositionReduction, best: Ex
 /** What was found of some cells: an extreme for each, at an address, and how many elements it was taken of. */
 interface Found {
   readonly address: number
-  readonly values: Values
+  readonly values: Comparables
   readonly taken: Float64Array
 }
 
@@ -88,8 +119,8 @@ function addWhole(arena: Arena, reduction: PositionReduction, best: Extremes, el
   const size = elementBytes(dtype)
   // In the order of positions: views may have their axes in another one than what they are views of.
   const order = [...places.keys()].sort((a, b) => places[b]! - places[a]!)
-  const shape = picked(elements.shape, order)
-  if (!isDense(shape, picked(stride, order))) {
+  const shape = ordered(elements.shape, order)
+  if (!isDense({ shape, stride: ordered(stride, order) })) {
     // Most of what lies apart is not beyond what is known: it need not be brought together.
     const { values, taken } = cellsOf(arena, reduction, elements, 1, zeros(shape))
     if (taken[0] === 0 || !best.beats(cell, values[0]!, first)) return
@@ -142,7 +173,7 @@ function addCells(arena: Arena, reduction: PositionReduction, best: Extremes, el
   const { shape, stride, first, cell, cellStride } = elements
   const axis = reduced.indexOf(true)
   const kept = [...reduced.keys()].filter((each) => each !== axis)
-  const columns = picked(shape, kept)
+  const columns = ordered(shape, kept)
   const count = sizeOf(columns)
   const own = zeros(shape)
   stridesOf(columns).forEach((step, i) => {
@@ -151,7 +182,7 @@ function addCells(arena: Arena, reduction: PositionReduction, best: Extremes, el
   const { address, values, taken } = cellsOf(arena, reduction, elements, count, own)
   const [rows, size] = [shape[axis]!, elementBytes(dtype)]
   const offer = (rowOf: (column: number) => number): void =>
-    eachCell(columns, cell, picked(cellStride, kept), (column, target) => {
+    eachCell(columns, cell, ordered(cellStride, kept), (column, target) => {
       const value = values[column]!
       if (taken[column] === 0 || !best.beats(target, value, first)) return
       best.offer(target, value, first + rowOf(column) * places[axis]!)
@@ -172,18 +203,12 @@ function arranged(
   { pointer, shape, stride }: Pick<CellElements, 'pointer' | 'shape' | 'stride'>,
   order: readonly number[],
 ): number {
-  const [to, from] = [picked(shape, order), picked(stride, order)]
-  if (isDense(to, from)) return pointer
+  const [to, from] = [ordered(shape, order), ordered(stride, order)]
+  if (isDense({ shape: to, stride: from })) return pointer
   const copy = arena.alloc(sizeOf(to) * size)
   copyStrided(arena, size, to, pointer, from, copy, stridesOf(to))
   return copy
 }
 
-/** Whether elements follow one another in C order. */
-function isDense(shape: readonly number[], stride: readonly number[]): boolean {
-  const dense = stridesOf(shape)
-  return shape.every((length, axis) => length === 1 || stride[axis] === dense[axis])
-}
-
-const picked = (values: readonly number[], axes: readonly number[]): number[] => axes.map((axis) => values[axis]!)
+const ordered = (values: readonly number[], axes: readonly number[]): number[] => axes.map((axis) => values[axis]!)
 const zeros = (shape: readonly number[]): number[] => shape.map(() => 0)

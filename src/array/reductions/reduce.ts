@@ -22,6 +22,7 @@ import { checkFits, emptyExtreme, emptyReduction } from './fold-results.js'
 import { MomentAssembly } from './moment-cells.js'
 import { deviations } from './moments.js'
 import { Assembly, isPlain, isWhole, type Reduction } from './parts.js'
+import { givesPositions, PositionAssembly } from './positions.js'
 import { type SkipOptions, skipOf, skippedOf } from './rows.js'
 import { eachRun, runsOf } from './runs.js'
 
@@ -93,10 +94,10 @@ function reductionOf<Op extends Reduction['op']>(
   source: BlockSource,
   dtype: FixedDType,
   op: Op,
-  { axes }: CellLayout,
+  { reduced }: CellLayout,
   options: ReduceOptions,
 ): Reduction<Op> {
-  return { op, dtype, skip: skipOf(source, options), reduced: source.shape.map((_, axis) => axes.has(axis)) }
+  return { op, dtype, skip: skipOf(source, options), reduced }
 }
 
 function valuesOf(source: BlockSource, kind: ReductionKind, cells: Cells, options: ReduceOptions): TypedArray {
@@ -121,20 +122,21 @@ export function shaped(
 const WORTHWHILE = 32
 
 /** Whether parts of a reduction are worth being made where elements are decoded. */
-export function shrinks(source: BlockSource, reduction: Reduction): boolean {
+function shrinks(source: BlockSource, reduction: Reduction): boolean {
   const largest = runsOf(source).chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!))
   const cellsOfRun = largest.map((length, axis) => (reduction.reduced[axis] ? 1 : length))
   return isWhole(reduction) || sizeOf(largest) >= WORTHWHILE * sizeOf(cellsOfRun)
 }
 
-async function reduceCells(
+/** The cells of a reduction: by the source where it reduces its own boxes, otherwise of runs of its chunks. */
+export async function reduceCells(
   source: BlockSource<FixedDType>,
   reduction: Reduction,
   layout: CellLayout,
   options: ReduceBoxOptions,
 ): Promise<Cells> {
   if (source.reduceBox !== undefined && shrinks(source, reduction)) {
-    const assembly = isPlain(reduction) ? new Assembly(reduction, layout.shape) : new MomentAssembly(reduction, layout.shape)
+    const assembly = assemblyOf(reduction, layout)
     await source.reduceBox(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
     return assembly.finish()
   }
@@ -143,10 +145,18 @@ async function reduceCells(
   return accumulator.finish()
 }
 
-function accumulatorOf(reduction: Reduction, { shape }: CellLayout): Accumulator {
-  if (!isPlain(reduction)) return new MomentAssembly(reduction, shape)
+/** What puts parts together. */
+function assemblyOf(reduction: Reduction, layout: CellLayout): Assembly | MomentAssembly | PositionAssembly {
+  if (givesPositions(reduction)) return new PositionAssembly(reduction, layout)
+  return isPlain(reduction) ? new Assembly(reduction, layout.shape) : new MomentAssembly(reduction, layout)
+}
+
+/** What takes in elements. */
+function accumulatorOf(reduction: Reduction, layout: CellLayout): Accumulator {
+  if (givesPositions(reduction)) return new PositionAssembly(reduction, layout)
+  if (!isPlain(reduction)) return new MomentAssembly(reduction, layout)
   const { op, dtype, skip } = reduction
-  return isWhole(reduction) ? new WholeAccumulator(op, dtype, skip) : new AxisAccumulator(op, dtype, skip, shape)
+  return isWhole(reduction) ? new WholeAccumulator(op, dtype, skip) : new AxisAccumulator(op, dtype, skip, layout.shape)
 }
 
 async function accumulate(
