@@ -1,8 +1,8 @@
 import { copyPicked } from '../array/pick.js'
 import { type DType, elementBytes, type FixedDType } from '../core/dtype.js'
-import { allPlaces, isListed, isRun, type Places } from '../core/places.js'
+import { isListed, isRun } from '../core/places.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
-import { type AxisView, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type AxisView, tensorOf, wholeAxis } from '../core/tensor.js'
 import type { Arena } from '../kernels/arena.js'
 import { copyStrided, type ElementBytes } from '../kernels/copy.js'
 import { copyPlaces } from '../kernels/pick.js'
@@ -10,6 +10,7 @@ import type { ChunkBytes } from './block.js'
 import type { Picking } from './picked.js'
 import { LONG_RUN_BYTES, MAX_PIECE_BYTES } from './piece.js'
 import { endsOf, joinAxes, type PieceAxis, pieceRun } from './piece-axis.js'
+import { selected } from './place.js'
 
 /** A decoded chunk with what is picked of it. */
 export interface PickSource<D extends DType> {
@@ -39,7 +40,7 @@ export function pickInPiece(arena: Arena, dtype: FixedDType, sources: readonly P
   for (const { bytes, picking } of sources)
     arena.scratch(() => copyToPiece(arena, size, addressOf(arena, size, bytes, picking), picking, pointer, axes))
   const piece = tensorOf(dtype, shape, arena.view(dtype, pointer, length))
-  copyPicked(piece, shape.map(allPlaces), out, axes.map(({ places }) => places)) // biome-ignore format: one line
+  copyPicked(piece, shape.map(wholeAxis), out, axes.map(({ places }) => places)) // biome-ignore format: one line
   return true
 }
 
@@ -84,15 +85,14 @@ function copyToPiece(
   axes: readonly PieceAxis[],
 ): void {
   const ranks = axes.map((axis, i) => axis.ranksOf(outer[i]!))
-  const strides = [stridesOf(chunkShape), stridesOf(axes.map(({ length }) => length))] as const
+  const shape = axes.map(({ length }) => length)
   if (inner.some(isListed) || ranks.some(isListed)) {
+    const strides = [stridesOf(chunkShape), stridesOf(shape)] as const
     const tables = inner.map((from, i) => ({ from, to: ranks[i]!, strides: [strides[0][i]!, strides[1][i]!] as const }))
     copyPlaces(arena, size, address, pointer, tables)
     return
   }
-  const [from, to] = [viewOf(chunkShape, inner), viewOf(axes.map(({ length }) => length), ranks)] // biome-ignore format: one line
-  copyStrided(arena, size, from.shape, address + from.offset * size, from.stride, pointer + to.offset * size, to.stride)
+  const from = selected({ chunkShape, inner: inner as readonly AxisView[] }, size, address)
+  const to = selected({ chunkShape: shape, inner: ranks as readonly AxisView[] }, size, pointer)
+  copyStrided(arena, size, from.shape, from.offset, from.stride, to.offset, to.stride)
 }
-
-const viewOf = (shape: readonly number[], places: readonly Places[]): Tensor =>
-  viewTensor({ data: [], shape, stride: stridesOf(shape), offset: 0 }, places as readonly AxisView[])

@@ -1,6 +1,6 @@
 import { isListed, type Places, placeAt } from '../core/places.js'
 import { eachIndex, sizeOf } from '../core/shape.js'
-import type { Tensor } from '../core/tensor.js'
+import type { AxisView, Tensor } from '../core/tensor.js'
 
 /** One axis of a copy: how far each of its elements lies from the first of all, in both tensors. */
 interface Axis {
@@ -62,7 +62,7 @@ function axisOf(places: readonly [Places, Places], strides: readonly [number, nu
     return { length, steps: [0, 0], tables: undefined }
   }
   const steps = places.map((each, i) => {
-    const view = each as Exclude<Places, Uint32Array>
+    const view = each as AxisView
     offsets[i as 0 | 1] += view.start * strides[i]!
     return view.step * strides[i]!
   }) as [number, number]

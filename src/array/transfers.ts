@@ -1,9 +1,8 @@
 import { batched } from '../core/batched.js'
 import type { DType } from '../core/dtype.js'
 import { forEachLimited, Limiter } from '../core/limiter.js'
-import type { Places } from '../core/places.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
-import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type AxisView, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import type { Plan, PlanOptions, Transfer } from '../grid/plan.js'
 import { boxShape } from '../grid/range.js'
 import type { ResolvedSelection } from '../grid/selection.js'
@@ -124,7 +123,7 @@ async function settle<D extends DType>({ inner, outer, shape }: Transfer, read: 
 }
 
 /** Of a transfer without lists. */
-export type Views = readonly Exclude<Places, Uint32Array>[]
+export type Views = readonly AxisView[]
 
 /**
  * A tensor of the shape of a result seen with one axis for each selector; `undefined` where the strides of the axes of a list do not make

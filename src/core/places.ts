@@ -9,6 +9,3 @@ export const placeAt = (places: Places, i: number): number => (isListed(places) 
 
 /** Whether these are neighbours, in order. */
 export const isRun = (places: Places): boolean => !isListed(places) && (places.step === 1 || places.length === 1)
-
-/** All of an axis. */
-export const allPlaces = (length: number): AxisView => ({ start: 0, step: 1, length })

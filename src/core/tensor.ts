@@ -35,6 +35,9 @@ export interface AxisView {
   readonly length: number
 }
 
+/** All of an axis. */
+export const wholeAxis = (length: number): AxisView => ({ start: 0, step: 1, length })
+
 /** The part of `tensor` that `axes` picks, sharing its memory. */
 export function viewTensor<D extends DType>(tensor: Tensor<D>, axes: readonly AxisView[]): Tensor<D> {
   let offset = tensor.offset

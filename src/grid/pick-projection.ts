@@ -1,6 +1,6 @@
 import { isListed, type Places, placeAt } from '../core/places.js'
 import { eachIndex } from '../core/shape.js'
-import type { AxisView } from '../core/tensor.js'
+import { type AxisView, wholeAxis } from '../core/tensor.js'
 import type { AxisChunks, ChunkGrid } from './chunks.js'
 import { evenOr } from './list.js'
 import { numbersTo, sortingOrder } from './order.js'
@@ -36,7 +36,7 @@ export class PickProjector {
   project(transfer: Transfer, visit: (chunk: readonly number[], parts: readonly PickProjection[]) => void): void {
     let axis = 0
     const projected = transfer.axes.map((count, i) => {
-      const inner = transfer.inner?.[i] ?? { start: 0, step: 1, length: transfer.shape[i]! }
+      const inner = transfer.inner?.[i] ?? wholeAxis(transfer.shape[i]!)
       const from = axis
       axis += count
       return this.#project(transfer.box.slice(from, axis), this.#grid.axes.slice(from, axis), inner, transfer.outer[i]!)
@@ -60,7 +60,7 @@ export class PickProjector {
     let projections = this.#known.get(outer)
     if (projections === undefined) {
       if (ranges.length > 1) projections = projectPoints(ranges, axes, inner, outer)
-      else if (inner instanceof Uint32Array) projections = projectList(ranges[0]!, axes[0]!, inner, outer)
+      else if (isListed(inner)) projections = projectList(ranges[0]!, axes[0]!, inner, outer)
       else projections = projectView(ranges[0]!, axes[0]!, inner, outer)
       this.#known.set(outer, projections)
     }

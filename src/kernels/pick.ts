@@ -22,7 +22,7 @@ export function copyPlaces(arena: Arena, size: ElementBytes, src: number, dst: n
   let bytes: number = size
   const tabled: PickAxis[] = []
   for (const axis of [...axes].reverse()) {
-    const run = tabled.length === 0 && isRun(axis, bytes / size)
+    const run = tabled.length === 0 && goesOn(axis, bytes / size)
     if (!run && axis.from.length !== 1) tabled.unshift(axis)
     else {
       src += size * axis.strides[0] * placeAt(axis.from, 0)
@@ -45,7 +45,8 @@ export function copyPlaces(arena: Arena, size: ElementBytes, src: number, dst: n
 
 const times = (product: number, { from }: PickAxis): number => product * from.length
 
-const isRun = ({ from, to, strides }: PickAxis, length: number): boolean =>
+/** Whether places lie as far apart as `length` elements in both, so that they make one run of as many each. */
+const goesOn = ({ from, to, strides }: PickAxis, length: number): boolean =>
   [from, to].every((places, side) => !isListed(places) && places.step * strides[side]! === length)
 
 /** Takes the axis that rows go along out of `axes`: the last, or of a few columns the longest. */

@@ -95,7 +95,6 @@ export type { Tensor, TensorLike } from '../core/tensor.js'
 export { dateOf, type InstantLike, isoOf, timestampOf } from '../core/timestamp.js'
 export { type AxisChunks, ChunkGrid, RegularChunks } from '../grid/chunks.js'
 export { IrregularChunks } from '../grid/irregular-chunks.js'
-
 export { type Plan, type PlanContext, type PlanOptions, plan, type Transfer } from '../grid/plan.js'
 export { type AxisProjection, projectAxis, projectBox } from '../grid/projection.js'
 export type { Box, Range } from '../grid/range.js'

@@ -1,10 +1,10 @@
 import type { DType, ScalarOf } from '../../core/dtype.js'
-import type { AxisView, Tensor } from '../../core/tensor.js'
+import { type AxisView, type Tensor, wholeAxis } from '../../core/tensor.js'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
 import { type Box, rangeOf, viewOf } from '../../grid/range.js'
 import { subsetChunks } from '../../grid/subset-chunks.js'
 import type { BlockOptions, BlockSource } from '../source.js'
-import { type AxisPick, isList, takeOf, wholeAxis } from './picks.js'
+import { type AxisPick, isList, takeOf } from './picks.js'
 
 const body = () => import('./picked.js')
 

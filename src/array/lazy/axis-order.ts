@@ -1,10 +1,10 @@
 import type { DType } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
 import { showShape } from '../../core/shape.js'
+import { wholeAxis } from '../../core/tensor.js'
 import { type AxisOption, resolveAxes } from '../axes.js'
 import type { BlockSource } from '../source.js'
 import { viewAxes } from './axes-view.js'
-import { wholeAxis } from './picks.js'
 
 const allAxes = (source: BlockSource): number[] => [...source.shape.keys()]
 

@@ -21,8 +21,6 @@ export function takeOf(pick: AxisPick, taken: AxisPick): AxisPick {
   return { start: position(start), step: length > 1 ? pick.step * step : 1, length }
 }
 
-export const wholeAxis = (length: number): AxisView => ({ start: 0, step: 1, length })
-
 /** A box in memory of its own. */
 export async function readFresh<D extends DType>(source: BlockSource<D>, box: Box, options?: BlockOptions): Promise<Tensor<D>> {
   const tensor = tensorOf(source.dtype, boxShape(box))
