@@ -3,14 +3,14 @@
  *
  * Contract: `leastAs` lowers the cell to the least element taken of `bytes` bytes, a multiple of 64, and with `rest` of the group at
  * LAST; with `flipBits` set it sees unsigned order, or raises the cell to the greatest. It counts in `passed` what it skipped. A NaN that is
- * taken makes the cell NaN, and a cell that is NaN stays so. `stats` finds both ends and the count in one
- * pass; floats are in IEEE totalOrder there (-NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN).
+ * taken makes the cell NaN, and a cell that is NaN stays so. `stats` finds both ends and the count in one pass; floats are in IEEE
+ * totalOrder there (-NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN).
  *
  *     out of stats:  8 bytes, minimum in the low ones | 8 bytes, maximum likewise | f64 elements taken
  *
  * Why it is fast: `pmin` with the running minimum first passes over NaN at no cost, so NaN needs only one compare and no order of its own.
- * Groups of 64 bytes in which nothing is skipped are told apart by one test; others leave the hot loop. The bits of a float, less the sign where negative, are in
- * total order as a signed integer: exact, and one minimum instruction.
+ * Groups of 64 bytes in which nothing is skipped are told apart by one test; others leave the hot loop. The bits of a float, those behind
+ * the sign flipped where it is negative, are in total order as a signed integer: exact, and one minimum instruction.
  */
 import {
   addPassed,

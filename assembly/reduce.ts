@@ -11,17 +11,18 @@
  *     minimum, maximum              the element type; the caller puts the identity there. A NaN that is taken stays.
  *     squares                       f64
  *
- * Of squares, `counts` points to the shifts instead, f64 at the same places, which stay as they are, and `fill` to an f64 but for 64-bit integers.
+ * Of squares, `counts` points to the shifts instead, f64 at the same places, which stay as they are, and `fill` to an f64 but for 64-bit
+ * integers.
  *
  * Order of float sums: a run of elements that go into one cell is cut into blocks of 8 KiB; a block is added up in eight interleaved
- * sums (four where elements are skipped); blocks are added pairwise, as in a balanced tree; then the run is added to the cell. So a sum is
- * off by at most 524 + log2(blocks) roundings, each half a unit in the last place of the sum of magnitudes. Elements that are kept along
- * the innermost axis are added to their cells one after the other. Squares of a run are added up in blocks of 32768: 64 to each of 512
- * sums, these one after the other, then the block to the cell.
+ * sums (f64 in four of them where a group of 64 bytes holds something to skip); blocks are added pairwise, as in a balanced tree; then the
+ * run is added to the cell. So a sum is off by at most 268 + log2(blocks) roundings, each half a unit in the last place of the sum of
+ * magnitudes. Elements that are kept along the innermost axis are added to their cells one after the other. Squares of a run are added up
+ * in blocks of 32768: 64 to each of 512 sums, these one after the other, then the block to the cell.
  *
  * Why it is fast: axes are merged and sorted so that the source is read front to back (axes.ts), and the innermost one is either reduced
- * (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts, squares.ts: vectors into cells). Other layouts are brought into that form block by
- * block, in a scratch that stays in the first-level cache.
+ * (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts, squares.ts: vectors into cells). Other layouts are brought into that form
+ * block by block, in a scratch that stays in the first-level cache.
  */
 import { addCounts, addFloats, addInts, addLeast, addWides } from './accumulate'
 import { advance, axisLength, leadShift, leadStep, normalise, otherShift, otherStep, swapAxes } from './axes'

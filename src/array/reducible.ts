@@ -24,7 +24,7 @@ import type { BlockOptions, BlockSource } from './source.js'
 export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   /**
    * Sum over everything or along `axis`. Integers are added exactly: the result is `float64` for types up to 32 bits, a 64-bit type for
-   * 64-bit ones; floats are added in `float64`. The sum of nothing is 0. A sum of n floats is off by at most about (530 + log2(n)) * 2^-53
+   * 64-bit ones; floats are added in `float64`. The sum of nothing is 0. A sum of n floats is off by at most about (280 + log2(n)) * 2^-53
    * of the sum of their magnitudes; where many cells are kept and each is added to once a row, by n * 2^-53 of it.
    * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and timestamps
    */

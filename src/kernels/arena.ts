@@ -24,7 +24,7 @@ export class Arena<K extends Allocator = Kernels> {
   }
 
   /**
-   * Address of `bytes` fresh bytes, whose contents are whatever was there. At least 32 more can be read behind them.
+   * Address of `bytes` fresh bytes, whose contents are whatever was there. At least 64 more can be read behind them.
    * @throws OutOfMemoryError when the kernel memory (4 GiB at most) cannot hold them
    */
   alloc(bytes: number): number {

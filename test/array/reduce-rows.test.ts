@@ -214,7 +214,7 @@ describe('accuracy', () => {
     const exact = Number(rounded.reduce((total, x) => total + scaled(x), 0n)) / 2 ** 60
     const magnitude = rounded.reduce((total, x) => total + Math.abs(x), 0)
     const { array } = counted('float64', [200_000], [777], rounded)
-    const bound = magnitude * (530 + Math.log2(200_000)) * 2 ** -53
+    const bound = magnitude * (280 + Math.log2(200_000)) * 2 ** -53
     expect(Math.abs((await array.sum()) - exact)).toBeLessThanOrEqual(bound)
     // Compensated ones are off by a rounding of the result and next to nothing of the magnitudes.
     const { values } = await array.groupBy(0, new Array(200_000).fill('all'), 'sum')

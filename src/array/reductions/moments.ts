@@ -42,8 +42,9 @@ export function deviations(
 }
 
 /**
- * Variance or standard deviation of rows, for groups and windows. Parts of a row are gone through twice, for their mean and for the squares of the deviations from it, and
- * parts are merged by Chan's formula; elements that each have a cell of their own are merged one by one (Welford).
+ * Variance or standard deviation of rows, for groups and windows. Parts of a row are gone through twice, for their mean and for the
+ * squares of the deviations from it, and parts are merged by Chan's formula; elements that each have a cell of their own are merged one by
+ * one (Welford).
  */
 export class MomentFold implements Fold {
   readonly #kind: 'variance' | 'std'
