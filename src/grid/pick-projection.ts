@@ -23,7 +23,8 @@ export interface PickProjection {
 /** Projects transfers of one plan: what they have in common, the same pieces along an axis, is projected once. */
 export class PickProjector {
   readonly #grid: ChunkGrid
-  readonly #known = new Map<Places, PickProjection[]>()
+  /** For each selector, by where its pieces go: no two go to the same places. */
+  readonly #known: Map<Places, PickProjection[]>[] = []
 
   constructor(grid: ChunkGrid) {
     this.#grid = grid
@@ -36,10 +37,17 @@ export class PickProjector {
   project(transfer: Transfer, visit: (chunk: readonly number[], parts: readonly PickProjection[]) => void): void {
     let axis = 0
     const projected = transfer.axes.map((count, i) => {
-      const inner = transfer.inner?.[i] ?? wholeAxis(transfer.shape[i]!)
       const from = axis
       axis += count
-      return this.#project(transfer.box.slice(from, axis), this.#grid.axes.slice(from, axis), inner, transfer.outer[i]!)
+      const outer = transfer.outer[i]!
+      this.#known[i] ??= new Map()
+      let own = this.#known[i].get(outer)
+      if (own === undefined) {
+        const inner = transfer.inner?.[i] ?? wholeAxis(transfer.shape[i]!)
+        own = projectPiece(transfer.box.slice(from, axis), this.#grid.axes.slice(from, axis), inner, outer)
+        this.#known[i].set(outer, own)
+      }
+      return own
     })
     const parts: PickProjection[] = []
     eachIndex(
@@ -55,17 +63,12 @@ export class PickProjector {
       },
     )
   }
+}
 
-  #project(ranges: readonly Range[], axes: readonly AxisChunks[], inner: Places, outer: Places): PickProjection[] {
-    let projections = this.#known.get(outer)
-    if (projections === undefined) {
-      if (ranges.length > 1) projections = projectPoints(ranges, axes, inner, outer)
-      else if (isListed(inner)) projections = projectList(ranges[0]!, axes[0]!, inner, outer)
-      else projections = projectView(ranges[0]!, axes[0]!, inner, outer)
-      this.#known.set(outer, projections)
-    }
-    return projections
-  }
+function projectPiece(ranges: readonly Range[], axes: readonly AxisChunks[], inner: Places, outer: Places): PickProjection[] {
+  if (ranges.length > 1) return projectPoints(ranges, axes, inner, outer)
+  if (isListed(inner)) return projectList(ranges[0]!, axes[0]!, inner, outer)
+  return projectView(ranges[0]!, axes[0]!, inner, outer)
 }
 
 /** @param inner ascending */

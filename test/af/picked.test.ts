@@ -151,3 +151,22 @@ test('points that lie further apart than 32 bits count', async () => {
   for (const options of [{}, { strategy: 'hull' as const }, { density: 0 }])
     expect(elementsOf(await array.get([picked], options))).toEqual([1, 2, 3, 4])
 })
+
+test('the same places along two axes are not taken for each other', async () => {
+  await using file = await create({ store: new MemoryStore(), path: 'a.af' })
+  const array = file.define('x', { dtype: 'uint8', shape: [5, 5], chunkShape: [2, 3] })
+  await array.set(null, numbered('uint8', [5, 5]).data)
+  const ranges = [
+    { start: 0, stop: 3, step: 1 },
+    { start: 1, stop: 5, step: 2 },
+  ]
+  const outer = { start: 0, step: 1, length: 2 }
+  const inner = [
+    { start: 0, step: 2, length: 2 },
+    { start: 0, step: 1, length: 2 },
+  ]
+  const transfer = { box: ranges, shape: [3, 2], axes: [1, 1], inner, outer: [outer, outer], covered: false, chunks: 4 }
+  const out = tensorOf('uint8', [2, 2])
+  await array.source.readPicked!([transfer], out)
+  expect([...out.data]).toEqual([1, 3, 11, 13])
+})
