@@ -15,8 +15,8 @@ const ours = await internals(
   'kernels/copy',
   'grid/projection',
   'grid/chunks',
-  'array/reductions/extremes',
-  'array/reductions/positions',
+  'kernels/boxes',
+  'array/reductions/parts',
 )
 const arena = new ours.Arena(ours.kernels())
 const python = await startPython(['numpy==2.4.6'])
@@ -62,8 +62,8 @@ function reductionsOf(dtype, length, pointer) {
       ours.reduce(arena, op, dtype, skip, [length], pointer, [1], cells, [0], ours.counters(arena, 1))
     })
   const whole = { op: 'min', dtype, skip: 'none', reduced: [true], places: [1] }
-  const elements = { pointer, shape: [length], stride: [1], first: 0, cell: 0, cellStride: [0] }
-  const position = () => arena.scratch(() => ours.addExtremes(arena, whole, new ours.Extremes('min', dtype, 1), elements))
+  const table = ours.tableOf(1, [{ offset: 0, place: 0, shape: [length], stride: [1] }])
+  const position = () => arena.scratch(() => ours.reduceBoxes(arena, whole, table, pointer, [1]))
   return {
     sum: run('sum', 'none'),
     min: run('min', 'none'),
