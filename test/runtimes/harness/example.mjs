@@ -79,24 +79,25 @@ function viewOf(page, address) {
       }),
     pixel: (x, y) =>
       page.evaluate(([x, y]) => [...document.getElementById('canvas').getContext('2d').getImageData(x, y, 1, 1).data], [x, y]),
-    /** Points at the middle of a pixel, and waits until `expected` is read out. */
-    async point(x, y, expected) {
-      const [left, top] = await page.evaluate(
-        ([x, y]) => {
-          const canvas = document.getElementById('canvas')
-          canvas.scrollIntoView({ block: 'center' })
-          const frame = canvas.getBoundingClientRect()
-          const border = canvas.clientLeft
-          return [
-            frame.left + border + ((x + 0.5) / canvas.width) * canvas.clientWidth,
-            frame.top + border + ((y + 0.5) / canvas.height) * canvas.clientHeight,
-          ]
-        },
-        [x, y],
-      )
-      await page.mouse.move(left, top)
-      await reads(expected)
-    },
+    /** Points at the middle of a pixel until `expected` is read out: again where the page has moved meanwhile. */
+    point: (x, y, expected) =>
+      until(expected, async () => {
+        const [left, top] = await page.evaluate(
+          ([x, y]) => {
+            const canvas = document.getElementById('canvas')
+            canvas.scrollIntoView({ block: 'center' })
+            const frame = canvas.getBoundingClientRect()
+            const border = canvas.clientLeft
+            return [
+              frame.left + border + ((x + 0.5) / canvas.width) * canvas.clientWidth,
+              frame.top + border + ((y + 0.5) / canvas.height) * canvas.clientHeight,
+            ]
+          },
+          [x, y],
+        )
+        await page.mouse.move(left, top)
+        return (await text('readout')) === expected
+      }),
   }
 }
 
