@@ -1,5 +1,5 @@
 import { isListed, type Places, placeAt } from '../core/places.js'
-import { eachIndex } from '../core/shape.js'
+import { eachIndex, indexAt } from '../core/shape.js'
 import { type AxisView, wholeAxis } from '../core/tensor.js'
 import type { AxisChunks, ChunkGrid } from './chunks.js'
 import { evenOr } from './list.js'
@@ -130,22 +130,13 @@ function projectPoints(ranges: readonly Range[], axes: readonly AxisChunks[], in
     while (to < length && cells[order[to]!] === cell) to++
     const points = order.subarray(from, to)
     projections.push({
-      chunk: indexOf(cell, counts),
+      chunk: indexAt(cell, counts),
       length: sizes[points[0]!]!,
       inner: evenOr(points.map((point) => places[point]!)),
       outer: evenOr(points.map((point) => placeAt(outer, point))),
     })
   }
   return projections
-}
-
-function indexOf(cell: number, counts: readonly number[]): number[] {
-  const index = new Array<number>(counts.length)
-  for (let k = counts.length - 1; k >= 0; k--) {
-    index[k] = cell % counts[k]!
-    cell = Math.floor(cell / counts[k]!)
-  }
-  return index
 }
 
 const partOf = (places: Places, from: number, to: number): Places =>

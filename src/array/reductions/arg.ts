@@ -1,6 +1,6 @@
 import type { FixedDType } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
-import { stridesOf } from '../../core/shape.js'
+import { indexAt, stridesOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
@@ -28,14 +28,13 @@ export async function arg(
       actual: options.axis,
     })
   }
-  const flat = stridesOf(shape)
   const { reduced } = layout
   const reduction: PositionReduction = {
     op: kind === 'argMin' ? 'min' : 'max',
     dtype,
     skip: skipOf(source, options),
     reduced,
-    places: whole ? flat : reduced.map(Number),
+    places: whole ? stridesOf(shape) : reduced.map(Number),
   }
   const { counts, places } = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
   if (counts.includes(0) && (whole || reduction.skip === 'none')) throw emptyReduction('position')
@@ -43,10 +42,5 @@ export async function arg(
     const positions = places!.map((place, cell) => (counts[cell] === 0 ? -1 : place))
     return tensorOf('float64', layout.resultShape(options.keepDims), positions)
   }
-  let rest = places![0]!
-  return flat.map((step) => {
-    const position = Math.floor(rest / step)
-    rest -= position * step
-    return position
-  })
+  return indexAt(places![0]!, shape)
 }

@@ -1,5 +1,5 @@
 import { elementBytes } from '../../core/dtype.js'
-import { sizeOf, stridesOf } from '../../core/shape.js'
+import { indexAt, sizeOf, stridesOf } from '../../core/shape.js'
 import { isDense } from '../../core/tensor.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import type { Arena } from '../../kernels/arena.js'
@@ -107,8 +107,7 @@ function cellsOf(
   // Counting takes longer than comparing.
   const counts = skip === 'none' ? 0 : counters(arena, cells)
   reduce(arena, op, dtype, skip, shape, pointer, stride, address, cellStride, counts)
-  const all = new Float64Array(cells).fill(sizeOf(shape) / cells)
-  const taken = counts === 0 ? all : arena.view('float64', counts, cells).slice()
+  const taken = counts === 0 ? new Float64Array(cells).fill(sizeOf(shape) / cells) : arena.view('float64', counts, cells).slice()
   return { address, values: comparable(arena.view(dtype, address, cells)), taken }
 }
 
@@ -130,13 +129,12 @@ function addWhole(arena: Arena, reduction: PositionReduction, best: Extremes, el
   const piece = bestPiece(arena, reduction, pointer, count)
   if (piece === undefined || !best.beats(cell, piece.value, first)) return
   const { value, address, start } = piece
-  const index = start + find(arena, dtype, address, Number.isNaN(value), pointer + start * size, count - start)
-  const dense = stridesOf(shape)
-  const along = (axis: number, i: number): number => (Math.floor(index / dense[i]!) % shape[i]!) * places[axis]!
+  const found = start + find(arena, dtype, address, Number.isNaN(value), pointer + start * size, count - start)
+  const index = indexAt(found, shape)
   best.offer(
     cell,
     value,
-    order.reduce((sum, axis, i) => sum + along(axis, i), first),
+    order.reduce((position, axis, i) => position + index[i]! * places[axis]!, first),
   )
 }
 
