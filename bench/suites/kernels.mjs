@@ -74,7 +74,7 @@ function reductionsOf(dtype, length, pointer) {
       arena.scratch(() => {
         const [cell, shift] = [ours.counters(arena, 1), ours.counters(arena, 1)]
         arena.view('float64', shift, 1)[0] = SHIFT
-        ours.addSquares(arena, dtype, 'none', [length], pointer, [1], cell, [0], shift)
+        ours.reduce(arena, 'squares', dtype, 'none', [length], pointer, [1], cell, [0], shift)
       }),
   }
 }

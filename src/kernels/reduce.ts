@@ -73,48 +73,15 @@ export function counters(arena: Arena, count: number): number {
  * Reduces a strided box in kernel memory into accumulator cells, which keep what earlier calls put there. Sums of integers are exact. A NaN
  * that is not skipped makes its cell NaN. Float sums are added up in float64, in an order that depends on the layout: long runs blockwise and
  * then pairwise (assembly/reduce.ts states the bound). Grows the memory only if a few descriptors do not fit: views die then.
- * @param src address of the element at index 0 of every axis; strides count elements
- * @param cells from {@link accumulators}; `cellStride` counts cells and is 0 for reduced axes
- * @param counts from {@link counters}: number of elements taken for each cell; 0 for none
- */
-export function reduce(
-  arena: Arena,
-  op: ReduceOp,
-  dtype: FixedDType,
-  skip: Skip,
-  shape: readonly number[],
-  src: number,
-  srcStride: readonly number[],
-  cells: number,
-  cellStride: readonly number[],
-  counts = 0,
-): void {
-  call(arena, op, dtype, skip, shape, src, srcStride, cells, cellStride, counts)
-}
-
-/**
- * Adds the squares of what the elements of a strided box differ from a shift by to float64 cells, as {@link reduce} adds the elements. Each is
- * (x - shift)^2 in float64, `x` of 64-bit integers rounded to it. All are positive, so a sum is off, relatively, by at most
+ *
+ * `squares` adds (x - shift)^2 in float64, `x` of 64-bit integers rounded to it. All are positive, so a sum is off, relatively, by at most
  * (580 + n / 32768) * 2^-53 for runs of n elements along the innermost axis, and by 2^-53 more for each run that is added to a cell. A NaN
  * that is not skipped, and an infinity less an infinite shift, make their cell NaN.
- * @param cells float64, as from {@link counters}
- * @param shifts float64 at the same places as the cells
+ * @param src address of the element at index 0 of every axis; strides count elements
+ * @param cells from {@link accumulators}, of squares float64 from {@link counters}; `cellStride` counts cells and is 0 for reduced axes
+ * @param counts from {@link counters}: number of elements taken for each cell; 0 for none. Of squares the shifts, float64
  */
-export function addSquares(
-  arena: Arena,
-  dtype: FixedDType,
-  skip: Skip,
-  shape: readonly number[],
-  src: number,
-  srcStride: readonly number[],
-  cells: number,
-  cellStride: readonly number[],
-  shifts: number,
-): void {
-  call(arena, 'squares', dtype, skip, shape, src, srcStride, cells, cellStride, shifts)
-}
-
-function call(
+export function reduce(
   arena: Arena,
   op: ReduceOp | 'squares',
   dtype: FixedDType,
@@ -124,7 +91,7 @@ function call(
   srcStride: readonly number[],
   cells: number,
   cellStride: readonly number[],
-  counts: number,
+  counts = 0,
 ): void {
   const rank = shape.length
   arena.scratch(() => {

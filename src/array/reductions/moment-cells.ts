@@ -3,7 +3,7 @@ import { sizeOf, stridesOf } from '../../core/shape.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import { type Arena, withArena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf, tableOf } from '../../kernels/boxes.js'
-import { accumulators, addSquares, cellBytes, counters, reduce, results } from '../../kernels/reduce.js'
+import { accumulators, cellBytes, counters, reduce, results } from '../../kernels/reduce.js'
 import type { Accumulator, Cells } from './accumulator.js'
 import { type CellLayout, cellBox, cellStride, eachCell } from './cells.js'
 import { Moments } from './moments.js'
@@ -31,7 +31,7 @@ export function momentsOf(arena: Arena, reduction: Reduction, table: BoxTable, b
     about[cell] = Number(sum) / counts[cell]!
   })
   for (const { offset, place, shape, stride } of boxes)
-    addSquares(arena, dtype, skip, shape, base + offset, stride, squares + place * 8, own, means + place * 8)
+    reduce(arena, 'squares', dtype, skip, shape, base + offset, stride, squares + place * 8, own, means + place * 8)
   const values = new Float64Array(2 * size)
   const [mean, square] = [means, squares].map((pointer) => arena.view('float64', pointer, size)) as [Float64Array, Float64Array]
   for (let cell = 0; cell < size; cell++) {
