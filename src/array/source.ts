@@ -54,7 +54,7 @@ export interface BlockSource<D extends DType = DType> {
   readonly shape: readonly number[]
   readonly chunks: ChunkGrid
   readonly dimensionNames?: readonly string[] | undefined
-  /** The value that stands for "nothing here"; what `skipFill` skips. */
+  /** The value that stands for "nothing here"; what `skipMissing` skips. */
   readonly fillValue?: ScalarOf<D> | undefined
   readonly capabilities?: {
     /** True when boxes with a step above 1 may be asked for. */

@@ -17,7 +17,7 @@ export interface ValueRange {
 
 export interface WhereOptions extends BlockOptions {
   /** Pass over elements equal to the fill value. */
-  readonly skipFill?: boolean
+  readonly skipMissing?: boolean
 }
 
 /** Elements that were looked for. */
@@ -49,7 +49,7 @@ export interface FoundInArray<D extends DType> extends Found<D> {
  * is iterated, counted or collected.
  *
  *     for await (const { indices, values } of where(tas, { min: 310 })) …
- *     const count = await where(tas, { max: 273.15 }, { skipFill: true }).count()
+ *     const count = await where(tas, { max: 273.15 }, { skipMissing: true }).count()
  *
  * @throws UnsupportedError for strings and binaries; InvalidArgumentError for ends that are no numbers
  */
@@ -85,7 +85,7 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
     this.#source = source
     this.#options = options
     this.#fill = fillValue === undefined ? undefined : (toElement(dtype, fillValue) as number | bigint)
-    this.#skipped = options.skipFill ? this.#fill : undefined
+    this.#skipped = options.skipMissing ? this.#fill : undefined
   }
 
   /** Chunk by chunk, those without any left out; in C order of the chunks, or, in containers, of the blocks that hold them. */

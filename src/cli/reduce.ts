@@ -17,7 +17,7 @@ type Op = (typeof OPS)[number]
 interface Options extends LayerOption {
   readonly op: Op
   readonly axis?: string
-  readonly skipFill?: boolean
+  readonly skipMissing?: boolean
   readonly format: Format
   readonly full?: boolean
 }
@@ -30,18 +30,18 @@ export function addReduce(program: Command): void {
     .argument('<array>', 'name of an array')
     .addOption(new Option('--op <op>', 'what to compute').choices(OPS).makeOptionMandatory())
     .option('--axis <axes>', 'axes to reduce, names or numbers, e.g. lat,lon or 0,-1 (default: all)')
-    .option('--skip-fill', 'leave out elements that are the fill value')
+    .option('--skip-missing', 'leave out elements that are the fill value')
     .addOption(formatOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(layerOption())
     .addHelpText(
       'after',
-      '\nExample: the mean of each month\n  $ hyperslab reduce climate.af tas --op mean --axis lat,lon --skip-fill',
+      '\nExample: the mean of each month\n  $ hyperslab reduce climate.af tas --op mean --axis lat,lon --skip-missing',
     )
-    .action(async (path: string, name: string, { op, axis, skipFill = false, format, full = false, ...state }: Options) => {
+    .action(async (path: string, name: string, { op, axis, skipMissing = false, format, full = false, ...state }: Options) => {
       const axes = axis === undefined ? undefined : parseAxes(axis)
       await using file = await openContainer(path, state)
-      const result = await reduceArray(file.array(name), op, { skipFill, ...(axes && { axis: axes }) })
+      const result = await reduceArray(file.array(name), op, { skipMissing, ...(axes && { axis: axes }) })
       checkFormat(format, result.dtype)
       await printResult(format, format === 'text' && !full ? await readExcerpt(arrayOf(result), null) : result)
     })

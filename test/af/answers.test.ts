@@ -66,20 +66,22 @@ describe('reductions of layers with and without statistics of chunks', () => {
   test('give what reading gives, and read the chunks that have none', async () => {
     let answered = 0
     await fc.assert(
-      fc.asyncProperty(layered, fc.boolean(), async (history, skipFill) => {
+      fc.asyncProperty(layered, fc.boolean(), async (history, skipMissing) => {
         const { dtype, fill, blockBytes } = history
         const { file, array, plain, unknown } = await write(history)
         await using _ = file
-        const taken = [...(plain.data as Iterable<Element>)].filter((value) => !(skipFill && fill !== null && same(value, fill)))
+        const taken = [...(plain.data as Iterable<Element>)].filter(
+          (value) => !(skipMissing && fill !== null && same(value, fill)),
+        )
         for (const kind of KINDS) {
           const expected = plainly(kind, dtype, taken)
           const before = file.readCost.blocks
-          const actual = await outcome(array, kind, { skipFill })
+          const actual = await outcome(array, kind, { skipMissing })
           const blocks = file.readCost.blocks - before
           if (blockBytes === 1) expect(blocks).toBe(unknown.size)
           else expect(Math.sign(blocks)).toBe(Math.sign(unknown.size))
           if (unknown.size === 0) answered++
-          for (const each of [actual, await outcome(array, kind, { skipFill, fromData: true })]) {
+          for (const each of [actual, await outcome(array, kind, { skipMissing, fromData: true })]) {
             if (typeof each === 'string') expect(each).toBe(expected)
             else expectAnswer(kind, dtype, each[0], expected, taken)
           }
@@ -195,8 +197,8 @@ describe('statistics that do not do', () => {
     await using file = await open(
       await stored({ dtype: 'int64', shape: [4], chunkShape: [2], fillValue: -5n }, [top, top, -5n, -top]),
     )
-    expect(await file.array('x').mean({ skipFill: true })).toBe(Number(top) / 3)
-    await expect(file.array('x').sum({ skipFill: true })).resolves.toBe(top)
+    expect(await file.array('x').mean({ skipMissing: true })).toBe(Number(top) / 3)
+    await expect(file.array('x').sum({ skipMissing: true })).resolves.toBe(top)
     expect(file.readCost.blocks).toBe(0)
   })
 
@@ -228,6 +230,6 @@ test('what nobody wrote takes no time', async () => {
   // 9e10 elements
   const array = writer.define('x', { dtype: 'int32', shape: [3e6, 3e4], chunkShape: [3e4, 3e4], fillValue: 7 })
   expect([await array.sum(), await array.mean(), await array.min()]).toEqual([63e10, 7, 7])
-  expect([await array.variance(), await array.std({ skipFill: true })]).toEqual([0, Number.NaN])
-  await expect(array.max({ skipFill: true })).rejects.toMatchObject({ tag: 'EmptyReductionError' })
+  expect([await array.variance(), await array.std({ skipMissing: true })]).toEqual([0, Number.NaN])
+  await expect(array.max({ skipMissing: true })).rejects.toMatchObject({ tag: 'EmptyReductionError' })
 })

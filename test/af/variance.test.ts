@@ -47,7 +47,7 @@ describe('variances of a container', () => {
     expect(blocks()).toBe(6)
     expect(
       near(
-        await array.std({ ddof: 1, skipFill: true }),
+        await array.std({ ddof: 1, skipMissing: true }),
         Math.sqrt(
           plainly(
             all.filter((v) => v !== 4),
@@ -102,8 +102,8 @@ describe('variances of a container', () => {
       expect((await array.variance({ axis: 'y' })).data[7]).toBeNaN()
       expect((await array.variance({ axis: 'x' })).data[0]).toBe(0)
     }
-    expect(await missing.array.variance({ skipFill: true })).toBe(0)
-    expect((await missing.array.variance({ axis: 'x', skipFill: true })).data[11]).toBeNaN()
+    expect(await missing.array.variance({ skipMissing: true })).toBe(0)
+    expect((await missing.array.variance({ axis: 'x', skipMissing: true })).data[11]).toBeNaN()
   })
 
   test('of the greatest numbers, which nobody wrote, are 0', async () => {
@@ -136,14 +136,14 @@ describe('variances of a container', () => {
     await writer.flush()
     await using file = await open(where)
     for (const step of [1, 2])
-      for (const skipFill of [false, true]) {
+      for (const skipMissing of [false, true]) {
         const view = file.array('x').view([slice(3, rows, step), slice(1, columns)])
         const before = file.readCost.blocks
-        const { data } = (await view.variance({ axis: 0, skipFill, ddof: 1 })) as { data: Float64Array }
+        const { data } = (await view.variance({ axis: 0, skipMissing, ddof: 1 })) as { data: Float64Array }
         expect(file.readCost.blocks - before).toBe(6)
         const expected = Array.from({ length: columns - 1 }, (_, x) => {
           const column = Array.from({ length: Math.ceil((rows - 3) / step) }, (_, y) => at(3 + y * step, x + 1))
-          return plainly(skipFill ? column.filter((x) => x !== 1) : column, 1)
+          return plainly(skipMissing ? column.filter((x) => x !== 1) : column, 1)
         })
         for (const [x, found] of data.entries()) expect(near(found, expected[x]!), `${found} for ${expected[x]}`).toBe(true)
       }

@@ -15,7 +15,7 @@ const cases = layered.chain((history) =>
       values(history.dtype).filter((value) => !Number.isNaN(value)),
       { nil: undefined },
     ),
-    skipFill: fc.boolean(),
+    skipMissing: fc.boolean(),
     limit: fc.nat(20),
   }),
 )
@@ -24,7 +24,7 @@ describe('where', () => {
   test('finds what comparing every element finds, and reads no chunk that its statistics rule out', async () => {
     let ruledOut = 0
     await fc.assert(
-      fc.asyncProperty(cases, async ({ history, min, max, skipFill, limit }) => {
+      fc.asyncProperty(cases, async ({ history, min, max, skipMissing, limit }) => {
         const { shape, fill } = history
         const { file, array, plain, grid, missing, unknown } = await write({ ...history, blockBytes: 1 })
         await using _ = file
@@ -32,7 +32,7 @@ describe('where', () => {
         const isFill = (value: Element): boolean => fill !== null && same(value, fill)
         const matches = (value: Element): boolean =>
           !Number.isNaN(value) && (min === undefined || value >= min) && (max === undefined || value <= max)
-        const wanted = (value: Element): boolean => matches(value) && !(skipFill && isFill(value))
+        const wanted = (value: Element): boolean => matches(value) && !(skipMissing && isFill(value))
         const expected = elements.flatMap((value, position) => (wanted(value) ? [position] : []))
         const empty = min !== undefined && max !== undefined && min > max
         let [reads, countReads] = [0, 0]
@@ -49,12 +49,12 @@ describe('where', () => {
               numbers.every((value) => max !== undefined && value > max),
             in: !below && !above,
           }
-          const fills = !skipFill && fill !== null && matches(fill) && chunk.some(isFill)
+          const fills = !skipMissing && fill !== null && matches(fill) && chunk.some(isFill)
           if (unknown.has(number) || !ends.out || fills) reads++
           else ruledOut++
           if (unknown.has(number) || !(ends.out || ends.in)) countReads++
         }
-        const query = where(array, { ...(min !== undefined && { min }), ...(max !== undefined && { max }) }, { skipFill })
+        const query = where(array, { ...(min !== undefined && { min }), ...(max !== undefined && { max }) }, { skipMissing })
         let before = file.readCost.blocks
         const found: [number, Element][] = []
         for await (const { index, box, positions, indices, values } of query) {

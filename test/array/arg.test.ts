@@ -17,7 +17,7 @@ type Value = number | bigint
 type Outcome = number[] | string
 interface Options {
   readonly axis?: number
-  readonly skipFill?: boolean
+  readonly skipMissing?: boolean
   readonly skipNaN?: boolean
   readonly keepDims?: boolean
 }
@@ -27,9 +27,9 @@ const none = (value: Value): boolean => Number.isNaN(value)
 
 /** Element by element: a NaN is beyond all, and the first of equal ones counts. */
 function plainly({ dtype, shape, data }: Plain, kind: 'argMin' | 'argMax', fill: Value | undefined, options: Options): Outcome {
-  const { axis, skipFill, skipNaN } = options
+  const { axis, skipMissing, skipNaN } = options
   const skipped = (value: Value): boolean =>
-    (skipFill === true && fill !== undefined && (value === fill || (none(value) && none(fill)))) ||
+    (skipMissing === true && fill !== undefined && (value === fill || (none(value) && none(fill)))) ||
     (skipNaN === true && none(value))
   const beyond = (a: Value, b: Value): boolean => !none(b) && (none(a) || (kind === 'argMin' ? a < b : a > b))
   const { members } = cells(shape, new Set(axis === undefined ? shape.keys() : [axis]))
@@ -41,7 +41,7 @@ function plainly({ dtype, shape, data }: Plain, kind: 'argMin' | 'argMax', fill:
     }
     return best
   })
-  const skips = (skipFill === true && fill !== undefined) || (skipNaN === true && isFloat(dtype))
+  const skips = (skipMissing === true && fill !== undefined) || (skipNaN === true && isFloat(dtype))
   if (found.includes(-1) && (axis === undefined || !skips)) return 'EmptyReductionError'
   const stride = stridesOf(shape)
   const along = (at: number, k: number): number => Math.floor(at / stride[k]!) % shape[k]!
@@ -116,7 +116,7 @@ const cases = containers.chain((container) =>
       fill: fc.constantFrom(...palette(dtype)),
       view: views(container.shape),
       axis: fc.option(fc.nat(4)),
-      skipFill: fc.boolean(),
+      skipMissing: fc.boolean(),
       skipNaN: fc.boolean(),
       all: fc.boolean(),
     }),
@@ -125,7 +125,7 @@ const cases = containers.chain((container) =>
 
 test('positions of extremes of a container, with and without workers, and of its views', async () => {
   await fc.assert(
-    fc.asyncProperty(cases, async ({ container, dtype, picks, fill, view, axis, skipFill, skipNaN, all }) => {
+    fc.asyncProperty(cases, async ({ container, dtype, picks, fill, view, axis, skipMissing, skipNaN, all }) => {
       const { shape, grid, selection, codec, blockBytes, segmentBytes, cacheBytes } = container
       const values = palette(dtype)
       const plain = filled(dtype, shape, (i) => values[picks[i]! % values.length]!)
@@ -139,7 +139,7 @@ test('positions of extremes of a container, with and without workers, and of its
       await array.set(part, written as never)
       plainSet(current, part, written)
       const seen = view.plain(current)
-      const options = { skipFill, skipNaN, ...(axis !== null && seen.shape.length > 0 && { axis: axis % seen.shape.length }) }
+      const options = { skipMissing, skipNaN, ...(axis !== null && seen.shape.length > 0 && { axis: axis % seen.shape.length }) }
       const check = async (whole: DiskArray): Promise<void> => {
         for (const kind of KINDS) expect(await outcome(view.of(whole), kind, options)).toEqual(plainly(seen, kind, fill, options))
       }
@@ -218,7 +218,7 @@ describe('large chunks', () => {
       for (const axis of [undefined, ...shape.keys()])
         for (const kind of KINDS)
           for (const skipNaN of [false, true]) {
-            const options = { skipNaN, skipFill: skipNaN, ...(axis !== undefined && { axis }) }
+            const options = { skipNaN, skipMissing: skipNaN, ...(axis !== undefined && { axis }) }
             const expected = plainly(plain, kind, fill, options)
             expect(await outcome(array as DiskArray, kind, options)).toEqual(expected)
             expect(await outcome(plainSource as DiskArray, kind, options)).toEqual(expected)
@@ -238,9 +238,9 @@ test('positions beyond 2^31 are exact, and what nobody wrote is not gone through
   const before = file.readCost.blocks
   expect(await array.argMin()).toEqual([1, length - 2])
   expect(await array.argMax()).toEqual([1, length - 3])
-  expect(await array.argMax({ skipFill: true })).toEqual([1, length - 3])
+  expect(await array.argMax({ skipMissing: true })).toEqual([1, length - 3])
   expect((await array.argMin({ axis: 1 })).data).toEqual(Float64Array.of(0, length - 2))
-  expect((await array.argMax({ axis: 1, skipFill: true })).data).toEqual(Float64Array.of(-1, length - 3))
+  expect((await array.argMax({ axis: 1, skipMissing: true })).data).toEqual(Float64Array.of(-1, length - 3))
   // One for each call.
   expect(file.readCost.blocks - before).toBe(5)
 })

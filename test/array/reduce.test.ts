@@ -55,7 +55,7 @@ const cases = shapes.chain((shape) =>
       keepDims: fc.boolean(),
       /** Position of the element whose value is the fill value; none when beyond the end. */
       fillAt: fc.integer({ min: 0, max: 12 }),
-      skipFill: fc.boolean(),
+      skipMissing: fc.boolean(),
     }),
   ),
 )
@@ -63,24 +63,24 @@ const cases = shapes.chain((shape) =>
 describe('reductions', () => {
   test('equal the oracle and read each chunk once', async () => {
     await fc.assert(
-      fc.asyncProperty(cases, async ({ plain, grid, kind, axes, keepDims, fillAt, skipFill }) => {
+      fc.asyncProperty(cases, async ({ plain, grid, kind, axes, keepDims, fillAt, skipMissing }) => {
         const { shape, dtype, data } = plain
         const fillValue = (data as ArrayLike<number | bigint>)[fillAt]
         const source = new CountingSource(plain as Plain, grid, fillValue === undefined ? {} : { fillValue: fillValue as never })
         const options = {
-          skipFill,
+          skipMissing,
           keepDims,
           ...(axes === null ? {} : { axis: axes.map((axis, i) => (i % 2 ? axis - shape.length : axis)) }),
         }
         const isFill = (value: unknown): boolean => value === fillValue || (Number.isNaN(value) && Number.isNaN(fillValue))
         const { shape: cellShape, members } = cells(shape, new Set(axes ?? shape.keys()))
         const taken = members.map((flat) =>
-          flat.map((i) => data[i] as number | bigint).filter((value) => !(skipFill && isFill(value))),
+          flat.map((i) => data[i] as number | bigint).filter((value) => !(skipMissing && isFill(value))),
         )
         const expected = taken.map((elements) => {
           const value = reduced(kind, dtype, elements)
           // Along axes a cell of which everything was skipped is missing itself.
-          const missing = elements.length === 0 && axes !== null && skipFill && fillValue !== undefined
+          const missing = elements.length === 0 && axes !== null && skipMissing && fillValue !== undefined
           return value === 'throws' && missing ? fillValue : value
         })
         const work = (new DiskArray(source)[kind] as (o: object) => Promise<unknown>).call(new DiskArray(source), options)

@@ -24,7 +24,7 @@ interface Case {
   readonly axes: number[] | null
   readonly keepDims: boolean
   readonly fill: Value | undefined
-  readonly skipFill: boolean
+  readonly skipMissing: boolean
   readonly skipNaN: boolean
 }
 
@@ -44,7 +44,7 @@ const cases: fc.Arbitrary<Case> = shapes.chain((shape) =>
       axes: fc.option(fc.uniqueArray(fc.integer({ min: 0, max: Math.max(0, shape.length - 1) }), { maxLength: shape.length })),
       keepDims: fc.boolean(),
       fill: fc.option(palette(dtype), { nil: undefined }),
-      skipFill: fc.boolean(),
+      skipMissing: fc.boolean(),
       skipNaN: fc.boolean(),
     })
   }),
@@ -55,9 +55,9 @@ function sourceOf({ plain, grid, fill }: Pick<Case, 'plain' | 'grid' | 'fill'>):
 }
 
 /** The elements of each cell that are not skipped, with their positions. */
-function takenOf({ plain, axes, fill, skipFill, skipNaN }: Case) {
+function takenOf({ plain, axes, fill, skipMissing, skipNaN }: Case) {
   const skips = (value: Value): boolean =>
-    (skipFill && (value === fill || (Number.isNaN(value) && Number.isNaN(fill)))) || (skipNaN && Number.isNaN(value))
+    (skipMissing && (value === fill || (Number.isNaN(value) && Number.isNaN(fill)))) || (skipNaN && Number.isNaN(value))
   const { shape, members } = cells(plain.shape, new Set(axes ?? plain.shape.keys()))
   const taken = members.map((flat) =>
     flat.map((at) => ({ at, value: plain.data[at] as Value })).filter(({ value }) => !skips(value)),
@@ -77,7 +77,7 @@ async function check(
   expected: (values: Value[], positions: number[]) => Answer,
   { stops = false, tag = 'EmptyReductionError', scale = 1 } = {},
 ): Promise<void> {
-  const { plain, grid, axes, keepDims, skipFill, skipNaN } = one
+  const { plain, grid, axes, keepDims, skipMissing, skipNaN } = one
   const source = sourceOf(one)
   const { shape, taken } = takenOf(one)
   const answers = taken.map((list) =>
@@ -86,7 +86,7 @@ async function check(
       list.map(({ at }) => at),
     ),
   )
-  const options = { keepDims, skipFill, skipNaN, ...(axes === null ? {} : { axis: axes }) }
+  const options = { keepDims, skipMissing, skipNaN, ...(axes === null ? {} : { axis: axes }) }
   const work = run(new DiskArray(source), options)
   if (answers.includes('throws')) {
     await expect(work).rejects.toMatchObject({ tag, details: { array: 'plain' } })
@@ -171,8 +171,8 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
       fc.asyncProperty(cases, async (one) => {
         const source = sourceOf(one)
         const array = new DiskArray(source)
-        const { skipFill, skipNaN, keepDims, axes } = one
-        const options = { skipFill, skipNaN, keepDims, ...(axes && { axis: axes }) }
+        const { skipMissing, skipNaN, keepDims, axes } = one
+        const options = { skipMissing, skipNaN, keepDims, ...(axes && { axis: axes }) }
         const both = await array.extrema(options).catch((error) => error)
         const reads = source.reads.length
         expect(reads).toBeLessThanOrEqual(one.grid.count)
@@ -191,7 +191,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
         const whole = one.axes === null
         const empty = (): Answer => {
           if (whole) return 'throws'
-          if (one.skipFill && one.fill !== undefined) return one.fill
+          if (one.skipMissing && one.fill !== undefined) return one.fill
           return one.skipNaN && isFloat(dtype) ? Number.NaN : 'throws'
         }
         const extreme = (less: boolean) => (values: Value[]) =>
@@ -246,7 +246,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
         const axis = given.axes?.[0]
         const one = { ...given, axes: axis === undefined ? null : [axis] }
         const { shape } = one.plain
-        const skips = (one.skipNaN && isFloat(one.plain.dtype)) || (one.skipFill && one.fill !== undefined)
+        const skips = (one.skipNaN && isFloat(one.plain.dtype)) || (one.skipMissing && one.fill !== undefined)
         const inner = axis === undefined ? 1 : shape.slice(axis + 1).reduce((a, b) => a * b, 1)
         for (const [kind, less] of [
           ['argMin', true],
@@ -368,7 +368,7 @@ describe('reductions to other shapes', () => {
         async (given, how) => {
           const one = { ...given, axes: null }
           const source = sourceOf(one)
-          const options = { ...how, skipFill: one.skipFill }
+          const options = { ...how, skipMissing: one.skipMissing }
           const { counts, edges } = await new DiskArray(source).histogram(options)
           const taken = takenOf({ ...one, skipNaN: true }).taken[0]!.map(({ value }) => Number(value))
           const found = Array.from(
@@ -463,7 +463,7 @@ describe('reductions to other shapes', () => {
             const alone = { dtype, shape: shape.map((length, k) => (k === axis ? positions.length : length)), data: part }
             const array = new DiskArray(sourceOf({ ...one, plain: alone, grid: ChunkGrid.regular(alone.shape, alone.shape) }))
             const expected = await (array[kind as 'sum'] as (o: object) => Promise<{ data: ArrayLike<Value> }>)
-              .call(array, { axis, skipFill: one.skipFill, skipNaN: one.skipNaN })
+              .call(array, { axis, skipMissing: one.skipMissing, skipNaN: one.skipNaN })
               .catch((error) => error)
             if (expected instanceof Error) {
               expect(result).toMatchObject({ tag: (expected as { tag?: string }).tag })

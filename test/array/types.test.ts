@@ -11,7 +11,7 @@ const types = async (f: DiskArray<'float32'>, i: DiskArray<'int64'>, b: DiskArra
   expectTypeOf(await i.sum()).toEqualTypeOf<bigint>()
   expectTypeOf(await i.sum({ axis: 0 })).toEqualTypeOf<Tensor<'int64'>>()
   expectTypeOf(await b.sum({ axis: 'x' })).toEqualTypeOf<Tensor<'float64'>>()
-  expectTypeOf(await i.prod({ skipFill: true })).toEqualTypeOf<bigint>()
+  expectTypeOf(await i.prod({ skipMissing: true })).toEqualTypeOf<bigint>()
   expectTypeOf(await f.prod({ axis: [0, 1], keepDims: true })).toEqualTypeOf<Tensor<'float64'>>()
   expectTypeOf(await b.min()).toEqualTypeOf<boolean>()
   expectTypeOf(await f.max({ axis: 0 })).toEqualTypeOf<Tensor<'float32'>>()

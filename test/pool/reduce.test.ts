@@ -28,7 +28,7 @@ const cases = containers.chain((container) =>
           maxLength: container.shape.length,
         }),
       ),
-      skipFill: fc.boolean(),
+      skipMissing: fc.boolean(),
       fromData: fc.boolean(),
       flush: fc.boolean(),
     }),
@@ -82,7 +82,7 @@ function expectNearSquares(actual: Outcome, expected: Outcome, data: TypedArray,
 
 test('a container is reduced to the same bits with a pool, and to what a plain source is', async () => {
   await fc.assert(
-    fc.asyncProperty(cases, async ({ container, plain, fillAt, parts, second, kind, axes, skipFill, fromData, flush }) => {
+    fc.asyncProperty(cases, async ({ container, plain, fillAt, parts, second, kind, axes, skipMissing, fromData, flush }) => {
       const { shape, grid, selection, codec, blockBytes, segmentBytes, cacheBytes } = container
       const { dtype } = plain
       const fill = (plain.data as ArrayLike<number | bigint>)[fillAt] ?? (isBigInt(dtype) ? 0n : 0)
@@ -97,7 +97,7 @@ test('a container is reduced to the same bits with a pool, and to what a plain s
         plainSet(current, part, values)
         if (flush) await writer.flush()
       }
-      const options = { skipFill, fromData, ...(axes && { axis: axes }) }
+      const options = { skipMissing, fromData, ...(axes && { axis: axes }) }
       const chunks = ChunkGrid.regular(shape, grid.chunkShape)
       const expected = await outcome(
         new DiskArray(new CountingSource(current, chunks, { fillValue })) as DiskArray,

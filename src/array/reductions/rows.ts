@@ -7,7 +7,7 @@ import type { BlockSource } from '../source.js'
 /** Which elements a reduction passes over. */
 export interface SkipOptions {
   /** Leave out elements equal to the fill value, NaN included when that is the fill value. */
-  readonly skipFill?: boolean
+  readonly skipMissing?: boolean
   /** Leave out NaN. */
   readonly skipNaN?: boolean
 }
@@ -18,8 +18,8 @@ export interface Skipped {
   readonly nan: boolean
 }
 
-export function skippedOf({ dtype, fillValue }: BlockSource, { skipFill, skipNaN }: SkipOptions): Skipped {
-  const fill = skipFill && fillValue !== undefined ? toElement(dtype, fillValue) : undefined
+export function skippedOf({ dtype, fillValue }: BlockSource, { skipMissing, skipNaN }: SkipOptions): Skipped {
+  const fill = skipMissing && fillValue !== undefined ? toElement(dtype, fillValue) : undefined
   return { fill, nan: isFloat(dtype) && (skipNaN === true || Number.isNaN(fill)) }
 }
 
