@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { DType, NumericDType, ScalarOf } from '../../src/core/dtype.js'
 import type { Selector } from '../../src/grid/selection.js'
 import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
+import { FaultStore } from '../../src/testing/index.js'
 import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.js'
-import { FaultyStore } from '../support/faulty-store.js'
 import { type Plain, plainGet, plainSet, touched } from '../support/oracle.js'
 
 const place = (path = 'a.af') => ({ store: new MemoryStore(), path })
@@ -105,7 +105,7 @@ describe('opening', () => {
     await writer.flush()
     writer.array('x').attrs.set('a', 1)
     await writer.flush()
-    const store = new FaultyStore(memory as never)
+    const store = new FaultStore(memory)
     await using file = await open({ store, path: 'a.af' })
     expect(file.layers().length).toBe(4)
     const reads = (key: string) => store.log.filter((entry) => entry === `get ${key}`).length

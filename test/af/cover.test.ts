@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { create, MemoryStore, open } from '../../src/runtime/index.js'
-import { FaultyStore } from '../support/faulty-store.js'
+import { FaultStore } from '../../src/testing/index.js'
 
 const OPTIONS = { dtype: 'int32' as const, shape: [6], chunkShape: [2], fillValue: -1 }
 const place = () => ({ store: new MemoryStore(), path: 'a.af' })
@@ -51,7 +51,7 @@ test('a flush that only deletes writes the statistics of the others again', asyn
   await file.flush()
   file.delete('y')
   await file.flush()
-  const store = new FaultyStore(where.store as never)
+  const store = new FaultStore(where.store)
   await using reader = await open({ store, path: where.path })
   expect(await reader.stats('x')).toEqual({ min: 1, max: 1, nullCount: 5, rowCount: 6 })
   expect(reader.readCost.blocks).toBe(0)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
-import { FaultyStore } from '../support/faulty-store.js'
+import { FaultStore } from '../../src/testing/index.js'
 
 const KEY = 'a.af'
 const SHAPE = [4, 4]
@@ -31,12 +31,12 @@ async function expectTrueStats(store: MemoryStore): Promise<void> {
 /** A container with two layers and pending changes: an overwritten chunk, a new array, a deleted one. */
 async function prepare(): Promise<{
   memory: MemoryStore
-  store: FaultyStore
+  store: FaultStore
   file: ArrayFile
   pending: Record<string, number[]>
 }> {
   const memory = new MemoryStore()
-  const store = new FaultyStore(memory as never)
+  const store = new FaultStore(memory)
   const file = await ArrayFile.create(store, KEY, options)
   await file.define('x', { dtype: 'uint8', shape: SHAPE, chunkShape: [2, 2] }).set(
     null,
@@ -61,7 +61,7 @@ async function atEveryOperation(
 ): Promise<number> {
   for (let count = 0; ; count++) {
     const state = await prepare()
-    state.store.failAfter(count)
+    state.store.faultAfter(count)
     const error = await work(state.file).then(
       () => undefined,
       (reason: Error) => reason,
@@ -119,8 +119,8 @@ describe('a fault at any operation', () => {
   test('of create leaves nothing', async () => {
     for (let count = 0; ; count++) {
       const memory = new MemoryStore()
-      const store = new FaultyStore(memory as never)
-      store.failAfter(count)
+      const store = new FaultStore(memory)
+      store.faultAfter(count)
       const created = await ArrayFile.create(store, KEY, options).catch(() => undefined)
       expect(store.openStages).toBe(0)
       if (created !== undefined) break

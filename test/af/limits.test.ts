@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { type AfDType, chunkTable, encodeFooterFile } from '../../src/af/footer.js'
 import { create, type Limits, MemoryStore, open } from '../../src/runtime/index.js'
-import { FaultyStore } from '../support/faulty-store.js'
+import { FaultStore } from '../../src/testing/index.js'
 
 const where = { store: new MemoryStore(), path: 'a.af' }
 
@@ -38,7 +38,7 @@ describe('limits', async () => {
   })
 
   test('of footers: nothing but the ends of the files is read', async () => {
-    const store = new FaultyStore(where.store as never)
+    const store = new FaultStore(where.store)
     await expect(open({ store, path: 'a.af' }, { limits: { footerBytes: 95 } })).rejects.toMatchObject({
       tag: 'FormatError',
       details: { expected: 95 },
@@ -53,7 +53,7 @@ describe('limits', async () => {
     await where.store.put('b.stats', new Uint8Array(1000))
     await using reader = await open({ store: where.store, path }, { limits: { footerBytes: 500 } })
     reader.define('y', { dtype: 'int8', shape: [2] })
-    const store = new FaultyStore(where.store as never)
+    const store = new FaultStore(where.store)
     await using small = await open({ store, path }, { limits: { footerBytes: 500 } })
     small.define('y', { dtype: 'int8', shape: [2] })
     await small.flush()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { BlockPacker, PendingChunk } from '../../src/af/packer.js'
 import { Codecs } from '../../src/codec/registry.js'
 import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
-import { FaultyStore } from '../support/faulty-store.js'
+import { FaultStore } from '../../src/testing/index.js'
 
 const place = () => ({ store: new MemoryStore(), path: 'a.af' })
 const ints = (...values: number[]) => Int32Array.from(values)
@@ -99,14 +99,14 @@ describe('resizing', () => {
   })
 
   test('is done or fails: nothing is written once the array has its new shape', async () => {
-    const store = new FaultyStore(new MemoryStore() as never)
+    const store = new FaultStore(new MemoryStore())
     await using file = await create({ store, path: 'a.af' }, { blockBytes: 64 })
     const x = file.define('x', { ...OPTIONS, shape: [5], chunkShape: [100] })
     await x.set(null, [1, 2, 3, 4, 5])
-    store.failAfter(0)
+    store.faultAfter(0)
     const [resized] = await Promise.allSettled([x.resize([90])])
     expect([resized.status, x.shape]).toEqual(resized.status === 'fulfilled' ? ['fulfilled', [90]] : ['rejected', [5]])
-    store.failAfter(Number.POSITIVE_INFINITY)
+    store.faultAfter(Number.POSITIVE_INFINITY)
     await file.flush()
     expect((await x.get([slice(3, 7)])).data).toEqual(resized.status === 'fulfilled' ? ints(4, 5, -1, -1) : ints(4, 5))
   })

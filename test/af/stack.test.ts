@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
-import { FaultyStore } from '../support/faulty-store.js'
+import { FaultStore } from '../../src/testing/index.js'
 
 /** Two layers above the base: all elements 1, then the second 2. */
 async function written(store: MemoryStore): Promise<ArrayFile> {
@@ -16,12 +16,12 @@ async function written(store: MemoryStore): Promise<ArrayFile> {
 const valuesOf = async (file: ArrayFile): Promise<unknown> => (await file.array('x', 'uint8').get()).data
 
 /** A view of a store on which something happens right before its `nth` operation. */
-function interrupted(store: MemoryStore, nth: number, work: () => Promise<void>): FaultyStore {
+function interrupted(store: MemoryStore, nth: number, work: () => Promise<void>): FaultStore {
   let left = nth
   const step = async (): Promise<void> => {
     if (left-- === 0) await work()
   }
-  const view = new FaultyStore(store)
+  const view = new FaultStore(store)
   const { stat, list, getRange } = store
   return Object.assign(view, {
     stat: async (key: string) => {
@@ -59,7 +59,7 @@ test.each(Array.from({ length: 8 }, (_, nth) => nth))(
 test('refreshing reads what is new, and all when the base was replaced', async () => {
   const store = new MemoryStore()
   const writer = await written(store)
-  const view = new FaultyStore(store)
+  const view = new FaultStore(store)
   const reader = await ArrayFile.open(view, 'a.af')
   view.log.length = 0
   await reader.refresh()

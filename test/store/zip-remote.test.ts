@@ -6,10 +6,9 @@ import { create, open } from '../../src/runtime/index.js'
 import { HttpStore } from '../../src/store/http.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { ZipStore } from '../../src/store/zip.js'
-import { readableConformance } from '../../src/testing/index.js'
+import { FaultStore, readableConformance } from '../../src/testing/index.js'
 import { type Files, haveZip, WRITE_ALL, zipped, zippedByPython } from '../support/archives.js'
 import { testAll } from '../support/conformance.js'
-import { FaultyStore } from '../support/faulty-store.js'
 import { RudeServer } from '../support/rude-server.js'
 
 const there = haveZip()
@@ -54,7 +53,7 @@ describe.skipIf(!there)('the directory', () => {
   const faulty = async () => {
     const memory = new MemoryStore()
     await memory.put('x.zip', archive)
-    const store = new FaultyStore(memory)
+    const store = new FaultStore(memory)
     return { memory, store, zip: new ZipStore({ store, path: 'x.zip' }) }
   }
 
@@ -73,7 +72,7 @@ describe.skipIf(!there)('the directory', () => {
     const { store, zip } = await faulty()
     // Size, end of the archive, header, range.
     for (let step = 0; step < 4; step++) {
-      store.failAfter(step === 1 ? 1 : 0)
+      store.faultAfter(step === 1 ? 1 : 0)
       await expect(zip.getRange('a', 0, 4), `step ${step}`).rejects.toThrow()
     }
     expect(await zip.getRange('a', 0, 1000)).toEqual(content)
