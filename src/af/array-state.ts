@@ -83,9 +83,7 @@ export class ArrayState {
     const lacks = (number: number): boolean => !chunkStats.has(number) && !written.has(number)
     const unknown = [...this.numbers()].filter(lacks)
     if (unknown.length === 0) return
-    const tables = await Promise.all(
-      entries.map(async ({ layer, meta }) => (await layer.chunkStats(signal)).get(layer.footer.arrays.indexOf(meta))),
-    )
+    const tables = await Promise.all(entries.map(async ({ layer, meta }) => (await layer.chunkStats(signal)).get(meta)))
     const { rowOf } = await import('./chunk-stats-table.js')
     // Layers may have been added meanwhile, chunks written.
     if (this.stored !== stored) return this.loadStats(signal)

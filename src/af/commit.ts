@@ -51,10 +51,11 @@ const hasShapes = ({ state: { entries, definition } }: LayerArray): boolean =>
   entries.some(({ meta }) => !sameShape(meta.shape, definition.shape))
 
 /** Statistics of the chunks of each array for which those of all are known. */
-function tablesOf({ arrays }: LayerContents, footer: Footer): Map<number, ChunkStatsTable> {
+function tablesOf({ arrays, deleted }: LayerContents, footer: Footer): Map<number, ChunkStatsTable> {
   const tables = new Map<number, ChunkStatsTable>()
-  for (const { state, chunks } of arrays) {
-    const index = footer.arrays.findIndex(({ name, deleted }) => name === state.definition.name && !deleted)
+  for (const [i, { state, chunks }] of arrays.entries()) {
+    // The footer lists the deleted arrays first. Looking for names would take time quadratic in the arrays.
+    const index = deleted.length + i
     const rows = [...chunks.keys()].map((number) => state.chunkStats.get(number))
     const table = rows.length === 0 ? undefined : chunkStatsTable(footer.arrays[index]!, rows)
     if (table !== undefined) tables.set(index, table)

@@ -5,7 +5,7 @@ import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOption
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type Checksums, checkCrc, checksumBytes, checksumsAtEnd } from './checksums.js'
 import type { ChunkStatsTable } from './chunk-stats-table.js'
-import { CHECKSUM_CODEC, isExtra, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
+import { CHECKSUM_CODEC, isExtra, RESIZED_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
 import type { Limits } from './limits.js'
@@ -39,9 +39,11 @@ export class Layer implements BlockOrigin {
   readonly identity: string
   readonly local: BlockOrigin['local']
   readonly segmentsOf: BlockOrigin['segmentsOf']
+  /** Has the mark of layers that change the shape of an array, or of a base compacted of such. */
+  readonly resizes: boolean
   readonly #store: Store
 
-  #chunkStats: Promise<ReadonlyMap<number, ChunkStatsTable>> | undefined
+  #chunkStats: Promise<ReadonlyMap<ArrayMeta, ChunkStatsTable>> | undefined
   #segments: SegmentTable | undefined
 
   /**
@@ -70,6 +72,7 @@ export class Layer implements BlockOrigin {
       if (!blocks.has(block.id)) blocks.set(block.id, { ...block, codec: block.codec ?? 'none', crc: crcs[i], origin: this })
     })
     this.blocks = blocks
+    this.resizes = footer.blocks.some(({ codec }) => codec === RESIZED_CODEC)
     this.local = store.localPath && { path: store.localPath(key), etag: info.etag }
     this.identity = store.identify?.(key, info.etag) ?? `#${++unnamed}`
     const table = this.#extra(SEGMENTS_CODEC)
@@ -127,10 +130,10 @@ export class Layer implements BlockOrigin {
   }
 
   /**
-   * Statistics of the chunks this layer stores, by index of their array in the footer; none where the file has none. Read once.
+   * Statistics of the chunks this layer stores, by array; none where the file has none. Read once.
    * @throws FormatError, IntegrityError when they are damaged
    */
-  chunkStats(signal?: Signal): Promise<ReadonlyMap<number, ChunkStatsTable>> {
+  chunkStats(signal?: Signal): Promise<ReadonlyMap<ArrayMeta, ChunkStatsTable>> {
     this.#chunkStats ??= this.#readChunkStats(signal).catch((error: unknown) => {
       this.#chunkStats = undefined
       throw error
@@ -138,14 +141,15 @@ export class Layer implements BlockOrigin {
     return this.#chunkStats
   }
 
-  async #readChunkStats(signal?: Signal): Promise<ReadonlyMap<number, ChunkStatsTable>> {
+  async #readChunkStats(signal?: Signal): Promise<ReadonlyMap<ArrayMeta, ChunkStatsTable>> {
     return within({ file: this.file }, async () => {
       const block = this.#extra(STATS_CODEC)
-      if (block === undefined) return new Map<number, ChunkStatsTable>()
+      if (block === undefined) return new Map<ArrayMeta, ChunkStatsTable>()
       const bytes = await this.read(block.fileOffset, block.compressedBytes, signal)
       if (block.crc !== undefined) checkCrc('the statistics of chunks', bytes, block.crc)
       const { decodeChunkStats } = await import('./chunk-stats-table.js')
-      return decodeChunkStats(bytes, this.footer.arrays)
+      const { arrays } = this.footer
+      return new Map([...decodeChunkStats(bytes, arrays)].map(([index, table]) => [arrays[index]!, table]))
     })
   }
 

@@ -5,7 +5,6 @@ import type { ChunkGrid } from '../grid/chunks.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { ChunkIndex } from './chunk-index.js'
 import { type Definition, sameButShape, sameDefinition } from './definition.js'
-import { RESIZED_CODEC } from './extras.js'
 import type { ArrayMeta } from './footer.js'
 import { Layer, type LayerOptions } from './layer.js'
 import type { Limits } from './limits.js'
@@ -94,11 +93,9 @@ export class Stack {
  */
 function isSame(below: LayerEntry, entry: LayerEntry): boolean {
   if (sameShape(below.meta.shape, entry.meta.shape)) return sameDefinition(below.meta, entry.meta)
-  const marked = isMarked(entry.layer) || (below.layer.number === 0 && isMarked(below.layer))
+  const marked = entry.layer.resizes || (below.layer.number === 0 && below.layer.resizes)
   return marked && sameButShape(below.meta, entry.meta)
 }
-
-const isMarked = ({ footer }: Layer): boolean => footer.blocks.some(({ codec }) => codec === RESIZED_CODEC)
 
 /** The chunks that an entry's layer stores, by their number in the grid that the array has now. */
 export function indexOf({ layer, meta }: LayerEntry, grid: ChunkGrid): ChunkIndex {

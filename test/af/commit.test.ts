@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { ArrayState } from '../../src/af/array-state.js'
+import { publishLayer } from '../../src/af/commit.js'
+import { define } from '../../src/af/definition.js'
+import { Dictionary } from '../../src/af/dictionary.js'
+import { BlockPacker } from '../../src/af/packer.js'
+import { measuredChunk } from '../../src/af/resize.js'
+import { Codecs } from '../../src/codec/registry.js'
+import { MemoryStore } from '../../src/store/memory.js'
+
+it('looks at each array a bounded number of times, and finds its statistics behind deleted arrays', async () => {
+  const count = 300
+  const store = new MemoryStore()
+  const openStage = async () => store.stage()
+  const packer = new BlockPacker({ file: 'x.af', codecs: new Codecs(), codec: 'none', targetBytes: 2 ** 20, openStage })
+  let looks = 0
+  const arrays = []
+  for (let i = 0; i < count; i++) {
+    const definition = define(`a${i}`, { dtype: 'int32', shape: [2] })
+    const name = (): string => {
+      looks++
+      return definition.name
+    }
+    const watched = Object.defineProperty({ ...definition }, 'name', { get: name })
+    const state = new ArrayState(watched)
+    const chunk = measuredChunk(0, () => state)
+    await packer.put(chunk, new Uint8Array(Int32Array.of(i, 2 * i).buffer))
+    arrays.push({ state, chunks: new Map([[0, chunk]]) })
+  }
+  const deleted = [define('gone', { dtype: 'int32', shape: [2] }), define('a1', { dtype: 'int8', shape: [] })]
+  const contents = { number: 0, base: 'x.af', arrays, deleted, dictionary: new Dictionary() }
+  const layer = await publishLayer(store, 'x.af', contents, packer, { ifAbsent: true, extras: true })
+  expect(looks).toBeLessThanOrEqual(4 * count)
+  const tables = await layer.chunkStats()
+  expect(tables.size).toBe(count)
+  layer.footer.arrays.slice(deleted.length).forEach((meta, i) => {
+    expect([meta.name, tables.get(meta)?.mins[0], tables.get(meta)?.maxs[0]]).toEqual([`a${i}`, i, 2 * i])
+  })
+})
