@@ -24,6 +24,12 @@ export interface FileOptions extends StoreOptions {
   readonly codec?: string
   /** How hard `'zstd'` tries, 1 to 22; 3 by default. When it is given, `compact` encodes anew also blocks that it could copy. */
   readonly level?: number
+  /**
+   * Which blocks are decoded and compared with what was encoded before they are written: `'foreign'` (the default), those of codecs that are
+   * not this package's own kernels: `'zstd'` and those of `codecs`; `true`, all; `false`, none. What does not compare is a `CodecError` that
+   * names file, block and codec; nothing is published then, and the changes are kept.
+   */
+  readonly verifyWrites?: boolean | 'foreign'
   /** Codecs beside those of this package, or in the place of those with the same name. */
   readonly codecs?: readonly Codec[]
   /** Blocks are closed once they hold this many bytes before compression; 8 MiB by default. */

@@ -1,7 +1,9 @@
-import { encodeWith, inKernel } from '../codec/codec.js'
+import { decodeWith, encodeWith, inKernel } from '../codec/codec.js'
 import { lz4 } from '../codec/lz4.js'
 import { cutSegments, encodeSegments, type Segment } from '../codec/lz4-segments.js'
 import type { Codecs, Encoder } from '../codec/registry.js'
+import { firstDifference } from '../core/bytes.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { crc32cOf } from '../kernels/crc32c.js'
 import type { Stage } from '../store/store.js'
@@ -49,8 +51,13 @@ export interface PackerOptions {
   readonly maxBytes?: number
   /** Blocks of the package's own LZ4 are made of segments, each of which is closed once it holds this many bytes; left out, they are not. */
   readonly segmentBytes?: number
+  /** Which codecs' blocks are decoded and compared with what was encoded before they are written. */
+  readonly verifyWrites?: VerifyWrites
   readonly openStage: () => Promise<Stage>
 }
+
+/** All codecs', no codec's, or those of all that are not this package's own kernels. */
+export type VerifyWrites = boolean | 'foreign'
 
 /** The blocks of a layer: where their bytes are, and their CRC-32C. */
 export interface Packed {
@@ -202,7 +209,10 @@ export class BlockPacker implements BlockOrigin {
     this.#blocks.set(block, packed)
   }
 
-  /** Lays chunks one behind another in kernel memory, where their `onPack` sees them, and encodes them as one block. */
+  /**
+   * Lays chunks one behind another in kernel memory, where their `onPack` sees them, and encodes them as one block.
+   * @throws CodecError naming file, codec and block when they cannot be encoded, or decode to others
+   */
   async #encode(chunks: readonly { chunk: PendingChunk; bytes: Uint8Array }[], total: number): Promise<Encoded> {
     const encoder = this.#encoder
     const { segmentBytes = Number.POSITIVE_INFINITY } = this.#options
@@ -222,7 +232,42 @@ export class BlockPacker implements BlockOrigin {
       if (encoder === lz4 && lengths.length > 1) return encodeSegments(arena, pointer, lengths)
       return { bytes: inKernel(encoder) ? encoder.encodeIn(arena, pointer, total) : arena.bytes(pointer, total).slice() }
     })
-    return { bytes: inKernel(encoder) ? bytes : await encodeWith(encoder, bytes), uncompressedBytes: total, segments }
+    const block = this.#blocks.size
+    try {
+      const encoded = inKernel(encoder) ? bytes : await encodeWith(encoder, bytes)
+      if (this.#verifies) await this.#verify(encoded, chunks, total)
+      return { bytes: encoded, uncompressedBytes: total, segments }
+    } catch (error) {
+      if ('reset' in encoder) await encoder.reset?.()
+      if (!isHyperslabError(error, 'CodecError')) throw error
+      const text = `block ${block}: ${error.message}; nothing was published, and the changes are kept`
+      throw new HyperslabError('CodecError', text, { ...error.details, file: this.file })
+    }
+  }
+
+  get #verifies(): boolean {
+    const { verifyWrites = 'foreign' } = this.#options
+    return verifyWrites === true || (verifyWrites === 'foreign' && !inKernel(this.#encoder))
+  }
+
+  /** @throws CodecError when a block does not decode to the chunks that it was encoded of */
+  async #verify(encoded: Uint8Array, chunks: readonly { readonly bytes: Uint8Array }[], total: number): Promise<void> {
+    const codec = this.#encoder
+    const decoded = inKernel(codec)
+      ? withArena((arena) => {
+          const pointer = codec.decodeIn(arena, arena.put(encoded), encoded.length, total)
+          return arena.bytes(pointer, total).slice()
+        })
+      : await decodeWith(codec, encoded, total)
+    let start = 0
+    for (const { bytes } of chunks) {
+      const at = firstDifference(bytes, decoded.subarray(start, start + bytes.length))
+      if (at >= 0) {
+        const text = `what codec '${codec.name}' made of ${total} bytes decodes to others from byte ${start + at} on`
+        throw new HyperslabError('CodecError', text, { actual: decoded[start + at], expected: bytes[at] })
+      }
+      start += bytes.length
+    }
   }
 
   async #append({ bytes, uncompressedBytes, crc = crc32cOf(bytes), segments }: Encoded): Promise<BlockRef> {

@@ -16,6 +16,7 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
     segmentBytes,
     cacheBytes = DEFAULT_CACHE_BYTES,
     extras = true,
+    verifyWrites = 'foreign',
     layer,
   } = options
   for (const [name, bytes, least] of [['blockBytes', blockBytes, 1] as const, ['cacheBytes', cacheBytes, 0] as const]) {
@@ -27,6 +28,10 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
     throw new HyperslabError('InvalidArgumentError', 'cache must be a BlockCache', { actual: options.cache })
   if (layer !== undefined && !(Number.isSafeInteger(layer) && layer >= 0))
     throw new HyperslabError('InvalidArgumentError', `layer must be a number from 0, got ${layer}`, { actual: layer })
+  if (![true, false, 'foreign'].includes(verifyWrites)) {
+    const text = `verifyWrites is 'foreign', true or false, got ${String(verifyWrites)}`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: verifyWrites, expected: ['foreign', true, false] })
+  }
   if (level !== undefined && codec !== 'zstd')
     throw new HyperslabError('InvalidArgumentError', `a level is for the codec 'zstd', not '${codec}'`, { actual: level })
   const codecs = new Codecs(options.codecs, level)
@@ -34,5 +39,6 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
   if ('ready' in encoder) await encoder.ready?.()
   const limits = withDefaultLimits(options.limits)
   const { cache, pool } = options
-  return { codecs, codec, blockBytes, segmentBytes, cacheBytes, cache, recode: level !== undefined, extras, layer, limits, pool }
+  const recode = level !== undefined
+  return { codecs, codec, verifyWrites, blockBytes, segmentBytes, cacheBytes, cache, recode, extras, layer, limits, pool }
 }

@@ -9,6 +9,7 @@ import { BlockReader } from './block-reader.js'
 import { type ArrayOptions, type Definition, define, sameButShape } from './definition.js'
 import type { Layer } from './layer.js'
 import type { Limits } from './limits.js'
+import type { VerifyWrites } from './packer.js'
 import type { Paths } from './paths.js'
 import type { Container } from './source.js'
 import type { Stack } from './stack.js'
@@ -19,6 +20,7 @@ export interface WorkingCopyOptions {
   readonly codecs: Codecs
   /** Of the blocks that are written. */
   readonly codec: string
+  readonly verifyWrites: VerifyWrites
   readonly blockBytes: number
   /** As of `FileOptions`. */
   readonly segmentBytes: number | undefined

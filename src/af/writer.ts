@@ -217,12 +217,13 @@ const SEGMENT_BYTES = 256 * 1024
 export function newPacker(
   store: Store,
   paths: Paths,
-  { codecs, codec, blockBytes, extras, segmentBytes = SEGMENT_BYTES }: WorkingCopyOptions,
+  { codecs, codec, verifyWrites, blockBytes, extras, segmentBytes = SEGMENT_BYTES }: WorkingCopyOptions,
 ): BlockPacker {
   return new BlockPacker({
     file: store.describe(paths.base),
     codecs,
     codec,
+    verifyWrites,
     targetBytes: blockBytes,
     // Without the extras nobody would know of them.
     ...(extras && { segmentBytes }),

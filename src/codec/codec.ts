@@ -14,6 +14,8 @@ export interface Codec {
   encode?(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
   /** Awaited when a file is created, or opened, with this as the codec of its writes: loads what `encode` needs, or says what is missing. */
   ready?(): unknown
+  /** Awaited when `encode` has thrown, or made what does not decode to what it was given: lets go of what may be the cause, such as an instance. */
+  reset?(): unknown
 }
 
 /** A codec that works in kernel memory, within a synchronous session: nothing is copied to JavaScript's memory and back. */

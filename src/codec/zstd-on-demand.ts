@@ -11,5 +11,6 @@ export function zstdOnDemand(level: number | undefined): Required<Codec> {
     decode: async (bytes, decodedBytes) => (await load()).decode(bytes, decodedBytes),
     encode: async (bytes) => (await load()).encode(bytes),
     ready: async () => (await load()).ready(),
+    reset: async () => (await load()).reset(),
   }
 }

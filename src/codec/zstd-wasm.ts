@@ -1,4 +1,4 @@
-import { type Allocator, Arena, KEPT_BYTES } from '../kernels/arena.js'
+import { type Allocator, Arena, isTrap, KEPT_BYTES } from '../kernels/arena.js'
 import { bytesOfText } from '../kernels/module-text.js'
 import { type Frame, malformed } from './zstd-frames.js'
 import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.js'
@@ -66,6 +66,10 @@ function decodeFrame(arena: Arena<ZstdExports>, { blocks }: Frame, contentBytes:
       if (code < 0) throw malformed(`${REASONS[-code - 1]} (${blocks.length} bytes of input, ${contentBytes} of output)`)
       return arena.bytes(dst, contentBytes).slice()
     })
+  } catch (error) {
+    // The memory of an instance that trapped may hold anything.
+    if (isTrap(error) && current === arena) current = undefined
+    throw error
   } finally {
     if (arena.kernels.memory.buffer.byteLength > KEPT_BYTES && current === arena) current = undefined
   }

@@ -1,3 +1,4 @@
+import type { Zstd } from '@hpcc-js/wasm-zstd'
 import { joinBytes } from '../core/bytes.js'
 import { HyperslabError } from '../core/errors.js'
 import { type Codec, wrongLength } from './codec.js'
@@ -22,6 +23,7 @@ export function zstd(level: number = DEFAULT_LEVEL): Required<Codec> {
     decode,
     encode: async (bytes) => (await encoder())(bytes, level),
     ready: encoder,
+    reset,
   }
 }
 
@@ -81,14 +83,47 @@ async function interpreted(): Promise<FrameDecoder> {
 async function encoder(): Promise<(bytes: Uint8Array, level: number) => Uint8Array | Promise<Uint8Array>> {
   const native = nativeZstd()
   if (native !== undefined) return native.encode
-  const loaded = await loadWasm()
+  await liveWasm()
+  return async (bytes, level) => {
+    let wasm: Zstd
+    // Another encode may have spoilt it before this one goes on.
+    do wasm = await liveWasm()
+    while (spoilt.has(wasm))
+    try {
+      return wasm.compress(bytes, level)
+    } catch (error) {
+      spoilt.add(wasm)
+      throw error
+    }
+  }
+}
+
+/** Instances of the package that have thrown, or made what does not decode: their memory may hold anything. */
+const spoilt = new WeakSet<Zstd>()
+let used: Zstd | undefined
+
+function reset(): void {
+  if (used !== undefined) spoilt.add(used)
+}
+
+/**
+ * The instance of the package, which keeps it; another one where that was spoilt.
+ * @throws MissingDependencyError, UnsupportedError
+ */
+async function liveWasm(): Promise<Zstd> {
+  const { Zstd } = await loadWasm()
   try {
-    const wasm = await loaded.Zstd.load()
-    return (bytes, level) => wasm.compress(bytes, level)
+    used = await Zstd.load()
+    if (!spoilt.has(used)) return used
+    // What cannot be taken down any more is let go of all the same.
+    await Zstd.unload().catch(() => undefined)
+    used = await Zstd.load()
   } catch (cause) {
     const text = `@hpcc-js/wasm-zstd does not run here, so zstd cannot be written; choose the codec 'lz4': ${(cause as Error).message}`
     throw new HyperslabError('UnsupportedError', text, { cause })
   }
+  if (!spoilt.has(used)) return used
+  throw new HyperslabError('UnsupportedError', "@hpcc-js/wasm-zstd has failed and cannot be loaded anew; choose the codec 'lz4'")
 }
 
 /** Put together at run time, and marked: a bundler would look for it, and complain where it is not installed. */

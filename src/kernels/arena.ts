@@ -92,10 +92,19 @@ export class Arena<K extends Allocator = Kernels> {
 
 let current: Arena | undefined
 let depth = 0
+let spoilt = false
+
+/**
+ * Whether an error means that a WebAssembly instance was left in the middle of its work, so that its memory may hold anything: a trap, or a
+ * stack that overflowed.
+ */
+export const isTrap = (error: unknown): boolean =>
+  error instanceof RangeError || (error instanceof Error && error.name === 'RuntimeError')
 
 /**
  * Runs `use` with kernel memory and frees at its end, also when it throws, all it allocated. Sessions nest. `use` must be synchronous: the
- * memory is everybody's, so an arena (its addresses, its views) must not outlive the call it was handed to.
+ * memory is everybody's, so an arena (its addresses, its views) must not outlive the call it was handed to. An instance in which a kernel
+ * trapped is given up once the outermost session has ended: the others still use its memory.
  * @throws UnsupportedError when the kernels cannot be compiled here
  */
 export function withArena<T>(use: (arena: Arena) => T): T {
@@ -106,10 +115,14 @@ export function withArena<T>(use: (arena: Arena) => T): T {
   depth++
   try {
     return use(arena)
+  } catch (error) {
+    if (isTrap(error)) spoilt = true
+    throw error
   } finally {
     depth--
     live.arenaReset(mark)
-    if (depth === 0 && live.memory.buffer.byteLength > KEPT_BYTES) {
+    if (depth === 0 && (spoilt || live.memory.buffer.byteLength > KEPT_BYTES)) {
+      spoilt = false
       current = undefined
       dropKernels()
     }

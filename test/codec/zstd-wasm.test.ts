@@ -17,6 +17,7 @@ declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object
   Instance: new (module: object) => { readonly exports: unknown }
   CompileError: new (text: string) => Error
+  RuntimeError: new (text: string) => Error
 }
 
 const wasm = readFileSync(new URL('../../build/zstd.wasm', import.meta.url))
@@ -253,6 +254,29 @@ describe('in the package', () => {
     for (let i = 0; i < 3; i++) expectSameBytes(decoder(framesOf(encoded)[0]!, bytes.length), bytes)
     expect(instances).toHaveBeenCalledTimes(1)
     expect(() => decoder(frame!, 2 ** 32)).toThrow(expect.objectContaining({ tag: 'OutOfMemoryError' }))
+  })
+
+  test('an instance that trapped is not used again', async () => {
+    vi.resetModules()
+    const { wasmDecoder } = await import('../../src/codec/zstd-wasm.js')
+    const { Instance } = WebAssembly
+    const trap = () => {
+      throw new WebAssembly.RuntimeError('unreachable')
+    }
+    let made = 0
+    vi.spyOn(WebAssembly, 'Instance').mockImplementation(
+      class {
+        readonly exports: unknown
+        constructor(module: object) {
+          const exports = new Instance(module).exports as object
+          this.exports = made++ === 0 ? { ...exports, zstdDecode: trap } : exports
+        }
+      },
+    )
+    const decoder = wasmDecoder()!
+    expect(() => decoder(framesOf(encoded)[0]!, bytes.length)).toThrow('unreachable')
+    for (let i = 0; i < 2; i++) expectSameBytes(decoder(framesOf(encoded)[0]!, bytes.length), bytes)
+    expect(made).toBe(2)
   })
 
   test('where WebAssembly must not be compiled, fzstd decodes', async () => {

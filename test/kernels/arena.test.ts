@@ -3,6 +3,8 @@ import { isHyperslabError } from '../../src/core/errors.js'
 import { type Arena, withArena } from '../../src/kernels/arena.js'
 import { kernels } from '../../src/kernels/instance.js'
 
+declare const WebAssembly: { RuntimeError: new (text: string) => Error }
+
 const MiB = 2 ** 20
 
 describe('withArena', () => {
@@ -39,6 +41,22 @@ describe('withArena', () => {
     expect(kernels()).not.toBe(before)
     expect(kernels().memory.buffer.byteLength).toBeLessThan(8 * MiB)
     withArena((arena) => expect([...arena.bytes(arena.put(Uint8Array.of(9)), 1)]).toEqual([9]))
+  })
+
+  test('gives up an instance that trapped, once nobody uses its memory', () => {
+    for (const error of [new WebAssembly.RuntimeError('unreachable'), new RangeError('Maximum call stack size exceeded')]) {
+      const before = kernels()
+      const trap = () =>
+        withArena(() => {
+          throw error
+        })
+      withArena((outer) => {
+        const pointer = outer.put(Uint8Array.of(1, 2, 3))
+        expect(trap).toThrow(error)
+        expect(withArena((inner) => [...inner.bytes(pointer, 3)])).toEqual([1, 2, 3])
+      })
+      expect(kernels()).not.toBe(before)
+    }
   })
 
   test('keeps the instance after a small one', () => {
