@@ -1,6 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { HyperslabError } from '../core/errors.js'
+import { codeOf, fileError, onFile, orMissing } from './file-errors.js'
 import { etagOf } from './local-file.js'
 import { changed, endsBefore, exists } from './memory.js'
 import type { ObjectInfo, RangeOptions, Stage, Store, Tail } from './store.js'
@@ -56,7 +57,7 @@ export class FileStore implements Store {
   }
 
   async stat(key: string): Promise<ObjectInfo | undefined> {
-    const stats = await orMissing(this.#fs.stat(key, { bigint: true }))
+    const stats = await orMissing(key, 'read', () => this.#fs.stat(key, { bigint: true }))
     return stats && checkedInfo(key, stats)
   }
 
@@ -91,7 +92,7 @@ export class FileStore implements Store {
   async list(prefix: string): Promise<string[]> {
     const slash = prefix.lastIndexOf('/') + 1
     const directory = prefix.slice(0, slash)
-    const names = (await orMissing(this.#fs.readdir(directory || '.'))) ?? []
+    const names = (await orMissing(directory || '.', 'listed', () => this.#fs.readdir(directory || '.'))) ?? []
     return names.filter((name) => name.startsWith(prefix.slice(slash))).map((name) => directory + name)
   }
 
@@ -105,16 +106,12 @@ export class FileStore implements Store {
   }
 
   async delete(key: string): Promise<void> {
-    await orMissing(this.#fs.unlink(key))
+    await orMissing(key, 'written', () => this.#fs.unlink(key))
   }
 
   async stage(near: string): Promise<Stage> {
     const path = `${near}.${process!.pid}-${Math.random().toString(36).slice(2, 10)}.tmp`
-    try {
-      return new FileStage(this.#fs, path, await this.#fs.open(path, 'wx+'))
-    } catch (cause) {
-      throw notWritable(near, cause)
-    }
+    return new FileStage(this.#fs, path, await onFile(near, 'written', () => this.#fs.open(path, 'wx+')))
   }
 
   async close(): Promise<void> {
@@ -155,10 +152,10 @@ export class FileStore implements Store {
   async #openFile(key: string): Promise<OpenFile | undefined> {
     const { O_RDONLY, O_NONBLOCK = 0 } = this.#fs.constants
     // A named pipe would keep whoever opens it waiting for a writer.
-    const handle = await orMissing(this.#fs.open(key, O_RDONLY | O_NONBLOCK))
+    const handle = await orMissing(key, 'read', () => this.#fs.open(key, O_RDONLY | O_NONBLOCK))
     if (handle === undefined) return undefined
     try {
-      return { handle, ...checkedInfo(key, await handle.stat({ bigint: true })) }
+      return { handle, ...checkedInfo(key, await onFile(key, 'read', () => handle.stat({ bigint: true }))) }
     } catch (error) {
       await handle.close()
       throw error
@@ -175,11 +172,13 @@ async function release(shared: Shared): Promise<void> {
 async function readExactly(handle: FileHandle, path: string, offset: number, length: number, size: number): Promise<Uint8Array> {
   if (offset + length > size) throw endsBefore(path, size, offset + length)
   const bytes = roomFor(length)
-  for (let done = 0; done < length; ) {
-    const { bytesRead } = await handle.read(bytes, done, length - done, offset + done)
-    if (bytesRead === 0) throw endsBefore(path, offset + done, offset + length)
-    done += bytesRead
-  }
+  await onFile(path, 'read', async () => {
+    for (let done = 0; done < length; ) {
+      const { bytesRead } = await handle.read(bytes, done, length - done, offset + done)
+      if (bytesRead === 0) throw endsBefore(path, offset + done, offset + length)
+      done += bytesRead
+    }
+  })
   return bytes
 }
 
@@ -212,15 +211,17 @@ class FileStage implements Stage {
 
   async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<ObjectInfo> {
     await this.#write(tail)
-    await this.#opened.truncate(this.size + tail.length)
-    await this.#opened.sync()
-    // Linking and renaming change neither: this is what the published file will have.
-    const info = infoOf(await this.#opened.stat({ bigint: true }))
+    // Linking and renaming change neither size nor date: this is what the published file will have.
+    const info = await onFile(this.#path, 'written', async () => {
+      await this.#opened.truncate(this.size + tail.length)
+      await this.#opened.sync()
+      return infoOf(await this.#opened.stat({ bigint: true }))
+    })
     try {
       if (ifAbsent) await this.#fs.link(this.#path, key)
       else await this.#fs.rename(this.#path, key)
     } catch (cause) {
-      throw codeOf(cause) === 'EEXIST' ? exists(key) : notWritable(key, cause)
+      throw codeOf(cause) === 'EEXIST' ? exists(key) : fileError(key, 'written', cause)
     }
     await this.discard()
     await syncDirectory(this.#fs, key)
@@ -231,8 +232,8 @@ class FileStage implements Stage {
     const handle = this.#handle
     if (handle === undefined) return
     this.#handle = undefined
-    await handle.close()
-    await orMissing(this.#fs.unlink(this.#path))
+    await onFile(this.#path, 'written', () => handle.close())
+    await orMissing(this.#path, 'written', () => this.#fs.unlink(this.#path))
   }
 
   get #opened(): FileHandle {
@@ -243,14 +244,12 @@ class FileStage implements Stage {
 
   /** Writes behind what was appended; what a failed write or an earlier tail left there is overwritten or, at last, cut off. */
   async #write(bytes: Uint8Array): Promise<void> {
-    try {
+    await onFile(this.#path, 'written', async () => {
       for (let done = 0; done < bytes.length; ) {
         const { bytesWritten } = await this.#opened.write(bytes, done, bytes.length - done, this.size + done)
         done += bytesWritten
       }
-    } catch (cause) {
-      throw notWritable(this.#path, cause)
-    }
+    })
   }
 }
 
@@ -270,21 +269,4 @@ const infoOf = (stats: { ino: bigint; size: bigint; mtimeNs: bigint }): ObjectIn
 function checkedInfo(key: string, stats: BigIntStats): ObjectInfo {
   if (!stats.isFile()) throw new HyperslabError('FormatError', 'not a regular file', { file: key })
   return infoOf(stats)
-}
-
-const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code
-
-async function orMissing<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-function notWritable(file: string, cause: unknown): HyperslabError {
-  const readOnly = ['EACCES', 'EPERM', 'EROFS'].includes(String(codeOf(cause)))
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new HyperslabError(readOnly ? 'ReadOnlyError' : 'StoreError', `cannot be written: ${reason}`, { file, cause })
 }
