@@ -117,11 +117,11 @@ const executable = { name: 'executable', writeBundle: () => chmodSync('dist/cli.
 export default {
   input: {
     index: 'build/js/runtime/index.js',
-    netcdf: 'build/js/adapters/netcdf/index.js',
+    netcdf: 'build/js/runtime/netcdf.js',
     testing: 'build/js/testing/index.js',
     cli: 'build/js/cli/main.js',
   },
-  external: [/^node:/, 'netcdfjs'],
+  external: [/^node:/],
   plugins: [
     // The one build runs everywhere, so dependencies have to be those for browsers: others import modules of Node, which webpack refuses.
     nodeResolve({ exportConditions: ['browser', 'import', 'default'] }),

@@ -78,7 +78,7 @@ const OPEN_BYTES = 58_000
 test('installing it installs nothing else', () => {
   expect(pkg.dependencies).toBeUndefined()
   const bundled = readFileSync(join(root, 'dist/THIRD-PARTY.txt'), 'utf8')
-  for (const name of ['@assemblyscript/loader', 'aws4fetch', 'commander', 'fzstd'])
+  for (const name of ['@assemblyscript/loader', 'aws4fetch', 'commander', 'fzstd', 'iobuffer', 'netcdfjs'])
     expect(bundled).toMatch(new RegExp(`^${name} \\d`, 'm'))
 })
 
@@ -138,7 +138,7 @@ test('the types need neither the DOM nor Node', () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperslab-types-'))
   try {
     const use = `import { initKernels, open, slice } from '${join(root, 'dist/types/runtime/index.js')}'
-import { openNetcdf } from '${join(root, 'dist/types/adapters/netcdf/index.js')}'
+import { openNetcdf } from '${join(root, 'dist/types/runtime/netcdf.js')}'
 import { storeConformance } from '${join(root, 'dist/types/testing/index.js')}'
 const file = await open('a.af')
 const box: Float32Array = (await file.array('x', 'float32').get([0, slice(2)])).data

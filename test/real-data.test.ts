@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { importNetcdf } from '../src/cli/import-netcdf.js'
+import { importNetcdf } from '../src/runtime/import-netcdf.js'
 import { type ArrayFile, open } from '../src/runtime/index.js'
 
 /** Means of each month, as computed with other software. */

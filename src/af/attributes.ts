@@ -1,5 +1,6 @@
+import { ReadonlyAttributes } from '../core/attributes.js'
 import { allocate, isNumeric, type NumericDType, toElement } from '../core/dtype.js'
-import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.js'
 import type { AttributePairs, AttributeValue } from './footer.js'
 import { ATTRIBUTE_TYPES, copyAttribute } from './footer-attributes.js'
 import type { LayerEntry } from './stack.js'
@@ -16,8 +17,7 @@ export type TypedAttribute =
   | { readonly type: 'string[]' | 'bool[]' | 'binary[]'; readonly value: readonly unknown[] }
 
 /** The attributes of one array: a map from names to values, written with the next flush. */
-export class Attributes implements Iterable<[string, PlainAttribute]> {
-  readonly #map: () => AttributeMap
+export class Attributes extends ReadonlyAttributes<AttributeValue> {
   readonly #change: () => AttributeMap
 
   /**
@@ -25,25 +25,8 @@ export class Attributes implements Iterable<[string, PlainAttribute]> {
    * @param change the same, about to be changed
    */
   constructor(map: () => AttributeMap, change: () => AttributeMap) {
-    this.#map = map
+    super(map)
     this.#change = change
-  }
-
-  get size(): number {
-    return this.#map().size
-  }
-
-  get(name: string): PlainAttribute | undefined {
-    return this.#map().get(name)?.value
-  }
-
-  /** The value with its stored type. */
-  typed(name: string): AttributeValue | undefined {
-    return this.#map().get(name)
-  }
-
-  has(name: string): boolean {
-    return this.#map().has(name)
   }
 
   /**
@@ -53,8 +36,7 @@ export class Attributes implements Iterable<[string, PlainAttribute]> {
    * @throws InvalidArgumentError for values of no attribute type, or not of the type forced; ReadOnlyError
    */
   set(name: string, value: PlainAttribute | TypedAttribute | readonly (number | bigint | string | boolean)[]): this {
-    if (typeof name !== 'string' || name === '')
-      throw new HyperslabError('InvalidArgumentError', 'an attribute needs a name', { actual: name })
+    if (typeof name !== 'string' || name === '') invalidArgument('an attribute needs a name', name)
     const typed = toAttribute(name, value)
     this.#change().set(name, typed)
     return this
@@ -62,14 +44,6 @@ export class Attributes implements Iterable<[string, PlainAttribute]> {
 
   delete(name: string): boolean {
     return this.has(name) && this.#change().delete(name)
-  }
-
-  keys(): IterableIterator<string> {
-    return this.#map().keys()
-  }
-
-  *[Symbol.iterator](): IterableIterator<[string, PlainAttribute]> {
-    for (const [name, { value }] of this.#map()) yield [name, value]
   }
 }
 
@@ -95,7 +69,7 @@ function toAttribute(name: string, value: unknown): AttributeValue {
   } catch (error) {
     throw isHyperslabError(error) ? new HyperslabError(error.tag, `attribute '${name}': ${error.message}`, error.details) : error
   }
-  throw new HyperslabError('InvalidArgumentError', `attribute '${name}' has a value of no attribute type`, { actual: value })
+  return invalidArgument(`attribute '${name}' has a value of no attribute type`, value)
 }
 
 const isTyped = (value: unknown): value is TypedAttribute =>

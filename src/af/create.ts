@@ -26,7 +26,11 @@ export async function createContainer(
   }
 }
 
-async function clearPlace(store: Store, paths: Paths, overwrite: boolean): Promise<void> {
+/**
+ * Removes what would lie over a new base.
+ * @throws AlreadyExistsError when there is a container, sidecars alone included, and `overwrite` is not set
+ */
+export async function clearPlace(store: Store, paths: Paths, overwrite: boolean): Promise<void> {
   const sidecars = await paths.sidecars(store)
   const exists = (await store.stat(paths.base)) !== undefined
   if (!overwrite && (exists || sidecars.length > 0)) {

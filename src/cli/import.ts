@@ -1,7 +1,8 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import { DEFAULT_BLOCK_BYTES, DEFAULT_CHUNK_BYTES } from '../runtime/import-netcdf.js'
+import { importNetcdf } from '../runtime/netcdf.js'
 import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.js'
 import { UsageError } from './failure.js'
-import { DEFAULT_BLOCK_BYTES, DEFAULT_CHUNK_BYTES, importNetcdf } from './import-netcdf.js'
 import { interruptible } from './interrupt.js'
 import { integerBetween } from './options.js'
 import { printLines } from './output.js'
@@ -11,6 +12,8 @@ import { count, showBytes } from './table.js'
 interface Options extends CodecOptions {
   readonly chunkBytes: number
   readonly blockBytes: number
+  readonly chunks?: Readonly<Record<string, number>>
+  readonly variables?: readonly string[]
   readonly overwrite?: boolean
 }
 
@@ -18,11 +21,13 @@ export function addImport(program: Command): void {
   const command = program
     .command('import')
     .description('copy a classic NetCDF file into a container')
-    .argument('<input>', 'a NetCDF file (.nc)')
+    .argument('<input>', 'a NetCDF file (.nc): a path, or a URL of http, https or s3')
     .argument('<output>', 'the container to make (.af)')
   addCodecOptions(command)
     .option('--chunk-bytes <bytes>', 'size that chunks should have', integerBetween(1, 2 ** 30), DEFAULT_CHUNK_BYTES)
     .option('--block-bytes <bytes>', 'size that blocks of chunks should have', integerBetween(1, 2 ** 30), DEFAULT_BLOCK_BYTES)
+    .option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=12,lat=48', parseChunks)
+    .option('--variables <names>', 'which variables to copy, e.g. tas,lat,lon (default: all)', parseNames)
     .option('--overwrite', 'replace the container if there is one')
     .addHelpText(
       'after',
@@ -36,6 +41,24 @@ export function addImport(program: Command): void {
         importNetcdf(input, output, { ...options, overwrite, onProgress: line.update, signal }),
       ).finally(line.end)
       const { arrays, sourceBytes, bytes } = imported
-      await printLines([`${output}: ${count(arrays, 'array')}, ${showBytes(bytes)} (${input}: ${showBytes(sourceBytes)})`])
+      await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)} (${input}: ${showBytes(sourceBytes)})`])
     })
+}
+
+/** `time=12,lat=48`; that the dimensions are there shows when the file is open. */
+function parseChunks(text: string): Record<string, number> {
+  const chunks: Record<string, number> = {}
+  for (const part of text.split(',')) {
+    const [, name = '', length = ''] = /^(.+)=(\d+)$/.exec(part.trim()) ?? []
+    if (name === '' || !(Number(length) >= 1)) throw new InvalidArgumentError('It must be like time=12,lat=48.')
+    if (name in chunks) throw new InvalidArgumentError(`It has ${name} twice.`)
+    chunks[name] = Number(length)
+  }
+  return chunks
+}
+
+function parseNames(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.includes('')) throw new InvalidArgumentError('It has an empty name.')
+  return names
 }

@@ -289,7 +289,7 @@ describe('import', () => {
     expect((await hyperslab(folder, ['get', 'c.af', 'time', ':2'])).stdout).toBe('[56628.5   56658]\n')
     expect(await hyperslab(folder, ['import', NETCDF, 'c.af'])).toMatchObject({
       exitCode: 1,
-      stderr: 'hyperslab: c.af: the file exists already; pass --overwrite to replace it\n',
+      stderr: 'hyperslab: c.af: the file exists already; pass overwrite to replace it\n',
     })
     expect(await hyperslab(folder, ['import', NETCDF, 'c.af', '--overwrite'])).toMatchObject({ exitCode: 0 })
   })

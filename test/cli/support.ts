@@ -21,11 +21,11 @@ export function hyperslab(
   folder: string,
   args: readonly string[],
   env: Record<string, string> = {},
-  { closeEarly = false } = {},
+  { closeEarly = false, command = COMMAND } = {},
 ): Promise<Run> {
   return new Promise((resolve, reject) => {
     const { NO_COLOR: _, COLORTERM: __, DEBUG: ___, ...rest } = process.env
-    const child = spawn(process.execPath, [COMMAND, ...args], {
+    const child = spawn(process.execPath, [command, ...args], {
       cwd: folder,
       env: { ...rest, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,3 +1,4 @@
+import { ReadonlyAttributes } from '../../core/attributes.js'
 import type { DataOf } from '../../core/dtype.js'
 import { decodeParsed } from './text.js'
 import { type ClassicDType, NUMERIC_TYPES, type NumericType } from './types.js'
@@ -22,14 +23,16 @@ const LISTS = {
   float64: Float64Array,
 }
 
+export type NetcdfAttributes = ReadonlyAttributes<NetcdfAttribute>
+
 /** The attributes by name. Names occur once in a valid file; of several, the first counts. */
-export function attributesOf(parsed: readonly ParsedAttribute[]): Map<string, NetcdfAttribute> {
+export function attributesOf(parsed: readonly ParsedAttribute[]): NetcdfAttributes {
   const attributes = new Map<string, NetcdfAttribute>()
   for (const attribute of parsed) {
     const name = decodeParsed(attribute.name)
     if (!attributes.has(name)) attributes.set(name, attributeOf(attribute))
   }
-  return attributes
+  return new ReadonlyAttributes(() => attributes)
 }
 
 function attributeOf({ type, value }: ParsedAttribute): NetcdfAttribute {

@@ -1,10 +1,11 @@
 import { DiskArray } from '../../array/disk-array.js'
+import type { BlockSource } from '../../array/source.js'
 import type { AsyncBuffer } from '../../core/async-buffer.js'
-import { type ScalarOf, toElement } from '../../core/dtype.js'
-import { isHyperslabError, within } from '../../core/errors.js'
+import { type DType, type ScalarOf, toElement } from '../../core/dtype.js'
+import { HyperslabError, isHyperslabError, within } from '../../core/errors.js'
 import type { Signal } from '../../core/signal.js'
 import { checkAsyncBuffer } from './async-buffer.js'
-import { attributesOf, type NetcdfAttribute } from './attributes.js'
+import { attributesOf, type NetcdfAttributes } from './attributes.js'
 import { type ClassicVariable, readHeader } from './header.js'
 import { layOut, type VariableLayout } from './layout.js'
 import { NetcdfSource } from './source.js'
@@ -17,12 +18,21 @@ export interface OpenNetcdfOptions {
   readonly signal?: Signal | undefined
 }
 
-export interface NetcdfFile {
+export interface NetcdfFile extends AsyncDisposable {
   readonly dimensions: readonly NetcdfDimension[]
   /** Global attributes. */
-  readonly attributes: ReadonlyMap<string, NetcdfAttribute>
+  readonly attrs: NetcdfAttributes
   /** In the order of the file. */
   readonly variables: readonly NetcdfVariable[]
+  /** Bytes of the file. */
+  readonly byteLength: number
+  /**
+   * The variable of a name.
+   * @throws UnknownArrayError naming those there are
+   */
+  variable(name: string): NetcdfVariable
+  /** Gives back all handles; what is read afterwards is a ClosedError. */
+  close(): Promise<void>
 }
 
 export interface NetcdfDimension {
@@ -32,37 +42,69 @@ export interface NetcdfDimension {
   readonly isRecord: boolean
 }
 
-export interface NetcdfVariable {
+/** A variable of a NetCDF file, as a lazy array on it. */
+export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
   readonly name: string
-  readonly array: DiskArray
-  readonly attributes: ReadonlyMap<string, NetcdfAttribute>
+  readonly attrs: NetcdfAttributes
+
+  /** @internal */
+  constructor(name: string, attrs: NetcdfAttributes, source: BlockSource<D>) {
+    super(source)
+    this.name = name
+    this.attrs = attrs
+  }
 }
+
+/** Bytes of a file that somebody holds open. */
+export type OpenBuffer = AsyncBuffer & { close?(): Promise<void> }
 
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the file. `char` variables are
  * arrays of strings along their last dimension.
- * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and CDF-5;
- *   MissingDependencyError without netcdfjs
+ * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and CDF-5
  */
-export async function openNetcdf(file: AsyncBuffer, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
-  const name = options.name ?? 'NetCDF file'
-  return within({ file: name }, async () => {
-    checkAsyncBuffer(file)
+export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
+  const fileName = options.name ?? 'NetCDF file'
+  return within({ file: fileName }, async () => {
+    checkAsyncBuffer(buffer)
+    let closed = false
+    const file: AsyncBuffer = {
+      byteLength: buffer.byteLength,
+      slice: (start, end) => {
+        if (closed) throw new HyperslabError('ClosedError', 'the file was closed')
+        return buffer.slice(start, end)
+      },
+    }
     const header = await readHeader(file, options.signal)
-    const { records, variables } = layOut(header, file.byteLength)
+    const { records, variables: layouts } = layOut(header, file.byteLength)
+    const variables = header.variables.map((variable, i) => variableOf(file, fileName, variable, layouts[i]!))
+    const close = async (): Promise<void> => {
+      closed = true
+      await buffer.close?.()
+    }
     return {
       dimensions: header.dimensions.map((dimension, id) =>
         id === header.recordId ? { name: dimension.name, length: records, isRecord: true } : { ...dimension, isRecord: false },
       ),
-      attributes: attributesOf(header.attributes),
-      variables: header.variables.map((variable, i) => variableOf(file, name, variable, variables[i]!)),
+      attrs: attributesOf(header.attributes),
+      variables,
+      byteLength: file.byteLength,
+      variable: (name) => variables.find((one) => one.name === name) ?? unknownVariable(fileName, name, variables),
+      close,
+      [Symbol.asyncDispose]: close,
     }
   })
 }
 
+function unknownVariable(file: string, array: string, variables: readonly NetcdfVariable[]): never {
+  const names = variables.map(({ name }) => name)
+  const text = `there is no such variable; there are ${names.join(', ') || 'none'}`
+  throw new HyperslabError('UnknownArrayError', text, { file, array, actual: array, expected: names })
+}
+
 function variableOf(file: AsyncBuffer, fileName: string, variable: ClassicVariable, layout: VariableLayout): NetcdfVariable {
   const { name, type } = variable
-  const attributes = attributesOf(variable.attributes)
+  const attrs = attributesOf(variable.attributes)
   const label = { file: fileName, array: name }
   const source =
     type === 'char'
@@ -71,16 +113,16 @@ function variableOf(file: AsyncBuffer, fileName: string, variable: ClassicVariab
           dtype: NUMERIC_TYPES[type],
           layout,
           label,
-          fillValue: numberFill(NUMERIC_TYPES[type], attributes),
+          fillValue: numberFill(NUMERIC_TYPES[type], attrs),
         })
-  return { name, attributes, array: new DiskArray(source) as unknown as DiskArray }
+  return new NetcdfVariable(name, attrs, source as unknown as BlockSource)
 }
 
-function numberFill<D extends ClassicDType>(dtype: D, attributes: ReadonlyMap<string, NetcdfAttribute>): ScalarOf<D> | undefined {
-  const fill = attributes.get('_FillValue')
+function numberFill<D extends ClassicDType>(dtype: D, attrs: NetcdfAttributes): ScalarOf<D> | undefined {
+  const fill = attrs.get('_FillValue')
   if (fill === undefined) return undefined
   try {
-    return toElement(dtype, fill.value) as ScalarOf<D>
+    return toElement(dtype, fill) as ScalarOf<D>
   } catch (error) {
     if (isHyperslabError(error, 'InvalidArgumentError')) return undefined
     throw error

@@ -1,3 +1,4 @@
+import { NetCDFReader } from 'netcdfjs'
 import type { AsyncBuffer } from '../../core/async-buffer.js'
 import { HyperslabError } from '../../core/errors.js'
 import type { Signal } from '../../core/signal.js'
@@ -53,23 +54,19 @@ interface ParsedHeader {
   }[]
 }
 
-type Parser = new (bytes: Uint8Array) => { readonly header: unknown; readonly buffer: { readonly offset: number } }
-
 /** A number of records of all ones: the file was written as a stream. */
 const STREAMING = 0xffffffff
 
 /**
  * Reads and parses the header from a prefix of the file, doubled until the header fits.
- * @throws FormatError when this is no classic file or its header is broken; UnsupportedError for what is NetCDF, but not classic;
- *   MissingDependencyError without netcdfjs
+ * @throws FormatError when this is no classic file or its header is broken; UnsupportedError for what is NetCDF, but not classic
  */
 export async function readHeader(file: AsyncBuffer, signal: Signal | undefined): Promise<ClassicHeader> {
   signal?.throwIfAborted()
   let prefix = await readRange(file, 0, Math.min(file.byteLength, FIRST_PREFIX_BYTES))
   checkMagic(prefix)
-  const parser = await loadParser()
   for (;;) {
-    const header = parse(parser, prefix)
+    const header = parse(prefix)
     if (header !== undefined) return header
     prefix = await extend(file, prefix, signal)
   }
@@ -132,21 +129,11 @@ function show(bytes: Uint8Array): string {
   return `${hex} ("${text}")`
 }
 
-async function loadParser(): Promise<Parser> {
-  try {
-    return (await import('netcdfjs')).NetCDFReader as Parser
-  } catch (cause) {
-    throw new HyperslabError('MissingDependencyError', 'reading NetCDF needs the package netcdfjs: npm install netcdfjs', {
-      cause,
-    })
-  }
-}
-
 /** The header, or undefined when the prefix ends before it does. */
-function parse(Reader: Parser, prefix: Uint8Array): ClassicHeader | undefined {
-  let reader: InstanceType<Parser>
+function parse(prefix: Uint8Array): ClassicHeader | undefined {
+  let reader: NetCDFReader
   try {
-    reader = new Reader(prefix)
+    reader = new NetCDFReader(prefix)
   } catch (cause) {
     // What a DataView throws behind its end.
     if (cause instanceof RangeError) return undefined
@@ -156,7 +143,7 @@ function parse(Reader: Parser, prefix: Uint8Array): ClassicHeader | undefined {
     }
     throw new HyperslabError('FormatError', `the header is broken: ${reason}`, { cause })
   }
-  return check(reader.header as ParsedHeader, reader.buffer.offset)
+  return check(reader.header as unknown as ParsedHeader, reader.buffer.offset)
 }
 
 function check(parsed: ParsedHeader, byteLength: number): ClassicHeader {

@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type AsyncBuffer, openNetcdf } from '../../../src/adapters/netcdf/index.js'
+import { describe, expect, test } from 'vitest'
 import { type ErrorTag, HyperslabError } from '../../../src/core/errors.js'
+import { type AsyncBuffer, openNetcdf } from '../../../src/runtime/netcdf.js'
 import { utf8, type WriterFile, writeNetcdf } from '../../support/netcdf-writer.js'
 import { CountingFile, variable } from './support.js'
 
@@ -180,7 +180,7 @@ describe('data', () => {
     const counting = new CountingFile(bytes)
     const file = await openNetcdf(counting, { name: 'bad.nc' })
     counting.slice = async (start, end) => new Uint8Array(end - start + more)
-    const error = await caught('FormatError', () => variable(file, 'fixed').array.get())
+    const error = await caught('FormatError', () => variable(file, 'fixed').get())
     const [start, end] = [bytes.length - 32, bytes.length - 16]
     expect(error.message).toBe(`bad.nc: array 'fixed': reading bytes ${start} to ${end} gave ${16 + more} bytes, not 16`)
     await caught('FormatError', () => openNetcdf(counting))
@@ -191,13 +191,13 @@ describe('data', () => {
     const file = await openNetcdf(counting)
     const reason = new Error('offline')
     counting.slice = () => Promise.reject(reason)
-    await expect(variable(file, 'grows').array.get()).rejects.toBe(reason)
+    await expect(variable(file, 'grows').get()).rejects.toBe(reason)
     await expect(openNetcdf(counting)).rejects.toBe(reason)
   })
 
   test('writing is refused', async () => {
     const file = await openNetcdf(new CountingFile(bytes), { name: 'bad.nc' })
-    await caught('ReadOnlyError', () => variable(file, 'fixed').array.set(null, 1 as never))
+    await caught('ReadOnlyError', () => variable(file, 'fixed').set(null, 1 as never))
   })
 })
 
@@ -221,7 +221,7 @@ describe('aborts', () => {
     const counting = new CountingFile(
       writeNetcdf({ dimensions: [['x', 400_000]], variables: [{ name: 'v', type: 'byte', dimensions: ['x'], values }] }),
     )
-    const { source } = (await openNetcdf(counting)).variables[0]!.array
+    const { source } = (await openNetcdf(counting)).variables[0]!
     counting.slices = []
     const controller = new AbortController()
     const slice = counting.slice.bind(counting)
@@ -233,27 +233,5 @@ describe('aborts', () => {
     const out = { data: new Int8Array(7), shape: [7], stride: [1], offset: 0 }
     await expect(source.readBlock(box, out, { signal: controller.signal })).rejects.toBe('enough')
     expect(counting.slices).toHaveLength(5)
-  })
-})
-
-describe('without netcdfjs', () => {
-  afterEach(() => {
-    vi.doUnmock('netcdfjs')
-    vi.resetModules()
-  })
-
-  test('the error says what to install', async () => {
-    vi.resetModules()
-    vi.doMock('netcdfjs', () => {
-      throw new Error('not installed')
-    })
-    const adapter = await import('../../../src/adapters/netcdf/index.js')
-    const error = await adapter
-      .openNetcdf(new CountingFile(writeNetcdf(SAMPLE)), { name: 'a.nc' })
-      .catch((error: unknown) => error)
-    expect(error).toMatchObject({
-      tag: 'MissingDependencyError',
-      message: expect.stringMatching(/^a\.nc: .*npm install netcdfjs$/),
-    })
   })
 })

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { openNetcdf } from '../../../src/adapters/netcdf/index.js'
 import type { DiskArray } from '../../../src/array/disk-array.js'
+import { openNetcdf } from '../../../src/runtime/netcdf.js'
 import { CountingFile, variable } from './support.js'
 
 const read = (path: string) => new CountingFile(readFileSync(new URL(`../../../${path}`, import.meta.url)))
 const relative = (actual: number, expected: number): number => Math.abs(actual / expected - 1)
 
 async function floats(counting: CountingFile, name: string) {
-  const found = variable(await openNetcdf(counting), name).array
+  const found = variable(await openNetcdf(counting), name)
   expect(found.dtype).toBe('float32')
   const array = found as unknown as DiskArray<'float32'>
   return { array, data: (await array.get(null)).data }
@@ -18,24 +18,20 @@ describe('monthly air temperatures', () => {
   const path = 'demo/data/tas_rectilinear_grid_2D.nc'
 
   test('what is in the file', async () => {
-    const { dimensions, attributes, variables } = await openNetcdf(read(path))
+    const { dimensions, attrs, variables } = await openNetcdf(read(path))
     expect(dimensions).toEqual([
       { name: 'lon', length: 192, isRecord: false },
       { name: 'nb2', length: 2, isRecord: false },
       { name: 'lat', length: 96, isRecord: false },
       { name: 'time', length: 12, isRecord: true },
     ])
-    expect(attributes.get('institute_id')).toEqual({ type: 'string', value: 'MPI-M' })
-    expect(attributes.get('branch_time')).toEqual({ type: 'float64', value: 10957 })
+    expect(attrs.get('institute_id')).toBe('MPI-M')
+    expect(attrs.typed('branch_time')).toEqual({ type: 'float64', value: 10957 })
     const tas = variables.find(({ name }) => name === 'tas')!
-    expect(tas.attributes.get('units')).toEqual({ type: 'string', value: 'K' })
-    expect(tas.attributes.get('_FillValue')).toEqual({ type: 'float32', value: Math.fround(1e20) })
-    expect([tas.array.dtype, tas.array.shape, tas.array.dimensionNames]).toEqual([
-      'float32',
-      [12, 96, 192],
-      ['time', 'lat', 'lon'],
-    ])
-    expect([tas.array.fillValue, tas.array.chunks.chunkShape]).toEqual([Math.fround(1e20), [12, 96, 192]])
+    expect(tas.attrs.typed('units')).toEqual({ type: 'string', value: 'K' })
+    expect(tas.attrs.typed('_FillValue')).toEqual({ type: 'float32', value: Math.fround(1e20) })
+    expect([tas.dtype, tas.shape, tas.dimensionNames]).toEqual(['float32', [12, 96, 192], ['time', 'lat', 'lon']])
+    expect([tas.fillValue, tas.chunks.chunkShape]).toEqual([Math.fround(1e20), [12, 96, 192]])
   })
 
   test('its values', async () => {

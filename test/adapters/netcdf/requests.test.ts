@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openNetcdf } from '../../../src/adapters/netcdf/index.js'
 import { MAX_GAP_BYTES, MAX_REQUEST_BYTES, planRequests } from '../../../src/adapters/netcdf/requests.js'
 import { sizeOf, stridesOf } from '../../../src/core/shape.js'
 import { boxShape, type Range } from '../../../src/grid/range.js'
 import { slice } from '../../../src/grid/slice.js'
+import { openNetcdf } from '../../../src/runtime/netcdf.js'
 import { writeNetcdf } from '../../support/netcdf-writer.js'
 import { CountingFile, HugeFile, variable } from './support.js'
 
@@ -20,7 +20,7 @@ async function plane() {
   const counting = new CountingFile(
     writeNetcdf({ dimensions, variables: [{ name: 'v', type: 'float', dimensions: ['y', 'x'], values }] }),
   )
-  const { array } = variable(await openNetcdf(counting), 'v')
+  const array = variable(await openNetcdf(counting), 'v')
   counting.slices = []
   return { counting, array, begin: counting.byteLength - 400_000 }
 }
@@ -106,7 +106,7 @@ describe('requests', () => {
       ],
       [{ name: 'v', type: 'float', dimensions: ['y', 'x'] }],
     )
-    await opened.variables[0]!.array.get()
+    await opened.variables[0]!.get()
     const [begin] = begins as [number]
     expect(file.slices).toEqual([0, 1, 2, 3].map((i) => [begin + i * 8 * MiB, begin + (i + 1) * 8 * MiB]))
     expect(file.mostUnderWay).toBe(4)
@@ -126,7 +126,7 @@ describe('requests', () => {
 
   test('a read with steps is bounded too, and keeps only what it wants', async () => {
     const { file, opened } = await huge([['x', 256 * MiB]], [{ name: 'v', type: 'double', dimensions: ['x'] }])
-    const { data } = (await opened.variables[0]!.array.get([slice(0, 20 * MiB, 4096)])) as { data: Float64Array }
+    const { data } = (await opened.variables[0]!.get([slice(0, 20 * MiB, 4096)])) as { data: Float64Array }
     expect(data.length).toBe(5120)
     expect(file.slices).toHaveLength(20)
     for (const [start, end] of file.slices) expect(end - start).toBeLessThanOrEqual(8 * MiB)
@@ -147,12 +147,12 @@ describe('requests', () => {
       ],
       10,
     )
-    await variable(opened, 'b').array.get()
+    await variable(opened, 'b').get()
     expect(file.slices).toEqual(
       Array.from({ length: 10 }, (_, i) => [begins[2]! + i * stride, begins[2]! + i * stride + 240_000]),
     )
     file.slices = []
-    await variable(opened, 'a').array.get([null, 100, 7])
+    await variable(opened, 'a').get([null, 100, 7])
     const first = begins[1]! + (100 * 300 + 7) * 4
     expect(file.slices).toEqual(Array.from({ length: 10 }, (_, i) => [first + i * stride, first + i * stride + 4]))
   })
@@ -215,7 +215,7 @@ describe('requests', () => {
 describe('chunks', () => {
   const grid = async (dimensions: [string, number][], names: string[], records = 0) => {
     const { opened } = await huge(dimensions, [{ name: 'v', type: 'float', dimensions: names }], records)
-    return opened.variables[0]!.array.chunks.chunkShape
+    return opened.variables[0]!.chunks.chunkShape
   }
 
   test('fixed variables have chunks of about 8 MiB', async () => {

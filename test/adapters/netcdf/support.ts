@@ -1,7 +1,7 @@
-import { type NetcdfFile, type NetcdfVariable, openNetcdf } from '../../../src/adapters/netcdf/index.js'
 import type { DiskArray } from '../../../src/array/disk-array.js'
 import type { AsyncBuffer } from '../../../src/core/async-buffer.js'
 import type { DType } from '../../../src/core/dtype.js'
+import { type NetcdfFile, type NetcdfVariable, openNetcdf } from '../../../src/runtime/netcdf.js'
 import { type WriterFile, writeNetcdf } from '../../support/netcdf-writer.js'
 
 /** A file in memory that notes what is read. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openNetcdf } from '../../../src/adapters/netcdf/index.js'
 import { sizeOf, stridesOf } from '../../../src/core/shape.js'
 import { type Tensor, tensorOf } from '../../../src/core/tensor.js'
 import { boxShape, wholeBox } from '../../../src/grid/range.js'
 import { slice } from '../../../src/grid/slice.js'
+import { openNetcdf } from '../../../src/runtime/netcdf.js'
 import { utf8, type WriterFile, type WriterType, type WriterVariable, writeNetcdf } from '../../support/netcdf-writer.js'
 import { CountingFile, open, valuesOf, variable } from './support.js'
 
@@ -24,7 +24,7 @@ describe('types', () => {
     ['double', 'float64', [-0, 0.1, Number.NaN, -1e300]],
   ] as const)('%s is %s', async (type, dtype, values) => {
     const file = await open({ dimensions: [['x', 4]], variables: [{ name: 'v', type, dimensions: ['x'], values }] })
-    const { array } = variable(file, 'v')
+    const array = variable(file, 'v')
     expect([array.dtype, array.shape, array.dimensionNames]).toEqual([dtype, [4], ['x']])
     expect(await valuesOf(array)).toEqual(values)
   })
@@ -35,7 +35,7 @@ describe('types', () => {
   ] as const)('a NaN of type %s keeps its bits', async (type, dtype, bits) => {
     const bytes = writeNetcdf({ variables: [{ name: 'v', type, dimensions: [], values: [0] }] })
     bytes.set(bits, bytes.length - bits.length)
-    const { source } = variable(await openNetcdf(new CountingFile(bytes)), 'v').array
+    const { source } = variable(await openNetcdf(new CountingFile(bytes)), 'v')
     const out = tensorOf(dtype, [])
     await source.readBlock([], out as Tensor)
     expect([...new Uint8Array(out.data.buffer)].reverse()).toEqual(bits)
@@ -44,8 +44,8 @@ describe('types', () => {
   test('scalars of every type', async () => {
     const types: WriterType[] = ['byte', 'char', 'short', 'int', 'float', 'double']
     const file = await open({ variables: types.map((type) => ({ name: type, type, dimensions: [], values: [65] })) })
-    expect(await Promise.all(file.variables.map(({ array }) => array.get([])))).toEqual([65, 'A', 65, 65, 65, 65])
-    expect(file.variables.map(({ array }) => array.shape)).toEqual(types.map(() => []))
+    expect(await Promise.all(file.variables.map((each) => each.get([])))).toEqual([65, 'A', 65, 65, 65, 65])
+    expect(file.variables.map((each) => each.shape)).toEqual(types.map(() => []))
   })
 
   test('characters make strings along the last dimension', async () => {
@@ -61,11 +61,11 @@ describe('types', () => {
         { name: 'title', type: 'char', dimensions: ['length'], values: rows(8, ['漢字']) },
       ],
     })
-    const { array } = variable(file, 'name')
+    const array = variable(file, 'name')
     expect([array.dtype, array.shape, array.dimensionNames]).toEqual(['string', [2, 3], ['station', 'place']])
     expect(await valuesOf(array)).toEqual(['Zürich', 'Reykjavi', '', '°C', 'a b ', 'a\0b'])
     expect(await array.get([1, 1])).toBe('a b ')
-    const title = variable(file, 'title').array
+    const title = variable(file, 'title')
     expect([title.shape, title.dimensionNames, await title.get([])]).toEqual([[], [], '漢字'])
   })
 
@@ -81,9 +81,9 @@ describe('types', () => {
         { name: 'label', type: 'char', dimensions: ['time', 'length'], values: rows(3, ['ab', 'é', '', 'xyz']) },
       ],
     })
-    expect([variable(file, 'flag').array.shape, variable(file, 'label').array.dimensionNames]).toEqual([[4], ['time']])
-    expect(await valuesOf(variable(file, 'flag').array)).toEqual(['A', 'B', 'B', 'A'])
-    expect(await valuesOf(variable(file, 'label').array)).toEqual(['ab', 'é', '', 'xyz'])
+    expect([variable(file, 'flag').shape, variable(file, 'label').dimensionNames]).toEqual([[4], ['time']])
+    expect(await valuesOf(variable(file, 'flag'))).toEqual(['A', 'B', 'B', 'A'])
+    expect(await valuesOf(variable(file, 'label'))).toEqual(['ab', 'é', '', 'xyz'])
   })
 })
 
@@ -100,7 +100,7 @@ describe('records', () => {
   })
   const check = async (file: WriterFile): Promise<void> => {
     const opened = await open(file)
-    for (const { name, values } of file.variables!) expect(await valuesOf(variable(opened, name).array)).toEqual(values)
+    for (const { name, values } of file.variables!) expect(await valuesOf(variable(opened, name))).toEqual(values)
   }
 
   test.each(['byte', 'short', 'int', 'double'] as const)('one record variable of type %s is not padded', async (type) => {
@@ -139,9 +139,9 @@ describe('records', () => {
     ]
     const file = await open({ dimensions: time, records: 0, variables })
     expect(file.dimensions[0]).toEqual({ name: 'time', length: 0, isRecord: true })
-    expect(variable(file, 'vv').array.shape).toEqual([0, 3])
-    expect(await variable(file, 'vv').array.get()).toMatchObject({ shape: [0, 3], data: new Float64Array(0) })
-    expect(await valuesOf(variable(file, 'f').array)).toEqual([10, 11, 12])
+    expect(variable(file, 'vv').shape).toEqual([0, 3])
+    expect(await variable(file, 'vv').get()).toMatchObject({ shape: [0, 3], data: new Float64Array(0) })
+    expect(await valuesOf(variable(file, 'f'))).toEqual([10, 11, 12])
   })
 
   test.each([0, 1, 4])('%i records whose number was left open', async (records) => {
@@ -163,7 +163,7 @@ describe('records', () => {
     ] as const) {
       const file = await openNetcdf(new CountingFile(bytes.subarray(0, bytes.length - cut)))
       expect(file.dimensions[0]!.length).toBe(left)
-      expect(await valuesOf(variable(file, 'v').array)).toEqual(several.variables[0]!.values.slice(0, left * 3))
+      expect(await valuesOf(variable(file, 'v'))).toEqual(several.variables[0]!.values.slice(0, left * 3))
     }
   })
 
@@ -236,7 +236,7 @@ describe('random files', () => {
         async ({ file, variables }, selectors, transpose) => {
           const opened = await open(file)
           for (const [i, { shape, isRecord, variable: written }] of variables.entries()) {
-            const { array } = opened.variables[i]!
+            const array = opened.variables[i]!
             const joins = written.type === 'char' && shape.length > (isRecord ? 1 : 0)
             const width = joins ? shape.at(-1)! : 1
             const elements = joins ? shape.slice(0, -1) : shape
@@ -285,7 +285,7 @@ describe('random files', () => {
       fc.asyncProperty(files, async ({ file, variables }) => {
         const opened = await open(file)
         for (const [i, { variable: written }] of variables.entries()) {
-          const { array } = opened.variables[i]!
+          const array = opened.variables[i]!
           const all = await valuesOf(array)
           if (written.type === 'char') expect(all.join('')).toBe(String.fromCharCode(...written.values))
           else expect(all).toEqual(written.values)
@@ -304,7 +304,7 @@ describe('random files', () => {
       ['x', 10],
     ]
     const file = await open({ dimensions, variables: [{ name: 'v', type: 'short', dimensions: ['y', 'x'], values }] })
-    const { array } = variable(file, 'v')
+    const array = variable(file, 'v')
     expect(await array.get([slice(null, null, -2), slice(1, 9, 3)])).toMatchObject({
       shape: [3, 3],
       data: Int16Array.of(51, 54, 57, 31, 34, 37, 11, 14, 17),

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { importNetcdf } from '../../src/cli/import-netcdf.js'
 import { create, isHyperslabError, open } from '../../src/runtime/index.js'
-import { contents, NETCDF, temporaryFolder } from './support.js'
+import { importNetcdf } from '../../src/runtime/netcdf.js'
+import { contents, NETCDF, temporaryFolder } from '../cli/support.js'
 
 /** A container of two layers and statistics, at `c.af`. */
 async function twoLayers(): Promise<string> {
@@ -30,7 +30,7 @@ describe('an import', () => {
     const progress: number[] = []
     const path = join(folder, 'c.af')
     const { arrays, bytes } = await importNetcdf(NETCDF, path, { onProgress: ({ done, total }) => progress.push(done / total) })
-    expect(arrays).toBe(7)
+    expect(arrays).toHaveLength(7)
     expect([...(await contents(folder)).keys()]).toEqual(['c.af', 'c.stats'])
     expect((await readFile(path)).length).toBe(bytes)
     expect(progress).toEqual([...progress].sort((a, b) => a - b))
@@ -63,7 +63,7 @@ describe('an import', () => {
     const before = await contents(folder)
     const error = await rejection(importNetcdf(NETCDF, join(folder, 'c.af')))
     expect(isHyperslabError(error, 'AlreadyExistsError')).toBe(true)
-    expect((error as Error).message).toBe(`${join(folder, 'c.af')}: the file exists already; pass --overwrite to replace it`)
+    expect((error as Error).message).toBe(`${join(folder, 'c.af')}: the file exists already; pass overwrite to replace it`)
     expect(await contents(folder)).toEqual(before)
   })
 
@@ -72,7 +72,7 @@ describe('an import', () => {
     await writeFile(join(folder, 'c.1.af'), 'left')
     const error = await rejection(importNetcdf(NETCDF, join(folder, 'c.af')))
     expect(isHyperslabError(error, 'AlreadyExistsError')).toBe(true)
-    expect((error as Error).message).toContain(`there are files of an earlier container (${join(folder, 'c.1.af')})`)
+    expect((error as Error).message).toContain(`sidecars of an earlier file exist (${join(folder, 'c.1.af')})`)
     expect([...(await contents(folder)).keys()]).toEqual(['c.1.af'])
   })
 

@@ -1,0 +1,40 @@
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import type { Store } from '../store/store.js'
+import { clearPlace } from './create.js'
+import type { Paths } from './paths.js'
+
+const PIECE_BYTES = 8 * 1024 * 1024
+
+/**
+ * Publishes the bytes of a container of a single file under another name, with its statistics. Readers of that name see the whole container
+ * or none.
+ * @throws AlreadyExistsError when there is a container, sidecars alone included, and `overwrite` is not set
+ */
+export async function publishCopy(store: Store, from: Paths, to: Paths, overwrite: boolean): Promise<void> {
+  const gone = (): never => {
+    throw new HyperslabError('ConflictError', 'what was written has been removed before it was published')
+  }
+  const { size, etag } = (await store.stat(from.base)) ?? gone()
+  const stage = await store.stage!(to.base)
+  try {
+    for (let at = 0; at < size; at += PIECE_BYTES) {
+      const length = Math.min(PIECE_BYTES, size - at)
+      await stage.append((await store.getRange(from.base, at, length, { ifMatch: etag })) ?? gone())
+    }
+    await clearPlace(store, to, overwrite)
+    await stage.publish(to.base, new Uint8Array(0), { ifAbsent: !overwrite })
+  } catch (error) {
+    if (overwrite || !isHyperslabError(error, 'ConflictError') || (await store.stat(to.base)) === undefined) throw error
+    throw new HyperslabError('AlreadyExistsError', 'the file exists already; pass overwrite to replace it', { cause: error })
+  } finally {
+    await stage.discard()
+  }
+  // The container is complete; statistics that cannot be written are computed anew when someone asks.
+  await copyStatistics(store, from.stats, to.stats).catch(() => undefined)
+}
+
+async function copyStatistics(store: Store, from: string, to: string): Promise<void> {
+  const info = await store.stat(from)
+  const bytes = info && (await store.getRange(from, 0, info.size, { ifMatch: info.etag }))
+  if (bytes !== undefined) await store.put?.(to, bytes)
+}

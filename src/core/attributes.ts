@@ -1,0 +1,37 @@
+import { invalidArgument } from './errors.js'
+
+/** Attributes by name: `get` gives plain values (text, numbers, typed arrays), `typed` the same with the type that is stored. */
+export class ReadonlyAttributes<A extends { readonly value: unknown }> implements Iterable<[string, A['value']]> {
+  readonly #map: () => ReadonlyMap<string, A>
+
+  /** @param map where the attributes are now */
+  constructor(map: () => ReadonlyMap<string, A>) {
+    this.#map = map
+  }
+
+  get size(): number {
+    return this.#map().size
+  }
+
+  /** @throws InvalidArgumentError, as all that take a name, unless it is text */
+  get(name: string): A['value'] | undefined {
+    return this.typed(name)?.value
+  }
+
+  /** The value with its stored type. */
+  typed(name: string): A | undefined {
+    return this.#map().get(typeof name === 'string' ? name : invalidArgument('the name of an attribute is text', name))
+  }
+
+  has(name: string): boolean {
+    return this.typed(name) !== undefined
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#map().keys()
+  }
+
+  *[Symbol.iterator](): IterableIterator<[string, A['value']]> {
+    for (const [name, { value }] of this.#map()) yield [name, value]
+  }
+}

@@ -1,0 +1,135 @@
+import type { NetcdfFile, NetcdfVariable } from '../adapters/netcdf/index.js'
+import { clearPlace } from '../af/create.js'
+import { ArrayFile } from '../af/file.js'
+import type { FileArray } from '../af/file-array.js'
+import { Paths } from '../af/paths.js'
+import { publishCopy } from '../af/publish-copy.js'
+import { bytesOf } from '../array/source.js'
+import { HyperslabError, isHyperslabError, within } from '../core/errors.js'
+import { sizeOf } from '../core/shape.js'
+import { ChunkGrid } from '../grid/chunks.js'
+import type { Store } from '../store/store.js'
+import { type Location, resolveLocation } from './location.js'
+import type { ImportedNetcdf, ImportNetcdfOptions } from './netcdf.js'
+import { openNetcdf } from './open-netcdf.js'
+
+export const DEFAULT_CHUNK_BYTES = 128 * 1024
+export const DEFAULT_BLOCK_BYTES = 256 * 1024
+
+/** See `importNetcdf` of hyperslab/netcdf. */
+export async function importNetcdf(
+  source: Location,
+  target: Location,
+  options: ImportNetcdfOptions = {},
+): Promise<ImportedNetcdf> {
+  const { store, path } = await resolveLocation(target)
+  const final = new Paths(path)
+  const unique = Math.random().toString(36).slice(2, 10)
+  const draft = new Paths(`${path.slice(0, -'.af'.length)}.unfinished-${unique}.af`)
+  const { overwrite = false, signal } = options
+  try {
+    await within({ file: store.describe(path) }, async () => {
+      final.checkCreatable()
+      // Otherwise what is there stays until the copy is complete.
+      if (!overwrite) await clearPlace(store, final, false)
+    })
+    await using netcdf = await openNetcdf(source, { signal })
+    const copied = await copy(netcdf, store, draft.base, options)
+    signal?.throwIfAborted()
+    await within({ file: store.describe(path) }, () => publishCopy(store, draft, final, overwrite))
+    return { ...copied, sourceBytes: netcdf.byteLength }
+  } catch (error) {
+    throw renamed(error, store.describe(draft.base), store.describe(path))
+  } finally {
+    // What was published stands, and what failed says more, than a file that cannot be removed.
+    await discard(store, draft).catch(() => undefined)
+    await store.close?.()
+  }
+}
+
+/** @returns what the container holds, and its size */
+async function copy(
+  netcdf: NetcdfFile,
+  store: Store,
+  path: string,
+  options: ImportNetcdfOptions,
+): Promise<Pick<ImportedNetcdf, 'arrays' | 'bytes'>> {
+  const { codec, level, codecs, blockBytes = DEFAULT_BLOCK_BYTES, signal, onProgress } = options
+  const variables = chosenVariables(netcdf, options)
+  checkChunks(netcdf, options)
+  await using file = await ArrayFile.create(store, path, {
+    blockBytes,
+    ...(codec !== undefined && { codec }),
+    ...(level !== undefined && { level }),
+    ...(codecs !== undefined && { codecs }),
+  })
+  for (const name of netcdf.attrs.keys()) file.attrs.set(name, netcdf.attrs.typed(name)!)
+  const copies = variables.map((variable) => ({ from: variable, to: defineLike(file, variable, options) }))
+  const total = copies.reduce((sum, { to }) => sum + to.chunks.count, 0)
+  let before = 0
+  for (const { from, to } of copies) {
+    await to.assign(from, { signal, onProgress: ({ done }) => onProgress?.({ done: before + done, total }) })
+    before += to.chunks.count
+  }
+  await file.flush()
+  await file.compact()
+  const bytes = file.layers().reduce((sum, { bytes }) => sum + bytes, 0)
+  return { arrays: variables.map(({ name }) => name), bytes }
+}
+
+function chosenVariables(netcdf: NetcdfFile, { variables }: ImportNetcdfOptions): readonly NetcdfVariable[] {
+  return variables === undefined ? netcdf.variables : [...new Set(variables)].map((name) => netcdf.variable(name))
+}
+
+function checkChunks({ dimensions }: NetcdfFile, { chunks = {}, chunkBytes = DEFAULT_CHUNK_BYTES }: ImportNetcdfOptions): void {
+  const known = dimensions.map(({ name }) => name)
+  for (const [name, length] of Object.entries({ ...chunks, chunkBytes })) {
+    const what = name === 'chunkBytes' && !('chunkBytes' in chunks) ? name : `the length of chunks along ${name}`
+    if (name in chunks && !known.includes(name)) {
+      const text = `chunks: there is no dimension '${name}'; there are ${known.join(', ') || 'none'}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: name, expected: known })
+    }
+    if (Number.isSafeInteger(length) && length >= 1) continue
+    throw new HyperslabError('InvalidArgumentError', `${what} must be a positive integer, got ${String(length)}`, {
+      actual: length,
+    })
+  }
+}
+
+function defineLike(
+  file: ArrayFile,
+  { name, attrs, dtype, shape, dimensionNames, fillValue }: NetcdfVariable,
+  { chunks = {}, chunkBytes = DEFAULT_CHUNK_BYTES }: ImportNetcdfOptions,
+): FileArray {
+  const given = shape.map((length, axis) => {
+    const wanted = chunks[dimensionNames?.[axis] ?? '']
+    return wanted === undefined ? undefined : Math.max(1, Math.min(length, wanted))
+  })
+  // The axes that are left share what the others leave of the size.
+  const rest = shape.map((length, axis) => (given[axis] === undefined ? length : 1))
+  const elementBytes = bytesOf(dtype) * sizeOf(given.map((length) => length ?? 1))
+  const estimated = ChunkGrid.estimate(rest, elementBytes, chunkBytes).chunkShape
+  const copy = file.define(name, {
+    dtype,
+    shape,
+    chunkShape: estimated.map((length, axis) => given[axis] ?? length),
+    ...(dimensionNames && { dimensionNames }),
+    ...(fillValue !== undefined && { fillValue }),
+  })
+  for (const key of attrs.keys()) copy.attrs.set(key, attrs.typed(key)!)
+  return copy
+}
+
+/** An error that speaks of the place, not of the name that is written under. */
+function renamed(error: unknown, draft: string, place: string): unknown {
+  if (!isHyperslabError(error) || !error.message.includes(draft)) return error
+  return new HyperslabError(error.tag, error.message.replaceAll(draft, place), { cause: error })
+}
+
+/** Removes whatever was written under the other name. */
+async function discard(store: Store, draft: Paths): Promise<void> {
+  if (store.delete === undefined) return
+  for (const number of await draft.sidecars(store)) await store.delete(draft.sidecar(number))
+  await store.delete(draft.base)
+  await store.delete(draft.stats)
+}

@@ -1,0 +1,55 @@
+/** Classic NetCDF files: their variables as arrays, and copies of them as containers. */
+import type { CreateOptions } from '../af/file.js'
+import type { Progress } from '../array/transfers.js'
+import type { Signal } from '../core/signal.js'
+import type { Location } from './location.js'
+
+export interface ImportNetcdfOptions extends Pick<CreateOptions, 'codec' | 'level' | 'codecs' | 'overwrite'> {
+  /** Names of the variables to copy; all when left out. */
+  readonly variables?: readonly string[]
+  /** Lengths of chunks along dimensions, by name: `{ time: 12, lat: 48 }`. Those along the others are chosen to give `chunkBytes`. */
+  readonly chunks?: Readonly<Record<string, number>>
+  /** Size that chunks should have; 128 KiB by default. */
+  readonly chunkBytes?: number
+  /** Size of blocks before compression, the least that is fetched to read a point; 256 KiB by default. */
+  readonly blockBytes?: number
+  readonly signal?: Signal
+  /** Told after every chunk of the copy. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+export interface ImportedNetcdf {
+  /** Names of the arrays. */
+  readonly arrays: readonly string[]
+  /** Size of the NetCDF file, and of the container. */
+  readonly sourceBytes: number
+  readonly bytes: number
+}
+
+/**
+ * Copies a classic NetCDF file into a container of a single file, with dimension names, fill values and attributes. Both are places as
+ * `open` takes them. The container is written under another name beside its own and appears when it is finished; after an error there is
+ * nothing new, and what was there before is untouched.
+ * @throws AlreadyExistsError unless `overwrite` is set; NotFoundError; FormatError and UnsupportedError for what is not classic NetCDF;
+ *   UnknownArrayError for variables that are not there; InvalidArgumentError for other options that do not fit; ReadOnlyError
+ */
+export async function importNetcdf(
+  source: Location,
+  target: Location,
+  options: ImportNetcdfOptions = {},
+): Promise<ImportedNetcdf> {
+  // What writes containers is of no use to those who read.
+  const { importNetcdf } = await import('./import-netcdf.js')
+  return importNetcdf(source, target, options)
+}
+
+export type {
+  NetcdfAttribute,
+  NetcdfAttributes,
+  NetcdfDimension,
+  NetcdfFile,
+  NetcdfVariable,
+  OpenNetcdfOptions,
+} from '../adapters/netcdf/index.js'
+export type { AsyncBuffer } from '../core/async-buffer.js'
+export { openNetcdf } from './open-netcdf.js'

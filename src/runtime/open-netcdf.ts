@@ -1,0 +1,35 @@
+import { type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from '../adapters/netcdf/index.js'
+import { HyperslabError } from '../core/errors.js'
+import { isAsyncBuffer } from '../store/blob.js'
+import type { Store, StoreOptions } from '../store/store.js'
+import { type Location, resolveLocation } from './location.js'
+
+/**
+ * Opens a classic NetCDF file (CDF-1 or CDF-2), wherever `open` finds a container. Reads the header only; the variables are lazy arrays,
+ * which fetch the byte ranges that a selection needs. `char` variables are arrays of strings along their last dimension.
+ * @throws NotFoundError; FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and CDF-5; reading,
+ *   ConflictError when the file has changed since
+ */
+export async function openNetcdf(location: Location, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
+  if (typeof location === 'object' && location !== null && isAsyncBuffer(location)) return openBuffer(location, options)
+  const { store, path } = await resolveLocation(location)
+  try {
+    return await openBuffer(await bufferOf(store, path, options), { name: store.describe(path), ...options })
+  } catch (error) {
+    await store.close?.()
+    throw error
+  }
+}
+
+/** One version of an object, read by range. */
+async function bufferOf(store: Store, path: string, { signal }: StoreOptions): Promise<OpenBuffer> {
+  const missing = (): never => {
+    throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(path) })
+  }
+  const { size, etag } = (await store.stat(path, { signal })) ?? missing()
+  return {
+    byteLength: size,
+    slice: async (start, end) => (await store.getRange(path, start, end - start, { ifMatch: etag })) ?? missing(),
+    close: async () => store.close?.(),
+  }
+}
