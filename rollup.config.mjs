@@ -101,7 +101,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
   }
   // Loaded only by those whose place it is: drivers of their own file can be.
-  const driver = /\/build\/js\/store\/(file|opfs|r2|s3|zip)[.-]/.exec(id)?.[1]
+  const driver = /\/build\/js\/store\/(blob|file|opfs|r2|s3|zip)[.-]/.exec(id)?.[1]
   if (driver !== undefined) return `store-${driver}`
   // What is of no layer would be called `index`.
   return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|af)\// : /\/node_modules\/(fzstd)\//).exec(

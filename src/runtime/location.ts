@@ -1,7 +1,6 @@
 import type { AsyncBuffer } from '../core/async-buffer.js'
 import { HyperslabError } from '../core/errors.js'
-import { type BlobLike, BlobStore, isAsyncBuffer, isBlob } from '../store/blob.js'
-import { type FileHandleLike, isFileHandle } from '../store/handles.js'
+import { type BlobLike, type FileHandleLike, isAsyncBuffer, isBlob, isFileHandle } from '../store/handles.js'
 import { HttpStore } from '../store/http.js'
 import type { R2BucketLike } from '../store/r2.js'
 import type { Store } from '../store/store.js'
@@ -47,6 +46,7 @@ export async function resolveLocation(location: Location): Promise<Resolved> {
     }
     if ('href' in location) return resolveText(location.href)
     if (isBlob(location) || isAsyncBuffer(location)) {
+      const { BlobStore } = await import('../store/blob.js')
       const store = new BlobStore(location)
       return { store, path: store.key }
     }

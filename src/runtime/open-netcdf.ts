@@ -1,6 +1,6 @@
 import { type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from '../adapters/netcdf/index.js'
 import { HyperslabError } from '../core/errors.js'
-import { isAsyncBuffer } from '../store/blob.js'
+import { isAsyncBuffer } from '../store/handles.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { type Location, resolveLocation } from './location.js'
 

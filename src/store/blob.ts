@@ -1,27 +1,9 @@
 import type { AsyncBuffer } from '../core/async-buffer.js'
 import { HyperslabError } from '../core/errors.js'
 import { raceAbort } from '../core/signal.js'
+import { type BlobLike, isBlob, keyFor } from './handles.js'
 import { changed, endsBefore } from './memory.js'
 import type { ObjectInfo, RangeOptions, Store } from './store.js'
-
-/** What is used of a `Blob`; a `File` has a name and a date, too. */
-export interface BlobLike {
-  readonly size: number
-  readonly name?: string
-  /** In ms. */
-  readonly lastModified?: number
-  slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }
-  arrayBuffer(): Promise<ArrayBuffer>
-}
-
-export const isBlob = (value: object): value is BlobLike =>
-  'size' in value && 'slice' in value && 'arrayBuffer' in value && Number.isSafeInteger(value.size)
-
-export const isAsyncBuffer = (value: object): value is AsyncBuffer =>
-  'byteLength' in value && 'slice' in value && Number.isSafeInteger(value.byteLength) && typeof value.slice === 'function'
-
-/** The key of a single file: that of a container ends in `.af`. */
-export const keyFor = (name: string): string => (name.endsWith('.af') && name !== '.af' ? name : `${name}.af`)
 
 /** One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under every other key there is none. */
 export class BlobStore implements Store {

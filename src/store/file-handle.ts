@@ -1,5 +1,5 @@
-import { keyFor } from './blob.js'
 import type { FileHandleLike } from './handles.js'
+import { keyFor } from './handles.js'
 import { Snapshots } from './snapshots.js'
 import type { ObjectInfo, RangeOptions, Store } from './store.js'
 

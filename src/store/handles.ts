@@ -1,3 +1,4 @@
+import type { AsyncBuffer } from '../core/async-buffer.js'
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import type { Snapshot } from './snapshots.js'
 
@@ -73,3 +74,22 @@ export async function write(handle: FileHandleLike, parts: Iterable<unknown> | A
     throw error
   }
 }
+
+/** What is used of a `Blob`; a `File` has a name and a date, too. */
+export interface BlobLike {
+  readonly size: number
+  readonly name?: string
+  /** In ms. */
+  readonly lastModified?: number
+  slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }
+  arrayBuffer(): Promise<ArrayBuffer>
+}
+
+export const isBlob = (value: object): value is BlobLike =>
+  'size' in value && 'slice' in value && 'arrayBuffer' in value && Number.isSafeInteger(value.size)
+
+export const isAsyncBuffer = (value: object): value is AsyncBuffer =>
+  'byteLength' in value && 'slice' in value && Number.isSafeInteger(value.byteLength) && typeof value.slice === 'function'
+
+/** The key of a single file: that of a container ends in `.af`. */
+export const keyFor = (name: string): string => (name.endsWith('.af') && name !== '.af' ? name : `${name}.af`)

@@ -1,5 +1,5 @@
 import { raceAbort } from '../core/signal.js'
-import type { BlobLike } from './blob.js'
+import type { BlobLike } from './handles.js'
 import { failed, orNoSuch } from './handles.js'
 import { changed, endsBefore } from './memory.js'
 import type { ObjectInfo, RangeOptions } from './store.js'
