@@ -1,0 +1,332 @@
+import {
+  begin,
+  bitOf,
+  crateView,
+  type File,
+  type Flaw,
+  file,
+  isDone,
+  type Objects,
+  type Op,
+  type Process,
+  type Profile,
+  Protocol,
+  packed,
+  view,
+} from './model.js'
+
+export interface Actor extends Pick<Process, 'role' | 'turn'> {
+  /** Begins when this one, by its place in the list, is done. */
+  readonly after?: number
+}
+
+export interface Scenario {
+  readonly name: string
+  readonly profile: Profile
+  readonly flaw?: Flaw
+  /** The base, and the layers from 1. */
+  readonly objects: Objects
+  /** Elements that were acknowledged before. */
+  readonly acknowledged?: number
+  readonly processes: readonly Actor[]
+  /** How often a process starts anew after a conflict; without end when it is left out. */
+  readonly tries?: number
+  readonly faults?: number
+  readonly crashes?: number
+  /** Sessions of the crate, one after another, after turn 1. */
+  readonly crate?: readonly ('flush' | 'compact')[]
+  /** The crate may have its turn while requests are under way whose senders have given up. */
+  readonly unsettled?: boolean
+  /** Of writers and compactors, as `Protocol` has it. */
+  readonly looksAgain?: boolean
+  /** The crate may have its turn while a dead layer of ours is there that was published after its base had been replaced. */
+  readonly strays?: boolean
+  /** States after which the search gives up with an error. */
+  readonly limit?: number
+}
+
+export interface Verdict {
+  readonly states: number
+  /** What does not hold, and the steps that lead to it. */
+  readonly broken?: string
+  readonly steps?: readonly string[]
+}
+
+interface State {
+  readonly objects: Objects
+  readonly processes: readonly Process[]
+  /** Requests whose senders have given up, which may still be carried out. */
+  readonly late: readonly Op[]
+  readonly acknowledged: number
+  /** Elements that were replaced together with their container. */
+  readonly forgotten: number
+  readonly faults: number
+  readonly crashes: number
+  /** 1, then 2 after the crate. */
+  readonly turn: number
+  /** For each reader under way, the states since it began. */
+  readonly seen: readonly (readonly number[])[]
+  /** Layers of ours that were published after their base had been replaced, and those of a container that was, until they are removed. */
+  readonly strays: readonly File[]
+}
+
+type Successor = readonly [label: string, state: State]
+
+/** Elements that the crate writes. */
+const CRATE_BIT = 8
+
+/** All interleavings of a scenario, depth first; the first broken invariant ends it. */
+export function check(scenario: Scenario): Verdict {
+  const checker = new Checker(scenario)
+  return checker.run()
+}
+
+class Checker {
+  readonly #scenario: Scenario
+  readonly #protocol: Protocol
+  /** States by what they look like: whether the search is still below them. */
+  readonly #known = new Map<string, boolean>()
+
+  constructor(scenario: Scenario) {
+    this.#scenario = scenario
+    this.#protocol = new Protocol(scenario.profile, scenario.flaw, scenario.looksAgain)
+  }
+
+  run(): Verdict {
+    const { objects, processes, tries = Number.POSITIVE_INFINITY, acknowledged = 0, faults = 0, crashes = 0 } = this.#scenario
+    const first: State = {
+      objects,
+      processes: processes.map((each, i) => begin({ ...each, bit: each.role === 'writer' ? bitOf(i) : 0 }, tries)),
+      late: [],
+      acknowledged,
+      forgotten: 0,
+      faults,
+      crashes,
+      turn: 1,
+      seen: processes.map(() => []),
+      strays: [],
+    }
+    const path: { readonly label: string; readonly key: string; readonly next: Iterator<Successor> }[] = []
+    const enter = (label: string, state: State): string | undefined => {
+      const key = encode(state)
+      const open = this.#known.get(key)
+      if (open === true) return `${label}: the same state again, and nobody has got on`
+      if (open === false) return undefined
+      const broken = this.#broken(state)
+      if (broken !== undefined) return `${label}: ${broken}`
+      this.#known.set(key, true)
+      path.push({ label, key, next: this.#successors(state) })
+      return undefined
+    }
+    let broken = enter('begin', watched(first))
+    const { limit = Number.POSITIVE_INFINITY } = this.#scenario
+    while (broken === undefined && path.length > 0) {
+      if (this.#known.size > limit) throw new Error(`${this.#scenario.name} has more than ${limit} states`)
+      const { key, next } = path.at(-1)!
+      const { done, value } = next.next()
+      if (!done) broken = enter(...(value as [string, State]))
+      else {
+        this.#known.set(key, false)
+        path.pop()
+      }
+    }
+    const states = this.#known.size
+    return broken === undefined ? { states } : { states, broken, steps: path.map(({ label }) => label) }
+  }
+
+  *#successors(state: State): Generator<Successor> {
+    let active = false
+    for (const [i, p] of state.processes.entries()) {
+      const { after: first } = this.#scenario.processes[i]!
+      if (p.turn > state.turn || isDone(p) || (first !== undefined && !isDone(state.processes[first]!))) continue
+      const name = `${p.role} ${i}`
+      for (const { op, next } of this.#protocol.steps(p)) {
+        active = true
+        const label = `${name} ${p.at}: ${describe(op)}`
+        const { state: after, answer } = this.#apply(state, op)
+        for (const q of next(answer, after.objects)) yield [`${label} → ${answer}`, this.#moved(after, i, q)]
+        if (state.faults === 0 || (op.do !== 'put' && op.do !== 'remove')) continue
+        const faulty = { ...state, faults: state.faults - 1 }
+        for (const q of next('error', state.objects)) {
+          yield [`${label} → fails`, this.#moved(faulty, i, q)]
+          if (answer === 'ok') yield [`${label} → done, but reported failed`, this.#moved(this.#apply(faulty, op).state, i, q)]
+          if (this.#scenario.profile.late)
+            yield [`${label} → given up, under way`, this.#moved({ ...faulty, late: [...state.late, op] }, i, q)]
+        }
+      }
+      if (state.crashes > 0 && p.at !== 'begin' && !isReader(p))
+        yield [`${name} crashes`, this.#moved({ ...state, crashes: state.crashes - 1 }, i, { ...begin(p, -1) })]
+    }
+    for (const [i, op] of state.late.entries()) {
+      const { state: after, answer } = this.#apply({ ...state, late: state.late.filter((_, j) => j !== i) }, op)
+      yield [`late: ${describe(op)} → ${answer}`, watched(after)]
+    }
+    if (active || state.turn > 1 || (state.late.length > 0 && this.#scenario.unsettled !== true)) return
+    if (this.#isStrayed(state) && this.#scenario.strays !== true) return
+    yield ['the crate', watched(this.#crate(state))]
+  }
+
+  #moved(state: State, i: number, p: Process): State {
+    // What was read and never was the state stays, to be found.
+    const isWrong = p.at === 'read' && !state.seen[i]!.includes(p.result!)
+    const isOver = !isWrong && (p.at === 'read' || p.at === 'acknowledged' || this.#protocol.steps(p).length === 0)
+    const processes = state.processes.with(i, isOver ? begin(p, -1) : p)
+    const acknowledged = p.at === 'acknowledged' ? state.acknowledged | p.bit : state.acknowledged
+    // A reader that starts anew began long before: it may give any state since then.
+    const seen = isReader(p) && !isOver ? state.seen : state.seen.with(i, [])
+    return watched({ ...state, processes, acknowledged, seen })
+  }
+
+  #apply(state: State, op: Op): { readonly state: State; readonly answer: 'ok' | 'conflict' } {
+    if (op.do === 'look' || op.do === 'get') return { state, answer: 'ok' }
+    const there = state.objects[op.number]
+    const expected = op.do === 'put' ? op.over : op.file
+    if (expected !== 'any' && there !== expected) return { state, answer: 'conflict' }
+    const objects = Array.from({ length: Math.max(state.objects.length, op.number + 1) }, (_, i) => state.objects[i])
+    objects[op.number] = op.do === 'put' ? op.file : undefined
+    while (objects.at(-1) === undefined) objects.pop()
+    const resets = op.do === 'put' && op.resets === true
+    const layers = objects.slice(1).filter((each) => each !== undefined)
+    // So is what it is made void by: it may lie above a gap.
+    const stray = op.do === 'put' && (op.file.on !== undefined ? op.file.on !== objects[0] : state.strays.includes(there!))
+    return {
+      state: {
+        ...state,
+        objects,
+        acknowledged: resets ? 0 : state.acknowledged,
+        forgotten: resets ? state.forgotten | state.acknowledged : state.forgotten,
+        strays: [...(resets ? layers : state.strays), ...(stray ? [op.file] : [])].filter((each) => objects.includes(each)),
+      },
+      answer: 'ok',
+    }
+  }
+
+  /** Sessions of the crate, each of which opens the container anew. */
+  #crate(state: State): State {
+    let { objects, acknowledged } = state
+    for (const [i, session] of (this.#scenario.crate ?? []).entries()) {
+      const { own, shared, count } = crateView(objects)
+      if (session === 'compact') objects = [file('base', { own, shared })]
+      else {
+        const bit = bitOf(CRATE_BIT + i)
+        const next = [...objects]
+        // What a stray layer hides from it the crate cannot know; it writes another chunk then.
+        const whole = this.#isStrayed(state) ? view(objects).shared : shared
+        next[count] = file('crate', { own: bit, shared: whole | bit })
+        objects = Array.from(next)
+        acknowledged |= bit
+      }
+    }
+    return { ...state, turn: 2, objects, acknowledged }
+  }
+
+  #isStrayed({ objects, strays }: State): boolean {
+    return strays.some((each) => objects.includes(each))
+  }
+
+  #broken(state: State): string | undefined {
+    const { objects, acknowledged, forgotten, processes } = state
+    const { own, shared } = view(objects)
+    if (own !== shared) return `half a flush is seen: ${bits(own)} and ${bits(shared)}`
+    if ((own & acknowledged) !== acknowledged) return `acknowledged was ${bits(acknowledged)}, there is ${bits(own)}`
+    if ((own & forgotten) !== 0) return `what was replaced is back: ${bits(own & forgotten)}`
+    for (const [i, p] of processes.entries())
+      if (p.at === 'read')
+        return `${p.role} ${i} has read ${bits(p.result! >> 12)} and ${bits(p.result! & 0xfff)}, which was never the state`
+    if (processes.some((p) => p.turn <= state.turn && !isDone(p))) return undefined
+    if (state.late.length > 0) return undefined
+    // Everybody is done: so it stays until somebody comes.
+    if (this.#isStrayed(state) || this.#scenario.flaw === 'old') return undefined
+    const gap = objects.findIndex((each) => each === undefined)
+    if (gap >= 0) return `number ${gap} is missing below number ${objects.length - 1}`
+    const crate = crateView(objects)
+    if (packed(crate) !== packed({ own, shared })) return `the crate reads ${bits(crate.own)} and ${bits(crate.shared)}`
+    return undefined
+  }
+}
+
+const isReader = ({ role }: Process): boolean => role === 'reader' || role === 'prober'
+
+/** The state that there is now is one that readers under way may give. */
+function watched(state: State): State {
+  const value = packed(view(state.objects))
+  const seen = state.seen.map((values, i) => {
+    const p = state.processes[i]!
+    if (!isReader(p) || isDone(p) || p.at === 'begin') return values
+    return values.includes(value) ? values : [...values, value].sort((a, b) => a - b)
+  })
+  return { ...state, seen }
+}
+
+const bits = (mask: number): string =>
+  `{${Array.from({ length: 12 }, (_, i) => i)
+    .filter((i) => mask & bitOf(i))
+    .join()}}`
+
+function describe(op: Op): string {
+  if (op.do === 'look') return 'look'
+  if (op.do === 'get') return `get ${op.number}`
+  if (op.do === 'remove') return `remove ${op.number}`
+  const { kind, own, shared } = op.file
+  return `put ${op.number}: ${kind} ${bits(own)} ${bits(shared)} ${op.over === undefined ? 'if absent' : op.over === 'any' ? '' : `over ${op.over.kind}`}`
+}
+
+/** A state as text, the same for states that differ in nothing but the order in which their files came to be. */
+function encode(state: State): string {
+  const codes: number[] = []
+  const numbers = new Map<File, number>()
+  const add = (each: File | undefined | 'any'): void => {
+    if (each === undefined || each === 'any') {
+      codes.push(each === undefined ? 0 : 1)
+      return
+    }
+    const number = numbers.get(each)
+    codes.push(number ?? numbers.size + 2)
+    if (number !== undefined) return
+    numbers.set(each, numbers.size + 2)
+    codes.push(KINDS.indexOf(each.kind), each.own, each.shared, each.merged)
+    add(each.on)
+  }
+  const list = <T>(values: readonly T[] | undefined, each: (value: T) => void): void => {
+    codes.push(values === undefined ? 0 : values.length + 1)
+    values?.forEach(each)
+  }
+  list(state.objects, add)
+  for (const p of state.processes) {
+    codes.push(stepNumber(p.at), Number.isFinite(p.tries) ? p.tries + 1 : 0)
+    if (isDone(p)) continue
+    add(p.base)
+    add(p.mine)
+    codes.push(p.top ?? 0, p.own ?? 0, p.shared ?? 0, p.merged ?? 0)
+    list(p.above, ([number, each]) => {
+      codes.push(number)
+      add(each)
+    })
+    list(p.got, ([number, each]) => {
+      codes.push(number)
+      add(each)
+    })
+    list(p.gaps, (number) => codes.push(number))
+    list(p.todo, (number) => codes.push(number))
+  }
+  list(state.late, (op) => {
+    if (op.do !== 'put' && op.do !== 'remove') return
+    codes.push(op.do === 'put' ? 1 : 2, op.number)
+    add(op.file)
+    if (op.do === 'put') add(op.over)
+  })
+  for (const values of state.seen) list(values, (value) => codes.push(value >> 12, value & 0xfff))
+  list(state.strays, add)
+  codes.push(state.acknowledged, state.forgotten, state.faults, state.crashes, state.turn)
+  return String.fromCharCode(...codes)
+}
+
+const KINDS = ['base', 'initial', 'layer', 'closed', 'void', 'crate']
+const stepNumbers = new Map<string, number>()
+
+function stepNumber(at: string): number {
+  const known = stepNumbers.get(at)
+  if (known !== undefined) return known
+  stepNumbers.set(at, stepNumbers.size)
+  return stepNumbers.size - 1
+}

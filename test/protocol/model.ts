@@ -1,0 +1,475 @@
+/**
+ * The protocol of docs/commit-protocol.md as an explicit-state machine. A file is what the protocol knows of it; a process is a step machine
+ * each of whose steps is one operation of the store. Elements are bits: each flush writes an element in a chunk of its own (`own`), and one
+ * in a chunk that all share (`shared`), of which a layer holds the whole as its writer read it, so that an old layer on top hides what is newer.
+ */
+
+export type Kind = 'base' | 'initial' | 'layer' | 'closed' | 'void' | 'crate'
+
+/** An object of the store; one value for each publication, so that the identity of the object is version and id at once. */
+export interface File {
+  readonly kind: Kind
+  /** The base that a layer names; layers of the crate name none. */
+  readonly on: File | undefined
+  readonly own: number
+  readonly shared: number
+  /** Numbers that a base lists as merged, as bits. Ids of the crate's layers are taken as equal: the worst case. */
+  readonly merged: number
+}
+
+/** Objects by number; 0 is the base. */
+export type Objects = readonly (File | undefined)[]
+
+export interface Profile {
+  readonly replace: boolean
+  readonly remove: boolean
+  /** Requests may be carried out after their sender has given up. */
+  readonly late: boolean
+}
+
+export const PROFILES = {
+  /** Memory, and S3 where deletes take conditions. */
+  conditions: { replace: true, remove: true, late: true },
+  /** R2, and S3 where they do not. */
+  noDelete: { replace: true, remove: false, late: true },
+  /** Files and OPFS: system calls under a lock are carried out or not. */
+  lock: { replace: true, remove: true, late: false },
+  /** A server that honours nothing but `If-None-Match`. */
+  neither: { replace: false, remove: false, late: true },
+} satisfies Record<string, Profile>
+
+/** What is left out of the protocol, to see that the checker finds what goes wrong then. */
+export type Flaw =
+  | 'old'
+  | 'look after the base'
+  | 'no second look'
+  | 'no close'
+  | 'no confirmation'
+  | 'void descending'
+  | 'forget merged'
+  | 'remove listed'
+
+/**
+ * `look` lists and opens everything at one moment, for writers; that readers, who take several, see the state of one moment is checked apart.
+ * `over` and `file` are the version that must be there, `'any'` where the old protocol does not ask.
+ */
+export type Op =
+  | { readonly do: 'look' }
+  | { readonly do: 'get'; readonly number: number }
+  | {
+      readonly do: 'put'
+      readonly number: number
+      readonly file: File
+      readonly over: File | undefined | 'any'
+      /** Replaces the whole container. */
+      readonly resets?: boolean
+    }
+  | { readonly do: 'remove'; readonly number: number; readonly file: File | 'any' }
+
+export type Answer = 'ok' | 'conflict' | 'error'
+
+/** What a step does, and what its process is for each answer: to what it looked at, or to a change. */
+export interface Step {
+  readonly op: Op
+  readonly next: (answer: Answer, objects: Objects) => Process[]
+}
+
+export interface Process {
+  readonly role: 'writer' | 'compactor' | 'reader' | 'prober' | 'creator'
+  /** What it does next, `done` at the end. */
+  readonly at: string
+  /** The turn, of those before and after the crate's, in which it runs. */
+  readonly turn: number
+  /** The element that it writes. */
+  readonly bit: number
+  /** How often it may start anew; it gives up then. */
+  readonly tries: number
+  readonly base?: File | undefined
+  /** The highest live layer, and what lies above: number and file. */
+  readonly top?: number
+  readonly above?: readonly (readonly [number, File])[]
+  readonly own?: number
+  readonly shared?: number
+  readonly merged?: number
+  readonly gaps?: readonly number[]
+  /** What it publishes. */
+  readonly mine?: File | undefined
+  /** A reader: what it has opened, what it has still to open or to look at again. */
+  readonly got?: readonly (readonly [number, File | undefined])[]
+  readonly todo?: readonly number[]
+  /** What it has read, as `packed` gives it. */
+  readonly result?: number
+}
+
+export const begin = (p: Pick<Process, 'role' | 'turn' | 'bit'>, tries: number): Process => ({
+  role: p.role,
+  at: tries < 0 ? 'done' : 'begin',
+  turn: p.turn,
+  bit: p.bit,
+  tries,
+})
+
+export const isDone = ({ at }: Process): boolean => at === 'done'
+
+/** A state as one number. */
+export const packed = ({ own, shared }: { readonly own: number; readonly shared: number }): number => (own << 12) | shared
+
+export const bitOf = (number: number): number => 1 << number
+
+export const file = (kind: Kind, rest: Partial<File> = {}): File => ({
+  kind,
+  on: undefined,
+  own: 0,
+  shared: 0,
+  merged: 0,
+  ...rest,
+})
+
+/** Whether a layer counts on a base. */
+export function isLive(number: number, layer: File | undefined, base: File): boolean {
+  if (layer === undefined || layer.kind === 'void') return false
+  return layer.kind === 'crate' ? (base.merged & bitOf(number)) === 0 : layer.on === base
+}
+
+export interface View {
+  readonly own: number
+  readonly shared: number
+  /** The highest live layer. */
+  readonly top: number
+  /** The closed layer, 0 when the state is not closed. */
+  readonly closed: number
+}
+
+/** What layers on a base add up to, as far as `last`. */
+export function view(objects: Objects, last = Number.POSITIVE_INFINITY): View {
+  const base = objects[0]!
+  let { own, shared } = base
+  let [top, closed] = [0, 0]
+  for (let number = 1; number < objects.length && number <= last; number++) {
+    const layer = objects[number]
+    if (!isLive(number, layer, base)) continue
+    top = number
+    if (layer!.kind === 'closed') closed = number
+    else {
+      own |= layer!.own
+      shared = layer!.shared
+    }
+  }
+  return { own, shared, top, closed }
+}
+
+/** What the crate reads: every file, whatever it is on. */
+export function crateView(objects: Objects): { own: number; shared: number; count: number } {
+  let { own, shared } = objects[0]!
+  let count = 1
+  for (const layer of objects.slice(1)) {
+    if (layer === undefined) continue
+    count++
+    own |= layer.own
+    if (layer.own !== 0) shared = layer.shared
+  }
+  return { own, shared, count }
+}
+
+/** What processes do; stateless, as all they know is in `Process`. */
+export class Protocol {
+  readonly #profile: Profile
+  readonly #flaw: Flaw | undefined
+  readonly #looksAgain: boolean
+
+  /** @param looksAgain a flush looks again at what lies above before it publishes; else it goes by what it has read */
+  constructor(profile: Profile, flaw?: Flaw, looksAgain = true) {
+    this.#profile = profile
+    this.#flaw = flaw
+    this.#looksAgain = looksAgain
+  }
+
+  /** The next steps that a process may take: several for a reader, which opens layers in any order; none at its end. */
+  steps(p: Process): Step[] {
+    if (isDone(p)) return []
+    if (p.role === 'reader' || p.role === 'prober') return this.#reading(p)
+    const step = this.#flaw === 'old' ? this.#old(p) : this.#step(p)
+    return step === undefined ? [] : [step]
+  }
+
+  #step(p: Process): Step | undefined {
+    switch (p.at) {
+      case 'done':
+        return undefined
+      case 'begin':
+        return look((objects) => [this.#begun(p, objects)])
+      case 'look':
+        return look((objects) => this.#looked(p, objects, 'confirm'))
+      case 'confirm':
+        return get(0, (base) => (base === p.base ? [{ ...p, at: 'void' }] : anew(p)))
+      case 'confirm first':
+        return get(0, (base) => (base === p.base ? [{ ...p, at: 'look last' }] : anew(p)))
+      case 'look last':
+        return look((objects) => this.#looked(p, objects, 'void'))
+      case 'void':
+        return this.#void(p, 'trim')
+      case 'trim':
+        return this.#trim(p)
+      case 'fill':
+        return this.#fill(p)
+      case 'publish':
+        return this.#publish(p)
+      case 'settle':
+        // Somebody has the number: oneself, when an answer was lost.
+        return get(target(p), (there) => (there === p.mine ? [published(p)] : anew(p)))
+      case 'acknowledge':
+        return get(0, (base) => [{ ...p, at: base === p.base || this.#flaw === 'no confirmation' ? 'acknowledged' : 'clean' }])
+      case 'swap':
+        return put(0, p.mine!, p.base, (answer) => {
+          if (answer === 'error') return [p, ...anew(p)]
+          // On a conflict somebody else has finished it, or this request of one's own.
+          return [swapped(p)]
+        })
+      case 'reset':
+        return put(0, p.mine!, p.base, (answer) => (answer === 'ok' ? [{ ...p, at: 'clean' }] : anew(p)), true)
+      case 'clean':
+        return look((objects) => [{ ...p, at: 'clean: base', above: present(objects, 0) }])
+      case 'clean: base':
+        return get(0, (base) => [clearing(p, base!)])
+      case 'clean: void':
+        return this.#void(p, p.base === p.mine && p.merged !== 0 ? 'unlist' : 'remove')
+      case 'unlist':
+        return put(0, file('initial'), p.base, (answer) => [answer === 'ok' ? { ...p, at: 'remove', merged: 0 } : ended(p)])
+      case 'remove':
+        return this.#remove(p)
+      default:
+        throw new Error(`there is no step ${p.at}`)
+    }
+  }
+
+  #begun(p: Process, objects: Objects): Process {
+    const base = objects[0]!
+    const closed = view(objects).closed
+    // What the crate appended above the closed layer is not merged.
+    const { own, shared, top } = closed > 0 ? view(objects, closed - 1) : view(objects)
+    let merged = 0
+    for (let number = 1; number < objects.length; number++) {
+      const layer = objects[number]
+      if (layer?.kind !== 'crate') continue
+      const contained = isLive(number, layer, base) ? number <= top : this.#flaw !== 'forget merged'
+      if (p.role === 'creator' || contained) merged |= bitOf(number)
+    }
+    const begun = { ...p, base, own, shared, top, merged }
+    if (p.role === 'creator') return { ...begun, at: 'reset', mine: file('initial', { merged }) }
+    if (closed > 0) return { ...begun, at: 'swap', mine: file('base', { own, shared, merged }) }
+    if (p.role === 'compactor' && top === 0) return { ...begun, at: 'clean' }
+    if (this.#flaw === 'look after the base') return { ...begun, at: 'confirm first' }
+    return this.#looksAgain ? { ...begun, at: 'look' } : this.#looked(begun, objects, 'confirm')[0]!
+  }
+
+  #looked(p: Process, objects: Objects, next: string): Process[] {
+    const above = present(objects, p.top!)
+    if (above.some(([number, layer]) => isLive(number, layer, p.base!))) return anew(p)
+    const gaps: number[] = []
+    for (let number = 1; number < p.top!; number++) if (objects[number] === undefined) gaps.push(number)
+    return [{ ...p, at: next, above, gaps }]
+  }
+
+  /** Makes the lowest dead layer void, until there is none. */
+  #void(p: Process, next: string): Step | undefined {
+    const dead = p.above!.filter(([, layer]) => layer.kind !== 'void')
+    const chosen = this.#flaw === 'void descending' ? dead.at(-1) : dead[0]
+    if (chosen === undefined) return this.#step({ ...p, at: next })
+    const [number, over] = chosen
+    const empty = file('void')
+    const above = p.above!.map((each) => (each === chosen ? ([number, empty] as const) : each))
+    return put(number, empty, over, (answer) => (answer === 'ok' ? [{ ...p, above }] : interrupted(p)))
+  }
+
+  /** Removes void ones from the top, as long as a number is missing below them. */
+  #trim(p: Process): Step | undefined {
+    const last = p.above!.at(-1)
+    const gap = last !== undefined && last[0] - p.top! > p.above!.length
+    if (!gap || !this.#profile.remove) return this.#fill({ ...p, at: 'fill' })
+    const rest = { ...p, above: p.above!.slice(0, -1) }
+    return remove(last[0], last[1], (answer) => (answer === 'ok' ? [rest] : anew(p)))
+  }
+
+  /** Puts void ones where numbers are missing below a live layer. */
+  #fill(p: Process): Step {
+    const [number, ...gaps] = p.gaps!
+    if (number === undefined) return this.#publish({ ...p, at: 'publish', mine: p.mine ?? toPublish(p) })
+    return put(number, file('void'), undefined, (answer) => (answer === 'ok' ? [{ ...p, gaps }] : anew(p)))
+  }
+
+  #publish(p: Process): Step {
+    if (p.role === 'compactor' && this.#flaw === 'no close') return this.#step(published(p))!
+    const number = target(p)
+    const over = number === 0 ? p.base : p.above!.find(([each]) => each === number)?.[1]
+    return put(number, p.mine!, over, (answer) => {
+      if (answer === 'ok') return [published(p)]
+      if (answer === 'conflict') return [{ ...p, at: 'settle' }]
+      // The same request again, or given up and begun anew.
+      return [{ ...p, at: 'publish' }, ...anew(p)]
+    })
+  }
+
+  /** Removes void ones from the top that the base does not list. */
+  #remove(p: Process): Step | undefined {
+    const last = p.above!.at(-1)
+    const listed = this.#flaw === 'remove listed' ? 0 : p.merged!
+    if (!this.#profile.remove || last === undefined || last[0] < p.top! || listed >= bitOf(last[0]))
+      return p.role === 'writer' ? this.#step(anew(p)[0]!) : undefined
+    const rest = { ...p, above: p.above!.slice(0, -1) }
+    return remove(last[0], last[1], (answer) => (answer === 'ok' ? [rest] : interrupted(p)))
+  }
+
+  /** Lists or probes, opens in any order, the base last; then looks again at what could have changed meanwhile. */
+  #reading(p: Process): Step[] {
+    const old = this.#flaw === 'old'
+    const todo = p.todo ?? []
+    switch (p.at) {
+      case 'begin':
+        if (p.role === 'reader')
+          return [look((objects) => [this.#opening({ ...p, got: [], todo: present(objects, old ? -1 : 0).map(([n]) => n) })])]
+        return old ? [get(0, (base) => [probing({ ...p, base }, 1)])] : this.#reading(probing(p, 1))
+      case 'probe':
+        return todo.map((number) =>
+          get(number, (layer) => {
+            if (layer === undefined) return [old ? readAll(p, p.base!) : { ...p, at: 'base', todo: [] }]
+            return [probing({ ...p, got: [...p.got!, [number, layer]] }, number + 1)]
+          }),
+        )
+      case 'open':
+        return todo.map((number) =>
+          get(number, (layer) => {
+            const got = [...p.got!, [number, layer] as const].sort(([a], [b]) => a - b)
+            return layer === undefined ? anew(p) : [this.#opening({ ...p, got, todo: todo.filter((each) => each !== number) })]
+          }),
+        )
+      case 'base':
+        return [get(0, (base) => [looking(p, base!, this.#flaw === 'no second look' ? [] : doubtful(p.got!, base!))])]
+      case 'again': {
+        const [number, ...rest] = todo
+        const before = p.got!.find(([each]) => each === number)?.[1]
+        return [get(number!, (layer) => (layer === before ? [looking(p, p.base!, rest)] : anew(p)))]
+      }
+      default:
+        // Has read: looks at nothing any more.
+        return []
+    }
+  }
+
+  #opening(p: Process): Process {
+    if (p.todo!.length > 0) return { ...p, at: 'open' }
+    return this.#flaw === 'old' ? readAll(p, p.got!.find(([number]) => number === 0)![1]) : { ...p, at: 'base' }
+  }
+
+  /** The protocol before this one: the base is replaced and layers are deleted by name. */
+  #old(p: Process): Step | undefined {
+    const top = p.top!
+    switch (p.at) {
+      case 'begin':
+        return look((objects) => [{ ...p, at: 'publish', ...view(objects), mine: undefined }])
+      case 'publish': {
+        if (p.role === 'compactor') {
+          const merged = file('base', { own: p.own!, shared: p.shared! })
+          return put(0, merged, 'any', (answer) => [answer === 'ok' ? { ...p, at: 'delete', todo: upTo(top) } : ended(p)])
+        }
+        const layer = p.mine ?? file('crate', { own: p.bit, shared: p.shared! | p.bit })
+        return put(top + 1, layer, undefined, (answer) => (answer === 'ok' ? [{ ...p, at: 'acknowledged' }] : anew(p)))
+      }
+      case 'delete': {
+        const [number, ...rest] = p.todo!
+        return number === undefined ? undefined : remove(number, 'any', () => [{ ...p, todo: rest }])
+      }
+      default:
+        throw new Error(`there is no step ${p.at}`)
+    }
+  }
+}
+
+const look = (next: (objects: Objects) => Process[]): Step => ({ op: { do: 'look' }, next: (_, objects) => next(objects) })
+
+const get = (number: number, next: (there: File | undefined) => Process[]): Step => ({
+  op: { do: 'get', number },
+  next: (_, objects) => next(objects[number]),
+})
+
+const put = (
+  number: number,
+  published: File,
+  over: File | undefined | 'any',
+  next: (answer: Answer) => Process[],
+  resets = false,
+): Step => ({ op: { do: 'put', number, file: published, over, resets }, next })
+
+const remove = (number: number, removed: File | 'any', next: (answer: Answer) => Process[]): Step => ({
+  op: { do: 'remove', number, file: removed },
+  next,
+})
+
+const anew = (p: Process): Process[] => [begin(p, p.tries - 1)]
+
+const ended = (p: Process): Process => ({ ...begin(p, p.tries), at: 'done' })
+
+const upTo = (top: number): number[] => Array.from({ length: top }, (_, i) => i + 1)
+
+/** Whoever is disturbed looks again: a flush begins anew, cleaning goes on with what is left. */
+const interrupted = (p: Process): Process[] =>
+  CLEANING.includes(p.at) ? [{ ...begin(p, p.tries), at: 'clean', mine: p.mine }] : anew(p)
+
+const CLEANING = ['clean: void', 'remove']
+
+const target = ({ role, base, top }: Process): number => (role === 'writer' && base!.kind === 'initial' ? 0 : top! + 1)
+
+function toPublish({ role, base, bit, own, shared, merged, top }: Process): File {
+  if (role === 'compactor') return file('closed', { on: base })
+  if (base!.kind !== 'initial') return file('layer', { on: base, own: bit, shared: shared! | bit })
+  // An initial base with live layers is made one that layers may name; else the flush takes its place.
+  const listed = { merged: base!.merged & merged! }
+  if (top! > 0) return file('base', { own: base!.own, shared: base!.shared, ...listed })
+  return file('base', { own: own! | bit, shared: shared! | bit, ...listed })
+}
+
+function published(p: Process): Process {
+  if (p.role === 'compactor')
+    return { ...p, at: 'swap', mine: file('base', { own: p.own!, shared: p.shared!, merged: p.merged! }) }
+  if (p.base!.kind !== 'initial') return { ...p, at: 'acknowledge' }
+  return p.top! > 0 ? begin(p, p.tries) : { ...p, at: 'acknowledged' }
+}
+
+/** A compactor cleans; a writer that found a closed state goes on with the successor. */
+const swapped = (p: Process): Process => (p.role === 'compactor' ? { ...p, at: 'clean' } : begin(p, p.tries))
+
+/** What is to be cleaned under a base that was read after the layers were. */
+function clearing(p: Process, base: File): Process {
+  const all = p.above!
+  const live = all.filter(([number, layer]) => isLive(number, layer, base))
+  const above = all.filter(([number, layer]) => !isLive(number, layer, base))
+  const mine = p.role === 'creator' ? p.mine : undefined
+  return { ...begin(p, p.tries), at: 'clean: void', base, mine, above, top: live.at(-1)?.[0] ?? 0, merged: base.merged }
+}
+
+function present(objects: Objects, above: number): [number, File][] {
+  return objects.flatMap((layer, number) => (number > above && layer !== undefined ? [[number, layer] as [number, File]] : []))
+}
+
+const probing = (p: Process, number: number): Process => ({ ...p, at: 'probe', got: p.got ?? [], todo: [number] })
+
+function assembled(got: NonNullable<Process['got']>, base: File | undefined): Objects {
+  const objects: (File | undefined)[] = [base]
+  for (const [number, layer] of got) if (number > 0) objects[number] = layer
+  return Array.from(objects)
+}
+
+const readAll = (p: Process, base: File | undefined): Process => ({
+  ...begin(p, p.tries),
+  at: 'read',
+  result: packed(view(assembled(p.got!, base))),
+})
+
+const looking = (p: Process, base: File, todo: readonly number[]): Process =>
+  todo.length === 0 ? readAll(p, base) : { ...p, at: 'again', base, todo }
+
+/** Live layers that name no base, and numbers below the highest live one that have none. */
+function doubtful(got: NonNullable<Process['got']>, base: File): number[] {
+  const objects = assembled(got, base)
+  const { top } = view(objects)
+  return upTo(top).filter((number) => objects[number]?.kind === 'crate' || !isLive(number, objects[number], base))
+}

@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest'
+import { type Actor, check, type Scenario } from './check.js'
+import { bitOf, type File, type Flaw, file, PROFILES } from './model.js'
+
+// Bounds that take minutes and gigabytes, for CI and whoever changes the protocol: HYPERSLAB_PROTOCOL=large.
+const LARGE = process.env.HYPERSLAB_PROTOCOL === 'large'
+
+const BEFORE = bitOf(7)
+const WHOLE = { own: BEFORE, shared: BEFORE }
+const base = file('base')
+const layer = file('layer', { on: base, ...WHOLE })
+const ofCrate = (): File => file('crate', WHOLE)
+const empty = (): File => file('void')
+
+const writer: Actor = { role: 'writer', turn: 1 }
+const compactor: Actor = { role: 'compactor', turn: 1 }
+const reader: Actor = { role: 'reader', turn: 1 }
+const prober: Actor = { role: 'prober', turn: 1 }
+const creator: Actor = { role: 'creator', turn: 1 }
+const later = (actor: Actor): Actor => ({ ...actor, turn: 2 })
+const after = (first: number, actor: Actor): Actor => ({ ...actor, after: first })
+
+type Rest = Partial<Scenario> & Pick<Scenario, 'processes'>
+
+const scenario = (name: string, rest: Rest): Scenario => {
+  const { objects = [base, layer] } = rest
+  const acknowledged = objects.some((each) => each?.own === BEFORE) ? BEFORE : 0
+  return { name, profile: PROFILES.conditions, objects, acknowledged, tries: 1, looksAgain: false, ...rest }
+}
+
+const SCENARIOS: Scenario[] = [
+  // Without a limit of tries: a circle of states would be writers and compactors that hinder each other for ever.
+  scenario('two writers get on', { processes: [writer, writer], tries: Number.POSITIVE_INFINITY, looksAgain: true }),
+  scenario('a writer and a compactor get on', {
+    processes: [writer, compactor],
+    tries: Number.POSITIVE_INFINITY,
+    looksAgain: true,
+  }),
+  scenario('two compactors get on', { processes: [compactor, compactor], tries: Number.POSITIVE_INFINITY, looksAgain: true }),
+  scenario('two writers, a compactor', { processes: [writer, writer, compactor], tries: 0 }),
+  scenario('a writer, two compactors', { processes: [writer, compactor, compactor], tries: 0 }),
+  scenario('a reader', { processes: [writer, compactor, reader] }),
+  scenario('a reader that probes', { processes: [writer, compactor, prober] }),
+  scenario('a reader, over void layers', { processes: [writer, writer, reader], objects: [base, empty(), empty()] }),
+  scenario('a reader that probes, over void layers', { processes: [writer, writer, prober], objects: [base, empty()] }),
+  scenario('a reader, two compactors, a layer of the crate', {
+    processes: [compactor, compactor, reader],
+    objects: [base, ofCrate()],
+  }),
+  scenario('a reader, compacted twice, a layer of the crate', {
+    processes: [compactor, after(0, writer), after(1, compactor), reader],
+    objects: [base, ofCrate()],
+  }),
+  scenario('a crash, the crate, a writer', {
+    processes: [writer, compactor, later(writer)],
+    crashes: 1,
+    crate: ['flush', 'flush'],
+    looksAgain: true,
+  }),
+  scenario('a crash, the crate, a compactor', {
+    processes: [writer, compactor, later(compactor)],
+    crashes: 1,
+    crate: ['flush', 'flush'],
+    looksAgain: true,
+  }),
+  scenario('a crash, the crate compacts, a compactor', {
+    processes: [writer, compactor, later(compactor)],
+    crashes: 1,
+    crate: ['flush', 'compact'],
+  }),
+  scenario('a fault, the crate, a writer', { processes: [writer, compactor, later(writer)], faults: 1, crate: ['flush'] }),
+  scenario('a fault, the crate while requests are under way, a writer', {
+    processes: [writer, compactor, later(writer)],
+    faults: 1,
+    unsettled: true,
+    crate: ['flush', 'flush'],
+  }),
+  scenario('a crash and a fault, a layer of the crate', {
+    processes: [compactor, later(compactor)],
+    objects: [base, ofCrate()],
+    crashes: 1,
+    faults: 1,
+    crate: ['flush'],
+  }),
+  scenario('nothing can be deleted', {
+    processes: [writer, compactor, later(writer)],
+    profile: PROFILES.noDelete,
+    faults: 1,
+    crate: ['flush'],
+  }),
+  scenario('under a lock', {
+    processes: [writer, compactor, later(writer)],
+    profile: PROFILES.lock,
+    faults: 1,
+    crashes: 1,
+    crate: ['flush'],
+  }),
+  scenario('only publishing if absent', {
+    processes: [writer, writer, later(writer)],
+    profile: PROFILES.neither,
+    faults: 1,
+    crashes: 1,
+    crate: ['flush'],
+  }),
+  scenario('an initial base', { processes: [writer, writer], objects: [file('initial')], faults: 1, crate: ['flush'] }),
+  scenario('an initial base with a layer of the crate', {
+    processes: [writer, compactor],
+    objects: [file('initial'), ofCrate()],
+    tries: 0,
+    faults: 1,
+    crashes: 1,
+    crate: ['flush'],
+  }),
+  scenario('replacing, and a writer', {
+    processes: [creator, writer, later(writer)],
+    objects: [base, ofCrate(), file('layer', { on: base, ...WHOLE })],
+    crashes: 1,
+    crate: ['flush'],
+    looksAgain: true,
+  }),
+  scenario('replacing, and a compactor', {
+    processes: [creator, compactor, later(compactor)],
+    objects: [base, ofCrate()],
+    crashes: 1,
+    crate: ['flush'],
+    looksAgain: true,
+  }),
+]
+
+const LARGE_SCENARIOS: Scenario[] = [
+  scenario('two writers, two compactors', { processes: [writer, writer, compactor, compactor], tries: 0 }),
+  scenario('two writers, a compactor, again', { processes: [writer, writer, compactor], looksAgain: true }),
+  scenario('two writers, a compactor, a reader', { processes: [writer, writer, compactor, reader], tries: 0 }),
+  scenario('two writers, a compactor, a reader that probes', { processes: [writer, writer, compactor, prober], tries: 0 }),
+  scenario('two writers, a compactor, a crash, a fault', {
+    processes: [writer, writer, compactor, later(writer)],
+    tries: 0,
+    faults: 1,
+    crashes: 1,
+    crate: ['flush', 'flush'],
+  }),
+  scenario('a writer, two compactors, a crash, a fault', {
+    processes: [writer, compactor, compactor, later(compactor)],
+    tries: 0,
+    faults: 1,
+    crashes: 1,
+    crate: ['flush', 'flush'],
+  }),
+  scenario('three faults', { processes: [writer, compactor, later(writer)], faults: 3, crashes: 1, crate: ['flush'] }),
+]
+
+describe('the protocol', () => {
+  test.each(LARGE ? [...SCENARIOS, ...LARGE_SCENARIOS] : SCENARIOS)('holds: $name', (each) => {
+    const { states, broken, steps } = check(each)
+    expect({ broken, steps }).toEqual({ broken: undefined, steps: undefined })
+    // Fewer would be a scenario in which nothing happens.
+    expect(states).toBeGreaterThan(50)
+  })
+})
+
+/** What goes wrong when a rule is left out, each of which somebody took for unnecessary. */
+const FLAWS: [Flaw, RegExp, Rest][] = [
+  ['no close', /acknowledged was/, { processes: [writer, compactor] }],
+  ['no confirmation', /acknowledged was/, { processes: [writer, compactor] }],
+  [
+    'look after the base',
+    /acknowledged was/,
+    { processes: [writer, writer, after(1, compactor), after(2, writer)], objects: [base], tries: 0 },
+  ],
+  ['no second look', /was never the state/, { processes: [writer, writer, reader], objects: [base, empty(), empty()] }],
+  [
+    'no second look',
+    /was never the state/,
+    { processes: [compactor, after(0, writer), after(1, compactor), reader], objects: [base, ofCrate()] },
+  ],
+  ['void descending', /the crate reads/, { processes: [writer, compactor], crashes: 1 }],
+  [
+    'forget merged',
+    /half a flush/,
+    { processes: [compactor, later(compactor)], objects: [base, ofCrate()], crashes: 1, crate: ['flush'] },
+  ],
+  ['remove listed', /acknowledged was/, { processes: [compactor], objects: [base, ofCrate()], crate: ['flush'] }],
+]
+
+describe('the checker finds what goes wrong', () => {
+  test.each(FLAWS)('with %s: %s', (flaw, message, rest) => {
+    expect(check(scenario(flaw, { ...rest, flaw })).broken).toMatch(message)
+  })
+
+  test('when the crate has its turns over a dead layer of a killed writer, before a writer of ours has cleaned', () => {
+    const processes = [writer, compactor]
+    const { broken } = check(scenario('strays', { processes, crashes: 1, strays: true, crate: ['flush', 'flush', 'flush'] }))
+    expect(broken).toMatch(/half a flush|acknowledged was|is missing/)
+  })
+})
+
+describe('the protocol before, which replaced the base and deleted by name', () => {
+  const objects = [base, ofCrate()]
+
+  test('loses an acknowledged flush to a compaction', () => {
+    const { broken, steps } = check(scenario('old', { processes: [writer, compactor, compactor], objects, flaw: 'old' }))
+    expect(broken).toMatch(/acknowledged was \{0,7\}, there is \{7\}/)
+    expect(steps!.at(-1)).toMatch(/writer 0 publish|compactor . (publish|delete)/)
+  })
+
+  test('shows readers that probe a state that never was', () => {
+    const { broken } = check(scenario('old', { processes: [compactor, prober], objects, flaw: 'old' }))
+    expect(broken).toMatch(/was never the state/)
+  })
+})
