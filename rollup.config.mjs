@@ -103,6 +103,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   // Loaded only by those whose place it is: drivers of their own file can be.
   const driver = /\/build\/js\/store\/(blob|file|opfs|r2|s3|zip)[.-]/.exec(id)?.[1]
   if (driver !== undefined) return `store-${driver}`
+  // What several drivers need, and reading over HTTP does not.
+  if (/\/build\/js\/store\/(conditions|random-name|web-locks)\.js$/.test(id)) return 'store-writes'
   // What is of no layer would be called `index`.
   return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|af)\// : /\/node_modules\/(fzstd)\//).exec(
     id,

@@ -110,8 +110,11 @@ export class Writer {
       const redefined = [...deleted.keys()].some((name) => states.has(name))
       // Within one layer an array cannot be both deleted and defined: what it held below would show through the new one.
       if (redefined) await this.#withPacker((packer) => this.#addLayer([], packer))
-      await this.#addLayer(this.#changedStates(), this.#packer)
+      const packed = this.#packer
+      await this.#addLayer(this.#changedStates(), packed)
       this.#packer = this.#newPacker()
+      // It is committed: what cannot be cleaned up now is no reason to say that it is not.
+      await packed.discard().catch(() => undefined)
     }
     if (this.#statsDue) await this.#writeStats()
   }

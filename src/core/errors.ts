@@ -10,6 +10,8 @@ export interface ErrorDetails {
   actual?: unknown
   /** What would have been right. */
   expected?: unknown
+  /** Size and version of what was published although the call failed. */
+  published?: { readonly size: number; readonly etag: string }
   /** The error underneath, if any. */
   cause?: unknown
 }

@@ -1,25 +1,11 @@
-import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { HyperslabError } from '../core/errors.js'
-import { codeOf, fileError, onFile, orMissing } from './file-errors.js'
-import { etagOf } from './local-file.js'
-import { changed, endsBefore, exists } from './memory.js'
-import type { ObjectInfo, RangeOptions, Stage, Store, Tail } from './store.js'
-
-type FileSystem = typeof import('node:fs/promises')
-
-declare const process: { getBuiltinModule?(name: string): unknown; pid: number } | undefined
-
-/** The file system of Node, Deno and Bun; found at run time, so that bundlers for browsers never see an import of it. */
-function fileSystem(): FileSystem {
-  const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:fs/promises')
-  if (found === undefined)
-    throw new HyperslabError(
-      'UnsupportedError',
-      'there is no file system here: instead of a path pass a URL, a Blob or File, an AsyncBuffer or { store, path }',
-    )
-  return found as FileSystem
-}
+import { onFile, orMissing } from './file-errors.js'
+import { underLock } from './file-lock.js'
+import { isTemporary } from './file-names.js'
+import { checkVersion, FileStage } from './file-stage.js'
+import { checkedInfo, type FileSystem, fileSystem, folderOf, orMissingSync, readExactly } from './file-system.js'
+import { changed } from './memory.js'
+import type { ConditionalWrites, DeleteOptions, Leftover, ObjectInfo, RangeOptions, Stage, Store, Tail } from './store.js'
 
 interface OpenFile extends ObjectInfo {
   readonly handle: FileHandle
@@ -38,10 +24,26 @@ const MAX_HANDLES = 64
 /** Clocks of file systems are coarse: a file that has just been changed may be changed again without a change of its version. */
 const SETTLED_MS = 2000
 
-/** Files, by path. Objects are published by linking or renaming a finished temporary file, so that no reader ever sees half of one. */
+/** Temporary files that were not written to for so long, in ms, are of nobody any more: 7 days. */
+const ABANDONED_MS = 7 * 24 * 3600 * 1000
+
+/**
+ * Files, by path. Objects are published by linking or renaming a finished temporary file, so that no reader ever sees half of one.
+ *
+ * Whoever replaces or removes one has a lock meanwhile, the file `{path}.lock`, for some system calls in a row. One that a killed process has
+ * left is taken over, at once where the process can be seen to be dead, else after 30 seconds. What other programs do without the lock is not
+ * held up. Temporary files of killed processes are removed by whoever writes in the same folder 7 days later.
+ */
 export class FileStore implements Store {
-  readonly #fs = fileSystem()
+  readonly #fs: FileSystem
   readonly #open = new Map<string, Shared>()
+  /** Folders that were looked through for abandoned files. */
+  readonly #swept = new Set<string>()
+
+  /** @param fs for tests: what takes the place of the platform's `node:fs` */
+  constructor(fs: object = fileSystem()) {
+    this.#fs = fs as FileSystem
+  }
 
   describe(key: string): string {
     return key
@@ -57,7 +59,7 @@ export class FileStore implements Store {
   }
 
   async stat(key: string): Promise<ObjectInfo | undefined> {
-    const stats = await orMissing(key, 'read', () => this.#fs.stat(key, { bigint: true }))
+    const stats = await orMissing(key, 'read', () => this.#fs.promises.stat(key, { bigint: true }))
     return stats && checkedInfo(key, stats)
   }
 
@@ -90,10 +92,9 @@ export class FileStore implements Store {
   }
 
   async list(prefix: string): Promise<string[]> {
-    const slash = prefix.lastIndexOf('/') + 1
-    const directory = prefix.slice(0, slash)
-    const names = (await orMissing(directory || '.', 'listed', () => this.#fs.readdir(directory || '.'))) ?? []
-    return names.filter((name) => name.startsWith(prefix.slice(slash))).map((name) => directory + name)
+    const directory = folderOf(prefix)
+    const names = (await orMissing(directory || '.', 'listed', () => this.#fs.promises.readdir(directory || '.'))) ?? []
+    return names.filter((name) => name.startsWith(prefix.slice(directory.length))).map((name) => directory + name)
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
@@ -105,17 +106,52 @@ export class FileStore implements Store {
     }
   }
 
-  async delete(key: string): Promise<void> {
-    await orMissing(key, 'written', () => this.#fs.unlink(key))
+  async delete(key: string, { ifMatch, signal }: DeleteOptions = {}): Promise<void> {
+    const fs = this.#fs
+    // Nothing to lock for.
+    if ((await orMissing(key, 'written', () => fs.promises.lstat(key))) === undefined) return
+    const work = (): void => {
+      if (orMissingSync(() => fs.lstatSync(key)) === undefined) return
+      checkVersion(fs, key, ifMatch)
+      orMissingSync(() => fs.unlinkSync(key))
+    }
+    await underLock(fs, key, work, { signal })
   }
 
   async stage(near: string): Promise<Stage> {
-    const path = `${near}.${process!.pid}-${Math.random().toString(36).slice(2, 10)}.tmp`
-    return new FileStage(this.#fs, path, await onFile(near, 'written', () => this.#fs.open(path, 'wx+')))
+    await this.#sweep(near)
+    return FileStage.open(this.#fs, near)
+  }
+
+  async conditionalWrites(): Promise<ConditionalWrites> {
+    return { replace: true, remove: true }
+  }
+
+  async leftovers(near: string): Promise<Leftover[]> {
+    const found: Leftover[] = []
+    for (const key of await this.list(folderOf(near))) {
+      if (!isTemporary(key.slice(folderOf(key).length))) continue
+      const stats = await orMissing(key, 'read', () => this.#fs.promises.lstat(key))
+      if (stats?.isFile()) found.push({ key, size: stats.size, modified: stats.mtimeMs })
+    }
+    return found
   }
 
   async close(): Promise<void> {
     for (const version of [...this.#open.keys()]) await this.#retire(version)
+  }
+
+  /** Removes temporary files that nobody can be writing any more, once for each folder. */
+  async #sweep(near: string): Promise<void> {
+    const folder = folderOf(near)
+    if (this.#swept.has(folder)) return
+    this.#swept.add(folder)
+    try {
+      for (const { key, modified } of await this.leftovers(near))
+        if (Date.now() - modified > ABANDONED_MS) await orMissing(key, 'written', () => this.#fs.promises.unlink(key))
+    } catch {
+      // Whatever is wrong with other files or the folder: writing shows it if it matters, and these can be removed another time.
+    }
   }
 
   /**
@@ -152,7 +188,7 @@ export class FileStore implements Store {
   async #openFile(key: string): Promise<OpenFile | undefined> {
     const { O_RDONLY, O_NONBLOCK = 0 } = this.#fs.constants
     // A named pipe would keep whoever opens it waiting for a writer.
-    const handle = await orMissing(key, 'read', () => this.#fs.open(key, O_RDONLY | O_NONBLOCK))
+    const handle = await orMissing(key, 'read', () => this.#fs.promises.open(key, O_RDONLY | O_NONBLOCK))
     if (handle === undefined) return undefined
     try {
       return { handle, ...checkedInfo(key, await onFile(key, 'read', () => handle.stat({ bigint: true }))) }
@@ -166,107 +202,4 @@ export class FileStore implements Store {
 async function release(shared: Shared): Promise<void> {
   if (--shared.readers > 0 || !shared.retired) return
   await (await shared.file.catch(() => undefined))?.handle.close()
-}
-
-/** @throws FormatError when the file has not that many bytes there */
-async function readExactly(handle: FileHandle, path: string, offset: number, length: number, size: number): Promise<Uint8Array> {
-  if (offset + length > size) throw endsBefore(path, size, offset + length)
-  const bytes = roomFor(length)
-  await onFile(path, 'read', async () => {
-    for (let done = 0; done < length; ) {
-      const { bytesRead } = await handle.read(bytes, done, length - done, offset + done)
-      if (bytesRead === 0) throw endsBefore(path, offset + done, offset + length)
-      done += bytesRead
-    }
-  })
-  return bytes
-}
-
-/** Bytes that are about to be read, all of them: clearing them first takes as long as the read. */
-function roomFor(length: number): Uint8Array {
-  const { Buffer } = process!.getBuiltinModule!('node:buffer') as typeof import('node:buffer')
-  return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer, 0, length)
-}
-
-class FileStage implements Stage {
-  readonly #fs: FileSystem
-  readonly #path: string
-  #handle: FileHandle | undefined
-  size = 0
-
-  constructor(fs: FileSystem, path: string, handle: FileHandle) {
-    this.#fs = fs
-    this.#path = path
-    this.#handle = handle
-  }
-
-  async append(bytes: Uint8Array): Promise<void> {
-    await this.#write(bytes)
-    this.size += bytes.length
-  }
-
-  read(offset: number, length: number): Promise<Uint8Array> {
-    return readExactly(this.#opened, this.#path, offset, length, this.size)
-  }
-
-  async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<ObjectInfo> {
-    await this.#write(tail)
-    // Linking and renaming change neither size nor date: this is what the published file will have.
-    const info = await onFile(this.#path, 'written', async () => {
-      await this.#opened.truncate(this.size + tail.length)
-      await this.#opened.sync()
-      return infoOf(await this.#opened.stat({ bigint: true }))
-    })
-    try {
-      if (ifAbsent) await this.#fs.link(this.#path, key)
-      else await this.#fs.rename(this.#path, key)
-    } catch (cause) {
-      throw codeOf(cause) === 'EEXIST' ? exists(key) : fileError(key, 'written', cause)
-    }
-    await this.discard()
-    await syncDirectory(this.#fs, key)
-    return info
-  }
-
-  async discard(): Promise<void> {
-    const handle = this.#handle
-    if (handle === undefined) return
-    this.#handle = undefined
-    await onFile(this.#path, 'written', () => handle.close())
-    await orMissing(this.#path, 'written', () => this.#fs.unlink(this.#path))
-  }
-
-  get #opened(): FileHandle {
-    if (this.#handle === undefined)
-      throw new HyperslabError('ClosedError', 'this stage was published or discarded', { file: this.#path })
-    return this.#handle
-  }
-
-  /** Writes behind what was appended; what a failed write or an earlier tail left there is overwritten or, at last, cut off. */
-  async #write(bytes: Uint8Array): Promise<void> {
-    await onFile(this.#path, 'written', async () => {
-      for (let done = 0; done < bytes.length; ) {
-        const { bytesWritten } = await this.#opened.write(bytes, done, bytes.length - done, this.size + done)
-        done += bytesWritten
-      }
-    })
-  }
-}
-
-/** A name in a directory is durable only once the directory is; not every platform can open one. */
-async function syncDirectory(fs: FileSystem, key: string): Promise<void> {
-  const directory = await fs.open(key.slice(0, key.lastIndexOf('/') + 1) || '.', 'r').catch(() => undefined)
-  await directory?.sync().catch(() => undefined)
-  await directory?.close()
-}
-
-const infoOf = (stats: { ino: bigint; size: bigint; mtimeNs: bigint }): ObjectInfo => ({
-  size: Number(stats.size),
-  etag: etagOf(stats),
-})
-
-/** @throws FormatError for folders, pipes and devices */
-function checkedInfo(key: string, stats: BigIntStats): ObjectInfo {
-  if (!stats.isFile()) throw new HyperslabError('FormatError', 'not a regular file', { file: key })
-  return infoOf(stats)
 }

@@ -1,5 +1,6 @@
 import { HyperslabError } from '../core/errors.js'
-import type { ObjectInfo, RangeOptions, Stage, Store } from './store.js'
+import { checkCondition, checkMatch } from './conditions.js'
+import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from './store.js'
 
 interface Entry {
   readonly bytes: Uint8Array
@@ -36,15 +37,21 @@ export class MemoryStore implements Store {
     this.#set(key, new Uint8Array(bytes))
   }
 
-  async delete(key: string): Promise<void> {
+  async delete(key: string, { ifMatch }: DeleteOptions = {}): Promise<void> {
+    const found = this.#objects.get(key)
+    if (found !== undefined) checkMatch(this.describe(key), ifMatch, found)
     this.#objects.delete(key)
   }
 
   async stage(): Promise<Stage> {
-    return new MemoryStage((key, bytes, ifAbsent) => {
-      if (ifAbsent && this.#objects.has(key)) throw exists(this.describe(key))
+    return new MemoryStage((key, bytes, condition) => {
+      checkCondition(this.describe(key), condition, this.#objects.get(key))
       return this.#set(key, bytes)
     })
+  }
+
+  async conditionalWrites(): Promise<ConditionalWrites> {
+    return { replace: true, remove: true }
   }
 
   #set(key: string, bytes: Uint8Array): ObjectInfo {
@@ -54,7 +61,7 @@ export class MemoryStore implements Store {
   }
 }
 
-type Publish = (key: string, bytes: Uint8Array, ifAbsent: boolean) => Promise<ObjectInfo> | ObjectInfo
+type Publish = (key: string, bytes: Uint8Array, condition: PublishCondition) => Promise<ObjectInfo> | ObjectInfo
 
 /** Bytes piece by piece in memory; also the stage of stores that can only `put`. */
 export class MemoryStage implements Stage {
@@ -85,12 +92,12 @@ export class MemoryStage implements Stage {
     return out
   }
 
-  async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<ObjectInfo> {
+  async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
     this.#checkSize(this.size + tail.length)
     const bytes = new Uint8Array(this.size + tail.length)
     for (const part of this.#parts) bytes.set(part.bytes, part.offset)
     bytes.set(tail, this.size)
-    return this.#publish(key, bytes, ifAbsent)
+    return this.#publish(key, bytes, condition)
   }
 
   async discard(): Promise<void> {
@@ -108,6 +115,3 @@ export const endsBefore = (file: string, size: number, wanted: number): Hypersla
 
 export const changed = (file: string): HyperslabError =>
   new HyperslabError('ConflictError', 'the file was replaced by another writer since it was opened; open it again', { file })
-
-export const exists = (file: string): HyperslabError =>
-  new HyperslabError('ConflictError', 'another writer has created this file first', { file })

@@ -1,7 +1,7 @@
 import { HyperslabError } from '../core/errors.js'
 import { type DirectoryHandleLike, type FileHandleLike, failed, nameOf, orMissing, write } from './handles.js'
 import { endsBefore } from './memory.js'
-import type { ObjectInfo, Stage } from './store.js'
+import type { ObjectInfo, PublishCondition, Stage } from './store.js'
 import { hold, ifUnlocked } from './web-locks.js'
 
 /** Names of temporary files start with it: those of keys do not, and no listing shows them. */
@@ -17,7 +17,7 @@ interface Part {
 }
 
 /** Puts the file that `complete` makes in the place of `key`. */
-type Publish = (key: string, ifAbsent: boolean, complete: () => Promise<FileHandleLike>) => Promise<ObjectInfo>
+type Publish = (key: string, condition: PublishCondition, complete: () => Promise<FileHandleLike>) => Promise<ObjectInfo>
 
 /**
  * An unpublished object: a file for each piece, as what is written to a file can only be read once its stream is closed, and appending to
@@ -72,13 +72,9 @@ export class OpfsStage implements Stage {
     return out
   }
 
-  async publish(key: string, tail: Uint8Array, { ifAbsent }: { ifAbsent: boolean }): Promise<ObjectInfo> {
+  async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
     this.#checkOpen()
-    const info = await this.#publish(key, ifAbsent, () => this.#write(WHOLE, this.#contents(tail)))
-    // It was moved.
-    this.#files.delete(this.#nameOf(WHOLE))
-    await this.discard()
-    return info
+    return this.#publish(key, condition, () => this.#write(WHOLE, this.#contents(tail)))
   }
 
   async discard(): Promise<void> {
@@ -125,8 +121,7 @@ export class OpfsStage implements Stage {
   }
 
   #checkOpen(): void {
-    if (this.#release === undefined)
-      throw new HyperslabError('ClosedError', 'this stage was published or discarded', { file: this.#label })
+    if (this.#release === undefined) throw new HyperslabError('ClosedError', 'this stage was discarded', { file: this.#label })
   }
 }
 

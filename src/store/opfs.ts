@@ -1,9 +1,9 @@
 import { HyperslabError } from '../core/errors.js'
+import { checkCondition, checkMatch } from './conditions.js'
 import { type DirectoryHandleLike, type FileHandleLike, failed, orMissing, orNoSuch, write } from './handles.js'
-import { exists } from './memory.js'
 import { OpfsStage, removeAbandoned, STAGE_PREFIX } from './opfs-stage.js'
-import { type Snapshot, Snapshots } from './snapshots.js'
-import type { ObjectInfo, RangeOptions, Stage, Store } from './store.js'
+import { infoOf, type Snapshot, Snapshots } from './snapshots.js'
+import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from './store.js'
 import { withLock } from './web-locks.js'
 
 declare const navigator: { readonly storage?: { getDirectory?(): Promise<DirectoryHandleLike> } } | undefined
@@ -69,11 +69,12 @@ export class OpfsStore implements Store {
     }
   }
 
-  delete(key: string): Promise<void> {
+  delete(key: string, { ifMatch }: DeleteOptions = {}): Promise<void> {
     return this.#changing(key, { create: false }, async (directory, name) => {
       // Not at once `removeEntry`, which would take a folder as well.
       const old = await this.#snapshots.take(key)
       if (old === undefined) return
+      checkMatch(this.describe(key), ifMatch, infoOf(old))
       // Whoever creates it anew must give it another date.
       await outlast(old)
       await orMissing(directory.removeEntry(name))
@@ -86,7 +87,7 @@ export class OpfsStore implements Store {
       const root = await this.#open()
       this.#swept ??= removeAbandoned(root)
       await this.#swept
-      return await OpfsStage.open(root, this.describe(near), (key, ifAbsent, write) => this.#publish(key, ifAbsent, write))
+      return await OpfsStage.open(root, this.describe(near), (key, condition, write) => this.#publish(key, condition, write))
     } catch (cause) {
       this.#swept = undefined
       throw failed(this.describe(near), 'written', cause)
@@ -97,12 +98,16 @@ export class OpfsStore implements Store {
     this.#snapshots.forget()
   }
 
+  async conditionalWrites(): Promise<ConditionalWrites> {
+    return { replace: true, remove: true }
+  }
+
   /** @param complete makes the file that is to be published */
-  async #publish(key: string, ifAbsent: boolean, complete: () => Promise<FileHandleLike>): Promise<ObjectInfo> {
+  async #publish(key: string, condition: PublishCondition, complete: () => Promise<FileHandleLike>): Promise<ObjectInfo> {
     const info = await this.#changing(key, { create: true }, async (directory, name) => {
       // Fails for a folder, which a file might else replace with all that is in it.
       const old = await orMissing(fileIn(directory, name))
-      if (ifAbsent && old !== undefined) throw exists(this.describe(key))
+      checkCondition(this.describe(key), condition, old && infoOf(old))
       if (old !== undefined) await outlast(old)
       const file = await complete()
       if (file.move !== undefined) await file.move(directory, name)

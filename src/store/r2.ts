@@ -1,10 +1,22 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import { forEachLimited } from '../core/limiter.js'
 import { raceAbort, type Signal } from '../core/signal.js'
-import { changed, endsBefore, exists, MemoryStage } from './memory.js'
+import { exists, unmatched } from './conditions.js'
+import { changed, endsBefore, MemoryStage } from './memory.js'
 import { type MergeLimits, planRequests } from './ranges.js'
 import { retrying, Transient } from './retry.js'
-import type { ByteRange, ObjectInfo, RangeOptions, Stage, Store, StoreOptions, Tail } from './store.js'
+import type {
+  ByteRange,
+  ConditionalWrites,
+  DeleteOptions,
+  ObjectInfo,
+  PublishCondition,
+  RangeOptions,
+  Stage,
+  Store,
+  StoreOptions,
+  Tail,
+} from './store.js'
 import { emptyRanges, readVersion } from './versions.js'
 
 /** What is used of a bucket, the binding of a Cloudflare Worker. */
@@ -52,6 +64,8 @@ export interface R2StoreOptions {
 const REQUESTS = 6
 const LIMITS: MergeLimits = { maxGapBytes: 64 * 1024, maxRequestBytes: 4 * 2 ** 20 }
 const MAX_FILE_BYTES = 32 * 2 ** 20
+
+const NO_REMOVAL = 'R2 does not delete on condition of a version'
 
 /** Error codes of R2. They are the last thing in a message. */
 /** Too many requests for one key: refused before anything was done. */
@@ -139,14 +153,16 @@ export class R2Store implements Store {
     await this.#run(key, () => this.#bucket.put(key, bytes), signal)
   }
 
-  async delete(key: string, { signal }: StoreOptions = {}): Promise<void> {
+  /** @throws UnsupportedError with `ifMatch`: R2 does not delete on condition */
+  async delete(key: string, { ifMatch, signal }: DeleteOptions = {}): Promise<void> {
+    if (ifMatch !== undefined) throw new HyperslabError('UnsupportedError', NO_REMOVAL, { file: this.describe(key) })
     await this.#run(key, () => this.#bucket.delete(key), signal)
   }
 
   async stage(near: string): Promise<Stage> {
     const { maxFileBytes } = this.#options
     return new MemoryStage(
-      (key, bytes, ifAbsent) => this.#publish(key, bytes, ifAbsent),
+      (key, bytes, condition) => this.#publish(key, bytes, condition),
       (size) => {
         if (size <= maxFileBytes) return
         const text = `a file of ${size} bytes is more than the ${maxFileBytes} that can be written to R2 at once; flush more often`
@@ -155,13 +171,18 @@ export class R2Store implements Store {
     )
   }
 
+  async conditionalWrites(): Promise<ConditionalWrites> {
+    return { replace: true, remove: false, reason: NO_REMOVAL }
+  }
+
   /** A condition is tried once: if the answer is lost, a repetition would mistake what was written for the work of another writer. */
-  async #publish(key: string, bytes: Uint8Array, ifAbsent: boolean): Promise<ObjectInfo> {
-    const object = ifAbsent
-      ? await this.#run(key, () => this.#bucket.put(key, bytes, { onlyIf: { etagDoesNotMatch: '*' } }), undefined, [BUSY])
-      : await this.#run(key, () => this.#bucket.put(key, bytes))
-    if (object === null) throw exists(this.describe(key))
-    return infoOf(object)
+  async #publish(key: string, bytes: Uint8Array, { ifAbsent, ifMatch }: PublishCondition): Promise<ObjectInfo> {
+    if (!ifAbsent && ifMatch === undefined) return infoOf((await this.#run(key, () => this.#bucket.put(key, bytes)))!)
+    const onlyIf = ifMatch === undefined ? { etagDoesNotMatch: '*' } : { etagMatches: ifMatch }
+    const object = await this.#run(key, () => this.#bucket.put(key, bytes, { onlyIf }), undefined, [BUSY])
+    if (object !== null) return infoOf(object)
+    if (ifMatch === undefined) throw exists(this.describe(key))
+    throw unmatched(this.describe(key), ifMatch, (await this.stat(key))?.etag)
   }
 
   async #range(key: string, { offset, length }: ByteRange, { ifMatch, signal }: RangeOptions): Promise<Uint8Array | undefined> {

@@ -1,6 +1,7 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import { randomName } from './random-name.js'
 import type { S3Address } from './s3-address.js'
-import { type CopiedPart, randomName, type S3Writer } from './s3-writer.js'
+import type { CopiedPart, S3Writer } from './s3-writer.js'
 
 /**
  * Whether a server creates objects only where there are none when it is asked to (`If-None-Match: *`). Amazon's does; some others take no

@@ -1,9 +1,10 @@
 import { joinBytes } from '../core/bytes.js'
 import { HyperslabError } from '../core/errors.js'
-import { endsBefore, exists } from './memory.js'
+import { exists } from './conditions.js'
+import { endsBefore } from './memory.js'
 import { type S3Conditions, temporary } from './s3-conditions.js'
 import type { CopiedPart, S3Writer } from './s3-writer.js'
-import type { ObjectInfo, Stage, Store } from './store.js'
+import type { ObjectInfo, PublishCondition, Stage, Store } from './store.js'
 
 /** S3 takes no larger object in one request. */
 const MAX_PUT_BYTES = 5 * 2 ** 30
@@ -71,17 +72,16 @@ export class S3Stage implements Stage {
     return out
   }
 
-  async publish(key: string, tail: Uint8Array, { ifAbsent }: { readonly ifAbsent: boolean }): Promise<ObjectInfo> {
+  async publish(key: string, tail: Uint8Array, { ifAbsent, ifMatch }: PublishCondition): Promise<ObjectInfo> {
     this.#checkOpen()
+    if (ifMatch !== undefined) {
+      const file = this.#options.store.describe(key)
+      throw new HyperslabError('UnsupportedError', 'S3 objects are not replaced on condition of a version yet', { file })
+    }
     const { writer, conditions } = this.#options
     if (ifAbsent) await conditions.checkPut(this.#options.near)
     const rest = joinBytes([...this.#chunks, tail])
-    let info: ObjectInfo
-    if (this.#spilled.length === 0) info = await writer.put(key, rest, { ifAbsent })
-    else info = await this.#publishLarge(key, rest, ifAbsent)
-    // It is published: leftovers that cannot be deleted now are no reason to say that it is not.
-    await this.discard().catch(() => undefined)
-    return info
+    return this.#spilled.length === 0 ? writer.put(key, rest, { ifAbsent }) : this.#publishLarge(key, rest, ifAbsent)
   }
 
   async discard(): Promise<void> {
@@ -143,7 +143,7 @@ export class S3Stage implements Stage {
   #checkOpen(): void {
     if (!this.#closed) return
     const file = this.#options.store.describe(this.#options.near)
-    throw new HyperslabError('ClosedError', 'this stage was published or discarded', { file })
+    throw new HyperslabError('ClosedError', 'this stage was discarded', { file })
   }
 }
 

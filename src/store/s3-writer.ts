@@ -1,8 +1,10 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
+import { exists } from './conditions.js'
 import type { Answer } from './http-client.js'
 import { contentLength, infoOf } from './http-headers.js'
-import { changed, exists } from './memory.js'
+import { changed } from './memory.js'
+import { randomName } from './random-name.js'
 import { allOrNone } from './requester.js'
 import { checkComplete, escaped, textOf } from './s3-answers.js'
 import type { S3Client } from './s3-client.js'
@@ -29,9 +31,6 @@ const MARK = 'x-amz-meta-hyperslab-write'
 
 /** Statuses for an object that is there, or was being made by someone else at that moment. */
 const TAKEN = [409, 412]
-
-export const randomName = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Writes objects, each completely or not at all. */
 export class S3Writer {

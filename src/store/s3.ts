@@ -11,7 +11,7 @@ import { S3Conditions } from './s3-conditions.js'
 import { type S3CredentialsSource, signing } from './s3-sign.js'
 import { partsOf, S3Stage } from './s3-stage.js'
 import { S3Writer } from './s3-writer.js'
-import type { Stage, Store, StoreOptions } from './store.js'
+import type { DeleteOptions, Stage, Store, StoreOptions } from './store.js'
 
 export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpClientOptions {
   /**
@@ -74,7 +74,11 @@ export class S3Store extends HttpReader implements Store {
     else await this.#writer.putParts(key, partsOf(bytes, this.#partBytes), { signal })
   }
 
-  async delete(key: string, { signal }: StoreOptions = {}): Promise<void> {
+  async delete(key: string, { ifMatch, signal }: DeleteOptions = {}): Promise<void> {
+    if (ifMatch !== undefined) {
+      const text = 'S3 objects are not removed on condition of a version yet'
+      throw new HyperslabError('UnsupportedError', text, { file: this.describe(key) })
+    }
     await this.#writer.delete(key, signal)
   }
 

@@ -73,4 +73,5 @@ export class Snapshots {
   }
 }
 
-const infoOf = ({ size, lastModified }: Snapshot): ObjectInfo => ({ size, etag: `${size}-${lastModified}` })
+/** A version is told by size and date. */
+export const infoOf = ({ size, lastModified }: Snapshot): ObjectInfo => ({ size, etag: `${size}-${lastModified}` })

@@ -20,6 +20,37 @@ export interface ByteRange {
   readonly length: number
 }
 
+/** What must hold of an object for it to be published; without either, whatever is there is replaced. */
+export interface PublishCondition {
+  /** There is no such object. */
+  readonly ifAbsent: boolean
+  /** There is this version of it, and it alone is replaced. Not together with `ifAbsent`. */
+  readonly ifMatch?: string | undefined
+}
+
+export interface DeleteOptions extends StoreOptions {
+  /** Remove this version of the object and no other. */
+  readonly ifMatch?: string | undefined
+}
+
+/** What a store does on condition of a version, atomically: two that name one version never both succeed. */
+export interface ConditionalWrites {
+  /** `publish` with `ifMatch`. */
+  readonly replace: boolean
+  /** `delete` with `ifMatch`. */
+  readonly remove: boolean
+  /** Why not, as a sentence for users, where either is missing. */
+  readonly reason?: string
+}
+
+/** What an unfinished write has left, or what a write that is under way needs. */
+export interface Leftover {
+  readonly key: string
+  readonly size: number
+  /** When it was last written, in ms since 1970. */
+  readonly modified: number
+}
+
 /** The end of an object, with what is known of the whole. */
 export interface Tail extends ObjectInfo {
   /** The last bytes, as many as were asked for or as there are. */
@@ -56,10 +87,17 @@ export interface Store {
   list?(prefix: string, options?: StoreOptions): Promise<string[]>
   /** Stores a whole object at once: afterwards it is there completely or, after an error, not at all. */
   put?(key: string, bytes: Uint8Array, options?: StoreOptions): Promise<void>
-  /** Removes an object; it is no error when there is none. */
-  delete?(key: string, options?: StoreOptions): Promise<void>
+  /**
+   * Removes an object; it is no error when there is none.
+   * @throws ConflictError when `ifMatch` names another version than there is; UnsupportedError where the store cannot tell at that moment
+   */
+  delete?(key: string, options?: DeleteOptions): Promise<void>
   /** Starts an object whose bytes come piece by piece and which nobody sees before it is published under a key like `near`. */
   stage?(near: string): Promise<Stage>
+  /** What can be done on condition of a version with objects near this key; a store without this method can do neither. */
+  conditionalWrites?(near: string): Promise<ConditionalWrites>
+  /** Temporary objects in the place where those for `near` are, whoever uses or has left them. */
+  leftovers?(near: string): Promise<Leftover[]>
   /** Gives back handles; the store may be used again afterwards. */
   close?(): Promise<void>
 }
@@ -72,11 +110,17 @@ export interface Stage {
   /** Reads back what was appended. */
   read(offset: number, length: number): Promise<Uint8Array>
   /**
-   * Publishes the bytes so far, followed by `tail`, as `key`: completely or not at all. With `ifAbsent` an existing object stays as it
-   * is. After an error the stage is as before and can be published again.
-   * @throws ConflictError when `ifAbsent` is set and the object exists
+   * True once the store cannot be sure any more of what was appended (a disk that has failed to take it): it can be read back, to be checked
+   * and appended to another stage, but not be published.
    */
-  publish(key: string, tail: Uint8Array, options: { readonly ifAbsent: boolean }): Promise<ObjectInfo>
+  readonly broken?: boolean
+  /**
+   * Publishes the bytes so far, followed by `tail`, as `key`: completely or not at all. Afterwards, and after an error, the stage is as
+   * before: it can be read, appended to and published again, and nothing of that changes what was published.
+   * @throws ConflictError when the condition does not hold; UnsupportedError, with nothing done, when the store cannot do it on that
+   *   condition; StoreError with `published` among its details when the object is in place but may be gone after a power failure
+   */
+  publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo>
   /** Drops everything; allowed at any time, also after publishing. */
   discard(): Promise<void>
 }

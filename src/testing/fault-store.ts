@@ -22,7 +22,7 @@ export interface FaultStoreOptions {
 export interface FaultControls {
   /** The operations so far as `get a.af`, with a fault as `publish a.1.af: lost`; what is carried out late once more when it is. */
   readonly log: string[]
-  /** Stages that were opened and neither published nor discarded. */
+  /** Stages that were opened and not discarded. */
   readonly openStages: number
   /** Whether there was a crash: every operation fails. */
   readonly crashed: boolean
@@ -59,6 +59,8 @@ class Faults implements Store, FaultControls {
   readonly put?: NonNullable<Store['put']>
   readonly delete?: NonNullable<Store['delete']>
   readonly stage?: NonNullable<Store['stage']>
+  readonly conditionalWrites?: NonNullable<Store['conditionalWrites']>
+  readonly leftovers?: NonNullable<Store['leftovers']>
   readonly #inner: Store
   readonly #script: FaultScript | undefined
   readonly #keepReplaced: boolean
@@ -96,6 +98,9 @@ class Faults implements Store, FaultControls {
       }
     if (inner.delete)
       this.delete = (key, ...rest) => this.#step('delete', key, () => this.#replacing(key, () => inner.delete!(key, ...rest)))
+    if (inner.conditionalWrites)
+      this.conditionalWrites = (near) => this.#step('conditions', near, () => inner.conditionalWrites!(near))
+    if (inner.leftovers) this.leftovers = (near) => inner.leftovers!(near)
     if (inner.stage) this.stage = async (near) => this.#wrap(await this.#step('stage', near, () => inner.stage!(near)), near)
   }
 
@@ -143,13 +148,12 @@ class Faults implements Store, FaultControls {
   #wrap(inner: Stage, near: string): Stage {
     let open = true
     this.#stages++
-    const close = (): void => {
-      if (open) this.#stages--
-      open = false
-    }
     return {
       get size() {
         return inner.size
+      },
+      get broken() {
+        return inner.broken ?? false
       },
       append: (bytes) => this.#step('append', near, () => inner.append(bytes)),
       read: (offset, length) =>
@@ -163,17 +167,14 @@ class Faults implements Store, FaultControls {
         this.#step(
           'publish',
           key,
-          async () => {
-            const info = await this.#replacing(key, () => inner.publish(key, tail, options))
-            close()
-            return info
-          },
+          () => this.#replacing(key, () => inner.publish(key, tail, options)),
           () => this.#publishCopy(inner, key, tail, options),
         ),
       discard: async () => {
         // A process that was killed leaves its stages behind.
         if (this.#crashed) return
-        close()
+        if (open) this.#stages--
+        open = false
         await inner.discard()
       },
     }

@@ -14,6 +14,7 @@ export interface WritablePlace {
 type Check = (place: WritablePlace) => Promise<void>
 
 const RACERS = 12
+const REPLACERS = 8
 
 /**
  * What every store must do that reads and writes.
@@ -123,6 +124,132 @@ const oneWins: Check = async ({ store, prefix }) => {
   equal(await store.list(prefix), [key])
 }
 
+const stageSurvives: Check = async ({ store, prefix }) => {
+  const stage = await store.stage(`${prefix}x`)
+  await stage.append(bytes(1, 2))
+  const { etag } = await stage.publish(`${prefix}x`, bytes(3), { ifAbsent: true })
+  await refused(stage.publish(`${prefix}x`, bytes(9), { ifAbsent: true }), 'ConflictError')
+  equal(await stage.read(0, 2), bytes(1, 2))
+  equal(stage.size, 2)
+  await stage.append(bytes(4))
+  await stage.publish(`${prefix}y`, bytes(5, 6), { ifAbsent: false })
+  equal(await store.getRange(`${prefix}x`, 0, 3, { ifMatch: etag }), bytes(1, 2, 3))
+  equal((await store.stat(`${prefix}x`))!.etag, etag)
+  equal(await store.getRange(`${prefix}y`, 0, 5), bytes(1, 2, 4, 5, 6))
+  equal(await stage.read(1, 2), bytes(2, 4))
+  await stage.discard()
+  equal((await store.list(prefix)).sort(), [`${prefix}x`, `${prefix}y`])
+}
+
+const put = async (store: WritableStore, key: string, ...content: number[]): Promise<string> => {
+  await store.put(key, bytes(...content))
+  return (await store.stat(key))!.etag
+}
+
+const contentOf = async (store: WritableStore, key: string): Promise<Uint8Array> =>
+  (await store.getRange(key, 0, (await store.stat(key))!.size))!
+
+/** A store says whether it can do it; one that cannot must refuse, and leave everything as it is. */
+const whereItCan =
+  (what: 'replace' | 'remove', check: Check): Check =>
+  async (place) => {
+    const { store, prefix } = place
+    const can = await store.conditionalWrites?.(`${prefix}x`)
+    if (can?.[what]) return check(place)
+    equal(typeof can?.reason, can === undefined ? 'undefined' : 'string')
+    const etag = await put(store, `${prefix}x`, 1)
+    if (what === 'remove') await refused(store.delete(`${prefix}x`, { ifMatch: etag }), 'UnsupportedError')
+    else {
+      const stage = await store.stage(`${prefix}x`)
+      await refused(stage.publish(`${prefix}x`, bytes(2), { ifAbsent: false, ifMatch: etag }), 'UnsupportedError')
+      await stage.discard()
+    }
+    equal(await store.list(prefix), [`${prefix}x`])
+    equal(await store.getRange(`${prefix}x`, 0, 1, { ifMatch: etag }), bytes(1))
+  }
+
+const replacesVersion: Check = async ({ store, prefix }) => {
+  const key = `${prefix}x`
+  const first = await put(store, key, 1)
+  const stage = await store.stage(key)
+  await stage.append(bytes(2))
+  const second = await stage.publish(key, bytes(3), { ifAbsent: false, ifMatch: first })
+  equal(second, await store.stat(key))
+  equal(await contentOf(store, key), bytes(2, 3))
+  // What is replaced now is the version that was made just before, of the same size.
+  const third = await stage.publish(key, bytes(4), { ifAbsent: false, ifMatch: second.etag })
+  equal(await contentOf(store, key), bytes(2, 4))
+  equal(new Set([first, second.etag, third.etag]).size, 3)
+  await stage.discard()
+  equal(await store.list(prefix), [key])
+}
+
+const refusesVersion: Check = async ({ store, prefix }) => {
+  const key = `${prefix}x`
+  const first = await put(store, key, 1)
+  const second = await put(store, key, 2)
+  const stage = await store.stage(key)
+  await stage.append(bytes(3))
+  const publish = (ifMatch: string): Promise<unknown> => stage.publish(key, bytes(4), { ifAbsent: false, ifMatch })
+  await refused(publish(first), 'ConflictError')
+  equal(await contentOf(store, key), bytes(2))
+  await store.delete(key)
+  await refused(publish(second), 'ConflictError')
+  await stage.discard()
+  equal(await store.list(prefix), [])
+}
+
+const oneReplaces: Check = async ({ store, prefix }) => {
+  const key = `${prefix}x`
+  const ifMatch = await put(store, key, 99)
+  const stages = await Promise.all(Array.from({ length: REPLACERS }, () => store.stage(key)))
+  for (const [i, stage] of stages.entries()) await stage.append(bytes(i))
+  const outcomes = await Promise.allSettled(stages.map((stage) => stage.publish(key, bytes(), { ifAbsent: false, ifMatch })))
+  const winners = [...stages.keys()].filter((i) => outcomes[i]!.status === 'fulfilled')
+  equal(winners.length, 1)
+  for (const outcome of outcomes)
+    if (outcome.status === 'rejected') await refused(Promise.reject(outcome.reason), 'ConflictError')
+  equal(await contentOf(store, key), bytes(winners[0]!))
+  for (const stage of stages) await stage.discard()
+  equal(await store.list(prefix), [key])
+}
+
+const removesVersion: Check = async ({ store, prefix }) => {
+  const key = `${prefix}x`
+  const first = await put(store, key, 1)
+  const second = await put(store, key, 2)
+  await refused(store.delete(key, { ifMatch: first }), 'ConflictError')
+  equal(await contentOf(store, key), bytes(2))
+  await store.delete(key, { ifMatch: second })
+  equal(await store.list(prefix), [])
+  await store.delete(key, { ifMatch: second })
+}
+
+const replaceOrRemove: Check = async ({ store, prefix }) => {
+  if (!(await store.conditionalWrites!(prefix)).replace) return
+  const key = `${prefix}x`
+  for (let round = 0; round < 4; round++) {
+    const ifMatch = await put(store, key, round)
+    const stages = await Promise.all(Array.from({ length: 3 }, () => store.stage(key)))
+    const replacements = stages.map((stage, i) => () => stage.publish(key, bytes(i), { ifAbsent: false, ifMatch }))
+    // By turns one of them is asked first.
+    const work = [...replacements, () => store.delete(key, { ifMatch })]
+    for (let i = 0; i < round; i++) work.push(work.shift()!)
+    const outcomes = await Promise.allSettled(work.map((each) => each()))
+    const removed = (await store.stat(key)) === undefined
+    const replaced = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value] : []))
+    // After it was removed there is nothing left to replace; after it was replaced it is not the version to remove.
+    equal(replaced.length, removed ? 0 : 1)
+    if (!removed) equal((await store.stat(key))!.etag, replaced[0]!.etag)
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') await refused(Promise.reject(outcome.reason), 'ConflictError')
+    equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+    for (const stage of stages) await stage.discard()
+    await store.delete(key)
+  }
+  equal(await store.list(prefix), [])
+}
+
 const CASES: readonly (readonly [string, Check])[] = [
   ['there is nothing in an empty store', emptyStore],
   ['put, stat, ranges, list, delete', wholeObjects],
@@ -131,4 +258,10 @@ const CASES: readonly (readonly [string, Check])[] = [
   ['publishing over an object replaces it', replaces],
   ['a discarded stage leaves nothing', discardLeavesNothing],
   [`of ${RACERS} who publish one key exactly one wins`, oneWins],
+  ['a stage that was published can be read and published again', stageSurvives],
+  ['one version is replaced', whereItCan('replace', replacesVersion)],
+  ['no other version is replaced, nor one that is gone', whereItCan('replace', refusesVersion)],
+  [`of ${REPLACERS} who replace one version exactly one wins`, whereItCan('replace', oneReplaces)],
+  ['one version is removed, and no other', whereItCan('remove', removesVersion)],
+  ['of those who replace or remove one version exactly one wins', whereItCan('remove', replaceOrRemove)],
 ]

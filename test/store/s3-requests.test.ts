@@ -99,6 +99,7 @@ test('completing an upload that fails although its status is 200 is repeated; on
   await stage.append(new Uint8Array(5 * MIB))
   await stage.append(new Uint8Array(10))
   expect(await stage.publish('y', Uint8Array.of(1), { ifAbsent: true })).toEqual({ size: 5 * MIB + 11, etag: '"abc-2"' })
+  await stage.discard()
   const log = sent.map(({ method, url }) => `${method} ${url.replace(/^.*\/|[0-9a-f]{24}/g, '')}`)
   expect(log).toEqual([
     'PUT x..tmp',
