@@ -1,8 +1,9 @@
 import { type Axis, byAxis, type Named, resolveAxes } from '../array/axes.js'
-import type { BlockOptions } from '../array/source.js'
+import { BLOCK_CHECKS, type BlockOptions } from '../array/source.js'
 import { toTensor, type Values } from '../array/values.js'
 import type { DType } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
+import { checkOptions } from '../core/options.js'
 import { sizeOf } from '../core/shape.js'
 import { type Slice, slice } from '../grid/slice.js'
 import type { FileArray } from './file-array.js'
@@ -29,6 +30,7 @@ export async function append<D extends DType>(
   values: Values<D>,
   options: BlockOptions,
 ): Promise<void> {
+  checkOptions('append', options, BLOCK_CHECKS)
   const [at] = resolveAxes(axis, array) as unknown as [number]
   const added = [...array.shape]
   added[at] = lengthOf(values, added, at)

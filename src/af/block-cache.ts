@@ -1,5 +1,6 @@
 import { ByteCache, type CacheFigures } from '../core/byte-cache.js'
 import { HyperslabError } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import { SingleFlight } from '../core/single-flight.js'
 import type { Store } from '../store/store.js'
 import type { BlockMemory } from './block-memory.js'
@@ -17,6 +18,8 @@ export interface BlockCacheStats {
   readonly blocks: CacheFigures
   readonly slabs: CacheFigures
 }
+
+const CHECKS: Checks<BlockCacheOptions> = { blockBytes: 'number', slabBytes: 'number' }
 
 const MIB = 2 ** 20
 
@@ -41,7 +44,9 @@ export class BlockCache implements BlockMemory {
   readonly decodes: BlockMemory['decodes'] = new SingleFlight()
 
   /** @throws InvalidArgumentError for what is no number of bytes */
-  constructor({ blockBytes = 128 * MIB, slabBytes = 32 * MIB }: BlockCacheOptions = {}) {
+  constructor(options: BlockCacheOptions = {}) {
+    checkOptions('BlockCache', options, CHECKS)
+    const { blockBytes = 128 * MIB, slabBytes = 32 * MIB } = options
     for (const [name, bytes] of Object.entries({ blockBytes, slabBytes })) {
       if (Number.isSafeInteger(bytes) && bytes >= 0) continue
       throw new HyperslabError('InvalidArgumentError', `${name} must be an integer from 0, got ${bytes}`, { actual: bytes })

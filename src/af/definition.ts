@@ -1,5 +1,6 @@
-import { checkDType, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
+import { checkDType, DTYPES, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
+import { type Checks, checkOptions, checkValue } from '../core/options.js'
 import { checkShape, sameShape, showShape, sizeOf } from '../core/shape.js'
 import { ChunkGrid } from '../grid/chunks.js'
 import { fromFill, toFill } from './fill.js'
@@ -17,6 +18,14 @@ export interface ArrayOptions<D extends DType = DType> {
   readonly fillValue?: ScalarOf<D>
 }
 
+const CHECKS: Checks<ArrayOptions> = {
+  dtype: DTYPES,
+  shape: 'list',
+  chunkShape: 'list',
+  dimensionNames: 'list',
+  fillValue: 'value',
+}
+
 /** The fixed part of an array: everything but its chunks and attributes. Equal in every layer but for the shape, unless it was defined anew. */
 export interface Definition {
   readonly name: string
@@ -32,6 +41,8 @@ export const MAX_U32 = 0xffffffff
 
 /** @throws InvalidArgumentError when the options contradict each other or do not fit the format */
 export function define(name: string, options: ArrayOptions): Definition {
+  checkValue('define', 'options', options, 'object')
+  checkOptions('define', options, CHECKS)
   const { dtype, shape, chunkShape = shape, dimensionNames, fillValue } = options
   if (typeof name !== 'string' || name === '')
     throw new HyperslabError('InvalidArgumentError', 'an array needs a name', { actual: name })

@@ -2,8 +2,9 @@ import type { Progress } from '../array/transfers.js'
 import type { Codec } from '../codec/codec.js'
 import type { DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import type { BlockWork } from '../pool/task.js'
-import type { Store, StoreOptions } from '../store/store.js'
+import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { AMBIGUOUS_ATTRIBUTES, Attributes } from './attributes.js'
 import type { BlockCache } from './block-cache.js'
@@ -61,6 +62,24 @@ export interface CreateOptions extends FileOptions {
   readonly overwrite?: boolean
 }
 
+const FILE_CHECKS: Checks<FileOptions> = {
+  ...STORE_CHECKS,
+  codec: 'string',
+  level: 'number',
+  codecs: 'list',
+  blockBytes: 'number',
+  segmentBytes: 'number',
+  cacheBytes: 'number',
+  cache: 'object',
+  limits: 'object',
+  pool: 'object',
+  extras: 'boolean',
+  verifyWrites: ['foreign', true, false],
+}
+const OPEN_CHECKS: Checks<OpenOptions> = { ...FILE_CHECKS, layer: 'number' }
+const CREATE_CHECKS: Checks<CreateOptions> = { ...FILE_CHECKS, overwrite: 'boolean' }
+const COMPACT_CHECKS = { onProgress: 'function' }
+
 /** One `.af` file of a container. */
 export interface LayerInfo {
   /** 0 for the base. */
@@ -109,11 +128,13 @@ export class ArrayFile {
   static async create(store: Store, path: string, options: CreateOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)
     return within({ file: store.describe(path) }, async () => {
+      checkOptions('create', options, CREATE_CHECKS)
       paths.checkCreatable()
       if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
       const { createContainer } = await import('./create.js')
-      await createContainer(store, paths, await withDefaults(options), options.overwrite ?? false)
-      return ArrayFile.open(store, path, options)
+      const { overwrite = false, ...settings } = options
+      await createContainer(store, paths, await withDefaults(settings), overwrite)
+      return ArrayFile.open(store, path, settings)
     })
   }
 
@@ -123,7 +144,10 @@ export class ArrayFile {
    */
   static async open(store: Store, path: string, options: OpenOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)
-    const settings = await within({ file: store.describe(path) }, () => withDefaults(options))
+    const settings = await within({ file: store.describe(path) }, () => {
+      checkOptions('open', options, OPEN_CHECKS)
+      return withDefaults(options)
+    })
     try {
       return new ArrayFile(new WorkingCopy(store, paths, await Stack.open(store, paths, settings.limits, options), settings))
     } catch (error) {
@@ -243,7 +267,8 @@ export class ArrayFile {
   async verify(options: VerifyOptions = {}): Promise<Verification> {
     this.#copy.checkOpen()
     const { store, paths, options: settings } = this.#copy
-    const { verifyContainer } = await import('./verify.js')
+    const { checkVerifyOptions, verifyContainer } = await import('./verify.js')
+    checkVerifyOptions(options, this.location)
     return within({ file: this.location }, () => verifyContainer(store, paths, settings, options))
   }
 
@@ -265,7 +290,10 @@ export class ArrayFile {
    * @throws ConflictError when an array with pending changes was deleted or defined anew by another writer
    */
   refresh(options: StoreOptions = {}): Promise<void> {
-    return within({ file: this.location }, async () => (await this.#copy.writer()).refresh(options))
+    return within({ file: this.location }, async () => {
+      checkOptions('refresh', options, STORE_CHECKS)
+      await (await this.#copy.writer()).refresh(options)
+    })
   }
 
   /**
@@ -273,7 +301,10 @@ export class ArrayFile {
    * replaces the old one in one step; whoever opened the old one goes on reading it, or is told.
    */
   compact(options: { readonly onProgress?: (progress: Progress) => void } = {}): Promise<void> {
-    return within({ file: this.location }, async () => (await this.#copy.writer()).compact(options.onProgress))
+    return within({ file: this.location }, async () => {
+      checkOptions('compact', options, COMPACT_CHECKS)
+      await (await this.#copy.writer()).compact(options.onProgress)
+    })
   }
 
   /** Drops changes that were not flushed and gives back all handles. */

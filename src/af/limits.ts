@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 
 /** How much a file may ask for. What goes beyond is refused before anything of its size is fetched or allocated. */
 export interface Limits {
@@ -15,8 +16,11 @@ export const DEFAULT_LIMITS: Required<Limits> = { footerBytes: 2 ** 28, typeDept
 /** Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else; the stack takes no deeper types. */
 const MOST: Required<Limits> = { footerBytes: 2 ** 31, typeDepth: 256, blockBytes: 2 ** 31 }
 
+const CHECKS: Checks<Limits> = { footerBytes: 'number', typeDepth: 'number', blockBytes: 'number' }
+
 /** @throws InvalidArgumentError */
 export function withDefaultLimits(limits: Limits = {}): Required<Limits> {
+  checkOptions('limits', limits, CHECKS)
   const all = { ...DEFAULT_LIMITS, ...limits }
   for (const name of Object.keys(MOST) as (keyof Limits)[]) {
     const [actual, most] = [all[name], MOST[name]]

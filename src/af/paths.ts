@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.js'
+import { checkValue } from '../core/options.js'
 import type { Signal } from '../core/signal.js'
 import type { Store } from '../store/store.js'
 
@@ -14,6 +15,7 @@ export class Paths {
 
   /** @throws InvalidArgumentError unless the name ends in `.af` */
   constructor(base: string) {
+    checkValue('open', 'path', base, 'string')
     if (!base.endsWith(EXTENSION) || base.length === EXTENSION.length) {
       throw new HyperslabError('InvalidArgumentError', "the name of a container must end in '.af'", { file: base, actual: base })
     }

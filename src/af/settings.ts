@@ -28,10 +28,6 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
     throw new HyperslabError('InvalidArgumentError', 'cache must be a BlockCache', { actual: options.cache })
   if (layer !== undefined && !(Number.isSafeInteger(layer) && layer >= 0))
     throw new HyperslabError('InvalidArgumentError', `layer must be a number from 0, got ${layer}`, { actual: layer })
-  if (![true, false, 'foreign'].includes(verifyWrites)) {
-    const text = `verifyWrites is 'foreign', true or false, got ${String(verifyWrites)}`
-    throw new HyperslabError('InvalidArgumentError', text, { actual: verifyWrites, expected: ['foreign', true, false] })
-  }
   if (level !== undefined && codec !== 'zstd')
     throw new HyperslabError('InvalidArgumentError', `a level is for the codec 'zstd', not '${codec}'`, { actual: level })
   const codecs = new Codecs(options.codecs, level)

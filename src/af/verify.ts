@@ -1,7 +1,8 @@
 import type { Progress } from '../array/transfers.js'
 import { Codecs } from '../codec/registry.js'
 import { HyperslabError, within } from '../core/errors.js'
-import type { Store, StoreOptions } from '../store/store.js'
+import { type Checks, checkOptions } from '../core/options.js'
+import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.js'
 import { ArrayState } from './array-state.js'
 import { AMBIGUOUS_ATTRIBUTES } from './attributes.js'
 import { checkCrc } from './checksums.js'
@@ -27,8 +28,12 @@ export interface VerifyOptions extends StoreOptions {
   readonly onProgress?: (progress: Progress) => void
 }
 
+const CHECKS: Checks<VerifyOptions> = { ...STORE_CHECKS, deep: 'boolean', onProgress: 'function' }
+
 /** What opening a container takes to read it. */
 type ReadOptions = Pick<OpenOptions, 'codecs' | 'limits' | 'layer'>
+
+const PATH_CHECKS: Checks<VerifyOptions & ReadOptions> = { ...CHECKS, codecs: 'list', limits: 'object', layer: 'number' }
 
 export interface Verification {
   /** False when a finding is an error. */
@@ -42,12 +47,17 @@ export interface Verification {
 /** What it takes to read. */
 export type VerifySettings = Pick<WorkingCopyOptions, 'codecs' | 'limits' | 'layer'>
 
+/** @throws InvalidArgumentError for options that `verify` of a file does not take */
+export const checkVerifyOptions = (options: VerifyOptions, file: string): void =>
+  checkOptions('verify', options, CHECKS, { file })
+
 /**
  * Verifies a container that need not open.
  * @throws what {@link verifyContainer} throws; InvalidArgumentError
  */
 export function verifyPath(store: Store, path: string, options: ReadOptions & VerifyOptions): Promise<Verification> {
   return within({ file: store.describe(path) }, async () => {
+    checkOptions('verify', options, PATH_CHECKS)
     const settings = { codecs: new Codecs(options.codecs), limits: withDefaultLimits(options.limits), layer: options.layer }
     return verifyContainer(store, new Paths(path), settings, options)
   })

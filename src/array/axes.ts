@@ -1,4 +1,4 @@
-import { HyperslabError } from '../core/errors.js'
+import { HyperslabError, invalidArgument } from '../core/errors.js'
 
 /** An axis by number, negative ones counting from the end, or by dimension name. */
 export type Axis = number | string
@@ -29,6 +29,7 @@ export function resolveAxes(option: AxisOption | undefined, array: Named): Set<n
  * @throws InvalidArgumentError for axes that do not exist or are given twice
  */
 export function byAxis<T>(given: { readonly [axis: string]: T }, array: Named): Map<number, T> {
+  if (typeof given !== 'object' || given === null) invalidArgument(`expected an object by axis, got ${String(given)}`, given)
   const entries = Object.entries(given)
   const named = (key: string): boolean => array.dimensionNames?.includes(key) === true || !/^-?\d+$/.test(key)
   const axes = resolveAxes(

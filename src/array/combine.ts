@@ -1,4 +1,5 @@
 import type { DType, ScalarOf } from '../core/dtype.js'
+import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import type { Axis } from './axes.js'
 import { DiskArray } from './disk-array.js'
@@ -50,10 +51,15 @@ export const mosaic = <D extends DType>(
 ): DiskArray<D> =>
   new DiskArray(
     mosaicSources(
-      tiles.map(({ origin, array }) => ({ origin, source: array.source })),
+      tiles.map((tile) => {
+        checkOptions('a tile of mosaic', tile, TILE_CHECKS)
+        return { origin: tile.origin, source: tile.array.source }
+      }),
       options,
     ),
   )
+
+const TILE_CHECKS = { origin: 'list', array: 'object' }
 
 /**
  * Shifted along an axis, what leaves at one end coming back at the other: element i is at `i + shift`.

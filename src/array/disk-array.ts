@@ -1,13 +1,14 @@
-import { type DType, readElement } from '../core/dtype.js'
+import { checkDType, type DType, readElement } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
+import { type Check, type Checks, checkOptions } from '../core/options.js'
 import { showShape, sizeOf } from '../core/shape.js'
 import { copyTensor, type Tensor, tensorOf } from '../core/tensor.js'
-import { type Plan, type PlanOptions, plan } from '../grid/plan.js'
+import { PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
 import { Composable } from './composable.js'
 import type { Selected } from './selected.js'
 import { type BlockSource, bytesOf, checkWritable } from './source.js'
-import { foldTensor, type Planned, readInto, type TransferOptions } from './transfers.js'
+import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.js'
 import type { Values } from './values.js'
 
 export interface GetOptions<D extends DType> extends TransferOptions {
@@ -16,6 +17,8 @@ export interface GetOptions<D extends DType> extends TransferOptions {
   /** Results of more bytes are refused, unless they go to `out`. 2 GiB unless given. */
   readonly maxBytes?: number
 }
+
+const GET_CHECKS: Checks<GetOptions<DType>> = { ...TRANSFER_CHECKS, out: 'object', maxBytes: 'number from 0' }
 
 /** What reading a selection will do. */
 export interface ReadPlan extends Plan {
@@ -33,8 +36,12 @@ const MAX_RESULT_BYTES = 2 ** 31
  * `assign` go through the chunks once, holding a few MiB of them at a time.
  */
 export class DiskArray<D extends DType = DType> extends Composable<D> {
-  /** Narrows the type to a data type. */
+  /**
+   * Narrows the type to a data type.
+   * @throws InvalidArgumentError when there is no such type
+   */
   is<K extends DType>(dtype: K): this is DiskArray<K> {
+    checkDType(dtype)
     return (this.dtype as DType) === dtype
   }
 
@@ -43,7 +50,7 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
    * @throws InvalidSelectionError; InvalidArgumentError for options that make no sense
    */
   plan(selection?: Selection, options: PlanOptions = {}): ReadPlan {
-    const { plan } = this.planned(selection, options)
+    const { plan } = this.planned('plan', selection, options, PLAN_CHECKS)
     const requests = this.source.countRequests?.(plan.transfers.map(({ box }) => box)) ?? plan.transfers.length
     return { ...plan, bytes: plan.elements * bytesOf(this.dtype), requests }
   }
@@ -57,8 +64,8 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
    *   `maxBytes`; whatever the source throws
    */
   async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S>> {
+    const planned = this.planned('get', selection, options, GET_CHECKS)
     options.signal?.throwIfAborted()
-    const planned = this.planned(selection, options)
     const { shape } = planned.plan
     const result = await this.target(shape, options)
     const folded = foldTensor(result, planned.selection)
@@ -78,10 +85,10 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
    * @throws ReadOnlyError when the source does not take writes; InvalidSelectionError; InvalidArgumentError when the values do not fit
    */
   async set(selection: Selection, values: Values<D>, options: TransferOptions = {}): Promise<void> {
-    options.signal?.throwIfAborted()
     const { source } = this
+    const planned = this.planned('set', selection, options, TRANSFER_CHECKS)
+    options.signal?.throwIfAborted()
     checkWritable(source)
-    const planned = this.planned(selection, options)
     // Who only reads does not load it.
     const { write } = await import('./write.js')
     await within(source.label ?? {}, () => write(source, planned, values, options))
@@ -91,12 +98,14 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
     return new DiskArray(source)
   }
 
-  private planned(selection: Selection, { strategy, density }: PlanOptions): Planned {
+  private planned(call: string, selection: Selection, options: PlanOptions, checks: Readonly<Record<string, Check>>): Planned {
     return this.named(() => {
+      checkOptions(call, options, checks)
       const { source, dtype } = this
+      const { strategy, density } = options
       const resolved = resolveSelection(selection, source.shape, source)
       const context = { strategy, density, steps: source.capabilities?.steps, elementBytes: bytesOf(dtype) }
-      return { selection: resolved, plan: plan(resolved, source.chunks, context) }
+      return { selection: resolved, plan: planChecked(resolved, source.chunks, context) }
     })
   }
 

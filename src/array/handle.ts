@@ -1,8 +1,9 @@
-import type { DType, ScalarOf } from '../core/dtype.js'
+import { checkDType, type DType, type ScalarOf } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, rethrowWithin } from '../core/errors.js'
-import { sameShape, showShape, sizeOf } from '../core/shape.js'
+import { checkOptions, checkValue } from '../core/options.js'
+import { checkShape, sameShape, showShape, sizeOf } from '../core/shape.js'
 import type { ChunkGrid } from '../grid/chunks.js'
-import { type BlockSource, type EstimateOptions, gridOf, type SourceLike } from './source.js'
+import { type BlockSource, ESTIMATE_CHECKS, type EstimateOptions, gridOf, type SourceLike } from './source.js'
 
 /** What there is to know of an array without reading it. */
 export abstract class ArrayHandle<D extends DType> {
@@ -11,8 +12,14 @@ export abstract class ArrayHandle<D extends DType> {
   /**
    * @param source a backend; its `chunks` may be a chunk shape, or missing
    * @param options for estimating chunks that are missing
+   * @throws InvalidArgumentError for what is no source, and for a grid of another shape
    */
   constructor(source: SourceLike<D>, options?: EstimateOptions) {
+    checkValue('DiskArray', 'source', source, 'object')
+    checkValue('DiskArray', 'readBlock', source.readBlock, 'function')
+    checkDType(source.dtype)
+    checkShape(source.shape, 'shape')
+    checkOptions('DiskArray', options, ESTIMATE_CHECKS)
     const chunks = gridOf(source, options)
     if (!sameShape(chunks.shape, source.shape)) {
       throw new HyperslabError(

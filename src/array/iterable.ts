@@ -7,8 +7,7 @@ import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './ite
 import { Reducible } from './reducible.js'
 import type { BlockOptions } from './source.js'
 
-// Who only reads selections loads none of the bodies.
-const bodies = () => import('./iteration.js')
+type Bodies = typeof import('./iteration.js')
 
 /** An array that can be gone through, compared and copied as a whole, holding some chunks at a time. */
 export abstract class IterableArray<D extends DType> extends Reducible<D> {
@@ -17,7 +16,7 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
    * is under way.
    */
   async *blocks(options: BlocksOptions = {}): AsyncGenerator<Block<D>, void> {
-    yield* (await bodies()).blocks(this.source, options)
+    yield* (await this.#bodies('blocks', options)).blocks(this.source, options)
   }
 
   /**
@@ -25,7 +24,7 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
    * often as it has parts that do.
    */
   async *values(options: BlockOptions = {}): AsyncGenerator<ScalarOf<D>, void> {
-    yield* (await bodies()).values(this.source, options)
+    yield* (await this.#bodies('values', options)).values(this.source, options)
   }
 
   /** As {@link values}, for `for await`. */
@@ -35,15 +34,17 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
 
   /** All of the array as a dense tensor. */
   async toTensor(options: ProgressOptions = {}): Promise<Tensor<D>> {
+    const { readWhole } = await this.#bodies('toTensor', options)
     const tensor = tensorOf(this.dtype, this.shape)
-    await (await bodies()).readWhole(this.source, tensor, options)
+    await readWhole(this.source, tensor, options)
     return tensor
   }
 
   /** Whether another array has this shape, this type and the same elements. Reads both chunk by chunk and stops at the first difference. */
   async equals(other: ArrayHandle<DType>, options: EqualsOptions = {}): Promise<boolean> {
+    const { equal } = await this.#bodies('equals', options)
     if (!sameShape(other.shape, this.shape) || other.dtype !== this.dtype) return false
-    return (await bodies()).equal(this.source, other.source, options)
+    return equal(this.source, other.source, options)
   }
 
   /**
@@ -51,12 +52,13 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
    * @throws InvalidArgumentError when shape or type differ; ReadOnlyError; whatever reading and writing throw
    */
   async assign(from: ArrayHandle<DType>, options: ProgressOptions = {}): Promise<void> {
-    const { copyWhole } = await bodies()
+    const { copyWhole } = await this.#bodies('assign', options)
     await within(this.source.label ?? {}, () => copyWhole(from.source, this.source, options))
   }
 
   /** The same the other way round: copies this array into another one. */
   async copyTo(to: IterableArray<DType>, options?: ProgressOptions): Promise<void> {
+    await this.#bodies('copyTo', options)
     await to.assign(this, options)
   }
 
@@ -65,7 +67,14 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
    * @throws ReadOnlyError; InvalidArgumentError when the value is not of the array's type
    */
   async fill(value: ScalarOf<D>, options: ProgressOptions = {}): Promise<void> {
-    const { fillWhole } = await bodies()
+    const { fillWhole } = await this.#bodies('fill', options)
     await within(this.source.label ?? {}, () => fillWhole(this.source, value, options))
+  }
+
+  async #bodies(call: Parameters<Bodies['checkCall']>[0], options: unknown): Promise<Bodies> {
+    // Who only reads selections loads none of the bodies.
+    const bodies = await import('./iteration.js')
+    bodies.checkCall(call, options, this.source)
+    return bodies
   }
 }

@@ -1,6 +1,7 @@
 import { allocate, type DataOf, type DType, readElement, type ScalarOf, toElement } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { ahead, inOrder } from '../core/in-order.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import { newController, onAbort, type Signal } from '../core/signal.js'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
@@ -9,7 +10,7 @@ import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape, viewOf } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
 import { runsOf } from './reductions/runs.js'
-import { type BlockOptions, type BlockSource, checkWritable } from './source.js'
+import { BLOCK_CHECKS, type BlockOptions, type BlockSource, checkWritable } from './source.js'
 import { progressOf, type TransferProgress } from './transfers.js'
 
 export interface ProgressOptions extends BlockOptions {
@@ -26,6 +27,24 @@ export interface BlocksOptions extends BlockOptions {
   /** How many chunks are read ahead while one is worked on; 1 when left out. */
   readonly prefetch?: number
 }
+
+export const PROGRESS_CHECKS: Checks<ProgressOptions> = { ...BLOCK_CHECKS, onProgress: 'function' }
+export const BLOCKS_CHECKS: Checks<BlocksOptions> = { ...BLOCK_CHECKS, prefetch: 'number from 0' }
+const EQUALS_CHECKS: Checks<EqualsOptions> = { ...PROGRESS_CHECKS, equalNaN: 'boolean' }
+
+const CALLS = {
+  blocks: BLOCKS_CHECKS,
+  values: BLOCK_CHECKS,
+  toTensor: PROGRESS_CHECKS,
+  equals: EQUALS_CHECKS,
+  assign: PROGRESS_CHECKS,
+  copyTo: PROGRESS_CHECKS,
+  fill: PROGRESS_CHECKS,
+}
+
+/** @throws InvalidArgumentError for options that a call does not take */
+export const checkCall = (call: keyof typeof CALLS, options: unknown, { label }: BlockSource): void =>
+  checkOptions(call, options, CALLS[call], label)
 
 /** One chunk of an array with its contents. */
 export interface Block<D extends DType> {

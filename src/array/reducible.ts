@@ -9,6 +9,7 @@ import type { FoldedDType, FoldKind, SumDTypes } from './reductions/fold-kinds.j
 import type { TruthOptions } from './reductions/folded.js'
 import type { Grouped, GroupOptions } from './reductions/group-by.js'
 import type { Histogram, HistogramOptions } from './reductions/histogram.js'
+import type { ReducingCall } from './reductions/options.js'
 import type { QuantileOptions } from './reductions/quantile.js'
 import type { Along, Reduced, ReduceOptions } from './reductions/reduce.js'
 import type { SkipOptions } from './reductions/rows.js'
@@ -29,7 +30,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and timestamps
    */
   sum<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'sum', O>> {
-    return this.#do(({ reduce }) => reduce(this.source, 'sum', options ?? {}))
+    return this.#do('sum', options, ({ reduce }) => reduce(this.source, 'sum', options ?? {}))
   }
 
   /**
@@ -38,22 +39,22 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws EmptyReductionError when there is no element to take
    */
   min<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'min', O>> {
-    return this.#do(({ reduce }) => reduce(this.source, 'min', options ?? {}))
+    return this.#do('min', options, ({ reduce }) => reduce(this.source, 'min', options ?? {}))
   }
 
   /** Largest element; as {@link min} otherwise. */
   max<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'max', O>> {
-    return this.#do(({ reduce }) => reduce(this.source, 'max', options ?? {}))
+    return this.#do('max', options, ({ reduce }) => reduce(this.source, 'max', options ?? {}))
   }
 
   /** Both, reading once; as {@link min} otherwise. */
   extrema<const O extends ReduceOptions>(options?: O): Promise<{ min: Reduced<D, 'min', O>; max: Reduced<D, 'max', O> }> {
-    return this.#do(({ extrema }) => extrema(this.source, options ?? {}))
+    return this.#do('extrema', options, ({ extrema }) => extrema(this.source, options ?? {}))
   }
 
   /** Arithmetic mean in `float64`; NaN where there is no element to take. */
   mean<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'mean', O>> {
-    return this.#do(({ reduce }) => reduce(this.source, 'mean', options ?? {}))
+    return this.#do('mean', options, ({ reduce }) => reduce(this.source, 'mean', options ?? {}))
   }
 
   /**
@@ -61,7 +62,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws OverflowError when a 64-bit product does not fit; UnsupportedError as for {@link sum}
    */
   prod<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'prod', O>> {
-    return this.#do(({ product }) => product(this.source, options ?? {}))
+    return this.#do('prod', options, ({ product }) => product(this.source, options ?? {}))
   }
 
   /**
@@ -71,27 +72,27 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * added to once a row, by n * 2^-53.
    */
   variance<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'variance', O>> {
-    return this.#do(({ variance }) => variance(this.source, 'variance', options ?? {}))
+    return this.#do('variance', options, ({ variance }) => variance(this.source, 'variance', options ?? {}))
   }
 
   /** Standard deviation, the root of the {@link variance}. */
   std<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'std', O>> {
-    return this.#do(({ variance }) => variance(this.source, 'std', options ?? {}))
+    return this.#do('std', options, ({ variance }) => variance(this.source, 'std', options ?? {}))
   }
 
   /** How many elements are not 0, false or empty, or how many `where` holds for: `count({ where: () => true, skipNaN: true })`. */
   count<const O extends TruthOptions<D>>(options?: O): Promise<Along<'float64', O>> {
-    return this.#do(({ truth }) => truth(this.source, 'count', (options ?? {}) as TruthOptions))
+    return this.#do('count', options, ({ truth }) => truth(this.source, 'count', (options ?? {}) as TruthOptions))
   }
 
   /** Whether an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with nothing read ahead. False of nothing. */
   any<const O extends TruthOptions<D>>(options?: O): Promise<Along<'bool', O>> {
-    return this.#do(({ truth }) => truth(this.source, 'any', (options ?? {}) as TruthOptions))
+    return this.#do('any', options, ({ truth }) => truth(this.source, 'any', (options ?? {}) as TruthOptions))
   }
 
   /** Whether this is so of all elements; as {@link any} otherwise. True of nothing. */
   all<const O extends TruthOptions<D>>(options?: O): Promise<Along<'bool', O>> {
-    return this.#do(({ truth }) => truth(this.source, 'all', (options ?? {}) as TruthOptions))
+    return this.#do('all', options, ({ truth }) => truth(this.source, 'all', (options ?? {}) as TruthOptions))
   }
 
   /**
@@ -100,12 +101,12 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws EmptyReductionError when there is no element to take; InvalidArgumentError for several axes
    */
   argMin<const O extends ReduceOptions>(options?: O): Promise<Position<O>> {
-    return this.#do(({ arg }) => arg(this.source, 'argMin', options ?? {}))
+    return this.#do('argMin', options, ({ arg }) => arg(this.source, 'argMin', options ?? {}))
   }
 
   /** The index of the largest element; as {@link argMin} otherwise. */
   argMax<const O extends ReduceOptions>(options?: O): Promise<Position<O>> {
-    return this.#do(({ arg }) => arg(this.source, 'argMax', options ?? {}))
+    return this.#do('argMax', options, ({ arg }) => arg(this.source, 'argMax', options ?? {}))
   }
 
   /**
@@ -113,7 +114,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws TooLargeError when they are more than `limit`; UnsupportedError for binaries
    */
   unique(options: UniqueOptions = {}): Promise<Unique<D>> {
-    return this.#do(({ unique }) => unique(this.source, options))
+    return this.#do('unique', options, ({ unique }) => unique(this.source, options))
   }
 
   /**
@@ -121,7 +122,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws InvalidArgumentError for bins that are none
    */
   histogram(options: HistogramOptions = {}): Promise<Histogram> {
-    return this.#do(({ histogram }) => histogram(this.source, options))
+    return this.#do('histogram', options, ({ histogram }) => histogram(this.source, options))
   }
 
   /**
@@ -137,22 +138,23 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     q: Q,
     options?: O,
   ): Promise<Q extends number ? Along<'float64', O> : Tensor<'float64'>> {
-    return this.#do(({ quantile }) => quantile(this.source, q, options ?? {}))
+    return this.#do('quantile', options, ({ quantile }) => quantile(this.source, q, options ?? {}))
   }
 
   /** The {@link quantile} of one half. */
   median<const O extends QuantileOptions>(options?: O): Promise<Along<'float64', O>> {
-    return this.#do(({ quantile }) => quantile(this.source, 0.5, options ?? {}))
+    return this.#do('median', options, ({ quantile }) => quantile(this.source, 0.5, options ?? {}))
   }
 
   /** Folds the elements one after another in C order of the array, as `Array.prototype.reduce` does. */
   reduce<T>(fn: (accumulated: T, value: ScalarOf<D>) => T, init: T, options: BlockOptions & SkipOptions = {}): Promise<T> {
-    return this.#do(({ foldElements }) => foldElements(this.source, fn, init, options))
+    return this.#do('reduce', options, ({ foldElements }) => foldElements(this.source, fn, init, options))
   }
 
   /**
    * Maps every element and combines the results with `combine`, which must give the same in any order; `init` is what is there before the
    * first, of every cell. Along axes, results are numbers.
+   * @throws InvalidArgumentError for what are no functions
    */
   mapReduce<T, const O extends ReduceOptions>(
     map: (value: ScalarOf<D>) => T,
@@ -160,7 +162,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     init: T,
     options?: O,
   ): Promise<O extends { readonly axis: AxisOption } ? Tensor<'float64'> : T> {
-    return this.#do(({ mapReduce }) => mapReduce(this.source, map, combine, init, options ?? {}))
+    return this.#do('mapReduce', options, ({ mapReduce }) => mapReduce(this.source, map, combine, init, options ?? {}))
   }
 
   /**
@@ -168,7 +170,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws InvalidArgumentError when an axis has not as many positions as weights
    */
   weightedMean<const O extends ReduceOptions>(weights: Weights, options?: O): Promise<Along<'float64', O>> {
-    return this.#do(({ weightedMean }) => weightedMean(this.source, weights, options ?? {}))
+    return this.#do('weightedMean', options, ({ weightedMean }) => weightedMean(this.source, weights, options ?? {}))
   }
 
   /**
@@ -180,7 +182,9 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     axis: Axis,
     options?: O,
   ): Promise<O extends { readonly into: unknown } ? undefined : Tensor<SumDTypes[D]>> {
-    return this.#do(({ cumulativeSum }) => cumulativeSum(this.source as BlockSource, axis, (options ?? {}) as CumulativeOptions))
+    return this.#do('cumulativeSum', options, ({ cumulativeSum }) =>
+      cumulativeSum(this.source as BlockSource, axis, (options ?? {}) as CumulativeOptions),
+    )
   }
 
   /**
@@ -194,12 +198,17 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     kind: K,
     options: GroupOptions = {},
   ): Promise<Grouped<FoldedDType<D, K>, L>> {
-    return this.#do(({ groupBy }) => groupBy(this.source, axis, labels, kind, options))
+    return this.#do('groupBy', options, ({ groupBy }) => groupBy(this.source, axis, labels, kind, options))
   }
 
-  async #do<T>(work: (bodies: typeof import('./reductions/reductions.js')) => Promise<unknown>): Promise<T> {
+  async #do<T>(
+    call: ReducingCall,
+    options: unknown,
+    work: (bodies: typeof import('./reductions/reductions.js')) => Promise<unknown>,
+  ): Promise<T> {
     // Who only reads does not load it.
     const bodies = await import('./reductions/reductions.js')
+    bodies.checkCall(call, options, this.source)
     return (await within(this.source.label ?? {}, () => work(bodies))) as T
   }
 }

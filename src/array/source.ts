@@ -1,5 +1,6 @@
 import { type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
+import type { Checks } from '../core/options.js'
 import type { Signal } from '../core/signal.js'
 import type { Tensor } from '../core/tensor.js'
 import { ChunkGrid } from '../grid/chunks.js'
@@ -10,6 +11,8 @@ import type { PlacedPart, Reduction } from './reductions/parts.js'
 export interface BlockOptions {
   readonly signal?: Signal | undefined
 }
+
+export const BLOCK_CHECKS: Checks<BlockOptions> = { signal: 'AbortSignal' }
 
 export interface ReduceBoxOptions extends BlockOptions {
   /**
@@ -111,6 +114,8 @@ export interface EstimateOptions {
   /** Bytes of an element; what the data type says, and for strings and binaries a guess, when left out. */
   readonly elementBytes?: number
 }
+
+export const ESTIMATE_CHECKS: Checks<EstimateOptions> = { defaultChunkBytes: 'number from 0', elementBytes: 'number from 0' }
 
 /** The grid of a source, estimated where it names none. */
 export function gridOf<D extends DType>({ chunks, shape, dtype }: SourceLike<D>, options: EstimateOptions = {}): ChunkGrid {

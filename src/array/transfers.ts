@@ -1,18 +1,26 @@
 import { batched } from '../core/batched.js'
 import type { DType } from '../core/dtype.js'
 import { forEachLimited, Limiter } from '../core/limiter.js'
+import type { Checks } from '../core/options.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import { type AxisView, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import type { Plan, PlanOptions, Transfer } from '../grid/plan.js'
+import { PLAN_CHECKS, type Plan, type PlanOptions, type Transfer } from '../grid/plan.js'
 import { boxShape } from '../grid/range.js'
 import type { ResolvedSelection } from '../grid/selection.js'
-import { type BlockOptions, type BlockSource, bytesOf } from './source.js'
+import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf } from './source.js'
 
 export interface TransferOptions extends BlockOptions, PlanOptions {
   /** Blocks read or written at the same time. What the source says unless given; else 8 for reading, 1 for writing. */
   readonly concurrency?: number | undefined
   /** Told after every block. */
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined
+}
+
+export const TRANSFER_CHECKS: Checks<TransferOptions> = {
+  ...BLOCK_CHECKS,
+  ...PLAN_CHECKS,
+  concurrency: 'number from 0',
+  onProgress: 'function',
 }
 
 /** How far long work has come, in chunks. */

@@ -1,10 +1,12 @@
 import { allocate, type DataOf, type DType, type FixedDType, isBigInt, isFixed, toElement } from '../core/dtype.js'
 import { HyperslabError, rethrowWithin } from '../core/errors.js'
 import { ahead } from '../core/in-order.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import { stridesOf } from '../core/shape.js'
 import { tensorOf } from '../core/tensor.js'
 import { chunkSize, READ_BYTES } from '../grid/chunks.js'
 import { type Box, boxShape } from '../grid/range.js'
+import { checkCall } from './reductions/options.js'
 import { type BlockOptions, type BlockSource, bytesOf, type ChunkFacts, type ChunkScan } from './source.js'
 
 /**
@@ -14,6 +16,8 @@ export interface ValueRange {
   readonly min?: number | bigint | boolean
   readonly max?: number | bigint | boolean
 }
+
+const RANGE_CHECKS: Checks<ValueRange> = { min: 'value', max: 'value' }
 
 export interface WhereOptions extends BlockOptions {
   /** Pass over elements equal to the fill value. */
@@ -58,7 +62,10 @@ export function where<D extends DType>(
   range: ValueRange,
   options: WhereOptions = {},
 ): Where<D> {
-  return new Where(array.source, range, options)
+  const { source } = array
+  checkCall('where', options, source)
+  checkOptions('the range of where', range, RANGE_CHECKS, source.label)
+  return new Where(source, range, options)
 }
 
 /** What {@link where} looks for. */
@@ -120,8 +127,10 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
    * All in one, in the order of iteration; with `limit`, the first that many.
    * @throws InvalidArgumentError for a limit that is no count
    */
-  async all({ limit = Number.POSITIVE_INFINITY }: { readonly limit?: number } = {}): Promise<FoundInArray<D>> {
+  async all(options: { readonly limit?: number } = {}): Promise<FoundInArray<D>> {
     const { dtype, shape, label } = this.#source
+    checkOptions('all', options, { limit: 'number' }, label)
+    const { limit = Number.POSITIVE_INFINITY } = options
     if (!(limit >= 0 && (Number.isSafeInteger(limit) || limit === Number.POSITIVE_INFINITY)))
       throw new HyperslabError('InvalidArgumentError', `limit must be a number from 0, got ${limit}`, { ...label, actual: limit })
     const parts: FoundInChunk<D>[] = []

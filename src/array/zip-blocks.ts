@@ -1,5 +1,6 @@
 import type { DType } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
+import { checkOptions } from '../core/options.js'
 import { sameShape, showShape } from '../core/shape.js'
 import type { ArrayHandle } from './handle.js'
 import type { BlocksOptions, ZippedBlocks } from './iteration.js'
@@ -15,6 +16,8 @@ export async function* zipBlocks(
   arrays: readonly ArrayHandle<DType>[],
   options: BlocksOptions = {},
 ): AsyncGenerator<ZippedBlocks, void> {
+  const [{ BLOCKS_CHECKS, zipped }, { commonChunks }] = [await import('./iteration.js'), await import('./array-order.js')]
+  checkOptions('zipBlocks', options, BLOCKS_CHECKS)
   const [first, ...others] = arrays.map(({ source }) => source)
   if (first === undefined) return
   for (const { shape, label } of others) {
@@ -29,6 +32,5 @@ export async function* zipBlocks(
       },
     )
   }
-  const [{ zipped }, { commonChunks }] = [await import('./iteration.js'), await import('./array-order.js')]
   yield* zipped([first, ...others], commonChunks([first, ...others]), options)
 }

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import type { Places } from '../core/places.js'
 import { eachIndex, sizeOf } from '../core/shape.js'
 import type { AxisChunks } from './chunks.js'
@@ -55,12 +56,16 @@ export interface PlanOptions {
   readonly density?: number | undefined
 }
 
+export const PLAN_CHECKS: Checks<PlanOptions> = { strategy: ['chunk', 'ranges', 'hull'], density: 'number' }
+
 export interface PlanContext extends PlanOptions {
   /** Whether the source takes boxes with steps. */
   readonly steps?: boolean | undefined
   /** To bound what is read for some of its elements only; 8 unless given. */
   readonly elementBytes?: number | undefined
 }
+
+const CONTEXT_CHECKS: Checks<PlanContext> = { ...PLAN_CHECKS, steps: 'boolean', elementBytes: 'number from 0' }
 
 /** Places among what is read are numbers of 32 bits. */
 const MOST_PLACES = 2 ** 32
@@ -75,11 +80,15 @@ const MOST_PLACES = 2 ** 32
  * @throws InvalidArgumentError for options that are not those
  */
 export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext = {}): Plan {
+  checkOptions('plan', context, CONTEXT_CHECKS)
+  return planChecked(selection, grid, context)
+}
+
+/** The same, of options that were checked. */
+export function planChecked(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext): Plan {
   const { strategy = 'chunk', density = 1, steps = false, elementBytes = 8 } = context
-  if (!['chunk', 'ranges', 'hull'].includes(strategy) || !(density >= 0 && density <= 1)) {
-    const actual = { strategy, density }
-    throw new HyperslabError('InvalidArgumentError', `no strategy ${strategy} with density ${density}`, { actual })
-  }
+  if (!(density >= 0 && density <= 1))
+    throw new HyperslabError('InvalidArgumentError', `density must be from 0 to 1, got ${density}`, { actual: density })
   const cutting = { strategy, density, steps, maxSize: MOST_PLACES }
   const axes = axesOf(selection.parts, grid)
   const pieces = selection.parts.map((part, i) => cut(part, axes[i]!, cutting))

@@ -1,5 +1,6 @@
 import { lz4 } from '../codec/lz4.js'
 import { type ErrorTag, HyperslabError } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import { raceAbort, type Signal } from '../core/signal.js'
 import type { Failure, Reply, Request } from './perform.js'
 import { Recycler } from './recycler.js'
@@ -16,6 +17,8 @@ export interface PoolOptions {
    */
   readonly createWorker?: () => WorkerLike | Promise<WorkerLike>
 }
+
+const CHECKS: Checks<PoolOptions> = { size: 'number', createWorker: 'function' }
 
 const DEFAULT_MAX_SIZE = 8
 /** Tasks given to a worker: one it works on, and the next, so that it does not wait for us. */
@@ -50,7 +53,9 @@ export class Pool implements BlockWork {
   #lastId = 0
 
   /** @throws InvalidArgumentError when the size is no integer from 0 to 1024 */
-  constructor({ size = Math.min(threads(), DEFAULT_MAX_SIZE), createWorker = spawn }: PoolOptions = {}) {
+  constructor(options: PoolOptions = {}) {
+    checkOptions('createPool', options, CHECKS)
+    const { size = Math.min(threads(), DEFAULT_MAX_SIZE), createWorker = spawn } = options
     if (!Number.isInteger(size) || size < 0 || size > 1024) {
       const text = `the size of a pool must be an integer from 0 to 1024, got ${size}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: size })

@@ -6,6 +6,7 @@ import { Paths } from '../af/paths.js'
 import { publishCopy } from '../af/publish-copy.js'
 import { bytesOf } from '../array/source.js'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import { sizeOf } from '../core/shape.js'
 import { ChunkGrid } from '../grid/chunks.js'
 import type { Store } from '../store/store.js'
@@ -16,12 +17,26 @@ import { openNetcdf } from './open-netcdf.js'
 export const DEFAULT_CHUNK_BYTES = 128 * 1024
 export const DEFAULT_BLOCK_BYTES = 256 * 1024
 
+const CHECKS: Checks<ImportNetcdfOptions> = {
+  codec: 'string',
+  level: 'number',
+  codecs: 'list',
+  overwrite: 'boolean',
+  variables: 'list',
+  chunks: 'object',
+  chunkBytes: 'value',
+  blockBytes: 'number',
+  signal: 'AbortSignal',
+  onProgress: 'function',
+}
+
 /** See `importNetcdf` of hyperslab/netcdf. */
 export async function importNetcdf(
   source: Location,
   target: Location,
   options: ImportNetcdfOptions = {},
 ): Promise<ImportedNetcdf> {
+  checkOptions('importNetcdf', options, CHECKS)
   const { store, path } = await resolveLocation(target)
   const final = new Paths(path)
   const unique = Math.random().toString(36).slice(2, 10)

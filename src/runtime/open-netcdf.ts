@@ -1,5 +1,6 @@
-import { type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from '../adapters/netcdf/index.js'
+import { type NetcdfFile, OPEN_CHECKS, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from '../adapters/netcdf/index.js'
 import { HyperslabError } from '../core/errors.js'
+import { checkOptions } from '../core/options.js'
 import { isAsyncBuffer } from '../store/handles.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { type Location, resolveLocation } from './location.js'
@@ -11,6 +12,7 @@ import { type Location, resolveLocation } from './location.js'
  *   ConflictError when the file has changed since
  */
 export async function openNetcdf(location: Location, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
+  checkOptions('openNetcdf', options, OPEN_CHECKS)
   if (typeof location === 'object' && location !== null && isAsyncBuffer(location)) return openBuffer(location, options)
   const { store, path } = await resolveLocation(location)
   try {

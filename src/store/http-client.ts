@@ -1,4 +1,5 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import type { Checks } from '../core/options.js'
 import type { Signal } from '../core/signal.js'
 import { type Fetch, type FetchResponse, isBrowser, platformFetch } from './fetch.js'
 import { contentLength, type Headers } from './http-headers.js'
@@ -98,6 +99,8 @@ export interface HttpClientOptions extends Pick<RequestOptions, 'retries' | 'ret
   /** Sent with every request. In browsers, any header costs a preflight request on other origins. */
   readonly headers?: Readonly<Record<string, string>>
 }
+
+export const CLIENT_CHECKS: Checks<Omit<HttpClientOptions, keyof RequestOptions>> = { fetch: 'function', headers: 'object' }
 
 /** Statuses that say: try again later. */
 const TRANSIENT = [429, 500, 502, 503, 504]

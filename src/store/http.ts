@@ -1,9 +1,10 @@
 import { HyperslabError } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import { isCrossOrigin } from './fetch.js'
 import type { Place } from './http-answers.js'
-import type { HttpClientOptions } from './http-client.js'
+import { CLIENT_CHECKS, type HttpClientOptions } from './http-client.js'
 import { HttpReader } from './http-reader.js'
-import type { RequestOptions } from './requester.js'
+import { REQUEST_CHECKS, type RequestOptions } from './requester.js'
 
 export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
   /** Added to every URL: signatures, tokens. It is part of no key and of no error message. */
@@ -14,6 +15,8 @@ export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
    */
   readonly missing?: readonly number[]
 }
+
+const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', missing: 'list' }
 
 const FORBIDDEN = 'if this server says so for what does not exist, pass missing: [403, 404, 410] to the store'
 
@@ -29,6 +32,7 @@ export class HttpStore extends HttpReader {
 
   /** @throws InvalidArgumentError for limits that would let nothing through */
   constructor(options: HttpStoreOptions = {}) {
+    checkOptions('HttpStore', options, CHECKS)
     super(options)
     this.#query = options.query?.replace(/^\?/, '') ?? ''
     this.#missing = options.missing ?? [404, 410]

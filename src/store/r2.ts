@@ -1,5 +1,6 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import { forEachLimited } from '../core/limiter.js'
+import { type Checks, checkOptions, checkValue } from '../core/options.js'
 import { raceAbort, type Signal } from '../core/signal.js'
 import { exists, unmatched } from './conditions.js'
 import { changed, endsBefore, MemoryStage } from './memory.js'
@@ -60,6 +61,12 @@ export interface R2StoreOptions {
   readonly retryDelay?: number
 }
 
+const CHECKS: Checks<R2StoreOptions> = {
+  maxFileBytes: 'number from 0',
+  retries: 'number from 0',
+  retryDelay: 'number from 0',
+}
+
 /** With as many requests at once as workerd has connections for one event, 24 MiB are under way at most. */
 const REQUESTS = 6
 const LIMITS: MergeLimits = { maxGapBytes: 64 * 1024, maxRequestBytes: 4 * 2 ** 20 }
@@ -87,7 +94,11 @@ export class R2Store implements Store {
   readonly #bucket: R2BucketLike
   readonly #options: Required<R2StoreOptions>
 
-  constructor(bucket: R2BucketLike, { maxFileBytes = MAX_FILE_BYTES, retries = 4, retryDelay = 100 }: R2StoreOptions = {}) {
+  /** @throws InvalidArgumentError for what is no bucket, and options that are none */
+  constructor(bucket: R2BucketLike, options: R2StoreOptions = {}) {
+    checkValue('R2Store', 'bucket.get', Object(bucket).get, 'function')
+    checkOptions('R2Store', options, CHECKS)
+    const { maxFileBytes = MAX_FILE_BYTES, retries = 4, retryDelay = 100 } = options
     this.#bucket = bucket
     this.#options = { maxFileBytes, retries, retryDelay }
   }

@@ -1,5 +1,6 @@
 import { HyperslabError } from '../core/errors.js'
 import { Limiter } from '../core/limiter.js'
+import type { Checks } from '../core/options.js'
 import { newController, onAbort, type Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
 import { isWorkerd } from './fetch.js'
@@ -36,6 +37,16 @@ export interface RequestOptions {
   readonly retryDelay?: number
   /** Told of every request once it has ended. */
   readonly onRequest?: (request: RequestLog) => void
+}
+
+export const REQUEST_CHECKS: Checks<RequestOptions> = {
+  maxRequests: 'number',
+  maxBytesInFlight: 'number',
+  maxGapBytes: 'number',
+  maxRequestBytes: 'number',
+  retries: 'number from 0',
+  retryDelay: 'number from 0',
+  onRequest: 'function',
 }
 
 /** Fetches ranges of objects: merged, limited, shared between those who ask for the same bytes at the same time. */

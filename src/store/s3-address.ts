@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.js'
+import type { Checks } from '../core/options.js'
 
 export interface S3AddressOptions {
   readonly bucket: string
@@ -11,6 +12,13 @@ export interface S3AddressOptions {
    * (names with a dot they do not); into the path of all others.
    */
   readonly addressing?: 'path' | 'virtual'
+}
+
+export const ADDRESS_CHECKS: Checks<S3AddressOptions> = {
+  bucket: 'string',
+  region: 'string',
+  endpoint: 'string',
+  addressing: ['path', 'virtual'],
 }
 
 /** An object by its location `s3://bucket/key`. */

@@ -1,10 +1,11 @@
 import { HyperslabError } from '../core/errors.js'
+import { type Checks, checkOptions, checkValue } from '../core/options.js'
 import { isCrossOrigin } from './fetch.js'
 import { type Place, refused } from './http-answers.js'
-import type { HttpClientOptions } from './http-client.js'
+import { CLIENT_CHECKS, type HttpClientOptions } from './http-client.js'
 import { HttpReader } from './http-reader.js'
-import type { RequestOptions } from './requester.js'
-import { S3Address, type S3AddressOptions } from './s3-address.js'
+import { REQUEST_CHECKS, type RequestOptions } from './requester.js'
+import { ADDRESS_CHECKS, S3Address, type S3AddressOptions } from './s3-address.js'
 import { pageOf } from './s3-answers.js'
 import { S3Client } from './s3-client.js'
 import { S3Conditions } from './s3-conditions.js'
@@ -28,6 +29,15 @@ export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpCl
   readonly partBytes?: number
 }
 
+const CHECKS: Checks<S3StoreOptions> = {
+  ...ADDRESS_CHECKS,
+  ...REQUEST_CHECKS,
+  ...CLIENT_CHECKS,
+  credentials: 'object or function',
+  listing: 'boolean',
+  partBytes: 'number',
+}
+
 const MIB = 2 ** 20
 
 /**
@@ -49,6 +59,8 @@ export class S3Store extends HttpReader implements Store {
 
   /** @throws InvalidArgumentError for a bucket, an endpoint, a part size or limits that cannot be */
   constructor(options: S3StoreOptions) {
+    checkOptions('S3Store', options, CHECKS)
+    checkValue('S3Store', 'bucket', Object(options).bucket, 'string')
     const { credentials, listing = true, partBytes = 8 * MIB } = options
     const address = new S3Address(options)
     super(credentials === undefined ? options : { ...options, fetch: signing(credentials, address.region, options.fetch) })

@@ -1,7 +1,10 @@
+import type { Checks } from '../core/options.js'
 import type { Signal } from '../core/signal.js'
 export interface StoreOptions {
   readonly signal?: Signal | undefined
 }
+
+export const STORE_CHECKS: Checks<StoreOptions> = { signal: 'AbortSignal' }
 
 /** What a store knows about an object. `etag` names one version of its bytes: it changes whenever they do. */
 export interface ObjectInfo {

@@ -1,4 +1,5 @@
 import { HyperslabError, isHyperslabError, within } from '../core/errors.js'
+import { type Checks, checkOptions, checkValue } from '../core/options.js'
 import type { Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
 import { changed, endsBefore } from './memory.js'
@@ -28,6 +29,8 @@ export interface ZipOptions {
   /** The largest central directory to read, in bytes; 64 MiB by default. It takes some 100 bytes an entry. */
   readonly maxDirectoryBytes?: number
 }
+
+const CHECKS: Checks<ZipOptions> = { store: 'object', path: 'string', maxDirectoryBytes: 'number from 0' }
 
 /** One version of the archive. */
 interface Archive extends ObjectInfo {
@@ -72,7 +75,12 @@ export class ZipStore implements Store {
   readonly #locating = new SingleFlight<ZipEntry, number>()
   #archive: Archive | undefined
 
-  constructor({ store, path, maxDirectoryBytes = 64 * MIB }: ZipOptions) {
+  /** @throws InvalidArgumentError */
+  constructor(options: ZipOptions) {
+    checkOptions('ZipStore', options, CHECKS)
+    checkValue('ZipStore', 'store', Object(options).store, 'object')
+    checkValue('ZipStore', 'path', options.path, 'string')
+    const { store, path, maxDirectoryBytes = 64 * MIB } = options
     this.#store = store
     this.#path = path
     this.#file = store.describe(path)

@@ -1,4 +1,5 @@
 import { HyperslabError, invalidArgument } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import type { ObjectInfo, Stage, Store } from '../store/store.js'
 import {
   concerns,
@@ -17,6 +18,8 @@ export interface FaultStoreOptions {
   /** Objects are read before they are replaced or deleted, so that `mixed` reads have an earlier version to take bytes of. */
   readonly keepReplaced?: boolean
 }
+
+const CHECKS: Checks<FaultStoreOptions> = { faults: 'function', keepReplaced: 'boolean' }
 
 /** What tests see of a {@link FaultStore}, and do with it, besides using it as a store. */
 export interface FaultControls {
@@ -70,8 +73,9 @@ class Faults implements Store, FaultControls {
   #stages = 0
   #crashed = false
 
-  constructor(inner: Store, { faults, keepReplaced = false, ...others }: FaultStoreOptions = {}) {
-    for (const name of Object.keys(others)) invalidArgument(`FaultStore has no option '${name}'`, name)
+  constructor(inner: Store, options: FaultStoreOptions = {}) {
+    checkOptions('FaultStore', options, CHECKS)
+    const { faults, keepReplaced = false } = options
     this.#inner = inner
     this.#script = faults
     this.#keepReplaced = keepReplaced

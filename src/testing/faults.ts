@@ -1,4 +1,5 @@
 import { invalidArgument } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 
 /** What is asked of a store: `read` and `append` of a stage, `ranges` is `getRanges`, `tail` is `getTail`, `conditions` is `conditionalWrites`. */
 export type OperationKind =
@@ -87,13 +88,15 @@ export interface SeededFaultsOptions {
   readonly maxDelay?: number
 }
 
+const CHECKS: Checks<SeededFaultsOptions> = { rate: 'number', kinds: 'list', maxDelay: 'number from 0' }
+
 /**
  * Faults at random, the same ones for the same seed and order of operations.
  * @throws InvalidArgumentError for an unknown option or kind, or a rate outside [0, 1]
  */
 export function seededFaults(seed: number, options: SeededFaultsOptions = {}): FaultScript {
-  const { rate = 0.1, kinds = ['delay', 'error', 'lost', 'late'], maxDelay = 5, ...others } = options
-  for (const name of Object.keys(others)) invalidArgument(`seededFaults has no option '${name}'`, name)
+  checkOptions('seededFaults', options, CHECKS)
+  const { rate = 0.1, kinds = ['delay', 'error', 'lost', 'late'], maxDelay = 5 } = options
   if (!(rate >= 0 && rate <= 1)) invalidArgument('rate is a share between 0 and 1', rate)
   for (const kind of kinds) detailsOf(kind)
   const random = randomNumbers(seed)

@@ -1,4 +1,5 @@
 import { ArrayFile } from '../af/file.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import type { Store } from '../store/store.js'
 import { checkError, equal } from './check.js'
 
@@ -13,12 +14,16 @@ export interface RaceOptions {
   readonly seed: number
 }
 
+const CHECKS: Checks<RaceOptions> = { storeFor: 'function', path: 'string', seed: 'number' }
+
 /**
  * One round: twelve writers open one container, each writes an element of a chunk that others write, too, and all flush at once, again
  * after each conflict. Exactly one may win each sidecar's number, the others must get ConflictError, and nothing may be lost.
  * @returns how many conflicts there were; a store on which there are never any has not been raced
  */
-export async function raceWriters({ storeFor, path, seed }: RaceOptions): Promise<number> {
+export async function raceWriters(options: RaceOptions): Promise<number> {
+  checkOptions('raceWriters', options, CHECKS)
+  const { storeFor, path, seed } = options
   const creator = await ArrayFile.create(storeFor(-1), path)
   // Several elements a chunk: neighbours write the same chunk and must not undo each other.
   creator.define('x', { dtype: 'uint8', shape: [WRITERS], chunkShape: [5] })

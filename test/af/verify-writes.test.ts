@@ -178,7 +178,7 @@ describe('verifyWrites', () => {
     const where = { store: new MemoryStore(), path }
     await expect(create(where, { verifyWrites: verifyWrites as never })).rejects.toMatchObject({
       tag: 'InvalidArgumentError',
-      message: expect.stringContaining("verifyWrites is 'foreign', true or false"),
+      message: expect.stringContaining('verifyWrites cannot be '),
     })
   })
 })

@@ -209,8 +209,8 @@ describe('results', () => {
   test('plans tell bytes and requests', () => {
     const array = new DiskArray(sourceOf())
     expect(array.plan([[0, 5], [1, 4]])).toMatchObject({ shape: [2, 2], elements: 4, bytes: 16, requests: 1, chunks: 4 }) // biome-ignore format: one line
-    expect(() => array.plan(null, { strategy: 'all' as never })).toThrow(/no strategy all/)
-    expect(() => array.plan(null, { density: 2 })).toThrow(/density 2/)
+    expect(() => array.plan(null, { strategy: 'all' as never })).toThrow(/strategy cannot be "all"/)
+    expect(() => array.plan(null, { density: 2 })).toThrow(/density must be from 0 to 1, got 2/)
   })
 })
 

@@ -155,7 +155,7 @@ test.each<[Partial<S3StoreOptions>, RegExp]>([
   [{ endpoint: 'localhost:9000' }, /endpoint/],
   [{ endpoint: 'http://h/?a=1' }, /endpoint/],
   [{ partBytes: 2 ** 20 }, /5 MiB/],
-  [{ partBytes: Number.NaN }, /5 MiB/],
+  [{ partBytes: Number.NaN }, /partBytes must be a number/],
   [{ maxRequests: 0 }, /maxRequests/],
 ])('options that cannot be: %j', (options, message) => {
   expect(() => recorded(options)).toThrow(message)

@@ -3,6 +3,7 @@ import type { BlockSource } from '../../array/source.js'
 import type { AsyncBuffer } from '../../core/async-buffer.js'
 import { type DType, type ScalarOf, toElement } from '../../core/dtype.js'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.js'
+import type { Checks } from '../../core/options.js'
 import type { Signal } from '../../core/signal.js'
 import { checkAsyncBuffer } from './async-buffer.js'
 import { attributesOf, type NetcdfAttributes } from './attributes.js'
@@ -17,6 +18,8 @@ export interface OpenNetcdfOptions {
   readonly name?: string | undefined
   readonly signal?: Signal | undefined
 }
+
+export const OPEN_CHECKS: Checks<OpenNetcdfOptions> = { name: 'string', signal: 'AbortSignal' }
 
 export interface NetcdfFile extends AsyncDisposable {
   readonly dimensions: readonly NetcdfDimension[]

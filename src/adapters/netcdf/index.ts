@@ -4,6 +4,7 @@ export {
   type NetcdfDimension,
   type NetcdfFile,
   NetcdfVariable,
+  OPEN_CHECKS,
   type OpenBuffer,
   type OpenNetcdfOptions,
   openBuffer,

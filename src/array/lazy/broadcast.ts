@@ -1,6 +1,7 @@
-import { type DataOf, type DType, isFloat, type ScalarOf, toElement } from '../../core/dtype.js'
+import { type DataOf, DTYPES, type DType, isFloat, type ScalarOf, toElement } from '../../core/dtype.js'
 import { invalidArgument, within } from '../../core/errors.js'
 import { forEachLimited } from '../../core/limiter.js'
+import { type Checks, checkOptions, checkValue } from '../../core/options.js'
 import { eachIndex, showShape } from '../../core/shape.js'
 import type { Tensor } from '../../core/tensor.js'
 import type { Box } from '../../grid/range.js'
@@ -16,6 +17,8 @@ export interface BroadcastOptions<D extends DType> {
   readonly fillValue?: ScalarOf<D>
 }
 
+const CHECKS: Checks<BroadcastOptions<DType>> = { dtype: DTYPES, fillValue: 'value' }
+
 /** An array, or one value for all positions. */
 export type Operand = BlockSource | { readonly value: unknown }
 
@@ -27,8 +30,11 @@ export type Operand = BlockSource | { readonly value: unknown }
 export function broadcast<D extends DType>(
   fn: (...values: never[]) => unknown,
   operands: readonly Operand[],
-  { dtype, fillValue }: BroadcastOptions<D> = {},
+  options: BroadcastOptions<D> = {},
 ): BlockSource<D> {
+  checkValue('broadcast', 'fn', fn, 'function')
+  checkOptions('broadcast', options, CHECKS)
+  const { dtype, fillValue } = options
   const sources = operands.filter((operand): operand is BlockSource => 'readBlock' in operand)
   const first = sources[0] ?? invalidArgument('there is no array to broadcast', undefined)
   const shape = commonShape(sources.map((source) => source.shape))

@@ -1,5 +1,5 @@
 import type { DType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
+import { type Checks, checkOptions } from '../../core/options.js'
 import type { BlockSource } from '../source.js'
 import type { ChunkCache } from './chunk-cache.js'
 import { over } from './layer.js'
@@ -9,6 +9,8 @@ export interface CacheOptions {
   readonly maxBytes?: number
 }
 
+const CHECKS: Checks<CacheOptions> = { maxBytes: 'number from 0' }
+
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 
 /**
@@ -16,14 +18,9 @@ const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
  * together are read together. Writing goes through and drops the chunks it touches.
  * @throws InvalidArgumentError unless `maxBytes` is a non-negative number
  */
-export function cache<D extends DType>(
-  source: BlockSource<D>,
-  { maxBytes = DEFAULT_MAX_BYTES }: CacheOptions = {},
-): BlockSource<D> {
-  if (!(maxBytes >= 0))
-    throw new HyperslabError('InvalidArgumentError', `maxBytes must be a non-negative number, got ${maxBytes}`, {
-      actual: maxBytes,
-    })
+export function cache<D extends DType>(source: BlockSource<D>, options: CacheOptions = {}): BlockSource<D> {
+  checkOptions('cache', options, CHECKS)
+  const { maxBytes = DEFAULT_MAX_BYTES } = options
   const grid = source.chunks
   let chunks: Promise<ChunkCache<D>> | undefined
   const loaded = (): Promise<ChunkCache<D>> => {

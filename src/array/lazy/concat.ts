@@ -1,5 +1,6 @@
 import type { DType, ScalarOf } from '../../core/dtype.js'
 import { HyperslabError, invalidArgument } from '../../core/errors.js'
+import { type Checks, checkOptions } from '../../core/options.js'
 import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.js'
 import { type Axis, resolveAxes } from '../axes.js'
 import type { BlockSource } from '../source.js'
@@ -18,12 +19,16 @@ export interface ConcatOptions<D extends DType = DType> {
   readonly fillValue?: ScalarOf<D>
 }
 
+const CONCAT_CHECKS: Checks<ConcatOptions> = { axis: 'number or string or list', fillValue: 'value' }
+
 /**
  * Arrays one after another along an axis, or nested lists of them along several. Their data types are promoted to one. Where tiles are
  * missing the others in their row say how large they would be, or, if there are none, they are of length 1.
  * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a grid
  */
-export function concat(tiles: TileGrid<BlockSource>, { axis, fillValue }: ConcatOptions = {}): BlockSource {
+export function concat(tiles: TileGrid<BlockSource>, options: ConcatOptions = {}): BlockSource {
+  checkOptions('concat', options, CONCAT_CHECKS)
+  const { axis, fillValue } = options
   const { counts, list } = flatten(tiles)
   const first = list.find((tile) => tile !== null) ?? invalidArgument('there are no arrays', tiles)
   const axes = axis === undefined ? [...counts.keys()] : [...resolveAxes(axis as Axis, first)]
@@ -56,11 +61,15 @@ export interface StackOptions<D extends DType = DType> {
   readonly names?: readonly string[]
 }
 
+const STACK_CHECKS: Checks<StackOptions> = { axis: 'number or list', fillValue: 'value', names: 'list' }
+
 /**
  * Arrays of one shape along a new axis, or nested lists of them along several.
  * @throws InvalidArgumentError as {@link concat}
  */
-export function stack(tiles: TileGrid<BlockSource>, { axis, fillValue, names = [] }: StackOptions = {}): BlockSource {
+export function stack(tiles: TileGrid<BlockSource>, options: StackOptions = {}): BlockSource {
+  checkOptions('stack', options, STACK_CHECKS)
+  const { axis, fillValue, names = [] } = options
   const { counts, list } = flatten(tiles)
   const rank = (list.find((tile) => tile !== null)?.shape.length ?? 0) + counts.length
   const given = axis === undefined ? [...counts.keys()] : ([axis].flat() as number[])

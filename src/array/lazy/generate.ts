@@ -1,4 +1,5 @@
-import { type DType, type ScalarOf, toElement } from '../../core/dtype.js'
+import { DTYPES, type DType, type ScalarOf, toElement } from '../../core/dtype.js'
+import { type Checks, checkOptions, checkValue } from '../../core/options.js'
 import { checkShape, eachIndex } from '../../core/shape.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
 import { type BlockSource, gridOf } from '../source.js'
@@ -12,12 +13,23 @@ export interface GenerateOptions<D extends DType> {
   readonly fillValue?: ScalarOf<D>
 }
 
+const CHECKS: Checks<GenerateOptions<DType>> = {
+  dtype: DTYPES,
+  shape: 'list',
+  chunks: 'object',
+  dimensionNames: 'list',
+  fillValue: 'value',
+}
+
 /**
  * An array whose elements are computed from their index whenever they are read.
  * @param fn takes the index, one number an axis
  * @throws reading, InvalidArgumentError when a result is not a value of the data type
  */
 export function generate<D extends DType>(fn: (...index: number[]) => ScalarOf<D>, options: GenerateOptions<D>): BlockSource<D> {
+  checkValue('generate', 'fn', fn, 'function')
+  checkOptions('generate', options, CHECKS)
+  checkValue('generate', 'dtype', Object(options).dtype, DTYPES)
   const { dtype, shape, dimensionNames, fillValue } = options
   checkShape(shape, 'shape')
   const readBlock: BlockSource<D>['readBlock'] = (box, out) => {

@@ -1,4 +1,5 @@
-import { type DType, type ScalarOf, toElement } from '../../core/dtype.js'
+import { DTYPES, type DType, type ScalarOf, toElement } from '../../core/dtype.js'
+import { type Checks, checkOptions, checkValue } from '../../core/options.js'
 import type { BlockSource } from '../source.js'
 import { elementwise } from './elementwise.js'
 
@@ -11,12 +12,17 @@ export interface MapOptions<D extends DType, E extends DType> {
   readonly inverse?: (value: ScalarOf<E>) => ScalarOf<D>
 }
 
+const CHECKS: Checks<MapOptions<DType, DType>> = { dtype: DTYPES, fillValue: 'value', inverse: 'function' }
+
 /** A function of each element. Results that are not values of the data type are an InvalidArgumentError when they are read. */
 export function map<D extends DType, E extends DType = D>(
   source: BlockSource<D>,
   fn: (value: ScalarOf<D>) => ScalarOf<E>,
-  { dtype, fillValue, inverse }: MapOptions<D, E> = {},
+  options: MapOptions<D, E> = {},
 ): BlockSource<E> {
+  checkValue('map', 'fn', fn, 'function')
+  checkOptions('map', options, CHECKS)
+  const { dtype, fillValue, inverse } = options
   const to = dtype ?? (source.dtype as DType as E)
   const back = inverse && applying(to, source.dtype, inverse)
   return elementwise(source, to, fillValue, applying(source.dtype, to, fn), back)

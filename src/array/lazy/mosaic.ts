@@ -1,6 +1,7 @@
 import { type DType, fillElement, type ScalarOf } from '../../core/dtype.js'
 import { HyperslabError, invalidArgument, within } from '../../core/errors.js'
 import { forEachLimited } from '../../core/limiter.js'
+import { type Checks, checkOptions } from '../../core/options.js'
 import { checkShape, showShape, sizeOf } from '../../core/shape.js'
 import { fillTensor, viewTensor } from '../../core/tensor.js'
 import { type AxisChunks, ChunkGrid } from '../../grid/chunks.js'
@@ -23,12 +24,15 @@ export interface MosaicOptions<D extends DType> {
   readonly fillValue?: ScalarOf<D>
 }
 
+const CHECKS: Checks<MosaicOptions<DType>> = { shape: 'list', fillValue: 'value' }
+
 /**
  * Tiles of any shapes put together; what none of them covers is the fill value and cannot be written. A tile that is not touched is not
  * read.
  * @throws InvalidArgumentError when there are no tiles, they differ in type or rank, overlap, or reach beyond the shape
  */
 export function mosaic<D extends DType>(tiles: readonly Tile<D>[], options: MosaicOptions<D> = {}): BlockSource<D> {
+  checkOptions('mosaic', options, CHECKS)
   const first = tiles[0]?.source
   if (first === undefined) return invalidArgument('there are no tiles', tiles)
   const rank = first.shape.length

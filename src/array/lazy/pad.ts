@@ -1,5 +1,6 @@
 import { type DType, fillElement, type ScalarOf } from '../../core/dtype.js'
 import { invalidArgument } from '../../core/errors.js'
+import { type Checks, checkOptions } from '../../core/options.js'
 import { ChunkGrid } from '../../grid/chunks.js'
 import { padChunks } from '../../grid/joined-chunks.js'
 import type { BlockSource } from '../source.js'
@@ -12,6 +13,8 @@ export interface PadOptions<D extends DType> {
   readonly value?: ScalarOf<D>
 }
 
+const CHECKS: Checks<PadOptions<DType>> = { mode: ['constant', 'edge'], value: 'value' }
+
 /** Before and after an axis; one number for both. */
 export type Padding = number | readonly [low: number, high: number]
 
@@ -23,8 +26,10 @@ export type Padding = number | readonly [low: number, high: number]
 export function pad<D extends DType>(
   source: BlockSource<D>,
   widths: number | readonly Padding[],
-  { mode = 'constant', value }: PadOptions<D> = {},
+  options: PadOptions<D> = {},
 ): BlockSource<D> {
+  checkOptions('pad', options, CHECKS)
+  const { mode = 'constant', value } = options
   const pairs = pairsOf(source, widths)
   const edge = mode === 'edge'
   if (edge && source.shape.some((length, axis) => length === 0 && Math.max(...pairs[axis]!) > 0))

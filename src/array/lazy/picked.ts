@@ -1,7 +1,7 @@
 import type { DType } from '../../core/dtype.js'
 import type { Tensor } from '../../core/tensor.js'
 import { progressionOf } from '../../grid/list.js'
-import { plan } from '../../grid/plan.js'
+import { planChecked } from '../../grid/plan.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
 import { type Planned, readInto } from '../transfers.js'
 import { write } from '../write.js'
@@ -16,7 +16,7 @@ function planned(source: BlockSource, picks: readonly AxisPick[]): Planned {
   })
   const selection = { parts, shape, scalar: false }
   const context = { steps: source.capabilities?.steps, elementBytes: bytesOf(source.dtype) }
-  return { selection, plan: plan(selection, source.chunks, context) }
+  return { selection, plan: planChecked(selection, source.chunks, context) }
 }
 
 /** Reads what `picks` takes of each axis, in its order, into `out`, which has an axis for each. */

@@ -1,13 +1,16 @@
+import { type Checks, checkOptions } from '../../core/options.js'
 import { sizeOf } from '../../core/shape.js'
 import { type AxisChunks, ChunkGrid } from '../../grid/chunks.js'
 import { IrregularChunks } from '../../grid/irregular-chunks.js'
-import { copyWhole, type ProgressOptions } from '../iteration.js'
+import { copyWhole, PROGRESS_CHECKS, type ProgressOptions } from '../iteration.js'
 import { type BlockSource, bytesOf } from '../source.js'
 
 export interface RechunkOptions extends ProgressOptions {
   /** Bytes of elements held at a time; 64 MiB when left out. One chunk of the target is held even where it is larger. */
   readonly maxBytes?: number
 }
+
+const CHECKS: Checks<RechunkOptions> = { ...PROGRESS_CHECKS, maxBytes: 'number from 0' }
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 
@@ -17,6 +20,7 @@ const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
  * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
  */
 export async function rechunkTo(source: BlockSource, target: BlockSource, options: RechunkOptions = {}): Promise<void> {
+  checkOptions('rechunkTo', options, CHECKS)
   const room = (options.maxBytes ?? DEFAULT_MAX_BYTES) / bytesOf(source.dtype)
   // Nothing is read while something is held.
   await copyWhole(source, target, { ...options, prefetch: 0 }, () => copyGrid(source.chunks, target.chunks, room))

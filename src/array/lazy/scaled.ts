@@ -1,5 +1,6 @@
 import { isNumeric, toElement } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
+import { type Checks, checkOptions } from '../../core/options.js'
 import type { BlockSource } from '../source.js'
 import { casting } from './astype.js'
 import { elementwise } from './elementwise.js'
@@ -17,12 +18,21 @@ export interface ScaledOptions {
   readonly dtype?: 'float32' | 'float64'
 }
 
+const CHECKS: Checks<ScaledOptions> = {
+  scaleFactor: 'number',
+  addOffset: 'number',
+  fillValue: 'value',
+  missingValues: 'list',
+  dtype: ['float32', 'float64'],
+}
+
 /**
  * Packed values unpacked: `packed * scaleFactor + addOffset`, and NaN where there is no value. Writing packs again, rounding to the nearest
  * integer where integers are packed.
  * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0 or when a written value cannot be packed
  */
 export function scaled(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
+  checkOptions('scaled', options, CHECKS, source.label)
   const { scaleFactor = 1, addOffset = 0, fillValue = source.fillValue, missingValues = [], dtype = 'float64' } = options
   const packed = source.dtype
   if (!isNumeric(packed)) throw new HyperslabError('UnsupportedError', `${packed} values cannot be scaled`, { actual: packed })

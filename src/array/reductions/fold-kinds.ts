@@ -3,7 +3,8 @@ import { HyperslabError } from '../../core/errors.js'
 import type { RowMode } from './rows.js'
 
 /** What elements can be folded into, one value a cell. */
-export type FoldKind = 'sum' | 'mean' | 'prod' | 'min' | 'max' | 'count' | 'variance' | 'std'
+export const FOLD_KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
+export type FoldKind = (typeof FOLD_KINDS)[number]
 
 /** The type of sums and products. A table rather than a condition, which would keep `DiskArray<'int8'>` from being a `DiskArray`. */
 export type SumDTypes = { [D in DType]: D extends 'int64' | 'uint64' ? D : 'float64' }

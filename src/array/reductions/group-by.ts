@@ -7,6 +7,7 @@ import type { BlockOptions, BlockSource } from '../source.js'
 import { type FoldOptions, foldOf } from './fold.js'
 import { type FoldedDType, type FoldKind, foldedDType, modeOf } from './fold-kinds.js'
 import { emptyExtreme } from './fold-results.js'
+import { checkKind } from './options.js'
 import { RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
 
@@ -31,6 +32,7 @@ export async function groupBy<D extends DType, L, K extends FoldKind>(
   kind: K,
   options: GroupOptions,
 ): Promise<Grouped<FoldedDType<D, K>, L>> {
+  checkKind('groupBy', kind, source)
   const axis = [...resolveAxes(along, source)][0]!
   const numbers = new Map<L, number>()
   const groups = Array.from(given, (label) => {

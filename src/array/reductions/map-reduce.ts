@@ -1,4 +1,5 @@
 import type { DType, ScalarOf } from '../../core/dtype.js'
+import { checkValue } from '../../core/options.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import { arrayOrder } from '../array-order.js'
 import type { BlockOptions, BlockSource } from '../source.js'
@@ -14,6 +15,7 @@ export async function foldElements<D extends DType, T>(
   init: T,
   options: BlockOptions & SkipOptions,
 ): Promise<T> {
+  checkValue('reduce', 'fn', fn, 'function')
   const { reader, none, bools } = rawReader(source, options)
   const { fill, nan } = reader.skipped
   let accumulated = init
@@ -38,6 +40,8 @@ export async function mapReduce<D extends DType, T>(
   init: T,
   options: ReduceOptions,
 ): Promise<T | Tensor> {
+  checkValue('mapReduce', 'map', map, 'function')
+  checkValue('mapReduce', 'combine', combine, 'function')
   const layout = new CellLayout(source, options.axis)
   const { reader, none, bools } = rawReader(source, options)
   const { fill, nan } = reader.skipped

@@ -9,6 +9,7 @@ import type { ArrayHandle } from '../handle.js'
 import type { BlockOptions, BlockSource } from '../source.js'
 import type { FoldOptions } from './fold.js'
 import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.js'
+import { checkCall, checkKind } from './options.js'
 import type { SkipOptions } from './rows.js'
 
 /** Lengths along some axes, by dimension name or number. */
@@ -40,6 +41,8 @@ export function coarsen<D extends DType, K extends FoldKind>(
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>> {
   const { source } = array
+  checkCall('coarsen', options, source)
+  checkKind('coarsen', kind, source)
   const sizes = sizesOf(source, factors)
   const axes = source.chunks.axes.map(({ chunkLength }, axis) => {
     const [length, size] = [source.shape[axis]!, sizes[axis]!]
@@ -63,6 +66,8 @@ export function rolling<D extends DType, K extends FoldKind>(
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>> {
   const { source } = array
+  checkCall('rolling', options, source)
+  checkKind('rolling', kind, source)
   const sizes = sizesOf(source, windows)
   const axes = source.chunks.axes.map(({ chunkLength, offset }, axis) => {
     const [length, size] = [source.shape[axis]!, sizes[axis]!]

@@ -1,0 +1,88 @@
+import type { DType } from '../../core/dtype.js'
+import { type Check, type Checks, checkOptions, checkValue } from '../../core/options.js'
+import { BLOCK_CHECKS, type BlockOptions, type BlockSource } from '../source.js'
+import type { WhereOptions } from '../where.js'
+import type { CumulativeOptions } from './cumulative-sum.js'
+import type { FoldOptions } from './fold.js'
+import { FOLD_KINDS } from './fold-kinds.js'
+import type { TruthOptions } from './folded.js'
+import type { GroupOptions } from './group-by.js'
+import type { HistogramOptions } from './histogram.js'
+import type { QuantileOptions } from './quantile.js'
+import type { ReduceOptions } from './reduce.js'
+import type { SkipOptions } from './rows.js'
+import type { UniqueOptions } from './unique.js'
+import type { WindowOptions } from './windows.js'
+
+const SKIP: Checks<SkipOptions> = { skipMissing: 'boolean', skipNaN: 'boolean' }
+const FOLD: Checks<FoldOptions> = { ddof: 'number' }
+const EACH: Checks<BlockOptions & SkipOptions> = { ...BLOCK_CHECKS, ...SKIP }
+const REDUCE: Checks<ReduceOptions> = { ...EACH, axis: 'number or string or list', keepDims: 'boolean', fromData: 'boolean' }
+const VARIANCE: Checks<ReduceOptions & FoldOptions> = { ...REDUCE, ...FOLD }
+const TRUTH: Checks<TruthOptions<DType>> = { ...REDUCE, where: 'function' }
+const QUANTILE: Checks<QuantileOptions> = { ...REDUCE, maxBytes: 'number from 0' }
+const WINDOW: Checks<WindowOptions> = { ...SKIP, ...FOLD }
+
+export type ReducingCall =
+  | 'sum'
+  | 'min'
+  | 'max'
+  | 'extrema'
+  | 'mean'
+  | 'prod'
+  | 'variance'
+  | 'std'
+  | 'count'
+  | 'any'
+  | 'all'
+  | 'argMin'
+  | 'argMax'
+  | 'unique'
+  | 'histogram'
+  | 'quantile'
+  | 'median'
+  | 'reduce'
+  | 'mapReduce'
+  | 'weightedMean'
+  | 'cumulativeSum'
+  | 'groupBy'
+  | 'coarsen'
+  | 'rolling'
+  | 'where'
+
+/** The options of every call that reduces. */
+const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
+  sum: REDUCE,
+  min: REDUCE,
+  max: REDUCE,
+  extrema: REDUCE,
+  mean: REDUCE,
+  prod: REDUCE,
+  variance: VARIANCE,
+  std: VARIANCE,
+  count: TRUTH,
+  any: TRUTH,
+  all: TRUTH,
+  argMin: REDUCE,
+  argMax: REDUCE,
+  unique: { ...EACH, limit: 'number from 0' } satisfies Checks<UniqueOptions>,
+  histogram: { ...EACH, bins: 'number or list', range: 'list' } satisfies Checks<HistogramOptions>,
+  quantile: QUANTILE,
+  median: QUANTILE,
+  reduce: EACH,
+  mapReduce: REDUCE,
+  weightedMean: REDUCE,
+  cumulativeSum: { ...EACH, into: 'object' } satisfies Checks<CumulativeOptions>,
+  groupBy: { ...EACH, ...FOLD } satisfies Checks<GroupOptions>,
+  coarsen: WINDOW,
+  rolling: WINDOW,
+  where: { ...BLOCK_CHECKS, skipMissing: 'boolean' } satisfies Checks<WhereOptions>,
+}
+
+/** @throws InvalidArgumentError for options that a call does not take */
+export const checkCall = (call: ReducingCall, options: unknown, { label }: Pick<BlockSource, 'label'>): void =>
+  checkOptions(call, options, CALLS[call], label)
+
+/** @throws InvalidArgumentError for what is no kind to fold by */
+export const checkKind = (call: ReducingCall, kind: unknown, { label }: Pick<BlockSource, 'label'>): void =>
+  checkValue(call, 'kind', kind, FOLD_KINDS, label)

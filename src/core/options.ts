@@ -1,0 +1,100 @@
+import { type ErrorDetails, HyperslabError } from './errors.js'
+
+/**
+ * What the value of an option must be: what `typeof` calls it, several joined by ` or `; one of a list; or, with `value`, anything,
+ * because what takes it checks it. Numbers are not NaN.
+ */
+export type Check = string | readonly (string | boolean)[]
+
+/** One check for each option of `O`; the compiler sees that none is forgotten. */
+export type Checks<O> = { readonly [K in keyof O]-?: Check }
+
+/**
+ * Options that are `undefined` count as left out.
+ * @param call how messages name the function
+ * @param label the file and array it is about
+ * @throws InvalidArgumentError for what is no object, options of other names, and values of another kind
+ */
+export function checkOptions(
+  call: string,
+  options: unknown,
+  checks: Readonly<Record<string, Check>>,
+  label?: ErrorDetails,
+): void {
+  if (options === undefined) return
+  // Arrays, signals, maps and so on have other tags.
+  if (tagOf(options) !== 'Object')
+    throw wrong(`${call} takes options as an object, got ${show(options)}`, { ...label, actual: options })
+  for (const name in options as object) {
+    const value = (options as Record<string, unknown>)[name]
+    if (value === undefined) continue
+    if (!Object.hasOwn(checks, name)) {
+      const names = Object.keys(checks)
+      throw wrong(`${call} has no option '${name}'${hint(name, names)}`, { ...label, actual: name, expected: names })
+    }
+    checkValue(call, name, value, checks[name]!, label)
+  }
+}
+
+/**
+ * The same for an argument that is no object, and must be there.
+ * @throws InvalidArgumentError
+ */
+export function checkValue(call: string, name: string, value: unknown, check: Check, label?: ErrorDetails): void {
+  if (isOf(check as string, value)) return
+  const words = typeof check === 'string' ? undefined : check
+  if (words?.includes(value as string) ?? (check as string).split(' or ').some((kind) => isOf(kind, value))) return
+  const text = words
+    ? ` cannot be ${show(value)}${hint(String(value), words)}`
+    : ` must be ${/^[aeio]/i.test(check as string) ? 'an' : 'a'} ${check}, got ${show(value)}`
+  throw wrong(`${call}: ${name}${text}`, { ...label, actual: value, expected: check })
+}
+
+function isOf(kind: string, value: unknown): boolean {
+  switch (kind) {
+    case 'value':
+      return true
+    case 'number from 0':
+      return typeof value === 'number' && value >= 0
+    case 'list':
+      return typeof value === 'object' && typeof (value as ArrayLike<unknown> | null)?.length === 'number'
+    case 'AbortSignal':
+      return typeof (value as { throwIfAborted?: unknown } | null)?.throwIfAborted === 'function'
+    default:
+      return typeof value === kind && value !== null && !Number.isNaN(value)
+  }
+}
+
+const wrong = (text: string, details: ErrorDetails): HyperslabError => new HyperslabError('InvalidArgumentError', text, details)
+
+const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1)
+
+const show = (value: unknown): string =>
+  typeof value === 'string'
+    ? JSON.stringify(value)
+    : (typeof value === 'object' && value !== null) || typeof value === 'function'
+      ? `a value of type ${tagOf(value)}`
+      : String(value)
+
+/** The name that was meant, or all there are. */
+function hint(given: string, names: readonly unknown[]): string {
+  // What others call it.
+  const word = given.toLowerCase().replace('skipfill', 'skipmissing')
+  let [nearest, fewest] = ['', (word.length + 1) / 3]
+  for (const name of names.map(String)) {
+    const count = name.toLowerCase().startsWith(word) ? 0 : edits(word, name.toLowerCase())
+    if (count < fewest) [nearest, fewest] = [name, count]
+  }
+  return nearest ? `; did you mean '${nearest}'?` : `: there are ${names.join(', ')}`
+}
+
+/** How many letters have to be changed, added or left out to make one word of another. */
+function edits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1]
+    for (let k = 0; k < b.length; k++) next.push(Math.min(row[k]! + Number(letter !== b[k]), row[k + 1]! + 1, next[k]! + 1))
+    row = next
+  }
+  return row[b.length]!
+}

@@ -1,0 +1,256 @@
+import { describe, expect, test } from 'vitest'
+import { type Check, checkOptions } from '../src/core/options.js'
+import * as hyperslab from '../src/runtime/index.js'
+import * as netcdf from '../src/runtime/netcdf.js'
+import * as testing from '../src/testing/index.js'
+
+const { create, DiskArray, MemoryStore } = hyperslab
+
+type Call = (options: never) => unknown
+
+const array = () =>
+  new DiskArray({
+    dtype: 'float64',
+    shape: [4, 3],
+    chunks: [2, 3],
+    dimensionNames: ['time', 'lon'],
+    readBlock: (_, out) => void out.data.fill(1),
+    writeBlock: () => undefined,
+  })
+const place = { store: new MemoryStore(), path: 'x.af' }
+const file = async () => create({ store: new MemoryStore(), path: 'x.af' })
+const stored = async () => (await file()).define('x', { dtype: 'float64', shape: [4, 3] })
+const store = { describe: String } as never
+const kind = 'mean' as const
+
+/** Every public function and constructor that takes options, called with some. */
+const FUNCTIONS: Record<string, Call> = {
+  open: (o) => hyperslab.open(place, o),
+  create: (o) => hyperslab.create(place, o),
+  verify: (o) => hyperslab.verify(place, o),
+  broadcast: (o) => hyperslab.broadcast((x) => x, array(), o),
+  concat: (o) => hyperslab.concat([array()], o),
+  stack: (o) => hyperslab.stack([array()], o),
+  mosaic: (o) => hyperslab.mosaic([{ origin: [0, 0], array: array() }], o),
+  scaled: (o) => hyperslab.scaled(array(), o),
+  generate: (o) => hyperslab.generate(() => 1, Object.assign(o, { dtype: 'float64', shape: [2] })),
+  coarsen: (o) => hyperslab.coarsen(array(), { time: 2 }, kind, o),
+  rolling: (o) => hyperslab.rolling(array(), { time: 2 }, kind, o),
+  where: (o) => hyperslab.where(array(), { min: 0 }, o),
+  zipBlocks: (o) => hyperslab.zipBlocks([array()], o).next(),
+  createPool: (o) => hyperslab.createPool(o),
+  plan: (o) => hyperslab.plan(hyperslab.resolveSelection(null, [4, 3]), array().chunks, o),
+  BlockCache: (o) => new hyperslab.BlockCache(o),
+  DiskArray: (o) => new DiskArray(array().source, o),
+  HttpStore: (o) => new hyperslab.HttpStore(o),
+  R2Store: (o) => new hyperslab.R2Store({ get: () => undefined } as never, o),
+  S3Store: (o) => new hyperslab.S3Store(Object.assign(o, { bucket: 'x' })),
+  ZipStore: (o) => new hyperslab.ZipStore(Object.assign(o, { store, path: 'x.zip' })),
+  openNetcdf: (o) => netcdf.openNetcdf(new ArrayBuffer(8), o),
+  importNetcdf: (o) => netcdf.importNetcdf(new ArrayBuffer(8), place, o),
+  FaultStore: (o) => new testing.FaultStore(new MemoryStore(), o),
+  seededFaults: (o) => testing.seededFaults(1, o),
+  raceWriters: (o) => testing.raceWriters(o),
+}
+
+/** The same of methods. */
+const METHODS: Record<string, Call> = {
+  plan: (o) => array().plan(null, o),
+  get: (o) => array().get(null, o),
+  set: (o) => array().set(null, 1, o),
+  blocks: (o) => array().blocks(o).next(),
+  values: (o) => array().values(o).next(),
+  toTensor: (o) => array().toTensor(o),
+  equals: (o) => array().equals(array(), o),
+  assign: (o) => array().assign(array(), o),
+  copyTo: (o) => array().copyTo(array(), o),
+  fill: (o) => array().fill(1, o),
+  pad: (o) => array().pad(1, o),
+  cache: (o) => array().cache(o),
+  map: (o) => array().map((x) => x, o),
+  rechunkTo: (o) => array().rechunkTo(array(), o),
+  sum: (o) => array().sum(o),
+  min: (o) => array().min(o),
+  max: (o) => array().max(o),
+  extrema: (o) => array().extrema(o),
+  mean: (o) => array().mean(o),
+  prod: (o) => array().prod(o),
+  variance: (o) => array().variance(o),
+  std: (o) => array().std(o),
+  count: (o) => array().count(o),
+  any: (o) => array().any(o),
+  all: (o) => array().all(o),
+  argMin: (o) => array().argMin(o),
+  argMax: (o) => array().argMax(o),
+  unique: (o) => array().unique(o),
+  histogram: (o) => array().histogram(o),
+  quantile: (o) => array().quantile(0.5, o),
+  median: (o) => array().median(o),
+  reduce: (o) => array().reduce((a, b) => a + b, 0, o),
+  mapReduce: (o) =>
+    array().mapReduce(
+      (x) => x,
+      (a, b) => a + b,
+      0,
+      o,
+    ),
+  weightedMean: (o) => array().weightedMean({ lon: [1, 2, 3] }, o),
+  cumulativeSum: (o) => array().cumulativeSum('time', o),
+  groupBy: (o) => array().groupBy('time', [1, 1, 2, 2], kind, o),
+}
+const FILE_ARRAY_METHODS: Record<string, Call> = { append: async (o) => (await stored()).append(0, [1, 2, 3], o) }
+const FILE_METHODS: Record<string, Call> = {
+  define: async (o) => (await file()).define('y', Object.assign(o, { dtype: 'int8', shape: [1] } as const)),
+  verify: async (o) => (await file()).verify(o),
+  refresh: async (o) => (await file()).refresh(o),
+  compact: async (o) => (await file()).compact(o),
+}
+const WHERE_METHODS: Record<string, Call> = { all: (o) => hyperslab.where(array(), { min: 0 }).all(o) }
+
+/** What takes no options. Whoever adds a function puts it here, or above. */
+const WITHOUT = {
+  functions: [
+    ...['BlobStore', 'ChunkGrid', 'FileStore', 'HyperslabError', 'IrregularChunks', 'MemoryStore', 'OpfsStore', 'RegularChunks'],
+    ...['chunk', 'dateOf', 'initKernels', 'isHyperslabError', 'isoOf', 'newAxis', 'parseS3Url', 'points', 'projectAxis'],
+    ...['projectBox', 'resolveSelection', 'roll', 'slice', 'timestampOf', 'zip'],
+    ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],
+  ],
+  methods: [
+    ...['is', 'view', 'permute', 'reshape', 'squeeze', 'expandDims', 'reverse', 'rechunk', 'astype', 'toString'],
+    ...['derive', 'planned', 'target', 'lazy', 'named'],
+  ],
+  fileArrayMethods: ['resize', 'storage', 'changeShape', 'changeAttributes'],
+  fileMethods: ['arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
+  whereMethods: ['count'],
+}
+
+/** Names of the methods of a class and of those it extends, accessors left out. */
+function methodsOf(object: object, end: object = Object.prototype): string[] {
+  const prototype = Object.getPrototypeOf(object)
+  if (prototype === end) return []
+  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype))
+  return [
+    ...own.filter(([name, { value }]) => typeof value === 'function' && name !== 'constructor').map(([name]) => name),
+    ...methodsOf(prototype, end),
+  ]
+}
+
+const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort()
+
+describe('every function that takes options is here', () => {
+  test.each([
+    ['functions', () => [hyperslab, netcdf, testing].flatMap(Object.keys), FUNCTIONS, WITHOUT.functions],
+    ['methods of arrays', () => methodsOf(array()), METHODS, WITHOUT.methods],
+    [
+      'methods of stored arrays',
+      async () => methodsOf(await stored(), DiskArray.prototype),
+      FILE_ARRAY_METHODS,
+      WITHOUT.fileArrayMethods,
+    ],
+    ['methods of files', async () => methodsOf(await file()), FILE_METHODS, WITHOUT.fileMethods],
+    ['methods of where', () => methodsOf(hyperslab.where(array(), {})), WHERE_METHODS, WITHOUT.whereMethods],
+  ])('%s', async (_, namesOf, calls, without) => {
+    expect(sorted(await namesOf())).toEqual(sorted([...Object.keys(calls), ...without]))
+  })
+})
+
+describe.each([
+  ['functions', FUNCTIONS],
+  ['methods of arrays', METHODS],
+  ['methods of stored arrays', FILE_ARRAY_METHODS],
+  ['methods of files', FILE_METHODS],
+  ['methods of where', WHERE_METHODS],
+])('%s', (_, calls) => {
+  test.each(Object.entries(calls))('%s refuses options of other names, and what is no object', async (name, call) => {
+    const refusal = async (options: unknown): Promise<unknown> => {
+      try {
+        await call(options as never)
+      } catch (error) {
+        return error
+      }
+    }
+    expect(await refusal({ speling: 1 })).toMatchObject({
+      tag: 'InvalidArgumentError',
+      message: expect.stringMatching(`${name} has no option 'speling'`),
+      details: { actual: 'speling', expected: expect.any(Array) },
+    })
+    // Those options are added to what is given here; the others are the last operand, or are these.
+    if (['generate', 'S3Store', 'ZipStore', 'define', 'broadcast'].includes(name)) return
+    for (const options of [null, 1, 'axis', [0], AbortSignal.abort(), new Map()])
+      expect(await refusal(options), String(options)).toMatchObject({
+        tag: 'InvalidArgumentError',
+        message: expect.stringContaining(`${name} takes options as an object`),
+      })
+  })
+})
+
+describe('what is wrong is said', () => {
+  test.each<[() => unknown, string]>([
+    [() => array().sum({ axes: [0] } as never), "sum has no option 'axes'; did you mean 'axis'?"],
+    [() => array().mean({ skipNan: true } as never), "mean has no option 'skipNan'; did you mean 'skipNaN'?"],
+    [() => array().mean({ skipfill: true } as never), "mean has no option 'skipfill'; did you mean 'skipMissing'?"],
+    [() => array().max({ skipFill: true } as never), "max has no option 'skipFill'; did you mean 'skipMissing'?"],
+    [() => array().sum({ keepdims: true } as never), "sum has no option 'keepdims'; did you mean 'keepDims'?"],
+    [() => array().sum({ xyz: 1 } as never), "sum has no option 'xyz': there are signal, "],
+    [() => array().sum({ keepDims: 1 } as never), 'sum: keepDims must be a boolean, got 1'],
+    [() => array().sum({ axis: true } as never), 'sum: axis must be a number or string or list, got true'],
+    [() => array().sum({ axis: null } as never), 'sum: axis must be a number or string or list, got null'],
+    [() => array().variance({ ddof: Number.NaN }), 'variance: ddof must be a number, got NaN'],
+    [() => array().get(null, { signal: {} } as never), 'get: signal must be an AbortSignal, got a value of type Object'],
+    [() => array().get(null, { maxBytes: -1 }), 'get: maxBytes must be a number from 0, got -1'],
+    [() => array().get(null, { strategy: 'chunks' } as never), 'strategy cannot be "chunks"; did you mean \'chunk\'?'],
+    [() => array().groupBy(0, [1, 1, 1, 1], 'average' as never), 'groupBy: kind cannot be "average": there are sum, mean, prod'],
+    [() => array().groupBy(0, [1, 1, 1, 1], undefined as never), 'groupBy: kind cannot be undefined'],
+    [
+      () => hyperslab.coarsen(array(), { time: 2 }, 'varience' as never),
+      'coarsen: kind cannot be "varience"; did you mean \'variance\'?',
+    ],
+    [() => hyperslab.coarsen(array(), 2 as never, 'mean'), 'expected an object by axis, got 2'],
+    [() => array().pad(1, { mode: 'wrap' } as never), 'pad: mode cannot be "wrap": there are constant, edge'],
+    [() => array().map(1 as never), 'map: fn must be a function, got 1'],
+    [() => array().map((x) => x, { dtype: 'float' } as never), 'map: dtype cannot be "float"'],
+    [() => array().is('flaot64' as never), 'unknown dtype "flaot64"'],
+    [() => hyperslab.where(array(), { mix: 1 } as never), "the range of where has no option 'mix'; did you mean 'min'?"],
+    [() => new DiskArray({ dtype: 'int8', shape: [1] } as never), 'DiskArray: readBlock must be a function, got undefined'],
+    [() => new hyperslab.S3Store({} as never), 'S3Store: bucket must be a string, got undefined'],
+    [() => hyperslab.open({ store: new MemoryStore() } as never), 'path must be a string, got undefined'],
+    [
+      () => hyperslab.open(place, { limits: { footerbytes: 1 } } as never),
+      "limits has no option 'footerbytes'; did you mean 'footerBytes'?",
+    ],
+    [async () => (await file()).define('y', { dtype: 'int8', shape: [2], chunks: [1] } as never), "did you mean 'chunkShape'?"],
+    [async () => (await stored()).resize(5 as never), 'expected an object by axis, got 5'],
+  ])('%#', async (call, message) => {
+    await expect((async () => call())()).rejects.toMatchObject({
+      tag: 'InvalidArgumentError',
+      message: expect.stringContaining(message),
+    })
+  })
+
+  test('with the file and the array it is about', async () => {
+    await expect((await stored()).sum({ axes: 0 } as never)).rejects.toMatchObject({
+      details: { file: 'memory:x.af', array: 'x' },
+    })
+  })
+
+  test('before anything is done', async () => {
+    const one = await stored()
+    await expect(one.append(0, [1, 2, 3], { singal: undefined, speling: 1 } as never)).rejects.toThrow('speling')
+    expect(one.shape).toEqual([4, 3])
+    await expect(hyperslab.create({ store: new MemoryStore(), path: 'y.af' }, { overwite: true } as never)).rejects.toThrow(
+      "did you mean 'overwrite'?",
+    )
+  })
+})
+
+describe('checkOptions', () => {
+  const checks: Record<string, Check> = { a: 'number', b: ['x', true], c: 'value', d: 'list' }
+
+  test('takes what is right, and options that are undefined or inherited', () => {
+    for (const options of [undefined, {}, { a: undefined, z: undefined }, { a: 1, b: 'x', c: null, d: [] }, { b: true }])
+      expect(() => checkOptions('f', options, checks)).not.toThrow()
+    expect(() => checkOptions('f', { d: new Uint8Array(1) }, checks)).not.toThrow()
+    expect(() => checkOptions('f', Object.create({ z: 1 }), checks)).toThrow("no option 'z'")
+    expect(() => checkOptions('f', { toString: 1 }, checks)).toThrow("no option 'toString'")
+  })
+})
