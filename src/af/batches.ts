@@ -6,14 +6,25 @@ export interface Stored {
   readonly address: ChunkAddress
 }
 
-/** Chunks by the block they lie in. */
-export type Groups<C> = Iterable<readonly [BlockRef, readonly C[]]>
+/** Chunks by the block they lie in, with the parts that are to be fetched of one that is not compressed and of which not all is needed. */
+export type Groups<C> = Iterable<readonly [BlockRef, readonly C[], Parts?]>
 
-/** What has to be fetched of one block, or segment: all of it, or the parts where single chunks lie. */
+/** Parts of a block as stored in which some chunks lie. */
+export interface Parts {
+  /** In the file. */
+  readonly ranges: readonly ByteRange[]
+  /** Number of the part in which each chunk lies. */
+  readonly partOf: readonly number[]
+  /** @throws IntegrityError with file and block when the part of that number is not what was written, as far as the file tells */
+  check?(part: number, bytes: Uint8Array): void
+}
+
+/** What has to be fetched of one block, or segment: all of it, or some parts. */
 export interface Need<C> {
   readonly block: BlockRef
   readonly chunks: readonly C[]
-  readonly whole: boolean
+  /** Left out where all of the block is needed. */
+  readonly parts?: Parts | undefined
   /** In the file. */
   readonly ranges: readonly ByteRange[]
 }
@@ -27,8 +38,8 @@ const BATCH_BYTES = 32 * 1024 * 1024
  */
 export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<readonly Need<C>[]> {
   const open = new Map<BlockOrigin, { needs: Need<C>[]; bytes: number }>()
-  for (const [block, chunks] of groups) {
-    const need = needOf(block, chunks)
+  for (const [block, chunks, parts] of groups) {
+    const need = needOf(block, chunks, parts)
     if (block.origin.readMany === undefined) {
       yield [need]
       continue
@@ -44,18 +55,14 @@ export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<reado
   for (const { needs } of open.values()) yield needs
 }
 
-/** Of blocks that are not compressed only the chunks are needed, as long as the block is as long as it says. */
-export function needOf<C extends Stored>(block: BlockRef, chunks: readonly C[]): Need<C> {
+/** @throws CodecError when a block that is not compressed has another length than it should */
+export function needOf<C extends Stored>(block: BlockRef, chunks: readonly C[], parts?: Parts): Need<C> {
   if (block.codec === 'none') checkStored(block)
-  const inPlace = block.codec === 'none' && hasMore(block, chunks)
-  if (!inPlace) return { block, chunks, whole: true, ranges: [rangeOf(block)] }
-  const ranges = chunks.map(({ address }) => ({ offset: block.fileOffset + address.offset, length: address.size }))
-  return { block, chunks, whole: false, ranges }
+  return { block, chunks, parts, ranges: parts?.ranges ?? [rangeOf(block)] }
 }
 
 export const rangeOf = ({ fileOffset, compressedBytes }: BlockRef): ByteRange => ({ offset: fileOffset, length: compressedBytes })
 
-/** @throws CodecError when a block that is not compressed has another length than it should */
 function checkStored({ id, origin, compressedBytes, uncompressedBytes }: BlockRef): void {
   if (compressedBytes === uncompressedBytes) return
   const text = `block ${id}: not compressed, but ${compressedBytes} bytes stored for ${uncompressedBytes}`

@@ -39,7 +39,7 @@ export class BlockFetcher {
     const ranges = needs.flatMap((need) => [...need.ranges.keys()].map((i) => ({ need, i })))
     const [read, limit] = origin.readMany ? [together(origin), ranges.length] : [apart(origin), CONCURRENT_READS]
     await forEachLimited(ranges, limit, async ({ need, i }) => {
-      found.get(need)![i] = await this.#fetch(need, need.ranges[i]!, read, signal)
+      found.get(need)![i] = await this.#fetch(need, i, read, signal)
     })
     return found
   }
@@ -61,7 +61,8 @@ export class BlockFetcher {
     this.cost.bytes += bytes
   }
 
-  async #fetch({ block, whole }: Need<unknown>, range: ByteRange, read: Read, signal: Signal | undefined): Promise<Uint8Array> {
+  async #fetch({ block, parts, ranges }: Need<unknown>, i: number, read: Read, signal: Signal | undefined): Promise<Uint8Array> {
+    const range = ranges[i]!
     const key = keyOfRange(block, range)
     // Reading a file of this machine again costs less than the memory would.
     const slabs = block.origin.readMany && this.#memory.slabs
@@ -70,8 +71,9 @@ export class BlockFetcher {
     const start = async (shared: Signal): Promise<Uint8Array> => {
       this.count(range.length)
       const bytes = await read(range, shared)
-      if (whole) this.#unchecked.add(bytes)
+      if (parts === undefined) this.#unchecked.add(bytes)
       if (slabs !== undefined || block.part !== undefined) this.check(block, bytes)
+      parts?.check?.(i, bytes)
       slabs?.set(key, compactBytes(bytes))
       return bytes
     }

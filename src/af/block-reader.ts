@@ -1,6 +1,7 @@
 import { type Codec, inKernel, type KernelCodec } from '../codec/codec.js'
 import { lz4 } from '../codec/lz4.js'
 import { Lz4Front } from '../codec/lz4-front.js'
+import { none } from '../codec/none.js'
 import type { Codecs } from '../codec/registry.js'
 import { compactBytes } from '../core/bytes.js'
 import { inOrder } from '../core/in-order.js'
@@ -112,9 +113,9 @@ export class BlockReader {
   /** In the place of blocks of which little is wanted their segments, where they have any. */
   async #inSegments<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
     for (const [block, chunks] of groups) {
-      if (block.origin.segmentsOf === undefined || !hasMore(block, chunks)) continue
+      if ((block.codec !== 'none' && block.origin.segmentsOf === undefined) || !hasMore(block, chunks)) continue
       const { SegmentReads } = await import('./segment-reads.js')
-      this.#segments ??= new SegmentReads(this.#codecs, this.#memory.blocks, (block) => this.#keyOf(block))
+      this.#segments ??= new SegmentReads(this.#codecs, this.#memory.blocks, this.#maxBlockBytes, (block) => this.#keyOf(block))
       return this.#segments.split(groups, signal)
     }
     return groups
@@ -122,7 +123,8 @@ export class BlockReader {
 
   async #useBatch<C extends Stored, R>(needs: readonly Need<C>[], use: BlockUse<C, R>, signal: Signal | undefined): Promise<R[]> {
     const batch = this.#segments?.atHand(needs) ?? needs
-    for (const { block, whole } of batch) if (whole) checkBlockBytes(block, this.#maxBlockBytes)
+    for (const { block, parts } of batch)
+      if (parts === undefined) checkBlockBytes(block, block.uncompressedBytes, this.#maxBlockBytes)
     const missing = batch.filter(({ block }) => !this.#memory.blocks.has(this.#keyOf(block)))
     const atOnce = missing[0]?.block.origin.readMany !== undefined
     const fetched = atOnce ? await this.#fetcher.fetch(missing, signal) : undefined
@@ -139,16 +141,16 @@ export class BlockReader {
     use: BlockUse<C, R>,
     signal: Signal | undefined,
   ): Promise<R> {
-    const { block, chunks, whole } = need
+    const { block, chunks } = need
     const known = this.#memory.blocks.get(this.#keyOf(block))
     if (known !== undefined) return this.#useDecoded(known, need, use)
-    const part = fetched === undefined && whole ? this.#partFor(block) : undefined
+    const part = fetched === undefined && need.parts === undefined ? this.#partFor(block) : undefined
     const done = part && (await this.#useElsewhere(need, part, use, signal))
     if (done !== undefined) return done[0]
     const parts = fetched ?? (await this.#fetcher.fetch([need], signal)).get(need)!
-    if (!whole) {
-      const partFor = new Map(chunks.map((chunk, i) => [chunk, parts[i]!]))
-      return withArena((arena) => use.here(arena, chunks, (chunk) => partFor.get(chunk)!))
+    if (need.parts !== undefined) {
+      const found = new Map(chunks.map((chunk, i) => [chunk, inPart(need, i, parts)]))
+      return withArena((arena) => use.here(arena, chunks, (chunk) => found.get(chunk)!))
     }
     const bytes = parts[0]!
     if (!this.#allHere(need, use)) this.#fetcher.check(block, bytes)
@@ -194,8 +196,14 @@ export class BlockReader {
 
   #useHere<C extends Stored, R>(need: Need<C>, bytes: Uint8Array, use: BlockUse<C, R>): R {
     const { block, chunks } = need
-    if (hasMore(block, chunks) && findCodec(this.#codecs, block) === lz4)
-      return this.#useDecoded(this.#frontOf(block, bytes), need, use)
+    if (hasMore(block, chunks)) {
+      const codec = findCodec(this.#codecs, block)
+      if (codec === lz4) return this.#useDecoded(this.#frontOf(block, bytes), need, use)
+      if (codec === none) {
+        this.#memory.blocks.set(this.#keyOf(block), compactBytes(bytes))
+        return this.#useDecoded(bytes, need, use)
+      }
+    }
     return withArena((arena) => {
       const pointer = decodeBlock(arena, this.#codecs, block, bytes, this.#fetcher.isUnchecked(bytes))
       return use.here(arena, chunks, ({ address: { offset, size } }) => ({ pointer: pointer + offset, size }))
@@ -264,6 +272,18 @@ export const visiting =
   (_, chunks, bytesOf) => {
     for (const chunk of chunks) withArena((arena) => visit(arena, chunk, bytesOf(chunk)))
   }
+
+/** The bytes of a chunk of which only a part of the block was fetched. */
+function inPart<C extends Stored>(
+  { block, chunks, parts, ranges }: Need<C>,
+  i: number,
+  fetched: readonly Uint8Array[],
+): Uint8Array {
+  const { offset, size } = chunks[i]!.address
+  const part = parts!.partOf[i]!
+  const start = block.fileOffset + offset - ranges[part]!.offset
+  return fetched[part]!.subarray(start, start + size)
+}
 
 function useBytes<C extends Stored, R>(decoded: Uint8Array, chunks: readonly C[], use: BlockUse<C, R>): R {
   return withArena((arena) => use.here(arena, chunks, ({ address }) => partOf(decoded, address)))

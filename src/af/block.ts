@@ -8,6 +8,7 @@ import { putWithCrc } from '../kernels/crc32c.js'
 import type { Answer, BlockWork, Packed, Task } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
 import { checkCrc, compareCrc } from './checksums.js'
+import type { SegmentChecksums } from './segment-checksums.js'
 import type { BlockSegments } from './segments.js'
 
 /** Where blocks lie: a committed layer or the stage of the one being written. */
@@ -28,6 +29,11 @@ export interface BlockOrigin {
    * @throws FormatError, IntegrityError when the table of them is damaged
    */
   readonly segmentsOf?: ((block: BlockRef, signal?: Signal) => Promise<BlockSegments | undefined>) | undefined
+  /**
+   * The checksums of a block that is not compressed in segments, where there are any; left out where no block has.
+   * @throws FormatError, IntegrityError when the table of them is damaged
+   */
+  readonly checksumsOf?: ((block: BlockRef, signal?: Signal) => Promise<SegmentChecksums | undefined>) | undefined
 }
 
 /** A compressed run of chunks. Two references to one block are the same object, which is what caches key on. */
@@ -153,15 +159,16 @@ export async function decodeElsewhere<T>(
   }
 }
 
-function prefixed(error: unknown, { id, part }: BlockRef): unknown {
+/** An error that names block and segment as well. */
+export function prefixed(error: unknown, { id, part }: BlockRef): unknown {
   if (!isHyperslabError(error, 'CodecError', 'IntegrityError')) return error
   const place = part === undefined ? `block ${id}` : `block ${id}: segment ${part.number}`
   return new HyperslabError(error.tag, `${place}: ${error.message}`, error.details)
 }
 
-/** @throws CodecError when a block would decode to more bytes than `limit` */
-export function checkBlockBytes({ origin, id, uncompressedBytes }: BlockRef, limit: number): void {
-  if (uncompressedBytes <= limit) return
-  const text = `block ${id}: ${uncompressedBytes} decoded bytes are more than limits.blockBytes, ${limit}`
-  throw new HyperslabError('CodecError', text, { file: origin.file, actual: uncompressedBytes, expected: limit })
+/** @throws CodecError when a block, or the part of it that is read, has more bytes decoded than `limit` */
+export function checkBlockBytes({ origin, id }: BlockRef, bytes: number, limit: number): void {
+  if (bytes <= limit) return
+  const text = `block ${id}: ${bytes} decoded bytes are more than limits.blockBytes, ${limit}`
+  throw new HyperslabError('CodecError', text, { file: origin.file, actual: bytes, expected: limit })
 }

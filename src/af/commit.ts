@@ -38,10 +38,10 @@ export async function publishLayer(
   packer: BlockPacker,
   options: { readonly ifAbsent: boolean; readonly extras: boolean },
 ): Promise<Layer> {
-  const { stage, blocks, crcs, segments } = await packer.finish()
+  const { stage, blocks, ...packed } = await packer.finish()
   const plain = footerOf(contents, blocks)
-  const extras = options.extras ? { tables: tablesOf(contents, plain), segments, crcs } : undefined
-  const { footer, tail } = seal(plain, extras, contents.arrays.some(hasShapes))
+  const extras = options.extras ? { tables: tablesOf(contents, plain), ...packed } : undefined
+  const { footer, tail, crcs } = seal(plain, extras, contents.arrays.some(hasShapes))
   const info = await stage.publish(key, tail, options)
   return new Layer(store, key, contents.number, info, footer, crcs)
 }

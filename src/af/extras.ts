@@ -1,11 +1,12 @@
 /*
  * What only this package reads lies in blocks of codecs of its own, to which no chunk points, so that others pass over them:
  *
- *     blocks with chunks | statistics of the chunks | table of segments | checksums | footer | trailer
+ *     blocks with chunks | statistics of the chunks | table of segments | checksums of segments | checksums | footer | trailer
  */
 
 export const STATS_CODEC = 'hyperslab.chunk-stats.1'
 export const SEGMENTS_CODEC = 'hyperslab.segments.1'
+export const SEGMENT_CHECKSUMS_CODEC = 'hyperslab.segment-checksums.1'
 export const CHECKSUM_CODEC = 'hyperslab.crc32c.1'
 
 /**
@@ -16,7 +17,7 @@ export const RESIZED_CODEC = 'hyperslab.resized.1'
 
 export const isExtra = ({ codec }: { readonly codec: string | null }): boolean => codec?.startsWith('hyperslab.') ?? false
 
-const KNOWN: readonly (string | null)[] = [STATS_CODEC, SEGMENTS_CODEC, CHECKSUM_CODEC, RESIZED_CODEC]
+const KNOWN: readonly (string | null)[] = [STATS_CODEC, SEGMENTS_CODEC, SEGMENT_CHECKSUMS_CODEC, CHECKSUM_CODEC, RESIZED_CODEC]
 
 /** Extras that this version knows nothing of: those of a later one, unless the name is damaged. */
 export const isUnknownExtra = (block: { readonly codec: string | null }): boolean =>

@@ -5,11 +5,13 @@ import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOption
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type Checksums, checkCrc, checksumBytes, checksumsAtEnd } from './checksums.js'
 import type { ChunkStatsTable } from './chunk-stats-table.js'
-import { CHECKSUM_CODEC, isExtra, RESIZED_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
+import { CHECKSUM_CODEC, isExtra, RESIZED_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
 import type { Limits } from './limits.js'
+import type { SegmentChecksums } from './segment-checksums.js'
 import type { SegmentTable } from './segment-table.js'
+import type { BlockSegments } from './segments.js'
 
 /** Read from the end of a file at once: enough for the footers of most. */
 const TAIL_BYTES = 64 * 1024
@@ -39,12 +41,12 @@ export class Layer implements BlockOrigin {
   readonly identity: string
   readonly local: BlockOrigin['local']
   readonly segmentsOf: BlockOrigin['segmentsOf']
+  readonly checksumsOf: BlockOrigin['checksumsOf']
   /** Has the mark of layers that change the shape of an array, or of a base compacted of such. */
   readonly resizes: boolean
   readonly #store: Store
 
   #chunkStats: Promise<ReadonlyMap<ArrayMeta, ChunkStatsTable>> | undefined
-  #segments: SegmentTable | undefined
 
   /**
    * @param info the version of the file that has this footer
@@ -75,16 +77,8 @@ export class Layer implements BlockOrigin {
     this.resizes = footer.blocks.some(({ codec }) => codec === RESIZED_CODEC)
     this.local = store.localPath && { path: store.localPath(key), etag: info.etag }
     this.identity = store.identify?.(key, info.etag) ?? `#${++unnamed}`
-    const table = this.#extra(SEGMENTS_CODEC)
-    if (table !== undefined) {
-      let stored = before && partBefore(before, table)
-      this.segmentsOf = async (block, signal) => {
-        const { SegmentTable } = await import('./segment-table.js')
-        this.#segments ??= new SegmentTable(table, this.blocks, stored)
-        stored = undefined
-        return this.#segments.of(block, signal)
-      }
-    }
+    this.segmentsOf = this.#table<BlockSegments>(SEGMENTS_CODEC, before)
+    this.checksumsOf = this.#table<SegmentChecksums>(SEGMENT_CHECKSUMS_CODEC, before)
     // Only where the store makes something of many ranges at once.
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }
@@ -151,6 +145,23 @@ export class Layer implements BlockOrigin {
       const { arrays } = this.footer
       return new Map([...decodeChunkStats(bytes, arrays)].map(([index, table]) => [arrays[index]!, table]))
     })
+  }
+
+  /** What a table of segments says of a block; undefined where there is no such table. */
+  #table<T>(
+    name: string,
+    before: Pick<LayerEnd, 'before' | 'dataBytes'> | undefined,
+  ): ((block: BlockRef, signal?: Signal) => Promise<T | undefined>) | undefined {
+    const table = this.#extra(name)
+    if (table === undefined) return undefined
+    let stored = before && partBefore(before, table)
+    let segments: SegmentTable<T> | undefined
+    return async (block, signal) => {
+      const { SegmentTable } = await import('./segment-table.js')
+      segments ??= new SegmentTable<T>(table, this.blocks, stored)
+      stored = undefined
+      return segments.of(block, signal)
+    }
   }
 
   #extra(name: string): BlockRef | undefined {

@@ -1,6 +1,7 @@
 import { decodeWith, encodeWith, inKernel } from '../codec/codec.js'
 import { lz4 } from '../codec/lz4.js'
 import { cutSegments, encodeSegments, type Segment } from '../codec/lz4-segments.js'
+import { none } from '../codec/none.js'
 import type { Codecs, Encoder } from '../codec/registry.js'
 import { firstDifference } from '../core/bytes.js'
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
@@ -20,6 +21,7 @@ import {
 } from './block.js'
 import { MAX_U32 } from './definition.js'
 import type { BlockMeta } from './footer.js'
+import { type CheckedSegment, SegmentChecksums } from './segment-checksums.js'
 
 /** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
 export class PendingChunk {
@@ -66,7 +68,16 @@ export interface Packed {
   readonly crcs: readonly number[]
   /** Of blocks that have more than one, by id. */
   readonly segments: ReadonlyMap<number, readonly Segment[]>
+  /** Of blocks that are not compressed and have more than one, by id. */
+  readonly checkedSegments: ReadonlyMap<number, readonly CheckedSegment[]>
 }
+
+/**
+ * Segments of blocks that are not compressed, of which each has a checksum, are closed once they hold this many bytes: as many as a disk reads
+ * at least, and so few that reading a chunk of fewer is no dearer. A file has no more of them than chunks, so its table of them, of about
+ * eight bytes each, is small beside its footer.
+ */
+const CHECKED_BYTES = 4096
 
 /** A block on its way to the stage. */
 interface Encoded {
@@ -74,6 +85,7 @@ interface Encoded {
   readonly uncompressedBytes: number
   readonly crc?: number | undefined
   readonly segments?: readonly Segment[] | undefined
+  readonly checkedSegments?: readonly CheckedSegment[] | undefined
 }
 
 /**
@@ -89,6 +101,7 @@ export class BlockPacker implements BlockOrigin {
   /** The blocks written, in order, with the chunks in each that were not replaced since. */
   #blocks = new Map<BlockRef, Set<PendingChunk>>()
   #segments = new Map<number, readonly Segment[]>()
+  #checkedSegments = new Map<number, readonly CheckedSegment[]>()
   readonly #loose = new Set<PendingChunk>()
   #looseBytes = 0
 
@@ -145,7 +158,14 @@ export class BlockPacker implements BlockOrigin {
     const bytes = await block.origin.read(block.fileOffset, block.compressedBytes)
     checkStoredBytes(block, bytes)
     await this.settle(0)
-    const own = await this.#append({ ...block, bytes, segments })
+    const checkedSegments =
+      block.codec === 'none'
+        ? checkedIn(
+            bytes,
+            chunks.map(({ address }) => address.size),
+          )
+        : undefined
+    const own = await this.#append({ ...block, bytes, segments, checkedSegments })
     for (const { chunk, address } of chunks) chunk.address = { ...address, block: own }
     this.#blocks.set(own, new Set(chunks.map(({ chunk }) => chunk)))
   }
@@ -166,7 +186,8 @@ export class BlockPacker implements BlockOrigin {
     const blocks = refs.map(({ id, fileOffset, compressedBytes, uncompressedBytes, codec }) => {
       return { id, fileOffset, compressedBytes, uncompressedBytes, codec: codec === 'none' ? null : codec }
     })
-    return { stage: await this.#staged(), blocks, crcs: refs.map(({ crc }) => crc!), segments: this.#segments }
+    const [segments, checkedSegments] = [this.#segments, this.#checkedSegments]
+    return { stage: await this.#staged(), blocks, crcs: refs.map(({ crc }) => crc!), segments, checkedSegments }
   }
 
   async discard(): Promise<void> {
@@ -176,6 +197,11 @@ export class BlockPacker implements BlockOrigin {
 
   async read(offset: number, length: number): Promise<Uint8Array> {
     return (await this.#staged()).read(offset, length)
+  }
+
+  async checksumsOf(block: BlockRef): Promise<SegmentChecksums | undefined> {
+    const segments = this.#checkedSegments.get(block.id)
+    return segments && new SegmentChecksums(block, segments)
   }
 
   async #staged(): Promise<Stage> {
@@ -216,10 +242,8 @@ export class BlockPacker implements BlockOrigin {
   async #encode(chunks: readonly { chunk: PendingChunk; bytes: Uint8Array }[], total: number): Promise<Encoded> {
     const encoder = this.#encoder
     const { segmentBytes = Number.POSITIVE_INFINITY } = this.#options
-    const lengths = cutSegments(
-      chunks.map(({ bytes }) => bytes.length),
-      segmentBytes,
-    )
+    const sizes = chunks.map(({ bytes }) => bytes.length)
+    const lengths = cutSegments(sizes, segmentBytes)
     const { bytes, segments } = withArena((arena): Omit<Encoded, 'uncompressedBytes'> => {
       const pointer = arena.alloc(total)
       let end = 0
@@ -236,7 +260,8 @@ export class BlockPacker implements BlockOrigin {
     try {
       const encoded = inKernel(encoder) ? bytes : await encodeWith(encoder, bytes)
       if (this.#verifies) await this.#verify(encoded, chunks, total)
-      return { bytes: encoded, uncompressedBytes: total, segments }
+      const checkedSegments = encoder === none ? checkedIn(encoded, sizes) : undefined
+      return { bytes: encoded, uncompressedBytes: total, segments, checkedSegments }
     } catch (error) {
       if ('reset' in encoder) await encoder.reset?.()
       if (!isHyperslabError(error, 'CodecError')) throw error
@@ -270,13 +295,14 @@ export class BlockPacker implements BlockOrigin {
     }
   }
 
-  async #append({ bytes, uncompressedBytes, crc = crc32cOf(bytes), segments }: Encoded): Promise<BlockRef> {
+  async #append({ bytes, uncompressedBytes, crc = crc32cOf(bytes), segments, checkedSegments }: Encoded): Promise<BlockRef> {
     const stage = await this.#staged()
     const fileOffset = stage.size
     await stage.append(bytes)
     const { codec } = this.#options
     const id = this.#blocks.size
     if (segments !== undefined && segments.length > 1) this.#segments.set(id, segments)
+    if (checkedSegments !== undefined && checkedSegments.length > 1) this.#checkedSegments.set(id, checkedSegments)
     return { origin: this, id, fileOffset, compressedBytes: bytes.length, uncompressedBytes, codec, crc }
   }
 
@@ -300,6 +326,7 @@ export class BlockPacker implements BlockOrigin {
     await this.discard()
     this.#stage = next.#stage
     this.#segments = next.#segments
+    this.#checkedSegments = next.#checkedSegments
     const chunkOf = new Map(moved.map(({ chunk, copy }) => [copy, chunk]))
     this.#blocks = new Map()
     for (const [block, copies] of next.#blocks) {
@@ -311,6 +338,7 @@ export class BlockPacker implements BlockOrigin {
 
   async #unpack(block: BlockRef, chunks: ReadonlySet<PendingChunk>): Promise<[PendingChunk, Uint8Array][]> {
     const bytes = await this.read(block.fileOffset, block.compressedBytes)
+    checkStoredBytes(block, bytes)
     const codec = findCodec(this.#options.codecs, block)
     if (!inKernel(codec)) {
       const decoded = await decodeApart(codec, block, bytes)
@@ -324,6 +352,16 @@ export class BlockPacker implements BlockOrigin {
       })
     })
   }
+}
+
+/** The segments of a block that is not compressed, of chunks of those sizes. */
+function checkedIn(bytes: Uint8Array, sizes: readonly number[]): CheckedSegment[] {
+  let start = 0
+  return cutSegments(sizes, CHECKED_BYTES).map((length) => {
+    const crc = crc32cOf(bytes.subarray(start, start + length))
+    start += length
+    return { bytes: length, crc }
+  })
 }
 
 function hasHoles({ uncompressedBytes }: BlockRef, chunks: ReadonlySet<PendingChunk>): boolean {

@@ -3,15 +3,18 @@ import { joinBytes } from '../core/bytes.js'
 import { crc32cOf } from '../kernels/crc32c.js'
 import { checksumBytes, encodeChecksums } from './checksums.js'
 import { type ChunkStatsTable, encodeChunkStats } from './chunk-stats-table.js'
-import { CHECKSUM_CODEC, RESIZED_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
+import { CHECKSUM_CODEC, RESIZED_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import { type BlockMeta, encodeFooterFile, type Footer } from './footer.js'
 import { TRAILER_BYTES } from './footer-trailer.js'
+import { type CheckedSegment, encodeSegmentChecksums } from './segment-checksums.js'
 import { encodeSegments } from './segments.js'
 
 export interface Sealed {
   readonly footer: Footer
   /** What follows the blocks with chunks. */
   readonly tail: Uint8Array
+  /** CRC-32C of its blocks, in order, as far as the file has them. */
+  readonly crcs: readonly number[]
 }
 
 /** What a layer gets beside its blocks, for readers of this package. */
@@ -20,6 +23,8 @@ export interface Extras {
   readonly tables: ReadonlyMap<number, ChunkStatsTable>
   /** By id of their block. */
   readonly segments: ReadonlyMap<number, readonly Segment[]>
+  /** Of blocks that are not compressed, by id. */
+  readonly checkedSegments: ReadonlyMap<number, readonly CheckedSegment[]>
   /** Of the blocks, in order. */
   readonly crcs: readonly number[]
 }
@@ -41,7 +46,7 @@ export function seal(footer: Footer, extras: Extras | undefined, resized: boolea
   }
   if (extras === undefined) {
     const marked = { ...footer, blocks }
-    return { footer: marked, tail: encodeFooterFile(marked) }
+    return { footer: marked, tail: encodeFooterFile(marked), crcs: [] }
   }
   const parts: Uint8Array[] = []
   const put = (codec: string, bytes: Uint8Array): void => {
@@ -51,10 +56,11 @@ export function seal(footer: Footer, extras: Extras | undefined, resized: boolea
   }
   if (extras.tables.size > 0) put(STATS_CODEC, encodeChunkStats(extras.tables))
   if (extras.segments.size > 0) put(SEGMENTS_CODEC, encodeSegments(extras.segments))
+  if (extras.checkedSegments.size > 0) put(SEGMENT_CHECKSUMS_CODEC, encodeSegmentChecksums(extras.checkedSegments))
   add(CHECKSUM_CODEC, checksumBytes(crcs.length))
   const whole = { ...footer, blocks }
   const encoded = encodeFooterFile(whole)
   const footerCrc = crc32cOf(encoded.subarray(0, encoded.length - TRAILER_BYTES))
   const checksums = encodeChecksums({ footer: footerCrc, blocks: Uint32Array.from(crcs) })
-  return { footer: whole, tail: joinBytes([...parts, checksums, encoded]) }
+  return { footer: whole, tail: joinBytes([...parts, checksums, encoded]), crcs }
 }

@@ -1,9 +1,10 @@
 import type { Codecs } from '../codec/registry.js'
 import { isHyperslabError } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
-import { type Groups, hasMore, type Need, needOf, type Stored } from './batches.js'
-import type { BlockOrigin, BlockRef } from './block.js'
+import { type Groups, hasMore, type Need, needOf, type Parts, type Stored } from './batches.js'
+import { type BlockOrigin, type BlockRef, checkBlockBytes } from './block.js'
 import type { BlockMemory } from './block-memory.js'
+import type { SegmentChecksums } from './segment-checksums.js'
 import { type BlockSegments, moved } from './segments.js'
 
 /** Readers that may go through files at the same time. */
@@ -15,11 +16,13 @@ const MOST_BETWEEN = 64
 export class SegmentReads {
   readonly #codecs: Codecs
   readonly #decoded: BlockMemory['blocks']
+  readonly #maxBlockBytes: number
   readonly #keyOf: (block: BlockRef) => string
   readonly #ends: { readonly origin: BlockOrigin; readonly end: number }[] = []
   readonly #continued = new WeakSet<BlockRef>()
 
-  constructor(codecs: Codecs, decoded: BlockMemory['blocks'], keyOf: (block: BlockRef) => string) {
+  constructor(codecs: Codecs, decoded: BlockMemory['blocks'], maxBlockBytes: number, keyOf: (block: BlockRef) => string) {
+    this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
     this.#decoded = decoded
     this.#keyOf = keyOf
@@ -27,8 +30,13 @@ export class SegmentReads {
 
   /** In the place of blocks of which little is wanted their segments. Depends on the groups alone, as batches do. */
   async split<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
-    const parts: [BlockRef, readonly C[]][] = []
+    const parts: (readonly [BlockRef, readonly C[], Parts?])[] = []
     for (const [block, chunks] of groups) {
+      if (block.codec === 'none') {
+        const own = hasMore(block, chunks) ? await this.#partsOf(block, chunks, signal) : undefined
+        parts.push(own === undefined ? [block, chunks] : [block, chunks, own])
+        continue
+      }
       const some = block.codec === 'lz4' && !this.#codecs.isUsers('lz4') && hasMore(block, chunks)
       const own = some ? (await segmentsOf(block, signal))?.split(chunks) : undefined
       if (own !== undefined && this.#continues(own.map(([segment]) => segment))) this.#continued.add(block)
@@ -56,6 +64,20 @@ export class SegmentReads {
     })
   }
 
+  /**
+   * Of a block that is not compressed only the parts with some chunks are needed: those that can be checked or, where the file has no checksum
+   * even of the block, the chunks.
+   */
+  async #partsOf(block: BlockRef, chunks: readonly Stored[], signal: Signal | undefined): Promise<Parts | undefined> {
+    if (block.crc === undefined) {
+      const ranges = chunks.map(({ address }) => ({ offset: block.fileOffset + address.offset, length: address.size }))
+      return { ranges, partOf: chunks.map((_, i) => i) }
+    }
+    const parts = (await checksumsOf(block, signal))?.partsOf(chunks)
+    for (const { length } of parts?.ranges ?? []) checkBlockBytes(block, length, this.#maxBlockBytes)
+    return parts
+  }
+
   /** Takes note of segments that are read at once; whether the first of them comes right behind some that were read lately. */
   #continues(segments: readonly BlockRef[]): boolean {
     const { origin, fileOffset } = segments[0]!
@@ -69,10 +91,16 @@ export class SegmentReads {
   }
 }
 
+const segmentsOf = (block: BlockRef, signal: Signal | undefined): Promise<BlockSegments | undefined> =>
+  unlessDamaged(async () => block.origin.segmentsOf?.(block, signal))
+
+const checksumsOf = (block: BlockRef, signal: Signal | undefined): Promise<SegmentChecksums | undefined> =>
+  unlessDamaged(async () => block.origin.checksumsOf?.(block, signal))
+
 /** None where the table of them is damaged, of which `verify` tells: then whole blocks are read, which have checksums of their own. */
-async function segmentsOf(block: BlockRef, signal: Signal | undefined): Promise<BlockSegments | undefined> {
+async function unlessDamaged<T>(segments: () => Promise<T | undefined>): Promise<T | undefined> {
   try {
-    return await block.origin.segmentsOf?.(block, signal)
+    return await segments()
   } catch (error) {
     if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
     return undefined

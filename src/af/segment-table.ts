@@ -3,21 +3,23 @@ import type { Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
 import type { BlockRef } from './block.js'
 import { checkCrc } from './checksums.js'
-import { type BlockSegments, decodeSegments } from './segments.js'
+import { SEGMENTS_CODEC } from './extras.js'
+import { decodeSegmentChecksums } from './segment-checksums.js'
+import { decodeSegments } from './segments.js'
 
-type Segments = ReadonlyMap<BlockRef, BlockSegments>
+type ByBlock<T> = ReadonlyMap<BlockRef, T>
 
-/** The table of the segments of a layer, read once, when the first of them is needed. */
-export class SegmentTable {
+/** What a table of the segments of a layer says of each block, read once, when the first of them is needed. */
+export class SegmentTable<T> {
   readonly #block: BlockRef
   readonly #blocks: ReadonlyMap<number, BlockRef>
-  readonly #reads = new SingleFlight<SegmentTable, Segments>()
+  readonly #reads = new SingleFlight<SegmentTable<T>, ByBlock<T>>()
   /** As it came with the footer; or damaged, so that it is not read again. */
   #stored: Uint8Array | undefined
-  #segments: Segments | undefined
+  #segments: ByBlock<T> | undefined
 
   /**
-   * @param block that holds the table
+   * @param block that holds the table, whose codec tells which it is
    * @param blocks of the layer, by id
    */
   constructor(block: BlockRef, blocks: ReadonlyMap<number, BlockRef>, stored: Uint8Array | undefined) {
@@ -27,17 +29,18 @@ export class SegmentTable {
   }
 
   /** @throws FormatError, IntegrityError when the table is damaged */
-  async of(block: BlockRef, signal?: Signal): Promise<BlockSegments | undefined> {
+  async of(block: BlockRef, signal?: Signal): Promise<T | undefined> {
     const segments = this.#segments ?? (await this.#reads.share(this, (shared) => this.#read(shared), signal))
     return segments.get(block)
   }
 
-  #read(signal: Signal): Promise<Segments> {
-    const { origin, fileOffset, compressedBytes, crc } = this.#block
+  #read(signal: Signal): Promise<ByBlock<T>> {
+    const { origin, codec, fileOffset, compressedBytes, crc } = this.#block
     return within({ file: origin.file }, async () => {
       this.#stored ??= await origin.read(fileOffset, compressedBytes, signal)
-      if (crc !== undefined) checkCrc('the table of segments', this.#stored, crc)
-      this.#segments = decodeSegments(this.#stored, this.#blocks)
+      if (crc !== undefined) checkCrc(`the table '${codec}'`, this.#stored, crc)
+      const decode = codec === SEGMENTS_CODEC ? decodeSegments : decodeSegmentChecksums
+      this.#segments = decode(this.#stored, this.#blocks) as ReadonlyMap<BlockRef, unknown> as ByBlock<T>
       this.#stored = undefined
       return this.#segments
     })

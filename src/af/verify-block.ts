@@ -15,6 +15,7 @@ import { dtypeOf, isNested } from './definition.js'
 import { isExtra, isUnknownExtra, UNKNOWN_EXTRA } from './extras.js'
 import type { ArrayMeta } from './footer.js'
 import type { Layer } from './layer.js'
+import type { SegmentChecksums } from './segment-checksums.js'
 import type { BlockSegments } from './segments.js'
 import { decodeChunk } from './values.js'
 import type { Report } from './verify-report.js'
@@ -45,6 +46,7 @@ export interface LayerArray {
 export interface LayerExtras {
   readonly tables: ReadonlyMap<number, ChunkStatsTable>
   readonly segments: ReadonlyMap<BlockRef, BlockSegments>
+  readonly checksums: ReadonlyMap<BlockRef, SegmentChecksums>
 }
 
 /** Rows of chunk tables, by array. */
@@ -124,6 +126,7 @@ export class BlockCheck {
       return
     }
     if (name === 'lz4') checkPrefix(stored, uncompressedBytes)
+    if (name === 'none') this.#checkSegmentChecksums(stored)
     withArena((arena) => {
       const pointer = codec.decodeIn(arena, arena.put(stored), stored.length, uncompressedBytes)
       if (name === 'lz4') this.#checkSegments(stored, pointer)
@@ -170,6 +173,19 @@ export class BlockCheck {
       try {
         checkCrc(`segment ${number} as stored`, bytes, ref.crc)
         if (this.#context.deep) checkAlone(standalone(bytes), pointer + start, ref.uncompressedBytes)
+      } catch (error) {
+        this.#context.report.take(this.#place(), error)
+      }
+    }
+  }
+
+  #checkSegmentChecksums(stored: Uint8Array): void {
+    const checksums = this.#extras.checksums.get(this.#block)
+    for (let number = 0; number < (checksums?.count ?? 0); number++) {
+      const { range, crc } = checksums!.at(number)
+      const start = range.offset - this.#block.fileOffset
+      try {
+        checkCrc(`segment ${number} as stored`, stored.subarray(start, start + range.length), crc)
       } catch (error) {
         this.#context.report.take(this.#place(), error)
       }

@@ -9,8 +9,9 @@ import type { BlockRef } from './block.js'
 import { checkCrc } from './checksums.js'
 import { type ChunkStatsTable, decodeChunkStats } from './chunk-stats-table.js'
 import { dtypeOf, isNested } from './definition.js'
-import { CHECKSUM_CODEC, isExtra, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
+import { CHECKSUM_CODEC, isExtra, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import type { Layer } from './layer.js'
+import { decodeSegmentChecksums, type SegmentChecksums } from './segment-checksums.js'
 import { type BlockSegments, decodeSegments } from './segments.js'
 import { BlockCheck, coordOf, countBlock, hasGrid, type LayerArray, type LayerContext, type Rows } from './verify-block.js'
 import type { Report } from './verify-report.js'
@@ -30,6 +31,7 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
   const chunks = chunksByBlock(layer, context.report)
   let tables: ReadonlyMap<number, ChunkStatsTable> = new Map()
   let segments: ReadonlyMap<BlockRef, BlockSegments> = new Map()
+  let checksums: ReadonlyMap<BlockRef, SegmentChecksums> = new Map()
   const work = async (batch: readonly BlockRef[]): Promise<void> => {
     context.signal?.throwIfAborted()
     const stored = await readBatch(layer, batch, context.signal)
@@ -41,7 +43,12 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
         tables = extra('the statistics of chunks', () => decodeChunkStats(bytes, layer.footer.arrays)) ?? new Map()
       else if (block.codec === SEGMENTS_CODEC)
         segments = extra('the table of segments', () => decodeSegments(bytes, layer.blocks)) ?? new Map()
-      else await new BlockCheck(layer, block, chunks.get(block) ?? new Map(), { tables, segments }, context).run(bytes)
+      else if (block.codec === SEGMENT_CHECKSUMS_CODEC)
+        checksums = extra('the checksums of segments', () => decodeSegmentChecksums(bytes, layer.blocks)) ?? new Map()
+      else {
+        const extras = { tables, segments, checksums }
+        await new BlockCheck(layer, block, chunks.get(block) ?? new Map(), extras, context).run(bytes)
+      }
       context.onBlock()
     }
   }

@@ -99,7 +99,7 @@ function resealed(bytes: Uint8Array, change: (segments: Map<number, Segment[]>) 
   const segments = new Map([...decoded].map(([{ id }, own]) => [id, own.refs.map((ref) => ({ ...ref }) as Segment)]))
   change(segments)
   const crcs = blocks.map((block) => crc32cOf(bytes.subarray(block.fileOffset, block.fileOffset + block.compressedBytes)))
-  const { tail } = seal({ ...footer, blocks }, { tables: new Map(), segments, crcs }, false)
+  const { tail } = seal({ ...footer, blocks }, { tables: new Map(), segments, checkedSegments: new Map(), crcs }, false)
   const { fileOffset: start, compressedBytes: length } = blocks.at(-1)!
   return joinBytes([bytes.subarray(0, start + length), tail])
 }

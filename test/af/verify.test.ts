@@ -418,7 +418,7 @@ describe('deep: statistics', () => {
     const crcs = blocks.map(({ fileOffset, compressedBytes }) =>
       crc32cOf(bytes.subarray(fileOffset, fileOffset + compressedBytes)),
     )
-    const { tail } = seal({ ...footer, blocks }, { tables, segments: new Map(), crcs }, false)
+    const { tail } = seal({ ...footer, blocks }, { tables, segments: new Map(), checkedSegments: new Map(), crcs }, false)
     await store.put('a.1.af', joinBytes([bytes.subarray(0, stats.fileOffset), tail]))
   }
 

@@ -8,7 +8,7 @@ import { ATTRIBUTE_TYPES } from '../../src/af/footer-attributes.js'
 import { STATS_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
 import { decodeStats } from '../../src/af/stats-file.js'
 import { allocate, DTYPES, type DType, isBigInt, isNumeric } from '../../src/core/dtype.js'
-import { create, MemoryStore, open, verify } from '../../src/runtime/index.js'
+import { type ArrayFile, create, MemoryStore, open, verify } from '../../src/runtime/index.js'
 import { haveCargo } from '../support/cargo.js'
 import { dataOf } from './judge.js'
 import { Peer } from './peer.js'
@@ -191,6 +191,24 @@ describe('only this package reads', () => {
     expect(again.readCost.bytes).toBeLessThan(compressedBytes / 7)
   })
 
+  promise('checksums of parts of blocks without compression', async () => {
+    const store = new MemoryStore()
+    const values = Float64Array.from({ length: 8 * 1000 }, (_, i) => Math.sin(i))
+    await using file = await create({ store, path: 'a.af' }, { codec: 'none' })
+    await file.define('x', { dtype: 'float64', shape: [values.length], chunkShape: [1000] }).set(null, values)
+    await file.flush()
+    await damage(store, 8 * 2500)
+    await using again = await open({ store, path: 'a.af' })
+    const array = again.array('x', 'float64')
+    expect(await array.get([1999])).toBe(values[1999])
+    expect(again.readCost).toEqual({ blocks: 1, bytes: 8000 })
+    await expect(array.get([2000])).rejects.toMatchObject({
+      tag: 'IntegrityError',
+      message: expect.stringMatching(/^memory:a\.1\.af: array 'x': block 0: bytes 16000 to 24000 as stored: /),
+    })
+    expect((await again.verify()).findings).toMatchObject([{ severity: 'error', file: 'memory:a.1.af', block: 0, array: 'x' }])
+  })
+
   promise('two generations of files', async () => {
     for (const [name, version] of [
       ['v4_corpus_zstd', 4],
@@ -210,13 +228,20 @@ describe('only this package reads', () => {
 })
 
 describe('not checked on reading', () => {
-  promise('parts of blocks without compression', async () => {
-    const store = await inMemory({ codec: 'none' })
-    await damage(store, 0)
-    await using file = await open({ store, path: 'a.af' })
-    expect((await file.array('x').get([0])) as unknown).toBe(1)
-    await expect(file.array('x').get()).rejects.toMatchObject({ tag: 'IntegrityError' })
-    expect((await file.verify()).findings).toMatchObject([{ severity: 'error', file: 'memory:a.1.af', block: 0, array: 'x' }])
+  promise('files of other programs', async () => {
+    const bytes = await readFile(fixture('corpus_none_compact/all.af'))
+    await using whole = await open(bytes)
+    expect(whole.layers().map(({ checkedBlocks }) => checkedBlocks)).toEqual([0])
+    const read = async (file: ArrayFile) =>
+      JSON.stringify(
+        await Promise.all(file.arrays().map(async (name) => (await file.array(name).get([])) as unknown)),
+        (_, value) => (typeof value === 'bigint' ? `${value}n` : value),
+      )
+    const right = await read(whole)
+    bytes[0]! ^= 1
+    await using damaged = await open(bytes)
+    expect(await read(damaged)).not.toBe(right)
+    expect((await damaged.verify()).checked.blocksWithoutChecksum).toBeGreaterThan(0)
   })
 })
 

@@ -1,0 +1,127 @@
+import { HyperslabError, rethrowWithin } from '../core/errors.js'
+import type { ByteRange } from '../store/store.js'
+import type { Parts, Stored } from './batches.js'
+import { type BlockRef, prefixed } from './block.js'
+import { checkCrc } from './checksums.js'
+import { decodeVarints, encodeVarints } from './varints.js'
+
+/** A part of a block that is not compressed, which ends where a chunk does. */
+export interface CheckedSegment {
+  readonly bytes: number
+  /** CRC-32C of them. */
+  readonly crc: number
+}
+
+/** The checksums of one block in segments, by which parts of it are checked when they are read. */
+export class SegmentChecksums {
+  /** Positions in the block, and one more: its end. */
+  readonly #starts: Float64Array
+  readonly #crcs: Uint32Array
+  readonly #block: BlockRef
+
+  /** @throws FormatError when these are not segments of that block */
+  constructor(block: BlockRef, segments: readonly CheckedSegment[]) {
+    const starts = new Float64Array(segments.length + 1)
+    for (const [i, { bytes }] of segments.entries()) starts[i + 1] = starts[i]! + bytes
+    const { origin, id, codec, compressedBytes } = block
+    if (codec !== 'none' || starts.at(-1) !== compressedBytes) {
+      const text = `block ${id}: the segments that its checksums are of have ${starts.at(-1)} bytes, it has ${compressedBytes} of codec '${codec}'`
+      throw new HyperslabError('FormatError', text, { file: origin.file, actual: starts.at(-1), expected: compressedBytes })
+    }
+    this.#block = block
+    this.#starts = starts
+    this.#crcs = Uint32Array.from(segments, ({ crc }) => crc)
+  }
+
+  get count(): number {
+    return this.#crcs.length
+  }
+
+  /** Where a segment is in the file, and the CRC-32C of it. */
+  at(number: number): { readonly range: ByteRange; readonly crc: number } {
+    const start = this.#starts[number]!
+    return {
+      range: { offset: this.#block.fileOffset + start, length: this.#starts[number + 1]! - start },
+      crc: this.#crcs[number]!,
+    }
+  }
+
+  /** The segments that some chunks of the block lie in, each once; undefined where one lies in several. */
+  partsOf(chunks: readonly Stored[]): Parts | undefined {
+    const parts = new Map<number, number>()
+    const partOf: number[] = []
+    for (const { address } of chunks) {
+      const number = this.#segmentAt(address.offset)
+      if (address.offset + address.size > this.#starts[number + 1]!) return undefined
+      if (!parts.has(number)) parts.set(number, parts.size)
+      partOf.push(parts.get(number)!)
+    }
+    const found = [...parts.keys()].map((number) => this.at(number))
+    return { ranges: found.map(({ range }) => range), partOf, check: (part, bytes) => this.#check(found[part]!, bytes) }
+  }
+
+  #check({ range: { offset, length }, crc }: ReturnType<SegmentChecksums['at']>, bytes: Uint8Array): void {
+    const start = offset - this.#block.fileOffset
+    try {
+      checkCrc(`bytes ${start} to ${start + length} as stored`, bytes, crc)
+    } catch (error) {
+      rethrowWithin(prefixed(error, this.#block), { file: this.#block.origin.file })
+    }
+  }
+
+  /** Number of the segment that a byte of the block is in. */
+  #segmentAt(offset: number): number {
+    let [low, high] = [0, this.#crcs.length]
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (this.#starts[middle]! <= offset) low = middle
+      else high = middle
+    }
+    return low
+  }
+}
+
+/*
+ * The table, of numbers as `varints.ts` has them:
+ *
+ *     for each block of more than one segment: id | segments, then for each: bytes | CRC-32C
+ */
+
+/** @param segments by id of their block */
+export function encodeSegmentChecksums(segments: ReadonlyMap<number, readonly CheckedSegment[]>): Uint8Array {
+  const numbers: number[] = []
+  for (const [id, own] of segments) {
+    numbers.push(id, own.length)
+    for (const { bytes, crc } of own) numbers.push(bytes, crc)
+  }
+  return encodeVarints(numbers)
+}
+
+/**
+ * @param blocks by id
+ * @throws FormatError when the table does not go with them
+ */
+export function decodeSegmentChecksums(
+  bytes: Uint8Array,
+  blocks: ReadonlyMap<number, BlockRef>,
+): Map<BlockRef, SegmentChecksums> {
+  const numbers = decodeVarints(bytes)
+  const next = (): number => {
+    const { value } = numbers.next()
+    if (value === undefined) throw new HyperslabError('FormatError', 'the checksums of segments end too early')
+    return value
+  }
+  const found = new Map<BlockRef, SegmentChecksums>()
+  for (const id of numbers) {
+    const block = blocks.get(id)
+    if (block === undefined)
+      throw new HyperslabError('FormatError', `there are checksums of segments of block ${id}, but no such block`)
+    const segments: CheckedSegment[] = []
+    for (let left = next(); left > 0; left--) segments.push({ bytes: next(), crc: next() })
+    const wide = segments.find(({ crc }) => crc >= 2 ** 32)
+    if (wide !== undefined)
+      throw new HyperslabError('FormatError', `block ${id}: a checksum of 32 bits is ${wide.crc}`, { actual: wide.crc })
+    found.set(block, new SegmentChecksums(block, segments))
+  }
+  return found
+}
