@@ -8,10 +8,11 @@ const MANIFEST = fileURLToPath(new URL('../test/interop/rust/Cargo.toml', import
 const TARGET = fileURLToPath(new URL('../build/interop', import.meta.url))
 
 /**
- * @returns `{ run, stop }`: `run(command)` gives what test/interop/rust/src/bin/bench.rs answers; `undefined`, and a line that says so, without
+ * @param program the binary of test/interop/rust: `bench`, or `hyperslab-interop`, which the tests use
+ * @returns `{ run, stop }`: `run(command)` gives what the program answers; `undefined`, and a line that says so, without
  *   cargo, 1.85 or newer
  */
-export async function startCrate() {
+export async function startCrate(program = 'bench') {
   const build = ['build', '--release', '--locked', '--quiet', '--manifest-path', MANIFEST, '--target-dir', TARGET]
   const { status, stderr, error } = spawnSync('cargo', build, { encoding: 'utf8' })
   if (status !== 0) {
@@ -20,7 +21,7 @@ export async function startCrate() {
     )
     return undefined
   }
-  const peer = spawn(`${TARGET}/release/bench`, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const peer = spawn(`${TARGET}/release/${program}`, { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: peer.stdout })[Symbol.asyncIterator]()
   return {
     async run(command) {

@@ -12,6 +12,7 @@ export {
   seededFaults,
 } from './faults.js'
 export { type RaceOptions, raceWriters } from './race.js'
+export { type ContainerRace, type ContainerRaceOptions, raceContainer } from './race-container.js'
 export { type ReadablePlace, readableConformance } from './readable.js'
 export { sourceConformance } from './source.js'
 export { storeConformance, type WritablePlace, type WritableStore, writableConformance } from './writable.js'

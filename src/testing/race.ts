@@ -57,7 +57,7 @@ async function writeOwn(file: ArrayFile, index: number): Promise<number> {
   }
 }
 
-function shuffled(length: number, seed: number): number[] {
+export function shuffled(length: number, seed: number): number[] {
   const order = Array.from({ length }, (_, i) => i)
   let state = seed >>> 0
   for (let last = length - 1; last > 0; last--) {

@@ -237,7 +237,7 @@ class Checker {
     if (state.late.length > 0) return undefined
     // Everybody is done: so it stays until somebody comes.
     if (this.#isStrayed(state) || this.#scenario.flaw === 'old') return undefined
-    const gap = objects.findIndex((each) => each === undefined)
+    const gap = objects.indexOf(undefined)
     if (gap >= 0) return `number ${gap} is missing below number ${objects.length - 1}`
     const crate = crateView(objects)
     if (packed(crate) !== packed({ own, shared })) return `the crate reads ${bits(crate.own)} and ${bits(crate.shared)}`

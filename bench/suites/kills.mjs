@@ -1,0 +1,71 @@
+// Processes that flush and compact are killed at random moments, while a reader reads; what was acknowledged is there afterwards, for this
+// package and for the Rust crate. HYPERSLAB_KILLS says how many.
+import { setTimeout as pause } from 'node:timers/promises'
+import { Contest } from '../contenders.mjs'
+import { startCrate } from '../crate.mjs'
+import { inFolder, random, report } from '../measure.mjs'
+
+const KILLS = Number(process.env.HYPERSLAB_KILLS ?? 1000)
+const WRITERS = 2
+const COMPACTORS = 1
+/** Kills between two turns of the crate. */
+const BATCH = 50
+/** A process lives up to so long, in milliseconds, after it began to open the container. */
+const LIFE = 400
+
+const crate = await startCrate('hyperslab-interop')
+const next = random(1)
+const problems = []
+let killed = 0
+const writers = Array.from({ length: WRITERS }, (_, i) => i)
+const compactors = Array.from({ length: COMPACTORS }, (_, i) => i)
+
+await inFolder(async (folder) => {
+  const contest = new Contest(folder, WRITERS)
+  await contest.create()
+  const started = performance.now()
+  try {
+    while (killed < KILLS && problems.length === 0) {
+      let left = Math.min(BATCH, KILLS - killed)
+      const one = async (role, number) => {
+        while (left-- > 0) {
+          const contender = await contest.start(role, number, { seed: killed * 8 + number })
+          await pause(LIFE * next())
+          await contender.kill()
+          killed++
+        }
+      }
+      const reader = await contest.start('reader', 0)
+      await Promise.all([...writers.map((i) => one('writer', i)), ...compactors.map((i) => one('compactor', i))])
+      await reader.stop()
+      problems.push(...(await contest.turn(crate)))
+    }
+    const seconds = (performance.now() - started) / 1000
+    const [flushed, compacted] = [contest.count('writer', writers), contest.count('compactor', compactors)]
+    const read = contest.count('reader', [0])
+    problems.push(...contest.problems('writer', writers), ...contest.problems('compactor', compactors))
+    problems.push(...contest.problems('reader', [0]))
+    console.log(
+      `${killed} processes killed in ${seconds.toFixed(0)} s, of which ${flushed.try - (flushed.done ?? 0)} within a flush`,
+    )
+    console.log(
+      `${flushed.done} flushes and ${compacted.done ?? 0} compactions acknowledged, ${read.done ?? 0} times read meanwhile`,
+    )
+  } finally {
+    await contest.close()
+  }
+})
+crate?.stop()
+console.log(`${problems.length} problems`)
+// The last ones are of the state at the end.
+for (const problem of [...problems.slice(0, 5), ...problems.slice(5).slice(-5)]) console.log(problem)
+if (problems.length > 0) process.exitCode = 1
+report({
+  suite: 'kills',
+  name: `lost, half or unreadable after ${killed} kills`,
+  peer: 'none',
+  speed: false,
+  ratio: problems.length,
+  goal: '0',
+  met: problems.length === 0,
+})

@@ -1,0 +1,65 @@
+// Five writers, two compactors and readers over file and over HTTP, each a process of its own, at one container. HYPERSLAB_RACE_SECONDS says how long.
+import { setTimeout as pause } from 'node:timers/promises'
+import { Contest, serveFolder } from '../contenders.mjs'
+import { startCrate } from '../crate.mjs'
+import { inFolder, report } from '../measure.mjs'
+
+const SECONDS = Number(process.env.HYPERSLAB_RACE_SECONDS ?? 60)
+const [WRITERS, COMPACTORS, READERS] = [5, 2, 2]
+
+const upTo = (count, from = 0) => Array.from({ length: count }, (_, i) => from + i)
+const [writers, compactors] = [upTo(WRITERS), upTo(COMPACTORS)]
+/** The first read the file, the others over HTTP. */
+const [ofFile, overHttp] = [upTo(READERS), upTo(READERS, READERS)]
+
+const crate = await startCrate('hyperslab-interop')
+const problems = []
+
+await inFolder(async (folder) => {
+  const contest = new Contest(folder, WRITERS)
+  await contest.create()
+  const server = await serveFolder(folder)
+  try {
+    const started = performance.now()
+    const contenders = await Promise.all([
+      ...writers.map((i) => contest.start('writer', i, { seed: i })),
+      ...compactors.map((i) => contest.start('compactor', i, { seed: 100 + i })),
+      ...ofFile.map((i) => contest.start('reader', i)),
+      ...overHttp.map((i) => contest.start('reader', i, { place: `${server.origin}/x.af` })),
+    ])
+    await pause(SECONDS * 1000)
+    await Promise.all(contenders.map((each) => each.stop()))
+    const seconds = (performance.now() - started) / 1000
+    const all = [
+      ['writer', writers, 'flushes'],
+      ['compactor', compactors, 'compactions'],
+      ['reader', ofFile, 'times read from the file'],
+      ['reader', overHttp, 'times read over HTTP'],
+    ]
+    for (const [role, numbers, what] of all) {
+      const { done = 0, conflict = 0 } = contest.count(role, numbers)
+      const share = (100 * conflict) / Math.max(1, done + conflict)
+      console.log(`${done} ${what}, ${(done / seconds).toFixed(1)} a second; ${share.toFixed(0)} % of tries were conflicts`)
+      if (done === 0) problems.push(`no ${what}`)
+      problems.push(...contest.problems(role, numbers))
+    }
+    problems.push(...(await contest.turn(crate)))
+  } finally {
+    server.close()
+    await contest.close()
+  }
+})
+crate?.stop()
+console.log(`${problems.length} problems`)
+// The last ones are of the state at the end.
+for (const problem of [...problems.slice(0, 5), ...problems.slice(5).slice(-5)]) console.log(problem)
+if (problems.length > 0) process.exitCode = 1
+report({
+  suite: 'races',
+  name: `lost, half or unreadable in ${SECONDS} s of races`,
+  peer: 'none',
+  speed: false,
+  ratio: problems.length,
+  goal: '0',
+  met: problems.length === 0,
+})
