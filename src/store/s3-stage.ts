@@ -1,9 +1,9 @@
 import { joinBytes } from '../core/bytes.js'
 import { HyperslabError } from '../core/errors.js'
-import { exists } from './conditions.js'
+import { checkCondition } from './conditions.js'
 import { endsBefore } from './memory.js'
 import { type S3Conditions, temporary } from './s3-conditions.js'
-import type { CopiedPart, S3Writer } from './s3-writer.js'
+import type { CopiedPart, S3Writer, WriteOptions } from './s3-writer.js'
 import type { ObjectInfo, PublishCondition, Stage, Store } from './store.js'
 
 /** S3 takes no larger object in one request. */
@@ -23,7 +23,7 @@ export interface S3StageOptions {
  * Collects an object in memory and, whenever a part is full, in a temporary object beside it: an upload in parts can neither be read back
  * nor be given another key when the first turns out to be taken, objects can. Publishing
  *
- * - what fits into memory is one request, `PUT` with `If-None-Match: *`, which every server that is of any use here honours;
+ * - what fits into memory is one request, `PUT` with `If-None-Match: *`, which every server that is of any use here honours, or `If-Match`;
  * - anything larger has the server put the temporary objects together, as parts of an upload to the key, and complete it with the same
  *   condition. Servers that ignore the condition there (Ceph 16 does; see {@link S3Conditions}) could overwrite another writer's object,
  *   so on those all is read back into memory and goes the first way: it costs memory, but nobody's bytes.
@@ -72,16 +72,14 @@ export class S3Stage implements Stage {
     return out
   }
 
-  async publish(key: string, tail: Uint8Array, { ifAbsent, ifMatch }: PublishCondition): Promise<ObjectInfo> {
+  async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
     this.#checkOpen()
-    if (ifMatch !== undefined) {
-      const file = this.#options.store.describe(key)
-      throw new HyperslabError('UnsupportedError', 'S3 objects are not replaced on condition of a version yet', { file })
-    }
-    const { writer, conditions } = this.#options
-    if (ifAbsent) await conditions.checkPut(this.#options.near)
+    const { writer, conditions, near } = this.#options
+    const { ifAbsent, ifMatch } = condition
+    if (ifAbsent) await conditions.checkPut(near)
+    const options = { ifAbsent, ifMatch: ifMatch === undefined ? undefined : await conditions.matching(ifMatch, 'put', near) }
     const rest = joinBytes([...this.#chunks, tail])
-    return this.#spilled.length === 0 ? writer.put(key, rest, { ifAbsent }) : this.#publishLarge(key, rest, ifAbsent)
+    return this.#spilled.length === 0 ? writer.put(key, rest, options) : this.#publishLarge(key, rest, condition, options)
   }
 
   async discard(): Promise<void> {
@@ -94,21 +92,22 @@ export class S3Stage implements Stage {
     }
   }
 
-  async #publishLarge(key: string, rest: Uint8Array, ifAbsent: boolean): Promise<ObjectInfo> {
+  async #publishLarge(key: string, rest: Uint8Array, condition: PublishCondition, options: WriteOptions): Promise<ObjectInfo> {
     const { store, writer, conditions, partBytes } = this.#options
-    if (ifAbsent) {
+    if (condition.ifAbsent || condition.ifMatch !== undefined) {
       // Asked first, because it saves having everything copied for nothing.
-      if ((await store.stat(key)) !== undefined) throw exists(store.describe(key))
-      if (!(await conditions.ofParts(this.#spilled[0]!))) return writer.put(key, await this.#whole(key, rest), { ifAbsent })
+      checkCondition(store.describe(key), condition, await store.stat(key))
+      const looks = await conditions.ofParts(this.#spilled[0]!, condition.ifAbsent ? 'ifAbsent' : 'ifMatch')
+      if (!looks) return writer.put(key, await this.#whole(key, rest), options)
     }
-    return writer.putParts(key, [...this.#spilled, ...partsOf(rest, partBytes)], { ifAbsent })
+    return writer.putParts(key, [...this.#spilled, ...partsOf(rest, partBytes)], options)
   }
 
   async #whole(key: string, rest: Uint8Array): Promise<Uint8Array> {
     const before = this.#spilled.length * this.#options.partBytes
     const size = before + rest.length
     if (size > MAX_PUT_BYTES) {
-      const text = `${size} bytes cannot be published without the risk of overwriting: the server ignores If-None-Match for uploads in parts`
+      const text = `${size} bytes cannot be published without the risk of overwriting: the server ignores conditions on uploads in parts`
       const details = { file: this.#options.store.describe(key), actual: size, expected: MAX_PUT_BYTES }
       throw new HyperslabError('UnsupportedError', text, details)
     }

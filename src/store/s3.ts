@@ -12,7 +12,7 @@ import { S3Conditions } from './s3-conditions.js'
 import { type S3CredentialsSource, signing } from './s3-sign.js'
 import { partsOf, S3Stage } from './s3-stage.js'
 import { S3Writer } from './s3-writer.js'
-import type { DeleteOptions, Stage, Store, StoreOptions } from './store.js'
+import type { ConditionalWrites, DeleteOptions, Stage, Store, StoreOptions } from './store.js'
 
 export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpClientOptions {
   /**
@@ -44,7 +44,7 @@ const MIB = 2 ** 20
  * Objects in a bucket of S3, or of a server that speaks its protocol. Keys are those of the bucket.
  *
  * An object is created only where there is none with `If-None-Match: *`; servers other than Amazon's are tried for whether they honour it,
- * once for each store, before that is relied on. While a large object is being written its parts lie beside it, as `{key}.….tmp`; a writer
+ * once for each store, before that is relied on. So are all for whether they replace and delete one version only, with `If-Match`. While a large object is being written its parts lie beside it, as `{key}.….tmp`; a writer
  * that crashes leaves them, and uploads in parts that were not completed, to the rules of the bucket.
  */
 export class S3Store extends HttpReader implements Store {
@@ -87,11 +87,8 @@ export class S3Store extends HttpReader implements Store {
   }
 
   async delete(key: string, { ifMatch, signal }: DeleteOptions = {}): Promise<void> {
-    if (ifMatch !== undefined) {
-      const text = 'S3 objects are not removed on condition of a version yet'
-      throw new HyperslabError('UnsupportedError', text, { file: this.describe(key) })
-    }
-    await this.#writer.delete(key, signal)
+    const condition = ifMatch === undefined ? {} : { ifMatch: await this.#conditions.matching(ifMatch, 'remove', key) }
+    await this.#writer.delete(key, { ...condition, signal })
   }
 
   async stage(near: string): Promise<Stage> {
@@ -102,6 +99,10 @@ export class S3Store extends HttpReader implements Store {
       partBytes: this.#partBytes,
       near,
     })
+  }
+
+  conditionalWrites(near: string): Promise<ConditionalWrites> {
+    return this.#conditions.all(near)
   }
 
   protected override place(key: string): Place {

@@ -80,6 +80,53 @@ test('Amazon is trusted to honour conditions, other servers are tried once', asy
   await careless.store.put('x', Uint8Array.of(1))
 })
 
+test.each([
+  ['ignores If-Match', () => true, /stores objects.*; .*deletes objects/],
+  ['never finds a match', () => false, /stores objects.*; .*deletes objects/],
+  ['wants quotes', (tag: string, now: string) => tag === now, undefined],
+  ['wants none', (tag: string, now: string) => `"${tag}"` === now, undefined],
+] as const)('a server that %s is found out once, with a temporary object', async (_, matches, reason) => {
+  const objects = new Map<string, string>()
+  let versions = 0
+  const sent: string[] = []
+  const fetch: Fetch = async (url, { method, headers }) => {
+    sent.push(method)
+    const now = objects.get(url)
+    const tag = headers['if-match']
+    if (tag !== undefined && (now === undefined || !matches(tag, now))) return new Response('', { status: 412 })
+    if (method === 'PUT') objects.set(url, `"${versions++}"`)
+    if (method === 'DELETE') objects.delete(url)
+    const etag = objects.get(url)
+    if (etag === undefined) return new Response(null, { status: method === 'DELETE' ? 204 : 404 })
+    return new Response(method === 'HEAD' ? null : '', { headers: { etag, ...(method === 'HEAD' && { 'content-length': '1' }) } })
+  }
+  // Amazon's is asked, too.
+  const store = new S3Store({ bucket: 'data', fetch, retryDelay: 1 })
+  const can = await store.conditionalWrites('x')
+  expect(can).toEqual(
+    reason ? { replace: false, remove: false, reason: expect.stringMatching(reason) } : { replace: true, remove: true },
+  )
+  expect(objects.size).toBe(0)
+  await store.put('x', Uint8Array.of(1))
+  const { etag } = (await store.stat('x'))!
+  sent.length = 0
+  const stage = await store.stage('x')
+  const replaced = stage.publish('x', Uint8Array.of(2), { ifAbsent: false, ifMatch: etag })
+  if (reason) {
+    await expect(replaced).rejects.toMatchObject({ tag: 'UnsupportedError' })
+    await expect(store.delete('x', { ifMatch: etag })).rejects.toMatchObject({ tag: 'UnsupportedError' })
+    return expect(sent).toEqual([])
+  }
+  const info = await replaced
+  await expect(store.delete('x', { ifMatch: etag })).rejects.toMatchObject({
+    tag: 'ConflictError',
+    details: { actual: info.etag },
+  })
+  await store.delete('x', { ifMatch: info.etag })
+  await store.delete('x', { ifMatch: info.etag })
+  expect(objects.size).toBe(0)
+})
+
 test('completing an upload that fails although its status is 200 is repeated; on Amazon parts are completed with the condition', async () => {
   const done = '<CompleteMultipartUploadResult><ETag>&quot;abc-2&quot;</ETag></CompleteMultipartUploadResult>'
   let completions = 0

@@ -73,6 +73,23 @@ export function faults(given: () => Bucket): void {
     expect(await given().store().getRange(key, 0, 1)).toEqual(Uint8Array.of(9))
   })
 
+  test.each(TROUBLES)('a replacement meets %j: replaced once, no conflict with itself', async (fault) => {
+    const store = through()
+    const key = `${given().folder()}x`
+    await given().store().put(key, Uint8Array.of(9))
+    const ifMatch = (await given().store().stat(key))!.etag
+    await store.conditionalWrites(key)
+    spoil('PUT', /x$/, fault)
+    const stage = await store.stage(key)
+    const info = await stage.publish(key, Uint8Array.of(3), { ifAbsent: false, ifMatch })
+    expect(info).toEqual(await given().store().stat(key))
+    expect(await given().store().getRange(key, 0, 1)).toEqual(Uint8Array.of(3))
+    spoil('PUT', /x$/, fault)
+    const conflict = { tag: 'ConflictError', details: { actual: info.etag } }
+    await expect(stage.publish(key, Uint8Array.of(4), { ifAbsent: false, ifMatch })).rejects.toMatchObject(conflict)
+    expect(await given().store().getRange(key, 0, 1)).toEqual(Uint8Array.of(3))
+  })
+
   test('a publication whose every answer is lost is found to have been made', async () => {
     const store = through(2)
     const key = `${given().folder()}x`

@@ -110,6 +110,41 @@ export function objects(given: () => Bucket): void {
     await expect(stage.append(Uint8Array.of(1))).rejects.toMatchObject({ tag: 'ClosedError' })
   }) // biome-ignore format: one line
 
+  test('Ceph replaces on condition, wants tags without quotes for that, and is asked once; it deletes regardless', async () => {
+    const { store, log } = logged()
+    const folder = given().folder()
+    const can = { replace: true, remove: false, reason: expect.stringMatching(/If-Match when it deletes/) }
+    expect(await store.conditionalWrites(`${folder}x`)).toEqual(can)
+    expect(await store.list(folder)).toEqual([])
+    log.length = 0
+    expect(await store.conditionalWrites(`${folder}y`)).toEqual(can)
+    expect(log).toEqual([])
+  })
+
+  test('of many who replace one version by large objects exactly one wins', async () => {
+    const folder = given().folder()
+    const key = `${folder}x`
+    await given().store().put(key, Uint8Array.of(1))
+    const ifMatch = (await given().store().stat(key))!.etag
+    const outcomes = await Promise.allSettled(
+      [1, 2, 3, 4].map(async (seed) => {
+        const stage = await logged().store.stage(key)
+        for (let i = 0; i < 3; i++) await stage.append(noise(3 * MIB, seed))
+        await stage.publish(key, Uint8Array.of(seed), { ifAbsent: false, ifMatch }).finally(() => stage.discard())
+        return seed
+      }),
+    )
+    const winners = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+    expect(winners.length).toBe(1)
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ tag: 'ConflictError' })
+    const bytes = (await given()
+      .store()
+      .getRange(key, 0, 9 * MIB + 1))!
+    expect(same(bytes.subarray(0, 3 * MIB), noise(3 * MIB, winners[0]))).toBe(true)
+    expect(await given().store().list(folder)).toEqual([key])
+  })
+
   test('a discarded stage leaves no temporary objects', async () => {
     const { store } = logged()
     const folder = given().folder()
