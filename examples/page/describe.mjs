@@ -1,4 +1,5 @@
 // Arrays in words.
+import { scaled } from 'hyperslab'
 
 const TEXT_LENGTH = 200
 
@@ -22,6 +23,9 @@ const typeOf = ({ dtype }) => (typeof dtype === 'string' ? dtype : JSON.stringif
 
 export const isNumeric = ({ dtype }) => typeof dtype === 'string' && dtype !== 'string' && dtype !== 'binary'
 
+/** Numbers, which can be packed; of the others that are drawn no attribute says how. */
+export const isNumber = (array) => isNumeric(array) && array.dtype !== 'bool' && array.dtype !== 'timestamp_ns'
+
 /** Type and shape in one line. */
 export const summarize = (array) => `${typeOf(array)} ${array.shape.join(' × ') || 'scalar'}`
 
@@ -39,14 +43,42 @@ export function describeArray(array) {
   ]
 }
 
-/** The coordinates of an axis, where the container has an array of its name and length. */
+/** Units, standard name and axis of an array; some writers pad text with NULs. */
+function meaningOf({ attrs }) {
+  const [units, standardName, axis] = ['units', 'standard_name', 'axis'].map((name) =>
+    String(attrs.get(name) ?? '')
+      .replace(/\0+$/, '')
+      .trim(),
+  )
+  const latitude = standardName === 'latitude' || /^degrees?_?n(orth)?$/i.test(units)
+  const longitude = standardName === 'longitude' || /^degrees?_?e(ast)?$/i.test(units)
+  const upward = latitude || /^y$/i.test(axis) || /^(grid_latitude|projection_y_coordinate)$/.test(standardName)
+  return { units, upward, tells: latitude || longitude || axis !== '' }
+}
+
+/** The array that says where the positions of an axis lie: one along its dimension that tells a direction, or that is named like it. */
+function findCoordinate(file, array, axis) {
+  const dimension = array.dimensionNames?.[axis]
+  if (!dimension) return undefined
+  const along = file
+    .arrays()
+    .map((name) => file.array(name))
+    .filter((each) => each.shape.length === 1 && each.shape[0] === array.shape[axis] && isNumber(each))
+    .filter((each) => each.name === dimension || each.dimensionNames?.[0] === dimension)
+  const rank = (each) => 2 * Number(meaningOf(each).tells) + Number(each.name === dimension)
+  return along.filter((each) => rank(each) > 0).sort((a, b) => rank(b) - rank(a))[0]
+}
+
+/** What is said of the positions of an axis; `upward` where greater ones belong further up, as to the north. */
 export async function readCoordinates(file, array, axis) {
-  const name = array.dimensionNames?.[axis]
-  if (!name || !file.arrays().includes(name)) return { name: name || `axis ${axis}`, at: String }
-  const found = file.array(name)
-  if (found.shape.length !== 1 || found.shape[0] !== array.shape[axis] || !isNumeric(found)) return { name, at: String }
-  const { data } = await found.get()
-  const units = found.attrs.get('units') ?? ''
-  const upward = found.attrs.get('standard_name') === 'latitude' && data.length > 1 && data[data.length - 1] > data[0]
-  return { name, at: (index) => `${show(data[index])} ${units}`.trim(), upward }
+  const name = array.dimensionNames?.[axis] || `axis ${axis}`
+  const found = findCoordinate(file, array, axis)
+  if (found === undefined) return { name, at: String }
+  const { data } = await scaled(found).get()
+  const { units, upward } = meaningOf(found)
+  return {
+    name,
+    at: (index) => `${show(data[index])} ${units}`.trim(),
+    upward: upward && data.length > 1 && data[data.length - 1] > data[0],
+  }
 }

@@ -1,11 +1,9 @@
-import { HttpStore, open, slice } from 'hyperslab'
-import { describeArray, isNumeric, readCoordinates, show, showBytes, summarize } from './describe.mjs'
+import { HttpStore, open, scaled, slice } from 'hyperslab'
+import { describeArray, isNumber, isNumeric, readCoordinates, show, showBytes, summarize } from './describe.mjs'
 import { cellAt, drawPlane, drawRamp, extentOf } from './heatmap.mjs'
 
 /** Rows and columns that are drawn at most; of larger planes every n-th is read. */
 const MOST = 800
-/** An array without data that holds the attributes of the file itself. */
-const FILE_ATTRIBUTES = '__file__'
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }
 
 const $ = (id) => document.getElementById(id)
@@ -16,6 +14,8 @@ let reading = new AbortController()
 /** The container, the array with the coordinates of its axes, the plane of it that is drawn, and the cell that is read out. */
 let file
 let array
+/** What the elements of the array stand for. */
+let values
 let coordinates
 let plane
 let cell
@@ -50,8 +50,7 @@ async function openSource(source) {
     if (signal.aborted) return await opened.close()
     await file?.close()
     file = opened
-    const names = file.arrays().filter((name) => name !== FILE_ATTRIBUTES)
-    const arrays = names.map((name) => file.array(name))
+    const arrays = file.arrays().map((name) => file.array(name))
     $('arrays').replaceChildren(...arrays.map(arrayButton))
     $('contents').hidden = false
     const [largest] = [...arrays].sort((a, b) => b.size - a.size)
@@ -81,6 +80,7 @@ async function pick(chosen) {
     const found = await Promise.all(chosen.shape.map((_, axis) => readCoordinates(file, chosen, axis)))
     if (signal.aborted) return
     coordinates = found
+    values = isNumber(chosen) ? scaled(chosen) : chosen
     $('sliders').replaceChildren(...array.shape.slice(0, -2).map(slider))
     await read()
   } catch (error) {
@@ -105,13 +105,13 @@ async function read() {
   reading.abort()
   reading = new AbortController()
   const { signal } = reading
-  const chosen = array
+  const [chosen, unpacked] = [array, values]
   const leading = Array.from($('sliders').querySelectorAll('input'), (input) => input.valueAsNumber)
   const steps = chosen.shape.slice(-2).map((length) => Math.ceil(length / MOST))
   $('canvas').ariaBusy = 'true'
   showError()
   try {
-    const result = await chosen.get([...leading, ...steps.map((step) => slice(null, null, step))], { signal })
+    const result = await unpacked.get([...leading, ...steps.map((step) => slice(null, null, step))], { signal })
     if (signal.aborted) return
     plane = planeOf(result, [1, 1, ...steps].slice(-2))
     $('title').textContent = `${chosen.name}[${[...leading, ...steps.map((step) => (step > 1 ? `::${step}` : ':'))].join(', ')}]`
@@ -127,9 +127,10 @@ async function read() {
 function planeOf(result, steps) {
   const { data, shape } =
     typeof result === 'object' && result !== null && 'data' in result ? result : { data: [result], shape: [] }
-  const fill = array.fillValue
-  const values = Float64Array.from(data, (value) => (!isNumeric(array) || value === fill ? Number.NaN : Number(value)))
-  return { data, values, steps, shape: [1, 1, ...shape].slice(-2), upward: coordinates.at(-2)?.upward === true }
+  // That of what was scaled is NaN.
+  const fill = values.fillValue
+  const numbers = Float64Array.from(data, (value) => (!isNumeric(array) || value === fill ? Number.NaN : Number(value)))
+  return { data, values: numbers, steps, shape: [1, 1, ...shape].slice(-2), upward: coordinates.at(-2)?.upward === true }
 }
 
 function draw() {

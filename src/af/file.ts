@@ -159,9 +159,13 @@ export class ArrayFile {
     }
   }
 
-  /** Names of the arrays, in the order they were defined. */
+  /**
+   * Names of the arrays, in the order they were defined. The scalar `__file__`, which carries {@link attrs}, is not among them; by its name
+   * it can be opened.
+   */
   arrays(): string[] {
-    return [...this.#copy.states.keys()]
+    const { states } = this.#copy
+    return [...states.keys()].filter((name) => name !== FILE_ARRAY || states.get(name)!.definition.shape.length > 0)
   }
 
   /**
@@ -241,7 +245,7 @@ export class ArrayFile {
   async stats(name?: string): Promise<Statistics | Map<string, Statistics>> {
     if (name === undefined) {
       const all = new Map<string, Statistics>()
-      for (const [each, state] of this.#copy.states) if (!isNested(state.definition)) all.set(each, await this.stats(each))
+      for (const each of this.arrays()) if (!isNested(this.#state(each).definition)) all.set(each, await this.stats(each))
       return all
     }
     return within({ file: this.location, array: name }, async () => (await this.#copy.stats()).of(this.#state(name)))

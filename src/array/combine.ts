@@ -1,9 +1,11 @@
 import type { DType, ScalarOf } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import type { Axis } from './axes.js'
 import { DiskArray } from './disk-array.js'
 import { type BroadcastOptions, broadcast as broadcastSources, type Operand } from './lazy/broadcast.js'
+import { type NamedValues, packingOf } from './lazy/cf-attributes.js'
 import {
   type ConcatOptions,
   concat as concatSources,
@@ -16,7 +18,7 @@ import { type GenerateOptions, generate as generateSource } from './lazy/generat
 import { inMemory } from './lazy/in-memory.js'
 import { type MosaicOptions, mosaic as mosaicSources } from './lazy/mosaic.js'
 import { roll as rollSource } from './lazy/roll.js'
-import { type ScaledOptions, scaled as scaledSource } from './lazy/scaled.js'
+import { SCALED_CHECKS, type ScaledOptions, scaled as scaledSource } from './lazy/scaled.js'
 import { zip as zipSources } from './lazy/zip.js'
 
 /** `D` where it is one data type; where it is one of several nobody knows what they are promoted to. */
@@ -118,13 +120,26 @@ export function broadcast(fn: (...values: never[]) => unknown, ...given: unknown
 }
 
 /**
- * Packed values unpacked by CF's rules, `packed * scaleFactor + addOffset`, with NaN where there is none; written values are packed.
- * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, or a written value that cannot be packed
+ * Packed values unpacked by CF's rules, `packed * scaleFactor + addOffset`, with NaN where there is none; written values are packed. Without
+ * options that say how, the attributes of the array do: `scale_factor`, `add_offset`, `_FillValue`, `missing_value` and `_Unsigned`. Lazy
+ * arrays have no attributes: scale first, then take the view.
+ * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, a written value that cannot be packed, an
+ *   attribute of another type, and for an array without attributes when there are no options
  */
-export const scaled = <F extends 'float32' | 'float64' = 'float64'>(
-  array: DiskArray,
-  options?: ScaledOptions & { readonly dtype?: F },
-): DiskArray<F> => new DiskArray(scaledSource(array.source, options)) as DiskArray<DType> as DiskArray<F>
+export function scaled<F extends 'float32' | 'float64' = 'float64'>(
+  array: DiskArray & { readonly attrs?: NamedValues },
+  options: ScaledOptions & { readonly dtype?: F } = {},
+): DiskArray<F> {
+  checkOptions('scaled', options, SCALED_CHECKS, array.source.label)
+  const { dtype, ...packing } = options
+  const isGiven = Object.values(packing).some((value) => value !== undefined)
+  if (!isGiven && array.attrs === undefined) {
+    const text = 'an array without attributes does not say how it is packed: pass scaleFactor, addOffset or missing values'
+    throw new HyperslabError('InvalidArgumentError', text, array.source.label)
+  }
+  const all = isGiven ? options : { ...packingOf(array.source, array.attrs!), ...(dtype && { dtype }) }
+  return new DiskArray(scaledSource(array.source, all)) as DiskArray<DType> as DiskArray<F>
+}
 
 /**
  * An array whose elements are computed from their index whenever they are read.

@@ -1,11 +1,13 @@
 import type { ArrayFile } from '../af/file.js'
 import type { FileArray } from '../af/file-array.js'
 import { isFixed } from '../core/dtype.js'
+import { isHyperslabError } from '../core/errors.js'
 import { showTime } from './cf-time.js'
 import { printable, showShort } from './element.js'
 import { type AxisSelection, partOf } from './excerpt.js'
+import { physical } from './physical.js'
 
-/** A coordinate variable: the array of one axis that is named like it and says where its positions lie. */
+/** A coordinate variable: an array along one axis that says where its positions lie. */
 export interface Coordinate {
   readonly name: string
   /** Values at the selected positions. */
@@ -14,6 +16,8 @@ export interface Coordinate {
   readonly calendar: string | undefined
   readonly isLatitude: boolean
   readonly isLongitude: boolean
+  /** Whether greater values belong further up on a map. */
+  readonly isUpward: boolean
 }
 
 /** An attribute that is text; some writers pad it with NULs. */
@@ -23,32 +27,72 @@ export function textAttribute(array: Pick<FileArray, 'attrs'>, name: string): st
   return text === '' ? undefined : text
 }
 
-/** The coordinate variable of an axis of `length` positions, read at the selected ones; `undefined` when the file has none. */
+/** The coordinate variable of an axis, read at the selected positions; `undefined` when the file has none. */
 export async function readCoordinate(
   file: ArrayFile,
-  name: string,
-  length: number,
+  of: FileArray,
+  axis: number,
   selected: AxisSelection,
 ): Promise<Coordinate | undefined> {
-  if (!file.arrays().includes(name)) return undefined
-  const array = file.array(name)
-  if (array.shape.length !== 1 || array.shape[0] !== length || !isFixed(array.dtype) || array.dtype === 'bool') return undefined
+  const found = findCoordinate(file, of, axis)
+  if (found === undefined) return undefined
+  const { array } = physical(found, {})
   const { data } = await array.get([partOf(selected, { from: 0, length: selected.length })])
-  const units = textAttribute(array, 'units') ?? ''
-  const standardName = textAttribute(array, 'standard_name')
+  const [isLatitude, isLongitude, isUpward] = [tellsLatitude(found), tellsLongitude(found), tellsUpward(found)]
   return {
-    name,
+    name: found.name,
     values: Array.from(data as ArrayLike<number | bigint>, Number),
-    units,
-    calendar: textAttribute(array, 'calendar')?.toLowerCase(),
-    isLatitude: standardName === 'latitude' || /^degrees?_?n(orth)?$/i.test(units),
-    isLongitude: standardName === 'longitude' || /^degrees?_?e(ast)?$/i.test(units),
+    units: textAttribute(found, 'units') ?? '',
+    calendar: textAttribute(found, 'calendar')?.toLowerCase(),
+    isLatitude,
+    isLongitude,
+    isUpward,
   }
 }
 
-/** True when positions run from south to north, so that they have to be drawn from the last to the first. */
-export const runsNorth = ({ isLatitude, values }: Coordinate): boolean =>
-  isLatitude && values.length > 1 && values.at(-1)! > values[0]!
+/**
+ * Of the arrays along an axis those are coordinates that are named like its dimension, and those that say so: by their units, their standard
+ * name or the axis they are for, or that the array names. Ones that tell a direction come first, then the dimension's own.
+ */
+function findCoordinate(file: ArrayFile, of: FileArray, axis: number): FileArray | undefined {
+  const dimension = of.dimensionNames?.[axis]
+  if (dimension === undefined || dimension === '') return undefined
+  const named = textAttribute(of, 'coordinates')?.split(/\s+/) ?? []
+  const along = file.arrays().flatMap((name) => {
+    const array = arrayOrNone(file, name)
+    if (array === undefined || array.shape.length !== 1 || array.shape[0] !== of.shape[axis]) return []
+    if (!isFixed(array.dtype) || array.dtype === 'bool') return []
+    return name === dimension || array.dimensionNames?.[0] === dimension ? [array] : []
+  })
+  const rank = (array: FileArray): number => {
+    const own = array.name === dimension
+    if (tellsLatitude(array) || tellsLongitude(array) || textAttribute(array, 'axis') !== undefined) return own ? 4 : 3
+    return own ? 2 : named.includes(array.name) ? 1 : 0
+  }
+  return along.filter((array) => rank(array) > 0).sort((a, b) => rank(b) - rank(a))[0]
+}
+
+/** Arrays of nested types are no coordinates, and cannot be opened. */
+function arrayOrNone(file: ArrayFile, name: string): FileArray | undefined {
+  try {
+    return file.array(name)
+  } catch (error) {
+    if (isHyperslabError(error, 'UnsupportedError')) return undefined
+    throw error
+  }
+}
+
+const tells = (array: FileArray, standardName: string, units: RegExp): boolean =>
+  textAttribute(array, 'standard_name') === standardName || units.test(textAttribute(array, 'units') ?? '')
+const tellsLatitude = (array: FileArray): boolean => tells(array, 'latitude', /^degrees?_?n(orth)?$/i)
+const tellsLongitude = (array: FileArray): boolean => tells(array, 'longitude', /^degrees?_?e(ast)?$/i)
+const tellsUpward = (array: FileArray): boolean =>
+  tellsLatitude(array) ||
+  textAttribute(array, 'axis')?.toUpperCase() === 'Y' ||
+  /^(grid_latitude|projection_y_coordinate)$/.test(textAttribute(array, 'standard_name') ?? '')
+
+/** True when positions run upwards, as from south to north, so that they have to be drawn from the last to the first. */
+export const runsUp = ({ isUpward, values }: Coordinate): boolean => isUpward && values.length > 1 && values.at(-1)! > values[0]!
 
 /** One position of a coordinate in words: `45.5N`, `2005-01-16 12:00`, `850 hPa`. */
 export function showPosition({ values, units, calendar, isLatitude, isLongitude }: Coordinate, position: number): string {

@@ -1,9 +1,7 @@
 import type { FileArray } from '../af/file-array.js'
 import { isHyperslabError } from '../core/errors.js'
 import type { ArrayFile, AttributeValue, LayerInfo, Statistics } from '../runtime/index.js'
-
-/** The array that holds the attributes of the file itself. */
-const FILE_ARRAY = '__file__'
+import { physical, type RawOption } from './physical.js'
 
 export interface ArrayDescription {
   readonly name: string
@@ -15,7 +13,9 @@ export interface ArrayDescription {
   readonly storedChunks: number
   readonly bytes: number
   readonly compressedBytes: number
+  /** Of the values as `valueType`, which those that are stored stand for. */
   readonly statistics: Statistics | undefined
+  readonly valueType: string
   readonly fillValue: unknown
   readonly attributes: ReadonlyMap<string, AttributeValue>
 }
@@ -30,7 +30,7 @@ export interface Description {
 }
 
 /** Everything about a container but its data, which is read only where statistics are not stored. */
-export async function describe(file: ArrayFile): Promise<Description> {
+export async function describe(file: ArrayFile, raw: RawOption = {}): Promise<Description> {
   const problems: string[] = []
   const orProblem = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
     try {
@@ -43,10 +43,10 @@ export async function describe(file: ArrayFile): Promise<Description> {
   }
   const arrays: ArrayDescription[] = []
   for (const name of file.arrays()) {
-    if (name === FILE_ARRAY) continue
     const array = await orProblem(() => file.array(name))
     if (array === undefined) continue
     const storage = array.storage()
+    const shown = await orProblem(() => physical(array, raw))
     arrays.push({
       name,
       dtype: array.dtype,
@@ -57,7 +57,8 @@ export async function describe(file: ArrayFile): Promise<Description> {
       storedChunks: storage.chunks,
       bytes: storage.uncompressedBytes,
       compressedBytes: storage.compressedBytes,
-      statistics: await orProblem(() => file.stats(name)),
+      statistics: shown && (await orProblem(() => shown.statistics(file))),
+      valueType: shown?.array.dtype ?? array.dtype,
       fillValue: array.fillValue,
       attributes: attributesOf(array.attrs),
     })

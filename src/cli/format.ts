@@ -5,13 +5,15 @@ import type { Tensor } from '../core/tensor.js'
 import { jsonElement, showElement } from './element.js'
 import { print, printBytes } from './output.js'
 
-export const FORMATS = ['text', 'json', 'raw'] as const
+export const FORMATS = ['text', 'json', 'bytes'] as const
 export type Format = (typeof FORMATS)[number]
 
 /** A dense result with the type of its elements; a single element has shape []. */
 export interface Result {
   readonly dtype: DType
   readonly tensor: Tensor
+  /** True for elements that stand for a missing value: `_` in text, as ncdump writes it, and null in JSON. */
+  readonly isMissing?: (element: unknown) => boolean
 }
 
 /** Elements kept at each end of an axis that text output cuts short. */
@@ -28,9 +30,9 @@ export interface Excerpt extends Result {
 
 export const whole = (result: Result): Excerpt => ({ ...result, cut: result.tensor.shape.map(() => false) })
 
-/** @throws UnsupportedError for raw output of elements without a fixed width */
+/** @throws UnsupportedError for bytes of elements without a fixed width */
 export function checkFormat(format: Format, dtype: DType, label: object = {}): void {
-  if (format === 'raw' && !isFixed(dtype)) {
+  if (format === 'bytes' && !isFixed(dtype)) {
     throw new HyperslabError('UnsupportedError', `${dtype} values have no fixed width; use --format text or json`, {
       ...label,
       actual: dtype,
@@ -40,22 +42,28 @@ export function checkFormat(format: Format, dtype: DType, label: object = {}): v
 
 export async function printResult(format: Format, result: Result | Excerpt): Promise<void> {
   if (format === 'json') return print(jsonPieces(result))
-  if (format === 'raw') return printBytes(toBytes(result.tensor.data as TypedArray))
+  if (format === 'bytes') return printBytes(toBytes(result.tensor.data as TypedArray))
   return print(textPieces('cut' in result ? result : whole(result)))
 }
 
 /** `{ "dtype", "shape", "data" }` with the elements in C order. */
-export function* jsonPieces({ dtype, tensor }: Result): Generator<string> {
+export function* jsonPieces({ dtype, tensor, isMissing }: Result): Generator<string> {
   const size = sizeOf(tensor.shape)
   yield `{"dtype":"${dtype}","shape":${JSON.stringify(tensor.shape)},"data":[`
-  for (let i = 0; i < size; i++) yield `${i === 0 ? '' : ','}${jsonElement(dtype, readElement(dtype, tensor.data, i))}`
+  for (let i = 0; i < size; i++) {
+    const element = readElement(dtype, tensor.data, i)
+    yield `${i === 0 ? '' : ','}${isMissing?.(element) ? 'null' : jsonElement(dtype, element)}`
+  }
   yield ']}\n'
 }
 
 /** Nested brackets, the elements of all rows in aligned columns. */
-export function* textPieces({ dtype, tensor, cut }: Excerpt): Generator<string> {
+export function* textPieces({ dtype, tensor, cut, isMissing }: Excerpt): Generator<string> {
   const { data, shape } = tensor
-  const show = (i: number): string => showElement(dtype, readElement(dtype, data, i))
+  const show = (i: number): string => {
+    const element = readElement(dtype, data, i)
+    return isMissing?.(element) ? '_' : showElement(dtype, element)
+  }
   if (shape.length === 0) {
     yield `${show(0)}\n`
     return

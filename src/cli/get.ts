@@ -2,9 +2,10 @@ import { type Command, Option } from 'commander'
 import { type LayerOption, layerOption, openContainer } from './container.js'
 import { readExcerpt, readResult } from './excerpt.js'
 import { checkFormat, FORMATS, type Format, printResult } from './format.js'
+import { physical, type RawOption, rawOption } from './physical.js'
 import { parseSelection } from './selection.js'
 
-interface GetOptions extends LayerOption {
+interface GetOptions extends LayerOption, RawOption {
   readonly format: Format
   readonly full?: boolean
 }
@@ -20,16 +21,18 @@ export function addGet(program: Command): void {
     .argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2 (default: everything)', '')
     .addOption(formatOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
+    .addOption(rawOption())
     .addOption(layerOption())
     .addHelpText(
       'after',
       '\nExample: every second longitude, backwards, of ten latitudes\n  $ hyperslab get climate.af tas 0,10:20,::-2 --format json',
     )
-    .action(async (path: string, name: string, text: string, { format, full = false, ...state }: GetOptions) => {
+    .action(async (path: string, name: string, text: string, { format, full = false, raw = false, ...state }: GetOptions) => {
       await using file = await openContainer(path, state)
-      const array = file.array(name)
+      const { array, isMissing } = physical(file.array(name), { raw })
       checkFormat(format, array.dtype, { file: file.location, array: name })
       const selection = parseSelection(text, array.shape.length)
-      await printResult(format, await (format === 'text' && !full ? readExcerpt : readResult)(array, selection))
+      const result = await (format === 'text' && !full ? readExcerpt : readResult)(array, selection)
+      await printResult(format, { ...result, isMissing })
     })
 }

@@ -6,9 +6,10 @@ import { type ArrayDescription, type Description, describe } from './describe.js
 import { jsonElement, printable, showElement } from './element.js'
 import { EXIT, oneLine } from './failure.js'
 import { print, printLines } from './output.js'
+import { type RawOption, rawOption } from './physical.js'
 import { type Column, count, showBytes, table } from './table.js'
 
-interface Options extends LayerOption {
+interface Options extends LayerOption, RawOption {
   readonly json?: boolean
   readonly attributes?: boolean
 }
@@ -20,11 +21,12 @@ export function addInfo(program: Command): void {
     .argument('<file>', 'a container (.af)')
     .option('--json', 'as JSON, for programs')
     .option('--attributes', 'list the attributes of each array')
+    .addOption(rawOption())
     .addOption(layerOption())
     .addHelpText('after', '\nExample:\n  $ hyperslab info climate.af --attributes')
-    .action(async (path: string, { json = false, attributes = false, ...state }: Options) => {
+    .action(async (path: string, { json = false, attributes = false, raw = false, ...state }: Options) => {
       await using file = await openContainer(path, state)
-      const description = await describe(file)
+      const description = await describe(file, { raw })
       if (json) await print([`${JSON.stringify(plain(description), null, 2)}\n`])
       else await printLines(infoLines(description, attributes).map(printable))
       for (const problem of description.problems) process.stderr.write(`hyperslab: ${oneLine(problem)}\n`)
@@ -97,10 +99,10 @@ const orNone = (lines: string[], rows: number): string[] => (rows === 0 ? ['  no
 function valueTable(arrays: readonly ArrayDescription[]): string[] {
   return table(
     [left('name'), ...['min', 'max', 'missing', 'of'].map(right), left('units')],
-    arrays.map(({ name, dtype, statistics, attributes }) => [
+    arrays.map(({ name, valueType, statistics, attributes }) => [
       name,
-      showExtreme(dtype, statistics?.min),
-      showExtreme(dtype, statistics?.max),
+      showExtreme(valueType, statistics?.min),
+      showExtreme(valueType, statistics?.max),
       statistics === undefined ? '?' : String(statistics.nullCount),
       statistics === undefined ? '?' : String(statistics.rowCount),
       unitsOf(attributes),
@@ -183,7 +185,11 @@ function plain({ file, arrays, attributes, layers, problems }: Description) {
       statistics:
         statistics === undefined
           ? null
-          : { ...statistics, min: json(statType(array.dtype), statistics.min), max: json(statType(array.dtype), statistics.max) },
+          : {
+              ...statistics,
+              min: json(statType(array.valueType), statistics.min),
+              max: json(statType(array.valueType), statistics.max),
+            },
       attributes: plainAttributes(attributes),
     })),
     attributes: plainAttributes(attributes),

@@ -1,22 +1,23 @@
 import { type Command, Option } from 'commander'
 import type { ArrayFile } from '../af/file.js'
 import type { FileArray } from '../af/file-array.js'
-import { isFixed, toElement } from '../core/dtype.js'
+import { isFixed } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { showShape } from '../core/shape.js'
 import type { Selection } from '../grid/selection.js'
 import { type LayerOption, layerOption, openContainer } from './container.js'
-import { type Coordinate, readCoordinate, runsNorth, showPosition, textAttribute } from './coordinates.js'
+import { type Coordinate, readCoordinate, runsUp, showPosition, textAttribute } from './coordinates.js'
 import { printable, showShort } from './element.js'
 import { type AxisSelection, partOf, readResult, resolveFor } from './excerpt.js'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from './heatmap.js'
 import { integerBetween } from './options.js'
 import { printLines } from './output.js'
+import { type Physical, physical, type RawOption, rawOption } from './physical.js'
 import { BlockMeans, enlarge, flip, pictureSize } from './picture.js'
 import { parseSelection } from './selection.js'
 import { count } from './table.js'
 
-interface PlotOptions extends LayerOption {
+interface PlotOptions extends LayerOption, RawOption {
   readonly color: 'auto' | 'always' | 'never'
   readonly width?: number
 }
@@ -32,6 +33,7 @@ export function addPlot(program: Command): void {
       new Option('--color <when>', 'colours, or shades of ASCII characters').choices(['auto', 'always', 'never']).default('auto'),
     )
     .option('--width <columns>', 'width in characters (default: that of the terminal)', integerBetween(10, 1000))
+    .addOption(rawOption())
     .addOption(layerOption())
     .addHelpText(
       'after',
@@ -42,7 +44,9 @@ export function addPlot(program: Command): void {
       const array = file.array(name)
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? process.stdout.columns ?? 80
-      await printLines(await plotLines(file, array, parseSelection(text, array.shape.length), { mode, width }))
+      await printLines(
+        await plotLines(file, array, parseSelection(text, array.shape.length), { mode, width, raw: options.raw ?? false }),
+      )
     })
 }
 
@@ -57,17 +61,17 @@ export async function plotLines(
   file: ArrayFile,
   array: FileArray,
   selection: Selection,
-  { mode, width }: { mode: ColourMode; width: number },
+  { mode, width, raw = false }: { mode: ColourMode; width: number; raw?: boolean },
 ): Promise<string[]> {
   const axes = resolveFor(array, selection)
   const [yAxis, xAxis] = checkAxes(file, array, axes)
   const names = array.dimensionNames ?? axes.map((_, axis) => `dim_${axis}`)
   const coordinates: (Coordinate | undefined)[] = []
   for (const [axis, selected] of axes.entries()) {
-    coordinates.push(await readCoordinate(file, names[axis]!, array.shape[axis]!, selected))
+    coordinates.push(await readCoordinate(file, array, axis, selected))
   }
   const [yCoordinate, xCoordinate] = [coordinates[yAxis], coordinates[xAxis]]
-  const upsideDown = yCoordinate !== undefined && runsNorth(yCoordinate)
+  const upsideDown = yCoordinate !== undefined && runsUp(yCoordinate)
 
   const { length: height } = axes[yAxis]!
   const ends = [0, height - 1].map((position) =>
@@ -80,7 +84,12 @@ export async function plotLines(
   const size = pictureSize(height, axes[xAxis]!.length, columns, MAX_ROWS)
   // A character is about twice as high as wide, and ASCII shades fill it.
   const rows = mode === 'ascii' ? Math.max(1, Math.round(size.rows / 2)) : size.rows
-  const means = await readMeans(array, axes, yAxis, new BlockMeans(height, axes[xAxis]!.length, rows, size.columns))
+  const means = await readMeans(
+    physical(array, { raw }),
+    axes,
+    yAxis,
+    new BlockMeans(height, axes[xAxis]!.length, rows, size.columns),
+  )
   const picture = enlarge(upsideDown ? flip(means.picture()) : means.picture(), rows, size.columns)
   const scale = { low: means.low ?? 0, high: means.high ?? 0 }
 
@@ -112,12 +121,11 @@ function checkAxes(file: ArrayFile, array: FileArray, axes: readonly AxisSelecti
 }
 
 async function readMeans(
-  array: FileArray,
+  { array, isMissing }: Physical,
   axes: readonly AxisSelection[],
   yAxis: number,
   means: BlockMeans,
 ): Promise<BlockMeans> {
-  const fill = array.fillValue === undefined ? undefined : toElement(array.dtype, array.fillValue)
   const height = axes[yAxis]!.length
   const width = axes.reduce((size, { length }) => size * length, 1) / height
   const slab = Math.max(1, Math.floor(SLAB_SIZE / width))
@@ -127,7 +135,7 @@ async function readMeans(
       axis.keep ? partOf(axis, i === yAxis ? { from, length } : { from: 0, length: axis.length }) : axis.start,
     )
     const { tensor } = await readResult(array, part)
-    means.add(from, tensor.data as ArrayLike<number | bigint>, (value) => value === fill)
+    means.add(from, tensor.data as ArrayLike<number | bigint>, isMissing)
   }
   return means
 }

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import type { FileArray } from '../af/file-array.js'
 import type { ReduceOptions } from '../array/reductions/reduce.js'
 import { type DType, isBigInt } from '../core/dtype.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
@@ -9,12 +8,13 @@ import { type LayerOption, layerOption, openContainer } from './container.js'
 import { readExcerpt } from './excerpt.js'
 import { checkFormat, type Format, printResult, type Result } from './format.js'
 import { formatOption } from './get.js'
+import { physical, type RawOption, rawOption } from './physical.js'
 import { parseAxes } from './selection.js'
 
 const OPS = ['sum', 'min', 'max', 'mean'] as const
 type Op = (typeof OPS)[number]
 
-interface Options extends LayerOption {
+interface Options extends LayerOption, RawOption {
   readonly op: Op
   readonly axis?: string
   readonly skipMissing?: boolean
@@ -33,21 +33,31 @@ export function addReduce(program: Command): void {
     .option('--skip-missing', 'leave out elements that are the fill value')
     .addOption(formatOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
+    .addOption(rawOption())
     .addOption(layerOption())
     .addHelpText(
       'after',
       '\nExample: the mean of each month\n  $ hyperslab reduce climate.af tas --op mean --axis lat,lon --skip-missing',
     )
-    .action(async (path: string, name: string, { op, axis, skipMissing = false, format, full = false, ...state }: Options) => {
-      const axes = axis === undefined ? undefined : parseAxes(axis)
-      await using file = await openContainer(path, state)
-      const result = await reduceArray(file.array(name), op, { skipMissing, ...(axes && { axis: axes }) })
-      checkFormat(format, result.dtype)
-      await printResult(format, format === 'text' && !full ? await readExcerpt(arrayOf(result), null) : result)
-    })
+    .action(
+      async (
+        path: string,
+        name: string,
+        { op, axis, skipMissing = false, format, full = false, raw = false, ...state }: Options,
+      ) => {
+        const axes = axis === undefined ? undefined : parseAxes(axis)
+        await using file = await openContainer(path, state)
+        const result = await reduceArray(physical(file.array(name), { raw }).reducible(), op, {
+          skipMissing,
+          ...(axes && { axis: axes }),
+        })
+        checkFormat(format, result.dtype)
+        await printResult(format, format === 'text' && !full ? await readExcerpt(arrayOf(result), null) : result)
+      },
+    )
 }
 
-export async function reduceArray(array: FileArray, op: Op, options: ReduceOptions): Promise<Result> {
+export async function reduceArray(array: DiskArray, op: Op, options: ReduceOptions): Promise<Result> {
   const dtype = resultType(array.dtype, op)
   const reduced: unknown = await array[op](options)
   if (typeof reduced === 'object' && reduced !== null && 'data' in reduced) return { dtype, tensor: reduced as Tensor }

@@ -25,13 +25,13 @@ describe('get', () => {
   })
 
   test('prints little-endian bytes', async () => {
-    const { bytes } = await hyperslab(await smallContainer(), ['get', 'small.af', 't', '0,0', '--format', 'raw'])
+    const { bytes } = await hyperslab(await smallContainer(), ['get', 'small.af', 't', '0,0', '--format', 'bytes'])
     expect([0, 4, 8, 12].map((at) => bytes.readFloatLE(at))).toEqual([0, 1, 2, 3])
     expect(bytes.length).toBe(16)
   })
 
   test('has no bytes for strings', async () => {
-    const { stdout, stderr, exitCode } = await hyperslab(await smallContainer(), ['get', 'small.af', 'name', '--format', 'raw'])
+    const { stdout, stderr, exitCode } = await hyperslab(await smallContainer(), ['get', 'small.af', 'name', '--format', 'bytes'])
     expect([stdout, stderr, exitCode]).toEqual([
       '',
       "hyperslab: small.af: array 'name': string values have no fixed width; use --format text or json\n",

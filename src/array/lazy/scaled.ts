@@ -1,6 +1,6 @@
-import { isNumeric, toElement } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { type Checks, checkOptions } from '../../core/options.js'
+import { elementBytes, isNumeric, toElement } from '../../core/dtype.js'
+import { HyperslabError, invalidArgument } from '../../core/errors.js'
+import type { Checks } from '../../core/options.js'
 import type { BlockSource } from '../source.js'
 import { casting } from './astype.js'
 import { elementwise } from './elementwise.js'
@@ -14,15 +14,18 @@ export interface ScaledOptions {
   readonly fillValue?: number | bigint
   /** CF's `missing_value`s, read as NaN too. */
   readonly missingValues?: readonly (number | bigint)[]
+  /** NetCDF's `_Unsigned`: signed integers are read as unsigned ones of the same bits. */
+  readonly unsigned?: boolean
   /** Data type of the results; `float64` when left out. */
   readonly dtype?: 'float32' | 'float64'
 }
 
-const CHECKS: Checks<ScaledOptions> = {
+export const SCALED_CHECKS: Checks<ScaledOptions> = {
   scaleFactor: 'number',
   addOffset: 'number',
   fillValue: 'value',
   missingValues: 'list',
+  unsigned: 'boolean',
   dtype: ['float32', 'float64'],
 }
 
@@ -32,8 +35,14 @@ const CHECKS: Checks<ScaledOptions> = {
  * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0 or when a written value cannot be packed
  */
 export function scaled(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
-  checkOptions('scaled', options, CHECKS, source.label)
-  const { scaleFactor = 1, addOffset = 0, fillValue = source.fillValue, missingValues = [], dtype = 'float64' } = options
+  const {
+    scaleFactor = 1,
+    addOffset = 0,
+    fillValue = source.fillValue,
+    missingValues = [],
+    unsigned = false,
+    dtype = 'float64',
+  } = options
   const packed = source.dtype
   if (!isNumeric(packed)) throw new HyperslabError('UnsupportedError', `${packed} values cannot be scaled`, { actual: packed })
   if (![scaleFactor, addOffset].every(Number.isFinite) || scaleFactor === 0) {
@@ -45,11 +54,16 @@ export function scaled(source: BlockSource, options: ScaledOptions = {}): BlockS
   const missing = new Set([...missingValues.map((value) => toElement(packed, value)), ...(fill === undefined ? [] : [fill])])
   const pack = casting('float64', packed, true)
   const rounds = packed !== 'float32' && packed !== 'float64'
+  if (unsigned && !packed.startsWith('int')) invalidArgument(`unsigned is for signed integers, not for ${packed}`, packed)
+  const wrap = 2 ** (8 * elementBytes(packed))
   const back = (value: number): unknown => {
     if (Number.isNaN(value)) return fill ?? pack(value as never)
     const exact = (value - addOffset) / scaleFactor
-    return pack((rounds ? Math.round(exact) + 0 : exact) as never)
+    const whole = rounds ? Math.round(exact) + 0 : exact
+    // Numbers below 0 become ones that no signed type has, and are refused as those that need more bits are.
+    return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
   }
-  const forth = (value: number | bigint): number => (missing.has(value) ? Number.NaN : Number(value) * scaleFactor + addOffset)
+  const numberOf = (value: number | bigint): number => (unsigned && value < 0 ? Number(value) + wrap : Number(value))
+  const forth = (value: number | bigint): number => (missing.has(value) ? Number.NaN : numberOf(value) * scaleFactor + addOffset)
   return elementwise(source, dtype, Number.NaN, forth, back)
 }

@@ -129,12 +129,14 @@ describe('scaled', () => {
     expect(await all(scaled(wide.array, { scaleFactor: 0.5, dtype: 'float32' }))).toEqual([1.5, -2])
     await scaled(wide.array, { scaleFactor: 0.5 }).set([1], 8)
     expect([...wide.data]).toEqual([3n, 16n])
-    await expect(scaled(wide.array).set([0], Number.NaN)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expect(scaled(wide.array, { scaleFactor: 1 }).set([0], Number.NaN)).rejects.toMatchObject({
+      tag: 'InvalidArgumentError',
+    })
     const floats = of('float32', [1.5, -1], -1)
     await scaled(floats.array, { addOffset: 1 }).set([0], 3.25)
     expect([...floats.data]).toEqual([2.25, -1])
     expect(() => scaled(floats.array, { scaleFactor: 0 })).toThrow(refused('InvalidArgumentError'))
-    expect(() => scaled(of('string', ['a']).array)).toThrow(refused('UnsupportedError'))
+    expect(() => scaled(of('string', ['a']).array, { scaleFactor: 2 })).toThrow(refused('UnsupportedError'))
   })
 })
 
@@ -146,6 +148,72 @@ test('chunks are those below', () => {
         .map((x) => x)
         .astype('float32')
         .cache(),
+      { scaleFactor: 2 },
     ).chunks,
   ).toBe(array.chunks)
+})
+
+describe('scaled without options', () => {
+  const packed = (
+    attributes: Record<string, unknown>,
+    dtype: 'int8' | 'int16' | 'int64' | 'float32' = 'int16',
+    fillValue = -32767,
+  ) => {
+    const { array, data } = of(
+      dtype,
+      (dtype === 'int64' ? [0n, 100n, -1n] : [0, 100, -1]) as never,
+      dtype === 'int16' ? fillValue : undefined,
+    )
+    return { data, array: Object.assign(array, { attrs: new Map(Object.entries(attributes)) }) }
+  }
+
+  test('reads the attributes of the array', async () => {
+    const { array, data } = packed({ scale_factor: 0.5, add_offset: 10, missing_value: Int16Array.of(-1, -2), units: 'K' })
+    const values = scaled(array)
+    expect(await all(values)).toEqual([10, 60, Number.NaN])
+    expect(await all(scaled(array, { dtype: 'float32' }))).toEqual([10, 60, Number.NaN])
+    await values.set([0], 11)
+    expect(data[0]).toBe(2)
+  })
+
+  test('explicit options stand alone', async () => {
+    const { array } = packed({ scale_factor: 0.5, add_offset: 10 })
+    expect(await all(scaled(array, { scaleFactor: 2 }))).toEqual([0, 200, -2])
+  })
+
+  test('both fill values are missing, that of the array and that of the attribute', async () => {
+    expect(await all(scaled(packed({ _FillValue: -1 }, 'int16', 100).array))).toEqual([0, Number.NaN, Number.NaN])
+  })
+
+  test('reads signed integers as unsigned, and writes them', async () => {
+    const { array, data } = packed({ _Unsigned: 'true', scale_factor: 2 }, 'int8')
+    const values = scaled(array)
+    expect(await all(values)).toEqual([0, 200, 510])
+    await values.set([0], 300)
+    expect(data[0]).toBe(150 - 256)
+    await expect(values.set([0], -2)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expect(values.set([0], 512)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+  })
+
+  test.each([
+    [{ scale_factor: '0.5' }, "attribute 'scale_factor' must be numbers, got the text '0.5'"],
+    [{ add_offset: Float64Array.of(1, 2) }, "attribute 'add_offset' must be one number, got 1,2"],
+    [
+      { missing_value: 1e20 },
+      "attribute 'missing_value' must be a int16 value, as the packed ones are, got 100000000000000000000",
+    ],
+    [{ _FillValue: 'x' }, "attribute '_FillValue' must be numbers, got the text 'x'"],
+    [{ _Unsigned: 1 }, "attribute '_Unsigned' must be 'true' or 'false', got 1"],
+    [{ scale_factor: 0 }, 'cannot scale by 0 and 0'],
+    [{ scale_factor: Number.POSITIVE_INFINITY }, 'cannot scale by Infinity and 0'],
+  ])('refuses %j', (attributes, message) => {
+    expect(() => scaled(packed(attributes).array)).toThrow(message)
+    expect(() => scaled(packed(attributes).array)).toThrow(refused('InvalidArgumentError'))
+  })
+
+  test('is refused where there are no attributes', () => {
+    expect(() => scaled(of('int16', [1]).array)).toThrow('pass scaleFactor, addOffset or missing values')
+    const { array } = packed({ scale_factor: 0.5 })
+    expect(() => scaled(array.view([0]))).toThrow('pass scaleFactor, addOffset or missing values')
+  })
 })

@@ -53,6 +53,15 @@ async function makeContainers(folder) {
   await array.set([slice(WIDE.missing.row, null), slice(WIDE.missing.column, null)], -1)
   await wide.compact()
   await wide.close()
+  const packed = await create(join(folder, 'packed.af'))
+  const t = packed.define('t', { dtype: 'int16', shape: [2, 2], dimensionNames: ['y', 'x'], fillValue: -1 })
+  t.attrs.set('scale_factor', 0.5).set('add_offset', 270).set('units', 'K')
+  await t.set(null, [0, 2, 4, -1])
+  const north = packed.define('north', { dtype: 'float32', shape: [2], dimensionNames: ['y'] })
+  north.attrs.set('units', 'degrees_north')
+  await north.set(null, [10, 20])
+  await packed.flush()
+  await packed.close()
   writeFileSync(join(folder, 'bad.af'), 'no container '.repeat(100))
 }
 
@@ -192,6 +201,13 @@ async function checkPage({ check, site, browser, folder, view }) {
     await view.point(7, 5, `${5 * 3 * 900 + 14} · dim_0 15 · dim_1 14`)
     equal([(await view.pixel(449, 566))[3], (await view.pixel(0, 566))[3]], [0, 255])
     await view.point(449, 566, 'no value · dim_0 1698 · dim_1 898')
+  })
+  await check('packed values are unpacked, and north is up by a coordinate of another name', async () => {
+    await view.open('/data/packed.af')
+    await view.shows('t[:, :]')
+    await view.point(0, 0, '272 K · y 20 degrees_north · x 0')
+    await view.point(1, 0, 'no value · y 20 degrees_north · x 1')
+    await view.point(1, 1, '271 K · y 10 degrees_north · x 1')
   })
   await check('a file of this machine is opened', async () => {
     const requests = asked('/data/').length

@@ -1,0 +1,104 @@
+import { Option } from 'commander'
+import type { FileArray } from '../af/file-array.js'
+import type { DiskArray } from '../array/disk-array.js'
+import { packingOf } from '../array/lazy/cf-attributes.js'
+import { type DType, elementBytes, isBigInt, isFloat, isNumeric, toElement } from '../core/dtype.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import { type ArrayFile, type Statistics, scaled } from '../runtime/index.js'
+
+/** For commands that show values. */
+export interface RawOption {
+  readonly raw?: boolean
+}
+
+export const rawOption = () =>
+  new Option('--raw', 'values as stored: neither scale_factor, add_offset nor missing values are applied')
+
+/** An array as the command shows it. */
+export interface Physical {
+  /** The values: unpacked, and NaN where they are missing and floats. */
+  readonly array: DiskArray
+  /** True for elements of `array` that stand for a missing value and are no NaN. */
+  isMissing(element: unknown): boolean
+  /** What is reduced: `array`, or the stored one where leaving out its fill value gives the same, exactly and by stored statistics. */
+  reducible(): DiskArray
+  /** Extremes of the values and the number of missing ones. */
+  statistics(file: ArrayFile): Promise<Statistics>
+}
+
+/**
+ * What the elements of an array stand for, by its attributes (see `scaled`) and its fill value.
+ * @throws as `scaled` does, naming the option that shows the stored values
+ */
+export function physical(array: FileArray, { raw = false }: RawOption): Physical {
+  const stored: Physical = {
+    array,
+    isMissing: () => false,
+    reducible: () => array,
+    statistics: (file) => file.stats(array.name),
+  }
+  const { dtype, fillValue } = array
+  if (raw || !(isNumeric(dtype) || dtype === 'timestamp_ns')) return stored
+  const fill = fillValue === undefined ? undefined : toElement(dtype, fillValue)
+  if (!isNumeric(dtype)) return { ...stored, isMissing: (element) => fill !== undefined && element === fill }
+  const packing = orRaw(() => packingOf(array.source, array.attrs))
+  const { scaleFactor, addOffset, unsigned } = packing
+  const missing = new Set<unknown>([packing.fillValue, ...packing.missingValues!].filter((value) => value !== undefined))
+  /** What nobody but the attributes tells is missing: stored statistics and sums take it for a value. */
+  const hidden = [...missing].some((value) => !Object.is(value, fill))
+  const isPacked = scaleFactor !== undefined || addOffset !== undefined || unsigned !== undefined
+  if (!isPacked && !isFloat(dtype)) {
+    const unpacked = (): DiskArray => scaled(array, packing) as unknown as DiskArray
+    const reducible = (): DiskArray => {
+      if (!hidden) return array
+      if (!isBigInt(dtype)) return unpacked()
+      const text = `its missing_value is not its fill value, which cannot be left out of ${dtype} values; --raw leaves it in`
+      throw new HyperslabError('UnsupportedError', text, array.source.label)
+    }
+    const statistics = (file: ArrayFile) => (hidden ? scan(unpacked()) : file.stats(array.name))
+    return { array, isMissing: (element) => missing.has(element), reducible, statistics }
+  }
+  if (missing.size === 0 && !isPacked) return stored
+  const view = orRaw(() => scaled(array, { ...packing, dtype: unpackedType(array) })) as unknown as DiskArray
+  if (!isPacked && !hidden) return { ...stored, array: view }
+  const statistics = async (file: ArrayFile): Promise<Statistics> => {
+    if (hidden || unsigned) return scan(view)
+    const { min, max, ...counts } = await file.stats(array.name)
+    if (min === undefined || max === undefined) return { min, max, ...counts }
+    const round = view.dtype === 'float32' ? Math.fround : Number
+    const ends = [min, max].map((end) => round(Number(end) * (scaleFactor ?? 1) + (addOffset ?? 0))).sort((a, b) => a - b)
+    return { ...counts, min: ends[0], max: ends[1] }
+  }
+  return { ...stored, array: view, reducible: () => view, statistics }
+}
+
+function orRaw<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!isHyperslabError(error)) throw error
+    throw new HyperslabError(error.tag, `${error.message}; --raw shows the stored values`, { cause: error })
+  }
+}
+
+/** As CF has it: that of the attributes; of what needs more digits than they have, `float64`. */
+function unpackedType({ dtype, attrs }: FileArray): 'float32' | 'float64' {
+  if (dtype === 'float32') return dtype
+  const types = ['scale_factor', 'add_offset'].map((name) => attrs.typed(name)?.type.replace('[]', '') as DType | undefined)
+  const isShort = isNumeric(dtype) && elementBytes(dtype) <= 2
+  return isShort && types.every((type) => type === undefined || type === 'float32') ? 'float32' : 'float64'
+}
+
+/** Statistics from the values themselves. */
+async function scan(array: DiskArray): Promise<Statistics> {
+  let [min, max, nullCount] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
+  for await (const { data } of array.blocks()) {
+    for (const value of data.data as unknown as Float64Array) {
+      if (Number.isNaN(value)) nullCount++
+      if (value < min) min = value
+      if (value > max) max = value
+    }
+  }
+  const ends = nullCount === array.size ? { min: undefined, max: undefined } : { min, max }
+  return { ...ends, nullCount, rowCount: array.size }
+}
