@@ -31,11 +31,11 @@ const PACKAGES: Record<string, string[]> = {
 /** The packages that one file alone may import. */
 const PACKAGES_OF_FILES: Record<string, string[]> = { 'store/s3-sign.ts': ['aws4fetch'] }
 
-/** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. zstd asks for the platform's. */
+/** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. zstd asks for the platform's, pace for a way to wait for a task. */
 const PLATFORM =
   /\b(process|Deno|Bun|Buffer|require|window|document|localStorage|navigator|XMLHttpRequest|indexedDB|__dirname|setImmediate)\b/
 const MAY_NAME_PLATFORMS =
-  /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|kernels\/instance\.ts|codec\/zstd-native\.ts|pool\/(spawn|worker)\.ts)/
+  /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|core\/pace\.ts|kernels\/instance\.ts|codec\/zstd-native\.ts|pool\/(spawn|worker)\.ts)/
 
 const root = new URL('../src/', import.meta.url).pathname
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(

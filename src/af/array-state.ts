@@ -119,6 +119,11 @@ export class ArrayState {
     return pending?.bytes ?? pending?.address ?? this.find(number)
   }
 
+  /** How many chunks the committed layers have, each version of them counted. */
+  get storedCount(): number {
+    return this.stored.reduce((sum, { length }) => sum + length, 0)
+  }
+
   /** The numbers of all chunks that somebody wrote, pending ones included, oldest layer first. */
   numbers(): Set<number> {
     const numbers = new Set<number>()

@@ -23,6 +23,11 @@ export class ChunkIndex {
     this.#blocks = blocks
   }
 
+  /** How many chunks the layer stores. */
+  get length(): number {
+    return this.#table.length
+  }
+
   find(number: number): ChunkAddress | undefined {
     const row = this.row(number)
     return row === undefined ? undefined : this.#address(row)

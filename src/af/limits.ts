@@ -9,14 +9,19 @@ export interface Limits {
   readonly typeDepth?: number
   /** Decoded bytes of a block, all of which are in memory at once; 1 GiB by default, 2 GiB at most. */
   readonly blockBytes?: number
+  /**
+   * Elements of an array that one operation may go through, those that nobody wrote included where it has no shorter way for them, as sums,
+   * means, extremes and `where` have; 2^40 by default. Opening and slicing larger arrays is not bounded by this.
+   */
+  readonly elements?: number
 }
 
-export const DEFAULT_LIMITS: Required<Limits> = { footerBytes: 2 ** 28, typeDepth: 64, blockBytes: 2 ** 30 }
+export const DEFAULT_LIMITS: Required<Limits> = { footerBytes: 2 ** 28, typeDepth: 64, blockBytes: 2 ** 30, elements: 2 ** 40 }
 
 /** Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else; the stack takes no deeper types. */
-const MOST: Required<Limits> = { footerBytes: 2 ** 31, typeDepth: 256, blockBytes: 2 ** 31 }
+const MOST: Required<Limits> = { footerBytes: 2 ** 31, typeDepth: 256, blockBytes: 2 ** 31, elements: 2 ** 53 - 1 }
 
-const CHECKS: Checks<Limits> = { footerBytes: 'number', typeDepth: 'number', blockBytes: 'number' }
+const CHECKS: Checks<Limits> = { footerBytes: 'number', typeDepth: 'number', blockBytes: 'number', elements: 'number' }
 
 /** @throws InvalidArgumentError */
 export function withDefaultLimits(limits: Limits = {}): Required<Limits> {

@@ -3,13 +3,18 @@ import { batched } from '../core/batched.js'
 import { allocate, type DataOf, type DType } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
 import { ahead } from '../core/in-order.js'
+import { Pace } from '../core/pace.js'
+import { sizeOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import { type ChunkGrid, chunkSize } from '../grid/chunks.js'
+import { boxShape, wholeBox } from '../grid/range.js'
+import { TouchedChunks } from '../grid/touched.js'
 import type { ArrayState } from './array-state.js'
 import { type BlockRef, type ChunkAddress, partOf, viewOf } from './block.js'
 import type { BlockReader, BlockUse } from './block-reader.js'
 import { type ChunkStats, knownStats, nullsAreFill } from './chunk-stats.js'
 import { dtypeOf, fillOf } from './definition.js'
+import { visitChunks } from './stored-chunks.js'
 import { decodeChunk } from './values.js'
 
 interface StoredChunk {
@@ -21,6 +26,15 @@ interface StoredChunk {
 type Item =
   | { readonly block: BlockRef; readonly chunks: StoredChunk[]; readonly bytes: number }
   | { readonly block?: undefined; readonly number: number; readonly loose: Uint8Array | undefined; readonly bytes: number }
+
+/** Missing chunks from one up to another. */
+interface Run {
+  readonly from: number
+  readonly to: number
+}
+
+/** What a missing chunk counts for at least, so that small ones are made in portions of some thousand. */
+const LEAST_BYTES = 4096
 
 /** What is read at once, so that neighbours are asked for together. Two of these are under way. */
 const PORTION_BYTES = 8 * 1024 * 1024
@@ -52,9 +66,11 @@ export async function* scanChunks<D extends DType, R>(
   }
   const work = async (portion: readonly Item[]): Promise<R[]> => {
     signal?.throwIfAborted()
+    const pace = new Pace(signal)
     const results: R[] = []
     const groups: [BlockRef, readonly StoredChunk[]][] = []
     for (const item of portion) {
+      if (pace.due()) await pace.turn()
       if (item.block !== undefined) groups.push([item.block, item.chunks])
       else if (item.loose !== undefined) results.push(use(item.number, item.loose))
       else results.push(scan.use(item.number, filled(dtype, chunkSize(grid, item.number), fill)))
@@ -65,7 +81,8 @@ export async function* scanChunks<D extends DType, R>(
     await blocks.use(groups, blockUse, take, signal)
     return results
   }
-  const portions = batched(locate(state, fill, scan), PORTION_BYTES, ({ bytes }) => bytes)
+  const items = await locate(state, fill, scan, signal)
+  const portions = batched(each(items, state, fill, scan), PORTION_BYTES, ({ bytes }) => bytes)
   for await (const results of ahead(portions, { count: 2 }, work)) yield* results
 }
 
@@ -73,23 +90,26 @@ function filled<D extends DType>(dtype: D, length: number, fill: DataOf<D>[numbe
   return (allocate(dtype, length) as unknown as { fill(value: unknown): DataOf<D> }).fill(fill)
 }
 
-function locate<D extends DType>(state: ArrayState, fill: DataOf<D>[number], { choose }: ChunkScan<D, unknown>): Item[] {
+/** Where chosen chunks are, in order: those of a block together, runs of missing ones as such. */
+async function locate<D extends DType>(
+  state: ArrayState,
+  fill: DataOf<D>[number],
+  { choose, chooseMissing }: ChunkScan<D, unknown>,
+  signal: Signal | undefined,
+): Promise<(Item | Run)[]> {
   const { grid, definition } = state
   const usable = nullsAreFill(definition)
   const hasFill = fillOf(definition) !== undefined
-  const items: Item[] = []
+  const items: (Item | Run)[] = []
   const known = new Map<BlockRef, StoredChunk[]>()
-  for (let number = 0; number < grid.count; number++) {
-    const found = state.newest(number)
-    if (found === undefined || found instanceof Uint8Array) {
-      const size = chunkSize(grid, number)
-      const facts = found === undefined ? factsOfMissing(size, fill, hasFill) : undefined
-      // Elements of strings and binaries take at least a reference.
-      if (choose(number, facts)) items.push({ number, loose: found, bytes: found?.length ?? 8 * size })
-      continue
+  const all = new TouchedChunks(wholeBox(grid.shape), grid)
+  const stored = (number: number, found: Uint8Array | ChunkAddress): void => {
+    if (found instanceof Uint8Array) {
+      if (choose(number, undefined)) items.push({ number, loose: found, bytes: found.length })
+      return
     }
     const stats = usable ? knownStats(state, number) : undefined
-    if (!choose(number, stats && factsOf(stats))) continue
+    if (!choose(number, stats && factsOf(stats))) return
     const { block } = found
     const chunks = known.get(block)
     if (chunks !== undefined) chunks.push({ number, address: found })
@@ -99,7 +119,34 @@ function locate<D extends DType>(state: ArrayState, fill: DataOf<D>[number], { c
       items.push({ block, chunks: first, bytes: block.uncompressedBytes })
     }
   }
+  const missing = (from: number, to: number): void => {
+    let size = 0
+    for (const box of all.boxes(from, to)) size += sizeOf(boxShape(box))
+    if (chooseMissing(factsOfMissing(size, fill, hasFill))) items.push({ from, to })
+  }
+  // All chunks are touched: their numbers are those of the grid.
+  await visitChunks(state, all, { stored, missing }, (number) => number, signal)
   return items
+}
+
+/** The items, chosen chunks of runs one by one. */
+function* each<D extends DType>(
+  items: readonly (Item | Run)[],
+  { grid, definition }: ArrayState,
+  fill: DataOf<D>[number],
+  { choose }: ChunkScan<D, unknown>,
+): Generator<Item, void> {
+  const hasFill = fillOf(definition) !== undefined
+  for (const item of items) {
+    if (!('from' in item)) yield item
+    else
+      for (let number = item.from; number < item.to; number++) {
+        const size = chunkSize(grid, number)
+        // Elements of strings and binaries take at least a reference, and what is made of a chunk takes some memory, too.
+        const bytes = Math.max(LEAST_BYTES, 8 * size)
+        if (choose(number, factsOfMissing(size, fill, hasFill))) yield { number, loose: undefined, bytes }
+      }
+  }
 }
 
 /** Those of numbers; strings and binaries have other ends. */

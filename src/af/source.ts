@@ -2,13 +2,15 @@ import type { PlacedPart, Reduction } from '../array/reductions/parts.js'
 import type { BlockOptions, BlockSource, BoxRead, ChunkScan, ReduceBoxOptions } from '../array/source.js'
 import { type DType, fillElement, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
+import { Pace } from '../core/pace.js'
 import { sizeOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import { cloneTensor, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import type { Transfer } from '../grid/plan.js'
-import { type AxisProjection, projectBox } from '../grid/projection.js'
-import { type Box, boxShape } from '../grid/range.js'
+import { type AxisProjection, countChunks, projectBox } from '../grid/projection.js'
+import { type Box, boxShape, cutBox, viewOf } from '../grid/range.js'
+import { TouchedChunks } from '../grid/touched.js'
 import { withArena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
 import type { Stored } from './batches.js'
@@ -16,12 +18,15 @@ import type { BlockRef, ChunkAddress } from './block.js'
 import type { BlockReader } from './block-reader.js'
 import { dtypeOf, fillOf } from './definition.js'
 import { type PlacedChunk, type Placement, placeChunk, placing } from './place.js'
+import { type ChunkVisit, FEW_CHUNKS, visitChunks } from './stored-chunks.js'
 import { checkChunkBytes, encodeChunk } from './values.js'
 
 /** What an array needs of the container it lies in. */
 export interface Container {
   readonly label: string
   readonly blocks: BlockReader
+  /** As of `Limits.elements`. */
+  readonly maxElements: number
   /** @throws ClosedError after it was closed */
   checkOpen(): void
   /** Why the container takes no writes; undefined when it does. */
@@ -34,12 +39,16 @@ export interface Container {
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
 
+/** Elements that nobody wrote which are set at once. */
+const FILL_SIZE = 2 ** 20
+
 /** An array of a container as a source: projects boxes on its chunks, finds them, fetches and decodes their blocks, places them. */
 export class ContainerSource<D extends DType> implements BlockSource<D> {
   readonly dtype: D
   readonly dimensionNames: readonly string[]
   readonly fillValue: ScalarOf<D> | undefined
   readonly capabilities = { steps: true }
+  readonly maxElements: number
   readonly label: { readonly file: string; readonly array: string }
   readonly #state: ArrayState
   readonly #container: Container
@@ -47,6 +56,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
   /** @throws UnsupportedError for nested types */
   constructor(container: Container, state: ArrayState) {
     const { definition } = state
+    this.maxElements = container.maxElements
     this.label = { file: container.label, array: definition.name }
     this.dtype = dtypeOf(definition) as D
     this.dimensionNames = definition.dimensionNames
@@ -70,9 +80,12 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
   async readBlocks(reads: readonly BoxRead<D>[], options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
       const blocks = new Map<BlockRef, PlacedChunk<D>[]>()
+      const pace = new Pace(options.signal)
       for (const { box, out } of reads) {
+        if (pace.due()) await pace.turn()
         this.#checkAlive(box)
-        this.#locate(box, out, blocks)
+        if (countChunks(box, this.chunks) > FEW_CHUNKS) await this.#locateMany(box, out, blocks, options.signal)
+        else this.#locate(box, out, blocks)
       }
       await this.#container.blocks.use(blocks, placing(this.dtype), () => undefined, options.signal)
     })
@@ -90,11 +103,17 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
 
   countRequests(boxes: readonly Box[]): number {
     const blocks = new Set<BlockRef>()
+    const add = (number: number): void => {
+      const found = this.#state.newest(number)
+      if (found !== undefined && !(found instanceof Uint8Array)) blocks.add(found.block)
+    }
     for (const box of boxes) {
-      projectBox(box, this.chunks, (chunk) => {
-        const found = this.#state.newest(this.chunks.number(chunk))
-        if (found !== undefined && !(found instanceof Uint8Array)) blocks.add(found.block)
-      })
+      if (countChunks(box, this.chunks) <= FEW_CHUNKS) projectBox(box, this.chunks, (chunk) => add(this.chunks.number(chunk)))
+      else {
+        // Of a box that touches many chunks it may be that few are stored.
+        const touched = new TouchedChunks(box, this.chunks)
+        for (const number of this.#state.numbers()) if (touched.find(number) !== undefined) add(number)
+      }
     }
     return blocks.size
   }
@@ -138,6 +157,40 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     })
   }
 
+  /** The same for a box that touches very many. */
+  async #locateMany(
+    box: Box,
+    out: Tensor<D>,
+    blocks: Map<BlockRef, PlacedChunk<D>[]>,
+    signal: Signal | undefined,
+  ): Promise<void> {
+    const { chunks: grid, dtype } = this
+    const fill = fillElement(dtype, this.fillValue)
+    const touched = new TouchedChunks(box, grid)
+    const pace = new Pace(signal)
+    const placementAt = (at: number): Placement & { readonly out: Tensor<D> } => {
+      const projections = touched.projections(at)
+      const chunk = projections.map((axis) => axis.chunk)
+      return { ...placementOf(grid, chunk, projections), out }
+    }
+    const visit: ChunkVisit = {
+      stored: (at, found) => {
+        const placement = placementAt(at)
+        if (found instanceof Uint8Array) withArena((arena) => placeChunk(arena, dtype, found, placement, out))
+        else this.#add(found, placement, blocks)
+      },
+      missing: async (from, to) => {
+        for (const part of touched.boxes(from, to)) {
+          for (const piece of cutBox(part, FILL_SIZE)) {
+            if (pace.due()) await pace.turn()
+            fillTensor(viewTensor(out, piece.map(viewOf)), fill)
+          }
+        }
+      },
+    }
+    await visitChunks(this.#state, touched, visit, (at) => touched.number(at), signal)
+  }
+
   /** Adds a chunk in a committed or packed block to `blocks`; of a loose one gives the bytes, and nothing of a missing one. */
   #find<C extends { readonly chunkShape: readonly number[] }>(
     number: number,
@@ -145,13 +198,20 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     blocks: Map<BlockRef, (C & Stored)[]>,
   ): ChunkAddress | Uint8Array | undefined {
     const found = this.#state.newest(number)
-    if (found === undefined || found instanceof Uint8Array) return found
+    if (found !== undefined && !(found instanceof Uint8Array)) this.#add(found, chunk, blocks)
+    return found
+  }
+
+  #add<C extends { readonly chunkShape: readonly number[] }>(
+    found: ChunkAddress,
+    chunk: C,
+    blocks: Map<BlockRef, (C & Stored)[]>,
+  ): void {
     checkChunkBytes(this.dtype, found.size, sizeOf(chunk.chunkShape))
     const stored = { ...chunk, address: found }
     const known = blocks.get(found.block)
     if (known === undefined) blocks.set(found.block, [stored])
     else known.push(stored)
-    return found
   }
 
   async #write(box: Box, source: Tensor<D>, signal?: Signal): Promise<void> {

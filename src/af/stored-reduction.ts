@@ -1,17 +1,20 @@
 import { cellBox } from '../array/reductions/cells.js'
 import { constantMoments } from '../array/reductions/moment-cells.js'
-import { isPlain, isWhole, type PlacedPart, type Reduction, reduceBoxes } from '../array/reductions/parts.js'
+import { isPlain, isWhole, type Part, type PlacedPart, type Reduction, reduceBoxes } from '../array/reductions/parts.js'
 import { givesPositions, positionOf } from '../array/reductions/positions.js'
 import type { ReduceBoxOptions } from '../array/source.js'
-import { allocate, elementBytes, type TypedArray, toBytes } from '../core/dtype.js'
+import { allocate, elementBytes, isBigInt, isFloat, type TypedArray, toBytes } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
+import { Pace } from '../core/pace.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import type { ChunkGrid } from '../grid/chunks.js'
-import { type AxisProjection, projectAxis } from '../grid/projection.js'
-import { type Box, boxShape, hullOf, rangeOf } from '../grid/range.js'
+import type { AxisProjection } from '../grid/projection.js'
+import { type Box, boxShape, cutBox, hullOf, rangeOf } from '../grid/range.js'
+import { TouchedChunks } from '../grid/touched.js'
 import { withArena } from '../kernels/arena.js'
 import { type StridedBox, tableOf } from '../kernels/boxes.js'
+import type { ReduceOp } from '../kernels/reduce.js'
 import type { ReducePiece } from '../pool/task.js'
 import { Answers, answer, mayAnswer } from './answers.js'
 import type { ArrayState } from './array-state.js'
@@ -19,6 +22,7 @@ import type { BlockRef, ChunkAddress } from './block.js'
 import type { BlockReader, BlockUse } from './block-reader.js'
 import { knownStats, nullsAreFill, statsOfFill } from './chunk-stats.js'
 import { selected } from './place.js'
+import { visitChunks } from './stored-chunks.js'
 import { checkChunkBytes } from './values.js'
 
 /** A chunk by its position among those the box touches; the rest is worked out when its block is there. */
@@ -38,6 +42,9 @@ type Piece = ReducePiece & { readonly region: Box }
 
 /** How many cells a piece may have for each that elements go to: chunks that lie far apart are not reduced at once. */
 const MAX_SPREAD = 4
+
+/** Cells that runs of missing chunks are reduced to at once. */
+const MOST_CELLS = 2 ** 18
 
 /** What to reduce, and what missing chunks are full of, as stored. */
 interface Request {
@@ -78,24 +85,25 @@ class StoredReduction {
   readonly #grid: ChunkGrid
   readonly #reduction: Reduction
   readonly #fill: number | bigint
-  /** The chunks that the box touches along each axis. */
-  readonly #axes: readonly (readonly AxisProjection[])[]
+  readonly #box: Box
+  readonly #touched: TouchedChunks
 
   constructor(state: ArrayState, { box, reduction, fill }: Request) {
     this.#state = state
     this.#grid = state.grid
     this.#reduction = reduction
     this.#fill = fill
-    this.#axes = box.map((range, axis) => projectAxis(range, this.#grid.axes[axis]!))
+    this.#box = box
+    this.#touched = new TouchedChunks(box, this.#grid)
   }
 
   get #cellShape(): number[] {
-    return this.#axes.map((projections, axis) => (this.#reduction.reduced[axis] ? 1 : lengthOf(projections)))
+    return boxShape(this.#box).map((length, axis) => (this.#reduction.reduced[axis] ? 1 : length))
   }
 
   /** Whether statistics of chunks, where there are any, may have answers. */
   get answerable(): boolean {
-    const some = this.#axes.every((projections, axis) => projections.some((each) => this.#merges(each, axis)))
+    const some = this.#box.every((_, axis) => this.#touched.someAlong(axis, (each) => this.#merges(each, axis)))
     return some && mayAnswer(this.#reduction, this.#cellShape) && nullsAreFill(this.#state.definition)
   }
 
@@ -120,36 +128,61 @@ class StoredReduction {
       },
     }
     const answers = asks && isPlain(this.#reduction) ? new Answers(this.#reduction, this.#cellShape) : undefined
-    const groups = this.#locate(take, answers)
+    const groups = await this.#locate(take, answers, signal)
     const answered = answers?.finish()
     if (answered !== undefined) take(answered)
     await blocks.use(groups, use, (parts) => parts.forEach(take), signal)
   }
 
-  /** Groups by block the stored chunks that have no answer. Missing chunks are reduced in runs of neighbours along the last axis. */
-  #locate(take: (part: PlacedPart) => void, answers: Answers | undefined): Map<BlockRef, TouchedChunk[]> {
+  /** Groups by block the stored chunks that have no answer. Runs of missing chunks are reduced at once. */
+  async #locate(
+    take: (part: PlacedPart) => void,
+    answers: Answers | undefined,
+    signal: Signal | undefined,
+  ): Promise<Map<BlockRef, TouchedChunk[]>> {
     const blocks = new Map<BlockRef, TouchedChunk[]>()
-    let missing: Box | undefined
-    const count = sizeOf(this.#axes.map(({ length }) => length))
-    for (let at = 0; at < count; at++) {
-      const projections = this.#projections(at)
-      const number = this.#grid.number(projections.map(({ chunk }) => chunk))
-      const found = this.#state.newest(number)
-      if (found instanceof Uint8Array) take(this.#reduceLoose(projections, found))
-      else if (found !== undefined) {
-        if (answers !== undefined && this.#ask(answers, number, projections)) continue
-        const known = blocks.get(found.block)
-        if (known === undefined) blocks.set(found.block, [{ at, address: found }])
-        else known.push({ at, address: found })
-      } else {
-        const more = outerBox(projections)
-        const longer = missing && extended(missing, more)
-        if (missing !== undefined && longer === undefined) this.#takeMissing(missing, take)
-        missing = longer ?? more
+    const pace = new Pace(signal)
+    // Of the chunk that was looked up last.
+    let projections: AxisProjection[] = []
+    let number = 0
+    const numberOf = (at: number): number => {
+      projections = this.#touched.projections(at)
+      number = this.#grid.number(projections.map(({ chunk }) => chunk))
+      return number
+    }
+    const stored = (at: number, found: ChunkAddress | Uint8Array): void => {
+      if (found instanceof Uint8Array) {
+        take(this.#reduceLoose(projections, found))
+        return
+      }
+      if (answers !== undefined && this.#ask(answers, number, projections)) return
+      const known = blocks.get(found.block)
+      if (known === undefined) blocks.set(found.block, [{ at, address: found }])
+      else known.push({ at, address: found })
+    }
+    const missing = async (from: number, to: number): Promise<void> => {
+      for (const box of this.#touched.boxes(from, to)) {
+        for (const part of cutBox(box, MOST_CELLS, this.#reduction.reduced)) {
+          if (pace.due()) await pace.turn()
+          this.#takeMissing(part, take)
+        }
       }
     }
-    if (missing !== undefined) this.#takeMissing(missing, take)
+    await visitChunks(
+      this.#state,
+      this.#touched,
+      { stored, missing: this.#skipsFill ? () => undefined : missing },
+      numberOf,
+      signal,
+    )
     return blocks
+  }
+
+  /** Whether elements that nobody wrote are left out. */
+  get #skipsFill(): boolean {
+    const { skip } = this.#reduction
+    if (skip === 'none') return false
+    return Number.isNaN(this.#fill) ? skip === 'nan' || skip.nan === true : skip !== 'nan' && skip.fill === this.#fill
   }
 
   /** Takes in what the statistics of a chunk say, if they are enough. */
@@ -168,24 +201,54 @@ class StoredReduction {
   }
 
   #takeMissing(box: Box, take: (part: PlacedPart) => void): void {
-    const { dtype, skip } = this.#reduction
-    if (typeof skip === 'object' && Object.is(skip.fill, this.#fill)) return
-    const one = toBytes((allocate(dtype, 1) as TypedArray).fill(this.#fill as never))
-    if (!isPlain(this.#reduction)) {
-      take(constantMoments(this.#reduction, one, box, this.#cellsOf(box)))
+    const reduction = this.#reduction
+    const region = this.#cellsOf(box)
+    const one = toBytes((allocate(reduction.dtype, 1) as TypedArray).fill(this.#fill as never))
+    if (!isPlain(reduction)) {
+      take(constantMoments(reduction, one, box, region))
       return
     }
-    if (isWhole(this.#reduction)) {
-      const known = answer(this.#reduction, statsOfFill(sizeOf(boxShape(box))), this.#fill)
-      if (known !== undefined) {
-        take({ values: [known.value], counts: Float64Array.of(known.count), region: this.#cellsOf(box) })
-        return
+    if (givesPositions(reduction)) {
+      // Of equal elements the first is the extreme whose position counts.
+      const shape = boxShape(region)
+      const elements = { offset: 0, first: positionOf(reduction, box), shape, stride: shape.map(() => 0) }
+      take(this.#reduceOne(one, elements, region))
+      return
+    }
+    take({ ...this.#constant(reduction, sizeOf(boxShape(box)) / sizeOf(boxShape(region)), sizeOf(boxShape(region))), region })
+  }
+
+  /**
+   * Cells that are each made of `count` elements nobody wrote.
+   * @throws OverflowError when the sums of all there may be do not fit
+   */
+  #constant(reduction: Reduction<ReduceOp>, count: number, cells: number): Part {
+    const { op, dtype, reduced } = reduction
+    if (op === 'sum' && !isFloat(dtype) && !isWhole(reduction)) {
+      const each = boxShape(this.#box).reduce((size, length, axis) => (reduced[axis] ? size * length : size), 1)
+      // Cells hold 64 bits; of 64-bit integers the lower and the upper 32 bits are added apart.
+      const largest = Math.abs(Number(this.#fill)) / (isBigInt(dtype) ? 2 ** 32 : 1)
+      if (each * largest >= 2 ** 62) {
+        const text = `sums of ${each} integers do not fit in 64 bits`
+        throw new HyperslabError('OverflowError', text, { actual: each })
       }
     }
-    // Of equal elements the first is the extreme whose position counts.
-    const shape = boxShape(givesPositions(this.#reduction) ? this.#cellsOf(box) : box)
-    const elements = { offset: 0, first: positionOf(this.#reduction, box), shape, stride: shape.map(() => 0) }
-    take(this.#reduceOne(one, elements, this.#cellsOf(box)))
+    const one = new Answers(
+      { ...reduction, skip: 'none' },
+      reduced.map(() => 1),
+    )
+    const all = answer({ ...reduction, skip: 'none' }, statsOfFill(count), this.#fill)!
+    one.add(
+      all,
+      reduced.map(() => ({ start: 0, stop: 1, step: 1 })),
+    )
+    const { values, counts } = one.finish()!
+    if (cells === 1) return { values, counts }
+    const width = values.length
+    const Columns = values.constructor as new (length: number) => TypedArray
+    const column = new Columns(width * cells)
+    for (let i = 0; i < column.length; i++) column[i] = values[i % width]!
+    return { values: column, counts: new Float64Array(cells).fill(count) }
   }
 
   #reduceLoose(projections: readonly AxisProjection[], bytes: Uint8Array): PlacedPart {
@@ -203,7 +266,7 @@ class StoredReduction {
   #pieces(chunks: readonly TouchedChunk[], startOf: (chunk: TouchedChunk) => number): Piece[] {
     const pieces: { region: Box; size: number; targets: Target[] }[] = []
     for (const chunk of chunks) {
-      const projections = this.#projections(chunk.at)
+      const projections = this.#touched.projections(chunk.at)
       checkChunkBytes(
         this.#reduction.dtype,
         chunk.address.size,
@@ -222,17 +285,6 @@ class StoredReduction {
       }
     }
     return pieces.map(({ region, targets }) => pieceOf(region, targets))
-  }
-
-  /** The projections of a touched chunk, which are numbered in C order. */
-  #projections(at: number): AxisProjection[] {
-    const projections = new Array<AxisProjection>(this.#axes.length)
-    for (let axis = projections.length - 1; axis >= 0; axis--) {
-      const { length } = this.#axes[axis]!
-      projections[axis] = this.#axes[axis]![at % length]!
-      at = Math.floor(at / length)
-    }
-    return projections
   }
 
   #elements(projections: readonly AxisProjection[], start: number): Target['elements'] {
@@ -259,17 +311,3 @@ function pieceOf(region: Box, targets: readonly Target[]): Piece {
 
 /** The part of the box that a chunk fills. */
 const outerBox = (projections: readonly AxisProjection[]): Box => projections.map(({ outer }) => rangeOf(outer))
-
-/** Positions of the result along an axis. */
-function lengthOf(projections: readonly AxisProjection[]): number {
-  const last = projections.at(-1)
-  return last === undefined ? 0 : last.outer.start + last.outer.length
-}
-
-/** A box and its neighbour along the last axis as one; undefined when they are no neighbours. */
-function extended(box: Box, next: Box): Box | undefined {
-  const last = box.length - 1
-  if (last < 0 || box[last]!.stop !== next[last]!.start) return undefined
-  const same = box.every(({ start, stop }, axis) => axis === last || (start === next[axis]!.start && stop === next[axis]!.stop))
-  return same ? [...box.slice(0, last), { start: box[last]!.start, stop: next[last]!.stop, step: 1 }] : undefined
-}

@@ -72,6 +72,10 @@ export class WorkingCopy implements Container {
     return this.#stack
   }
 
+  get maxElements(): number {
+    return this.options.limits.elements
+  }
+
   get layers(): readonly Layer[] {
     return this.#stack.layers
   }

@@ -1,11 +1,12 @@
 import { checkDType, type DType, readElement } from '../core/dtype.js'
-import { HyperslabError, within } from '../core/errors.js'
+import { within } from '../core/errors.js'
 import { type Check, type Checks, checkOptions } from '../core/options.js'
 import { showShape, sizeOf } from '../core/shape.js'
 import { copyTensor, type Tensor, tensorOf } from '../core/tensor.js'
 import { PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
 import { Composable } from './composable.js'
+import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
 import type { Selected } from './selected.js'
 import { type BlockSource, bytesOf, checkWritable } from './source.js'
 import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.js'
@@ -28,9 +29,6 @@ export interface ReadPlan extends Plan {
   readonly requests: number
 }
 
-/** Large enough for what is read on purpose; below what an allocation refuses. */
-const MAX_RESULT_BYTES = 2 ** 31
-
 /**
  * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`, writing `set`; reductions and
  * `assign` go through the chunks once, holding a few MiB of them at a time.
@@ -47,7 +45,7 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
 
   /**
    * What reading (or writing) a selection would do, before any I/O.
-   * @throws InvalidSelectionError; InvalidArgumentError for options that make no sense
+   * @throws InvalidSelectionError; InvalidArgumentError for options that make no sense; TooLargeError for more than 2^20 reads
    */
   plan(selection?: Selection, options: PlanOptions = {}): ReadPlan {
     const { plan } = this.planned('plan', selection, options, PLAN_CHECKS)
@@ -115,8 +113,7 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
       return this.named(() => outOf(this.dtype, out, shape))
     }
     const bytes = sizeOf(shape) * bytesOf(this.dtype)
-    if (bytes <= maxBytes) return tensorOf(this.dtype, shape)
-    const text = `the result ${showShape(shape)} takes ${bytes} bytes, more than ${maxBytes}: go through it with blocks(), or raise maxBytes`
-    throw new HyperslabError('TooLargeError', text, { ...this.source.label, actual: bytes, expected: maxBytes })
+    checkBytes(this.source, bytes, maxBytes, `the result ${showShape(shape)}`, 'go through it with blocks(), or raise maxBytes')
+    return tensorOf(this.dtype, shape)
   }
 }

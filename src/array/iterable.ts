@@ -1,11 +1,12 @@
 import type { DType, ScalarOf } from '../core/dtype.js'
 import { within } from '../core/errors.js'
-import { sameShape } from '../core/shape.js'
+import { sameShape, sizeOf } from '../core/shape.js'
 import { type Tensor, tensorOf } from '../core/tensor.js'
 import type { ArrayHandle } from './handle.js'
 import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.js'
+import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
 import { Reducible } from './reducible.js'
-import type { BlockOptions } from './source.js'
+import { type BlockOptions, bytesOf } from './source.js'
 
 type Bodies = typeof import('./iteration.js')
 
@@ -32,9 +33,14 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
     return this.values()
   }
 
-  /** All of the array as a dense tensor. */
+  /**
+   * All of the array as a dense tensor.
+   * @throws TooLargeError for more than 2 GiB
+   */
   async toTensor(options: ProgressOptions = {}): Promise<Tensor<D>> {
     const { readWhole } = await this.#bodies('toTensor', options)
+    const bytes = sizeOf(this.shape) * bytesOf(this.dtype)
+    checkBytes(this.source, bytes, MAX_RESULT_BYTES, 'the array', 'go through it with blocks(), or raise maxBytes of get()')
     const tensor = tensorOf(this.dtype, this.shape)
     await readWhole(this.source, tensor, options)
     return tensor

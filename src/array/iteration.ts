@@ -2,15 +2,17 @@ import { allocate, type DataOf, type DType, readElement, type ScalarOf, toElemen
 import { HyperslabError } from '../core/errors.js'
 import { ahead, inOrder } from '../core/in-order.js'
 import { type Checks, checkOptions } from '../core/options.js'
-import { sameShape, showShape } from '../core/shape.js'
+import { Pace } from '../core/pace.js'
+import { sameShape, showShape, sizeOf } from '../core/shape.js'
 import { newController, onAbort, type Signal } from '../core/signal.js'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { type ChunkGrid, chunkBoxes } from '../grid/chunks.js'
 import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape, viewOf } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
+import { checkBytes, checkChunk, MAX_RESULT_BYTES } from './max-bytes.js'
 import { runsOf } from './reductions/runs.js'
-import { BLOCK_CHECKS, type BlockOptions, type BlockSource, checkWritable } from './source.js'
+import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable } from './source.js'
 import { progressOf, type TransferProgress } from './transfers.js'
 
 export interface ProgressOptions extends BlockOptions {
@@ -26,10 +28,12 @@ export interface EqualsOptions extends ProgressOptions {
 export interface BlocksOptions extends BlockOptions {
   /** How many chunks are read ahead while one is worked on; 1 when left out. */
   readonly prefetch?: number
+  /** Bytes that a chunk may take; 2 GiB when left out. */
+  readonly maxBytes?: number
 }
 
 export const PROGRESS_CHECKS: Checks<ProgressOptions> = { ...BLOCK_CHECKS, onProgress: 'function' }
-export const BLOCKS_CHECKS: Checks<BlocksOptions> = { ...BLOCK_CHECKS, prefetch: 'number from 0' }
+export const BLOCKS_CHECKS: Checks<BlocksOptions> = { ...BLOCK_CHECKS, prefetch: 'number from 0', maxBytes: 'number from 0' }
 const EQUALS_CHECKS: Checks<EqualsOptions> = { ...PROGRESS_CHECKS, equalNaN: 'boolean' }
 
 const CALLS = {
@@ -55,9 +59,13 @@ export interface Block<D extends DType> {
   readonly data: Tensor<D>
 }
 
-/** The chunks in C order of the grid. Whoever stops early leaves nothing running. */
+/**
+ * The chunks in C order of the grid. Whoever stops early leaves nothing running.
+ * @throws TooLargeError for chunks of more than `maxBytes`
+ */
 export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksOptions): AsyncGenerator<Block<D>, void> {
   const { chunks } = source
+  checkChunk(source, options.maxBytes)
   return readAhead(chunks, options, async (box, signal) => {
     const data = tensorOf(source.dtype, boxShape(box))
     await source.readBlock(box, data, { signal })
@@ -88,6 +96,9 @@ export function zipped(
   grid: ChunkGrid,
   options: BlocksOptions,
 ): AsyncGenerator<ZippedBlocks, void> {
+  const largest = sizeOf(grid.chunkShape.map((length, axis) => Math.min(length, grid.shape[axis]!)))
+  const bytes = sources.reduce((sum, { dtype }) => sum + largest * bytesOf(dtype), 0)
+  checkBytes(sources[0]!, bytes, options.maxBytes ?? MAX_RESULT_BYTES, 'a chunk of all arrays', 'read parts of them with get()')
   return readAhead(grid, options, async (box, signal) => {
     const data: Tensor[] = sources.map(({ dtype }) => tensorOf(dtype, boxShape(box)))
     const reads = await Promise.allSettled(sources.map(async (source, i) => source.readBlock(box, data[i]!, { signal })))
@@ -162,7 +173,8 @@ export async function copyWhole(
   }
   checkWritable(to)
   const tally = tallyOf(to, options)
-  for await (const { box, data } of zipped([from], cut(), options)) {
+  const { signal, prefetch = 1 } = options
+  for await (const { box, data } of zipped([from], cut(), { signal, prefetch })) {
     await to.writeBlock(box, data[0]!, options)
     tally(box)
   }
@@ -178,8 +190,10 @@ export async function fillWhole<D extends DType>(
   const tally = tallyOf(to, options)
   const one = allocate(to.dtype, 1)
   one[0] = toElement(to.dtype, value) as never
+  const pace = new Pace(options.signal)
   for (const box of chunkBoxes(runsOf(to))) {
     options.signal?.throwIfAborted()
+    if (pace.due()) await pace.turn()
     const shape = boxShape(box)
     await to.writeBlock(box, { data: one, shape, stride: shape.map(() => 0), offset: 0 }, options)
     tally(box)

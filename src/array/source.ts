@@ -36,6 +36,11 @@ export interface ChunkFacts {
 export interface ChunkScan<D extends DType, R> {
   /** Asked once for each chunk, by its number in the grid, ascending: those that are not chosen are not read. */
   choose(number: number, facts: ChunkFacts | undefined): boolean
+  /**
+   * Asked of neighbouring chunks that nobody wrote, with what is known of all their elements; otherwise `choose` is asked for each. False when
+   * none of them is to be used.
+   */
+  chooseMissing(facts: ChunkFacts | undefined): boolean
   /** @param elements of a chosen chunk, dense, in C order, during the call only */
   use(number: number, elements: DataOf<D>): R
 }
@@ -65,6 +70,8 @@ export interface BlockSource<D extends DType = DType> {
     /** Boxes it likes to be asked for at the same time; 8 unless given, and 1 for writing. */
     readonly concurrency?: number | undefined
   }
+  /** Elements that one operation may go through; more are refused with TooLargeError. Without it there is no bound. */
+  readonly maxElements?: number | undefined
   /** For error messages: file and array. */
   readonly label?: { readonly file?: string; readonly array?: string }
   readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void

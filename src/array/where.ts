@@ -7,6 +7,7 @@ import { tensorOf } from '../core/tensor.js'
 import { chunkSize, READ_BYTES } from '../grid/chunks.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { checkCall } from './reductions/options.js'
+import { checkBytes, checkChunk, checkElements, MAX_RESULT_BYTES } from './max-bytes.js'
 import { type BlockOptions, type BlockSource, bytesOf, type ChunkFacts, type ChunkScan } from './source.js'
 
 /**
@@ -22,6 +23,8 @@ const RANGE_CHECKS: Checks<ValueRange> = { min: 'value', max: 'value' }
 export interface WhereOptions extends BlockOptions {
   /** Pass over elements equal to the fill value. */
   readonly skipMissing?: boolean
+  /** Bytes that a chunk, and what `all` gives, may take; 2 GiB when left out. */
+  readonly maxBytes?: number
 }
 
 /** Elements that were looked for. */
@@ -55,7 +58,8 @@ export interface FoundInArray<D extends DType> extends Found<D> {
  *     for await (const { indices, values } of where(tas, { min: 310 })) …
  *     const count = await where(tas, { max: 273.15 }, { skipMissing: true }).count()
  *
- * @throws UnsupportedError for strings and binaries; InvalidArgumentError for ends that are no numbers
+ * @throws UnsupportedError for strings and binaries; InvalidArgumentError for ends that are no numbers; when it is read, TooLargeError for more
+ *   than `maxBytes`
  */
 export function where<D extends DType>(
   array: { readonly source: BlockSource<D> },
@@ -72,6 +76,7 @@ export function where<D extends DType>(
 export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
   readonly #source: BlockSource<D>
   readonly #options: WhereOptions
+  readonly #maxBytes: number
   readonly #low: number | bigint
   readonly #high: number | bigint
   /** The value passed over. */
@@ -91,6 +96,7 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
     }
     this.#source = source
     this.#options = options
+    this.#maxBytes = options.maxBytes ?? MAX_RESULT_BYTES
     this.#fill = fillValue === undefined ? undefined : (toElement(dtype, fillValue) as number | bigint)
     this.#skipped = options.skipMissing ? this.#fill : undefined
   }
@@ -106,20 +112,22 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
       for (let i = 0; i < places.length; i++) values[i] = elements[places[i]!] as never
       return new Chunk(index, box, positionsOf(places, box, shape), values, shape)
     }
-    for await (const found of this.#scan({ choose: (_, facts) => this.#known(facts) !== 0, use }))
+    const chosen = (facts: ChunkFacts | undefined): boolean => this.#known(facts) !== 0
+    for await (const found of this.#scan({ choose: (_, facts) => chosen(facts), chooseMissing: chosen, use }))
       if (found.positions.length > 0) yield found
   }
 
   /** How many there are; reads only chunks whose statistics do not tell. */
   async count(): Promise<number> {
     let count = 0
-    const choose = (_: number, facts: ChunkFacts | undefined): boolean => {
+    const chooseMissing = (facts: ChunkFacts | undefined): boolean => {
       const known = this.#known(facts)
       count += known ?? 0
       return known === undefined
     }
     const use = (_: number, elements: DataOf<D>): number => this.#placesIn(elements as ArrayLike<number | bigint>).length
-    for await (const more of this.#scan({ choose, use })) count += more
+    const choose = (_: number, facts: ChunkFacts | undefined): boolean => chooseMissing(facts)
+    for await (const more of this.#scan({ choose, chooseMissing, use })) count += more
     return count
   }
 
@@ -139,6 +147,8 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
       for await (const part of this) {
         parts.push(part)
         length += part.positions.length
+        const bytes = length * (8 * (shape.length + 1) + bytesOf(dtype))
+        checkBytes(this.#source, bytes, this.#maxBytes, 'what was found', 'go through it chunk by chunk, or set a limit')
         if (length >= limit) break
       }
     }
@@ -156,7 +166,9 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
 
   async *#scan<R>(scan: ChunkScan<D, R>): AsyncGenerator<R, void, undefined> {
     const source = this.#source
+    if (this.#low > this.#high) return
     try {
+      checkChunk(source, this.#maxBytes)
       yield* source.scan?.(scan, this.#options) ?? chunkByChunk(source, scan, this.#options)
     } catch (error) {
       rethrowWithin(error, source.label ?? {})
@@ -165,7 +177,6 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
 
   /** How many elements of a chunk are in the range, as far as facts tell. */
   #known(facts: ChunkFacts | undefined): number | undefined {
-    if (this.#low > this.#high) return 0
     if (facts === undefined) return undefined
     const { min, max, count, fillCount } = facts
     const fills = fillCount > 0 && this.#skipped === undefined && this.#holds(this.#fill!) ? fillCount : 0
@@ -229,6 +240,7 @@ async function* chunkByChunk<D extends DType, R>(
   function* chosen(): Generator<number> {
     for (let number = 0; number < chunks.count; number++) if (choose(number, undefined)) yield number
   }
+  checkElements(source)
   yield* ahead(chosen(), limits, read)
 }
 

@@ -1,3 +1,5 @@
+import { Pace } from './pace.js'
+
 /** How much of some work may be under way or wait to be taken. */
 export interface Limits<T> {
   readonly count: number
@@ -8,7 +10,8 @@ export interface Limits<T> {
 
 /**
  * Works on several items at a time and hands out the results in the order of the items. After a failure, or when nobody wants more, nothing
- * new starts, and it ends once the work under way has ended, so that nothing runs on behind the caller's back.
+ * new starts, and it ends once the work under way has ended, so that nothing runs on behind the caller's back. Gives way to others of the
+ * thread every few milliseconds.
  * @param giveUp called first when it ends, however that comes
  */
 export async function* ahead<T, R>(
@@ -25,7 +28,9 @@ export async function* ahead<T, R>(
     return oldest.result
   }
   try {
+    const pace = new Pace()
     for (const item of items) {
+      if (pace.due()) await pace.turn()
       const more = bytesOf(item)
       while (underWay.length > 0 && (underWay.length >= count || bytes + more > most)) yield await takeOldest()
       const result = work(item)

@@ -1,17 +1,20 @@
+import { Pace } from './pace.js'
 import { onAbort, type Signal } from './signal.js'
 
 /**
  * Calls `work` for every item, with at most `limit` calls under way. After a failure nothing new starts, and the error is thrown once the
- * calls under way have ended, so that nothing runs on behind the caller's back.
+ * calls under way have ended, so that nothing runs on behind the caller's back. Gives way to others of the thread every few milliseconds.
  */
 export async function forEachLimited<T>(items: Iterable<T>, limit: number, work: (item: T) => Promise<void>): Promise<void> {
   const iterator = items[Symbol.iterator]()
   const failures: unknown[] = []
+  const pace = new Pace()
   const lane = async (): Promise<void> => {
     for (let next = iterator.next(); !next.done && failures.length === 0; next = iterator.next()) {
       await work(next.value).catch((error: unknown) => {
         failures.push(error)
       })
+      if (pace.due()) await pace.turn()
     }
   }
   await Promise.all(Array.from({ length: limit }, lane))

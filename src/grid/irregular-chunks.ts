@@ -59,15 +59,29 @@ export class IrregularChunks implements AxisChunks {
   }
 
   toString(): string {
-    const lengths = lengthsOf(this)
-    const shown = lengths.slice(0, 10).join(', ')
-    return `${this.length} in chunks of ${shown}${lengths.length > 10 ? `, … (${lengths.length})` : ''}`
+    const shown = this.borders.slice(1, 11).map((border, k) => border - this.borders[k]!)
+    return `${this.length} in chunks of ${shown.join(', ')}${this.count > 10 ? `, … (${this.count})` : ''}`
   }
 }
 
-/** The lengths of all chunks of an axis. */
-export const lengthsOf = (chunks: AxisChunks): number[] =>
-  Array.from({ length: chunks.count }, (_, k) => chunks.stop(k) - chunks.start(k))
+/** Irregular chunks are listed: up to so many. */
+const MOST_LISTED = 2 ** 22
+
+/** @throws TooLargeError when chunks of an axis are too many to be listed */
+export function checkListed(count: number): void {
+  if (count <= MOST_LISTED) return
+  const text = `an axis of ${count} chunks that are not equal has more than ${MOST_LISTED}`
+  throw new HyperslabError('TooLargeError', text, { actual: count, expected: MOST_LISTED })
+}
+
+/**
+ * The lengths of all chunks of an axis.
+ * @throws TooLargeError when they are too many to be listed
+ */
+export function lengthsOf(chunks: AxisChunks): number[] {
+  checkListed(chunks.count)
+  return Array.from({ length: chunks.count }, (_, k) => chunks.stop(k) - chunks.start(k))
+}
 
 /**
  * Chunks of the given lengths, one after another: regular ones where only the first and the last are shorter than the rest.

@@ -1,5 +1,5 @@
 import { type AxisChunks, RegularChunks, sameChunks } from './chunks.js'
-import { chunksOf, IrregularChunks, lengthsOf } from './irregular-chunks.js'
+import { checkListed, chunksOf, IrregularChunks, lengthsOf } from './irregular-chunks.js'
 
 /** The chunks of axes put one after another. */
 export const concatChunks = (parts: readonly AxisChunks[]): AxisChunks =>
@@ -26,7 +26,10 @@ export function padChunks(chunks: AxisChunks, low: number, high: number): AxisCh
 export function commonChunks(all: readonly AxisChunks[]): AxisChunks {
   const [first, ...others] = all
   if (others.every((each) => sameChunks(each, first!))) return first!
-  const bordersOf = (chunks: AxisChunks): number[] => Array.from({ length: chunks.count }, (_, k) => chunks.stop(k))
+  const bordersOf = (chunks: AxisChunks): number[] => {
+    checkListed(chunks.count)
+    return Array.from({ length: chunks.count }, (_, k) => chunks.stop(k))
+  }
   const lists = all.map(bordersOf)
   const shared = lists.reduce((common, list) => {
     const set = new Set(list)
@@ -53,6 +56,7 @@ export function refineChunks(
   const borders = new Set([0, length])
   for (const { origin, chunks } of pieces) {
     borders.add(origin)
+    checkListed(chunks.count)
     for (let k = 0; k < chunks.count; k++) borders.add(origin + chunks.stop(k))
   }
   return regularised([...borders].sort((a, b) => a - b))

@@ -1,9 +1,11 @@
+import { HyperslabError } from '../core/errors.js'
 import type { Places } from '../core/places.js'
 import type { AxisView } from '../core/tensor.js'
 import type { AxisChunks } from './chunks.js'
 import { RegularChunks } from './chunks.js'
 import { progressionOf } from './list.js'
 import { numbersTo, sortingOrder } from './order.js'
+import { countTouched } from './projection.js'
 import type { Range } from './range.js'
 
 /** What one read gives of the picks of a selector. */
@@ -34,6 +36,16 @@ export interface Cutting {
   readonly maxSize: number
 }
 
+/** Reads that a selection comes to at most: each takes some hundred bytes of memory in the plan. */
+const MOST_READS = 2 ** 20
+
+/** @throws TooLargeError when a selection is cut into too many reads */
+export function checkReads(count: number): void {
+  if (count <= MOST_READS) return
+  const text = `the selection comes to more than ${MOST_READS} reads: select less at once, or take a slice without gaps`
+  throw new HyperslabError('TooLargeError', text, { actual: count, expected: MOST_READS })
+}
+
 /** Cuts a progression. Its positions are never listed, so that it costs as little as the pieces it comes to. */
 export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cutting): Piece[] {
   const { start, step, length } = picks
@@ -54,18 +66,26 @@ export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cut
       size,
       exact,
       covered: exact,
-      chunks: exact && stride > 1 ? countTouched(begin, stride, count, chunks) : chunks.find(last) - chunks.find(begin) + 1,
+      chunks:
+        exact && stride > 1
+          ? countTouched({ start: begin, stop: last + 1, step: stride }, chunks)
+          : chunks.find(last) - chunks.find(begin) + 1,
     }
   }
   const span = (length - 1) * stride + 1
   const full = cutting.strategy === 'hull' || (cutting.density < 1 && length / span >= cutting.density)
   if (cutting.steps || stride === 1 || (full && span <= cutting.maxSize)) return [piece(0, length)]
-  if (cutting.strategy === 'ranges' && !full) return Array.from({ length }, (_, i) => piece(i, 1))
+  if (cutting.strategy === 'ranges' && !full) {
+    checkReads(length)
+    return Array.from({ length }, (_, i) => piece(i, 1))
+  }
   if (span <= cutting.maxSize && chunks instanceof RegularChunks && stride <= chunks.chunkLength) return [piece(0, length)]
   const pieces: Piece[] = []
   let from = 0
   let previous = chunks.find(first)
+  let steps = 0
   for (let i = 0; i < length; ) {
+    checkReads(++steps)
     const position = first + i * stride
     const k = chunks.find(position)
     const end = Math.min(length, i + Math.floor((chunks.stop(k) - 1 - position) / stride) + 1)
@@ -79,20 +99,6 @@ export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cut
   }
   pieces.push(piece(from, length - from))
   return pieces
-}
-
-/** Chunks that some of `count` positions, `stride` apart, lie in. */
-function countTouched(start: number, stride: number, count: number, chunks: AxisChunks): number {
-  if (chunks instanceof RegularChunks) {
-    if (stride >= chunks.chunkLength) return count
-    return chunks.find(start + (count - 1) * stride) - chunks.find(start) + 1
-  }
-  let touched = 0
-  for (let i = 0; i < count; touched++) {
-    const position = start + i * stride
-    i += Math.floor((chunks.stop(chunks.find(position)) - 1 - position) / stride) + 1
-  }
-  return touched
 }
 
 /** Cuts positions in any order, duplicates among them. */

@@ -4,7 +4,7 @@ import type { Places } from '../core/places.js'
 import { eachIndex, sizeOf } from '../core/shape.js'
 import type { AxisChunks } from './chunks.js'
 import { type ChunkGrid, READ_BYTES } from './chunks.js'
-import { type Cutting, cutList, cutProgression, type Piece } from './pieces.js'
+import { type Cutting, checkReads, cutList, cutProgression, type Piece } from './pieces.js'
 import { cutPoints } from './point-pieces.js'
 import type { Box } from './range.js'
 import type { ResolvedSelection, SelectionPart } from './selection.js'
@@ -77,7 +77,7 @@ const MOST_PLACES = 2 ** 32
  * steps, it gets them. What cannot be asked for as a box is read as its hull, cut by the rules of {@link PlanOptions}, and also between
  * chunks where that would hold more than 8 MiB for elements of which some are not wanted. Transfers come in C order.
  *
- * @throws InvalidArgumentError for options that are not those
+ * @throws InvalidArgumentError for options that are not those; TooLargeError for a selection of more than 2^20 reads
  */
 export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext = {}): Plan {
   checkOptions('plan', context, CONTEXT_CHECKS)
@@ -93,6 +93,7 @@ export function planChecked(selection: ResolvedSelection, grid: ChunkGrid, conte
   const axes = axesOf(selection.parts, grid)
   const pieces = selection.parts.map((part, i) => cut(part, axes[i]!, cutting))
   if (strategy !== 'hull') bound(selection.parts, axes, pieces, { cutting, maxSize: READ_BYTES / elementBytes })
+  checkReads(pieces.reduce((count, { length }) => count * length, 1))
   const transfers: Transfer[] = []
   let [chunks, elements] = [0, 0]
   eachIndex(

@@ -90,7 +90,22 @@ export function projectBox(
   }
 }
 
+/** Number of chunks that a range touches; of regular chunks without going through them. */
+export function countTouched(range: Range, chunks: AxisChunks): number {
+  const { start, step } = range
+  const total = rangeLength(range)
+  if (total === 0) return 0
+  if (chunks instanceof RegularChunks)
+    return step >= chunks.chunkLength ? total : chunks.find(start + (total - 1) * step) - chunks.find(start) + 1
+  let touched = 0
+  for (let i = 0; i < total; touched++) {
+    const position = start + i * step
+    i += Math.ceil((chunks.stop(chunks.find(position)) - position) / step)
+  }
+  return touched
+}
+
 /** Number of chunks that a box touches. */
 export function countChunks(box: Box, grid: ChunkGrid): number {
-  return box.reduce((count, range, axis) => count * projectAxis(range, grid.axes[axis]!).length, 1)
+  return box.reduce((count, range, axis) => count * countTouched(range, grid.axes[axis]!), 1)
 }

@@ -1,6 +1,6 @@
 import { type AxisChunks, RegularChunks } from './chunks.js'
-import { chunksOf } from './irregular-chunks.js'
-import { projectAxis } from './projection.js'
+import { checkListed, chunksOf } from './irregular-chunks.js'
+import { countTouched, projectAxis } from './projection.js'
 
 /** `length` positions from `start`, `step` apart; the step may be negative. */
 interface Progression {
@@ -36,8 +36,12 @@ function subsetProgression(chunks: AxisChunks, { start, step, length }: Progress
     const skipped = Math.floor(((start + chunks.offset) % chunks.chunkLength) / stride)
     return single(new RegularChunks(own, length, step > 0 ? skipped : own - 1 - skipped))
   }
+  // One of each chunk that is touched.
+  if (chunks instanceof RegularChunks && stride >= chunks.chunkLength) return single(new RegularChunks(1, length))
   const first = step > 0 ? start : start + (length - 1) * step
-  const touched = projectAxis({ start: first, stop: first + (length - 1) * stride + 1, step: stride }, chunks)
+  const range = { start: first, stop: first + (length - 1) * stride + 1, step: stride }
+  checkListed(countTouched(range, chunks))
+  const touched = projectAxis(range, chunks)
   const lengths = touched.map(({ inner }) => inner.length)
   return chunksOf(step > 0 ? lengths : lengths.reverse())
 }

@@ -48,6 +48,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<D> | undefined
   readonly capabilities = { steps: true }
+  readonly maxElements: number | undefined
   readonly label: NonNullable<BlockSource['label']>
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
   readonly reduceBox?: NonNullable<BlockSource<D>['reduceBox']>
@@ -71,6 +72,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
     this.shape = this.chunks.shape
     this.dimensionNames = names
     this.fillValue = base.fillValue
+    this.maxElements = base.maxElements
     this.label = base.label ?? {}
     // Where an element has several places, keeping what lies between written ones could undo a write.
     if (base.writeBlock !== undefined && picks.every((pick) => !isList(pick) || new Set(pick).size === pick.length)) {

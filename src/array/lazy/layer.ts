@@ -23,6 +23,7 @@ export const overAs = <D extends DType>(
     dimensionNames: below.dimensionNames,
     fillValue,
     capabilities: below.capabilities ?? {},
+    maxElements: below.maxElements,
     label: below.label ?? {},
     ...layer,
     chunks,

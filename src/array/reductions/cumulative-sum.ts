@@ -1,10 +1,11 @@
 import { type DType, type FixedDType, isBigInt } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
-import { sameShape, showShape, stridesOf } from '../../core/shape.js'
+import { sameShape, showShape, sizeOf, stridesOf } from '../../core/shape.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
 import { type Box, boxShape, viewOf } from '../../grid/range.js'
 import type { Axis } from '../axes.js'
 import { zipped } from '../iteration.js'
+import { checkBytes, checkElements, MAX_RESULT_BYTES } from '../max-bytes.js'
 import { type BlockOptions, type BlockSource, checkWritable } from '../source.js'
 import { CellLayout } from './cells.js'
 import { checkFoldable, foldedDType, type SumDTypes } from './fold-kinds.js'
@@ -22,6 +23,9 @@ export async function cumulativeSum(source: BlockSource, axis: Axis, options: Cu
   checkFoldable('sum', source.dtype)
   const dtype = foldedDType(source.dtype, 'sum')
   const layout = new CellLayout(source, axis)
+  checkElements(source)
+  if (options.into === undefined)
+    checkBytes(source, 8 * sizeOf(source.shape), MAX_RESULT_BYTES, 'the result', 'give an array to put it `into`')
   const reader = new RowReader(source.dtype, 'exact', skippedOf(source, options))
   const totals = isBigInt(dtype) ? new WideTotals(dtype, layout.size, reader.skipped) : new Totals(layout.size, reader.skipped)
   const result = options.into === undefined ? tensorOf(dtype, source.shape) : undefined

@@ -3,6 +3,7 @@ import { HyperslabError } from '../../core/errors.js'
 import { showShape, sizeOf, stridesOf } from '../../core/shape.js'
 import { type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
 import { type Axis, resolveAxes } from '../axes.js'
+import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.js'
 import type { BlockOptions, BlockSource } from '../source.js'
 import { type FoldOptions, foldOf } from './fold.js'
 import { type FoldedDType, type FoldKind, foldedDType, modeOf } from './fold-kinds.js'
@@ -44,6 +45,7 @@ export async function groupBy<D extends DType, L, K extends FoldKind>(
     throw new HyperslabError('InvalidArgumentError', text, { axis, actual: groups.length, expected: source.shape[axis] })
   }
   const shape = replaced(source.shape, axis, numbers.size)
+  checkBytes(source, 16 * sizeOf(shape), 2 * MAX_RESULT_BYTES, `the result ${showShape(shape)}`, 'reduce parts of the array')
   const stride = stridesOf(shape)
   const within = replaced(stride, axis, 0)
   const skipped = skippedOf(source, options)

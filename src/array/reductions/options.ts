@@ -76,7 +76,7 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   groupBy: { ...EACH, ...FOLD } satisfies Checks<GroupOptions>,
   coarsen: WINDOW,
   rolling: WINDOW,
-  where: { ...BLOCK_CHECKS, skipMissing: 'boolean' } satisfies Checks<WhereOptions>,
+  where: { ...BLOCK_CHECKS, skipMissing: 'boolean', maxBytes: 'number from 0' } satisfies Checks<WhereOptions>,
 }
 
 /** @throws InvalidArgumentError for options that a call does not take */

@@ -4,6 +4,7 @@ import { sizeOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import { type ChunkGrid, chunkBoxes, READ_BYTES } from '../../grid/chunks.js'
 import { type Box, boxShape } from '../../grid/range.js'
+import { checkBytes, checkElements, MAX_RESULT_BYTES } from '../max-bytes.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
 
 /** A part of an array with its elements, dense, in C order. They are good until the next one is taken: their memory is used again. */
@@ -23,6 +24,7 @@ const STOP = Symbol('stop')
 
 /**
  * Goes through an array in C order of its runs, reading one while another is taken, each of them once.
+ * @throws TooLargeError when there are more elements than the source allows, or one chunk of more than 2 GiB
  * @param take may return true to end it: then nothing more is read
  */
 export async function eachRun<D extends DType>(
@@ -33,6 +35,9 @@ export async function eachRun<D extends DType>(
   const { dtype } = source
   const { runs = runsOf(source), atOnce = 2, signal } = options
   const largest = sizeOf(runs.chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!)))
+  checkElements(source)
+  const how = 'reduce parts of the array'
+  checkBytes(source, largest * bytesOf(dtype), MAX_RESULT_BYTES, 'a chunk', how)
   const free: TypedArray[] = []
   const read = async (box: Box): Promise<Run<D> & { buffer: DataOf<D> }> => {
     signal?.throwIfAborted()

@@ -1,0 +1,134 @@
+import { sizeOf } from '../core/shape.js'
+import type { AxisChunks, ChunkGrid } from './chunks.js'
+import { type AxisProjection, countTouched, projectAxis } from './projection.js'
+import { type Box, type Range, rangeLength, rangeOf } from './range.js'
+
+/** Axes that touch more chunks than this have no list of them. */
+const LISTED = 4096
+
+/** The chunks that a range touches, numbered in ascending order. */
+class TouchedAxis {
+  readonly count: number
+  readonly #range: Range
+  readonly #chunks: AxisChunks
+  readonly #first: number
+  readonly #list: readonly AxisProjection[] | undefined
+
+  constructor(range: Range, chunks: AxisChunks) {
+    this.#range = range
+    this.#chunks = chunks
+    this.count = countTouched(range, chunks)
+    this.#first = this.count === 0 ? 0 : chunks.find(range.start)
+    this.#list = this.count <= LISTED ? projectAxis(range, chunks) : undefined
+  }
+
+  at(i: number): AxisProjection {
+    const known = this.#list?.[i]
+    if (known !== undefined) return known
+    const { start, step } = this.#range
+    // A step that is longer than a chunk jumps over some.
+    const chunk = step >= this.#chunks.chunkLength ? this.#chunks.find(start + i * step) : this.#first + i
+    const [from, to] = this.#places(chunk)
+    const inner = { start: start + from * step - this.#chunks.start(chunk), step, length: to - from }
+    return { chunk, inner, outer: { start: from, step: 1, length: to - from } }
+  }
+
+  /** The number that a chunk has here; undefined when it is not touched. */
+  find(chunk: number): number | undefined {
+    const [from, to] = this.#places(chunk)
+    if (from >= to) return undefined
+    return this.#range.step >= this.#chunks.chunkLength ? from : chunk - this.#first
+  }
+
+  /** Positions of the range that lie in a chunk: from the first up to the second. */
+  #places(chunk: number): [number, number] {
+    const { start, step } = this.#range
+    const before = (position: number): number =>
+      Math.min(rangeLength(this.#range), Math.max(0, Math.ceil((position - start) / step)))
+    return [before(this.#chunks.start(chunk)), before(this.#chunks.stop(chunk))]
+  }
+}
+
+/** The chunks of a grid of regular chunks that a box touches, numbered in C order. There may be very many: nothing here lists them. */
+export class TouchedChunks {
+  readonly count: number
+  readonly #counts: readonly number[]
+  readonly #axes: readonly TouchedAxis[]
+  readonly #grid: ChunkGrid
+
+  constructor(box: Box, grid: ChunkGrid) {
+    this.#grid = grid
+    this.#axes = box.map((range, axis) => new TouchedAxis(range, grid.axes[axis]!))
+    this.#counts = this.#axes.map(({ count }) => count)
+    this.count = sizeOf(this.#counts)
+  }
+
+  /** What the box takes from a chunk, along each axis. */
+  projections(at: number): AxisProjection[] {
+    const projections = new Array<AxisProjection>(this.#axes.length)
+    for (let axis = projections.length - 1; axis >= 0; axis--) {
+      const count = this.#counts[axis]!
+      projections[axis] = this.#axes[axis]!.at(at % count)
+      at = Math.floor(at / count)
+    }
+    return projections
+  }
+
+  /** The number of a chunk in the grid. */
+  number(at: number): number {
+    return this.#grid.number(this.projections(at).map(({ chunk }) => chunk))
+  }
+
+  /** Whether something holds for a chunk along an axis. Only those at both ends differ in shape from the others. */
+  someAlong(axis: number, holds: (projection: AxisProjection) => boolean): boolean {
+    const { count } = this.#axes[axis]!
+    const places = new Set([0, 1, count - 1].filter((i) => i >= 0 && i < count))
+    return [...places].some((i) => holds(this.#axes[axis]!.at(i)))
+  }
+
+  /** The number here of a chunk, given by its number in the grid; undefined when it is not touched. */
+  find(chunk: number): number | undefined {
+    const index = this.#grid.index(chunk)
+    let at = 0
+    for (let axis = 0; axis < index.length; axis++) {
+      const place = this.#axes[axis]!.find(index[axis]!)
+      if (place === undefined) return undefined
+      at = at * this.#counts[axis]! + place
+    }
+    return at
+  }
+
+  /** What chunks from one up to another make up of the result, in C order: at most two boxes an axis, whatever their number. */
+  *boxes(from: number, to: number): Generator<Box, void> {
+    for (const ranges of indexBoxes(from, to, this.#counts)) {
+      yield ranges.map(([first, last], axis) => {
+        const [a, b] = [this.#axes[axis]!.at(first).outer, this.#axes[axis]!.at(last).outer]
+        return rangeOf({ start: a.start, step: 1, length: b.start + b.length - a.start })
+      })
+    }
+  }
+}
+
+/** The indices from one place in C order up to another as boxes: along each axis the first and the last. */
+function* indexBoxes(from: number, to: number, counts: readonly number[]): Generator<[number, number][], void> {
+  if (from >= to) return
+  const [, ...inner] = counts
+  if (counts.length === 0) {
+    yield []
+    return
+  }
+  const size = sizeOf(inner)
+  let [first, last] = [Math.floor(from / size), Math.floor((to - 1) / size)]
+  if (first === last) {
+    for (const box of indexBoxes(from - first * size, to - first * size, inner)) yield [[first, first], ...box]
+    return
+  }
+  if (from > first * size) {
+    for (const box of indexBoxes(from - first * size, size, inner)) yield [[first, first], ...box]
+    first++
+  }
+  const rest = to - last * size
+  if (rest < size) last--
+  if (first <= last) yield [[first, last], ...inner.map((count): [number, number] => [0, count - 1])]
+  if (rest < size) for (const box of indexBoxes(0, rest, inner)) yield [[last + 1, last + 1], ...box]
+}

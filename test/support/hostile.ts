@@ -1,0 +1,73 @@
+import { type AfDType, chunkTable, encodeFooterFile, type FillValue } from '../../src/af/footer.js'
+import { type ArrayFile, MemoryStore, type OpenOptions, open } from '../../src/runtime/index.js'
+
+export interface Claimed {
+  readonly dtype?: AfDType['kind']
+  readonly shape: readonly number[]
+  readonly chunkShape: readonly number[]
+  readonly fillValue?: FillValue
+  /** Coordinates of stored chunks, each of one element of the value 7 in a block of its own. */
+  readonly stored?: readonly (readonly number[])[]
+}
+
+/** A container of less than a kilobyte whose one array, `x`, is as large as it claims to be, as someone might send it. */
+export async function claim(
+  { dtype = 'float64', shape, chunkShape, fillValue, stored = [] }: Claimed,
+  options?: OpenOptions,
+): Promise<ArrayFile> {
+  const store = new MemoryStore()
+  const element = new Uint8Array(Float64Array.of(7).buffer)
+  const footer = encodeFooterFile({
+    version: 5,
+    blocks: stored.length === 0 ? [] : [{ id: 0, fileOffset: 0, compressedBytes: 8, uncompressedBytes: 8, codec: null }],
+    arrays: [
+      {
+        name: 'x',
+        dtype: { kind: dtype } as AfDType,
+        shape: [...shape],
+        dimensionNames: shape.map((_, axis) => `d${axis}`),
+        chunkShape: [...chunkShape],
+        chunks: chunkTable(
+          shape.length,
+          stored.map((coord) => ({ coord, blockId: 0, offset: 0, size: 8 })),
+        ),
+        fillValue: fillValue ?? null,
+        deleted: false,
+        attributes: { width: 16, keys: [], values: [] },
+      },
+    ],
+    attributeKeys: [],
+    attributeValues: [],
+    overlayIndex: 0,
+    baseFileHint: '',
+  })
+  const data = stored.length === 0 ? new Uint8Array() : element
+  const file = new Uint8Array(data.length + footer.length)
+  file.set(data)
+  file.set(footer, data.length)
+  await store.put('x.af', file)
+  return open({ store, path: 'x.af' }, options)
+}
+
+/**
+ * Runs what may take for ever, with a signal that is aborted once the event loop has turned some times.
+ * @returns what it gave, or the error, and whether the abort came before
+ */
+export async function givenUp(work: (signal: AbortSignal) => Promise<unknown>): Promise<{ turns: number; error: unknown }> {
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  let turns = 0
+  let ended = false
+  const turn = (): void => {
+    if (ended) return
+    if (++turns === 5) controller.abort(reason)
+    setTimeout(turn, 1)
+  }
+  setTimeout(turn, 1)
+  const error = await work(controller.signal).then(
+    () => undefined,
+    (thrown: unknown) => (thrown === reason ? 'enough' : thrown),
+  )
+  ended = true
+  return { turns, error }
+}
