@@ -2,6 +2,9 @@ import type { ChunkGrid } from '../grid/chunks.js'
 import type { BlockRef, ChunkAddress } from './block.js'
 import type { ChunkTable } from './footer.js'
 
+/** Up to so many chunks are looked up one by one, without giving way. */
+export const FEW_CHUNKS = 4096
+
 /** A dense table is worth it while it is not much larger than the list of stored chunks. */
 const MAX_SLOTS_PER_CHUNK = 8
 const ALWAYS_DENSE_SLOTS = 4096

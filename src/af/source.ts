@@ -4,22 +4,20 @@ import { type DType, fillElement, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
 import { Pace } from '../core/pace.js'
 import { sizeOf } from '../core/shape.js'
-import type { Signal } from '../core/signal.js'
-import { cloneTensor, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { fillTensor, type Tensor, viewTensor } from '../core/tensor.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import type { Transfer } from '../grid/plan.js'
-import { type AxisProjection, countChunks, projectBox } from '../grid/projection.js'
-import { type Box, boxShape, cutBox, viewOf } from '../grid/range.js'
-import { TouchedChunks } from '../grid/touched.js'
+import { type AxisProjection, countChunks, projectBox, touches } from '../grid/projection.js'
+import type { Box } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
 import type { Stored } from './batches.js'
 import type { BlockRef, ChunkAddress } from './block.js'
 import type { BlockReader } from './block-reader.js'
+import { FEW_CHUNKS } from './chunk-index.js'
 import { dtypeOf, fillOf } from './definition.js'
 import { type PlacedChunk, type Placement, placeChunk, placing } from './place.js'
-import { type ChunkVisit, FEW_CHUNKS, visitChunks } from './stored-chunks.js'
-import { checkChunkBytes, encodeChunk } from './values.js'
+import { checkChunkBytes } from './values.js'
 
 /** What an array needs of the container it lies in. */
 export interface Container {
@@ -38,9 +36,6 @@ export interface Container {
   /** Runs writes one after another, so that two of them never build on the same old chunk. */
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
-
-/** Elements that nobody wrote which are set at once. */
-const FILL_SIZE = 2 ** 20
 
 /** An array of a container as a source: projects boxes on its chunks, finds them, fetches and decodes their blocks, places them. */
 export class ContainerSource<D extends DType> implements BlockSource<D> {
@@ -84,8 +79,17 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
       for (const { box, out } of reads) {
         if (pace.due()) await pace.turn()
         this.#checkAlive(box)
-        if (countChunks(box, this.chunks) > FEW_CHUNKS) await this.#locateMany(box, out, blocks, options.signal)
-        else this.#locate(box, out, blocks)
+        if (countChunks(box, this.chunks) <= FEW_CHUNKS) this.#locate(box, out, blocks)
+        else {
+          const { locateMany } = await import('./locate-many.js')
+          const add = (found: ChunkAddress, chunk: Placement & { readonly out: Tensor<D> }) => this.#add(found, chunk, blocks)
+          await locateMany(
+            this.#state,
+            box,
+            { dtype: this.dtype, fill: fillElement(this.dtype, this.fillValue), out, add },
+            options.signal,
+          )
+        }
       }
       await this.#container.blocks.use(blocks, placing(this.dtype), () => undefined, options.signal)
     })
@@ -111,8 +115,9 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
       if (countChunks(box, this.chunks) <= FEW_CHUNKS) projectBox(box, this.chunks, (chunk) => add(this.chunks.number(chunk)))
       else {
         // Of a box that touches many chunks it may be that few are stored.
-        const touched = new TouchedChunks(box, this.chunks)
-        for (const number of this.#state.numbers()) if (touched.find(number) !== undefined) add(number)
+        const { axes } = this.chunks
+        for (const number of this.#state.numbers())
+          if (this.chunks.index(number).every((k, axis) => touches(box[axis]!, axes[axis]!, k))) add(number)
       }
     }
     return blocks.size
@@ -143,7 +148,12 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     await within(this.label, async () => {
       const { readOnly } = this.#container
       if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)
-      await this.#container.exclusive(() => this.#write(box, source, options.signal))
+      const { writeBox } = await import('./write-box.js')
+      await this.#container.exclusive(async () => {
+        this.#checkAlive(box)
+        const put = this.#container.writeChunk.bind(this.#container, this.#state)
+        await writeBox(this, box, source, put, options.signal)
+      })
     })
   }
 
@@ -155,40 +165,6 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
       if (found === undefined) fillTensor(viewTensor(out, placement.outer), fillElement(this.dtype, this.fillValue))
       else if (found instanceof Uint8Array) withArena((arena) => placeChunk(arena, this.dtype, found, placement, out))
     })
-  }
-
-  /** The same for a box that touches very many. */
-  async #locateMany(
-    box: Box,
-    out: Tensor<D>,
-    blocks: Map<BlockRef, PlacedChunk<D>[]>,
-    signal: Signal | undefined,
-  ): Promise<void> {
-    const { chunks: grid, dtype } = this
-    const fill = fillElement(dtype, this.fillValue)
-    const touched = new TouchedChunks(box, grid)
-    const pace = new Pace(signal)
-    const placementAt = (at: number): Placement & { readonly out: Tensor<D> } => {
-      const projections = touched.projections(at)
-      const chunk = projections.map((axis) => axis.chunk)
-      return { ...placementOf(grid, chunk, projections), out }
-    }
-    const visit: ChunkVisit = {
-      stored: (at, found) => {
-        const placement = placementAt(at)
-        if (found instanceof Uint8Array) withArena((arena) => placeChunk(arena, dtype, found, placement, out))
-        else this.#add(found, placement, blocks)
-      },
-      missing: async (from, to) => {
-        for (const part of touched.boxes(from, to)) {
-          for (const piece of cutBox(part, FILL_SIZE)) {
-            if (pace.due()) await pace.turn()
-            fillTensor(viewTensor(out, piece.map(viewOf)), fill)
-          }
-        }
-      },
-    }
-    await visitChunks(this.#state, touched, visit, (at) => touched.number(at), signal)
   }
 
   /** Adds a chunk in a committed or packed block to `blocks`; of a loose one gives the bytes, and nothing of a missing one. */
@@ -212,33 +188,6 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     const known = blocks.get(found.block)
     if (known === undefined) blocks.set(found.block, [stored])
     else known.push(stored)
-  }
-
-  async #write(box: Box, source: Tensor<D>, signal?: Signal): Promise<void> {
-    this.#checkAlive(box)
-    const pieces: { number: number; index: number[]; placement: Placement }[] = []
-    projectBox(box, this.chunks, (chunk, projections) => {
-      pieces.push({
-        number: this.chunks.number(chunk),
-        index: [...chunk],
-        placement: placementOf(this.chunks, chunk, projections),
-      })
-    })
-    for (const { number, index, placement } of pieces) {
-      signal?.throwIfAborted()
-      const { chunkShape, inner, outer } = placement
-      const part = viewTensor(source, outer)
-      const whole = inner.every(({ length }, axis) => length === chunkShape[axis])
-      let chunk: Tensor<D>
-      if (whole) chunk = cloneTensor(this.dtype, part)
-      else {
-        const chunkBox = this.chunks.box(index)
-        chunk = tensorOf(this.dtype, boxShape(chunkBox))
-        await this.readBlock(chunkBox, chunk, { signal })
-        copyTensor(part, viewTensor(chunk, inner))
-      }
-      await this.#container.writeChunk(this.#state, number, encodeChunk(this.dtype, chunk.data), { whole })
-    }
   }
 
   /** Since the box was planned, the array may have been deleted or made smaller. */

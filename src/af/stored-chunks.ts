@@ -4,11 +4,9 @@ import type { Signal } from '../core/signal.js'
 import type { TouchedChunks } from '../grid/touched.js'
 import type { ArrayState } from './array-state.js'
 import type { ChunkAddress } from './block.js'
-import { findIn } from './chunk-index.js'
+import { FEW_CHUNKS, findIn } from './chunk-index.js'
 
-/** Up to so many chunks are looked up one by one, without giving way. */
-export const FEW_CHUNKS = 4096
-/** So are those of which about one in so many may be stored: fewer are faster found by going through what is stored. */
+/** Chunks are looked up one by one also where about one in so many may be stored: fewer are faster found by going through what is stored. */
 const SPARSE = 8
 
 /** What to do with the chunks that a box touches, by their numbers among those. */

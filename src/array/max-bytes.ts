@@ -1,7 +1,5 @@
-import type { DType } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
-import { sizeOf } from '../core/shape.js'
-import { type BlockSource, bytesOf } from './source.js'
+import type { BlockSource } from './source.js'
 
 /** Large enough for what is read on purpose; below what an allocation refuses. */
 export const MAX_RESULT_BYTES = 2 ** 31
@@ -21,19 +19,4 @@ export function checkBytes(
   if (bytes <= maxBytes) return
   const text = `${what} takes ${bytes} bytes, more than ${maxBytes}: ${how}`
   throw new HyperslabError('TooLargeError', text, { ...label, actual: bytes, expected: maxBytes })
-}
-
-/** @throws TooLargeError when one chunk does not fit in `maxBytes` */
-export function checkChunk(source: BlockSource<DType>, maxBytes: number = MAX_RESULT_BYTES): void {
-  const { chunks, shape, dtype } = source
-  const largest = sizeOf(chunks.chunkShape.map((length, axis) => Math.min(length, shape[axis]!)))
-  checkBytes(source, largest * bytesOf(dtype), maxBytes, 'a chunk', 'read parts of it with get()')
-}
-
-/** @throws TooLargeError when an array has more elements than its source lets an operation go through */
-export function checkElements({ shape, maxElements = Number.POSITIVE_INFINITY, label }: BlockSource<DType>): void {
-  const elements = sizeOf(shape)
-  if (elements <= maxElements) return
-  const text = `going through ${elements} elements is more than limits.elements, ${maxElements}: take a part of the array`
-  throw new HyperslabError('TooLargeError', text, { ...label, actual: elements, expected: maxElements })
 }

@@ -6,8 +6,9 @@ import { stridesOf } from '../core/shape.js'
 import { tensorOf } from '../core/tensor.js'
 import { chunkSize, READ_BYTES } from '../grid/chunks.js'
 import { type Box, boxShape } from '../grid/range.js'
+import { checkChunk, checkElements } from './bounds.js'
+import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
 import { checkCall } from './reductions/options.js'
-import { checkBytes, checkChunk, checkElements, MAX_RESULT_BYTES } from './max-bytes.js'
 import { type BlockOptions, type BlockSource, bytesOf, type ChunkFacts, type ChunkScan } from './source.js'
 
 /**

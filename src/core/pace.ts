@@ -3,7 +3,6 @@ import type { Signal } from './signal.js'
 // Every runtime has some of these, but no library that is loaded without the DOM.
 declare const setImmediate: ((call: () => void) => unknown) | undefined
 declare const setTimeout: (call: () => void, ms: number) => unknown
-declare const scheduler: { yield?(): Promise<void> } | undefined
 declare const MessageChannel:
   | (new () => { readonly port1: { onmessage: unknown; close(): void }; readonly port2: { postMessage(message: null): void } })
   | undefined
@@ -19,7 +18,6 @@ const SLICE_STEPS = 8192
  */
 export function giveWay(): Promise<void> {
   if (typeof setImmediate === 'function') return new Promise((resolve) => void setImmediate(resolve))
-  if (typeof scheduler !== 'undefined' && scheduler.yield !== undefined) return scheduler.yield()
   if (typeof MessageChannel === 'undefined') return new Promise((resolve) => void setTimeout(resolve, 0))
   // Timers that follow each other wait 4 ms each in browsers, messages do not.
   const { port1, port2 } = new MessageChannel()

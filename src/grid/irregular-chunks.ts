@@ -70,8 +70,10 @@ const MOST_LISTED = 2 ** 22
 /** @throws TooLargeError when chunks of an axis are too many to be listed */
 export function checkListed(count: number): void {
   if (count <= MOST_LISTED) return
-  const text = `an axis of ${count} chunks that are not equal has more than ${MOST_LISTED}`
-  throw new HyperslabError('TooLargeError', text, { actual: count, expected: MOST_LISTED })
+  throw new HyperslabError('TooLargeError', `${count} chunks of an axis are too many to list`, {
+    actual: count,
+    expected: MOST_LISTED,
+  })
 }
 
 /**

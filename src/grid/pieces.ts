@@ -42,8 +42,10 @@ const MOST_READS = 2 ** 20
 /** @throws TooLargeError when a selection is cut into too many reads */
 export function checkReads(count: number): void {
   if (count <= MOST_READS) return
-  const text = `the selection comes to more than ${MOST_READS} reads: select less at once, or take a slice without gaps`
-  throw new HyperslabError('TooLargeError', text, { actual: count, expected: MOST_READS })
+  throw new HyperslabError('TooLargeError', `the selection comes to more than ${MOST_READS} reads`, {
+    actual: count,
+    expected: MOST_READS,
+  })
 }
 
 /** Cuts a progression. Its positions are never listed, so that it costs as little as the pieces it comes to. */

@@ -24,28 +24,6 @@ export const boxShape = (box: Box): number[] => box.map(rangeLength)
 /** The box of everything in an array of this shape. */
 export const wholeBox = (shape: readonly number[]): Box => shape.map((length) => ({ start: 0, stop: length, step: 1 }))
 
-/** A box without steps in parts of at most so many positions of the axes that are kept: those that are not `reduced`. */
-export function* cutBox(box: Box, maxSize: number, reduced: readonly boolean[] = []): Generator<Box, void> {
-  const lengths = boxShape(box).map((length, axis) => (reduced[axis] ? 1 : length))
-  if (sizeOf(lengths) <= maxSize) {
-    yield box
-    return
-  }
-  const axis = lengths.indexOf(Math.max(...lengths))
-  const { start, stop } = box[axis]!
-  const middle = start + Math.ceil((stop - start) / 2)
-  for (const [from, to] of [
-    [start, middle],
-    [middle, stop],
-  ] as const) {
-    yield* cutBox(
-      box.map((range, i) => (i === axis ? { ...range, start: from, stop: to } : range)),
-      maxSize,
-      reduced,
-    )
-  }
-}
-
 /** The smallest box around some without steps. */
 export const hullOf = (boxes: readonly Box[]): Box =>
   boxes[0]!.map((_, axis) => {

@@ -1,7 +1,7 @@
 import { sizeOf } from '../core/shape.js'
 import type { AxisChunks, ChunkGrid } from './chunks.js'
 import { type AxisProjection, countTouched, projectAxis } from './projection.js'
-import { type Box, type Range, rangeLength, rangeOf } from './range.js'
+import { type Box, boxShape, type Range, rangeLength, rangeOf } from './range.js'
 
 /** Axes that touch more chunks than this have no list of them. */
 const LISTED = 4096
@@ -131,4 +131,26 @@ function* indexBoxes(from: number, to: number, counts: readonly number[]): Gener
   if (rest < size) last--
   if (first <= last) yield [[first, last], ...inner.map((count): [number, number] => [0, count - 1])]
   if (rest < size) for (const box of indexBoxes(0, rest, inner)) yield [[last + 1, last + 1], ...box]
+}
+
+/** A box without steps in parts of at most so many positions of the axes that are kept: those that are not `reduced`. */
+export function* cutBox(box: Box, maxSize: number, reduced: readonly boolean[] = []): Generator<Box, void> {
+  const lengths = boxShape(box).map((length, axis) => (reduced[axis] ? 1 : length))
+  if (sizeOf(lengths) <= maxSize) {
+    yield box
+    return
+  }
+  const axis = lengths.indexOf(Math.max(...lengths))
+  const { start, stop } = box[axis]!
+  const middle = start + Math.ceil((stop - start) / 2)
+  for (const [from, to] of [
+    [start, middle],
+    [middle, stop],
+  ] as const) {
+    yield* cutBox(
+      box.map((range, i) => (i === axis ? { ...range, start: from, stop: to } : range)),
+      maxSize,
+      reduced,
+    )
+  }
 }

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.js'
 import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.js'
-import { type Box, boxShape, cutBox } from '../../src/grid/range.js'
-import { TouchedChunks } from '../../src/grid/touched.js'
+import { type Box, boxShape } from '../../src/grid/range.js'
+import { cutBox, TouchedChunks } from '../../src/grid/touched.js'
 
 const someAxis = (most: number) =>
   fc

@@ -4,7 +4,8 @@ import { sizeOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import { type ChunkGrid, chunkBoxes, READ_BYTES } from '../../grid/chunks.js'
 import { type Box, boxShape } from '../../grid/range.js'
-import { checkBytes, checkElements, MAX_RESULT_BYTES } from '../max-bytes.js'
+import { checkElements } from '../bounds.js'
+import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
 
 /** A part of an array with its elements, dense, in C order. They are good until the next one is taken: their memory is used again. */

@@ -1,0 +1,55 @@
+import type { DataOf, DType } from '../core/dtype.js'
+import { Pace } from '../core/pace.js'
+import type { Signal } from '../core/signal.js'
+import { fillTensor, type Tensor, viewTensor } from '../core/tensor.js'
+import { type Box, viewOf } from '../grid/range.js'
+import { cutBox, TouchedChunks } from '../grid/touched.js'
+import { withArena } from '../kernels/arena.js'
+import type { ArrayState } from './array-state.js'
+import type { ChunkAddress } from './block.js'
+import { type Placement, placeChunk } from './place.js'
+import { visitChunks } from './stored-chunks.js'
+
+/** Elements that nobody wrote which are set at once. */
+const FILL_SIZE = 2 ** 20
+
+/** Where a box goes that touches very many chunks. */
+interface Target<D extends DType> {
+  readonly dtype: D
+  /** What missing chunks hold, as stored. */
+  readonly fill: DataOf<D>[number]
+  readonly out: Tensor<D>
+  /** Takes what is to be fetched. */
+  add(found: ChunkAddress, chunk: Placement & { readonly out: Tensor<D> }): void
+}
+
+/** Finds the chunks that a box touches. Those that need no I/O are placed on the way, runs of missing ones at once. */
+export async function locateMany<D extends DType>(
+  state: ArrayState,
+  box: Box,
+  { dtype, fill, out, add }: Target<D>,
+  signal: Signal | undefined,
+): Promise<void> {
+  const { grid } = state
+  const touched = new TouchedChunks(box, grid)
+  const pace = new Pace(signal)
+  const stored = (at: number, found: ChunkAddress | Uint8Array): void => {
+    const projections = touched.projections(at)
+    const placement = {
+      chunkShape: grid.shapeOf(projections.map(({ chunk }) => chunk)),
+      inner: projections.map(({ inner }) => inner),
+      outer: projections.map(({ outer }) => outer),
+    }
+    if (found instanceof Uint8Array) withArena((arena) => placeChunk(arena, dtype, found, placement, out))
+    else add(found, { ...placement, out })
+  }
+  const missing = async (from: number, to: number): Promise<void> => {
+    for (const part of touched.boxes(from, to)) {
+      for (const piece of cutBox(part, FILL_SIZE)) {
+        if (pace.due()) await pace.turn()
+        fillTensor(viewTensor(out, piece.map(viewOf)), fill)
+      }
+    }
+  }
+  await visitChunks(state, touched, { stored, missing }, (at) => touched.number(at), signal)
+}

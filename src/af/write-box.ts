@@ -1,0 +1,46 @@
+import type { BlockSource } from '../array/source.js'
+import type { DType } from '../core/dtype.js'
+import { Pace } from '../core/pace.js'
+import type { Signal } from '../core/signal.js'
+import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { type Box, boxShape } from '../grid/range.js'
+import { TouchedChunks } from '../grid/touched.js'
+import { encodeChunk } from './values.js'
+
+/**
+ * Writes a box chunk by chunk; of a chunk that it does not fill the rest is read first.
+ * @param put stores a chunk, given its number; `whole` when every element of it was given
+ */
+export async function writeBox<D extends DType>(
+  target: BlockSource<D>,
+  box: Box,
+  source: Tensor<D>,
+  put: (number: number, bytes: Uint8Array, options: { readonly whole: boolean }) => Promise<void>,
+  signal: Signal | undefined,
+): Promise<void> {
+  const { chunks: grid, dtype } = target
+  const touched = new TouchedChunks(box, grid)
+  const pace = new Pace(signal)
+  for (let at = 0; at < touched.count; at++) {
+    if (pace.due()) await pace.turn()
+    signal?.throwIfAborted()
+    const projections = touched.projections(at)
+    const index = projections.map(({ chunk }) => chunk)
+    const chunkBox = grid.box(index)
+    const shape = boxShape(chunkBox)
+    const values = viewTensor(
+      source,
+      projections.map(({ outer }) => outer),
+    )
+    const whole = projections.every(({ inner }, axis) => inner.length === shape[axis])
+    let chunk: Tensor<D>
+    if (whole) chunk = cloneTensor(dtype, values)
+    else {
+      chunk = tensorOf(dtype, shape)
+      await target.readBlock(chunkBox, chunk, { signal })
+      const places = projections.map(({ inner }) => inner)
+      copyTensor(values, viewTensor(chunk, places))
+    }
+    await put(grid.number(index), encodeChunk(dtype, chunk.data), { whole })
+  }
+}

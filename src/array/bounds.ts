@@ -1,0 +1,20 @@
+import type { DType } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import { sizeOf } from '../core/shape.js'
+import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
+import { type BlockSource, bytesOf } from './source.js'
+
+/** @throws TooLargeError when one chunk does not fit in `maxBytes` */
+export function checkChunk(source: BlockSource<DType>, maxBytes: number = MAX_RESULT_BYTES): void {
+  const { chunks, shape, dtype } = source
+  const largest = sizeOf(chunks.chunkShape.map((length, axis) => Math.min(length, shape[axis]!)))
+  checkBytes(source, largest * bytesOf(dtype), maxBytes, 'a chunk', 'read parts of it with get()')
+}
+
+/** @throws TooLargeError when an array has more elements than its source lets an operation go through */
+export function checkElements({ shape, maxElements = Number.POSITIVE_INFINITY, label }: BlockSource<DType>): void {
+  const elements = sizeOf(shape)
+  if (elements <= maxElements) return
+  const text = `going through ${elements} elements is more than limits.elements, ${maxElements}: take a part of the array`
+  throw new HyperslabError('TooLargeError', text, { ...label, actual: elements, expected: maxElements })
+}
