@@ -51,7 +51,10 @@ export interface PackerOptions {
   readonly targetBytes: number
   /** No block gets larger, unless by a single chunk; what the format can count by default. */
   readonly maxBytes?: number
-  /** Blocks of the package's own LZ4 are made of segments, each of which is closed once it holds this many bytes; left out, they are not. */
+  /**
+   * Blocks of the package's own LZ4 are made of segments, each of which is closed once it holds this many bytes; left out, they are not. Those of
+   * blocks that are not compressed are of 4 KiB, unless this is less.
+   */
   readonly segmentBytes?: number
   /** Which codecs' blocks are decoded and compared with what was encoded before they are written. */
   readonly verifyWrites?: VerifyWrites
@@ -163,6 +166,7 @@ export class BlockPacker implements BlockOrigin {
         ? checkedIn(
             bytes,
             chunks.map(({ address }) => address.size),
+            this.#options.segmentBytes,
           )
         : undefined
     const own = await this.#append({ ...block, bytes, segments, checkedSegments })
@@ -260,7 +264,7 @@ export class BlockPacker implements BlockOrigin {
     try {
       const encoded = inKernel(encoder) ? bytes : await encodeWith(encoder, bytes)
       if (this.#verifies) await this.#verify(encoded, chunks, total)
-      const checkedSegments = encoder === none ? checkedIn(encoded, sizes) : undefined
+      const checkedSegments = encoder === none ? checkedIn(encoded, sizes, segmentBytes) : undefined
       return { bytes: encoded, uncompressedBytes: total, segments, checkedSegments }
     } catch (error) {
       if ('reset' in encoder) await encoder.reset?.()
@@ -355,9 +359,9 @@ export class BlockPacker implements BlockOrigin {
 }
 
 /** The segments of a block that is not compressed, of chunks of those sizes. */
-function checkedIn(bytes: Uint8Array, sizes: readonly number[]): CheckedSegment[] {
+function checkedIn(bytes: Uint8Array, sizes: readonly number[], segmentBytes = CHECKED_BYTES): CheckedSegment[] {
   let start = 0
-  return cutSegments(sizes, CHECKED_BYTES).map((length) => {
+  return cutSegments(sizes, Math.min(segmentBytes, CHECKED_BYTES)).map((length) => {
     const crc = crc32cOf(bytes.subarray(start, start + length))
     start += length
     return { bytes: length, crc }
