@@ -51,6 +51,7 @@ const FUNCTIONS: Record<string, Call> = {
   FaultStore: (o) => new testing.FaultStore(new MemoryStore(), o),
   seededFaults: (o) => testing.seededFaults(1, o),
   raceWriters: (o) => testing.raceWriters(o),
+  raceContainer: (o) => testing.raceContainer(o),
 }
 
 /** The same of methods. */

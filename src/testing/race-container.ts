@@ -1,5 +1,6 @@
 import { ArrayFile } from '../af/file.js'
 import { type HyperslabError, isHyperslabError } from '../core/errors.js'
+import { type Checks, checkOptions } from '../core/options.js'
 import type { Store } from '../store/store.js'
 import { shuffled } from './race.js'
 
@@ -22,6 +23,20 @@ export interface ContainerRaceOptions {
   readonly pause?: number
   /** Errors after which it is not known what happened, as of a store with faults; what was tried is tried again. None by default. */
   readonly transient?: (error: unknown) => boolean
+}
+
+const CHECKS: Checks<ContainerRaceOptions> = {
+  storeFor: 'function',
+  path: 'string',
+  seed: 'number',
+  writers: 'number from 0',
+  compactors: 'number from 0',
+  readers: 'number from 0',
+  flushes: 'number from 0',
+  compactions: 'number from 0',
+  openings: 'number from 0',
+  pause: 'number from 0',
+  transient: 'function',
 }
 
 /** What came of a race. All is well when `problems` is empty. */
@@ -49,6 +64,7 @@ const ATTEMPTS = 200
  * chunks the writers share, and one of an array in which each has chunks of its own: whoever reads one of them only has read half a flush.
  */
 export async function raceContainer(options: ContainerRaceOptions): Promise<ContainerRace> {
+  checkOptions('raceContainer', options, CHECKS)
   const race = new Race(options)
   await race.create()
   await race.run()
