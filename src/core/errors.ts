@@ -12,6 +12,8 @@ export interface ErrorDetails {
   expected?: unknown
   /** Size and version of what was published although the call failed. */
   published?: { readonly size: number; readonly etag: string }
+  /** The option that sets the limit that was passed. */
+  limit?: string
   /** The error underneath, if any. */
   cause?: unknown
 }

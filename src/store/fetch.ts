@@ -3,6 +3,8 @@ import { HyperslabError } from '../core/errors.js'
 /** What is used of a `Response`; a platform's own fits, and so does one made by hand. */
 export interface FetchResponse {
   readonly status: number
+  /** `opaqueredirect` for a redirect that a browser hides. */
+  readonly type?: string
   readonly headers: { get(name: string): string | null }
   /** Left out by platforms that give bodies as a whole only. */
   readonly body?: ResponseBody | null
@@ -28,6 +30,8 @@ export interface FetchInit {
   /** An `AbortSignal`. Typed so that it fits into any platform's `RequestInit`: the public types do without the DOM's. */
   readonly signal?: never
   readonly cache?: 'no-store'
+  /** Redirects are answers, and not followed. */
+  readonly redirect?: 'manual'
 }
 
 /** A platform's `fetch`, or one's own: for credentials that change, other transports, tests. */

@@ -1,9 +1,10 @@
 import { HyperslabError } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import { type HttpRange, MISSING, type Place, readRange, readSize, readSuffix, refused } from './http-answers.js'
-import { HttpClient, type HttpClientOptions } from './http-client.js'
-import { isStrong } from './http-headers.js'
+import { type Answer, HttpClient, type HttpClientOptions } from './http-client.js'
+import { contentLength, isStrong } from './http-headers.js'
 import { changed, endsBefore } from './memory.js'
+import type { Sign } from './redirects.js'
 import { RangeRequester, type RequestOptions } from './requester.js'
 import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail } from './store.js'
 import { emptyRanges, readVersion } from './versions.js'
@@ -15,6 +16,9 @@ interface Quirks {
   noIfMatch?: true
 }
 
+/** What a server answers to every name is no larger. */
+const MAX_PAGE_BYTES = 2 ** 20
+
 /** Reading over HTTP, whatever keys look like. The version of an object is what `infoOf` makes of the headers of an answer. */
 export abstract class HttpReader implements Store {
   protected readonly client: HttpClient
@@ -22,8 +26,8 @@ export abstract class HttpReader implements Store {
   readonly #quirks = new Map<string, Quirks>()
 
   /** @throws InvalidArgumentError for limits that would let nothing through */
-  constructor(options: RequestOptions & HttpClientOptions) {
-    this.client = new HttpClient(options)
+  constructor(options: RequestOptions & HttpClientOptions, sign?: Sign) {
+    this.client = new HttpClient(options, sign)
     this.requester = new RangeRequester(options)
   }
 
@@ -78,6 +82,26 @@ export abstract class HttpReader implements Store {
       return bytes && { ...info, bytes }
     }
     return readVersion(this, key, signal, read, first)
+  }
+
+  async answersAlike(key: string, other: string, { signal }: StoreOptions = {}): Promise<boolean> {
+    const [one, two] = [await this.#whole(key, signal), await this.#whole(other, signal)]
+    return one !== undefined && two !== undefined && one.length === two.length && one.every((byte, i) => byte === two[i])
+  }
+
+  /** The whole object, by a request without a range, as pages are asked for; `undefined` where the status is not 200 or it is large. */
+  #whole(key: string, signal: Signal | undefined): Promise<Uint8Array | undefined> {
+    const place = this.place(key)
+    const receive = async (answer: Answer): Promise<Uint8Array | undefined> => {
+      if (answer.status === 200 && (contentLength(answer.headers) ?? 0) <= MAX_PAGE_BYTES) {
+        const bytes = await answer.read(0, MAX_PAGE_BYTES + 1)
+        return bytes.length <= MAX_PAGE_BYTES ? bytes : undefined
+      }
+      answer.discard()
+      return undefined
+    }
+    const send = () => this.client.send({ ...place, method: 'GET' }, receive, signal)
+    return this.requester.run(MAX_PAGE_BYTES, send, signal)
   }
 
   /** Waits for no limit: also called by requests that are under way, which would wait for themselves. */

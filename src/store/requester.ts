@@ -106,7 +106,8 @@ export class RangeRequester {
 
 const MIB = 2 ** 20
 
-function checkLimits(limits: Record<string, number>, least: number): void {
+/** @throws InvalidArgumentError */
+export function checkLimits(limits: Record<string, number>, least: number): void {
   for (const [name, value] of Object.entries(limits)) {
     if (value >= least) continue
     const text = `${name} must be a number from ${least} on, got ${value}`

@@ -6,11 +6,14 @@ export class Transient {
   /** What to throw when there are no repetitions left. */
   readonly error: HyperslabError
   /** How long the server asks to wait, in ms. */
-  readonly waitMs: number | undefined
+  readonly waitMs: number
+  /** How long nothing happened, in ms. */
+  readonly spentMs: number
 
-  constructor(error: HyperslabError, waitMs?: number) {
+  constructor(error: HyperslabError, { waitMs = 0, spentMs = 0 }: { readonly waitMs?: number; readonly spentMs?: number } = {}) {
     this.error = error
     this.waitMs = waitMs
+    this.spentMs = spentMs
   }
 }
 
@@ -19,13 +22,26 @@ export interface RetryPolicy {
   readonly retries: number
   /** Wait before the first repetition, in ms. */
   readonly retryDelay: number
+  /** All waits together, those of the work (`spentMs`) included, in ms; 60 000 by default. */
+  readonly patience?: number
 }
 
-/** No wait is longer, in ms; a server that asks for more is taken to be out of order. */
+/** Without `Retry-After` no wait is longer, in ms. */
 export const MAX_WAIT_MS = 60_000
 
-/** Does `work`, again after each {@link Transient} error while there are repetitions left; never after an abort, whose reason is thrown. */
-export async function retrying<T>({ retries, retryDelay }: RetryPolicy, work: () => Promise<T>, signal?: Signal): Promise<T> {
+/** Timers wait no longer. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * Does `work`, again after each {@link Transient} error while there are repetitions and patience left; never after an abort, whose reason is
+ * thrown.
+ */
+export async function retrying<T>(
+  { retries, retryDelay, patience = MAX_WAIT_MS }: RetryPolicy,
+  work: () => Promise<T>,
+  signal?: Signal,
+): Promise<T> {
+  let waited = 0
   for (let done = 0; ; done++) {
     signal?.throwIfAborted()
     try {
@@ -33,8 +49,10 @@ export async function retrying<T>({ retries, retryDelay }: RetryPolicy, work: ()
     } catch (error) {
       signal?.throwIfAborted()
       if (!(error instanceof Transient)) throw error
-      if (done >= retries || (error.waitMs ?? 0) > MAX_WAIT_MS) throw error.error
-      await pause(Math.max(backOff(done, retryDelay, Math.random()), error.waitMs ?? 0), signal)
+      const wait = Math.max(backOff(done, retryDelay, Math.random()), error.waitMs)
+      waited += error.spentMs + wait
+      if (done >= retries || waited > patience) throw error.error
+      await pause(Math.min(wait, MAX_TIMER_MS), signal)
     }
   }
 }

@@ -13,6 +13,8 @@ export interface S3Request {
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Record<string, string>
   readonly body?: Uint8Array
+  /** Bytes that the server copies before it answers. */
+  readonly copiedBytes?: number
 }
 
 /** Requests other than for ranges: to buckets, and those that write. */

@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch'
-import { type Fetch, platformFetch } from './fetch.js'
+import type { Sign } from './redirects.js'
 
 export interface S3Credentials {
   readonly accessKeyId: string
@@ -11,10 +11,10 @@ export interface S3Credentials {
 export type S3CredentialsSource = S3Credentials | (() => Promise<S3Credentials>)
 
 /**
- * A fetch that signs what it sends, anew for every repetition: a signature is good for some minutes. Bodies are not signed: they are not
- * read a second time, and TLS keeps them whole.
+ * Signs requests, anew for every repetition: a signature is good for some minutes. Bodies are not signed: they are not read a second time,
+ * and TLS keeps them whole.
  */
-export function signing(credentials: S3CredentialsSource, region: string, fetch: Fetch = platformFetch): Fetch {
+export function signing(credentials: S3CredentialsSource, region: string): Sign {
   const cache = new Map<string, ArrayBuffer>()
   return async (url, init) => {
     const { accessKeyId, secretAccessKey, sessionToken } = typeof credentials === 'function' ? await credentials() : credentials
@@ -31,6 +31,6 @@ export function signing(credentials: S3CredentialsSource, region: string, fetch:
       cache,
     })
     const { headers } = await signer.sign()
-    return fetch(url, { ...init, headers: { ...init.headers, ...Object.fromEntries(headers) } })
+    return { ...init.headers, ...Object.fromEntries(headers) }
   }
 }

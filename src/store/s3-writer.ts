@@ -80,8 +80,8 @@ export class S3Writer {
           etags[i] = await this.#part(key, { partNumber: String(i + 1), uploadId }, part, shared)
         }
         await allOrNone([...parts.entries()], upload, signal)
-        const etag = await this.#complete(key, uploadId, etags, options, attempt)
         const size = parts.reduce((sum, part) => sum + (part instanceof Uint8Array ? part.length : part.size), 0)
+        const etag = await this.#complete(key, { uploadId, etags, size }, options, attempt)
         if (etag !== '') return { size, etag: `"${etag}"` }
         const found = await this.#found(key, signal)
         if (found?.mark !== mark) throw changed(file)
@@ -183,14 +183,13 @@ export class S3Writer {
       checkComplete(xml, 'CopyPartResult', this.#file(key))
       return this.#field(xml, 'ETag', key)
     }
-    return this.#client.send({ ...request, headers }, [], receive, signal)
+    return this.#client.send({ ...request, headers, copiedBytes: part.size }, [], receive, signal)
   }
 
   /** The tag without quotes; empty where the server does not tell it, as some do of large objects. */
   #complete(
     key: string,
-    uploadId: string,
-    etags: readonly string[],
+    { uploadId, etags, size }: { readonly uploadId: string; readonly etags: readonly string[]; readonly size: number },
     options: WriteOptions,
     attempt: (attempts: number) => void,
   ): Promise<string> {
@@ -204,7 +203,9 @@ export class S3Writer {
       checkComplete(xml, 'CompleteMultipartUploadResult', this.#file(key))
       return (textOf(xml, 'ETag') ?? '').replace(/"/g, '')
     }
-    const request = { method: 'POST', key, query: { uploadId }, headers: conditional(options), body } as const
+    const headers = conditional(options)
+    // Servers may put the parts together before they answer.
+    const request = { method: 'POST', key, query: { uploadId }, headers, body, copiedBytes: size } as const
     return this.#client.send(request, refusedOn(options), receive, options.signal)
   }
 

@@ -63,7 +63,7 @@ export class S3Store extends HttpReader implements Store {
     checkValue('S3Store', 'bucket', Object(options).bucket, 'string')
     const { credentials, listing = true, partBytes = 8 * MIB } = options
     const address = new S3Address(options)
-    super(credentials === undefined ? options : { ...options, fetch: signing(credentials, address.region, options.fetch) })
+    super(options, credentials && signing(credentials, address.region))
     if (!(Number.isSafeInteger(partBytes) && partBytes >= 5 * MIB && partBytes <= 1024 * MIB)) {
       const text = `partBytes must be an integer from 5 MiB to 1 GiB, got ${partBytes}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: partBytes })

@@ -101,6 +101,11 @@ export interface Store {
   conditionalWrites?(near: string): Promise<ConditionalWrites>
   /** Temporary objects in the place where those for `near` are, whoever uses or has left them. */
   leftovers?(near: string): Promise<Leftover[]>
+  /**
+   * Whether two names get the very same answer, byte for byte. For stores that cannot list, where a server may answer with a page for what it
+   * does not have: a name that nothing has tells.
+   */
+  answersAlike?(key: string, other: string, options?: StoreOptions): Promise<boolean>
   /** Gives back handles; the store may be used again afterwards. */
   close?(): Promise<void>
 }

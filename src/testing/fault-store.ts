@@ -57,6 +57,7 @@ class Faults implements Store, FaultControls {
   readonly log: string[] = []
   readonly getRanges?: NonNullable<Store['getRanges']>
   readonly getTail?: NonNullable<Store['getTail']>
+  readonly answersAlike?: NonNullable<Store['answersAlike']>
   readonly identify?: NonNullable<Store['identify']>
   readonly list?: NonNullable<Store['list']>
   readonly put?: NonNullable<Store['put']>
@@ -80,6 +81,8 @@ class Faults implements Store, FaultControls {
     this.#script = faults
     this.#keepReplaced = keepReplaced
     if (inner.identify) this.identify = (key, etag) => inner.identify!(key, etag)
+    if (inner.answersAlike)
+      this.answersAlike = (key, ...rest) => this.#step('compare', key, () => inner.answersAlike!(key, ...rest))
     if (inner.list) this.list = (prefix, ...rest) => this.#step('list', prefix, () => inner.list!(prefix, ...rest))
     if (inner.getRanges)
       this.getRanges = (key, ranges, ...rest) => {

@@ -1,13 +1,14 @@
 import { invalidArgument } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
 
-/** What is asked of a store: `read` and `append` of a stage, `ranges` is `getRanges`, `tail` is `getTail`, `conditions` is `conditionalWrites`. */
+/** What is asked of a store: `read` and `append` of a stage, `ranges` is `getRanges`, `tail` is `getTail`, `compare` is `answersAlike`, `conditions` is `conditionalWrites`. */
 export type OperationKind =
   | 'stat'
   | 'get'
   | 'ranges'
   | 'tail'
   | 'list'
+  | 'compare'
   | 'conditions'
   | 'stage'
   | 'append'

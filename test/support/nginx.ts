@@ -21,7 +21,8 @@ export class Nginx {
     this.#process = child
   }
 
-  static async start(): Promise<Nginx> {
+  /** @param directives of its server, besides the folder */
+  static async start(directives = ''): Promise<Nginx> {
     const folder = await mkdtemp(join(tmpdir(), 'hyperslab-nginx-'))
     const port = await freePort()
     const user = process.getuid?.() === 0 ? 'user root;' : ''
@@ -30,7 +31,7 @@ export class Nginx {
       join(folder, 'nginx.conf'),
       `${user} daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
       events {}
-      http { access_log off; ${temporary.join(' ')} server { listen 127.0.0.1:${port}; root ${folder}; } }`,
+      http { access_log off; ${temporary.join(' ')} server { listen 127.0.0.1:${port}; root ${folder}; ${directives} } }`,
     )
     const child = spawn(BINARY, ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')], {
       stdio: 'inherit',

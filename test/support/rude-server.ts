@@ -22,6 +22,16 @@ export interface Manners {
   drop?: number
   /** Sends so many bytes, then nothing. */
   stall?: number
+  /** Sends nothing at all, not even the head of an answer. */
+  mute?: boolean
+  /** Waits so many ms before it answers. */
+  delay?: number
+  /** Sends so many bytes every 5 ms. */
+  drip?: number
+  /** Sends elsewhere: the `Location`; with 307 unless there is a status. */
+  redirect?: string
+  /** Answers what is not there with 200 and this. */
+  page?: Uint8Array
   /** Instead of the `Content-Range`; null for none. */
   contentRange?: string | null
   /** Compresses what it sends. */
@@ -127,14 +137,33 @@ export class RudeServer {
     response.on('close', () => {
       if (--this.busy === 0) for (const wake of this.#idle.splice(0)) wake()
     })
+    if (manners.mute) return
+    const reply = () => this.#reply(seen, response, manners)
+    // The body of the request is read, whatever becomes of it.
+    request.resume().on('end', () => (manners.delay === undefined ? reply() : setTimeout(reply, manners.delay)))
+  }
+
+  #reply(seen: Seen, response: ServerResponse, manners: Manners): void {
+    const { method, url } = seen
     const answer = answerTo(seen, this.#objects.get(url.replace(/\?.*/, '')), manners)
     response.writeHead(answer.status, answer.headers)
     const { body } = answer
     if (method === 'HEAD') response.end()
     else if (manners.stall !== undefined) response.write(body.subarray(0, manners.stall))
     else if (manners.drop !== undefined) response.write(body.subarray(0, manners.drop), () => response.socket?.destroy())
+    else if (manners.drip !== undefined) drip(response, body, manners.drip)
     else response.end(body)
   }
+}
+
+function drip(response: ServerResponse, body: Uint8Array, bytes: number): void {
+  let sent = 0
+  const timer = setInterval(() => {
+    response.write(body.subarray(sent, sent + bytes))
+    sent += bytes
+    if (sent >= body.length) response.end()
+  }, 5)
+  response.on('close', () => clearInterval(timer))
 }
 
 interface Reply {
@@ -147,9 +176,12 @@ const NOTHING = new Uint8Array(0)
 const only = (status: number, headers: Reply['headers'] = {}): Reply => ({ status, headers, body: NOTHING })
 
 function answerTo({ method, range, headers: asked }: Seen, object: Served | undefined, manners: Manners): Reply {
+  if (manners.redirect !== undefined) return only(manners.status ?? 307, { location: manners.redirect })
   if (manners.status !== undefined)
     return only(manners.status, manners.retryAfter === undefined ? {} : { 'retry-after': manners.retryAfter })
   if (method === 'HEAD' && manners.head !== undefined) return only(manners.head)
+  if (object === undefined && manners.page !== undefined)
+    return { status: 200, headers: { 'content-type': 'text/html', 'content-length': manners.page.length }, body: manners.page }
   if (object === undefined) return only(manners.missing ?? 404)
   const { bytes, etag, modified } = object
   const ifMatch = asked['if-match']
