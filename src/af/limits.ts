@@ -14,14 +14,34 @@ export interface Limits {
    * means, extremes and `where` have; 2^40 by default. Opening and slicing larger arrays is not bounded by this.
    */
   readonly elements?: number
+  /** Sidecars of a container: each costs a request when it is opened, and keeps its footer in memory; 10 000 by default. */
+  readonly layers?: number
 }
 
-export const DEFAULT_LIMITS: Required<Limits> = { footerBytes: 2 ** 28, typeDepth: 64, blockBytes: 2 ** 30, elements: 2 ** 40 }
+export const DEFAULT_LIMITS: Required<Limits> = {
+  footerBytes: 2 ** 28,
+  typeDepth: 64,
+  blockBytes: 2 ** 30,
+  elements: 2 ** 40,
+  layers: 10_000,
+}
 
 /** Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else; the stack takes no deeper types. */
-const MOST: Required<Limits> = { footerBytes: 2 ** 31, typeDepth: 256, blockBytes: 2 ** 31, elements: 2 ** 53 - 1 }
+const MOST: Required<Limits> = {
+  footerBytes: 2 ** 31,
+  typeDepth: 256,
+  blockBytes: 2 ** 31,
+  elements: 2 ** 53 - 1,
+  layers: 2 ** 32 - 1,
+}
 
-const CHECKS: Checks<Limits> = { footerBytes: 'number', typeDepth: 'number', blockBytes: 'number', elements: 'number' }
+const CHECKS: Checks<Limits> = {
+  footerBytes: 'number',
+  typeDepth: 'number',
+  blockBytes: 'number',
+  elements: 'number',
+  layers: 'number',
+}
 
 /** @throws InvalidArgumentError */
 export function withDefaultLimits(limits: Limits = {}): Required<Limits> {

@@ -9,6 +9,7 @@ import type { ArrayMeta } from './footer.js'
 import { Layer, type LayerOptions } from './layer.js'
 import type { Limits } from './limits.js'
 import type { Paths } from './paths.js'
+import { checkLayerCount, probe } from './probe.js'
 
 /** One array as one layer has it. */
 export interface LayerEntry {
@@ -114,7 +115,7 @@ interface Opening extends LayerOptions {
 }
 
 async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[]> {
-  if (store.list === undefined) return probe(store, paths, options)
+  if (store.list === undefined) return openProbed(store, paths, options)
   for (let left = REOPENINGS; left > 0; left--) {
     const layers = await openListed(store, paths, options, known)
     if (layers !== undefined) return layers
@@ -124,11 +125,13 @@ async function openAll(store: Store, paths: Paths, options: Opening, known: Stac
   })
 }
 
-async function probe(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
+async function openProbed(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
   const layers = [await openBase(store, paths, options)]
   for (let number = 1; number <= options.last; number++) {
-    const layer = await Layer.open(store, paths.sidecar(number), number, options.limits, options)
+    const open = (key: string) => Layer.open(store, key, number, options.limits, options)
+    const layer = await probe(store, paths, number, open, options)
     if (layer === undefined) break
+    checkLayerCount(number, options.limits, store.describe(paths.base))
     layers.push(layer)
   }
   return layers
@@ -140,6 +143,7 @@ async function probe(store: Store, paths: Paths, options: Opening): Promise<Laye
  */
 async function openListed(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[] | undefined> {
   const numbers = [0, ...(await paths.sidecars(store, options.signal))].filter((number) => number <= options.last)
+  checkLayerCount(numbers.length - 1, options.limits, store.describe(paths.base))
   const kept = known !== undefined && (await isStart(store, known.layers, numbers, options)) ? known.layers : []
   const opened: (Layer | undefined)[] = []
   await forEachLimited(numbers.slice(kept.length).entries(), OPENINGS, async ([i, number]) => {

@@ -98,11 +98,11 @@ export class StatsKeeper {
   /** A damaged file, or one too large, counts as none: it can be computed anew, and must not stand in the way of the data. */
   async #read(): Promise<ArrayStats[]> {
     if (!this.#usable) return []
-    const tail = await readTail(this.#store, this.#key, Math.min(TAIL_BYTES, this.#maxBytes))
-    if (tail === undefined || tail.size > this.#maxBytes) return []
-    const { size, etag } = tail
-    const bytes = tail.bytes.length === size ? tail.bytes : await this.#store.getRange(this.#key, 0, size, { ifMatch: etag })
     try {
+      const tail = await readTail(this.#store, this.#key, Math.min(TAIL_BYTES, this.#maxBytes))
+      if (tail === undefined || tail.size > this.#maxBytes) return []
+      const { size, etag } = tail
+      const bytes = tail.bytes.length === size ? tail.bytes : await this.#store.getRange(this.#key, 0, size, { ifMatch: etag })
       return bytes === undefined ? [] : decodeStats(splitFile(bytes, STATS_MAGIC).payload).arrays
     } catch (error) {
       if (isHyperslabError(error, 'FormatError', 'UnsupportedError')) return []

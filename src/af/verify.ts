@@ -12,6 +12,7 @@ import { checkFooter } from './footer-check.js'
 import { checksumsIn, Layer, readEnd } from './layer.js'
 import { withDefaultLimits } from './limits.js'
 import { Paths } from './paths.js'
+import { checkLayerCount, probe } from './probe.js'
 import { Stack } from './stack.js'
 import { hasGrid } from './verify-block.js'
 import { blocksToRead, checkBlocks, verifyLayer } from './verify-layer.js'
@@ -101,8 +102,10 @@ async function openLayers(
   let top = -1
   for (const number of listed === undefined ? numbers(last) : [0, ...listed.filter((each) => each <= last)]) {
     const key = number === 0 ? paths.base : paths.sidecar(number)
+    if (number > 0) checkLayerCount(listed?.length ?? number, settings.limits, store.describe(paths.base))
     try {
-      const layer = await openLayer(store, key, number, settings, report, options)
+      const open = (name: string) => openLayer(store, name, number, settings, report, options)
+      const layer = number === 0 || listed !== undefined ? await open(key) : await probe(store, paths, number, open, options)
       if (layer !== undefined) layers.push(layer)
       else if (number === 0) {
         checkBaseless(store, paths, listed ?? [], report)
