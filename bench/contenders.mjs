@@ -16,7 +16,7 @@ const FILE = 'x.af'
 /** Flushes of a writer, at most; it ends then. */
 const ROWS = 8192
 /** The longest pause after a first conflict, in milliseconds; doubled with each further one. */
-const PAUSE = 4
+const PAUSE = Number(process.env.HYPERSLAB_PAUSE ?? 4)
 const ATTEMPTS = 500
 
 /**
@@ -52,11 +52,11 @@ export class Contest {
   }
 
   /** Starts a process; resolves when it is about to open the container. */
-  async start(role, number, { place = this.path, seed = 0 } = {}) {
+  async start(role, number, { place = this.path, seed = 0, pause = PAUSE } = {}) {
     const args = [fileURLToPath(import.meta.url), role, place, this.journal(role, number), String(number), String(seed)]
     const child = spawn(process.execPath, args, {
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, HYPERSLAB_DIST: DIST, HYPERSLAB_COLUMNS: String(this.#columns) },
+      env: { ...process.env, HYPERSLAB_DIST: DIST, HYPERSLAB_COLUMNS: String(this.#columns), HYPERSLAB_PAUSE: String(pause) },
     })
     const ended = new Promise((done) => child.once('exit', done))
     this.#running.set(child, ended)
