@@ -184,6 +184,7 @@ export class BlockPacker implements BlockOrigin {
 
   /** Packs what is loose and closes holes; returns the finished blocks, which lie in the stage one after another from its start. */
   async finish(): Promise<Packed> {
+    if (this.#stage?.broken) await this.#restage()
     await this.settle(0)
     if ([...this.#blocks].some(([block, chunks]) => hasHoles(block, chunks))) await this.#repack()
     const refs = [...this.#blocks.keys()]
@@ -308,6 +309,26 @@ export class BlockPacker implements BlockOrigin {
     if (segments !== undefined && segments.length > 1) this.#segments.set(id, segments)
     if (checkedSegments !== undefined && checkedSegments.length > 1) this.#checkedSegments.set(id, checkedSegments)
     return { origin: this, id, fileOffset, compressedBytes: bytes.length, uncompressedBytes, codec, crc }
+  }
+
+  /**
+   * Copies all blocks to another stage, because the store is not sure any more of what it has in this one.
+   * @throws IntegrityError when a block is not what was written; everything stays as it was
+   */
+  async #restage(): Promise<void> {
+    const next = await this.#options.openStage()
+    try {
+      for (const block of this.#blocks.keys()) {
+        const bytes = await this.read(block.fileOffset, block.compressedBytes)
+        checkStoredBytes(block, bytes)
+        await next.append(bytes)
+      }
+    } catch (error) {
+      await next.discard()
+      throw error
+    }
+    await this.discard()
+    this.#stage = next
   }
 
   /** Packs all chunks anew into another stage; everything stays as it was until that is complete. */

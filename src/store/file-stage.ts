@@ -62,7 +62,7 @@ export class FileStage implements Stage {
     const info = await this.#finish(tail.length)
     const folder = await openFolder(this.#fs, key)
     try {
-      await (condition.ifAbsent ? this.#link(key, info, condition) : this.#rename(key, condition))
+      await (condition.ifAbsent ? this.#link(key, info, condition) : this.#rename(key, info, condition))
       await syncFolder(folder, key, info)
     } finally {
       // Whatever it says, the object is there, or there is an error already.
@@ -103,40 +103,43 @@ export class FileStage implements Stage {
   async #link(key: string, info: ObjectInfo, condition: PublishCondition): Promise<void> {
     const { path } = this.#opened
     try {
-      await this.#fs.promises.link(path, key)
+      // Whatever comes back, the file may be the object's from here on.
       this.#spent = true
+      await this.#fs.promises.link(path, key)
     } catch (cause) {
       const code = codeOf(cause)
-      if (code === 'ENOENT') throw this.#lost(cause)
-      if (NO_LINKS.includes(code)) return this.#rename(key, condition)
-      if (code !== 'EEXIST') throw fileError(key, 'written', cause)
-      // On network file systems a request may be repeated after its answer was lost.
+      if (NO_LINKS.includes(code)) return this.#rename(key, info, condition)
+      // On network file systems a request may have been carried out though it seems to have failed.
       const found = await orMissing(key, 'read', () => this.#fs.promises.stat(key, { bigint: true }))
-      if (found === undefined || infoOf(found).etag !== info.etag) throw exists(key)
-      this.#spent = true
+      if (found !== undefined && infoOf(found).etag === info.etag) return
+      if (code === 'ENOENT') throw this.#lost(cause)
+      if (code !== 'EEXIST') throw fileError(key, 'written', cause)
+      this.#spent = false
+      throw exists(key)
     }
   }
 
   /** Takes the place of whatever is there on that condition. */
-  #rename(key: string, condition: PublishCondition): Promise<void> {
+  #rename(key: string, info: ObjectInfo, condition: PublishCondition): Promise<void> {
     const { path } = this.#opened
     const fs = this.#fs
     const work = (): void => {
+      this.#spent = false
       if (condition.ifAbsent && orMissingSync(() => fs.lstatSync(key)) !== undefined) throw exists(key)
       checkVersion(fs, key, condition.ifMatch)
       try {
-        fs.renameSync(path, key)
         this.#spent = true
+        fs.renameSync(path, key)
       } catch (cause) {
-        if (codeOf(cause) === 'ENOENT') throw this.#lost(cause)
-        throw cause
+        const found = orMissingSync(() => fs.statSync(key, { bigint: true }))
+        if (found !== undefined && infoOf(found).etag === info.etag) return
+        throw codeOf(cause) === 'ENOENT' ? this.#lost(cause) : cause
       }
     }
     return underLock(fs, key, work, { staged: path })
   }
 
   #lost(cause: unknown): HyperslabError {
-    this.#spent = true
     const text =
       'the temporary file was removed, maybe by a process that took this one for dead, as it was stopped for long; publish again'
     return new HyperslabError('StoreError', text, { file: this.#near, cause })
