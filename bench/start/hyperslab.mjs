@@ -11,5 +11,5 @@ export async function run() {
   }
   const array = new DiskArray({ dtype: 'float32', shape: [4, COLUMNS], chunks: [2, 3], readBlock })
   const { data } = await array.get([slice(1, 3), slice(2, 4)])
-  return [...data, await array.sum()]
+  return [...data, await array.sum({ skipMissing: false })]
 }

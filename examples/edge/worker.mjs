@@ -45,10 +45,10 @@ async function answerMean({ text, pair, optional }, env, signal) {
     const region = regionOf(array, spans)
     const cells = { lat: spans.lat.length, lon: spans.lon.length }
     if (per === 'whole') {
-      const mean = await region.mean({ skipMissing: true, signal })
+      const mean = await region.mean({ signal })
       return { array: name, cells, mean: values([mean])[0] }
     }
-    const { data } = await region.mean({ axis: ['lat', 'lon'], skipMissing: true, signal })
+    const { data } = await region.mean({ axis: ['lat', 'lon'], signal })
     return { array: name, cells, ...time(spans.time), mean: values(data) }
   })
 }

@@ -24,21 +24,23 @@ export const mayAnswer = (reduction: Reduction, shape: readonly number[]): reduc
 
 /**
  * What the elements of a chunk are reduced to, from its statistics; undefined where those do not tell with the precision of reading.
- * @param fill the element that statistics count as null
+ * @param fill the element that statistics count as null; undefined where they count none
  */
-export function answer(reduction: Reduction<ReduceOp>, stats: ChunkStats, fill: number | bigint): Answer | undefined {
+export function answer(reduction: Reduction<ReduceOp>, stats: ChunkStats, fill: number | bigint | undefined): Answer | undefined {
   const { op, dtype, skip } = reduction
   if (givesPositions(reduction)) return undefined
   const skipsNaNs = skip === 'nan' || (typeof skip === 'object' && skip.nan === true)
   const skipsFill = skip === 'nan' ? Number.isNaN(fill) : skip !== 'none'
   // They tell nothing of another value.
-  if (typeof skip === 'object' && !same(dtype === 'float32' ? Math.fround(skip.fill as number) : skip.fill, fill))
-    return undefined
+  if (typeof skip === 'object') {
+    const skipped = dtype === 'float32' ? Math.fround(skip.fill as number) : skip.fill
+    if (fill === undefined || !same(skipped, fill)) return undefined
+  }
   const fills = skipsFill ? 0 : stats.nullCount
   const nans = skipsNaNs ? 0 : stats.nanCount
   const count = stats.count + fills + nans
   if (nans > 0) return { value: Number.NaN, count }
-  const value = op === 'sum' ? sum(dtype, stats, fills, fill) : extreme(op, stats, fills, fill)
+  const value = op === 'sum' ? sum(dtype, stats, fills, fill ?? 0) : extreme(op, stats, fills, fill ?? 0)
   return value === undefined ? undefined : { value, count }
 }
 

@@ -37,7 +37,7 @@ export interface Container {
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** An array of a container as a source: projects boxes on its chunks, finds them, fetches and decodes their blocks, places them. */
+/** An array of a container as a source, of which elements equal to the fill value are missing: projects boxes on its chunks, finds them, fetches and decodes their blocks, places them. */
 export class ContainerSource<D extends DType> implements BlockSource<D> {
   readonly dtype: D
   readonly dimensionNames: readonly string[]

@@ -21,6 +21,7 @@ import type { ArrayState } from './array-state.js'
 import type { BlockRef, ChunkAddress } from './block.js'
 import type { BlockReader, BlockUse } from './block-reader.js'
 import { knownStats, nullsAreFill, statsOfFill } from './chunk-stats.js'
+import { fillOf } from './definition.js'
 import { selected } from './place.js'
 import { visitChunks } from './stored-chunks.js'
 import { checkChunkBytes } from './values.js'
@@ -87,6 +88,8 @@ class StoredReduction {
   readonly #fill: number | bigint
   readonly #box: Box
   readonly #touched: TouchedChunks
+  /** What statistics leave out: nothing of arrays without a fill value, where missing chunks are full of zeros like any. */
+  readonly #counted: number | bigint | undefined
 
   constructor(state: ArrayState, { box, reduction, fill }: Request) {
     this.#state = state
@@ -95,6 +98,7 @@ class StoredReduction {
     this.#fill = fill
     this.#box = box
     this.#touched = new TouchedChunks(box, this.#grid)
+    this.#counted = fillOf(state.definition) === undefined ? undefined : fill
   }
 
   get #cellShape(): number[] {
@@ -189,7 +193,7 @@ class StoredReduction {
   #ask(answers: Answers, number: number, projections: readonly AxisProjection[]): boolean {
     if (!isPlain(this.#reduction) || !projections.every((each, axis) => this.#merges(each, axis))) return false
     const stats = knownStats(this.#state, number)
-    const known = stats && answer(this.#reduction, stats, this.#fill)
+    const known = stats && answer(this.#reduction, stats, this.#counted)
     if (known !== undefined) answers.add(known, this.#cellsOf(outerBox(projections)))
     return known !== undefined
   }

@@ -3,7 +3,8 @@ import { type ErrorDetails, HyperslabError, rethrowWithin } from '../core/errors
 import { checkOptions, checkValue } from '../core/options.js'
 import { checkShape, sameShape, showShape, sizeOf } from '../core/shape.js'
 import type { ChunkGrid } from '../grid/chunks.js'
-import { type BlockSource, ESTIMATE_CHECKS, type EstimateOptions, gridOf, type SourceLike } from './source.js'
+import { missingElements, missingOf } from './missing.js'
+import { type BlockSource, ESTIMATE_CHECKS, type EstimateOptions, gridOf, type Missing, type SourceLike } from './source.js'
 
 /** What there is to know of an array without reading it. */
 export abstract class ArrayHandle<D extends DType> {
@@ -28,6 +29,7 @@ export abstract class ArrayHandle<D extends DType> {
         { ...source.label, actual: chunks.shape, expected: source.shape },
       )
     }
+    if (source.missing !== undefined) missingElements(source)
     this.source = source.chunks === chunks ? (source as BlockSource<D>) : withChunks(source, chunks)
   }
 
@@ -47,9 +49,14 @@ export abstract class ArrayHandle<D extends DType> {
     return this.source.dimensionNames
   }
 
-  /** The value that stands for "nothing here". */
+  /** What elements nobody wrote read as; undefined where that is zero, and not missing. */
   get fillValue(): ScalarOf<D> | undefined {
     return this.source.fillValue
+  }
+
+  /** Which elements are missing. Of containers these are the ones that equal the fill value. */
+  get missing(): Missing<D> {
+    return missingOf(this.source)
   }
 
   /** Number of elements. */
@@ -83,7 +90,7 @@ export abstract class ArrayHandle<D extends DType> {
 const ABILITIES = ['writeBlock', 'readBlocks', 'readPicked', 'countRequests', 'reduceBox', 'scan'] as const
 
 function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {
-  const { dtype, shape, dimensionNames, fillValue, capabilities, label } = source
+  const { dtype, shape, dimensionNames, fillValue, missing, capabilities, label } = source
   const abilities = ABILITIES.filter((name) => source[name]).map((name) => [name, source[name]!.bind(source)])
   return {
     dtype,
@@ -91,6 +98,7 @@ function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): 
     chunks,
     dimensionNames,
     fillValue,
+    missing,
     ...(capabilities && { capabilities }),
     ...(label && { label }),
     readBlock: (box, out, options) => source.readBlock(box, out, options),

@@ -21,6 +21,9 @@ import type { BlockOptions, BlockSource } from './source.js'
  * An array that can be reduced, going through its chunks once, some MiB at a time. Results do not depend on which chunk is there first.
  *
  * With `axis`, a reduction gives a tensor of the other axes (with `keepDims`, the reduced ones stay with length 1), without it one value.
+ *
+ * Missing elements are passed over, unless `skipMissing` is false. Of those alone the sum is 0, the count 0, the mean NaN, and a minimum is
+ * refused; along axes it is NaN, and of integers the missing value.
  */
 export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   /**
@@ -30,31 +33,31 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and timestamps
    */
   sum<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'sum', O>> {
-    return this.#do('sum', options, ({ reduce }) => reduce(this.source, 'sum', options ?? {}))
+    return this.#do('sum', options, ({ reduce }, source) => reduce(source, 'sum', options ?? {}))
   }
 
   /**
-   * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was skipped are the fill value if
-   * that was skipped, else NaN.
+   * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was skipped are NaN, those of integers
+   * the missing value.
    * @throws EmptyReductionError when there is no element to take
    */
   min<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'min', O>> {
-    return this.#do('min', options, ({ reduce }) => reduce(this.source, 'min', options ?? {}))
+    return this.#do('min', options, ({ reduce }, source) => reduce(source, 'min', options ?? {}))
   }
 
   /** Largest element; as {@link min} otherwise. */
   max<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'max', O>> {
-    return this.#do('max', options, ({ reduce }) => reduce(this.source, 'max', options ?? {}))
+    return this.#do('max', options, ({ reduce }, source) => reduce(source, 'max', options ?? {}))
   }
 
   /** Both, reading once; as {@link min} otherwise. */
   extrema<const O extends ReduceOptions>(options?: O): Promise<{ min: Reduced<D, 'min', O>; max: Reduced<D, 'max', O> }> {
-    return this.#do('extrema', options, ({ extrema }) => extrema(this.source, options ?? {}))
+    return this.#do('extrema', options, ({ extrema }, source) => extrema(source, options ?? {}))
   }
 
   /** Arithmetic mean in `float64`; NaN where there is no element to take. */
   mean<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'mean', O>> {
-    return this.#do('mean', options, ({ reduce }) => reduce(this.source, 'mean', options ?? {}))
+    return this.#do('mean', options, ({ reduce }, source) => reduce(source, 'mean', options ?? {}))
   }
 
   /**
@@ -62,7 +65,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws OverflowError when a 64-bit product does not fit; UnsupportedError as for {@link sum}
    */
   prod<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'prod', O>> {
-    return this.#do('prod', options, ({ product }) => product(this.source, options ?? {}))
+    return this.#do('prod', options, ({ product }, source) => product(source, options ?? {}))
   }
 
   /**
@@ -72,27 +75,27 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * added to once a row, by n * 2^-53.
    */
   variance<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'variance', O>> {
-    return this.#do('variance', options, ({ variance }) => variance(this.source, 'variance', options ?? {}))
+    return this.#do('variance', options, ({ variance }, source) => variance(source, 'variance', options ?? {}))
   }
 
   /** Standard deviation, the root of the {@link variance}. */
   std<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'std', O>> {
-    return this.#do('std', options, ({ variance }) => variance(this.source, 'std', options ?? {}))
+    return this.#do('std', options, ({ variance }, source) => variance(source, 'std', options ?? {}))
   }
 
   /** How many elements are not 0, false or empty, or how many `where` holds for: `count({ where: () => true, skipNaN: true })`. */
   count<const O extends TruthOptions<D>>(options?: O): Promise<Along<'float64', O>> {
-    return this.#do('count', options, ({ truth }) => truth(this.source, 'count', (options ?? {}) as TruthOptions))
+    return this.#do('count', options, ({ truth }, source) => truth(source, 'count', (options ?? {}) as TruthOptions))
   }
 
   /** Whether an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with nothing read ahead. False of nothing. */
   any<const O extends TruthOptions<D>>(options?: O): Promise<Along<'bool', O>> {
-    return this.#do('any', options, ({ truth }) => truth(this.source, 'any', (options ?? {}) as TruthOptions))
+    return this.#do('any', options, ({ truth }, source) => truth(source, 'any', (options ?? {}) as TruthOptions))
   }
 
   /** Whether this is so of all elements; as {@link any} otherwise. True of nothing. */
   all<const O extends TruthOptions<D>>(options?: O): Promise<Along<'bool', O>> {
-    return this.#do('all', options, ({ truth }) => truth(this.source, 'all', (options ?? {}) as TruthOptions))
+    return this.#do('all', options, ({ truth }, source) => truth(source, 'all', (options ?? {}) as TruthOptions))
   }
 
   /**
@@ -101,12 +104,12 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws EmptyReductionError when there is no element to take; InvalidArgumentError for several axes
    */
   argMin<const O extends ReduceOptions>(options?: O): Promise<Position<O>> {
-    return this.#do('argMin', options, ({ arg }) => arg(this.source, 'argMin', options ?? {}))
+    return this.#do('argMin', options, ({ arg }, source) => arg(source, 'argMin', options ?? {}))
   }
 
   /** The index of the largest element; as {@link argMin} otherwise. */
   argMax<const O extends ReduceOptions>(options?: O): Promise<Position<O>> {
-    return this.#do('argMax', options, ({ arg }) => arg(this.source, 'argMax', options ?? {}))
+    return this.#do('argMax', options, ({ arg }, source) => arg(source, 'argMax', options ?? {}))
   }
 
   /**
@@ -114,7 +117,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws TooLargeError when they are more than `limit`; UnsupportedError for binaries
    */
   unique(options: UniqueOptions = {}): Promise<Unique<D>> {
-    return this.#do('unique', options, ({ unique }) => unique(this.source, options))
+    return this.#do('unique', options, ({ unique }, source) => unique(source, options))
   }
 
   /**
@@ -122,7 +125,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws InvalidArgumentError for bins that are none
    */
   histogram(options: HistogramOptions = {}): Promise<Histogram> {
-    return this.#do('histogram', options, ({ histogram }) => histogram(this.source, options))
+    return this.#do('histogram', options, ({ histogram }, source) => histogram(source, options))
   }
 
   /**
@@ -138,17 +141,17 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     q: Q,
     options?: O,
   ): Promise<Q extends number ? Along<'float64', O> : Tensor<'float64'>> {
-    return this.#do('quantile', options, ({ quantile }) => quantile(this.source, q, options ?? {}))
+    return this.#do('quantile', options, ({ quantile }, source) => quantile(source, q, options ?? {}))
   }
 
   /** The {@link quantile} of one half. */
   median<const O extends QuantileOptions>(options?: O): Promise<Along<'float64', O>> {
-    return this.#do('median', options, ({ quantile }) => quantile(this.source, 0.5, options ?? {}))
+    return this.#do('median', options, ({ quantile }, source) => quantile(source, 0.5, options ?? {}))
   }
 
   /** Folds the elements one after another in C order of the array, as `Array.prototype.reduce` does. */
   reduce<T>(fn: (accumulated: T, value: ScalarOf<D>) => T, init: T, options: BlockOptions & SkipOptions = {}): Promise<T> {
-    return this.#do('reduce', options, ({ foldElements }) => foldElements(this.source, fn, init, options))
+    return this.#do('reduce', options, ({ foldElements }, source) => foldElements(source, fn, init, options))
   }
 
   /**
@@ -162,7 +165,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     init: T,
     options?: O,
   ): Promise<O extends { readonly axis: AxisOption } ? Tensor<'float64'> : T> {
-    return this.#do('mapReduce', options, ({ mapReduce }) => mapReduce(this.source, map, combine, init, options ?? {}))
+    return this.#do('mapReduce', options, ({ mapReduce }, source) => mapReduce(source, map, combine, init, options ?? {}))
   }
 
   /**
@@ -170,7 +173,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * @throws InvalidArgumentError when an axis has not as many positions as weights
    */
   weightedMean<const O extends ReduceOptions>(weights: Weights, options?: O): Promise<Along<'float64', O>> {
-    return this.#do('weightedMean', options, ({ weightedMean }) => weightedMean(this.source, weights, options ?? {}))
+    return this.#do('weightedMean', options, ({ weightedMean }, source) => weightedMean(source, weights, options ?? {}))
   }
 
   /**
@@ -182,8 +185,8 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     axis: Axis,
     options?: O,
   ): Promise<O extends { readonly into: unknown } ? undefined : Tensor<SumDTypes[D]>> {
-    return this.#do('cumulativeSum', options, ({ cumulativeSum }) =>
-      cumulativeSum(this.source as BlockSource, axis, (options ?? {}) as CumulativeOptions),
+    return this.#do('cumulativeSum', options, ({ cumulativeSum }, source) =>
+      cumulativeSum(source as BlockSource, axis, (options ?? {}) as CumulativeOptions),
     )
   }
 
@@ -198,18 +201,19 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     kind: K,
     options: GroupOptions = {},
   ): Promise<Grouped<FoldedDType<D, K>, L>> {
-    return this.#do('groupBy', options, ({ groupBy }) => groupBy(this.source, axis, labels, kind, options))
+    return this.#do('groupBy', options, ({ groupBy }, source) => groupBy(source, axis, labels, kind, options))
   }
 
+  /** @param work is given the source, with one missing value at most unless missing elements are kept */
   async #do<T>(
     call: ReducingCall,
-    options: unknown,
-    work: (bodies: typeof import('./reductions/reductions.js')) => Promise<unknown>,
+    options: SkipOptions | undefined,
+    work: (bodies: typeof import('./reductions/reductions.js'), source: BlockSource<D>) => Promise<unknown>,
   ): Promise<T> {
     // Who only reads does not load it.
     const bodies = await import('./reductions/reductions.js')
     bodies.checkCall(call, options, this.source)
-    return (await within(this.source.label ?? {}, () => work(bodies))) as T
+    return (await within(this.source.label ?? {}, () => work(bodies, bodies.withOneMissing(this.source, options)))) as T
   }
 }
 

@@ -22,6 +22,14 @@ export interface ReduceBoxOptions extends BlockOptions {
   readonly fromData?: boolean
 }
 
+/** Which values of elements say that there is none: what reductions pass over unless they are told to keep them. */
+export interface Missing<D extends DType = DType> {
+  /** Elements equal to one of these; -0 is 0. Where one of them is to be put, it is the first. */
+  readonly values: readonly ScalarOf<D>[]
+  /** Whether NaN is missing. Where it is not, it is a number that nobody knows: sums it is in are NaN. */
+  readonly nan: boolean
+}
+
 /** What is known of a chunk without reading it. */
 export interface ChunkFacts {
   /** Ends of the elements that are neither NaN nor the fill value, and how many those are; without any, the ends mean nothing. */
@@ -62,8 +70,10 @@ export interface BlockSource<D extends DType = DType> {
   readonly shape: readonly number[]
   readonly chunks: ChunkGrid
   readonly dimensionNames?: readonly string[] | undefined
-  /** The value that stands for "nothing here"; what `skipMissing` skips. */
+  /** What elements nobody wrote read as. */
   readonly fillValue?: ScalarOf<D> | undefined
+  /** Which elements are missing; those that equal the fill value when left out, none where there is no fill value either. */
+  readonly missing?: Missing<D> | undefined
   readonly capabilities?: {
     /** True when boxes with a step above 1 may be asked for. */
     readonly steps?: boolean | undefined

@@ -7,7 +7,9 @@ import { tensorOf } from '../core/tensor.js'
 import { chunkSize, READ_BYTES } from '../grid/chunks.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { checkChunk, checkElements } from './bounds.js'
+import { withOneMissing } from './lazy/missing-as.js'
 import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
+import { missingElements } from './missing.js'
 import { checkCall } from './reductions/options.js'
 import { type BlockOptions, type BlockSource, bytesOf, type ChunkFacts, type ChunkScan } from './source.js'
 
@@ -22,7 +24,7 @@ export interface ValueRange {
 const RANGE_CHECKS: Checks<ValueRange> = { min: 'value', max: 'value' }
 
 export interface WhereOptions extends BlockOptions {
-  /** Pass over elements equal to the fill value. */
+  /** Pass over elements that are missing; true when left out. */
   readonly skipMissing?: boolean
   /** Bytes that a chunk, and what `all` gives, may take; 2 GiB when left out. */
   readonly maxBytes?: number
@@ -54,10 +56,10 @@ export interface FoundInArray<D extends DType> extends Found<D> {
 /**
  * The elements of an array whose values lie in a range: goes through the chunks once, holding a few MiB of them. Where the source has
  * statistics of its chunks, as containers written by this package have, chunks they rule out are not read. Nothing is read before the result
- * is iterated, counted or collected.
+ * is iterated, counted or collected. Elements that are missing are not found.
  *
  *     for await (const { indices, values } of where(tas, { min: 310 })) …
- *     const count = await where(tas, { max: 273.15 }, { skipMissing: true }).count()
+ *     const count = await where(tas, { max: 273.15 }).count()
  *
  * @throws UnsupportedError for strings and binaries; InvalidArgumentError for ends that are no numbers; when it is read, TooLargeError for more
  *   than `maxBytes`
@@ -82,6 +84,7 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
   readonly #high: number | bigint
   /** The value passed over. */
   readonly #skipped: number | bigint | undefined
+  /** The value that facts of chunks are without. */
   readonly #fill: number | bigint | undefined
   #places = new Uint32Array(0)
 
@@ -95,11 +98,12 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
     } catch (error) {
       rethrowWithin(error, label ?? {})
     }
-    this.#source = source
+    this.#source = withOneMissing(source, options)
     this.#options = options
     this.#maxBytes = options.maxBytes ?? MAX_RESULT_BYTES
     this.#fill = fillValue === undefined ? undefined : (toElement(dtype, fillValue) as number | bigint)
-    this.#skipped = options.skipMissing ? this.#fill : undefined
+    this.#skipped =
+      options.skipMissing === false ? undefined : (missingElements(this.#source).values[0] as number | bigint | undefined)
   }
 
   /** Chunk by chunk, those without any left out; in C order of the chunks, or, in containers, of the blocks that hold them. */
@@ -180,8 +184,10 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
   #known(facts: ChunkFacts | undefined): number | undefined {
     if (facts === undefined) return undefined
     const { min, max, count, fillCount } = facts
-    const fills = fillCount > 0 && this.#skipped === undefined && this.#holds(this.#fill!) ? fillCount : 0
+    const fills = fillCount > 0 && this.#skipped !== this.#fill && this.#holds(this.#fill!) ? fillCount : 0
     if (count === 0 || max! < this.#low || min! > this.#high) return fills
+    // They may be of elements that are passed over.
+    if (this.#skipped !== undefined && this.#skipped !== this.#fill) return undefined
     return this.#holds(min!) && this.#holds(max!) ? count + fills : undefined
   }
 

@@ -17,7 +17,7 @@ type Op = (typeof OPS)[number]
 interface Options extends LayerOption, RawOption {
   readonly op: Op
   readonly axis?: string
-  readonly skipMissing?: boolean
+  readonly keepMissing?: boolean
   readonly format: Format
   readonly full?: boolean
 }
@@ -30,25 +30,22 @@ export function addReduce(program: Command): void {
     .argument('<array>', 'name of an array')
     .addOption(new Option('--op <op>', 'what to compute').choices(OPS).makeOptionMandatory())
     .option('--axis <axes>', 'axes to reduce, names or numbers, e.g. lat,lon or 0,-1 (default: all)')
-    .option('--skip-missing', 'leave out elements that are the fill value')
+    .option('--keep-missing', 'take elements that are missing, which are left out otherwise, for values')
     .addOption(formatOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())
     .addOption(layerOption())
-    .addHelpText(
-      'after',
-      '\nExample: the mean of each month\n  $ hyperslab reduce climate.af tas --op mean --axis lat,lon --skip-missing',
-    )
+    .addHelpText('after', '\nExample: the mean of each month\n  $ hyperslab reduce climate.af tas --op mean --axis lat,lon')
     .action(
       async (
         path: string,
         name: string,
-        { op, axis, skipMissing = false, format, full = false, raw = false, ...state }: Options,
+        { op, axis, keepMissing = false, format, full = false, raw = false, ...state }: Options,
       ) => {
         const axes = axis === undefined ? undefined : parseAxes(axis)
         await using file = await openContainer(path, state)
         const result = await reduceArray(physical(file.array(name), { raw }).reducible(), op, {
-          skipMissing,
+          skipMissing: !keepMissing,
           ...(axes && { axis: axes }),
         })
         checkFormat(format, result.dtype)

@@ -36,6 +36,7 @@ export function countAccesses<D extends DType>(source: BlockSource<D>): CountedS
     chunks: source.chunks,
     dimensionNames: source.dimensionNames,
     fillValue: source.fillValue,
+    missing: source.missing,
     capabilities: source.capabilities ?? {},
     label: source.label ?? {},
     reads,

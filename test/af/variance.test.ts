@@ -43,11 +43,11 @@ describe('variances of a container', () => {
     await using file = await stored({ fillValue: 4 }, 6, (i) => at(Math.floor(i / 10), i % 10))
     const { array, blocks } = file
     const all = Array.from({ length: 120 }, (_, i) => at(Math.floor(i / 10), i % 10))
-    expect(near(await array.variance(), plainly(all))).toBe(true)
+    expect(near(await array.variance({ skipMissing: false }), plainly(all))).toBe(true)
     expect(blocks()).toBe(6)
     expect(
       near(
-        await array.std({ ddof: 1, skipMissing: true }),
+        await array.std({ ddof: 1 }),
         Math.sqrt(
           plainly(
             all.filter((v) => v !== 4),
@@ -57,7 +57,7 @@ describe('variances of a container', () => {
       ),
     ).toBe(true)
     expect(blocks()).toBe(12)
-    const { data } = await array.variance({ axis: 'y' })
+    const { data } = await array.variance({ axis: 'y', skipMissing: false })
     data.forEach((value, x) => {
       expect(near(value, plainly(Array.from({ length: 12 }, (_, y) => at(y, x))))).toBe(true)
     })
@@ -98,19 +98,19 @@ describe('variances of a container', () => {
     await using written = await stored({}, 12, (i) => (i === 37 ? value : 1))
     await using missing = await stored({ fillValue: value }, 6, () => 1)
     for (const { array } of [written, missing]) {
-      expect(await array.variance()).toBeNaN()
-      expect((await array.variance({ axis: 'y' })).data[7]).toBeNaN()
-      expect((await array.variance({ axis: 'x' })).data[0]).toBe(0)
+      expect(await array.variance({ skipMissing: false })).toBeNaN()
+      expect((await array.variance({ axis: 'y', skipMissing: false })).data[7]).toBeNaN()
+      expect((await array.variance({ axis: 'x', skipMissing: false })).data[0]).toBe(0)
     }
-    expect(await missing.array.variance({ skipMissing: true })).toBe(0)
-    expect((await missing.array.variance({ axis: 'x', skipMissing: true })).data[11]).toBeNaN()
+    expect(await missing.array.variance()).toBe(0)
+    expect((await missing.array.variance({ axis: 'x' })).data[11]).toBeNaN()
   })
 
   test('of the greatest numbers, which nobody wrote, are 0', async () => {
     await using file = await create({ store: new MemoryStore(), path: 'a.af' })
     const array = file.define('x', { dtype: 'float64', shape: [100, 30], chunkShape: [50, 10], fillValue: Number.MAX_VALUE })
-    expect(await array.variance()).toBe(0)
-    expect([...(await array.variance({ axis: 0 })).data]).toEqual(new Array(30).fill(0))
+    expect(await array.variance({ skipMissing: false })).toBe(0)
+    expect([...(await array.variance({ axis: 0, skipMissing: false })).data]).toEqual(new Array(30).fill(0))
   })
 
   test('far from zero keep their digits, in parts as in whole', async () => {

@@ -236,11 +236,11 @@ test('positions beyond 2^31 are exact, and what nobody wrote is not gone through
   await array.set([1, slice(length - 3, length)], Int8Array.of(7, 4, 4))
   await file.flush()
   const before = file.readCost.blocks
-  expect(await array.argMin()).toEqual([1, length - 2])
+  expect(await array.argMin({ skipMissing: false })).toEqual([1, length - 2])
+  expect(await array.argMax({ skipMissing: false })).toEqual([1, length - 3])
   expect(await array.argMax()).toEqual([1, length - 3])
-  expect(await array.argMax({ skipMissing: true })).toEqual([1, length - 3])
-  expect((await array.argMin({ axis: 1 })).data).toEqual(Float64Array.of(0, length - 2))
-  expect((await array.argMax({ axis: 1, skipMissing: true })).data).toEqual(Float64Array.of(-1, length - 3))
+  expect((await array.argMin({ axis: 1, skipMissing: false })).data).toEqual(Float64Array.of(0, length - 2))
+  expect((await array.argMax({ axis: 1 })).data).toEqual(Float64Array.of(-1, length - 3))
   // One for each call.
   expect(file.readCost.blocks - before).toBe(5)
 })

@@ -67,9 +67,9 @@ describe('reduce', () => {
   test('of everything, with and without missing values', async () => {
     const folder = await smallContainer()
     const sum = async (...more: string[]) => (await hyperslab(folder, ['reduce', 'small.af', 't', '--op', 'sum', ...more])).stdout
-    expect(await sum('--skip-missing')).toBe('264\n')
-    expect(await sum()).toBe('-735\n')
-    const { stdout } = await hyperslab(folder, ['reduce', 'small.af', 't', '--op', 'mean', '--skip-missing', '--format', 'json'])
+    expect(await sum()).toBe('264\n')
+    expect(await sum('--keep-missing')).toBe('-735\n')
+    const { stdout } = await hyperslab(folder, ['reduce', 'small.af', 't', '--op', 'mean', '--format', 'json'])
     expect(JSON.parse(stdout)).toEqual({ dtype: 'float64', shape: [], data: [264 / 23] })
   })
 

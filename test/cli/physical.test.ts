@@ -76,11 +76,11 @@ describe('get', () => {
 test('reduce takes what values stand for', async () => {
   const folder = await packedContainer()
   const reduced = async (...args: string[]) => Number(await lines(folder, 'reduce', 'packed.af', ...args))
-  expect(await reduced('t', '--op', 'max', '--skip-missing')).toBe(273.15)
-  expect(await reduced('t', '--op', 'mean', '--axis', '0,1', '--skip-missing')).toBeCloseTo(271.15, 4)
-  expect(await reduced('t', '--op', 'max', '--raw', '--skip-missing')).toBe(400)
-  expect(await reduced('other', '--op', 'sum', '--skip-missing')).toBe(6)
-  expect(await reduced('count', '--op', 'sum', '--skip-missing')).toBe(5)
+  expect(await reduced('t', '--op', 'max')).toBe(273.15)
+  expect(await reduced('t', '--op', 'mean', '--axis', '0,1')).toBeCloseTo(271.15, 4)
+  expect(await reduced('t', '--op', 'max', '--raw')).toBe(400)
+  expect(await reduced('other', '--op', 'sum')).toBe(6)
+  expect(await reduced('count', '--op', 'sum')).toBe(5)
 })
 
 test('info shows extremes of what values stand for', async () => {

@@ -9,15 +9,16 @@ import {
   type ScalarOf,
   toElement,
 } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
+import { HyperslabError, isHyperslabError } from '../../core/errors.js'
+import { type Element, missingElements } from '../missing.js'
 import type { BlockSource } from '../source.js'
 import { type Convert, elementwise } from './elementwise.js'
 
 /**
  * An array with its elements as another data type: fractions are cut off towards integers, what is not 0 is true. It can be written where
- * the type holds all values of the one below, with values of that.
- * @throws UnsupportedError between strings, binaries or timestamps and others; reading InvalidArgumentError for an element that is out of
- *   the range of the type
+ * the type holds all values of the one below, with values of that. Missing elements are those whose values have become the missing ones.
+ * @throws UnsupportedError between strings, binaries or timestamps and others; reading, InvalidArgumentError for an element that is out of the
+ *   range of the type, missing or not, and for one that would become equal to a missing one
  */
 export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSource<D> {
   const from = source.dtype
@@ -26,8 +27,23 @@ export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSou
   if (!castable(from) || !castable(dtype))
     throw new HyperslabError('UnsupportedError', `${from} values do not become ${dtype}`, { actual: dtype, expected: from })
   const forth = casting(from, dtype)
-  const fill = source.fillValue === undefined ? undefined : castFill(dtype, forth(toElement(from, source.fillValue) as never))
-  return elementwise(source, dtype, fill, forth, holds(dtype, from) ? casting(dtype, from, true) : undefined)
+  // Values that the type cannot hold are refused where they are read.
+  const cast = (element: Element): readonly ScalarOf<D>[] => {
+    try {
+      return [readElement(dtype, [toElement(dtype, forth(element as never))] as never, 0)]
+    } catch (error) {
+      if (isHyperslabError(error, 'InvalidArgumentError')) return []
+      throw error
+    }
+  }
+  const { values, nan } = missingElements(source)
+  const kind = {
+    dtype,
+    fillValue: [source.fillValue].flatMap((fill) => (fill === undefined ? [] : cast(toElement(from, fill))))[0],
+    missing: { values: [...values, ...(nan ? [Number.NaN] : [])].flatMap(cast), nan: false },
+  }
+  const exact = holds(dtype, from)
+  return elementwise(source, kind, forth, exact ? casting(dtype, from, true) : undefined, exact ? 'convert' : 'distinguish')
 }
 
 /** Whether each value of a type is one of another. */
@@ -43,8 +59,6 @@ function holds(dtype: DType, other: DType): boolean {
           : 8 * elementBytes(each as FixedDType) - Number(signed(each))
   return bits(dtype) >= bits(other) && (signed(dtype) || !signed(other)) && (isFloat(dtype) || !isFloat(other))
 }
-
-const castFill = <D extends DType>(dtype: D, element: unknown): ScalarOf<D> => readElement(dtype, [element] as never, 0)
 
 /** @param exact whether fractions are refused rather than cut off */
 export function casting(from: DType, to: DType, exact = false): Convert {

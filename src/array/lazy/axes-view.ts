@@ -3,7 +3,7 @@ import { type AxisView, type Tensor, wholeAxis } from '../../core/tensor.js'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
 import { type Box, rangeOf, viewOf } from '../../grid/range.js'
 import { subsetChunks } from '../../grid/subset-chunks.js'
-import type { BlockOptions, BlockSource } from '../source.js'
+import type { BlockOptions, BlockSource, Missing } from '../source.js'
 import { type AxisPick, isList, takeOf } from './picks.js'
 
 const body = () => import('./picked.js')
@@ -47,6 +47,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
   readonly chunks: ChunkGrid
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<D> | undefined
+  readonly missing: Missing<D> | undefined
   readonly capabilities = { steps: true }
   readonly maxElements: number | undefined
   readonly label: NonNullable<BlockSource['label']>
@@ -72,6 +73,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
     this.shape = this.chunks.shape
     this.dimensionNames = names
     this.fillValue = base.fillValue
+    this.missing = base.missing
     this.maxElements = base.maxElements
     this.label = base.label ?? {}
     // Where an element has several places, keeping what lies between written ones could undo a write.

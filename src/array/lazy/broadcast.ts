@@ -5,27 +5,37 @@ import { type Checks, checkOptions, checkValue } from '../../core/options.js'
 import { eachIndex, showShape } from '../../core/shape.js'
 import type { Tensor } from '../../core/tensor.js'
 import type { Box } from '../../grid/range.js'
+import { missingElement, missingElements } from '../missing.js'
+import { missingTest } from '../missing-test.js'
 import type { BlockSource } from '../source.js'
 import { commonGrid } from './common-grid.js'
+import { computed } from './map.js'
 import { READS_AT_A_TIME, readFresh } from './picks.js'
 import { promote } from './promotion.js'
 
 export interface BroadcastOptions<D extends DType> {
   /** Data type of the results; what those of the arrays are promoted to when left out. */
   readonly dtype?: D
-  /** What stands for "nothing here" among the results. */
+  /**
+   * What results are where an element is missing, and which results are missing. When left out it is NaN for floats, and otherwise the missing
+   * value of the first array of the same type that has one.
+   */
   readonly fillValue?: ScalarOf<D>
+  /** Whether the function is spared missing elements; true when left out. Given all of them, no result is missing but by `fillValue`. */
+  readonly skipMissing?: boolean
 }
 
-const CHECKS: Checks<BroadcastOptions<DType>> = { dtype: DTYPES, fillValue: 'value' }
+const CHECKS: Checks<BroadcastOptions<DType>> = { dtype: DTYPES, fillValue: 'value', skipMissing: 'boolean' }
 
 /** An array, or one value for all positions. */
 export type Operand = BlockSource | { readonly value: unknown }
 
 /**
  * A function of the elements of several arrays and scalars at the same position, by numpy's rules: shapes are aligned at their last axes,
- * and axes that are missing or of length 1 are repeated. Of each array that is used more than once, a block is read once.
- * @throws InvalidArgumentError when shapes do not go together or there is no array; reading, when a result is not of the data type
+ * and axes that are missing or of length 1 are repeated. Of each array that is used more than once, a block is read once. Where an element of
+ * an array is missing, the result is.
+ * @throws InvalidArgumentError when shapes do not go together, there is no array, or no value for missing results; reading, when a result is
+ *   not of the data type
  */
 export function broadcast<D extends DType>(
   fn: (...values: never[]) => unknown,
@@ -34,20 +44,26 @@ export function broadcast<D extends DType>(
 ): BlockSource<D> {
   checkValue('broadcast', 'fn', fn, 'function')
   checkOptions('broadcast', options, CHECKS)
-  const { dtype, fillValue } = options
+  const { dtype, fillValue, skipMissing = true } = options
   const sources = operands.filter((operand): operand is BlockSource => 'readBlock' in operand)
   const first = sources[0] ?? invalidArgument('there is no array to broadcast', undefined)
   const shape = commonShape(sources.map((source) => source.shape))
   const to = dtype ?? (promote(sources.map((source) => source.dtype)) as D)
+  const kind = computed(to, fillValue, skipMissing ? sources : [])
+  const spared = skipMissing ? missingElement(missingElements(kind)) : undefined
+  const missing = operands.flatMap((operand, k): MissingInput[] => {
+    const test = spared !== undefined && 'readBlock' in operand ? missingTest(missingElements(operand)) : undefined
+    if (test === undefined) return []
+    return [{ k, test: (operand as BlockSource).dtype === 'bool' ? (value) => test(Number(value)) : test }]
+  })
   const grid = commonGrid(sources, shape)
   const names = sources.find(({ dimensionNames }) => dimensionNames?.length === shape.length)?.dimensionNames
   const label = first.label ?? {}
   return {
-    dtype: to,
+    ...kind,
     shape,
     chunks: grid,
     dimensionNames: names,
-    fillValue,
     label,
     readBlock: async (box, out, options) => {
       const tensors = new Map<BlockSource, Tensor>()
@@ -63,7 +79,7 @@ export function broadcast<D extends DType>(
           ? asShown(operand.dtype, spread(tensors.get(operand)!, out.shape))
           : { data: [operand.value], shape: out.shape, stride: out.shape.map(() => 0), offset: 0 },
       )
-      await within(label, async () => apply(fn as (...values: unknown[]) => unknown, inputs, out, to))
+      await within(label, async () => apply(fn as (...values: unknown[]) => unknown, inputs, out, to, { missing, value: spared }))
     },
   }
 }
@@ -100,6 +116,13 @@ function spread({ data, shape: own, stride, offset }: Tensor, shape: readonly nu
   }
 }
 
+/** An input with missing elements. */
+interface MissingInput {
+  /** Its number. */
+  readonly k: number
+  readonly test: (value: unknown) => boolean
+}
+
 const asShown = (dtype: DType, tensor: Strided): Strided =>
   dtype === 'bool' ? { ...tensor, data: Array.from(tensor.data, (element) => element !== 0) } : tensor
 
@@ -108,6 +131,7 @@ function apply<D extends DType>(
   inputs: readonly Strided[],
   out: Tensor<D>,
   dtype: D,
+  { missing, value }: { readonly missing: readonly MissingInput[]; readonly value: unknown },
 ): void {
   const target = out.data as DataOf<D> & { [index: number]: unknown }
   // What is stored as it comes needs no look at each value but whether it is a number.
@@ -123,7 +147,8 @@ function apply<D extends DType>(
     const at = all.map(({ stride, offset }) => index.reduce((sum, position, axis) => sum + position * stride[axis]!, offset))
     for (let i = 0; i < run; i++) {
       for (let k = 0; k < values.length; k++) values[k] = inputs[k]!.data[at[k]! + i * steps[k]!]
-      target[at[values.length]! + i * steps[values.length]!] = store(fn(...values)) as never
+      const skips = missing.length > 0 && missing.some(({ k, test }) => test(values[k]))
+      target[at[values.length]! + i * steps[values.length]!] = (skips ? value : store(fn(...values))) as never
     }
   })
 }

@@ -15,7 +15,7 @@ export type TileGrid<T> = readonly (T | null | TileGrid<T>)[]
 export interface ConcatOptions<D extends DType = DType> {
   /** The axis, or one for each level of nesting, by number or name; the first ones when left out. */
   readonly axis?: Axis | readonly Axis[]
-  /** The value of missing tiles; the fill value of the first array, or zero, when left out. */
+  /** The value of missing tiles and of all that is missing; when left out what is missing in the first array that says so, or else its fill value. */
   readonly fillValue?: ScalarOf<D>
 }
 

@@ -1,10 +1,32 @@
-import { within } from '../../core/errors.js'
+import { toElement } from '../../core/dtype.js'
+import { HyperslabError, within } from '../../core/errors.js'
 import { eachIndex } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import { type Box, boxShape, viewOf } from '../../grid/range.js'
+import { type Element, isAnyMissing, type MissingOf, missingElement, missingElements } from '../missing.js'
+import { missingTest } from '../missing-test.js'
 import type { BlockOptions, BlockSource } from '../source.js'
-import type { Convert } from './elementwise.js'
+import type { Convert, Treatment } from './elementwise.js'
 import { readPicks, writePicks } from './picked.js'
+
+/** A conversion of elements of one source into those of another that treats missing ones as it should. */
+export function treating(treatment: Treatment, from: MissingOf, to: MissingOf, convert: Convert): Convert {
+  const [below, above] = [missingElements(from), missingElements(to)]
+  if (treatment === 'convert' || !isAnyMissing(below) || !isAnyMissing(above)) return convert
+  const isMissing = missingTest(below)!
+  const missing = missingElement(above)
+  if (treatment === 'spare') return (element: Element) => (isMissing(element) ? missing : convert(element as never))
+  const becomesMissing = missingTest({ ...above, nan: false }) ?? (() => false)
+  const { dtype } = to
+  return (element: Element) => {
+    const converted = convert(element as never)
+    // As it will be stored.
+    const stored = dtype === 'float32' ? toElement(dtype, converted) : converted
+    if (!becomesMissing(stored) || isMissing(element)) return converted
+    const text = `${String(element)} as ${dtype} is ${String(stored)}, which stands for missing elements`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: element, expected: dtype })
+  }
+}
 
 /** Reads a box and puts what is made of its elements into `out`. */
 export async function readConverted(

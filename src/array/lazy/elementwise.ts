@@ -1,27 +1,39 @@
-import type { DType, ScalarOf } from '../../core/dtype.js'
+import type { DType } from '../../core/dtype.js'
 import type { BlockSource } from '../source.js'
-import { overAs } from './layer.js'
+import { type Kind, overAs } from './layer.js'
 
 /** From one element to another, both as they are stored. */
 export type Convert = (element: never) => unknown
 
 const body = () => import('./converted.js')
 
+/**
+ * What happens to missing elements. `spare`: they become what is missing in the result. `convert`: the same as to others. `distinguish`: so, too,
+ * but an element that would become equal to one of them is refused.
+ */
+export type Treatment = 'spare' | 'convert' | 'distinguish'
+
 /** An array whose elements are made of those below, one by one; it can be written when there is a way `back`. */
 export function elementwise<D extends DType>(
   source: BlockSource,
-  dtype: D,
-  fillValue: ScalarOf<D> | undefined,
+  kind: Kind<D>,
   forth: Convert,
   back?: Convert,
+  treatment: Treatment = 'convert',
 ): BlockSource<D> {
-  return overAs(source, dtype, fillValue, {
+  return overAs(source, kind, {
     // What lies between written elements must not go forth and back.
     capabilities: { steps: true },
-    readBlock: async (box, out, options) => (await body()).readConverted(source, forth, box, out, options),
+    readBlock: async (box, out, options) => {
+      const { readConverted, treating } = await body()
+      await readConverted(source, treating(treatment, source, kind, forth), box, out, options)
+    },
     ...(back !== undefined &&
       source.writeBlock !== undefined && {
-        writeBlock: async (box, values, options) => (await body()).writeConverted(source, back, box, values, options),
+        writeBlock: async (box, values, options) => {
+          const { treating, writeConverted } = await body()
+          await writeConverted(source, treating(treatment, kind, source, back), box, values, options)
+        },
       }),
   })
 }

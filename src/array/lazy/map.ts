@@ -1,20 +1,36 @@
-import { DTYPES, type DType, type ScalarOf, toElement } from '../../core/dtype.js'
+import { type DataOf, DTYPES, type DType, isFloat, readElement, type ScalarOf, toElement } from '../../core/dtype.js'
+import { invalidArgument } from '../../core/errors.js'
 import { type Checks, checkOptions, checkValue } from '../../core/options.js'
+import { isAnyMissing, missingElement, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.js'
 import type { BlockSource } from '../source.js'
 import { elementwise } from './elementwise.js'
+import type { Kind } from './layer.js'
 
 export interface MapOptions<D extends DType, E extends DType> {
   /** Data type of the results; that of the array when left out. */
   readonly dtype?: E
-  /** What stands for "nothing here" among the results. */
+  /**
+   * What missing elements become, and which results are missing. When left out it is NaN for floats, and the missing value of the array where
+   * the type stays the same.
+   */
   readonly fillValue?: ScalarOf<E>
+  /** Whether the function is spared missing elements; true when left out. Given all of them, no result is missing but by `fillValue`. */
+  readonly skipMissing?: boolean
   /** From a result back to an element, so that the array can be written. */
   readonly inverse?: (value: ScalarOf<E>) => ScalarOf<D>
 }
 
-const CHECKS: Checks<MapOptions<DType, DType>> = { dtype: DTYPES, fillValue: 'value', inverse: 'function' }
+const CHECKS: Checks<MapOptions<DType, DType>> = {
+  dtype: DTYPES,
+  fillValue: 'value',
+  skipMissing: 'boolean',
+  inverse: 'function',
+}
 
-/** A function of each element. Results that are not values of the data type are an InvalidArgumentError when they are read. */
+/**
+ * A function of each element; missing ones stay missing.
+ * @throws InvalidArgumentError when there is no value for missing elements; reading, for results that are not values of the data type
+ */
 export function map<D extends DType, E extends DType = D>(
   source: BlockSource<D>,
   fn: (value: ScalarOf<D>) => ScalarOf<E>,
@@ -22,10 +38,34 @@ export function map<D extends DType, E extends DType = D>(
 ): BlockSource<E> {
   checkValue('map', 'fn', fn, 'function')
   checkOptions('map', options, CHECKS)
-  const { dtype, fillValue, inverse } = options
+  const { dtype, fillValue, inverse, skipMissing = true } = options
   const to = dtype ?? (source.dtype as DType as E)
+  const kind = computed(to, fillValue, skipMissing ? [source] : [])
   const back = inverse && applying(to, source.dtype, inverse)
-  return elementwise(source, to, fillValue, applying(source.dtype, to, fn), back)
+  const forth = applying(source.dtype, to, fn)
+  return elementwise(source, kind, forth, back, skipMissing ? 'spare' : 'convert')
+}
+
+/**
+ * What is made of the elements of sources. Where one of them is missing, the result is: it is the fill value that was given, NaN where
+ * results are floats, or the missing value of a source of the same type.
+ * @throws InvalidArgumentError when there is no such value
+ */
+export function computed<D extends DType>(
+  dtype: D,
+  fillValue: ScalarOf<D> | undefined,
+  sources: readonly BlockSource[],
+): Kind<D> {
+  if (fillValue !== undefined) return { dtype, fillValue }
+  const missing = sources.filter((source) => isAnyMissing(missingElements(source)))
+  if (missing.length === 0) return { dtype, missing: NOTHING }
+  if (isFloat(dtype)) return { dtype, fillValue: Number.NaN as ScalarOf<D>, missing: NOT_A_NUMBER }
+  const alike = missing.find((source) => source.dtype === dtype)
+  if (alike !== undefined) {
+    const value = missingElement(missingElements(alike))
+    return { dtype, fillValue: readElement(dtype, [value] as unknown as DataOf<D>, 0) }
+  }
+  return invalidArgument(`there is no ${dtype} for missing elements: give a \`fillValue\``, dtype)
 }
 
 /** A function of values as one of elements as they are stored. */

@@ -1,4 +1,4 @@
-import { type DType, fillElement, type ScalarOf } from '../../core/dtype.js'
+import { type DataOf, type DType, fillElement, readElement, type ScalarOf } from '../../core/dtype.js'
 import { HyperslabError, invalidArgument, within } from '../../core/errors.js'
 import { forEachLimited } from '../../core/limiter.js'
 import { type Checks, checkOptions } from '../../core/options.js'
@@ -7,7 +7,11 @@ import { fillTensor, viewTensor } from '../../core/tensor.js'
 import { type AxisChunks, ChunkGrid } from '../../grid/chunks.js'
 import { commonChunks, refineChunks } from '../../grid/joined-chunks.js'
 import { type Box, wholeBox } from '../../grid/range.js'
-import type { BlockSource } from '../source.js'
+import { isAnyMissing, type MissingElements, missingElement, missingElements, missingOf, NOTHING } from '../missing.js'
+import { sameMissing } from '../missing-test.js'
+import type { BlockSource, Missing } from '../source.js'
+import type { Kind } from './layer.js'
+import { missingAs } from './missing-as.js'
 import { type Overlap, overlapOf } from './overlap.js'
 import { READS_AT_A_TIME } from './picks.js'
 
@@ -20,7 +24,10 @@ export interface Tile<D extends DType = DType> {
 export interface MosaicOptions<D extends DType> {
   /** Of the whole; as far as tiles reach when left out. */
   readonly shape?: readonly number[]
-  /** The value of what no tile covers; the first tile's fill value, or zero, when left out. */
+  /**
+   * The value of what no tile covers, and of everything that is missing. When left out it is what is missing in the first tile that says so;
+   * without any it is the fill value of the first tile, or zero, and nothing is missing.
+   */
   readonly fillValue?: ScalarOf<D>
 }
 
@@ -28,8 +35,9 @@ const CHECKS: Checks<MosaicOptions<DType>> = { shape: 'list', fillValue: 'value'
 
 /**
  * Tiles of any shapes put together; what none of them covers is the fill value and cannot be written. A tile that is not touched is not
- * read.
- * @throws InvalidArgumentError when there are no tiles, they differ in type or rank, overlap, or reach beyond the shape
+ * read. Where tiles do not agree on what is missing, their missing elements become one value.
+ * @throws InvalidArgumentError when there are no tiles, they differ in type or rank, overlap, or reach beyond the shape; reading, for an
+ *   element that is not missing in its tile and would be in the whole, unless `fillValue` was given
  */
 export function mosaic<D extends DType>(tiles: readonly Tile<D>[], options: MosaicOptions<D> = {}): BlockSource<D> {
   checkOptions('mosaic', options, CHECKS)
@@ -46,7 +54,29 @@ export function mosaic<D extends DType>(tiles: readonly Tile<D>[], options: Mosa
   const shape = options.shape ?? first.shape.map((_, axis) => Math.max(...tiles.map((tile) => endOf(tile, axis))))
   checkShape(shape, 'shape')
   checkPlaces(tiles, shape)
-  return new Mosaic(tiles, shape, options.fillValue ?? first.fillValue)
+  return new Mosaic(...agreed(tiles, options.fillValue), shape)
+}
+
+/** The tiles with the same elements missing, and what fills the room between them. */
+function agreed<D extends DType>(tiles: readonly Tile<D>[], fillValue: ScalarOf<D> | undefined): [readonly Tile<D>[], Kind<D>] {
+  const { dtype, fillValue: own } = tiles[0]!.source
+  const known = tiles.map(({ source }) => missingElements(source))
+  const first = known.find(isAnyMissing)
+  const as = (kind: Kind<D>, taken: boolean): [readonly Tile<D>[], Kind<D>] => {
+    const wanted = missingElements(kind)
+    const value = missingElement(wanted)!
+    const changes = (each: MissingElements): boolean => (taken ? isAnyMissing(each) : true) && !sameMissing(each, wanted)
+    return [
+      tiles.map((tile, i) => (changes(known[i]!) ? { ...tile, source: missingAs(tile.source, value, { taken }) } : tile)),
+      kind,
+    ]
+  }
+  if (fillValue !== undefined) return as({ dtype, fillValue }, true)
+  if (first === undefined) return [tiles, { dtype, fillValue: own, missing: NOTHING }]
+  const fill = readElement(dtype, [missingElement(first)] as unknown as DataOf<D>, 0)
+  if (known.every((each) => sameMissing(each, first)))
+    return [tiles, { dtype, fillValue: fill, missing: missingOf(tiles[known.indexOf(first)]!.source) }]
+  return as({ dtype, fillValue: fill }, false)
 }
 
 class Mosaic<D extends DType> implements BlockSource<D> {
@@ -56,11 +86,12 @@ class Mosaic<D extends DType> implements BlockSource<D> {
   readonly chunks: ChunkGrid
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<D> | undefined
+  readonly missing: Missing<D> | undefined
   readonly capabilities: { readonly steps: boolean }
   readonly label: NonNullable<BlockSource['label']>
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
 
-  constructor(tiles: readonly Tile<D>[], shape: readonly number[], fillValue: ScalarOf<D> | undefined) {
+  constructor(tiles: readonly Tile<D>[], { fillValue, missing }: Kind<D>, shape: readonly number[]) {
     const sources = tiles.map(({ source }) => source)
     this.tiles = tiles
     this.dtype = sources[0]!.dtype
@@ -68,6 +99,7 @@ class Mosaic<D extends DType> implements BlockSource<D> {
     this.chunks = new ChunkGrid(shape.map((length, axis) => chunksAlong(tiles, axis, length)))
     this.dimensionNames = sources.find(({ dimensionNames }) => dimensionNames !== undefined)?.dimensionNames
     this.fillValue = fillValue
+    this.missing = missing
     this.capabilities = { steps: sources.every(({ capabilities }) => capabilities?.steps) }
     this.label = sharedLabel(sources)
     if (sources.every(({ writeBlock }) => writeBlock !== undefined)) {

@@ -3,13 +3,14 @@ import { invalidArgument } from '../../core/errors.js'
 import { type Checks, checkOptions } from '../../core/options.js'
 import { ChunkGrid } from '../../grid/chunks.js'
 import { padChunks } from '../../grid/joined-chunks.js'
+import { missingElement, missingElements } from '../missing.js'
 import type { BlockSource } from '../source.js'
 import { over } from './layer.js'
 
 export interface PadOptions<D extends DType> {
   /** What is around the array: one value (the default), or its nearest element. */
   readonly mode?: 'constant' | 'edge'
-  /** The value of `constant`; the fill value, or zero, when left out. */
+  /** The value of `constant`; when left out what is missing in the array, or else its fill value or zero. */
   readonly value?: ScalarOf<D>
 }
 
@@ -35,7 +36,8 @@ export function pad<D extends DType>(
   if (edge && source.shape.some((length, axis) => length === 0 && Math.max(...pairs[axis]!) > 0))
     invalidArgument('an axis of length 0 has no edge to repeat', source.shape)
   const origin = pairs.map(([low]) => low)
-  const fill = fillElement(source.dtype, value ?? source.fillValue)
+  const given = value ?? missingElement(missingElements(source)) ?? source.fillValue
+  const fill = fillElement(source.dtype, given as ScalarOf<D> | undefined)
   return over(source, {
     chunks: new ChunkGrid(source.chunks.axes.map((chunks, axis) => padChunks(chunks, ...pairs[axis]!))),
     readBlock: async (box, out, options) =>

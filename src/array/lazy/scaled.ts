@@ -1,6 +1,8 @@
 import { elementBytes, isNumeric, toElement } from '../../core/dtype.js'
 import { HyperslabError, invalidArgument } from '../../core/errors.js'
 import type { Checks } from '../../core/options.js'
+import { isAnyMissing, missingElement, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.js'
+import { missingTest } from '../missing-test.js'
 import type { BlockSource } from '../source.js'
 import { casting } from './astype.js'
 import { elementwise } from './elementwise.js'
@@ -10,7 +12,7 @@ export interface ScaledOptions {
   readonly scaleFactor?: number
   /** CF's `add_offset`; 0 when left out. */
   readonly addOffset?: number
-  /** CF's `_FillValue`: read as NaN, and what NaN is written as. That of the array when left out. */
+  /** CF's `_FillValue`: read as NaN, and what NaN is written as. When left out, what is missing in the array is read as NaN. */
   readonly fillValue?: number | bigint
   /** CF's `missing_value`s, read as NaN too. */
   readonly missingValues?: readonly (number | bigint)[]
@@ -30,19 +32,12 @@ export const SCALED_CHECKS: Checks<ScaledOptions> = {
 }
 
 /**
- * Packed values unpacked: `packed * scaleFactor + addOffset`, and NaN where there is no value. Writing packs again, rounding to the nearest
- * integer where integers are packed.
+ * Packed values unpacked: `packed * scaleFactor + addOffset`, and NaN, which is missing then, where there is no value. Writing packs again,
+ * rounding to the nearest integer where integers are packed.
  * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0 or when a written value cannot be packed
  */
 export function scaled(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
-  const {
-    scaleFactor = 1,
-    addOffset = 0,
-    fillValue = source.fillValue,
-    missingValues = [],
-    unsigned = false,
-    dtype = 'float64',
-  } = options
+  const { scaleFactor = 1, addOffset = 0, fillValue, missingValues = [], unsigned = false, dtype = 'float64' } = options
   const packed = source.dtype
   if (!isNumeric(packed)) throw new HyperslabError('UnsupportedError', `${packed} values cannot be scaled`, { actual: packed })
   if (![scaleFactor, addOffset].every(Number.isFinite) || scaleFactor === 0) {
@@ -50,8 +45,11 @@ export function scaled(source: BlockSource, options: ScaledOptions = {}): BlockS
       actual: [scaleFactor, addOffset],
     })
   }
-  const fill = fillValue === undefined ? undefined : toElement(packed, fillValue)
-  const missing = new Set([...missingValues.map((value) => toElement(packed, value)), ...(fill === undefined ? [] : [fill])])
+  const values = [...(fillValue === undefined ? [] : [fillValue]), ...missingValues].map((value) => toElement(packed, value))
+  const own = missingElements(fillValue === undefined ? source : { dtype: packed, missing: NOTHING })
+  const missing = { values: [...own.values, ...values], nan: own.nan || values.some(Number.isNaN) }
+  const isMissing = missingTest(missing) ?? (() => false)
+  const fill = missingElement(missing)
   const pack = casting('float64', packed, true)
   const rounds = packed !== 'float32' && packed !== 'float64'
   if (unsigned && !packed.startsWith('int')) invalidArgument(`unsigned is for signed integers, not for ${packed}`, packed)
@@ -64,6 +62,11 @@ export function scaled(source: BlockSource, options: ScaledOptions = {}): BlockS
     return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
   }
   const numberOf = (value: number | bigint): number => (unsigned && value < 0 ? Number(value) + wrap : Number(value))
-  const forth = (value: number | bigint): number => (missing.has(value) ? Number.NaN : numberOf(value) * scaleFactor + addOffset)
-  return elementwise(source, dtype, Number.NaN, forth, back)
+  const forth = (value: number | bigint): number => (isMissing(value) ? Number.NaN : numberOf(value) * scaleFactor + addOffset)
+  return elementwise(
+    source,
+    { dtype, fillValue: Number.NaN, missing: isAnyMissing(missing) ? NOT_A_NUMBER : NOTHING },
+    forth,
+    back,
+  )
 }

@@ -1,10 +1,10 @@
-import { allocate, type FixedDType, type TypedArray } from '../../core/dtype.js'
+import { allocate, type DType, type FixedDType, isFloat, type TypedArray } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
 import type { Skipped } from './rows.js'
 
-/** What the minimum of nothing is along axes: the fill value where that was skipped, NaN where NaN was. */
-export function emptyExtreme({ fill, nan }: Skipped): unknown {
-  return fill ?? (nan ? Number.NaN : undefined)
+/** What the minimum of nothing is along axes where elements were skipped: NaN of floats, of others the missing value. */
+export function emptyExtreme(dtype: DType, { fill, nan }: Skipped): unknown {
+  return nan || (fill !== undefined && isFloat(dtype)) ? Number.NaN : fill
 }
 
 export const emptyReduction = (what: string): HyperslabError =>

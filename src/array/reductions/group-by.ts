@@ -50,7 +50,10 @@ export async function groupBy<D extends DType, L, K extends FoldKind>(
   const within = replaced(stride, axis, 0)
   const skipped = skippedOf(source, options)
   const reader = new RowReader(source.dtype, modeOf(kind), skipped)
-  const fold = foldOf(kind, source.dtype, sizeOf(shape), reader.skipped, { ...options, empty: emptyExtreme(skipped) })
+  const fold = foldOf(kind, source.dtype, sizeOf(shape), reader.skipped, {
+    ...options,
+    empty: emptyExtreme(source.dtype, skipped),
+  })
   const places = { start: 0, stride: shape.map(() => 0) }
   await eachRun(source, options, ({ box, tensor }) => {
     const { start, stop } = box[axis]!

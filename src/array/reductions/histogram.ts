@@ -66,8 +66,8 @@ function checkEdges(given: ArrayLike<number>): Float64Array {
   return edges
 }
 
-async function rangeOf(source: BlockSource<DType>, { signal, skipMissing }: HistogramOptions): Promise<[number, number]> {
-  const skips = { skipNaN: true, ...(skipMissing && { skipMissing }), signal }
+async function rangeOf(source: BlockSource<DType>, { signal, skipMissing = true }: HistogramOptions): Promise<[number, number]> {
+  const skips = { skipNaN: true, skipMissing, signal }
   try {
     const { min, max } = await extrema(source, skips)
     return [Number(min), Number(max)]

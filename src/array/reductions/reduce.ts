@@ -104,7 +104,7 @@ function valuesOf(source: BlockSource, kind: ReductionKind, cells: Cells, option
   const dtype = source.dtype as FixedDType
   if (kind === 'mean') return means(cells)
   if (kind === 'sum') return sums(foldedDType(dtype, 'sum'), cells)
-  return extremes(dtype, cells, options.axis === undefined ? undefined : emptyExtreme(skippedOf(source, options)))
+  return extremes(dtype, cells, options.axis === undefined ? undefined : emptyExtreme(dtype, skippedOf(source, options)))
 }
 
 /** The cells as users get them: a scalar for a reduction of everything, a tensor for one along axes. */

@@ -1,4 +1,5 @@
 // What `Reducible` loads when the first reduction is asked for.
+export { withOneMissing } from '../lazy/missing-as.js'
 export { arg } from './arg.js'
 export { cumulativeSum } from './cumulative-sum.js'
 export { product, truth } from './folded.js'

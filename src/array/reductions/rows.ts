@@ -1,32 +1,34 @@
-import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat, toElement } from '../../core/dtype.js'
+import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat } from '../../core/dtype.js'
 import { sizeOf } from '../../core/shape.js'
 import { mergedAxes, type Tensor } from '../../core/tensor.js'
 import type { Skip } from '../../kernels/reduce.js'
+import { missingElements } from '../missing.js'
 import type { BlockSource } from '../source.js'
 
 /** Which elements a reduction passes over. */
 export interface SkipOptions {
-  /** Leave out elements equal to the fill value, NaN included when that is the fill value. */
+  /** Leave out elements that are missing ({@link BlockSource.missing}); true when left out. */
   readonly skipMissing?: boolean
-  /** Leave out NaN. */
+  /** Leave out NaN, also where it is not what is missing. */
   readonly skipNaN?: boolean
 }
 
-/** The same as values: elements equal to `fill` (undefined and NaN are equal to nothing) and, with `nan`, NaN. */
+/** The same as values: elements equal to `fill` (undefined is equal to nothing) and, with `nan`, NaN. */
 export interface Skipped {
   readonly fill: unknown
   readonly nan: boolean
 }
 
-export function skippedOf({ dtype, fillValue }: BlockSource, { skipMissing, skipNaN }: SkipOptions): Skipped {
-  const fill = skipMissing && fillValue !== undefined ? toElement(dtype, fillValue) : undefined
-  return { fill, nan: isFloat(dtype) && (skipNaN === true || Number.isNaN(fill)) }
+/** @param source with one missing value at most */
+export function skippedOf(source: BlockSource, { skipMissing = true, skipNaN = false }: SkipOptions): Skipped {
+  const { values, nan } = missingElements(skipMissing ? source : { dtype: source.dtype })
+  return { fill: values[0], nan: nan || (skipNaN && isFloat(source.dtype)) }
 }
 
 /** The same for the kernels. */
 export function skipOf(source: BlockSource, options: SkipOptions): Skip {
   const { fill, nan } = skippedOf(source, options)
-  if (fill === undefined || Number.isNaN(fill)) return nan ? 'nan' : 'none'
+  if (fill === undefined) return nan ? 'nan' : 'none'
   return nan ? { fill: fill as number, nan } : { fill: fill as number | bigint }
 }
 

@@ -53,7 +53,7 @@ function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Ten
   const { source, steps, kind, options } = windows
   const skipped = skippedOf(source, options)
   const reader = new RowReader(source.dtype, modeOf(kind), skipped)
-  const empty = emptyExtreme(skipped)
+  const empty = emptyExtreme(source.dtype, skipped)
   const fold = foldOf(kind, source.dtype, sizeOf(shape), reader.skipped, { ...options, empty })
   const cellStride = stridesOf(shape)
   for (const parts of productOf(shape.map((count, axis) => partsOf(windows, count, tensor.shape[axis]!, axis)))) {

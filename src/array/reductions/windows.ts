@@ -1,4 +1,4 @@
-import type { DType, ScalarOf } from '../../core/dtype.js'
+import { type DType, isFloat, type ScalarOf } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
 import type { Tensor } from '../../core/tensor.js'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
@@ -6,7 +6,9 @@ import type { Box } from '../../grid/range.js'
 import { byAxis } from '../axes.js'
 import { DiskArray } from '../disk-array.js'
 import type { ArrayHandle } from '../handle.js'
-import type { BlockOptions, BlockSource } from '../source.js'
+import { withOneMissing } from '../lazy/missing-as.js'
+import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.js'
+import type { BlockOptions, BlockSource, Missing } from '../source.js'
 import type { FoldOptions } from './fold.js'
 import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.js'
 import { checkCall, checkKind } from './options.js'
@@ -31,7 +33,8 @@ export interface WindowOptions extends SkipOptions, FoldOptions {}
 
 /**
  * The array in which every block of so many positions is reduced to one: `coarsen(tas, { lat: 2, lon: 2 }, 'mean')`. Where an axis does not
- * divide evenly, its last block is shorter. Nothing is read before the result is; then the chunks of a block of chunks are read once.
+ * divide evenly, its last block is shorter. Nothing is read before the result is; then the chunks of a block of chunks are read once. Blocks of
+ * which everything is missing are, too: NaN of floats, means and variances; their sums are 0.
  * @throws InvalidArgumentError for axes that do not exist or factors that are no positive integers; UnsupportedError
  */
 export function coarsen<D extends DType, K extends FoldKind>(
@@ -57,6 +60,7 @@ export function coarsen<D extends DType, K extends FoldKind>(
 /**
  * The array of reductions of every window of so many neighbouring positions: `rolling(tas, { time: 5 }, 'mean')`. Position i of the result
  * is made of the positions from i on, so that an axis of n positions has n - size + 1 of them left. Nothing is read before the result is.
+ * What is missing is so as in {@link coarsen}.
  * @throws InvalidArgumentError for axes that do not exist or windows that do not fit in them; UnsupportedError
  */
 export function rolling<D extends DType, K extends FoldKind>(
@@ -102,6 +106,15 @@ function sizesOf(source: BlockSource<DType>, given: Lengths): number[] {
 
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b))
 
+/** Windows without an element to take are missing, but for sums, products and counts, which are 0 or 1 then. */
+function kindOf(source: BlockSource, dtype: DType, kind: FoldKind, { skipMissing = true }: WindowOptions): MissingOf {
+  const extreme = kind === 'min' || kind === 'max'
+  if (extreme && (!skipMissing || !isFloat(dtype))) return source
+  const some = skipMissing && isAnyMissing(missingElements(source))
+  if (!some || kind === 'sum' || kind === 'prod' || kind === 'count') return { dtype, missing: NOTHING }
+  return { dtype, fillValue: Number.NaN, missing: NOT_A_NUMBER }
+}
+
 /** Windows of `sizes` every `steps` positions, each folded into one element. */
 class WindowSource implements BlockSource {
   readonly dtype: DType
@@ -109,6 +122,7 @@ class WindowSource implements BlockSource {
   readonly chunks: ChunkGrid
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<DType> | undefined
+  readonly missing: Missing | undefined
   readonly label: { readonly file?: string; readonly array?: string }
   readonly #windows: Windows
 
@@ -125,9 +139,12 @@ class WindowSource implements BlockSource {
     this.chunks = new ChunkGrid(axes)
     this.shape = this.chunks.shape
     this.dimensionNames = source.dimensionNames
-    this.fillValue = kind === 'min' || kind === 'max' ? source.fillValue : undefined
+    const one = withOneMissing(source, options)
+    const { fillValue, missing } = kindOf(one, this.dtype, kind, options)
+    this.fillValue = fillValue
+    this.missing = missing
     this.label = source.label ?? {}
-    this.#windows = { source, sizes, steps, kind, options }
+    this.#windows = { source: one, sizes, steps, kind, options }
   }
 
   async readBlock(box: Box, out: Tensor, { signal }: BlockOptions = {}): Promise<void> {

@@ -46,9 +46,10 @@ test('views, permutations and reshapes of an array of a container are reduced wh
         const plain = new DiskArray({
           dtype: 'int64' as const,
           shape: view.shape,
+          fillValue: view.fillValue,
           readBlock: view.source.readBlock.bind(view.source),
         })
-        for (const options of [{}, { axis }]) {
+        for (const options of [{}, { axis }, { skipMissing: false }, { axis, skipMissing: false }]) {
           const wanted = await plain[kind](options).catch((error: { tag: string }) => error.tag)
           const got = await view[kind](options).catch((error: { tag: string }) => error.tag)
           expect(elements(got)).toEqual(elements(wanted))

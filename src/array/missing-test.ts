@@ -1,0 +1,22 @@
+import type { MissingElements } from './missing.js'
+
+/** Tells missing elements from others; undefined where none are. -0 is 0, binaries are equal byte for byte. */
+export function missingTest({ values, nan }: MissingElements): ((element: unknown) => boolean) | undefined {
+  if (values.some((value) => value instanceof Uint8Array)) return (element) => values.some((value) => sameBytes(value, element))
+  const [first] = values
+  if (values.length === 0) return nan ? Number.isNaN : undefined
+  if (values.length === 1) return nan ? (element) => element === first || Number.isNaN(element) : (element) => element === first
+  const all = new Set<unknown>(nan ? [...values, Number.NaN] : values)
+  return (element) => all.has(element)
+}
+
+function sameBytes(a: unknown, b: unknown): boolean {
+  const [one, other] = [a as Uint8Array, b as Uint8Array]
+  return one.length === other.length && one.every((byte, i) => byte === other[i])
+}
+
+/** Whether the same elements are missing. */
+export function sameMissing(a: MissingElements, b: MissingElements): boolean {
+  const test = missingTest(b)
+  return a.nan === b.nan && a.values.length === b.values.length && a.values.every((value) => test!(value))
+}
