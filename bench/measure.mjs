@@ -2,6 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+/** Suites run once at their least, to see that they run: what they time means nothing then. See `--smallest` of run.mjs. */
+export const smallest = process.env.HYPERSLAB_BENCH === 'smallest'
+
+/** A size or a number of rounds: as it is meant, and at the least that goes through all of a suite. */
+export const sized = (usual, least) => (smallest ? least : usual)
+
 /**
  * A result: `ratio` of what was measured to `peer`; of times where the goal is an upper limit, of speeds where it is a lower one, and of something
  * else, which chart.mjs leaves out, where `speed` is false. Printed as JSON, read by run.mjs.

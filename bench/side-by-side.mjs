@@ -1,4 +1,4 @@
-import { median, random, report } from './measure.mjs'
+import { median, random, report, sized } from './measure.mjs'
 
 const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]
 
@@ -8,7 +8,8 @@ const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q 
  * @param ways functions by name, or `{ timed(count) }` for what takes the time itself, in another process; the first is ours
  * @returns by name of a peer: the median and the quartiles of how many times faster ours is, and of all the milliseconds a call takes
  */
-export async function sideBySide(ways, { rounds = 25, roundMs = 2, seed = 1 } = {}) {
+export async function sideBySide(ways, { rounds: usual = 25, roundMs = 2, seed = 1 } = {}) {
+  const rounds = sized(usual, 1)
   const names = Object.keys(ways)
   const next = random(seed)
   const once = async (name, count, from) => {
@@ -23,8 +24,8 @@ export async function sideBySide(ways, { rounds = 25, roundMs = 2, seed = 1 } = 
   const counts = {}
   for (const name of names) {
     // Compiled and warm before it counts.
-    await once(name, 5, 0)
-    counts[name] = Math.max(1, Math.ceil(roundMs / (await once(name, 3, 0))))
+    await once(name, sized(5, 1), 0)
+    counts[name] = sized(Math.max(1, Math.ceil(roundMs / (await once(name, sized(3, 1), 0)))), 1)
   }
   const times = Object.fromEntries(names.map((name) => [name, []]))
   for (let round = 0; round < rounds; round++) {

@@ -1,9 +1,11 @@
 // Reading all of an array takes time linear in its chunks: ten times the chunks, ten times the time.
 import { create, MemoryStore, open } from '../../dist/index.js'
-import { median, random, report, time } from '../measure.mjs'
+import { median, random, report, sized, time } from '../measure.mjs'
 
 const CHUNK = 64
-const ROUNDS = 7
+const ROUNDS = sized(7, 1)
+const FEW = sized(10_000, 1000)
+const MANY = 10 * FEW
 
 async function container(chunks) {
   const store = new MemoryStore()
@@ -24,7 +26,7 @@ async function readAll(store) {
   await file.array('x').get()
 }
 
-const [small, large] = [await container(10_000), await container(100_000)]
+const [small, large] = [await container(FEW), await container(MANY)]
 await readAll(small)
 await readAll(large)
 const ratios = []
@@ -32,13 +34,13 @@ const perChunk = []
 for (let round = 0; round < ROUNDS; round++) {
   const [few, many] = [await time(() => readAll(small)), await time(() => readAll(large))]
   ratios.push(many / few)
-  perChunk.push((many * 1000) / 100_000)
+  perChunk.push((many * 1000) / MANY)
 }
-console.log(`open and read 100 000 chunks of ${CHUNK} float32: ${median(perChunk).toFixed(2)} us a chunk`)
+console.log(`open and read ${MANY} chunks of ${CHUNK} float32: ${median(perChunk).toFixed(2)} us a chunk`)
 const ratio = median(ratios)
 report({
   suite: 'chunks',
-  name: '100 000 chunks against 10 000',
+  name: `${MANY} chunks against ${FEW}`,
   peer: 'itself',
   speed: false,
   ratio,

@@ -5,15 +5,15 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create, open } from '../../dist/index.js'
 import { startCrate } from '../crate.mjs'
-import { climate, inFolder, MiB, median, random, report, time } from '../measure.mjs'
+import { climate, inFolder, MiB, median, random, report, sized, time } from '../measure.mjs'
 
-const ROUNDS = Number(process.env.ROUNDS ?? 9)
+const ROUNDS = Number(process.env.ROUNDS ?? sized(9, 1))
 const CHUNK = MiB / 4
-const CHUNKS = 256
+const CHUNKS = sized(256, 8)
 const SHAPE = [CHUNKS, CHUNK]
-const SMALL_CHUNKS = 200_000
+const SMALL_CHUNKS = sized(200_000, 2000)
 const SMALL = 64
-const ELEMENT = SMALL * 123_456 + 7
+const ELEMENT = SMALL * sized(123_456, 1234) + 7
 
 const next = random(7)
 const ROWS = Array.from({ length: 1000 }, () => Math.floor(next() * CHUNKS))
@@ -109,9 +109,9 @@ await inFolder(async (root) => {
     else cpSync(from, scratch, { recursive: true })
   }
   const jobs = [
-    { name: 'open', goal: 1, ask: { do: 'open', folder: whole }, repeats: 100 },
+    { name: 'open', goal: 1, ask: { do: 'open', folder: whole }, repeats: sized(100, 1) },
     { name: 'full read', goal: 1, ask: { do: 'read', folder: whole } },
-    { name: '1000 random chunks, cold', goal: 0.5, ask: { do: 'chunks', folder: whole, rows: ROWS }, rounds: 3 },
+    { name: '1000 random chunks, cold', goal: 0.5, ask: { do: 'chunks', folder: whole, rows: ROWS }, rounds: sized(3, 1) },
     { name: 'write and flush', goal: 1, ask: { do: 'write', folder: scratch, data, chunk: CHUNK }, before: () => fresh() },
     { name: 'compact', goal: 1, ask: { do: 'compact', folder: scratch }, before: () => fresh(whole) },
     { name: 'compact, every block changed', goal: 1, ask: { do: 'compact', folder: scratch }, before: () => fresh(layers) },
@@ -119,7 +119,7 @@ await inFolder(async (root) => {
       name: 'open and one element of 200 000 chunks',
       goal: 0.5,
       ask: { do: 'element', folder: small, index: ELEMENT },
-      repeats: 10,
+      repeats: sized(10, 1),
     },
   ]
   const only = process.env.JOB

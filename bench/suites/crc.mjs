@@ -2,9 +2,9 @@
 // compare with: node:zlib has the CRC-32 of zip, which is shown for scale where it is there.
 import { readFileSync } from 'node:fs'
 import zlib from 'node:zlib'
-import { MiB, median, random, report, time } from '../measure.mjs'
+import { MiB, median, random, report, sized, time } from '../measure.mjs'
 
-const ROUNDS = 15
+const ROUNDS = sized(15, 1)
 const SIZES = [1024, 16 * 1024, 64 * 1024, MiB, 16 * MiB]
 
 const { instance } = await WebAssembly.instantiate(readFileSync(new URL('../../dist/kernels.wasm', import.meta.url)))

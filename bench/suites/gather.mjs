@@ -1,7 +1,7 @@
 // Strided and fancy selections of an array in memory without compression, against zarrita.js (slices only) and numpy; and many slow reads
 // under way at the same time.
 import { create, DiskArray, MemoryStore, open, slice } from '../../dist/index.js'
-import { climate, random, report, time } from '../measure.mjs'
+import { climate, random, report, sized, time } from '../measure.mjs'
 import { loadPeer } from '../peers.mjs'
 import { startPython } from '../python.mjs'
 import { print, sideBySide } from '../side-by-side.mjs'
@@ -57,7 +57,7 @@ for (const [name, selection] of Object.entries(SELECTIONS)) {
 }
 python?.close()
 
-const READS = 10_000
+const READS = sized(10_000, 1000)
 const LATENCY_MS = 64
 const AT_A_TIME = 500
 let underWay = 0

@@ -1,7 +1,7 @@
 // Reductions and copies in kernel memory, against numpy, plain JavaScript and the memory itself; projection against zarrita's.
 import { pathToFileURL } from 'node:url'
 import { internals } from '../internals.mjs'
-import { MiB, random, report } from '../measure.mjs'
+import { MiB, random, report, sized } from '../measure.mjs'
 import { loadPeer, peerFolder } from '../peers.mjs'
 import { startPython } from '../python.mjs'
 import { print, sideBySide } from '../side-by-side.mjs'
@@ -94,7 +94,7 @@ async function reductions() {
 
 /** From memory that no cache holds: how much of what the machine reads. */
 async function fromMemory() {
-  const bytes = 64 * MiB
+  const bytes = sized(64, 4) * MiB
   for (const dtype of ['uint8', 'int32', 'float32', 'float64']) {
     const mark = arena.kernels.arenaMark()
     const length = bytes / DTYPES[dtype].BYTES_PER_ELEMENT
@@ -103,7 +103,7 @@ async function fromMemory() {
     for (const [op, work] of Object.entries(reductionsOf(dtype, length, pointer))) {
       if (op === 'sum of squares about a shift') continue // arithmetic, not memory, is what it waits for
       const compared = await sideBySide({ ours: work, 'reading alone': () => read(pointer, bytes) }, { rounds: 9 })
-      print('kernels', `${op}, ${dtype}, 64 MiB`, bytes, compared, { 'reading alone': 0.85 })
+      print('kernels', `${op}, ${dtype}, ${bytes / MiB} MiB`, bytes, compared, { 'reading alone': 0.85 })
     }
     arena.kernels.arenaReset(mark)
   }

@@ -3,9 +3,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Contest } from '../contenders.mjs'
 import { startCrate } from '../crate.mjs'
-import { inFolder, random, report } from '../measure.mjs'
+import { inFolder, random, report, sized } from '../measure.mjs'
 
-const KILLS = Number(process.env.HYPERSLAB_KILLS ?? 1000)
+const KILLS = Number(process.env.HYPERSLAB_KILLS ?? sized(1000, 100))
 const WRITERS = 2
 const COMPACTORS = 1
 /** Kills between two turns of the crate. */

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs'
 import koffi from 'koffi'
 import { KINDS } from '../data.mjs'
-import { MiB, report } from '../measure.mjs'
+import { MiB, report, sized } from '../measure.mjs'
 import { loadPeer, peerLabel } from '../peers.mjs'
 import { print, sideBySide } from '../side-by-side.mjs'
 
-const SIZES = { '64 KiB': 64 * 1024, '1 MiB': MiB, '8 MiB': 8 * MiB }
+const SIZES = { '64 KiB': 64 * 1024, '1 MiB': MiB, ...sized({ '8 MiB': 8 * MiB }, {}) }
 /** Blocks that are taken by turns, so that none is known by heart. */
-const blocksOf = (bytes) => Math.max(2, Math.min(32, (16 * MiB) / bytes))
+const blocksOf = (bytes) => Math.max(2, Math.min(sized(32, 2), (16 * MiB) / bytes))
 
 /** How many times as fast as liblz4 decoding has to be, by kind of data. */
 const DECODE_GOALS = {

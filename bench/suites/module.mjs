@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { Zstd } from '@hpcc-js/wasm-zstd'
 import { bundle, internals } from '../internals.mjs'
-import { climate, inFolder, median, report } from '../measure.mjs'
+import { climate, inFolder, median, report, sized } from '../measure.mjs'
 import { loadPeer, peerFolder } from '../peers.mjs'
 
-const ROUNDS = 15
+const ROUNDS = sized(15, 1)
 const BYTES = 64 * 1024
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
 

@@ -1,8 +1,8 @@
 // Planning costs no more than what is planned: microseconds for a window of a large array, linear time for long lists.
 import { ChunkGrid, plan, points, resolveSelection, slice } from '../../dist/index.js'
-import { median, random, report } from '../measure.mjs'
+import { median, random, report, sized } from '../measure.mjs'
 
-const ROUNDS = 9
+const ROUNDS = sized(9, 1)
 const next = random(1)
 const shape = [100_000, 100_000]
 const grid = ChunkGrid.regular(shape, [100, 100])

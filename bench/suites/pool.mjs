@@ -1,11 +1,11 @@
 // What workers bring: 256 MiB of float32 in lz4 blocks on disk, read into a given array and averaged, here and in pools of one and two workers.
 import { join } from 'node:path'
 import { create, createPool, open } from '../../dist/index.js'
-import { climate, inFolder, MiB, median, report, time } from '../measure.mjs'
+import { climate, inFolder, MiB, median, report, sized, time } from '../measure.mjs'
 
-const ROUNDS = Number(process.env.ROUNDS ?? 9)
+const ROUNDS = Number(process.env.ROUNDS ?? sized(9, 1))
 const CHUNK = MiB / 4
-const CHUNKS = 256
+const CHUNKS = sized(256, 16)
 
 async function write(path) {
   const file = await create(path, { codec: 'lz4' })

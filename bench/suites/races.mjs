@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Contest, serveFolder } from '../contenders.mjs'
 import { startCrate } from '../crate.mjs'
-import { inFolder, report } from '../measure.mjs'
+import { inFolder, report, sized } from '../measure.mjs'
 
-const SECONDS = Number(process.env.HYPERSLAB_RACE_SECONDS ?? 60)
+const SECONDS = Number(process.env.HYPERSLAB_RACE_SECONDS ?? sized(60, 5))
 const [WRITERS, COMPACTORS, READERS] = [5, 2, 2]
 
 const upTo = (count, from = 0) => Array.from({ length: count }, (_, i) => from + i)

@@ -1,10 +1,10 @@
 // Reductions of all of an array of lz4 data, against reading it, which decodes it and copies it out, and against plain loops over what is there.
 import { create, MemoryStore, open } from '../../dist/index.js'
-import { climate, MiB, median, report, time } from '../measure.mjs'
+import { climate, MiB, median, report, sized, time } from '../measure.mjs'
 
-const LENGTH = 32 * MiB
+const LENGTH = sized(32, 4) * MiB
 const CHUNK = MiB
-const ROUNDS = 9
+const ROUNDS = sized(9, 1)
 
 const store = new MemoryStore()
 const file = await create({ store, path: 'a.af' }, { codec: 'lz4' })

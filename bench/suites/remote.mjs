@@ -2,7 +2,7 @@
 // same values in the same chunks from Zarr v3: one object a chunk, or all in one shard. Node opens as many connections as it is asked to
 // for the one, this package makes eight requests at a time; browsers allow both six.
 import { create, HttpStore, MemoryStore, open, slice } from '../../dist/index.js'
-import { climate, median, report, time } from '../measure.mjs'
+import { climate, median, report, sized, time } from '../measure.mjs'
 import { loadPeer, peerLabel } from '../peers.mjs'
 import { serve } from '../range-server.mjs'
 
@@ -10,7 +10,7 @@ const SHAPE = [120, 192, 288]
 const CHUNKS = [1, 96, 96]
 const CHUNK_BYTES = 4 * 96 * 96
 const LATENCY_MS = 20
-const ROUNDS = 5
+const ROUNDS = sized(5, 1)
 const PATH = '/climate'
 
 /** What is read, as `null` (a whole axis), a number or `[start, stop]` for each axis. */

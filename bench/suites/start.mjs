@@ -12,10 +12,10 @@ import { rollup } from 'rollup'
 import { provideBrowser, startBrowser } from '../../test/runtimes/harness/browsers.mjs'
 import { Missing } from '../../test/runtimes/harness/processes.mjs'
 import { install } from '../../test/runtimes/harness/tools.mjs'
-import { inFolder, median, report } from '../measure.mjs'
+import { inFolder, median, report, sized } from '../measure.mjs'
 import { loadPeer, peerFolder, peerLabel } from '../peers.mjs'
 
-const ROUNDS = 21
+const ROUNDS = sized(21, 1)
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
 const DIST = at('../../dist/index.js')
 

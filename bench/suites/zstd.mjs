@@ -6,9 +6,9 @@ import { Zstd } from '@hpcc-js/wasm-zstd'
 import { decompress } from 'fzstd'
 import { create, MemoryStore, open } from '../../dist/index.js'
 import { internals } from '../internals.mjs'
-import { climate, MiB, median, report, time } from '../measure.mjs'
+import { climate, MiB, median, report, sized, time } from '../measure.mjs'
 
-const ROUNDS = 9
+const ROUNDS = sized(9, 1)
 const LEVEL = 3
 const BLOCKS = 4
 
