@@ -33,7 +33,7 @@ for (const suite of args.length > 0 ? args : all) {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   // What else suites print of what is not there: see peers.mjs, python.mjs and crate.mjs.
-  const absent = smallest && ci && /^(peer not installed|skipped): /m.test(stdout)
+  const absent = smallest && ci && /^(peer not installed|skipped): /im.test(stdout)
   if (status !== 0 || absent) failed.push(suite)
   for (const line of stdout.split('\n').filter(Boolean)) {
     const row = line.startsWith('{') ? JSON.parse(line) : undefined
