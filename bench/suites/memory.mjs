@@ -38,7 +38,7 @@ await inFolder(async (folder) => {
   if (Math.abs(actual / expected - 1) > 1e-9) throw new Error(`sums are ${actual}, expected ${expected}`)
   if (Math.abs(sums.data.reduce((a, b) => a + b, 0) / total - 1) > 1e-9)
     throw new Error('the sums of rows do not add up to the whole')
-  const { bytes } = reader.layers()[1]
+  const { bytes } = reader.layers()[0]
   await reader.close()
   const speed = (ms) => `${(((4 * CHUNKS * LENGTH) / ms) * 1e-6).toFixed(2)} GB/s`
   console.log(

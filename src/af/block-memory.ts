@@ -29,7 +29,7 @@ export const memoryOf = (blockBytes: number): BlockMemory => ({
 /** Under which a block is kept for all who read the same bytes. */
 export function keyOf(block: BlockRef): string {
   const { origin, id, part } = block
-  return origin.identity === undefined ? ownKeyOf(block) : `${origin.identity} ${part ? `${id}.${part.number}` : id}`
+  return origin.cacheKey === undefined ? ownKeyOf(block) : `${origin.cacheKey} ${part ? `${id}.${part.number}` : id}`
 }
 
 const ownKeys = new WeakMap<BlockRef, string>()

@@ -18,7 +18,7 @@ export interface BlockOrigin {
   /** Equal only for the same bytes. */
   readonly version: string
   /** A name that no other bytes have, in this process; undefined where bytes may still change. */
-  readonly identity?: string | undefined
+  readonly cacheKey?: string | undefined
   /** The bytes as a file of this machine, for threads that read by themselves. */
   readonly local?: { readonly path: string; readonly etag: string } | undefined
   read(offset: number, length: number, signal?: Signal): Promise<Uint8Array>

@@ -1,12 +1,16 @@
+import { isHyperslabError } from '../core/errors.js'
 import { sameShape } from '../core/shape.js'
-import type { Store } from '../store/store.js'
+import type { ObjectInfo, PublishCondition, Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { type ChunkStatsTable, chunkStatsTable } from './chunk-stats-table.js'
 import type { Definition } from './definition.js'
-import type { Dictionary } from './dictionary.js'
+import { Dictionary } from './dictionary.js'
+import { RESIZED_CODEC } from './extras.js'
 import type { ArrayMeta, BlockMeta, Footer } from './footer.js'
 import { type ChunkRow, chunkTable } from './footer-chunks.js'
+import { encodeIdentity, type FileKind, type Identity, randomId } from './identity.js'
 import { Layer } from './layer.js'
+import type { Limits } from './limits.js'
 import type { BlockPacker, PendingChunk } from './packer.js'
 import { seal } from './seal.js'
 
@@ -21,69 +25,134 @@ export interface LayerContents {
   /** Key of the base, which sidecars repeat. */
   readonly base: string
   readonly arrays: readonly LayerArray[]
+  /** What is deleted; where an array of the same name is among `arrays`, that one begins in this layer. */
   readonly deleted: readonly Definition[]
   readonly dictionary: Dictionary
+  readonly identity: Pick<Identity, 'id' | 'base' | 'merged'> & { readonly kind: FileKind }
+}
+
+export interface PublishOptions {
+  readonly condition: PublishCondition
+  /** Add checksums and statistics of the chunks. */
+  readonly extras: boolean
+  readonly limits: Required<Limits>
 }
 
 /**
- * Publishes a layer: the blocks that `packer` holds, then the footer.
- * @param options `extras` adds checksums and statistics of the chunks
+ * Publishes a file of a container: the blocks that `packer` holds, then the footer.
  * @returns the layer as it is now in the store, known without reading it back
- * @throws ConflictError when the key must not exist and does; the packer then is as before
+ * @throws ConflictError when the condition does not hold; the packer is as before in any case
  */
 export async function publishLayer(
   store: Store,
   key: string,
   contents: LayerContents,
   packer: BlockPacker,
-  options: { readonly ifAbsent: boolean; readonly extras: boolean },
+  { condition, extras, limits }: PublishOptions,
 ): Promise<Layer> {
   const { stage, blocks, ...packed } = await packer.finish()
-  const plain = footerOf(contents, blocks)
-  const extras = options.extras ? { tables: tablesOf(contents, plain), ...packed } : undefined
-  const { footer, tail, crcs } = seal(plain, extras, contents.arrays.some(hasShapes))
-  const info = await stage.publish(key, tail, options)
+  const { footer: plain, redefined } = footerOf(contents, blocks)
+  const marks = [encodeIdentity({ ...contents.identity, redefined })]
+  if (contents.arrays.some(hasShapes)) marks.push(RESIZED_CODEC)
+  const { footer, tail, crcs } = seal(plain, extras ? { tables: tablesOf(contents, plain), ...packed } : undefined, marks)
+  const { id } = contents.identity
+  let info: ObjectInfo
+  try {
+    info = await stage.publish(key, tail, condition)
+  } catch (error) {
+    // Published, but perhaps not for good: what is not durable is not acknowledged.
+    if (isHyperslabError(error) && error.details.published !== undefined) throw error
+    // The answer may be what failed, or the conflict may be with a request of our own whose answer was lost.
+    const there = await openOwn(store, key, contents.number, limits, id)
+    if (there === undefined) throw error
+    info = there.info
+  }
   return new Layer(store, key, contents.number, info, footer, crcs)
 }
+
+/** The file at `key`, if it can be read and is the one that was sent with this id. */
+async function openOwn(
+  store: Store,
+  key: string,
+  number: number,
+  limits: Required<Limits>,
+  id: string,
+): Promise<Layer | undefined> {
+  try {
+    const layer = await Layer.open(store, key, number, limits)
+    return layer?.identity.id === id ? layer : undefined
+  } catch {
+    // Whatever is wrong with it, the error that made us look is the one to report.
+    return undefined
+  }
+}
+
+/**
+ * Publishes a file without arrays: a new container, or a layer that closes its base or counts for nothing.
+ * @throws ConflictError when the condition does not hold
+ */
+export async function publishEmpty(
+  store: Store,
+  key: string,
+  place: { readonly number: number; readonly base: string },
+  identity: Omit<LayerContents['identity'], 'id'>,
+  packer: BlockPacker,
+  options: PublishOptions,
+): Promise<Layer> {
+  const contents = { ...place, arrays: [], deleted: [], dictionary: new Dictionary(), identity: { id: randomId(), ...identity } }
+  try {
+    return await publishLayer(store, key, contents, packer, options)
+  } finally {
+    await packer.discard()
+  }
+}
+
+/** Whether an error says that the condition of a publication did not hold. */
+export const isConflict = (error: unknown): boolean => isHyperslabError(error, 'ConflictError')
 
 /** Whether the layers below have the array in another shape. */
 const hasShapes = ({ state: { entries, definition } }: LayerArray): boolean =>
   entries.some(({ meta }) => !sameShape(meta.shape, definition.shape))
 
-/** Statistics of the chunks of each array for which those of all are known. */
-function tablesOf({ arrays, deleted }: LayerContents, footer: Footer): Map<number, ChunkStatsTable> {
+/** Statistics of the chunks of each array for which those of all are known, by its index in the footer. */
+function tablesOf({ arrays }: LayerContents, footer: Footer): Map<number, ChunkStatsTable> {
   const tables = new Map<number, ChunkStatsTable>()
+  const first = footer.arrays.length - arrays.length
   for (const [i, { state, chunks }] of arrays.entries()) {
-    // The footer lists the deleted arrays first. Looking for names would take time quadratic in the arrays.
-    const index = deleted.length + i
     const rows = [...chunks.keys()].map((number) => state.chunkStats.get(number))
-    const table = rows.length === 0 ? undefined : chunkStatsTable(footer.arrays[index]!, rows)
-    if (table !== undefined) tables.set(index, table)
+    const table = rows.length === 0 ? undefined : chunkStatsTable(footer.arrays[first + i]!, rows)
+    if (table !== undefined) tables.set(first + i, table)
   }
   return tables
 }
 
-function footerOf({ number, base, arrays, deleted, dictionary }: LayerContents, blocks: BlockMeta[]): Footer {
-  const metas = [
-    ...deleted.map((definition) => metaOf(definition, true)),
-    ...arrays.map(({ state, chunks }) => ({
-      ...metaOf(state.definition, false),
-      chunks: chunkTable(
-        state.grid.shape.length,
-        [...chunks].map(([chunk, pending]) => rowOf(state, chunk, pending)),
-      ),
-      attributes: dictionary.add(state.attributes),
-    })),
-  ]
-  return {
+/** Tombstones come first, then the arrays in their order; `redefined` are indices of arrays that take the place of one that was deleted. */
+function footerOf(
+  { number, base, arrays, deleted, dictionary }: LayerContents,
+  blocks: BlockMeta[],
+): { footer: Footer; redefined: number[] } {
+  const names = new Set(arrays.map(({ state }) => state.definition.name))
+  const gone = new Set(deleted.map(({ name }) => name))
+  const tombstones = deleted.filter(({ name }) => !names.has(name)).map((definition) => metaOf(definition, true))
+  const metas = arrays.map(({ state, chunks }) => ({
+    ...metaOf(state.definition, false),
+    chunks: chunkTable(
+      state.grid.shape.length,
+      [...chunks].map(([chunk, pending]) => rowOf(state, chunk, pending)),
+    ),
+    attributes: dictionary.add(state.attributes),
+  }))
+  const footer: Footer = {
     version: 5,
     blocks,
-    arrays: metas,
+    arrays: [...tombstones, ...metas],
     attributeKeys: dictionary.keys,
     attributeValues: dictionary.values,
     overlayIndex: number,
     baseFileHint: number === 0 ? '' : base,
   }
+  const redefined = metas.flatMap(({ name }, i) => (gone.has(name) ? [tombstones.length + i] : []))
+  return { footer, redefined }
 }
 
 function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillValue }: Definition, deleted: boolean): ArrayMeta {

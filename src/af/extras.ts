@@ -1,3 +1,5 @@
+import { isIdentity } from './identity.js'
+
 /*
  * What only this package reads lies in blocks of codecs of its own, to which no chunk points, so that others pass over them:
  *
@@ -21,7 +23,7 @@ const KNOWN: readonly (string | null)[] = [STATS_CODEC, SEGMENTS_CODEC, SEGMENT_
 
 /** Extras that this version knows nothing of: those of a later one, unless the name is damaged. */
 export const isUnknownExtra = (block: { readonly codec: string | null }): boolean =>
-  isExtra(block) && !KNOWN.includes(block.codec)
+  isExtra(block) && !KNOWN.includes(block.codec) && !isIdentity(block.codec)
 
 /** What is to be said of those, behind their name. */
 export const UNKNOWN_EXTRA = 'is unknown here, so what it tells of the data is not used'

@@ -133,7 +133,7 @@ export class ArrayFile {
       if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
       const { createContainer } = await import('./create.js')
       const { overwrite = false, ...settings } = options
-      await createContainer(store, paths, await withDefaults(settings), overwrite)
+      await createContainer({ store, paths, options: await withDefaults(settings) }, overwrite)
       return ArrayFile.open(store, path, settings)
     })
   }
@@ -257,9 +257,14 @@ export class ArrayFile {
     const unknown = this.#copy.layers.flatMap(({ file, footer }) =>
       footer.blocks.filter(isUnknownExtra).map(({ id, codec }) => ({ file, id, codec })),
     )
+    const { seesOneFile } = this.#copy.store
+    const alone =
+      'was opened as one file: if there are sidecars of it (x.1.af, …), what they hold is missing; pass all files together'
     return [
+      ...(seesOneFile ? [`${this.location}: ${alone}`] : []),
       ...ambiguous.map(([name]) => `${this.location}: array '${name}': ${AMBIGUOUS_ATTRIBUTES}`),
       ...unknown.map(({ file, id, codec }) => `${file}: block ${id}: '${codec}' ${UNKNOWN_EXTRA}`),
+      ...[...this.#copy.mishaps].map((text) => `${this.location}: ${text}`),
     ]
   }
 

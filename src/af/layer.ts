@@ -1,6 +1,7 @@
 import { joinBytes } from '../core/bytes.js'
 import { HyperslabError, within } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
+import { crc32cOf } from '../kernels/crc32c.js'
 import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../store/store.js'
 import type { BlockOrigin, BlockRef } from './block.js'
 import { type Checksums, checkCrc, checksumBytes, checksumsAtEnd } from './checksums.js'
@@ -8,6 +9,7 @@ import type { ChunkStatsTable } from './chunk-stats-table.js'
 import { CHECKSUM_CODEC, isExtra, RESIZED_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from './footer.js'
 import { checkFooter } from './footer-check.js'
+import { foreignId, type Identity, identityIn } from './identity.js'
 import type { Limits } from './limits.js'
 import type { SegmentChecksums } from './segment-checksums.js'
 import type { SegmentTable } from './segment-table.js'
@@ -38,7 +40,11 @@ export class Layer implements BlockOrigin {
   readonly arrays: ReadonlyMap<string, ArrayMeta>
   readonly blocks: ReadonlyMap<number, BlockRef>
   readonly readMany: BlockOrigin['readMany']
-  readonly identity: string
+  readonly cacheKey: string
+  /** Tells this file from all others, ever; made up of its size and footer where another program wrote it. */
+  readonly identity: Identity
+  /** Whether another program, or a version of this one without identities, wrote the file. */
+  readonly foreign: boolean
   readonly local: BlockOrigin['local']
   readonly segmentsOf: BlockOrigin['segmentsOf']
   readonly checksumsOf: BlockOrigin['checksumsOf']
@@ -51,6 +57,7 @@ export class Layer implements BlockOrigin {
   /**
    * @param info the version of the file that has this footer
    * @param crcs of its blocks, in order; empty where they are not known
+   * @param footerCrc CRC-32C of the footer; only files without an identity are told by it
    * @param before what is known of the bytes in front of the footer
    */
   constructor(
@@ -60,6 +67,7 @@ export class Layer implements BlockOrigin {
     info: ObjectInfo,
     footer: Footer,
     crcs: ArrayLike<number> = [],
+    footerCrc = 0,
     before?: Pick<LayerEnd, 'before' | 'dataBytes'>,
   ) {
     this.#store = store
@@ -76,7 +84,10 @@ export class Layer implements BlockOrigin {
     this.blocks = blocks
     this.resizes = footer.blocks.some(({ codec }) => codec === RESIZED_CODEC)
     this.local = store.localPath && { path: store.localPath(key), etag: info.etag }
-    this.identity = store.identify?.(key, info.etag) ?? `#${++unnamed}`
+    this.cacheKey = store.identify?.(key, info.etag) ?? `#${++unnamed}`
+    const own = identityIn(footer.blocks)
+    this.foreign = own === undefined
+    this.identity = own ?? { id: foreignId(info.size, footerCrc), kind: number === 0 ? 'base' : 'layer' }
     this.segmentsOf = this.#table<BlockSegments>(SEGMENTS_CODEC, before)
     this.checksumsOf = this.#table<SegmentChecksums>(SEGMENT_CHECKSUMS_CODEC, before)
     // Only where the store makes something of many ranges at once.
@@ -102,7 +113,8 @@ export class Layer implements BlockOrigin {
       checkFooter(footer, dataBytes)
       const checksums = checksumsIn(footer, before)
       if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
-      return new Layer(store, key, number, info, footer, checksums?.blocks, end)
+      const footerCrc = checksums?.footer ?? crc32cOf(payload)
+      return new Layer(store, key, number, info, footer, checksums?.blocks, footerCrc, end)
     })
   }
 
@@ -250,6 +262,7 @@ export function checksumsIn({ blocks }: Footer, before: Uint8Array): Checksums |
 const isAllOnes = ({ footer, blocks }: Checksums): boolean => footer === 0xffffffff && blocks.length === 0
 
 function present<T>(bytes: T | undefined, file: string): T {
-  if (bytes === undefined) throw new HyperslabError('NotFoundError', 'the file is gone', { file })
-  return bytes
+  if (bytes !== undefined) return bytes
+  const text = 'the file is gone: another writer has compacted the container; refresh it, or open it again'
+  throw new HyperslabError('ConflictError', text, { file })
 }

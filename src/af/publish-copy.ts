@@ -1,6 +1,7 @@
-import { HyperslabError, isHyperslabError } from '../core/errors.js'
+import { HyperslabError } from '../core/errors.js'
 import type { Store } from '../store/store.js'
-import { clearPlace } from './create.js'
+import type { ContainerFiles } from './container-files.js'
+import { publishStaged } from './create.js'
 import type { Paths } from './paths.js'
 
 const PIECE_BYTES = 8 * 1024 * 1024
@@ -10,27 +11,24 @@ const PIECE_BYTES = 8 * 1024 * 1024
  * or none.
  * @throws AlreadyExistsError when there is a container, sidecars alone included, and `overwrite` is not set
  */
-export async function publishCopy(store: Store, from: Paths, to: Paths, overwrite: boolean): Promise<void> {
+export async function publishCopy(from: Paths, to: ContainerFiles, overwrite: boolean): Promise<void> {
+  const { store, paths } = to
   const gone = (): never => {
     throw new HyperslabError('ConflictError', 'what was written has been removed before it was published')
   }
   const { size, etag } = (await store.stat(from.base)) ?? gone()
-  const stage = await store.stage!(to.base)
+  const stage = await store.stage!(paths.base)
   try {
     for (let at = 0; at < size; at += PIECE_BYTES) {
       const length = Math.min(PIECE_BYTES, size - at)
       await stage.append((await store.getRange(from.base, at, length, { ifMatch: etag })) ?? gone())
     }
-    await clearPlace(store, to, overwrite)
-    await stage.publish(to.base, new Uint8Array(0), { ifAbsent: !overwrite })
-  } catch (error) {
-    if (overwrite || !isHyperslabError(error, 'ConflictError') || (await store.stat(to.base)) === undefined) throw error
-    throw new HyperslabError('AlreadyExistsError', 'the file exists already; pass overwrite to replace it', { cause: error })
+    await publishStaged(to, stage, overwrite)
   } finally {
     await stage.discard()
   }
   // The container is complete; statistics that cannot be written are computed anew when someone asks.
-  await copyStatistics(store, from.stats, to.stats).catch(() => undefined)
+  await copyStatistics(store, from.stats, paths.stats).catch(() => undefined)
 }
 
 async function copyStatistics(store: Store, from: string, to: string): Promise<void> {

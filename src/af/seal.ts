@@ -3,7 +3,7 @@ import { joinBytes } from '../core/bytes.js'
 import { crc32cOf } from '../kernels/crc32c.js'
 import { checksumBytes, encodeChecksums } from './checksums.js'
 import { type ChunkStatsTable, encodeChunkStats } from './chunk-stats-table.js'
-import { CHECKSUM_CODEC, RESIZED_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
+import { CHECKSUM_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import { type BlockMeta, encodeFooterFile, type Footer } from './footer.js'
 import { TRAILER_BYTES } from './footer-trailer.js'
 import { type CheckedSegment, encodeSegmentChecksums } from './segment-checksums.js'
@@ -29,8 +29,8 @@ export interface Extras {
   readonly crcs: readonly number[]
 }
 
-/** @param resized puts in the mark of layers that change the shape of an array */
-export function seal(footer: Footer, extras: Extras | undefined, resized: boolean): Sealed {
+/** @param marks codec names of empty blocks, which say something of the file as a whole */
+export function seal(footer: Footer, extras: Extras | undefined, marks: readonly string[]): Sealed {
   const crcs = [...(extras?.crcs ?? [])]
   const blocks = [...footer.blocks]
   const last = blocks.at(-1)
@@ -40,8 +40,8 @@ export function seal(footer: Footer, extras: Extras | undefined, resized: boolea
     blocks.push(block)
     end += bytes
   }
-  if (resized) {
-    add(RESIZED_CODEC, 0)
+  for (const mark of marks) {
+    add(mark, 0)
     crcs.push(crc32cOf(new Uint8Array()))
   }
   if (extras === undefined) {

@@ -29,12 +29,18 @@ export interface StackOptions extends LayerOptions {
   readonly layer?: number | undefined
 }
 
-/** The layers of a container, oldest first: the base and its sidecars. */
+/** The state of a container: its base and the live layers on it, by number. See docs/commit-protocol.md. */
 export class Stack {
   readonly layers: readonly Layer[]
+  /** Sidecars that count for nothing on this base, by number: left over from an earlier one, or void. */
+  readonly dead: readonly Layer[]
 
-  constructor(layers: readonly Layer[]) {
-    this.layers = layers
+  /** @param files the base, then sidecars by number, dead ones included */
+  constructor(files: readonly Layer[]) {
+    const [base, ...sidecars] = files
+    const live = sidecars.filter((layer) => isLive(layer, base!))
+    this.layers = [base!, ...live]
+    this.dead = sidecars.filter((layer) => !live.includes(layer))
   }
 
   /**
@@ -51,17 +57,23 @@ export class Stack {
     known?: Stack,
   ): Promise<Stack> {
     const { layer: last = Number.POSITIVE_INFINITY } = options
-    const layers = await openAll(store, paths, { ...options, limits, last }, known)
-    const stack = new Stack(layers)
+    const stack = await openAll(store, paths, { ...options, limits, last }, known)
     if (last === Number.POSITIVE_INFINITY || stack.top === last) return stack
-    throw new HyperslabError(
-      'NotFoundError',
-      `there is no layer ${last}; there are ${layers.map(({ number }) => number).join(', ')}`,
-      {
-        file: store.describe(paths.base),
-        actual: last,
-      },
-    )
+    const there = stack.layers.map(({ number }) => number)
+    throw new HyperslabError('NotFoundError', `there is no layer ${last}; there are ${there.join(', ')}`, {
+      file: store.describe(paths.base),
+      actual: last,
+    })
+  }
+
+  get base(): Layer {
+    return this.layers[0]!
+  }
+
+  /** The state with one more layer, whose number may be that of a dead one. */
+  with(layer: Layer): Stack {
+    const others = this.dead.filter(({ number }) => number !== layer.number)
+    return new Stack([...this.layers, layer, ...others].sort((a, b) => a.number - b.number))
   }
 
   /** Number of the newest layer. */
@@ -69,23 +81,42 @@ export class Stack {
     return this.layers.at(-1)!.number
   }
 
-  /**
-   * The arrays that exist, in the order they were defined. The newest entry of a name decides whether it does; its chunks reach down to
-   * the newest layer that deleted it or in which it was something else, and not beyond: what lies below belongs to another array.
-   */
-  arrays(): Map<string, LiveArray> {
-    const entries = new Map<string, LayerEntry[]>()
-    for (const layer of this.layers) {
-      for (const meta of layer.arrays.values()) {
-        const below = entries.get(meta.name)
-        if (meta.deleted) entries.delete(meta.name)
-        else if (below === undefined) entries.set(meta.name, [{ layer, meta }])
-        else if (isSame(below[0]!, { layer, meta })) below.unshift({ layer, meta })
-        else entries.set(meta.name, [{ layer, meta }])
-      }
-    }
-    return new Map([...entries].map(([name, list]) => [name, { definition: list[0]!.meta, entries: list }]))
+  /** Whether the base takes no further layer: somebody is about to publish its successor, or has died doing so. */
+  get closed(): boolean {
+    return this.layers.some(({ identity }) => identity.kind === 'closed')
   }
+
+  /** What tells this state from all others that the container had or will have, and whether another program made it. */
+  get described(): { readonly id: string; readonly foreign: boolean } {
+    const newest = this.layers.at(-1)!
+    return { id: `${this.base.identity.id} ${newest.identity.id}`, foreign: newest.foreign }
+  }
+
+  /** The arrays that exist, in the order they were defined. */
+  arrays(): Map<string, LiveArray> {
+    return arraysIn(this.layers)
+  }
+}
+
+/**
+ * The arrays that some layers, oldest first, make up, in the order they were defined. The newest entry of a name decides whether there is such an
+ * array; its chunks reach down to the newest layer that deleted it or in which it was something else, and not beyond: what lies below
+ * belongs to another array.
+ */
+export function arraysIn(layers: readonly Layer[]): Map<string, LiveArray> {
+  const entries = new Map<string, LayerEntry[]>()
+  for (const layer of layers) {
+    const begins = new Set(layer.identity.redefined?.map((index) => layer.footer.arrays[index]))
+    for (const meta of layer.arrays.values()) {
+      if (meta.deleted || begins.has(meta)) entries.delete(meta.name)
+      const below = entries.get(meta.name)
+      if (meta.deleted) continue
+      if (below === undefined) entries.set(meta.name, [{ layer, meta }])
+      else if (isSame(below[0]!, { layer, meta })) below.unshift({ layer, meta })
+      else entries.set(meta.name, [{ layer, meta }])
+    }
+  }
+  return new Map([...entries].map(([name, list]) => [name, { definition: list[0]!.meta, entries: list }]))
 }
 
 /**
@@ -103,6 +134,13 @@ export function indexOf({ layer, meta }: LayerEntry, grid: ChunkGrid): ChunkInde
   return new ChunkIndex(meta.chunks, grid, layer.blocks)
 }
 
+/** A layer counts on the base that it names, one that names none on every base that does not list it as merged. */
+function isLive({ number, identity: { id, kind, base: named } }: Layer, { identity: base }: Layer): boolean {
+  if (kind === 'void') return false
+  if (named !== undefined) return named === base.id
+  return !(base.merged ?? []).some((merged) => merged.number === number && merged.id === id)
+}
+
 /** How often opening starts anew because a layer is gone that was listed. */
 const REOPENINGS = 5
 /** Layers opened at a time. */
@@ -114,11 +152,18 @@ interface Opening extends LayerOptions {
   readonly limits: Required<Limits>
 }
 
-async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[]> {
-  if (store.list === undefined) return openProbed(store, paths, options)
+/**
+ * The state of a container: sidecars are read first, the base last. A base that layers name and that is there after they were read was there all the
+ * time between; and when it was replaced meanwhile, no layer that was read counts on it.
+ */
+async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Stack> {
   for (let left = REOPENINGS; left > 0; left--) {
-    const layers = await openListed(store, paths, options, known)
-    if (layers !== undefined) return layers
+    const files =
+      store.list === undefined
+        ? await openProbed(store, paths, options)
+        : await openListed(store, paths, options, left === REOPENINGS ? known : undefined)
+    const stack = files && new Stack(files)
+    if (stack !== undefined && (await isSettled(store, paths, stack, options))) return stack
   }
   throw new HyperslabError('ConflictError', 'other writers compacted the container each time it was being opened', {
     file: store.describe(paths.base),
@@ -126,34 +171,56 @@ async function openAll(store: Store, paths: Paths, options: Opening, known: Stac
 }
 
 async function openProbed(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
-  const layers = [await openBase(store, paths, options)]
+  const sidecars: Layer[] = []
   for (let number = 1; number <= options.last; number++) {
     const open = (key: string) => Layer.open(store, key, number, options.limits, options)
     const layer = await probe(store, paths, number, open, options)
     if (layer === undefined) break
     checkLayerCount(number, options.limits, store.describe(paths.base))
-    layers.push(layer)
+    sidecars.push(layer)
   }
-  return layers
+  return [await openBase(store, paths, options), ...sidecars]
+}
+
+/** The result is `undefined` when one of the sidecars that were listed is gone: then the base was replaced meanwhile. */
+async function openListed(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[] | undefined> {
+  const numbers = (await paths.sidecars(store, options.signal)).filter((number) => number <= options.last)
+  checkLayerCount(numbers.length, options.limits, store.describe(paths.base))
+  const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
+  if (known !== undefined && kept.length < known.layers.length - 1) return undefined
+  const opened = new Map(kept.map((layer) => [layer.number, layer]))
+  let gone = false
+  await forEachLimited(
+    numbers.filter((number) => !opened.has(number)),
+    OPENINGS,
+    async (number) => {
+      const layer = await Layer.open(store, paths.sidecar(number), number, options.limits, options)
+      if (layer === undefined) gone = true
+      else opened.set(number, layer)
+    },
+  )
+  if (gone) return undefined
+  const base = known === undefined ? await openBase(store, paths, options) : await unchanged(store, known, options)
+  return base && [base, ...numbers.map((number) => opened.get(number)!)]
 }
 
 /**
- * Compacting replaces the base first and deletes the sidecars then. So they are listed before the base is read, and when one of them is
- * gone by then the base may be older than that: the layers do not belong together, and the result is `undefined`.
+ * Whether what is not certain by itself is as it was when it was looked at: a layer that names no base says nothing of the base that it was read
+ * with, and a number that held nothing live may have been appended to before a higher one was.
  */
-async function openListed(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[] | undefined> {
-  const numbers = [0, ...(await paths.sidecars(store, options.signal))].filter((number) => number <= options.last)
-  checkLayerCount(numbers.length - 1, options.limits, store.describe(paths.base))
-  const kept = known !== undefined && (await isStart(store, known.layers, numbers, options)) ? known.layers : []
-  const opened: (Layer | undefined)[] = []
-  await forEachLimited(numbers.slice(kept.length).entries(), OPENINGS, async ([i, number]) => {
-    opened[i] =
-      number === 0
-        ? await openBase(store, paths, options)
-        : await Layer.open(store, paths.sidecar(number), number, options.limits, options)
+async function isSettled(store: Store, paths: Paths, { layers, dead, top }: Stack, options: Opening): Promise<boolean> {
+  const sidecars = new Map([...layers.slice(1), ...dead].map((layer) => [layer.number, layer]))
+  const uncertain: number[] = []
+  for (let number = 1; number <= top; number++) {
+    const layer = sidecars.get(number)
+    if (layer === undefined || dead.includes(layer) || layer.identity.base === undefined) uncertain.push(number)
+  }
+  let settled = true
+  await forEachLimited(uncertain, OPENINGS, async (number) => {
+    const etag = (await store.stat(paths.sidecar(number), options))?.etag
+    if (etag !== sidecars.get(number)?.info.etag) settled = false
   })
-  const there = opened.filter((layer) => layer !== undefined)
-  return there.length < opened.length ? undefined : [...kept, ...there]
+  return settled
 }
 
 async function openBase(store: Store, paths: Paths, options: Opening): Promise<Layer> {
@@ -163,18 +230,12 @@ async function openBase(store: Store, paths: Paths, options: Opening): Promise<L
 }
 
 /**
- * Whether the files numbered so begin with these layers. A sidecar never changes; its number is given to another one only after compacting,
- * which replaces the base. Should the new base have the old one's bytes, and so its version in some stores, the newest layer tells.
+ * The base of a state that was open before, if it is the same still; its layers are then, too. Should another program have made a base with the
+ * bytes, and so in some stores the version, of the one before, the newest layer tells.
  */
-async function isStart(
-  store: Store,
-  layers: readonly Layer[],
-  numbers: readonly number[],
-  options: StoreOptions,
-): Promise<boolean> {
-  if (layers.some(({ number }, i) => number !== numbers[i])) return false
-  for (const { key, info } of new Set([layers[0]!, layers.at(-1)!])) {
-    if ((await store.stat(key, options))?.etag !== info.etag) return false
+async function unchanged(store: Store, { layers }: Stack, options: StoreOptions): Promise<Layer | undefined> {
+  for (const { key, info } of new Set([layers.at(-1)!, layers[0]!])) {
+    if ((await store.stat(key, options))?.etag !== info.etag) return undefined
   }
-  return true
+  return layers[0]
 }

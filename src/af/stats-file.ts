@@ -1,5 +1,8 @@
+import { joinBytes } from '../core/bytes.js'
 import { HyperslabError } from '../core/errors.js'
-import { STATS_MAGIC, withTrailer } from './footer-trailer.js'
+import { crc32cOf } from '../kernels/crc32c.js'
+import { checkCrc } from './checksums.js'
+import { STATS_MAGIC, splitFile, withTrailer } from './footer-trailer.js'
 import { type StatValue, statValueLayout } from './footer-values.js'
 import { type Archived, archive, option, struct, unarchive } from './rkyv/layout.js'
 import { uint32, uint64 } from './rkyv/leaves.js'
@@ -65,9 +68,38 @@ export function encodeStats(arrays: ArrayStats[], version: StatsVersion = 1): Ui
   return version === 0 ? archive(version0Layout, { arrays }) : archive(version1Layout, { version, arrays })
 }
 
-/** A whole file: payload and trailer. */
-export function encodeStatsFile(arrays: ArrayStats[], version: StatsVersion = 1): Uint8Array {
-  return withTrailer(encodeStats(arrays, version), STATS_MAGIC)
+/*
+ * A file of this package says which state of the container it describes, in front of what other programs read:
+ *
+ *     "HSTATS1" and a zero byte | u32 CRC-32C of what follows up to the trailer | u32 bytes of the state | the state | payload | trailer
+ */
+const LEAD = 'HSTATS1\0'
+const LEAD_BYTES = 16
+
+/** A whole file. */
+export function encodeStatsFile(arrays: ArrayStats[], state: string): Uint8Array {
+  const payload = encodeStats(arrays)
+  const name = new TextEncoder().encode(state)
+  const lead = new Uint8Array(LEAD_BYTES)
+  lead.set(new TextEncoder().encode(LEAD))
+  const view = new DataView(lead.buffer)
+  view.setUint32(12, name.length, true)
+  view.setUint32(8, crc32cOf(joinBytes([lead.subarray(12), name, payload])), true)
+  return joinBytes([lead, name, withTrailer(payload, STATS_MAGIC)])
+}
+
+/**
+ * The statistics in a whole file, and the state of the container that they describe; undefined in files of other programs, which do not tell.
+ * @throws FormatError when the bytes are not statistics; IntegrityError when they have changed; UnsupportedError when they are of another
+ *   version
+ */
+export function decodeStatsFile(file: Uint8Array): StatsFile & { readonly state?: string } {
+  const { payload, dataBytes } = splitFile(file, STATS_MAGIC)
+  if (dataBytes < LEAD_BYTES || new TextDecoder().decode(file.subarray(0, LEAD.length)) !== LEAD) return decodeStats(payload)
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
+  checkCrc('the statistics', file.subarray(12, dataBytes + payload.length), view.getUint32(8, true))
+  const state = new TextDecoder().decode(file.subarray(LEAD_BYTES, LEAD_BYTES + view.getUint32(12, true)))
+  return { ...decodeStats(payload), state }
 }
 
 /**

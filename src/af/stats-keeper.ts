@@ -5,31 +5,36 @@ import type { ArrayState } from './array-state.js'
 import type { BlockReader } from './block-reader.js'
 import { measure } from './chunk-stats.js'
 import { isNested } from './definition.js'
-import { STATS_MAGIC, splitFile } from './footer-trailer.js'
 import { combine, present, type Statistics } from './statistics.js'
-import { type ArrayStats, decodeStats, encodeStatsFile } from './stats-file.js'
+import { type ArrayStats, decodeStatsFile, encodeStatsFile } from './stats-file.js'
 
 /** Statistics of some thousand arrays; those of more take a request more. */
 const TAIL_BYTES = 2 ** 20
+
+/** The state of a container whose statistics are kept. */
+export interface KeptState {
+  readonly id: string
+  /** Another program wrote the newest layer. */
+  readonly foreign: boolean
+}
 
 /** Keeps the statistics file of a container in step with its layers. */
 export class StatsKeeper {
   readonly #store: Store
   readonly #key: string
   readonly #blocks: BlockReader
-  readonly #usable: boolean
+  readonly #stateOf: () => KeptState | undefined
   readonly #maxBytes: number
   /** What the file says; read when first asked for. */
   #stored: Map<string, ArrayStats> | undefined
 
   /**
-   * @param options.stored whether what the file says is of this state of the container
-   * @param options.maxBytes a larger file counts as none
+   * @param stateOf gives the state of the container as it is known now; `undefined` where the file cannot be about it
+   * @param maxBytes a larger file counts as none
    */
-  constructor(store: Store, key: string, blocks: BlockReader, options: { readonly stored: boolean; readonly maxBytes: number }) {
-    const { stored, maxBytes } = options
+  constructor(store: Store, key: string, blocks: BlockReader, stateOf: () => KeptState | undefined, maxBytes: number) {
     this.#maxBytes = maxBytes
-    this.#usable = stored
+    this.#stateOf = stateOf
     this.#store = store
     this.#key = key
     this.#blocks = blocks
@@ -63,7 +68,7 @@ export class StatsKeeper {
       if (state.numbers().size === 0 || isNested(state.definition)) stored.delete(state.definition.name)
       else stored.set(state.definition.name, await this.#compute(state))
     }
-    await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()]))
+    await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()], this.#stateOf()!.id))
   }
 
   /** Reads only chunks whose statistics are not known from writing or reading them before. */
@@ -97,15 +102,19 @@ export class StatsKeeper {
 
   /** A damaged file, or one too large, counts as none: it can be computed anew, and must not stand in the way of the data. */
   async #read(): Promise<ArrayStats[]> {
-    if (!this.#usable) return []
+    const now = this.#stateOf()
+    if (now === undefined) return []
     try {
       const tail = await readTail(this.#store, this.#key, Math.min(TAIL_BYTES, this.#maxBytes))
       if (tail === undefined || tail.size > this.#maxBytes) return []
       const { size, etag } = tail
       const bytes = tail.bytes.length === size ? tail.bytes : await this.#store.getRange(this.#key, 0, size, { ifMatch: etag })
-      return bytes === undefined ? [] : decodeStats(splitFile(bytes, STATS_MAGIC).payload).arrays
+      if (bytes === undefined) return []
+      const { arrays, state } = decodeStatsFile(bytes)
+      // A file of another program does not say what it describes; it is as new as the newest layer if the same program wrote that.
+      return (state === undefined ? now.foreign : state === now.id) ? arrays : []
     } catch (error) {
-      if (isHyperslabError(error, 'FormatError', 'UnsupportedError')) return []
+      if (isHyperslabError(error, 'FormatError', 'UnsupportedError', 'IntegrityError')) return []
       throw error
     }
   }

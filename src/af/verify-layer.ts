@@ -10,6 +10,7 @@ import { checkCrc } from './checksums.js'
 import { type ChunkStatsTable, decodeChunkStats } from './chunk-stats-table.js'
 import { dtypeOf, isNested } from './definition.js'
 import { CHECKSUM_CODEC, isExtra, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
+import { isIdentity } from './identity.js'
 import type { Layer } from './layer.js'
 import { decodeSegmentChecksums, type SegmentChecksums } from './segment-checksums.js'
 import { type BlockSegments, decodeSegments } from './segments.js'
@@ -22,9 +23,9 @@ const MAX_BYTES = 128 * 1024 * 1024
 /** Neighbouring blocks read at once from stores that make fewer requests of them. */
 const BATCH_BYTES = 8 * 1024 * 1024
 
-/** The blocks of a layer but its checksums, which are read with the footer. */
+/** The blocks of a layer but its checksums and its identity, which are read with the footer. */
 export const blocksToRead = (layer: Layer): BlockRef[] =>
-  [...layer.blocks.values()].filter(({ codec }) => codec !== CHECKSUM_CODEC)
+  [...layer.blocks.values()].filter(({ codec }) => codec !== CHECKSUM_CODEC && !isIdentity(codec))
 
 /** Looks through one layer: its tables, then all its blocks, each of which is read once. */
 export async function verifyLayer(layer: Layer, context: LayerContext): Promise<void> {

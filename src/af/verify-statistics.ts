@@ -7,10 +7,9 @@ import type { ChunkAddress } from './block.js'
 import { type ChunkStats, type Extreme, endsOf } from './chunk-stats.js'
 import { type ChunkStatsTable, rowOf } from './chunk-stats-table.js'
 import { isNested } from './definition.js'
-import { STATS_MAGIC, splitFile } from './footer-trailer.js'
 import { isAnsweredAlike } from './pages.js'
 import { combine, compare } from './statistics.js'
-import { type ArrayStats, decodeStats, type StatsFile, type StatValue } from './stats-file.js'
+import { type ArrayStats, decodeStatsFile, type StatsFile, type StatValue } from './stats-file.js'
 import type { Report } from './verify-report.js'
 import type { WorkingCopyOptions } from './working-copy.js'
 
@@ -81,6 +80,7 @@ function sameSum(a: ChunkStats, b: ChunkStats): boolean {
 export async function verifyStatsFile(
   store: Store,
   key: string,
+  state: string,
   live: LiveArrays,
   { limits }: Pick<WorkingCopyOptions, 'limits'>,
   report: Report,
@@ -90,13 +90,22 @@ export async function verifyStatsFile(
   try {
     const stats = await readStats(store, key, limits.footerBytes, signal)
     if (stats === undefined) return
+    if (stats.state !== undefined && stats.state !== state) {
+      report.warn({ file }, 'the statistics are those of an earlier state of the container: they count as none')
+      return
+    }
     for (const entry of stats.arrays) checkEntry(entry, stats, live, { file, array: entry.name }, report, deep)
   } catch (error) {
     if (!(await isAnsweredAlike(store, key, error, { signal }))) report.take({ file }, error)
   }
 }
 
-async function readStats(store: Store, key: string, limit: number, signal: Signal | undefined): Promise<StatsFile | undefined> {
+async function readStats(
+  store: Store,
+  key: string,
+  limit: number,
+  signal: Signal | undefined,
+): Promise<ReturnType<typeof decodeStatsFile> | undefined> {
   const info = await store.stat(key, { signal })
   if (info === undefined) return undefined
   if (info.size > limit) {
@@ -105,7 +114,7 @@ async function readStats(store: Store, key: string, limit: number, signal: Signa
   }
   const bytes = await store.getRange(key, 0, info.size, { ifMatch: info.etag, signal })
   if (bytes === undefined) return undefined
-  return decodeStats(splitFile(bytes, STATS_MAGIC).payload)
+  return decodeStatsFile(bytes)
 }
 
 function checkEntry(

@@ -2,6 +2,7 @@ import type { Progress } from '../array/transfers.js'
 import { Codecs } from '../codec/registry.js'
 import { HyperslabError, within } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
+import { crc32cOf } from '../kernels/crc32c.js'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.js'
 import { ArrayState } from './array-state.js'
 import { AMBIGUOUS_ATTRIBUTES } from './attributes.js'
@@ -13,7 +14,7 @@ import { checksumsIn, Layer, readEnd } from './layer.js'
 import { withDefaultLimits } from './limits.js'
 import { Paths } from './paths.js'
 import { checkLayerCount, probe } from './probe.js'
-import { Stack } from './stack.js'
+import { arraysIn, Stack } from './stack.js'
 import { hasGrid } from './verify-block.js'
 import { blocksToRead, checkBlocks, verifyLayer } from './verify-layer.js'
 import { type Checked, type Finding, Report } from './verify-report.js'
@@ -76,58 +77,77 @@ export async function verifyContainer(
   { signal, onProgress, deep = false }: VerifyOptions,
 ): Promise<Verification> {
   const report = new Report()
-  const { layers, whole } = await openLayers(store, paths, settings, report, { signal })
+  const { files, whole } = await openLayers(store, paths, settings, report, { signal })
+  // Without a base nothing tells which sidecars count, so all of them are looked through.
+  const stack = files[0]?.number === 0 ? new Stack(files) : undefined
+  const layers = stack?.layers ?? files
+  if (stack !== undefined) reportDead(stack, report)
   const live = liveArrays(layers, report)
   const total = layers.reduce((sum, layer) => sum + blocksToRead(layer).length, 0)
   let done = 0
   const onBlock = (): void => onProgress?.({ done: ++done, total })
   for (const layer of layers) await verifyLayer(layer, { live, settings, report, deep, onBlock, signal })
   // Stored statistics are of the newest state, which is not known where a layer is missing.
-  if (settings.layer === undefined && whole) await verifyStatsFile(store, paths.stats, live, settings, report, { deep, signal })
+  if (settings.layer === undefined && whole && stack !== undefined)
+    await verifyStatsFile(store, paths.stats, stack.described.id, live, settings, report, { deep, signal })
   return { ok: report.errors === 0, findings: report.findings, omitted: report.omitted, checked: report.checked }
 }
 
-/** The layers that can be taken apart, and whether these are all. */
+/** The files that can be taken apart, and whether these are all. The base is opened last, as in reading. */
 async function openLayers(
   store: Store,
   paths: Paths,
   settings: VerifySettings,
   report: Report,
   options: StoreOptions,
-): Promise<{ layers: Layer[]; whole: boolean }> {
+): Promise<{ files: Layer[]; whole: boolean }> {
   const { layer: last = Number.POSITIVE_INFINITY } = settings
   const listed = store.list === undefined ? undefined : await listSidecars(store, paths, report, options)
-  const layers: Layer[] = []
+  const files: Layer[] = []
   let whole = true
-  let top = -1
-  for (const number of listed === undefined ? numbers(last) : [0, ...listed.filter((each) => each <= last)]) {
+  let top = 0
+  /** @returns whether there is such a file */
+  const openFile = async (number: number): Promise<boolean> => {
     const key = number === 0 ? paths.base : paths.sidecar(number)
     if (number > 0) checkLayerCount(listed?.length ?? number, settings.limits, store.describe(paths.base))
     try {
       const open = (name: string) => openLayer(store, name, number, settings, report, options)
       const layer = number === 0 || listed !== undefined ? await open(key) : await probe(store, paths, number, open, options)
-      if (layer !== undefined) layers.push(layer)
-      else if (number === 0) {
-        checkBaseless(store, paths, listed ?? [], report)
-        whole = false
-      } else if (listed === undefined) break
-      else
-        throw new HyperslabError('ConflictError', 'another writer has compacted the container meanwhile', {
-          file: store.describe(key),
-        })
+      if (layer === undefined) return false
+      files.push(layer)
     } catch (error) {
       report.take({ file: store.describe(key) }, error)
       whole = false
     }
-    top = number
+    top = Math.max(top, number)
+    return true
+  }
+  if (listed === undefined) for (let number = 1; number <= last && (await openFile(number)); number++);
+  for (const number of listed?.filter((each) => each <= last) ?? []) {
+    if (await openFile(number)) continue
+    const file = store.describe(paths.sidecar(number))
+    throw new HyperslabError('ConflictError', 'another writer has compacted the container meanwhile', { file })
+  }
+  if (!(await openFile(0))) {
+    checkBaseless(store, paths, listed ?? [], report)
+    whole = false
   }
   if (top !== last && last !== Number.POSITIVE_INFINITY)
     throw new HyperslabError('NotFoundError', `there is no layer ${last}`, { file: store.describe(paths.base), actual: last })
-  return { layers, whole }
+  return { files: files.sort((a, b) => a.number - b.number), whole }
 }
 
-function* numbers(last: number): Generator<number> {
-  for (let number = 0; number <= last; number++) yield number
+/** What other programs take for layers, though it counts for nothing here, and what an interrupted compaction has left. */
+function reportDead({ dead, closed, base }: Stack, report: Report): void {
+  for (const { file, identity } of dead) {
+    if (identity.kind !== 'void')
+      report.warn(
+        { file },
+        'lies on a base that was replaced, and counts for nothing; other programs see it until something is written here',
+      )
+  }
+  if (closed)
+    report.warn({ file: base.file }, 'somebody is compacting the container, or died doing so; the next to write will finish it')
 }
 
 /** Like `Layer.open`, but what can be told in spite of it is a finding. */
@@ -156,7 +176,7 @@ async function openLayer(
   if (footer.overlayIndex !== number)
     report.warn({ file }, `the file is number ${number} by its name, but ${footer.overlayIndex} by its footer`)
   report.checked.layers++
-  const layer = new Layer(store, key, number, info, footer, crcs)
+  const layer = new Layer(store, key, number, info, footer, crcs, crc32cOf(payload))
   checkBlocks(layer, dataBytes, report)
   return layer
 }
@@ -189,7 +209,7 @@ async function listSidecars(store: Store, paths: Paths, report: Report, { signal
 /** The arrays that the layers make up, as far as they are sound. */
 function liveArrays(layers: readonly Layer[], report: Report): LiveArrays {
   const live = new Map<string, LiveStats | undefined>()
-  for (const [name, array] of new Stack(layers).arrays()) {
+  for (const [name, array] of arraysIn(layers)) {
     const { file } = array.entries[0]!.layer
     live.set(name, undefined)
     if (!array.entries.every(({ meta }) => hasGrid(meta))) continue

@@ -57,6 +57,8 @@ export class WorkingCopy implements Container {
   #loading: Promise<Writer> | undefined
   #writer: Writer | undefined
   #closed = false
+  /** What went wrong after something was committed, which stands all the same. */
+  readonly mishaps = new Set<string>()
 
   constructor(store: Store, paths: Paths, stack: Stack, options: WorkingCopyOptions) {
     this.label = store.describe(paths.base)
@@ -139,13 +141,22 @@ export class WorkingCopy implements Container {
   stats(): Promise<StatsKeeper> {
     this.#stats ??= import('./stats-keeper.js').then(
       // What is stored describes the newest layer.
-      ({ StatsKeeper }) =>
-        new StatsKeeper(this.store, this.paths.stats, this.blocks, {
-          stored: this.options.layer === undefined,
-          maxBytes: this.options.limits.footerBytes,
-        }),
+      ({ StatsKeeper }) => {
+        const { store, paths, blocks, options } = this
+        const stateOf = () => (options.layer === undefined ? this.#stack.described : undefined)
+        return new StatsKeeper(store, paths.stats, blocks, stateOf, options.limits.footerBytes)
+      },
     )
     return this.#stats
+  }
+
+  /** Runs what follows a commit: should it fail, what was committed stands, and `warnings` tells. */
+  async afterCommit(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.mishaps.add(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+    }
   }
 
   async close(): Promise<void> {

@@ -1,18 +1,22 @@
 import type { Progress } from '../array/transfers.js'
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
-import type { Store, StoreOptions } from '../store/store.js'
+import { sameShape } from '../core/shape.js'
+import type { StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
-import { publishLayer } from './commit.js'
-import { compactInto } from './compact.js'
+import { nextNumber, overtaken } from './clean.js'
+import { isConflict, publishEmpty, publishLayer } from './commit.js'
+import { cleanUp, compactContainer, finish, listed } from './compaction.js'
+import { checkReplaces, newPacker } from './container-files.js'
 import { publishCovered } from './cover.js'
+import { sameButShape } from './definition.js'
 import { Dictionary } from './dictionary.js'
+import { randomId } from './identity.js'
 import type { Layer } from './layer.js'
-import { BlockPacker } from './packer.js'
-import type { Paths } from './paths.js'
+import type { BlockPacker } from './packer.js'
 import { attributeChanges, changeAttributes, checkUnmoved, rebase } from './rebase.js'
 import { measuredChunk, resize } from './resize.js'
 import { Stack } from './stack.js'
-import type { WorkingCopy, WorkingCopyOptions } from './working-copy.js'
+import type { WorkingCopy } from './working-copy.js'
 
 /** Packs the changes of a working copy and publishes them as layers. */
 export class Writer {
@@ -22,11 +26,13 @@ export class Writer {
   /** The file of statistics has to be written: it was removed before a layer was added. */
   #statsDue = false
   #packer: BlockPacker
+  /** Ids of layers that we were told were not published, since the last that was: a request can be carried out late. */
+  readonly #attempts = new Set<string>()
 
   /** @throws CodecError when the codec is unknown or cannot write */
   constructor(copy: WorkingCopy) {
     this.#copy = copy
-    this.#packer = this.#newPacker()
+    this.#packer = newPacker(copy)
   }
 
   /** Gives a chunk new contents, `whole` when every element of it was given. */
@@ -69,8 +75,26 @@ export class Writer {
     this.#copy.checkWritable()
     return this.#copy.exclusive(async () => {
       await this.#flush()
-      await this.#compact(onProgress)
+      const { stack, states } = await compactContainer(this.#copy, this.#copy.blocks, this.#copy.stack, onProgress)
+      this.#copy.takeOver(stack)
+      this.#copy.blocks.clear()
+      await this.#forgetStats()
+      for (const state of this.#copy.states.values()) this.#stale.add(state)
+      for (const compacted of states) this.#takeStats(compacted)
+      this.#statsDue = true
+      await this.#writeStats()
     })
+  }
+
+  /** What compacting has learnt of the chunks of an array. */
+  #takeStats({ definition, grid, chunkStats }: ArrayState): void {
+    const state = this.#copy.states.get(definition.name)
+    if (state === undefined || !sameShape(state.grid.shape, grid.shape) || !sameButShape(state.definition, definition)) return
+    const { base } = this.#copy.stack
+    for (const [number, stats] of chunkStats) {
+      // Another writer may have added a layer since.
+      if (!state.written.has(number) && state.find(number)?.block.origin === base) state.chunkStats.set(number, stats)
+    }
   }
 
   refresh(options: StoreOptions): Promise<void> {
@@ -78,6 +102,7 @@ export class Writer {
     this.#copy.checkOpen()
     return this.#copy.exclusive(async () => {
       const stack = await Stack.open(store, paths, settings.limits, { ...options, layer: settings.layer }, this.#copy.stack)
+      this.#takeOwn(stack)
       const live = stack.arrays()
       for (const state of states.values()) {
         const { name } = state.definition
@@ -103,37 +128,54 @@ export class Writer {
     return this.#packer.discard()
   }
 
+  /**
+   * A layer of ours that was published though we were told that it was not: what it says is committed; what is pending says it again, and
+   * perhaps more.
+   * @returns whether there is such a layer, and none above it
+   */
+  #takeOwn(stack: Stack): boolean {
+    const own = stack.layers.findLastIndex(({ identity: { id } }) => this.#attempts.has(id))
+    if (own < 0) return false
+    this.#attempts.clear()
+    this.#copy.takeOver(new Stack(stack.layers.slice(0, own + 1)))
+    return own === stack.layers.length - 1
+  }
+
   async #flush(): Promise<void> {
-    const { changed, deleted, states } = this.#copy
-    if (changed) {
+    if (this.#copy.changed) {
       this.#copy.checkWritable()
-      const redefined = [...deleted.keys()].some((name) => states.has(name))
-      // Within one layer an array cannot be both deleted and defined: what it held below would show through the new one.
-      if (redefined) await this.#withPacker((packer) => this.#addLayer([], packer))
-      const packed = this.#packer
-      await this.#addLayer(this.#changedStates(), packed)
-      this.#packer = this.#newPacker()
-      // It is committed: what cannot be cleaned up now is no reason to say that it is not.
-      await packed.discard().catch(() => undefined)
+      const packer = this.#packer
+      const earlier = this.#attempts.size > 0
+      try {
+        await this.#append(this.#changedStates(), packer)
+      } catch (error) {
+        // The other writer may have been this one.
+        if (!earlier || !isConflict(error) || !this.#takeOwn(await this.#reopen())) throw error
+        await this.#append(this.#changedStates(), packer)
+      }
+      this.#packer = newPacker(this.#copy)
+      await this.#copy.afterCommit('temporary files could not be removed', () => packer.discard())
     }
     if (this.#statsDue) await this.#writeStats()
   }
 
-  async #writeStats(): Promise<void> {
-    const { stack, states, store, paths } = this.#copy
-    const stats = await this.#copy.stats()
-    try {
-      await stats.write([...this.#stale], states)
-    } catch (error) {
-      // Chunks lie in layers that another writer has compacted away. What was flushed stands; no statistics are stored until the next flush.
-      if (isHyperslabError(error, 'NotFoundError', 'ConflictError')) return
-      throw error
-    }
-    // Another writer may have added a layer meanwhile, whose statistics these have replaced.
-    const overtaken = await store.stat(paths.sidecar(stack.top + 1))
-    if (overtaken !== undefined) await stats.invalidate()
-    this.#stale.clear()
-    this.#statsDue = false
+  /** What was flushed stands: without statistics in the store, they are computed when they are asked for. */
+  #writeStats(): Promise<void> {
+    return this.#copy.afterCommit('statistics could not be stored', async () => {
+      const { stack, states, store, paths } = this.#copy
+      const stats = await this.#copy.stats()
+      try {
+        await stats.write([...this.#stale], states)
+      } catch (error) {
+        // Chunks lie in layers that another writer has compacted away; who knows the newest state will write its statistics.
+        if (!isHyperslabError(error, 'NotFoundError', 'ConflictError')) throw error
+      }
+      // Another writer may have added a layer meanwhile. Other programs do not see whose statistics these are.
+      const overtaken = (await store.stat(paths.sidecar(stack.top + 1))) !== undefined || !(await this.#isBase(stack))
+      if (overtaken) await stats.invalidate()
+      this.#stale.clear()
+      this.#statsDue = false
+    })
   }
 
   /** The arrays that must go into the next layer. */
@@ -143,49 +185,67 @@ export class Writer {
     return [...this.#copy.states.values()].filter(({ changed, attributes }) => changed || (restate && attributes.size > 0))
   }
 
-  async #addLayer(states: readonly ArrayState[], packer: BlockPacker): Promise<void> {
-    const { stack, store, paths, deleted, options } = this.#copy
-    const number = stack.top + 1
+  /** Publishes what is pending as a layer, or in place of an initial base, as docs/commit-protocol.md describes. */
+  async #append(states: readonly ArrayState[], packer: BlockPacker): Promise<void> {
+    const { stack, store, paths, deleted, options, blocks } = this.#copy
+    if (!(await this.#isBase(stack))) throw overtaken()
+    if (stack.closed) {
+      await finish(this.#copy, blocks, stack)
+      throw overtaken()
+    }
+    const first = stack.base.identity.kind === 'initial'
+    if (first) await checkReplaces(this.#copy, 'the first flush')
+    // Nobody of ours adds to an initial base, so that it can be replaced; but another program has.
+    if (first && stack.layers.length > 1) return this.#append(states, await this.#settleBase(packer))
+    const { number, condition } = first
+      ? { number: 0, condition: { ifAbsent: false, ifMatch: stack.base.info.etag } }
+      : await nextNumber(this.#copy, stack)
+    const id = randomId()
+    const base = stack.base.identity.id
+    const identity = first ? ({ id, kind: 'base', merged: listed(stack.dead) } as const) : ({ id, kind: 'layer', base } as const)
     const layer = await publishCovered(states, stack.layers, packer, async (arrays) => {
       const dictionary = this.#dictionary() ?? new Dictionary()
-      const contents = { number, base: paths.base, arrays, deleted: [...deleted.values()], dictionary }
+      const contents = { number, base: paths.base, arrays, deleted: [...deleted.values()], dictionary, identity }
       await (await this.#copy.stats()).invalidate()
-      return publishLayer(store, paths.sidecar(number), contents, packer, { ifAbsent: true, extras: options.extras })
+      this.#attempts.add(id)
+      const key = number === 0 ? paths.base : paths.sidecar(number)
+      return publishLayer(store, key, contents, packer, { ...options, condition })
     })
+    if (!first && !(await this.#isBase(stack))) {
+      await cleanUp(this.#copy)
+      throw overtaken()
+    }
     // From here on it is committed: nothing below may fail.
+    this.#attempts.clear()
     for (const state of states) {
       state.flushed()
       this.#stale.add(state)
     }
     this.#statsDue = true
     deleted.clear()
-    this.#copy.takeOver(new Stack([...stack.layers, layer]))
+    this.#copy.takeOver(first ? new Stack([layer]) : stack.with(layer))
   }
 
-  async #compact(onProgress: ((progress: Progress) => void) | undefined): Promise<void> {
-    const { states, store, paths, blocks, options } = this.#copy
-    let sidecars = this.#copy.layers.slice(1)
-    await this.#withPacker(async (packer) => {
-      const arrays = await compactInto(packer, [...states.values()], blocks, { recode: options.recode, onProgress })
-      const dictionary = this.#dictionary() ?? new Dictionary()
-      const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary }
-      const base = await publishLayer(store, paths.base, contents, packer, { ifAbsent: false, extras: options.extras })
-      this.#copy.takeOver(new Stack([base, ...sidecars]))
-      for (const state of states.values()) this.#stale.add(state)
-      this.#statsDue = true
-    })
-    // Ascending: should this stop half way, the sidecars left are the newest, and they say nothing that the new base does not.
-    for (const { key } of sidecars) {
-      await store.delete!(key)
-      sidecars = sidecars.slice(1)
-      this.#copy.takeOver(new Stack([this.#copy.layers[0]!, ...sidecars]))
-    }
-    const stack = await Stack.open(store, paths, options.limits)
-    // Sidecars that are there now are another writer's, added meanwhile.
-    if (stack.layers.length > 1) await this.#forgetStats()
-    this.#copy.takeOver(stack)
-    blocks.clear()
-    await this.#writeStats()
+  /** Publishes an initial base as one that takes layers. */
+  async #settleBase(packer: BlockPacker): Promise<BlockPacker> {
+    const { stack, store, paths, options } = this.#copy
+    const { layers, dead, base } = stack
+    const identity = { kind: 'base', merged: base.identity.merged ?? [] } as const
+    const condition = { ifAbsent: false, ifMatch: base.info.etag }
+    const place = { number: 0, base: paths.base }
+    const settled = await publishEmpty(store, paths.base, place, identity, newPacker(this.#copy), { ...options, condition })
+    this.#copy.takeOver(new Stack([settled, ...layers.slice(1), ...dead]))
+    return packer
+  }
+
+  #reopen(): Promise<Stack> {
+    const { store, paths, options } = this.#copy
+    return Stack.open(store, paths, options.limits)
+  }
+
+  /** Whether the base is still that of a state. */
+  async #isBase({ base }: Stack): Promise<boolean> {
+    return (await this.#copy.store.stat(base.key))?.etag === base.info.etag
   }
 
   /** What is known of committed chunks may have been overtaken by another writer. */
@@ -197,39 +257,4 @@ export class Writer {
   #dictionary(): Dictionary | undefined {
     return Dictionary.extending(this.#copy.layers.map(({ footer }) => footer))
   }
-
-  #newPacker(): BlockPacker {
-    const { store, paths, options } = this.#copy
-    return newPacker(store, paths, options)
-  }
-
-  async #withPacker(work: (packer: BlockPacker) => Promise<void>): Promise<void> {
-    const packer = this.#newPacker()
-    try {
-      await work(packer)
-    } finally {
-      await packer.discard()
-    }
-  }
-}
-
-/** Little enough to fetch for one point, yet four times what a match reaches back: the first bytes of a segment have nothing to match. */
-const SEGMENT_BYTES = 256 * 1024
-
-/** @throws CodecError when the codec is unknown or cannot write */
-export function newPacker(
-  store: Store,
-  paths: Paths,
-  { codecs, codec, verifyWrites, blockBytes, extras, segmentBytes = SEGMENT_BYTES }: WorkingCopyOptions,
-): BlockPacker {
-  return new BlockPacker({
-    file: store.describe(paths.base),
-    codecs,
-    codec,
-    verifyWrites,
-    targetBytes: blockBytes,
-    // Without the extras nobody would know of them.
-    ...(extras && { segmentBytes }),
-    openStage: () => store.stage!(paths.base),
-  })
 }

@@ -1,9 +1,10 @@
 import type { NetcdfFile, NetcdfVariable } from '../adapters/netcdf/index.js'
-import { clearPlace } from '../af/create.js'
+import { checkFree } from '../af/create.js'
 import { ArrayFile } from '../af/file.js'
 import type { FileArray } from '../af/file-array.js'
 import { Paths } from '../af/paths.js'
 import { publishCopy } from '../af/publish-copy.js'
+import { withDefaults } from '../af/settings.js'
 import { bytesOf } from '../array/source.js'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
@@ -46,12 +47,14 @@ export async function importNetcdf(
     await within({ file: store.describe(path) }, async () => {
       final.checkCreatable()
       // Otherwise what is there stays until the copy is complete.
-      if (!overwrite) await clearPlace(store, final, false)
+      if (!overwrite) await checkFree(store, final)
     })
     await using netcdf = await openNetcdf(source, { signal })
     const copied = await copy(netcdf, store, draft.base, options)
     signal?.throwIfAborted()
-    await within({ file: store.describe(path) }, () => publishCopy(store, draft, final, overwrite))
+    await within({ file: store.describe(path) }, async () =>
+      publishCopy(draft, { store, paths: final, options: await withDefaults({}) }, overwrite),
+    )
     return { ...copied, sourceBytes: netcdf.byteLength }
   } catch (error) {
     throw renamed(error, store.describe(draft.base), store.describe(path))

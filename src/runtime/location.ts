@@ -2,6 +2,7 @@ import type { AsyncBuffer } from '../core/async-buffer.js'
 import { HyperslabError } from '../core/errors.js'
 import { type BlobLike, type FileHandleLike, isAsyncBuffer, isBlob, isFileHandle } from '../store/handles.js'
 import { HttpStore } from '../store/http.js'
+import type { PickedFile } from '../store/picked-files.js'
 import type { R2BucketLike } from '../store/r2.js'
 import type { Store } from '../store/store.js'
 
@@ -12,9 +13,10 @@ import type { Store } from '../store/store.js'
  * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the sidecars, too.
  * - `s3://bucket/key`, with the credentials, region and endpoint of the variables that Amazon's tools take, anonymously without: see
  *   `openBucket`
- * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file without sidecars
- * - a `FileSystemFileHandle`: likewise one file, read only, for its siblings cannot be seen from there; it may change between two `open`. To
- *   write, or to read sidecars, pass its folder: `{ store: new OpfsStore(directory), path: 'x.af' }`
+ * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file, whose sidecars are not seen
+ * - a `FileSystemFileHandle`: likewise one file, read only; it may change between two `open`. To write, pass its folder: `{ store: new
+ *   OpfsStore(directory), path: 'x.af' }`
+ * - a list of `File`s or of file handles: the base and the sidecars of one container, read only, as a user has picked them together
  * - `{ bucket, key }`, an object of a Cloudflare R2 bucket: the binding of a Worker, see {@link R2Store}
  * - an object of a store; to pass options, make the store: `{ store: new HttpStore({ headers }), path: 'https://…/x.af' }`
  */
@@ -24,6 +26,7 @@ export type Location =
   | BlobLike
   | AsyncBuffer
   | FileHandleLike
+  | readonly (BlobLike | FileHandleLike)[]
   | { readonly bucket: R2BucketLike; readonly key: string }
   | { readonly store: Store; readonly path: string }
 
@@ -45,19 +48,34 @@ export async function resolveLocation(location: Location): Promise<Resolved> {
       return { store: new R2Store(location.bucket), path: location.key }
     }
     if ('href' in location) return resolveText(location.href)
-    if (isBlob(location) || isAsyncBuffer(location)) {
-      const { BlobStore } = await import('../store/blob.js')
-      const store = new BlobStore(location)
-      return { store, path: store.key }
-    }
-    if (isFileHandle(location)) {
-      const { FileHandleStore } = await import('../store/file-handle.js')
-      const store = new FileHandleStore(location)
-      return { store, path: store.key }
-    }
+    const store = Array.isArray(location) ? await pickedFiles(location) : await singleFile(location as object)
+    if (store !== undefined) return { store, path: store.key }
   }
-  const text = 'a location is a path, a URL, a Blob or File, a file handle, an AsyncBuffer, { bucket, key } or { store, path }'
+  const text =
+    'a location is a path, a URL, a Blob or File, a file handle, a list of files, an AsyncBuffer, { bucket, key } or { store, path }'
   throw new HyperslabError('InvalidArgumentError', text, { actual: location })
+}
+
+async function singleFile(file: object): Promise<(Store & { readonly key: string }) | undefined> {
+  if (isBlob(file) || isAsyncBuffer(file)) {
+    const { BlobStore } = await import('../store/blob.js')
+    return new BlobStore(file)
+  }
+  if (!isFileHandle(file)) return undefined
+  const { FileHandleStore } = await import('../store/file-handle.js')
+  return new FileHandleStore(file)
+}
+
+async function pickedFiles(files: readonly unknown[]): Promise<(Store & { readonly key: string }) | undefined> {
+  const { PickedFiles } = await import('../store/picked-files.js')
+  const picked: PickedFile[] = []
+  for (const file of files) {
+    const store = await singleFile(Object(file))
+    const name = (file as { readonly name?: unknown }).name
+    if (store === undefined || typeof name !== 'string') return undefined
+    picked.push({ name, store })
+  }
+  return new PickedFiles(picked)
 }
 
 /** Stores that pages on the web have no use for are loaded when they are needed. */

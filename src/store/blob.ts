@@ -9,6 +9,7 @@ import type { ObjectInfo, RangeOptions, Store } from './store.js'
 export class BlobStore implements Store {
   /** The key of the object. */
   readonly key: string
+  readonly seesOneFile = true
   readonly #source: BlobLike | AsyncBuffer
   readonly #label: string
   readonly #info: ObjectInfo

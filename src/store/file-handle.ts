@@ -7,6 +7,7 @@ import type { ObjectInfo, RangeOptions, Store } from './store.js'
 export class FileHandleStore implements Store {
   /** The key of the object: the file's name, with `.af` added when it does not end so. */
   readonly key: string
+  readonly seesOneFile = true
   readonly #name: string
   readonly #snapshots: Snapshots
 

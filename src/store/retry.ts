@@ -1,5 +1,6 @@
 import type { HyperslabError } from '../core/errors.js'
-import { onAbort, type Signal } from '../core/signal.js'
+import { pause } from '../core/pause.js'
+import type { Signal } from '../core/signal.js'
 
 /** Thrown by work that may succeed when it is repeated. */
 export class Transient {
@@ -68,19 +69,4 @@ export function retryAfterMs(header: string | null, now: number): number | undef
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000
   const date = Date.parse(header)
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
-}
-
-function pause(ms: number, signal: Signal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      forget?.()
-      resolve()
-    }, ms)
-    const forget =
-      signal &&
-      onAbort(signal, () => {
-        clearTimeout(timer)
-        reject(signal.reason)
-      })
-  })
 }

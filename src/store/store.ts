@@ -106,6 +106,8 @@ export interface Store {
    * does not have: a name that nothing has tells.
    */
   answersAlike?(key: string, other: string, options?: StoreOptions): Promise<boolean>
+  /** The store holds one file that was handed over, and sees none that may lie beside it. */
+  readonly seesOneFile?: boolean
   /** Gives back handles; the store may be used again afterwards. */
   close?(): Promise<void>
 }

@@ -3,6 +3,7 @@ import { ArrayState } from '../../src/af/array-state.js'
 import { publishLayer } from '../../src/af/commit.js'
 import { define } from '../../src/af/definition.js'
 import { Dictionary } from '../../src/af/dictionary.js'
+import { DEFAULT_LIMITS } from '../../src/af/limits.js'
 import { BlockPacker } from '../../src/af/packer.js'
 import { measuredChunk } from '../../src/af/resize.js'
 import { Codecs } from '../../src/codec/registry.js'
@@ -28,12 +29,17 @@ it('looks at each array a bounded number of times, and finds its statistics behi
     arrays.push({ state, chunks: new Map([[0, chunk]]) })
   }
   const deleted = [define('gone', { dtype: 'int32', shape: [2] }), define('a1', { dtype: 'int8', shape: [] })]
-  const contents = { number: 0, base: 'x.af', arrays, deleted, dictionary: new Dictionary() }
-  const layer = await publishLayer(store, 'x.af', contents, packer, { ifAbsent: true, extras: true })
+  const identity = { id: 'x', kind: 'base' } as const
+  const contents = { number: 0, base: 'x.af', arrays, deleted, dictionary: new Dictionary(), identity }
+  const settings = { condition: { ifAbsent: true }, extras: true, limits: DEFAULT_LIMITS }
+  const layer = await publishLayer(store, 'x.af', contents, packer, settings)
   expect(looks).toBeLessThanOrEqual(4 * count)
   const tables = await layer.chunkStats()
   expect(tables.size).toBe(count)
-  layer.footer.arrays.slice(deleted.length).forEach((meta, i) => {
+  // The other one that is deleted begins anew in this layer, which takes no tombstone.
+  expect(layer.identity.redefined).toEqual([2])
+  expect(layer.footer.arrays[0]).toMatchObject({ name: 'gone', deleted: true })
+  layer.footer.arrays.slice(1).forEach((meta, i) => {
     expect([meta.name, tables.get(meta)?.mins[0], tables.get(meta)?.maxs[0]]).toEqual([`a${i}`, i, 2 * i])
   })
 })

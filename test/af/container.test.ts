@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { DType, NumericDType, ScalarOf } from '../../src/core/dtype.js'
 import type { Selector } from '../../src/grid/selection.js'
-import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
+import { MemoryStore, open, slice } from '../../src/runtime/index.js'
 import { FaultStore } from '../../src/testing/index.js'
 import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.js'
+import { createWithBase as create } from '../support/containers.js'
 import { type Plain, plainGet, plainSet, touched } from '../support/oracle.js'
 
 const place = (path = 'a.af') => ({ store: new MemoryStore(), path })
@@ -312,9 +313,11 @@ describe('layers', () => {
   test('a writer who adds a layer while another compacts keeps its change, and the statistics know of it', async () => {
     class Interrupted extends MemoryStore {
       onDelete: (() => Promise<void>) | undefined
-      override async delete(key: string): Promise<void> {
-        await super.delete(key)
-        const act = key === 'a.1.af' ? this.onDelete : undefined
+      override async delete(...args: Parameters<MemoryStore['delete']>): Promise<void> {
+        const [key] = args
+        await super.delete(...args)
+        if (key !== 'a.1.af') return
+        const act = this.onDelete
         this.onDelete = undefined
         await act?.()
       }
@@ -325,10 +328,15 @@ describe('layers', () => {
     await first.flush()
     await using second = await open({ store, path: 'a.af' })
     await second.array('x').set([slice(0, 2)], 9)
-    store.onDelete = () => second.flush()
+    store.onDelete = async () => {
+      // What it was written on was compacted away meanwhile.
+      await expect(second.flush()).rejects.toMatchObject({ tag: 'ConflictError' })
+      await second.refresh()
+      await second.flush()
+    }
     await first.compact()
     await using reader = await open({ store, path: 'a.af' })
-    expect(reader.layers().map(({ number }) => number)).toEqual([0, 2])
+    expect(reader.layers().map(({ number }) => number)).toEqual([0, 1])
     expect((await reader.array('x').get()).data).toEqual(Uint8Array.of(9, 9, 1, 1))
     expect(await reader.stats('x')).toEqual({ min: 1, max: 9, nullCount: 0, rowCount: 4 })
     expect(await first.stats('x')).toEqual({ min: 1, max: 9, nullCount: 0, rowCount: 4 })

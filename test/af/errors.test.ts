@@ -180,6 +180,8 @@ describe('creating', () => {
     await using first = await create({ store, path: 'a.af' })
     await first.define('x', { dtype: 'int8', shape: [] }).set(null, 1)
     await first.flush()
+    await first.array('x').set(null, 2)
+    await first.flush()
     await expectError(create({ store, path: 'a.af' }), 'AlreadyExistsError', 'memory:a.af', 'overwrite')
     await store.delete('a.af')
     await expectError(create({ store, path: 'a.af' }), 'AlreadyExistsError', 'a.1.af')

@@ -58,7 +58,8 @@ test('two handles on one container, through any history, and every layer see wha
       const options = [first, second]
       const files = await Promise.all(options.map((each) => open(where, each)))
       const model = new Model(committed, files.length)
-      model.past.set(0, new Map()).set(1, committed)
+      // The first flush took the place of the empty base.
+      model.past.set(0, committed)
       const real = { where, files, options }
       await fc.asyncModelRun(() => ({ model, real }), all)
       for (const [i, file] of files.entries()) {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { create, MemoryStore, open } from '../../src/runtime/index.js'
+import { MemoryStore, open } from '../../src/runtime/index.js'
+import { createWithBase as create } from '../support/containers.js'
 
 const SHAPE = [6, 5]
 

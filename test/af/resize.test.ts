@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { BlockPacker, PendingChunk } from '../../src/af/packer.js'
 import { Codecs } from '../../src/codec/registry.js'
-import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
+import { MemoryStore, open, slice } from '../../src/runtime/index.js'
 import { FaultStore } from '../../src/testing/index.js'
+import { createWithBase as create } from '../support/containers.js'
 
 const place = () => ({ store: new MemoryStore(), path: 'a.af' })
 const ints = (...values: number[]) => Int32Array.from(values)
@@ -180,7 +181,7 @@ describe('resizing', () => {
     expect((await reader.array('x').get()).data).toEqual(ints(-1, -1, -1, -1, -1, 5, -1))
   })
 
-  test('an array compacted while it still has old sidecars is one array', async () => {
+  test('old sidecars that come back over a compacted array count for nothing', async () => {
     const where = place()
     await using file = await create(where, { extras: false })
     await file.define('x', OPTIONS).set(null, [1, 2, 3, 4, 5])
@@ -196,7 +197,7 @@ describe('resizing', () => {
     for (let left = 0; left < 2; left++) {
       for (const [key, bytes] of sidecars.slice(left)) await where.store.put(key, bytes)
       await using reader = await open(where)
-      expect(reader.layers()).toHaveLength(3 - left)
+      expect(reader.layers()).toHaveLength(1)
       expect((await reader.array('x').get()).data).toEqual(ints(1, 2, 3, 4, 5, -1, -1, -1, -1))
       for (const [key] of sidecars) await where.store.delete(key)
     }

@@ -18,6 +18,7 @@ import {
   slice,
   verify,
 } from '../../src/runtime/index.js'
+import { marksOf } from '../support/containers.js'
 import { RudeServer } from '../support/rude-server.js'
 
 const path = 'a.af'
@@ -82,7 +83,7 @@ function resealed(bytes: Uint8Array, change: (segments: Map<number, CheckedSegme
   change(segments)
   const crcs = blocks.map((block) => crc32cOf(bytes.subarray(block.fileOffset, block.fileOffset + block.compressedBytes)))
   const extras = { tables: new Map(), segments: new Map(), checkedSegments: segments, crcs }
-  const { tail } = seal({ ...footer, blocks }, extras, false)
+  const { tail } = seal({ ...footer, blocks }, extras, marksOf(footer))
   const { fileOffset, compressedBytes } = blocks.at(-1)!
   return joinBytes([bytes.subarray(0, fileOffset + compressedBytes), tail])
 }

@@ -9,7 +9,8 @@ import { decodeVarints, encodeVarints } from '../../src/af/varints.js'
 import type { Segment } from '../../src/codec/lz4-segments.js'
 import { joinBytes } from '../../src/core/bytes.js'
 import { crc32cOf } from '../../src/kernels/crc32c.js'
-import { create, MemoryStore, open, slice, verify } from '../../src/runtime/index.js'
+import { MemoryStore, open, slice, verify } from '../../src/runtime/index.js'
+import { createWithBase as create, marksOf } from '../support/containers.js'
 
 const path = 'a.af'
 
@@ -99,7 +100,8 @@ function resealed(bytes: Uint8Array, change: (segments: Map<number, Segment[]>) 
   const segments = new Map([...decoded].map(([{ id }, own]) => [id, own.refs.map((ref) => ({ ...ref }) as Segment)]))
   change(segments)
   const crcs = blocks.map((block) => crc32cOf(bytes.subarray(block.fileOffset, block.fileOffset + block.compressedBytes)))
-  const { tail } = seal({ ...footer, blocks }, { tables: new Map(), segments, checkedSegments: new Map(), crcs }, false)
+  const extras = { tables: new Map(), segments, checkedSegments: new Map(), crcs }
+  const { tail } = seal({ ...footer, blocks }, extras, marksOf(footer))
   const { fileOffset: start, compressedBytes: length } = blocks.at(-1)!
   return joinBytes([bytes.subarray(0, start + length), tail])
 }

@@ -1,7 +1,8 @@
 import { Zstd } from '@hpcc-js/wasm-zstd'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lz4 } from '../../src/codec/lz4.js'
-import { type Codec, type CreateOptions, create, MemoryStore, open } from '../../src/runtime/index.js'
+import { type Codec, type CreateOptions, MemoryStore, open } from '../../src/runtime/index.js'
+import { createWithBase as create } from '../support/containers.js'
 
 const path = 'a.af'
 const values = Int32Array.from({ length: 40 }, (_, i) => i * i)

@@ -2,13 +2,15 @@ import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { decodeChunkStats, encodeChunkStats } from '../../src/af/chunk-stats-table.js'
+import { STATS_CODEC } from '../../src/af/extras.js'
 import { decodeFooter, encodeFooterFile, FOOTER_MAGIC, type Footer } from '../../src/af/footer.js'
-import { STATS_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
+import { splitFile } from '../../src/af/footer-trailer.js'
 import { seal } from '../../src/af/seal.js'
-import { decodeStats, encodeStatsFile } from '../../src/af/stats-file.js'
+import { decodeStatsFile, encodeStatsFile } from '../../src/af/stats-file.js'
 import { joinBytes } from '../../src/core/bytes.js'
 import { crc32cOf } from '../../src/kernels/crc32c.js'
-import { type CreateOptions, create, type Finding, MemoryStore, open, verify } from '../../src/runtime/index.js'
+import { type CreateOptions, type Finding, MemoryStore, open, verify } from '../../src/runtime/index.js'
+import { createWithBase as create, marksOf } from '../support/containers.js'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/af/${name}`, import.meta.url))
 const path = 'a.af'
@@ -360,7 +362,7 @@ describe('tables that contradict each other', () => {
       arrays: [...footer.arrays, footer.arrays.find(({ name }) => name === 'empty')!],
     }))
     expect(found).toEqual([
-      'error: a.1.af: 2 blocks, but 1 different ids: some are never read',
+      'error: a.1.af: 3 blocks, but 2 different ids: some are never read',
       expect.stringMatching(/^error: a\.1\.af: block 0: begins at byte 0, before the block in front of it ends, at \d+$/),
       'error: a.1.af: 6 arrays, but 5 different names: some are never read',
     ])
@@ -412,13 +414,14 @@ describe('deep: statistics', () => {
     const bytes = await bytesOf(store, 'a.1.af')
     const footer = footerOf(bytes)
     const blocks = footer.blocks.filter(({ codec }) => !codec?.startsWith('hyperslab.'))
-    const stats = footer.blocks[blocks.length]!
+    const stats = footer.blocks.find(({ codec }) => codec === STATS_CODEC)!
     const tables = decodeChunkStats(bytes.subarray(stats.fileOffset, stats.fileOffset + stats.compressedBytes), footer.arrays)
     change(tables)
     const crcs = blocks.map(({ fileOffset, compressedBytes }) =>
       crc32cOf(bytes.subarray(fileOffset, fileOffset + compressedBytes)),
     )
-    const { tail } = seal({ ...footer, blocks }, { tables, segments: new Map(), checkedSegments: new Map(), crcs }, false)
+    const extras = { tables, segments: new Map(), checkedSegments: new Map(), crcs }
+    const { tail } = seal({ ...footer, blocks }, extras, marksOf(footer))
     await store.put('a.1.af', joinBytes([bytes.subarray(0, stats.fileOffset), tail]))
   }
 
@@ -447,11 +450,14 @@ describe('deep: statistics', () => {
 
   test('of arrays that are not those of the elements; of none; damaged', async () => {
     const store = await container()
-    const { arrays } = decodeStats(splitFile(await bytesOf(store, 'a.stats'), STATS_MAGIC).payload)
+    const { arrays, state = '' } = decodeStatsFile(await bytesOf(store, 'a.stats'))
     const [x, ...others] = arrays
     await store.put(
       'a.stats',
-      encodeStatsFile([{ ...x!, max: { kind: 'float', value: 9, bits: 0x4022000000000000n } }, { ...x!, name: 'y' }, ...others]),
+      encodeStatsFile(
+        [{ ...x!, max: { kind: 'float', value: 9, bits: 0x4022000000000000n } }, { ...x!, name: 'y' }, ...others],
+        state,
+      ),
     )
     expect(await findings(store, {})).toEqual(['warning: a.stats: y: statistics of an array that does not exist'])
     expect(await findings(store)).toEqual([
@@ -460,7 +466,7 @@ describe('deep: statistics', () => {
       ),
       'warning: a.stats: y: statistics of an array that does not exist',
     ])
-    await store.put('a.stats', encodeStatsFile([{ ...x!, rowCount: 3n }]))
+    await store.put('a.stats', encodeStatsFile([{ ...x!, rowCount: 3n }], state))
     expect(await findings(store, {})).toEqual([
       expect.stringMatching(/^error: a\.stats: x: 3 rows and \d+ nulls for an array of shape \[30, 7\]$/),
     ])

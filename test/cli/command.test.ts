@@ -270,6 +270,8 @@ describe('verify', () => {
       await using file = await create(join(folder, 'c.af'), { extras: false })
       await file.define('a', { dtype: 'uint8', shape: [4] }).set(null, 1)
       await file.flush()
+      await file.array('a').set([0], 2)
+      await file.flush()
     }
     await truncate(join(folder, 'c.af'), 100)
     expect(await hyperslab(folder, ['info', 'c.af'])).toMatchObject({ exitCode: 1, stdout: '' })

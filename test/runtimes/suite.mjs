@@ -146,7 +146,7 @@ async function checkContainers({ open, create, slice }, { at: locate }, check, r
     await editor.array('float32').set([1, slice(2, 5)], -1)
     editor.delete('binary')
     await editor.flush()
-    equal(editor.layers().length, 3)
+    equal(editor.layers().length, 2)
     await small.close()
     small = await open(file)
     equal([await small.array('float32').get([1, 4, 5]), await small.array('float32').get([1, 5, 5])], [-1, at(1, 5, 5) + 0.25])

@@ -109,6 +109,8 @@ describe.skipIf(!there)('a container in an archive', () => {
   beforeAll(async () => {
     const folder = mkdtempSync(join(tmpdir(), 'hyperslab-zip-'))
     const file = await create(join(folder, 'climate.af'), { codec: 'none' })
+    file.attrs.set('title', 'climate')
+    await file.flush()
     const array = file.define('tas', { dtype: 'float32', shape: [100, 400], chunkShape: [10, 400] })
     await array.set([], { data: VALUES, shape: [100, 400] })
     await file.flush()

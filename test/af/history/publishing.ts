@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { open } from '../../../src/runtime/index.js'
 import { Command } from './edits.js'
-import { type Arrays, copyOf, freshHandle, isGone, type Model } from './model.js'
+import { copyOf, freshHandle, isGone, type Model } from './model.js'
 import { expectPast, expectSees, type Real } from './real.js'
 
 export class Flush extends Command {
@@ -27,8 +27,8 @@ export class Flush extends Command {
     await file.flush()
     if (changed) {
       const top = file.layers().at(-1)!.number
-      // Deleting and defining anew takes two layers.
-      if (top > before + 1) model.past.set(top - 1, this.#withoutDeleted(model))
+      // A flush is one layer, also when it deletes and defines an array of one name.
+      expect(top).toBe(before + 1)
       model.past.set(top, copyOf(handle.seen))
       model.committed = copyOf(handle.seen)
       for (const other of model.handles) if (other !== handle) other.stale = true
@@ -40,12 +40,6 @@ export class Flush extends Command {
     model.past.clear()
     model.past.set(0, copyOf(model.committed))
     for (const i of real.files.keys()) if (i !== this.handle) await new Reopen(i).run(model, real)
-  }
-
-  #withoutDeleted({ committed, handles }: Model): Arrays {
-    const arrays = copyOf(committed)
-    for (const { name, kind } of handles[this.handle]!.edits) if (kind === 'delete') arrays.delete(name)
-    return arrays
   }
 }
 

@@ -1,0 +1,144 @@
+import type { Progress } from '../array/transfers.js'
+import { pause } from '../core/pause.js'
+import { ArrayState } from './array-state.js'
+import type { BlockReader } from './block-reader.js'
+import { clean, deadFile, floorOf, nextNumber } from './clean.js'
+import { isConflict, type LayerArray, publishEmpty, publishLayer } from './commit.js'
+import { compactInto } from './compact.js'
+import { type ContainerFiles, checkReplaces, newPacker } from './container-files.js'
+import { Dictionary } from './dictionary.js'
+import { type MergedLayer, randomId } from './identity.js'
+import type { Layer } from './layer.js'
+import type { BlockPacker } from './packer.js'
+import { Stack } from './stack.js'
+
+/** How often a new base is made of a state that is still open; then it is closed first, so that compacting comes to an end. */
+const OPEN_ROUNDS = 2
+/** How long the successor of a closed base is waited for before it is made here: first and longest wait, and how many, in ms. */
+const FIRST_WAIT_MS = 20
+const WAITS = 7
+
+/** What a container is after compacting, and what was learnt of its chunks on the way. */
+export interface Compacted {
+  readonly stack: Stack
+  readonly states: readonly ArrayState[]
+}
+
+/**
+ * Replaces a container by a single base, as docs/commit-protocol.md describes. Works on what is in the store, not on what is pending.
+ * @param stack the state as far as it is known
+ * @throws UnsupportedError where the store cannot replace files on condition
+ */
+export async function compactContainer(
+  files: ContainerFiles,
+  blocks: BlockReader,
+  stack: Stack,
+  onProgress?: (progress: Progress) => void,
+): Promise<Compacted> {
+  await checkReplaces(files, 'compacting')
+  let current = stack
+  for (let round = 1; ; round++) {
+    if (round > OPEN_ROUNDS && !current.closed) {
+      await close(files, current)
+      current = await reopen(files, current)
+      if (!current.closed) continue
+    }
+    const states = [...mergeable(current).arrays().values()].map((live) => ArrayState.of(live))
+    const packer = newPacker(files)
+    try {
+      const arrays = await compactInto(packer, states, blocks, { recode: files.options.recode, onProgress })
+      const closed = current.closed || (await close(files, current))
+      if (closed && (await replaceBase(files, current, arrays, packer))) {
+        return { stack: await cleanUp(files), states }
+      }
+    } finally {
+      await packer.discard()
+    }
+    const newer = await reopen(files, current)
+    // Another writer has published a successor of this very state.
+    if (newer.base.identity.id !== current.base.identity.id) return { stack: await cleanUp(files), states: [] }
+    current = newer
+  }
+}
+
+/**
+ * Waits for the successor of a base that takes no further layer; when there is none after a while, its maker has died, and it is published
+ * from here.
+ */
+export async function finish(files: ContainerFiles, blocks: BlockReader, stack: Stack): Promise<void> {
+  const { store } = files
+  for (let wait = 0; wait < WAITS; wait++) {
+    await pause(FIRST_WAIT_MS * 2 ** wait * (0.5 + Math.random() / 2))
+    if ((await store.stat(stack.base.key))?.etag !== stack.base.info.etag) return
+  }
+  await compactContainer(files, blocks, stack)
+}
+
+/** Closes a state. @returns false when another writer has added to it, or closed it, first */
+async function close(files: ContainerFiles, stack: Stack): Promise<boolean> {
+  const { store, paths, options } = files
+  try {
+    const { number, condition } = await nextNumber(files, stack)
+    const identity = { kind: 'closed', base: stack.base.identity.id } as const
+    const place = { number, base: paths.base }
+    await publishEmpty(store, paths.sidecar(number), place, identity, newPacker(files), { ...options, condition })
+    return true
+  } catch (error) {
+    if (isConflict(error)) return false
+    throw error
+  }
+}
+
+/** @returns false when another writer has replaced the base first */
+async function replaceBase(
+  { store, paths, options }: ContainerFiles,
+  stack: Stack,
+  arrays: readonly LayerArray[],
+  packer: BlockPacker,
+): Promise<boolean> {
+  const { layers } = mergeable(stack)
+  const dictionary = Dictionary.extending(layers.map(({ footer }) => footer)) ?? new Dictionary()
+  const identity = { id: randomId(), kind: 'base', merged: listed([...layers.slice(1), ...stack.dead]) } as const
+  const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary, identity }
+  const condition = { ifAbsent: false, ifMatch: stack.base.info.etag }
+  try {
+    await publishLayer(store, paths.base, contents, packer, { ...options, condition })
+    return true
+  } catch (error) {
+    if (isConflict(error)) return false
+    throw error
+  }
+}
+
+/**
+ * The state that the successor of a base contains. What another program has added to a closed one is not part of it, so that all who publish a
+ * successor publish the same; it stays live.
+ */
+function mergeable(stack: Stack): Stack {
+  const closed = stack.layers.findIndex(({ identity }) => identity.kind === 'closed')
+  return closed < 0 ? stack : new Stack(stack.layers.slice(0, closed + 1))
+}
+
+/** Those layers that other programs wrote, as a base lists them: they are there and must not count on it. */
+export const listed = (layers: readonly Layer[]): MergedLayer[] =>
+  layers.filter(({ foreign }) => foreign).map(({ number, identity: { id } }) => ({ number, id }))
+
+/** How often cleaning begins again because other writers clean, or write, at the same time. */
+const CLEANINGS = 20
+
+/**
+ * Removes what counts for nothing on the base that is there now. When another writer has changed something meanwhile, all is looked at again: what two
+ * leave to each other would stay.
+ */
+export async function cleanUp(files: ContainerFiles): Promise<Stack> {
+  let stack = await reopen(files)
+  for (let left = CLEANINGS; left > 0 && stack.dead.length > 0; left--) {
+    const done = await clean(files, stack.dead.map(deadFile), floorOf(stack))
+    stack = await reopen(files, stack)
+    if (done) break
+  }
+  return stack
+}
+
+const reopen = ({ store, paths, options }: ContainerFiles, known?: Stack): Promise<Stack> =>
+  Stack.open(store, paths, options.limits, {}, known)

@@ -1,0 +1,50 @@
+import { HyperslabError } from '../core/errors.js'
+import type { ObjectInfo, RangeOptions, Store } from './store.js'
+
+/** A file by itself, and the store that reads it. */
+export interface PickedFile {
+  readonly name: string
+  readonly store: Store & { readonly key: string }
+}
+
+const SIDECAR = /\.[1-9]\d*\.af$/
+
+/** The files of one container that a user has picked or dropped together, read only: its base, sidecars and statistics, by their names. */
+export class PickedFiles implements Store {
+  /** The name of the base. */
+  readonly key: string
+  readonly #files: ReadonlyMap<string, PickedFile['store']>
+
+  /** @throws InvalidArgumentError unless exactly one of the files is a base, and the others belong to it */
+  constructor(files: readonly PickedFile[]) {
+    this.#files = new Map(files.map(({ name, store }) => [name, store]))
+    const names = files.map(({ name }) => name)
+    const bases = names.filter((name) => name.endsWith('.af') && !SIDECAR.test(name))
+    const [base = ''] = bases
+    const stem = base.slice(0, -'.af'.length)
+    const strangers = names.filter((name) => name !== base && name !== `${stem}.stats` && name.replace(SIDECAR, '') !== stem)
+    if (bases.length !== 1 || strangers.length > 0 || this.#files.size < names.length) {
+      const text = `files that are opened together are the base (x.af) and the sidecars (x.1.af, …) of one container, got ${names.join(', ') || 'none'}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: names })
+    }
+    this.key = base
+  }
+
+  describe(key: string): string {
+    return key
+  }
+
+  async stat(key: string): Promise<ObjectInfo | undefined> {
+    const file = this.#files.get(key)
+    return file?.stat(file.key)
+  }
+
+  async getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined> {
+    const file = this.#files.get(key)
+    return file?.getRange(file.key, offset, length, options)
+  }
+
+  async list(prefix: string): Promise<string[]> {
+    return [...this.#files.keys()].filter((name) => name.startsWith(prefix))
+  }
+}

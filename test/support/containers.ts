@@ -1,0 +1,27 @@
+import { publishEmpty } from '../../src/af/commit.js'
+import { newPacker } from '../../src/af/container-files.js'
+import { ArrayFile, type CreateOptions } from '../../src/af/file.js'
+import type { Footer } from '../../src/af/footer.js'
+import { isIdentity } from '../../src/af/identity.js'
+import { Paths } from '../../src/af/paths.js'
+import { withDefaults } from '../../src/af/settings.js'
+import type { Store } from '../../src/store/store.js'
+
+/**
+ * Creates a container whose base takes layers from the start, as other programs do: the first flush is layer 1. That of one made by `create`
+ * takes the place of the base.
+ */
+export async function createWithBase(
+  { store, path }: { readonly store: Store; readonly path: string },
+  options: CreateOptions = {},
+): Promise<ArrayFile> {
+  const files = { store, paths: new Paths(path), options: await withDefaults(options) }
+  const place = { number: 0, base: path }
+  const condition = { ifAbsent: true }
+  await publishEmpty(store, path, place, { kind: 'base' }, newPacker(files), { ...files.options, condition })
+  return ArrayFile.open(store, path, options)
+}
+
+/** The empty blocks that tell what a file is, for `seal`. */
+export const marksOf = ({ blocks }: Footer): string[] =>
+  blocks.flatMap(({ codec }) => (codec !== null && isIdentity(codec) ? [codec] : []))
