@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import ts from 'typescript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const root = new URL('..', import.meta.url).pathname
@@ -16,38 +17,29 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Runs code as a user's module would run, beside an installed package. */
-function run(code: string): unknown {
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+/** What a user's module prints beside an installed package; Node 20 knows no `await using`, so it is compiled first. */
+function run(code: string): string {
+  const { outputText } = ts.transpileModule(code, {
+    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+  })
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', outputText], {
     cwd: folder,
     encoding: 'utf8',
   })
   expect(stderr).toBe('')
   expect(status).toBe(0)
-  return JSON.parse(stdout)
+  return stdout
 }
 
-test('the first example does what its comments say', () => {
-  const shown = 'console.log(JSON.stringify({ shape: box.shape, first: box.data[0], monthly: [...monthly.data] }))'
-  expect(run(`${examples[0]}\n${shown}`)).toEqual({
-    shape: [10, 96],
-    first: 280,
-    monthly: Array.from({ length: 12 }, (_, i) => 280 + i),
-  })
+test.each(examples)('what is printed is what the comments say, and what is opened is closed: %#', (code) => {
+  const lines = code.split('\n').filter((line) => line.includes('console.log('))
+  const promised = lines.map((line) => /console\.log\(.*\) \/\/ (.*)$/.exec(line)?.[1])
+  expect(promised.length).toBeGreaterThan(0)
+  expect(run(code).trimEnd().split('\n')).toEqual(promised)
+  expect(code).not.toMatch(/(?<!await using \w+ = )await (open|create)\(/)
 })
 
-test('the second example, too', () => {
-  const shown =
-    'console.log(JSON.stringify([stations.shape, winter.shape, spread.shape, Math.round(low), Math.round(high), hot, tas.shape]))'
-  const hot = Array.from({ length: 384 }, (_, i) => 270 + (i % 37)).filter((value) => value >= 300).length
-  expect(run(`${examples[1]}\n${shown}`)).toEqual([[12, 2], [3, 2, 8], [4, 8], -14, 15, hot, [13, 4, 8]])
-})
-
-test('the third example, too', () => {
-  expect(run(`${examples[2]}\nconsole.log(JSON.stringify(last))`)).toBe(998001)
-})
-
-test('there are no more examples than are run', () => {
+test('there are examples to run', () => {
   expect(examples.length).toBe(3)
 })
 
