@@ -70,7 +70,8 @@ interface State {
   readonly strays: readonly File[]
 }
 
-type Successor = readonly [label: string, state: State]
+/** What is told of a step is put together when it is asked for: hardly ever. */
+type Successor = readonly [label: () => string, state: State]
 
 /** Elements that the crate writes. */
 const CRATE_BIT = 8
@@ -106,32 +107,32 @@ class Checker {
       seen: processes.map(() => []),
       strays: [],
     }
-    const path: { readonly label: string; readonly key: string; readonly next: Iterator<Successor> }[] = []
-    const enter = (label: string, state: State): string | undefined => {
+    const path: { readonly label: () => string; readonly key: string; readonly next: Iterator<Successor> }[] = []
+    const enter = (label: () => string, state: State): string | undefined => {
       const key = encode(state)
       const open = this.#known.get(key)
-      if (open === true) return `${label}: the same state again, and nobody has got on`
+      if (open === true) return `${label()}: the same state again, and nobody has got on`
       if (open === false) return undefined
       const broken = this.#broken(state)
-      if (broken !== undefined) return `${label}: ${broken}`
+      if (broken !== undefined) return `${label()}: ${broken}`
       this.#known.set(key, true)
       path.push({ label, key, next: this.#successors(state) })
       return undefined
     }
-    let broken = enter('begin', watched(first))
+    let broken = enter(() => 'begin', watched(first))
     const { limit = Number.POSITIVE_INFINITY } = this.#scenario
     while (broken === undefined && path.length > 0) {
       if (this.#known.size > limit) throw new Error(`${this.#scenario.name} has more than ${limit} states`)
       const { key, next } = path.at(-1)!
       const { done, value } = next.next()
-      if (!done) broken = enter(...(value as [string, State]))
+      if (!done) broken = enter(...(value as Successor))
       else {
         this.#known.set(key, false)
         path.pop()
       }
     }
     const states = this.#known.size
-    return broken === undefined ? { states } : { states, broken, steps: path.map(({ label }) => label) }
+    return broken === undefined ? { states } : { states, broken, steps: path.map(({ label }) => label()) }
   }
 
   *#successors(state: State): Generator<Successor> {
@@ -142,28 +143,28 @@ class Checker {
       const name = `${p.role} ${i}`
       for (const { op, next } of this.#protocol.steps(p)) {
         active = true
-        const label = `${name} ${p.at}: ${describe(op)}`
+        const label = (outcome: string) => () => `${name} ${p.at}: ${describe(op)} → ${outcome}`
         const { state: after, answer } = this.#apply(state, op)
-        for (const q of next(answer, after.objects)) yield [`${label} → ${answer}`, this.#moved(after, i, q)]
+        for (const q of next(answer, after.objects)) yield [label(answer), this.#moved(after, i, q)]
         if (state.faults === 0 || (op.do !== 'put' && op.do !== 'remove')) continue
         const faulty = { ...state, faults: state.faults - 1 }
         for (const q of next('error', state.objects)) {
-          yield [`${label} → fails`, this.#moved(faulty, i, q)]
-          if (answer === 'ok') yield [`${label} → done, but reported failed`, this.#moved(this.#apply(faulty, op).state, i, q)]
+          yield [label('fails'), this.#moved(faulty, i, q)]
+          if (answer === 'ok') yield [label('done, but reported failed'), this.#moved(this.#apply(faulty, op).state, i, q)]
           if (this.#scenario.profile.late)
-            yield [`${label} → given up, under way`, this.#moved({ ...faulty, late: [...state.late, op] }, i, q)]
+            yield [label('given up, under way'), this.#moved({ ...faulty, late: [...state.late, op] }, i, q)]
         }
       }
       if (state.crashes > 0 && p.at !== 'begin' && !isReader(p))
-        yield [`${name} crashes`, this.#moved({ ...state, crashes: state.crashes - 1 }, i, { ...begin(p, -1) })]
+        yield [() => `${name} crashes`, this.#moved({ ...state, crashes: state.crashes - 1 }, i, { ...begin(p, -1) })]
     }
     for (const [i, op] of state.late.entries()) {
       const { state: after, answer } = this.#apply({ ...state, late: state.late.filter((_, j) => j !== i) }, op)
-      yield [`late: ${describe(op)} → ${answer}`, watched(after)]
+      yield [() => `late: ${describe(op)} → ${answer}`, watched(after)]
     }
     if (active || state.turn > 1 || (state.late.length > 0 && this.#scenario.unsettled !== true)) return
     if (this.#isStrayed(state) && this.#scenario.strays !== true) return
-    yield ['the crate', watched(this.#crate(state))]
+    yield [() => 'the crate', watched(this.#crate(state))]
   }
 
   #moved(state: State, i: number, p: Process): State {

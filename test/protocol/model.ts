@@ -48,6 +48,7 @@ export type Flaw =
   | 'void descending'
   | 'forget merged'
   | 'remove listed'
+  | 'clean under any base'
 
 /**
  * `look` lists and opens everything at one moment, for writers; that readers, who take several, see the state of one moment is checked apart.
@@ -228,9 +229,14 @@ export class Protocol {
       case 'reset':
         return put(0, p.mine!, p.base, (answer) => (answer === 'ok' ? [{ ...p, at: 'clean' }] : anew(p)), true)
       case 'clean':
+        return get(0, (base) => [{ ...p, at: 'clean: look', base }])
+      case 'clean: look':
         return look((objects) => [{ ...p, at: 'clean: base', above: present(objects, 0) }])
       case 'clean: base':
-        return get(0, (base) => [clearing(p, base!)])
+        // Under another base numbers may have been taken above those that were listed.
+        return get(0, (base) => [
+          base === p.base || this.#flaw === 'clean under any base' ? clearing(p, base!) : { ...p, at: 'clean: look', base },
+        ])
       case 'clean: void':
         return this.#void(p, p.base === p.mine && p.merged !== 0 ? 'unlist' : 'remove')
       case 'unlist':

@@ -63,6 +63,11 @@ const SCENARIOS: Scenario[] = [
     crate: ['flush', 'flush'],
     looksAgain: true,
   }),
+  scenario('compacted twice, a crash', {
+    processes: [compactor, writer, after(1, compactor)],
+    crashes: 1,
+    crate: ['flush', 'flush'],
+  }),
   scenario('a crash, the crate compacts, a compactor', {
     processes: [writer, compactor, later(compactor)],
     crashes: 1,
@@ -128,25 +133,27 @@ const SCENARIOS: Scenario[] = [
 ]
 
 const LARGE_SCENARIOS: Scenario[] = [
-  scenario('two writers, two compactors', { processes: [writer, writer, compactor, compactor], tries: 0 }),
-  scenario('two writers, a compactor, again', { processes: [writer, writer, compactor], looksAgain: true }),
-  scenario('two writers, a compactor, a reader', { processes: [writer, writer, compactor, reader], tries: 0 }),
-  scenario('two writers, a compactor, a reader that probes', { processes: [writer, writer, compactor, prober], tries: 0 }),
-  scenario('two writers, a compactor, a crash, a fault', {
+  scenario('two faults and a crash', {
+    processes: [writer, compactor, later(writer)],
+    tries: 0,
+    faults: 2,
+    crashes: 1,
+    crate: ['flush'],
+  }),
+  scenario('two writers, a compactor, a crash', {
     processes: [writer, writer, compactor, later(writer)],
     tries: 0,
-    faults: 1,
     crashes: 1,
     crate: ['flush', 'flush'],
   }),
-  scenario('a writer, two compactors, a crash, a fault', {
+  scenario('a writer, two compactors, a crash', {
     processes: [writer, compactor, compactor, later(compactor)],
     tries: 0,
-    faults: 1,
     crashes: 1,
     crate: ['flush', 'flush'],
   }),
-  scenario('three faults', { processes: [writer, compactor, later(writer)], faults: 3, crashes: 1, crate: ['flush'] }),
+  scenario('two writers, a compactor, a reader', { processes: [writer, writer, compactor, reader], tries: 0 }),
+  scenario('two writers, two compactors', { processes: [writer, writer, compactor, compactor], tries: 0 }),
 ]
 
 describe('the protocol', () => {
@@ -179,6 +186,7 @@ const FLAWS: [Flaw, RegExp, Rest][] = [
     /half a flush/,
     { processes: [compactor, later(compactor)], objects: [base, ofCrate()], crashes: 1, crate: ['flush'] },
   ],
+  ['clean under any base', /is missing below/, { processes: [compactor, writer, after(1, compactor)], crashes: 1 }],
   ['remove listed', /acknowledged was/, { processes: [compactor], objects: [base, ofCrate()], crate: ['flush'] }],
 ]
 
