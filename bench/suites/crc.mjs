@@ -1,8 +1,10 @@
 // CRC-32C in kernel memory, against tables in plain JavaScript (slicing by 8) and against reading the memory. The platform has no CRC-32C to
-// compare with: node:zlib has the CRC-32 of zip, which is shown for scale where it is there.
+// compare with: node:zlib has the CRC-32 of zip, which is shown for scale where it is there. And what it costs that single chunks of blocks without
+// compression are checked, beside the same in files without checksums.
 import { readFileSync } from 'node:fs'
 import zlib from 'node:zlib'
-import { MiB, median, random, report, sized, time } from '../measure.mjs'
+import { create, open } from '../../dist/index.js'
+import { inFolder, MiB, median, random, report, sized, time } from '../measure.mjs'
 
 const ROUNDS = sized(15, 1)
 const SIZES = [1024, 16 * 1024, 64 * 1024, MiB, 16 * MiB]
@@ -82,3 +84,37 @@ for (const bytes of SIZES) {
   }
   kernels.arenaReset(mark)
 }
+
+const BYTES = sized(64, 8) * MiB
+await inFolder(async (folder) => {
+  for (const chunk of [256, 4096, 256 * 1024]) {
+    const elements = chunk / 4
+    const paths = { checked: `${folder}/checked${chunk}.af`, unchecked: `${folder}/unchecked${chunk}.af` }
+    const values = Float32Array.from({ length: BYTES / 4 / (chunk < 1024 ? 8 : 1) }, (_, i) => i)
+    for (const [name, path] of Object.entries(paths)) {
+      const file = await create(path, { codec: 'none', extras: name === 'checked' })
+      await file.define('x', { dtype: 'float32', shape: [values.length], chunkShape: [elements] }).set(null, values)
+      await file.compact()
+      await file.close()
+    }
+    const files = {}
+    for (const [name, path] of Object.entries(paths)) files[name] = await open(path, { cacheBytes: 0 })
+    const places = Array.from({ length: sized(500, 20) }, () => Math.floor(next() * (values.length / elements)) * elements)
+    const times = { checked: [], unchecked: [] }
+    for (let round = -1; round < ROUNDS; round++)
+      for (const [name, file] of Object.entries(files)) {
+        const spent = await time(async () => {
+          for (const start of places) await file.array('x').get([{ start, stop: start + elements, step: 1 }])
+        })
+        if (round >= 0) times[name].push(spent)
+      }
+    const each = (list) => `${((1000 * median(list)) / places.length).toFixed(1)} us`
+    console.log(
+      `a random chunk of ${chunk} bytes, uncompressed: checked ${each(times.checked)}, unchecked ${each(times.unchecked)}`,
+    )
+    const ratio = median(times.checked.map((spent, i) => spent / times.unchecked[i]))
+    const name = `random chunks of ${chunk < 1024 ? `${chunk} bytes` : `${chunk / 1024} KiB`}, uncompressed`
+    report({ suite: 'crc', name, peer: 'unchecked', ratio, goal: 'at most 1.5', met: ratio <= 1.5 })
+    for (const file of Object.values(files)) await file.close()
+  }
+})

@@ -61,13 +61,14 @@ print('encoding', block.length, await timesOf(encoders))
 
 const store = new MemoryStore()
 const options = { codec: 'zstd', level: LEVEL }
-const file = await create({ store, path: 'a.af' }, options)
-const array = file.define('x', { dtype: 'float32', shape: [values.length], chunkShape: [MiB / 4] })
-const writing = await time(async () => {
-  await array.set(null, values)
+async function write(verifyWrites) {
+  const file = await create({ store, path: 'a.af' }, { ...options, verifyWrites, overwrite: true })
+  await file.define('x', { dtype: 'float32', shape: [values.length], chunkShape: [MiB / 4] }).set(null, values)
   await file.flush()
-})
-console.log(`an array of ${values.byteLength / MiB} MiB: written at ${speed(values.byteLength, writing)} MB/s`)
+  await file.close()
+}
+const writing = await timesOf({ 'written and verified': () => write('foreign'), 'written unverified': () => write(false) })
+print(`an array of ${values.byteLength / MiB} MiB`, values.byteLength, writing)
 const reading = await timesOf({
   'read whole': async () => {
     const reader = await open({ store, path: 'a.af' })
@@ -82,3 +83,5 @@ function judge(name, decoder, least) {
 }
 judge('decoding by WebAssembly', 'module', 3)
 if (native) judge('native decoding', 'native, asynchronous', 2)
+const cost = median(writing['written and verified'].map((spent, i) => spent / writing['written unverified'][i]))
+report({ suite: 'zstd', name: 'verified writes', peer: 'unverified', ratio: cost, goal: 'at most 1.5', met: cost <= 1.5 })
