@@ -142,11 +142,17 @@ import { openNetcdf } from '${join(root, 'dist/types/runtime/netcdf.js')}'
 import { storeConformance } from '${join(root, 'dist/types/testing/index.js')}'
 const file = await open('a.af')
 const box: Float32Array = (await file.array('x', 'float32').get([0, slice(2)])).data
-const one: bigint = await file.array('y', 'int64').get([0, 1])
+const one: bigint = await file.array('y', 'int64', 2).get([0, 1])
+const typed = await open('a.af', { arrays: { tas: ['float32', 3] } })
+const cell: number = await typed.array('tas').get([0, 1, 2])
+// @ts-expect-error: fewer integers than axes leave a tensor.
+const row: number = await typed.array('tas').get([0])
+// @ts-expect-error: there is no such option.
+await file.array('x').sum({ axes: 0, skipNaN: true })
 const sums: Float64Array = (await file.array('x', 'float32').sum({ axis: 0 })).data
 initKernels(new Uint8Array(8))
 const sum: bigint = await file.array('y', 'int64').sum()
-export { box, one, sums, sum, openNetcdf, storeConformance }
+export { box, cell, one, row, sums, sum, openNetcdf, storeConformance }
 `
     writeFileSync(join(folder, 'use.mts'), use)
     const compilerOptions = {

@@ -7,9 +7,9 @@ import { fromFill, toFill } from './fill.js'
 import type { AfDType, FillValue } from './footer.js'
 
 /** What an array is, as given to `define`. */
-export interface ArrayOptions<D extends DType = DType> {
+export interface ArrayOptions<D extends DType = DType, S extends readonly number[] = readonly number[]> {
   readonly dtype: D
-  readonly shape: readonly number[]
+  readonly shape: S
   /** Shape of a chunk; the whole array when left out. */
   readonly chunkShape?: readonly number[]
   /** One name per axis; `dim_0`, `dim_1`, … when left out. */

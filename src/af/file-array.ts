@@ -19,7 +19,7 @@ export interface ArrayStorage {
 }
 
 /** An array of a container. */
-export class FileArray<D extends DType = DType> extends DiskArray<D> {
+export class FileArray<D extends DType = DType, R extends number = number> extends DiskArray<D, R> {
   readonly name: string
   readonly attrs: Attributes
   readonly #container: Container

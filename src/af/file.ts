@@ -1,8 +1,8 @@
 import type { Progress } from '../array/transfers.js'
 import type { Codec } from '../codec/codec.js'
-import type { DType } from '../core/dtype.js'
+import { DTYPES, type DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.js'
-import { type Checks, checkOptions } from '../core/options.js'
+import { type Checks, checkOptions, checkValue } from '../core/options.js'
 import type { BlockWork } from '../pool/task.js'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
@@ -52,9 +52,14 @@ export interface FileOptions extends StoreOptions {
   readonly extras?: boolean
 }
 
-export interface OpenOptions extends FileOptions {
+/** Data types and ranks of arrays, by name: `{ tas: ['float32', 3] }`. */
+export type ArrayTypes = { readonly [name: string]: readonly [dtype: DType, rank: number] }
+
+export interface OpenOptions<A extends ArrayTypes = ArrayTypes> extends FileOptions {
   /** Open the state that this layer (0 for the base) left, read-only. */
   readonly layer?: number
+  /** What some arrays must be, `{ tas: ['float32', 3] }`: checked when the file is opened, and the types of what `array` gives. */
+  readonly arrays?: A
 }
 
 export interface CreateOptions extends FileOptions {
@@ -76,7 +81,7 @@ const FILE_CHECKS: Checks<FileOptions> = {
   extras: 'boolean',
   verifyWrites: ['foreign', true, false],
 }
-const OPEN_CHECKS: Checks<OpenOptions> = { ...FILE_CHECKS, layer: 'number' }
+const OPEN_CHECKS: Checks<OpenOptions> = { ...FILE_CHECKS, layer: 'number', arrays: 'object' }
 const CREATE_CHECKS: Checks<CreateOptions> = { ...FILE_CHECKS, overwrite: 'boolean' }
 const COMPACT_CHECKS = { onProgress: 'function' }
 
@@ -109,12 +114,14 @@ const FILE_ARRAY = '__file__'
  * A container: many arrays in one `.af` file with its sidecars. Changes are collected and become visible to others, all at once, with
  * `flush`; whatever was not flushed is dropped by `close`.
  */
-export class ArrayFile {
+export class ArrayFile<A extends ArrayTypes = Record<never, never>> {
   /** How messages name it. */
   readonly location: string
   readonly #copy: WorkingCopy
+  readonly #types: ArrayTypes
 
-  private constructor(copy: WorkingCopy) {
+  private constructor(copy: WorkingCopy, types: ArrayTypes) {
+    this.#types = types
     this.location = copy.label
     this.#copy = copy
   }
@@ -140,16 +147,29 @@ export class ArrayFile {
 
   /**
    * Opens a container: two range reads a layer at most.
-   * @throws NotFoundError when there is no such file or layer; FormatError, UnsupportedError
+   * @throws NotFoundError when there is no such file or layer; FormatError, UnsupportedError; UnknownArrayError and InvalidArgumentError for
+   *   `arrays` that are not there, or are others
    */
-  static async open(store: Store, path: string, options: OpenOptions = {}): Promise<ArrayFile> {
+  static async open<const A extends ArrayTypes = Record<never, never>>(
+    store: Store,
+    path: string,
+    options: OpenOptions<A> = {},
+  ): Promise<ArrayFile<A>> {
     const paths = new Paths(path)
     const settings = await within({ file: store.describe(path) }, () => {
       checkOptions('open', options, OPEN_CHECKS)
       return withDefaults(options)
     })
     try {
-      return new ArrayFile(new WorkingCopy(store, paths, await Stack.open(store, paths, settings.limits, options), settings))
+      const copy = new WorkingCopy(store, paths, await Stack.open(store, paths, settings.limits, options), settings)
+      const file = new ArrayFile<A>(copy, { ...options.arrays })
+      for (const [name, type] of Object.entries(file.#types)) {
+        checkValue('open', `arrays.${name}`, type, 'list')
+        checkValue('open', `the type of ${name}`, type[0], DTYPES)
+        checkValue('open', `the rank of ${name}`, type[1], 'number from 0')
+        file.array(name)
+      }
+      return file
     } catch (error) {
       // Bytes that came damaged must not be what the next one to open it gets.
       if (isHyperslabError(error, 'FormatError', 'IntegrityError')) options.cache?.slabs.clear()
@@ -169,15 +189,24 @@ export class ArrayFile {
   }
 
   /**
-   * The array of a name; with `dtype`, typed as such.
-   * @throws UnknownArrayError; InvalidArgumentError when it is of another type; UnsupportedError for nested types
+   * The array of a name; typed as `dtype` and as having `rank` axes where these are given, or were when the file was opened.
+   * @throws UnknownArrayError; InvalidArgumentError when it is of another type or rank; UnsupportedError for nested types
    */
-  array<D extends DType = DType>(name: string, dtype?: D): FileArray<D> {
+  array<N extends keyof A & string>(name: N): FileArray<A[N][0], A[N][1]>
+  array<D extends DType = DType, R extends number = number>(name: string, dtype?: D, rank?: R): FileArray<D, R>
+  array<D extends DType, R extends number>(name: string, dtype?: D, rank?: R): FileArray<D, R> {
     return this.#within(name, () => {
-      const array = new FileArray<D>(this.#copy, this.#state(name))
-      if (dtype === undefined || array.dtype === dtype) return array
-      const details = { actual: array.dtype, expected: dtype }
-      throw new HyperslabError('InvalidArgumentError', `the array is of type ${array.dtype}, not ${dtype}`, details)
+      const array = new FileArray<D, R>(this.#copy, this.#state(name))
+      const expected = Object.hasOwn(this.#types, name) ? this.#types[name] : undefined
+      for (const [type, axes] of [expected ?? [], [dtype, rank]]) {
+        if ((type ?? array.dtype) === array.dtype && (axes ?? array.shape.length) === array.shape.length) continue
+        const [is, not] = [
+          `${array.dtype} of ${array.shape.length} axes`,
+          `${type ?? 'any type'} of ${axes ?? 'any number of'} axes`,
+        ]
+        throw new HyperslabError('InvalidArgumentError', `the array is ${is}, not ${not}`, { actual: is, expected: not })
+      }
+      return array
     })
   }
 
@@ -185,8 +214,11 @@ export class ArrayFile {
    * Adds an array. It exists for others from the next flush on.
    * @throws AlreadyExistsError; InvalidArgumentError naming what does not fit; ReadOnlyError
    */
-  define<D extends DType>(name: string, options: ArrayOptions<D>): FileArray<D> {
-    return this.#within(String(name), () => new FileArray<D>(this.#copy, this.#copy.define(name, options)))
+  define<D extends DType, const S extends readonly number[] = readonly number[]>(
+    name: string,
+    options: ArrayOptions<D, S>,
+  ): FileArray<D, S['length']> {
+    return this.#within(String(name), () => new FileArray<D, S['length']>(this.#copy, this.#copy.define(name, options)))
   }
 
   /**

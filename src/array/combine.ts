@@ -67,7 +67,7 @@ const TILE_CHECKS = { origin: 'list', array: 'object' }
  * Shifted along an axis, what leaves at one end coming back at the other: element i is at `i + shift`.
  * @throws InvalidArgumentError unless `shift` is an integer and there is such an axis
  */
-export const roll = <D extends DType>(array: DiskArray<D>, shift: number, axis: Axis): DiskArray<D> =>
+export const roll = <D extends DType, R extends number>(array: DiskArray<D, R>, shift: number, axis: Axis): DiskArray<D, R> =>
   new DiskArray(rollSource(array.source, shift, axis))
 
 /** What can be broadcast: arrays, tensors in memory, and single values. */
@@ -126,10 +126,10 @@ export function broadcast(fn: (...values: never[]) => unknown, ...given: unknown
  * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, a written value that cannot be packed, an
  *   attribute of another type, and for an array without attributes when there are no options
  */
-export function scaled<F extends 'float32' | 'float64' = 'float64'>(
-  array: DiskArray & { readonly attrs?: NamedValues },
+export function scaled<F extends 'float32' | 'float64' = 'float64', R extends number = number>(
+  array: DiskArray<DType, R> & { readonly attrs?: NamedValues },
   options: ScaledOptions & { readonly dtype?: F } = {},
-): DiskArray<F> {
+): DiskArray<F, R> {
   checkOptions('scaled', options, SCALED_CHECKS, array.source.label)
   const { dtype, ...packing } = options
   const isGiven = Object.values(packing).some((value) => value !== undefined)
@@ -138,15 +138,17 @@ export function scaled<F extends 'float32' | 'float64' = 'float64'>(
     throw new HyperslabError('InvalidArgumentError', text, array.source.label)
   }
   const all = isGiven ? options : { ...packingOf(array.source, array.attrs!), ...(dtype && { dtype }) }
-  return new DiskArray(scaledSource(array.source, all)) as DiskArray<DType> as DiskArray<F>
+  return new DiskArray(scaledSource(array.source, all)) as DiskArray as DiskArray<F, R>
 }
 
 /**
  * An array whose elements are computed from their index whenever they are read.
  * @throws reading, InvalidArgumentError when a result is not a value of the data type
  */
-export const generate = <D extends DType>(fn: (...index: number[]) => ScalarOf<D>, options: GenerateOptions<D>): DiskArray<D> =>
-  new DiskArray(generateSource(fn, options))
+export const generate = <D extends DType, const S extends readonly number[] = readonly number[]>(
+  fn: (...index: number[]) => ScalarOf<D>,
+  options: GenerateOptions<D, S>,
+): DiskArray<D, S['length']> => new DiskArray(generateSource(fn, options))
 
 /**
  * The elements of arrays of one shape at each position, in C order: `for await (const [x, y] of zip(a, b))`. `zipBlocks` goes faster.

@@ -20,9 +20,9 @@ import type { BlockSource } from './source.js'
  * An array that other arrays are made of. They are lazy: nothing is read until they are, and then the parts that are needed, from here.
  * They keep the chunks, and take writes where each element is one of this array.
  */
-export abstract class Composable<D extends DType> extends IterableArray<D> {
+export abstract class Composable<D extends DType, R extends number> extends IterableArray<D> {
   /** The handle of a source made of this one's. */
-  protected abstract derive<K extends DType>(source: BlockSource<K>): DiskArray<K>
+  protected abstract derive<K extends DType, N extends number>(source: BlockSource<K>): DiskArray<K, N>
 
   /**
    * A selection of this array as an array: integers, slices, lists and masks of one axis. With a list that has a position twice, it cannot
@@ -38,7 +38,7 @@ export abstract class Composable<D extends DType> extends IterableArray<D> {
    * @param order for each axis of the result the one it comes from, by number or name
    * @throws InvalidArgumentError unless each axis is named once
    */
-  permute(order?: readonly Axis[]): DiskArray<D> {
+  permute(order?: readonly Axis[]): DiskArray<D, R> {
     return this.lazy(() => permute(this.source, order))
   }
 
@@ -47,7 +47,7 @@ export abstract class Composable<D extends DType> extends IterableArray<D> {
    * @param shape one length may be -1, for what is left
    * @throws InvalidArgumentError when sizes differ; UnsupportedError when chunks would be torn apart: `rechunk` first
    */
-  reshape(shape: readonly number[]): DiskArray<D> {
+  reshape<const S extends readonly number[]>(shape: S): DiskArray<D, S['length']> {
     return this.lazy(() => reshape(this.source, shape))
   }
 
@@ -70,7 +70,7 @@ export abstract class Composable<D extends DType> extends IterableArray<D> {
   }
 
   /** Backwards along the axes that are named, or all. */
-  reverse(axis?: AxisOption): DiskArray<D> {
+  reverse(axis?: AxisOption): DiskArray<D, R> {
     return this.lazy(() => reverse(this.source, axis))
   }
 
@@ -79,7 +79,7 @@ export abstract class Composable<D extends DType> extends IterableArray<D> {
    * @param widths before and after each axis; one number for all
    * @throws InvalidArgumentError unless widths are non-negative integers, as many as axes
    */
-  pad(widths: number | readonly Padding[], options?: PadOptions<D>): DiskArray<D> {
+  pad(widths: number | readonly Padding[], options?: PadOptions<D>): DiskArray<D, R> {
     return this.lazy(() => pad(this.source, widths, options))
   }
 
@@ -87,7 +87,7 @@ export abstract class Composable<D extends DType> extends IterableArray<D> {
    * Under other chunks: what goes through it chunk by chunk goes by these. Nothing is stored differently; see {@link rechunkTo}.
    * @throws InvalidArgumentError when the grid is of another shape
    */
-  rechunk(chunks: ChunkGrid | readonly number[]): DiskArray<D> {
+  rechunk(chunks: ChunkGrid | readonly number[]): DiskArray<D, R> {
     return this.lazy(() => rechunk(this.source, chunks))
   }
 
@@ -95,7 +95,7 @@ export abstract class Composable<D extends DType> extends IterableArray<D> {
    * With its chunks kept in memory once they are read, as many as fit.
    * @throws InvalidArgumentError
    */
-  cache(options?: CacheOptions): DiskArray<D> {
+  cache(options?: CacheOptions): DiskArray<D, R> {
     return this.lazy(() => cache(this.source, options))
   }
 
@@ -104,12 +104,12 @@ export abstract class Composable<D extends DType> extends IterableArray<D> {
    * @throws UnsupportedError between strings, binaries or timestamps and others; reading InvalidArgumentError for elements that are out of
    *   range
    */
-  astype<K extends DType>(dtype: K): DiskArray<K> {
+  astype<K extends DType>(dtype: K): DiskArray<K, R> {
     return this.lazy(() => astype(this.source, dtype))
   }
 
   /** A function of each element. Results that are not values of the data type are an InvalidArgumentError when they are read. */
-  map<K extends DType = D>(fn: (value: ScalarOf<D>) => ScalarOf<K>, options?: MapOptions<D, K>): DiskArray<K> {
+  map<K extends DType = D>(fn: (value: ScalarOf<D>) => ScalarOf<K>, options?: MapOptions<D, K>): DiskArray<K, R> {
     return this.lazy(() => map(this.source, fn, options))
   }
 
@@ -123,7 +123,7 @@ export abstract class Composable<D extends DType> extends IterableArray<D> {
     await within(this.source.label ?? {}, () => rechunkTo(this.source, target.source, options))
   }
 
-  private lazy<K extends DType>(make: () => BlockSource<K>): DiskArray<K> {
+  private lazy<K extends DType, N extends number>(make: () => BlockSource<K>): DiskArray<K, N> {
     return this.derive(this.named(make))
   }
 }

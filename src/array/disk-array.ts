@@ -33,14 +33,19 @@ export interface ReadPlan extends Plan {
  * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`, writing `set`; reductions and
  * `assign` go through the chunks once, holding a few MiB of them at a time.
  */
-export class DiskArray<D extends DType = DType> extends Composable<D> {
+export class DiskArray<D extends DType = DType, R extends number = number> extends Composable<D, R> {
+  /** Number of axes. */
+  get rank(): R {
+    return this.shape.length as R
+  }
+
   /**
-   * Narrows the type to a data type.
+   * Narrows the type to a data type and, when it is given, to a rank.
    * @throws InvalidArgumentError when there is no such type
    */
-  is<K extends DType>(dtype: K): this is DiskArray<K> {
+  is<K extends DType, N extends number = R>(dtype: K, rank?: N): this is DiskArray<K, N> {
     checkDType(dtype)
-    return (this.dtype as DType) === dtype
+    return (this.dtype as DType) === dtype && (rank === undefined || this.shape.length === rank)
   }
 
   /**
@@ -61,7 +66,7 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
    * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError when `out` does not fit; TooLargeError for more than
    *   `maxBytes`; whatever the source throws
    */
-  async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S>> {
+  async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S, R>> {
     const planned = this.planned('get', selection, options, GET_CHECKS)
     options.signal?.throwIfAborted()
     const { shape } = planned.plan
@@ -74,7 +79,7 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
       copyTensor(dense, result)
     }
     const single = planned.selection.scalar && options.out === undefined
-    return (single ? readElement(this.dtype, result.data, result.offset) : result) as Selected<D, S>
+    return (single ? readElement(this.dtype, result.data, result.offset) : result) as Selected<D, S, R>
   }
 
   /**
@@ -92,7 +97,7 @@ export class DiskArray<D extends DType = DType> extends Composable<D> {
     await within(source.label ?? {}, () => write(source, planned, values, options))
   }
 
-  protected derive<K extends DType>(source: BlockSource<K>): DiskArray<K> {
+  protected derive<K extends DType, N extends number>(source: BlockSource<K>): DiskArray<K, N> {
     return new DiskArray(source)
   }
 

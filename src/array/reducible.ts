@@ -11,11 +11,21 @@ import type { Grouped, GroupOptions } from './reductions/group-by.js'
 import type { Histogram, HistogramOptions } from './reductions/histogram.js'
 import type { ReducingCall } from './reductions/options.js'
 import type { QuantileOptions } from './reductions/quantile.js'
-import type { Along, Reduced, ReduceOptions } from './reductions/reduce.js'
+import type { ReduceOptions } from './reductions/reduce.js'
 import type { SkipOptions } from './reductions/rows.js'
 import type { Unique, UniqueOptions } from './reductions/unique.js'
 import type { Weights } from './reductions/weighted-mean.js'
 import type { BlockOptions, BlockSource } from './source.js'
+
+/** What options of a reduction of everything have, and what those of one along axes do. */
+type Whole = { readonly axis?: undefined }
+type Along = { readonly axis: AxisOption }
+
+/** Both extremes, of one type. */
+interface Extrema<T> {
+  min: T
+  max: T
+}
 
 /**
  * An array that can be reduced, going through its chunks once, some MiB at a time. Results do not depend on which chunk is there first.
@@ -32,7 +42,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * of the sum of their magnitudes; where many cells are kept and each is added to once a row, by n * 2^-53 of it.
    * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and timestamps
    */
-  sum<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'sum', O>> {
+  sum(options?: ReduceOptions & Whole): Promise<ScalarOf<SumDTypes[D]>>
+  sum(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
+  sum(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>>
+  sum(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>> {
     return this.#do('sum', options, ({ reduce }, source) => reduce(source, 'sum', options ?? {}))
   }
 
@@ -41,22 +54,34 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * the missing value.
    * @throws EmptyReductionError when there is no element to take
    */
-  min<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'min', O>> {
+  min(options?: ReduceOptions & Whole): Promise<ScalarOf<D>>
+  min(options: ReduceOptions & Along): Promise<Tensor<D>>
+  min(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>>
+  min(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>> {
     return this.#do('min', options, ({ reduce }, source) => reduce(source, 'min', options ?? {}))
   }
 
   /** Largest element; as {@link min} otherwise. */
-  max<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'max', O>> {
+  max(options?: ReduceOptions & Whole): Promise<ScalarOf<D>>
+  max(options: ReduceOptions & Along): Promise<Tensor<D>>
+  max(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>>
+  max(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>> {
     return this.#do('max', options, ({ reduce }, source) => reduce(source, 'max', options ?? {}))
   }
 
   /** Both, reading once; as {@link min} otherwise. */
-  extrema<const O extends ReduceOptions>(options?: O): Promise<{ min: Reduced<D, 'min', O>; max: Reduced<D, 'max', O> }> {
+  extrema(options?: ReduceOptions & Whole): Promise<Extrema<ScalarOf<D>>>
+  extrema(options: ReduceOptions & Along): Promise<Extrema<Tensor<D>>>
+  extrema(options?: ReduceOptions): Promise<Extrema<ScalarOf<D>> | Extrema<Tensor<D>>>
+  extrema(options?: ReduceOptions): Promise<Extrema<ScalarOf<D>> | Extrema<Tensor<D>>> {
     return this.#do('extrema', options, ({ extrema }, source) => extrema(source, options ?? {}))
   }
 
   /** Arithmetic mean in `float64`; NaN where there is no element to take. */
-  mean<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'mean', O>> {
+  mean(options?: ReduceOptions & Whole): Promise<number>
+  mean(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
+  mean(options?: ReduceOptions): Promise<number | Tensor<'float64'>>
+  mean(options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
     return this.#do('mean', options, ({ reduce }, source) => reduce(source, 'mean', options ?? {}))
   }
 
@@ -64,7 +89,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * Product: in `float64`, for 64-bit integers exact. That of nothing is 1.
    * @throws OverflowError when a 64-bit product does not fit; UnsupportedError as for {@link sum}
    */
-  prod<const O extends ReduceOptions>(options?: O): Promise<Reduced<D, 'prod', O>> {
+  prod(options?: ReduceOptions & Whole): Promise<ScalarOf<SumDTypes[D]>>
+  prod(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
+  prod(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>>
+  prod(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>> {
     return this.#do('prod', options, ({ product }, source) => product(source, options ?? {}))
   }
 
@@ -74,27 +102,42 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * (600 + n / 32768 + how many are merged) * 2^-53 of itself, times the root of 1 + mean^2 / variance; where many cells are kept and each is
    * added to once a row, by n * 2^-53.
    */
-  variance<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'variance', O>> {
+  variance(options?: ReduceOptions & FoldOptions & Whole): Promise<number>
+  variance(options: ReduceOptions & FoldOptions & Along): Promise<Tensor<'float64'>>
+  variance(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>>
+  variance(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>> {
     return this.#do('variance', options, ({ variance }, source) => variance(source, 'variance', options ?? {}))
   }
 
   /** Standard deviation, the root of the {@link variance}. */
-  std<const O extends ReduceOptions & FoldOptions>(options?: O): Promise<Reduced<D, 'std', O>> {
+  std(options?: ReduceOptions & FoldOptions & Whole): Promise<number>
+  std(options: ReduceOptions & FoldOptions & Along): Promise<Tensor<'float64'>>
+  std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>>
+  std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>> {
     return this.#do('std', options, ({ variance }, source) => variance(source, 'std', options ?? {}))
   }
 
   /** How many elements are not 0, false or empty, or how many `where` holds for: `count({ where: () => true, skipNaN: true })`. */
-  count<const O extends TruthOptions<D>>(options?: O): Promise<Along<'float64', O>> {
+  count(options?: TruthOptions<D> & Whole): Promise<number>
+  count(options: TruthOptions<D> & Along): Promise<Tensor<'float64'>>
+  count(options?: TruthOptions<D>): Promise<number | Tensor<'float64'>>
+  count(options?: TruthOptions<D>): Promise<number | Tensor<'float64'>> {
     return this.#do('count', options, ({ truth }, source) => truth(source, 'count', (options ?? {}) as TruthOptions))
   }
 
   /** Whether an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with nothing read ahead. False of nothing. */
-  any<const O extends TruthOptions<D>>(options?: O): Promise<Along<'bool', O>> {
+  any(options?: TruthOptions<D> & Whole): Promise<boolean>
+  any(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
+  any(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
+  any(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>> {
     return this.#do('any', options, ({ truth }, source) => truth(source, 'any', (options ?? {}) as TruthOptions))
   }
 
   /** Whether this is so of all elements; as {@link any} otherwise. True of nothing. */
-  all<const O extends TruthOptions<D>>(options?: O): Promise<Along<'bool', O>> {
+  all(options?: TruthOptions<D> & Whole): Promise<boolean>
+  all(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
+  all(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
+  all(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>> {
     return this.#do('all', options, ({ truth }, source) => truth(source, 'all', (options ?? {}) as TruthOptions))
   }
 
@@ -103,12 +146,18 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * one axis the positions on it, -1 where everything was skipped.
    * @throws EmptyReductionError when there is no element to take; InvalidArgumentError for several axes
    */
-  argMin<const O extends ReduceOptions>(options?: O): Promise<Position<O>> {
+  argMin(options?: ReduceOptions & Whole): Promise<readonly number[]>
+  argMin(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
+  argMin(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>>
+  argMin(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>> {
     return this.#do('argMin', options, ({ arg }, source) => arg(source, 'argMin', options ?? {}))
   }
 
   /** The index of the largest element; as {@link argMin} otherwise. */
-  argMax<const O extends ReduceOptions>(options?: O): Promise<Position<O>> {
+  argMax(options?: ReduceOptions & Whole): Promise<readonly number[]>
+  argMax(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
+  argMax(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>>
+  argMax(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>> {
     return this.#do('argMax', options, ({ arg }, source) => arg(source, 'argMax', options ?? {}))
   }
 
@@ -137,15 +186,19 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * chunks have to fit.
    * @throws InvalidArgumentError for a `q` outside 0 to 1; TooLargeError when a column does not fit
    */
-  quantile<const Q extends number | readonly number[], const O extends QuantileOptions>(
-    q: Q,
-    options?: O,
-  ): Promise<Q extends number ? Along<'float64', O> : Tensor<'float64'>> {
+  quantile(q: number, options?: QuantileOptions & Whole): Promise<number>
+  quantile(q: number, options: QuantileOptions & Along): Promise<Tensor<'float64'>>
+  quantile(q: readonly number[], options?: QuantileOptions): Promise<Tensor<'float64'>>
+  quantile(q: number | readonly number[], options?: QuantileOptions): Promise<number | Tensor<'float64'>>
+  quantile(q: number | readonly number[], options?: QuantileOptions): Promise<number | Tensor<'float64'>> {
     return this.#do('quantile', options, ({ quantile }, source) => quantile(source, q, options ?? {}))
   }
 
   /** The {@link quantile} of one half. */
-  median<const O extends QuantileOptions>(options?: O): Promise<Along<'float64', O>> {
+  median(options?: QuantileOptions & Whole): Promise<number>
+  median(options: QuantileOptions & Along): Promise<Tensor<'float64'>>
+  median(options?: QuantileOptions): Promise<number | Tensor<'float64'>>
+  median(options?: QuantileOptions): Promise<number | Tensor<'float64'>> {
     return this.#do('median', options, ({ quantile }, source) => quantile(source, 0.5, options ?? {}))
   }
 
@@ -159,12 +212,25 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * first, of every cell. Along axes, results are numbers.
    * @throws InvalidArgumentError for what are no functions
    */
-  mapReduce<T, const O extends ReduceOptions>(
+  mapReduce<T>(map: (value: ScalarOf<D>) => T, combine: (a: T, b: T) => T, init: T, options?: ReduceOptions & Whole): Promise<T>
+  mapReduce<T>(
     map: (value: ScalarOf<D>) => T,
     combine: (a: T, b: T) => T,
     init: T,
-    options?: O,
-  ): Promise<O extends { readonly axis: AxisOption } ? Tensor<'float64'> : T> {
+    options: ReduceOptions & Along,
+  ): Promise<Tensor<'float64'>>
+  mapReduce<T>(
+    map: (value: ScalarOf<D>) => T,
+    combine: (a: T, b: T) => T,
+    init: T,
+    options?: ReduceOptions,
+  ): Promise<T | Tensor<'float64'>>
+  mapReduce<T>(
+    map: (value: ScalarOf<D>) => T,
+    combine: (a: T, b: T) => T,
+    init: T,
+    options?: ReduceOptions,
+  ): Promise<T | Tensor<'float64'>> {
     return this.#do('mapReduce', options, ({ mapReduce }, source) => mapReduce(source, map, combine, init, options ?? {}))
   }
 
@@ -172,7 +238,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * Mean in which elements count as the product of the weights of their positions says, `{ lat: cosines }`; NaN where weights add up to 0.
    * @throws InvalidArgumentError when an axis has not as many positions as weights
    */
-  weightedMean<const O extends ReduceOptions>(weights: Weights, options?: O): Promise<Along<'float64', O>> {
+  weightedMean(weights: Weights, options?: ReduceOptions & Whole): Promise<number>
+  weightedMean(weights: Weights, options: ReduceOptions & Along): Promise<Tensor<'float64'>>
+  weightedMean(weights: Weights, options?: ReduceOptions): Promise<number | Tensor<'float64'>>
+  weightedMean(weights: Weights, options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
     return this.#do('weightedMean', options, ({ weightedMean }, source) => weightedMean(source, weights, options ?? {}))
   }
 
@@ -181,10 +250,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * written there and not returned.
    * @throws OverflowError; UnsupportedError; InvalidArgumentError and ReadOnlyError for what `into` is not fit for
    */
-  cumulativeSum<const O extends CumulativeOptions<D>>(
-    axis: Axis,
-    options?: O,
-  ): Promise<O extends { readonly into: unknown } ? undefined : Tensor<SumDTypes[D]>> {
+  cumulativeSum(axis: Axis, options?: CumulativeOptions<D> & { readonly into?: undefined }): Promise<Tensor<SumDTypes[D]>>
+  cumulativeSum(axis: Axis, options: CumulativeOptions<D> & Required<Pick<CumulativeOptions<D>, 'into'>>): Promise<undefined>
+  cumulativeSum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined>
+  cumulativeSum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined> {
     return this.#do('cumulativeSum', options, ({ cumulativeSum }, source) =>
       cumulativeSum(source as BlockSource, axis, (options ?? {}) as CumulativeOptions),
     )
@@ -216,6 +285,3 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     return (await within(this.source.label ?? {}, () => work(bodies, bodies.withOneMissing(this.source, options)))) as T
   }
 }
-
-/** An index, or positions along an axis. */
-export type Position<O> = O extends { readonly axis: AxisOption } ? Tensor<'float64'> : readonly number[]

@@ -15,13 +15,24 @@ type Keeps<T extends readonly unknown[]> = T extends readonly [infer First, ...i
     : Keeps<Rest>
   : false
 
+/** Whether as many selectors as an array has axes, all of them integers or single points, pick an element. */
+type Picks<S extends readonly unknown[], R extends number> = number extends R
+  ? boolean
+  : Extract<S[number], PointsSelector<true>> extends never
+    ? S['length'] extends R
+      ? true
+      : false
+    : boolean
+
+/** An element, a tensor, or what of both the type does not tell. */
+type Either<D extends DType, Scalar extends boolean> = Scalar extends true ? ScalarOf<D> : Tensor<D>
+
 /**
- * What reading a selection gives: a scalar where every selector is an integer or a single point, a tensor where one is not, and either
- * where the type does not tell: of selections built at run time, and by name.
- *
- * Types do not know the rank: integers for fewer axes than there are give a tensor, which `[0, '...']` or a `null` each lets the type see.
+ * What reading a selection gives: a tensor where a selector keeps an axis, or where there are fewer integers than axes; an element where there
+ * is an integer for each axis; and either where the type does not tell: of arrays of unknown rank `R`, of selections built at run time, and by
+ * name.
  */
-export type Selected<D extends DType, S> = S extends null | undefined
+export type Selected<D extends DType, S, R extends number = number> = S extends null | undefined
   ? Tensor<D>
   : S extends readonly unknown[]
     ? number extends S['length']
@@ -29,11 +40,11 @@ export type Selected<D extends DType, S> = S extends null | undefined
         ? Tensor<D> | ScalarOf<D>
         : Tensor<D>
       : S extends readonly []
-        ? Tensor<D> | ScalarOf<D>
+        ? Either<D, Picks<S, R>>
         : Keeps<S> extends true
           ? Tensor<D>
           : Drops<S> extends true
-            ? ScalarOf<D>
+            ? Either<D, Picks<S, R>>
             : Tensor<D> | ScalarOf<D>
     : S extends PointsSelector<infer Single>
       ? Single extends true

@@ -1,13 +1,16 @@
-import { ArrayFile, type CreateOptions, type OpenOptions } from '../af/file.js'
+import { ArrayFile, type ArrayTypes, type CreateOptions, type OpenOptions } from '../af/file.js'
 import type { Verification, VerifyOptions } from '../af/verify.js'
 import { type Location, resolveLocation } from './location.js'
 
 /**
  * Opens a container.
- * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError
+ * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError; UnknownArrayError and InvalidArgumentError for
+ *   `arrays` that are not there, or are others
  */
-
-export async function open(location: Location, options?: OpenOptions): Promise<ArrayFile> {
+export async function open<const A extends ArrayTypes = Record<never, never>>(
+  location: Location,
+  options?: OpenOptions<A>,
+): Promise<ArrayFile<A>> {
   const { store, path } = await resolveLocation(location)
   return ArrayFile.open(store, path, options)
 }
@@ -42,7 +45,7 @@ export type { Attributes, PlainAttribute, TypedAttribute } from '../af/attribute
 export { BlockCache, type BlockCacheOptions, type BlockCacheStats } from '../af/block-cache.js'
 export type { ReadCost } from '../af/block-fetcher.js'
 export type { ArrayOptions } from '../af/definition.js'
-export type { ArrayFile, CreateOptions, FileOptions, LayerInfo, OpenOptions } from '../af/file.js'
+export type { ArrayFile, ArrayTypes, CreateOptions, FileOptions, LayerInfo, OpenOptions } from '../af/file.js'
 export type { ArrayStorage, FileArray } from '../af/file-array.js'
 export type { AttributeValue } from '../af/footer.js'
 export type { Limits } from '../af/limits.js'

@@ -215,7 +215,8 @@ describe('results', () => {
 })
 
 test('types tell scalars from tensors', () => {
-  const array = new DiskArray(new CountingSource(numbered('float32', [4, 5]), ChunkGrid.regular([4, 5], [2, 2])))
+  const array = new DiskArray<'float32', 2>(new CountingSource(numbered('float32', [4, 5]), ChunkGrid.regular([4, 5], [2, 2])))
+  const anyRank: DiskArray<'float32'> = array
   const of = <const S extends Selection = null>(_?: S) => array.get<S>
   type Read<F extends (...args: never[]) => unknown> = Awaited<ReturnType<F>>
   type One = number
@@ -224,6 +225,10 @@ test('types tell scalars from tensors', () => {
   const cases = {
     all: () => array.get(),
     integers: () => array.get([0, 1]),
+    fewer: () => array.get([0]),
+    integersOfAnyRank: () => anyRank.get([0, 1]),
+    sliceOfAnyRank: () => anyRank.get([0, slice(2)]),
+    either: (one: readonly [number] | readonly [number, number]) => array.get(one),
     point: () => array.get([points([0, 1])]),
     open: () => array.get([0, 1, '...']),
     none: () => array.get([]),
@@ -246,9 +251,13 @@ test('types tell scalars from tensors', () => {
   expectTypeOf<Cases>().toEqualTypeOf<{
     all: Many
     integers: One
-    point: One
+    fewer: Many
+    integersOfAnyRank: One | Many
+    sliceOfAnyRank: Many
+    either: One | Many
+    point: One | Many
     open: Many
-    none: One | Many
+    none: Many
     slices: Many
     list: Many
     typedList: Many

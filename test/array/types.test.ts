@@ -1,7 +1,13 @@
 import { expectTypeOf, test } from 'vitest'
-import type { DiskArray } from '../../src/array/disk-array.js'
-import type { DType } from '../../src/core/dtype.js'
+import type { FileArray } from '../../src/af/file-array.js'
+import { broadcast, concat, generate, scaled } from '../../src/array/combine.js'
+import { DiskArray } from '../../src/array/disk-array.js'
+import type { ReduceOptions } from '../../src/array/reductions/reduce.js'
+import { coarsen } from '../../src/array/reductions/windows.js'
+import { where } from '../../src/array/where.js'
+import type { DType, ScalarOf } from '../../src/core/dtype.js'
 import type { Tensor } from '../../src/core/tensor.js'
+import { type ArrayFile, create, open } from '../../src/runtime/index.js'
 
 // Only checked by the compiler: nothing here runs.
 const types = async (f: DiskArray<'float32'>, i: DiskArray<'int64'>, b: DiskArray<'bool'>, any: DiskArray): Promise<void> => {
@@ -44,6 +50,110 @@ const types = async (f: DiskArray<'float32'>, i: DiskArray<'int64'>, b: DiskArra
   expectTypeOf(await any.sum()).toExtend<number | bigint>()
 }
 
+const ranks = async (file: ArrayFile, any: DiskArray, known: DiskArray<'float32', 3>): Promise<void> => {
+  expectTypeOf(known).toExtend<DiskArray>()
+  expectTypeOf(known).toExtend<DiskArray<'float32'>>()
+  expectTypeOf<DiskArray<'float32'>>().not.toExtend<DiskArray<'float32', 3>>()
+  expectTypeOf(known.rank).toEqualTypeOf<3>()
+  expectTypeOf<DiskArray<'float32', 2>>().not.toExtend<DiskArray<'float32', 3>>()
+  expectTypeOf(await any.get([0])).toEqualTypeOf<Tensor | ScalarOf<DType>>()
+  expectTypeOf(await known.get([0])).toEqualTypeOf<Tensor<'float32'>>()
+  expectTypeOf(await known.get([0, 1])).toEqualTypeOf<Tensor<'float32'>>()
+  expectTypeOf(await known.get([0, 1, 2])).toEqualTypeOf<number>()
+  expectTypeOf(await known.get([0, 1, null])).toEqualTypeOf<Tensor<'float32'>>()
+  expectTypeOf(await known.get({ x: 0 })).toEqualTypeOf<Tensor<'float32'> | number>()
+  expectTypeOf(await known.permute().cache().reverse().pad(1).rechunk([1, 1, 1]).get([0, 1, 2])).toEqualTypeOf<number>()
+  expectTypeOf(await known.astype('int64').get([0, 1, 2])).toEqualTypeOf<bigint>()
+  expectTypeOf(known.reshape([2, -1])).toEqualTypeOf<DiskArray<'float32', 2>>()
+  expectTypeOf(known.view([0])).toEqualTypeOf<DiskArray<'float32'>>()
+  expectTypeOf(scaled(known)).toEqualTypeOf<DiskArray<'float64', 3>>()
+  expectTypeOf(coarsen(known, { x: 2 }, 'max')).toEqualTypeOf<DiskArray<'float32', 3>>()
+  expectTypeOf(generate(() => 1, { dtype: 'int8', shape: [2, 3] })).toEqualTypeOf<DiskArray<'int8', 2>>()
+
+  expectTypeOf(file.define('x', { dtype: 'int64', shape: [2, 3] })).toEqualTypeOf<FileArray<'int64', 2>>()
+  expectTypeOf(file.define('x', { dtype: 'int64', shape: [...any.shape] })).toEqualTypeOf<FileArray<'int64', number>>()
+  expectTypeOf(file.array('x')).toEqualTypeOf<FileArray<DType, number>>()
+  expectTypeOf(file.array('x', 'bool')).toEqualTypeOf<FileArray<'bool', number>>()
+  expectTypeOf(file.array('x', 'bool', 2)).toEqualTypeOf<FileArray<'bool', 2>>()
+
+  const typed = await open('x.af', { arrays: { tas: ['float32', 3], time: ['timestamp_ns', 1] } })
+  expectTypeOf(typed).toExtend<ArrayFile>()
+  expectTypeOf(typed.array('tas')).toEqualTypeOf<FileArray<'float32', 3>>()
+  expectTypeOf(await typed.array('time').get([0])).toEqualTypeOf<bigint>()
+  expectTypeOf(typed.array('other')).toEqualTypeOf<FileArray<DType, number>>()
+  expectTypeOf(await open('x.af')).toEqualTypeOf<ArrayFile>()
+
+  if (any.is('float32')) expectTypeOf(await any.sum()).toEqualTypeOf<number>()
+  if (any.is('int64', 2)) expectTypeOf(await any.get([0, 1])).toEqualTypeOf<bigint>()
+}
+
+/** Options of other names do not compile, whatever stands beside them. */
+const exact = async (f: DiskArray<'float32'>, file: ArrayFile, some: ReduceOptions, axes: { axis?: number[] }): Promise<void> => {
+  // @ts-expect-error
+  await f.sum({ axes: [0], skipMissing: true })
+  // @ts-expect-error
+  await f.mean({ axis: 0, skipNan: true })
+  // @ts-expect-error
+  await f.extrema({ axis: 0, skipfill: true })
+  // @ts-expect-error
+  await f.count({ where: (x: number) => x > 1, skipnan: true })
+  // @ts-expect-error
+  await f.std({ ddof: 1, ddoff: 1 })
+  // @ts-expect-error
+  await f.argMax({ axis: 0, keepdims: true })
+  // @ts-expect-error
+  await f.quantile(0.5, { axis: 0, maxbytes: 1 })
+  // @ts-expect-error
+  await f.median({ skipNaN: true, maxbytes: 1 })
+  // @ts-expect-error
+  await f.weightedMean({ x: [1] }, { axis: 0, keepdims: true })
+  // @ts-expect-error
+  await f.cumulativeSum(0, { skipNaN: true, inta: 1 })
+  // @ts-expect-error
+  await f.mapReduce(Number, Math.max, 0, { axis: 0, keepdims: true })
+  // @ts-expect-error
+  await f.groupBy(0, [1], 'average')
+  // @ts-expect-error
+  await f.groupBy(0, [1], 'mean', { skipMissing: true, skipnan: true })
+  // @ts-expect-error
+  await f.get([0], { maxBytes: 1, strat: 'chunk' })
+  // @ts-expect-error
+  f.pad(1, { mode: 'edge', valu: 1 })
+  // @ts-expect-error
+  f.map((x) => x, { dtype: 'int8', fill: 1 })
+  // @ts-expect-error
+  broadcast((x) => x, f, { dtype: 'float32', fill: 1 })
+  // @ts-expect-error
+  concat([f], { axis: 0, fill: 1 })
+  // @ts-expect-error
+  scaled(f, { scaleFactor: 1, scale: 1 })
+  // @ts-expect-error
+  coarsen(f, { x: 2 }, 'mean', { skipNaN: true, skipnan: true })
+  // @ts-expect-error
+  where(f, { min: 0, maxx: 1 })
+  // @ts-expect-error
+  file.define('x', { dtype: 'int8', shape: [1], chunks: [1] })
+  // @ts-expect-error
+  await open('x.af', { arrays: { x: ['int8', 1] }, layers: 1 })
+  // @ts-expect-error
+  await open('x.af', { arrays: { x: ['float', 1] } })
+  // @ts-expect-error
+  await create('x.af', { overwrite: true, codek: 'zstd' })
+
+  // Sources may have more than is asked of them.
+  const source = { dtype: 'float32' as const, shape: [1], readBlock: () => undefined, opened: true }
+  expectTypeOf(new DiskArray(source)).toEqualTypeOf<DiskArray<'float32'>>()
+  new DiskArray({ dtype: 'float32', shape: [1], readBlock: () => undefined })
+
+  // Where it is not known whether there is an axis, both come into question.
+  expectTypeOf(await f.sum(some)).toEqualTypeOf<number | Tensor<'float64'>>()
+  expectTypeOf(await f.sum(axes)).toEqualTypeOf<number | Tensor<'float64'>>()
+  expectTypeOf(await f.sum({ skipNaN: true, axis: undefined })).toEqualTypeOf<number>()
+  expectTypeOf(await f.quantile([0.5], some)).toEqualTypeOf<Tensor<'float64'>>()
+}
+
 test('results have the types they are', () => {
   expectTypeOf(types).toBeFunction()
+  expectTypeOf(ranks).toBeFunction()
+  expectTypeOf(exact).toBeFunction()
 })

@@ -4,9 +4,9 @@ import { checkShape, eachIndex } from '../../core/shape.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
 import { type BlockSource, gridOf } from '../source.js'
 
-export interface GenerateOptions<D extends DType> {
+export interface GenerateOptions<D extends DType, S extends readonly number[] = readonly number[]> {
   readonly dtype: D
-  readonly shape: readonly number[]
+  readonly shape: S
   /** A grid or a chunk shape; estimated when left out. */
   readonly chunks?: ChunkGrid | readonly number[]
   readonly dimensionNames?: readonly string[]

@@ -17,7 +17,7 @@ import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../source.js'
 import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.js'
 import { CellLayout } from './cells.js'
 import type { FoldOptions } from './fold.js'
-import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.js'
+import { checkFoldable, foldedDType } from './fold-kinds.js'
 import { checkFits, emptyExtreme, emptyReduction } from './fold-results.js'
 import { MomentAssembly } from './moment-cells.js'
 import { deviations } from './moments.js'
@@ -28,18 +28,12 @@ import { eachRun, runsOf } from './runs.js'
 
 export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
   /** Axes to reduce, by number (negative ones count from the end) or dimension name; all of them when left out. */
-  readonly axis?: AxisOption
+  readonly axis?: AxisOption | undefined
   /** Keep reduced axes with length 1. */
   readonly keepDims?: boolean
 }
 
 export type ReductionKind = 'sum' | 'min' | 'max' | 'mean'
-
-/** A scalar for a reduction of everything, a tensor for one along axes. */
-export type Along<R extends DType, O> = O extends { readonly axis: AxisOption } ? Tensor<R> : ScalarOf<R>
-
-/** What a reduction gives. */
-export type Reduced<D extends DType, K extends FoldKind, O> = Along<FoldedDType<D, K>, O>
 
 /**
  * Reduces a source, reading each chunk once. Where the source reduces its own boxes, it is left to that; otherwise chunks come in runs of

@@ -5,7 +5,6 @@ import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
 import type { Box } from '../../grid/range.js'
 import { byAxis } from '../axes.js'
 import { DiskArray } from '../disk-array.js'
-import type { ArrayHandle } from '../handle.js'
 import { withOneMissing } from '../lazy/missing-as.js'
 import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.js'
 import type { BlockOptions, BlockSource, Missing } from '../source.js'
@@ -37,12 +36,12 @@ export interface WindowOptions extends SkipOptions, FoldOptions {}
  * which everything is missing are, too: NaN of floats, means and variances; their sums are 0.
  * @throws InvalidArgumentError for axes that do not exist or factors that are no positive integers; UnsupportedError
  */
-export function coarsen<D extends DType, K extends FoldKind>(
-  array: ArrayHandle<D>,
+export function coarsen<D extends DType, K extends FoldKind, R extends number = number>(
+  array: DiskArray<D, R>,
   factors: Lengths,
   kind: K,
   options: WindowOptions = {},
-): DiskArray<FoldedDType<D, K>> {
+): DiskArray<FoldedDType<D, K>, R> {
   const { source } = array
   checkCall('coarsen', options, source)
   checkKind('coarsen', kind, source)
@@ -54,7 +53,10 @@ export function coarsen<D extends DType, K extends FoldKind>(
     const blocks = size / common <= MOST_CHUNKS ? chunkLength / common : Math.ceil(chunkLength / size)
     return new RegularChunks(blocks, Math.ceil(length / size))
   })
-  return new DiskArray(new WindowSource(source, sizes, sizes, axes, kind, options) as BlockSource) as DiskArray<never>
+  return new DiskArray(new WindowSource(source, sizes, sizes, axes, kind, options) as BlockSource) as DiskArray as DiskArray<
+    never,
+    R
+  >
 }
 
 /**
@@ -63,12 +65,12 @@ export function coarsen<D extends DType, K extends FoldKind>(
  * What is missing is so as in {@link coarsen}.
  * @throws InvalidArgumentError for axes that do not exist or windows that do not fit in them; UnsupportedError
  */
-export function rolling<D extends DType, K extends FoldKind>(
-  array: ArrayHandle<D>,
+export function rolling<D extends DType, K extends FoldKind, R extends number = number>(
+  array: DiskArray<D, R>,
   windows: Lengths,
   kind: K,
   options: WindowOptions = {},
-): DiskArray<FoldedDType<D, K>> {
+): DiskArray<FoldedDType<D, K>, R> {
   const { source } = array
   checkCall('rolling', options, source)
   checkKind('rolling', kind, source)
@@ -86,7 +88,10 @@ export function rolling<D extends DType, K extends FoldKind>(
     return new RegularChunks(chunkLength, Math.max(0, length - size + 1), offset)
   })
   const steps = sizes.map(() => 1)
-  return new DiskArray(new WindowSource(source, sizes, steps, axes, kind, options) as BlockSource) as DiskArray<never>
+  return new DiskArray(new WindowSource(source, sizes, steps, axes, kind, options) as BlockSource) as DiskArray as DiskArray<
+    never,
+    R
+  >
 }
 
 function sizesOf(source: BlockSource<DType>, given: Lengths): number[] {
