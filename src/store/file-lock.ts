@@ -114,8 +114,10 @@ function write(fs: FileSystem, file: number, staged: string | undefined): string
   const name = staged?.slice(folderOf(staged).length)
   const holder: Holder = { token: randomName(), pid: process.pid, machine: machine(fs), time: Date.now(), staged: name }
   const text = JSON.stringify(holder)
+  // What is written is counted in bytes, of which names may have more than characters.
+  const bytes = new TextEncoder().encode(text)
   try {
-    if (fs.writeSync(file, text) === text.length) return text
+    if (fs.writeSync(file, bytes) === bytes.length) return text
   } catch (error) {
     // On a full disk things can still be removed: what is missing then only tells others when they may take over.
     if (staged === undefined && ['ENOSPC', 'EDQUOT'].includes(codeOf(error))) return ''

@@ -79,6 +79,14 @@ describe('file store', () => {
     await expect(store.stat(join(path, 'loop'))).rejects.toThrow(/ELOOP/)
   })
 
+  test('names with letters beyond ASCII', async () => {
+    const store = new FileStore()
+    const key = join(await folder(), 'größe-温度.af')
+    for (const byte of [1, 2]) await store.put(key, Uint8Array.of(byte))
+    expect(await store.getRange(key, 0, 1)).toEqual(Uint8Array.of(2))
+    expect(await store.list(key)).toEqual([key])
+  })
+
   test('relative paths', async () => {
     const store = new FileStore()
     expect(await store.list('package.jso')).toEqual(['package.json'])
