@@ -2,6 +2,7 @@ import { Option } from 'commander'
 import { type ArrayFile, open } from '../runtime/index.js'
 import { oneLine } from './failure.js'
 import { integerBetween } from './options.js'
+import { printError } from './output.js'
 
 /** For commands that read: which state of the container. */
 export interface LayerOption {
@@ -14,6 +15,6 @@ export const layerOption = () =>
 /** Opens a container for reading and says on standard error what its files leave uncertain. */
 export async function openContainer(path: string, { layer }: LayerOption): Promise<ArrayFile> {
   const file = await open(path, layer === undefined ? {} : { layer })
-  for (const warning of file.warnings()) process.stderr.write(`hyperslab: warning: ${oneLine(warning)}\n`)
+  for (const warning of file.warnings()) printError(`warning: ${oneLine(warning)}`)
   return file
 }

@@ -3,9 +3,10 @@ import type { FileArray } from '../af/file-array.js'
 import { isFixed } from '../core/dtype.js'
 import { isHyperslabError } from '../core/errors.js'
 import { showTime } from './cf-time.js'
-import { printable, showShort } from './element.js'
+import { showShort } from './element.js'
 import { type AxisSelection, partOf } from './excerpt.js'
 import { physical } from './physical.js'
+import { printable } from './printable.js'
 
 /** A coordinate variable: an array along one axis that says where its positions lie. */
 export interface Coordinate {

@@ -65,6 +65,3 @@ function showTimestamp(value: bigint): string {
 export function showShort(value: number, digits = 5): string {
   return Number.isFinite(value) ? String(Number(value.toPrecision(digits))) : String(value)
 }
-
-/** Text out of a file, fit for a terminal: control characters, which could steer it, are replaced. */
-export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '\ufffd')

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander'
 import { isHyperslabError } from '../core/errors.js'
-import { printable } from './element.js'
+import { printable } from './printable.js'
 
 /** The command line itself is wrong: seen without looking at any file. */
 export class UsageError extends Error {}

@@ -3,9 +3,9 @@ import { type DType, isFloat } from '../core/dtype.js'
 import type { AttributeValue, LayerInfo } from '../runtime/index.js'
 import { type LayerOption, layerOption, openContainer } from './container.js'
 import { type ArrayDescription, type Description, describe } from './describe.js'
-import { jsonElement, printable, showElement } from './element.js'
+import { jsonElement, showElement } from './element.js'
 import { EXIT, oneLine } from './failure.js'
-import { print, printLines } from './output.js'
+import { print, printError, printLines } from './output.js'
 import { type RawOption, rawOption } from './physical.js'
 import { type Column, count, showBytes, table } from './table.js'
 
@@ -28,8 +28,8 @@ export function addInfo(program: Command): void {
       await using file = await openContainer(path, state)
       const description = await describe(file, { raw })
       if (json) await print([`${JSON.stringify(plain(description), null, 2)}\n`])
-      else await printLines(infoLines(description, attributes).map(printable))
-      for (const problem of description.problems) process.stderr.write(`hyperslab: ${oneLine(problem)}\n`)
+      else await printLines(infoLines(description, attributes))
+      for (const problem of description.problems) printError(oneLine(problem))
       if (description.problems.length > 0) process.exitCode = EXIT.failed
     })
 }

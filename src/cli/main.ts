@@ -1,5 +1,5 @@
 import { failureOf } from './failure.js'
-import { endQuietlyOnClosedPipe } from './output.js'
+import { endQuietlyOnClosedPipe, printError, printStack } from './output.js'
 import { createProgram } from './program.js'
 import { protectNegatives } from './selection.js'
 
@@ -9,8 +9,8 @@ async function main(args: readonly string[]): Promise<void> {
     await createProgram().parseAsync(protectNegatives(args), { from: 'user' })
   } catch (error) {
     const { line, exitCode } = failureOf(error)
-    if (line !== undefined) process.stderr.write(`hyperslab: ${line}\n`)
-    if (line !== undefined && process.env['DEBUG']) console.error(error)
+    if (line !== undefined) printError(line)
+    if (line !== undefined && process.env['DEBUG']) printStack(error)
     process.exitCode = exitCode
   }
 }

@@ -7,13 +7,14 @@ import { showShape } from '../core/shape.js'
 import type { Selection } from '../grid/selection.js'
 import { type LayerOption, layerOption, openContainer } from './container.js'
 import { type Coordinate, readCoordinate, runsUp, showPosition, textAttribute } from './coordinates.js'
-import { printable, showShort } from './element.js'
+import { showShort } from './element.js'
 import { type AxisSelection, partOf, readResult, resolveFor } from './excerpt.js'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from './heatmap.js'
 import { integerBetween } from './options.js'
-import { printLines } from './output.js'
+import { printPicture } from './output.js'
 import { type Physical, physical, type RawOption, rawOption } from './physical.js'
 import { BlockMeans, enlarge, flip, pictureSize } from './picture.js'
+import { printable } from './printable.js'
 import { parseSelection } from './selection.js'
 import { count } from './table.js'
 
@@ -44,7 +45,7 @@ export function addPlot(program: Command): void {
       const array = file.array(name)
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? process.stdout.columns ?? 80
-      await printLines(
+      await printPicture(
         await plotLines(file, array, parseSelection(text, array.shape.length), { mode, width, raw: options.raw ?? false }),
       )
     })

@@ -4,6 +4,7 @@ import { oneLine } from './failure.js'
 import { addGet } from './get.js'
 import { addImport } from './import.js'
 import { addInfo } from './info.js'
+import { parserOutput } from './output.js'
 import { addPlot } from './plot.js'
 import { addReduce } from './reduce.js'
 import { showNegatives } from './selection.js'
@@ -18,6 +19,7 @@ export function createProgram(): Command {
     .helpOption('-h, --help', 'print this help')
     .exitOverride()
     .configureOutput({
+      ...parserOutput,
       outputError: (text, write) => write(`hyperslab: ${oneLine(showNegatives(text.replace(/^error: /, '')))}\n`),
     })
     .addHelpText(

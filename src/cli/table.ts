@@ -1,10 +1,14 @@
+import { printable } from './printable.js'
+
 export interface Column {
   readonly title: string
   readonly align?: 'left' | 'right'
 }
 
 /** Rows in aligned columns under their titles; columns without any content are left out. */
-export function table(columns: readonly Column[], rows: readonly (readonly string[])[], indent = '  '): string[] {
+export function table(columns: readonly Column[], raw: readonly (readonly string[])[], indent = '  '): string[] {
+  // Before their widths are measured.
+  const rows = raw.map((cells) => cells.map(printable))
   const used = columns.map((_, i) => rows.some((row) => row[i] !== ''))
   const widths = columns.map(({ title }, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)))
   const line = (cells: readonly string[]): string =>

@@ -68,7 +68,7 @@ test('JSON with escapes is the same JSON', async () => {
   expect(arrays.map(({ name }: { name: string }) => name)).toContain(HOSTILE)
   expect(attributes[HOSTILE].value).toBe(HOSTILE)
   expect(JSON.parse((await hyperslab(folder, ['get', FILE, 'text', '0', '--format', 'json'])).stdout)).toMatchObject({
-    data: `${HOSTILE}\nok`,
+    data: [`${HOSTILE}\nok`],
   })
 })
 
