@@ -1,5 +1,5 @@
 import { DiskArray } from '../../array/disk-array.js'
-import type { BlockSource } from '../../array/source.js'
+import type { BlockSource, Missing } from '../../array/source.js'
 import type { AsyncBuffer } from '../../core/async-buffer.js'
 import { type DType, type ScalarOf, toElement } from '../../core/dtype.js'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.js'
@@ -62,7 +62,8 @@ export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
 export type OpenBuffer = AsyncBuffer & { close?(): Promise<void> }
 
 /**
- * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the file. `char` variables are
+ * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the file, of which elements equal to
+ * `_FillValue` or one of `missing_value` are missing. `char` variables are
  * arrays of strings along their last dimension.
  * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and CDF-5
  */
@@ -116,20 +117,34 @@ function variableOf(file: AsyncBuffer, fileName: string, variable: ClassicVariab
           dtype: NUMERIC_TYPES[type],
           layout,
           label,
-          fillValue: numberFill(NUMERIC_TYPES[type], attrs),
+          ...fillAndMissing(NUMERIC_TYPES[type], attrs),
         })
   return new NetcdfVariable(name, attrs, source as unknown as BlockSource)
 }
 
-function numberFill<D extends ClassicDType>(dtype: D, attrs: NetcdfAttributes): ScalarOf<D> | undefined {
-  const fill = attrs.get('_FillValue')
-  if (fill === undefined) return undefined
-  try {
-    return toElement(dtype, fill) as ScalarOf<D>
-  } catch (error) {
-    if (isHyperslabError(error, 'InvalidArgumentError')) return undefined
-    throw error
-  }
+/** `_FillValue`, which elements nobody wrote read as, and what it and `missing_value` say is missing. */
+function fillAndMissing<D extends ClassicDType>(
+  dtype: D,
+  attributes: NetcdfAttributes,
+): { fillValue: ScalarOf<D> | undefined; missing: Missing<D> } {
+  const given = attributes.get('_FillValue')
+  const fill = typeof given === 'number' ? valuesOf(dtype, given) : []
+  const values = [...fill, ...valuesOf(dtype, attributes.get('missing_value'))]
+  return { fillValue: fill[0], missing: { values, nan: false } }
+}
+
+/** The values of an attribute that elements of the type can have; no element is equal to others. */
+function valuesOf<D extends ClassicDType>(dtype: D, given: string | number | ArrayLike<number> | undefined): ScalarOf<D>[] {
+  if (given === undefined || typeof given === 'string') return []
+  const list = typeof given === 'number' ? [given] : Array.from(given)
+  return list.flatMap((value) => {
+    try {
+      return [toElement(dtype, value) as ScalarOf<D>]
+    } catch (error) {
+      if (isHyperslabError(error, 'InvalidArgumentError')) return []
+      throw error
+    }
+  })
 }
 
 /** The fill value is one character: an element nobody wrote consists of it. */

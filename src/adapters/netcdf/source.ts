@@ -1,4 +1,4 @@
-import type { BlockOptions, BlockSource } from '../../array/source.js'
+import type { BlockOptions, BlockSource, Missing } from '../../array/source.js'
 import type { AsyncBuffer } from '../../core/async-buffer.js'
 import type { ScalarOf } from '../../core/dtype.js'
 import { within } from '../../core/errors.js'
@@ -19,6 +19,7 @@ export interface NetcdfSourceOptions<D extends ClassicDType | 'string'> {
   readonly dtype: D
   readonly layout: VariableLayout
   readonly fillValue?: ScalarOf<D> | undefined
+  readonly missing?: Missing<D> | undefined
   readonly label: { readonly file: string; readonly array: string }
 }
 
@@ -29,18 +30,20 @@ export class NetcdfSource<D extends ClassicDType | 'string' = ClassicDType | 'st
   readonly chunks: ChunkGrid
   readonly dimensionNames: readonly string[]
   readonly fillValue: ScalarOf<D> | undefined
+  readonly missing: Missing<D> | undefined
   /** Steps are free: what lies between is read where it is short, left out where it is long, and never kept. */
   readonly capabilities = { steps: true }
   readonly label: { readonly file: string; readonly array: string }
   readonly #file: AsyncBuffer
   readonly #layout: VariableLayout
 
-  constructor(file: AsyncBuffer, { dtype, layout, fillValue, label }: NetcdfSourceOptions<D>) {
+  constructor(file: AsyncBuffer, { dtype, layout, fillValue, missing, label }: NetcdfSourceOptions<D>) {
     this.dtype = dtype
     this.shape = layout.shape
     this.chunks = layout.chunks
     this.dimensionNames = layout.dimensionNames
     this.fillValue = fillValue
+    this.missing = missing
     this.label = label
     this.#file = file
     this.#layout = layout

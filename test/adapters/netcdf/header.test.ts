@@ -194,4 +194,16 @@ describe('fill values', () => {
   ] as const)('%s has none from %j', async (type, attribute) => {
     expect(await fill(type, attribute)).toBeUndefined()
   })
+
+  test('missing are they and all of missing_value that elements can be', async () => {
+    const attributes: WriterAttribute[] = [named('short', [-9]), { name: 'missing_value', type: 'double', value: [2, 0.5, 1e9] }]
+    const values = [1, 2, -9, 4]
+    const file = await open({
+      dimensions: [['x', 4]],
+      variables: [{ name: 'v', type: 'short', dimensions: ['x'], attributes, values }],
+    })
+    const array = file.variables[0]!
+    expect(array.missing).toEqual({ values: [-9, 2], nan: false })
+    expect([await array.sum(), await array.sum({ skipMissing: false })]).toEqual([5, -2])
+  })
 })
