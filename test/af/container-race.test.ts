@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { isHyperslabError } from '../../src/core/errors.js'
+import { FileStore } from '../../src/store/file.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import type { Store } from '../../src/store/store.js'
+import { type ContainerRace, FaultStore, raceContainer, type SeededFaultsOptions, seededFaults } from '../../src/testing/index.js'
+import { Scheduler } from '../support/scheduler.js'
+
+const ROUNDS = Number(process.env['HYPERSLAB_RACE_ROUNDS'] ?? 1)
+
+const FAULTS: SeededFaultsOptions = { rate: 0.03, kinds: ['error', 'lost', 'late'] }
+
+/** Two to five writers, by the seed. */
+const writersOf = (seed: number): number => 2 + (seed % 4)
+
+/** Runs races with seeds from 0; fails at the first in which anything went wrong, and when there was never a conflict. */
+async function race(rounds: number, run: (seed: number) => Promise<ContainerRace>): Promise<void> {
+  let conflicts = 0
+  for (let seed = 0; seed < rounds; seed++) {
+    const { problems, lost, half, unreadable, ...counts } = await run(seed)
+    expect({ seed, problems, lost, half, unreadable }).toEqual({ seed, problems: [], lost: 0, half: 0, unreadable: 0 })
+    conflicts += counts.conflicts
+  }
+  expect(conflicts).toBeGreaterThan(0)
+}
+
+test('writers, compactors and readers in memory, in any order of operations: nothing is lost', async () => {
+  await race(5 * ROUNDS, (seed) => {
+    const [scheduler, store] = [new Scheduler(seed), new MemoryStore()]
+    return raceContainer({ storeFor: () => scheduler.over(store), path: 'a.af', seed, writers: writersOf(seed) })
+  })
+})
+
+test('writers, compactors and readers of files, in any order of operations: nothing is lost', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'hyperslab-race-'))
+  try {
+    await race(ROUNDS, (seed) => {
+      const [scheduler, path] = [new Scheduler(seed), join(folder, `${seed}.af`)]
+      return raceContainer({ storeFor: () => scheduler.over(new FileStore()), path, seed, writers: writersOf(seed) })
+    })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('requests that fail, whose answers are lost, or that are carried out late: nothing is lost', async () => {
+  await race(5 * ROUNDS, (seed) => {
+    const [scheduler, inner] = [new Scheduler(seed), new MemoryStore()]
+    let opened = 0
+    const storeFor = (participant: number): Store => {
+      const store = scheduler.over(inner)
+      if (participant < 0) return store
+      // Other faults each time, as the same would come again at each attempt.
+      return new FaultStore(store, { faults: seededFaults(1000 * seed + opened++, FAULTS) })
+    }
+    const transient = (error: unknown): boolean => isHyperslabError(error, 'StoreError')
+    return raceContainer({ storeFor, path: 'a.af', seed, writers: writersOf(seed), transient })
+  })
+})
