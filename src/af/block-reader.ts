@@ -6,6 +6,7 @@ import type { Codecs } from '../codec/registry.js'
 import { compactBytes } from '../core/bytes.js'
 import { inOrder } from '../core/in-order.js'
 import { forEachLimited } from '../core/limiter.js'
+import type { MemoryBudget } from '../core/memory-budget.js'
 import type { Signal } from '../core/signal.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import type { Answer, BlockWork, FilePart, Packed, Task } from '../pool/task.js'
@@ -52,6 +53,7 @@ export class BlockReader {
   readonly #maxBlockBytes: number
   readonly #codecs: Codecs
   readonly #pool: BlockWork | undefined
+  readonly #budget: MemoryBudget | undefined
   /** Loaded when it is needed. */
   #segments: SegmentReads | undefined
 
@@ -59,14 +61,16 @@ export class BlockReader {
    * @param memory shared with others, or bytes of decoded blocks for this reader alone
    * @param maxBlockBytes larger ones are refused
    * @param pool takes decoding off this thread
+   * @param budget bounds what blocks under way hold, here and in other readers
    */
-  constructor(memory: BlockMemory | number, maxBlockBytes: number, codecs: Codecs, pool?: BlockWork) {
+  constructor(memory: BlockMemory | number, maxBlockBytes: number, codecs: Codecs, pool?: BlockWork, budget?: MemoryBudget) {
     this.#shared = typeof memory !== 'number'
     this.#memory = typeof memory === 'number' ? memoryOf(memory) : memory
     this.#fetcher = new BlockFetcher(this.#memory)
     this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
     this.#pool = pool
+    this.#budget = budget
   }
 
   get cost(): ReadCost {
@@ -95,7 +99,8 @@ export class BlockReader {
     const bytesOf = (batch: readonly Need<C>[]): number => batch.reduce((sum, { block }) => sum + block.uncompressedBytes, 0)
     const work = async (batch: readonly Need<C>[]): Promise<R[]> => {
       signal?.throwIfAborted()
-      return this.#useBatch(batch, use, signal)
+      const read = (): Promise<R[]> => this.#useBatch(batch, use, signal)
+      return this.#budget?.blocks(heldBytes(batch), read, signal) ?? read()
     }
     const parts = await this.#inSegments(groups, signal)
     await inOrder(batchesOf(parts), { count: this.#lanes, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
@@ -272,6 +277,13 @@ export const visiting =
   (_, chunks, bytesOf) => {
     for (const chunk of chunks) withArena((arena) => visit(arena, chunk, bytesOf(chunk)))
   }
+
+/** Bytes of blocks as stored and decoded, or of the parts that are wanted. */
+const heldBytes = (batch: readonly Need<unknown>[]): number =>
+  batch.reduce((sum, { block, parts, ranges }) => {
+    const fetched = ranges.reduce((bytes, { length }) => bytes + length, 0)
+    return sum + fetched + (parts === undefined ? block.uncompressedBytes : 0)
+  }, 0)
 
 /** The bytes of a chunk of which only a part of the block was fetched. */
 function inPart<C extends Stored>(

@@ -2,6 +2,7 @@ import type { Progress } from '../array/transfers.js'
 import type { Codec } from '../codec/codec.js'
 import { DTYPES, type DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.js'
+import type { MemoryBudget } from '../core/memory-budget.js'
 import { type Checks, checkOptions, checkValue } from '../core/options.js'
 import type { BlockWork } from '../pool/task.js'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.js'
@@ -41,6 +42,8 @@ export interface FileOptions extends StoreOptions {
   readonly cacheBytes?: number
   /** Memory shared with other files, in the place of `cacheBytes`; what a file leaves there outlives it. */
   readonly cache?: BlockCache
+  /** Memory that reads take at a time, shared with other files. */
+  readonly budget?: MemoryBudget
   /** How much a file may ask for before it is refused; for files of unknown origin. */
   readonly limits?: Limits
   /** Workers that decode and reduce, from `createPool`; without them all is done on the calling thread. */
@@ -76,6 +79,7 @@ const FILE_CHECKS: Checks<FileOptions> = {
   segmentBytes: 'number',
   cacheBytes: 'number',
   cache: 'object',
+  budget: 'object',
   limits: 'object',
   pool: 'object',
   extras: 'boolean',

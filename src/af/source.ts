@@ -2,6 +2,7 @@ import type { PlacedPart, Reduction } from '../array/reductions/parts.js'
 import type { BlockOptions, BlockSource, BoxRead, ChunkScan, ReduceBoxOptions } from '../array/source.js'
 import { type DType, fillElement, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
+import type { MemoryBudget } from '../core/memory-budget.js'
 import { Pace } from '../core/pace.js'
 import { sizeOf } from '../core/shape.js'
 import { fillTensor, type Tensor, viewTensor } from '../core/tensor.js'
@@ -25,6 +26,7 @@ export interface Container {
   readonly blocks: BlockReader
   /** As of `Limits.elements`. */
   readonly maxElements: number
+  readonly budget: MemoryBudget | undefined
   /** @throws ClosedError after it was closed */
   checkOpen(): void
   /** Why the container takes no writes; undefined when it does. */
@@ -44,6 +46,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
   readonly fillValue: ScalarOf<D> | undefined
   readonly capabilities = { steps: true }
   readonly maxElements: number
+  readonly budget: MemoryBudget | undefined
   readonly label: { readonly file: string; readonly array: string }
   readonly #state: ArrayState
   readonly #container: Container
@@ -52,6 +55,7 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
   constructor(container: Container, state: ArrayState) {
     const { definition } = state
     this.maxElements = container.maxElements
+    this.budget = container.budget
     this.label = { file: container.label, array: definition.name }
     this.dtype = dtypeOf(definition) as D
     this.dimensionNames = definition.dimensionNames

@@ -1,6 +1,7 @@
 import type { Codecs } from '../codec/registry.js'
 import { HyperslabError } from '../core/errors.js'
 import { Lock } from '../core/lock.js'
+import type { MemoryBudget } from '../core/memory-budget.js'
 import type { BlockWork } from '../pool/task.js'
 import type { Store } from '../store/store.js'
 import { ArrayState } from './array-state.js'
@@ -28,6 +29,7 @@ export interface WorkingCopyOptions {
   /** Shared with other files, instead of an own one of `cacheBytes`. */
   readonly cache: BlockMemory | undefined
   readonly limits: Required<Limits>
+  readonly budget: MemoryBudget | undefined
   /** Blocks are encoded anew when the container is compacted, though they have the right codec. */
   readonly recode: boolean
   /** Write checksums and statistics of chunks. */
@@ -67,11 +69,21 @@ export class WorkingCopy implements Container {
     this.options = options
     this.#stack = stack
     this.states = new Map([...stack.arrays()].map(([name, live]) => [name, ArrayState.of(live)]))
-    this.blocks = new BlockReader(options.cache ?? options.cacheBytes, options.limits.blockBytes, options.codecs, options.pool)
+    this.blocks = new BlockReader(
+      options.cache ?? options.cacheBytes,
+      options.limits.blockBytes,
+      options.codecs,
+      options.pool,
+      options.budget,
+    )
   }
 
   get stack(): Stack {
     return this.#stack
+  }
+
+  get budget(): MemoryBudget | undefined {
+    return this.options.budget
   }
 
   get maxElements(): number {

@@ -1,4 +1,4 @@
-import { checkDType, type DType, readElement } from '../core/dtype.js'
+import { checkDType, type DType, readElement, type ScalarOf } from '../core/dtype.js'
 import { within } from '../core/errors.js'
 import { type Check, type Checks, checkOptions } from '../core/options.js'
 import { showShape, sizeOf } from '../core/shape.js'
@@ -69,6 +69,14 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S, R>> {
     const planned = this.planned('get', selection, options, GET_CHECKS)
     options.signal?.throwIfAborted()
+    const bytes = this.resultBytes(planned, options)
+    const { budget } = this.source
+    const read = (): Promise<unknown> => this.read(planned, options)
+    const done = budget === undefined || bytes === 0 ? read() : budget.result(bytes, read, options.signal)
+    return (await done) as Selected<D, S, R>
+  }
+
+  private async read(planned: Planned, options: GetOptions<D>): Promise<Tensor<D> | ScalarOf<D>> {
     const { shape } = planned.plan
     const result = await this.target(shape, options)
     const folded = foldTensor(result, planned.selection)
@@ -79,7 +87,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
       copyTensor(dense, result)
     }
     const single = planned.selection.scalar && options.out === undefined
-    return (single ? readElement(this.dtype, result.data, result.offset) : result) as Selected<D, S, R>
+    return single ? readElement(this.dtype, result.data, result.offset) : result
   }
 
   /**
@@ -112,13 +120,19 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     })
   }
 
-  private async target(shape: readonly number[], { out, maxBytes = MAX_RESULT_BYTES }: GetOptions<D>): Promise<Tensor<D>> {
+  /** What a result is going to take; 0 for one that is there. */
+  private resultBytes({ plan: { shape } }: Planned, { out, maxBytes = MAX_RESULT_BYTES }: GetOptions<D>): number {
+    if (out !== undefined) return 0
+    const bytes = sizeOf(shape) * bytesOf(this.dtype)
+    checkBytes(this.source, bytes, maxBytes, `the result ${showShape(shape)}`, 'go through it with blocks(), or raise maxBytes')
+    return bytes
+  }
+
+  private async target(shape: readonly number[], { out }: GetOptions<D>): Promise<Tensor<D>> {
     if (out !== undefined) {
       const { outOf } = await import('./out.js')
       return this.named(() => outOf(this.dtype, out, shape))
     }
-    const bytes = sizeOf(shape) * bytesOf(this.dtype)
-    checkBytes(this.source, bytes, maxBytes, `the result ${showShape(shape)}`, 'go through it with blocks(), or raise maxBytes')
     return tensorOf(this.dtype, shape)
   }
 }

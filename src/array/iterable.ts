@@ -41,9 +41,12 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
     const { readWhole } = await this.#bodies('toTensor', options)
     const bytes = sizeOf(this.shape) * bytesOf(this.dtype)
     checkBytes(this.source, bytes, MAX_RESULT_BYTES, 'the array', 'go through it with blocks(), or raise maxBytes of get()')
-    const tensor = tensorOf(this.dtype, this.shape)
-    await readWhole(this.source, tensor, options)
-    return tensor
+    const read = async (): Promise<Tensor<D>> => {
+      const tensor = tensorOf(this.dtype, this.shape)
+      await readWhole(this.source, tensor, options)
+      return tensor
+    }
+    return this.source.budget?.result(bytes, read, options.signal) ?? read()
   }
 
   /** Whether another array has this shape, this type and the same elements. Reads both chunk by chunk and stops at the first difference. */

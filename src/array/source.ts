@@ -1,5 +1,6 @@
 import { type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
+import type { MemoryBudget } from '../core/memory-budget.js'
 import type { Checks } from '../core/options.js'
 import type { Signal } from '../core/signal.js'
 import type { Tensor } from '../core/tensor.js'
@@ -80,6 +81,8 @@ export interface BlockSource<D extends DType = DType> {
     /** Boxes it likes to be asked for at the same time; 8 unless given, and 1 for writing. */
     readonly concurrency?: number | undefined
   }
+  /** Memory that results of reading it share; its reads must wait for no other results of the budget. */
+  readonly budget?: MemoryBudget | undefined
   /** Elements that one operation may go through; more are refused with TooLargeError. Without it there is no bound. */
   readonly maxElements?: number | undefined
   /** For error messages: file and array. */

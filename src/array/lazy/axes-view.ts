@@ -50,6 +50,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
   readonly missing: Missing<D> | undefined
   readonly capabilities = { steps: true }
   readonly maxElements: number | undefined
+  readonly budget: BlockSource['budget']
   readonly label: NonNullable<BlockSource['label']>
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
   readonly reduceBox?: NonNullable<BlockSource<D>['reduceBox']>
@@ -75,6 +76,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
     this.fillValue = base.fillValue
     this.missing = base.missing
     this.maxElements = base.maxElements
+    this.budget = base.budget
     this.label = base.label ?? {}
     // Where an element has several places, keeping what lies between written ones could undo a write.
     if (base.writeBlock !== undefined && picks.every((pick) => !isList(pick) || new Set(pick).size === pick.length)) {

@@ -30,6 +30,7 @@ export const overAs = <D extends DType>(
     missing,
     capabilities: below.capabilities ?? {},
     maxElements: below.maxElements,
+    budget: below.budget,
     label: below.label ?? {},
     ...layer,
     chunks,

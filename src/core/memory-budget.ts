@@ -1,0 +1,57 @@
+import { HyperslabError } from './errors.js'
+import { Limiter } from './limiter.js'
+import type { Signal } from './signal.js'
+
+/** The share of a budget that is kept for blocks, which reads wait for while their results are held. */
+const BLOCK_SHARE = 1 / 4
+
+/**
+ * Memory that reads of any number of files may take at a time: `open(place, { budget })`. Reads wait in the order of asking, before anything
+ * of their size is allocated, until they fit; one that is larger than the budget runs alone. An abort ends the waiting.
+ *
+ * Three quarters are for results of `get` and `toTensor` until these resolve; what the caller then keeps does not count. One quarter is for
+ * blocks while they are fetched, decoded and used, of reductions and searches, too: who holds one waits for nobody, so that nothing
+ * deadlocks. What a cache keeps is bounded by the cache.
+ */
+export class MemoryBudget {
+  readonly bytes: number
+  readonly #results: Limiter
+  readonly #blocks: Limiter
+  #held = 0
+  #peak = 0
+
+  /** @throws InvalidArgumentError for what is no number of bytes */
+  constructor(bytes: number) {
+    if (!(Number.isSafeInteger(bytes) && bytes >= 1))
+      throw new HyperslabError('InvalidArgumentError', `a budget is a number of bytes from 1, got ${bytes}`, { actual: bytes })
+    this.bytes = bytes
+    const blocks = Math.ceil(bytes * BLOCK_SHARE)
+    this.#blocks = new Limiter(Number.POSITIVE_INFINITY, blocks)
+    this.#results = new Limiter(Number.POSITIVE_INFINITY, bytes - blocks)
+  }
+
+  /** Bytes that are held now, and the most that were. */
+  stats(): { readonly held: number; readonly peak: number } {
+    return { held: this.#held, peak: this.#peak }
+  }
+
+  /** @internal Runs work that holds a result. It may wait for blocks, but for no other result. */
+  result<T>(bytes: number, work: () => Promise<T>, signal?: Signal): Promise<T> {
+    return this.#results.run(bytes, () => this.#holding(bytes, work), signal)
+  }
+
+  /** @internal Runs work that holds blocks. It must wait for nothing else of the budget. */
+  blocks<T>(bytes: number, work: () => Promise<T>, signal?: Signal): Promise<T> {
+    return this.#blocks.run(bytes, () => this.#holding(bytes, work), signal)
+  }
+
+  async #holding<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    this.#held += bytes
+    this.#peak = Math.max(this.#peak, this.#held)
+    try {
+      return await work()
+    } finally {
+      this.#held -= bytes
+    }
+  }
+}
