@@ -4,6 +4,7 @@ import { HyperslabError } from '../../core/errors.js'
 import type { Signal } from '../../core/signal.js'
 import { readRange } from './async-buffer.js'
 import type { ParsedAttribute } from './attributes.js'
+import { holdsHeader } from './extent.js'
 import { decodeParsed } from './text.js'
 import { type ClassicType, isClassicType } from './types.js'
 
@@ -66,7 +67,7 @@ export async function readHeader(file: AsyncBuffer, signal: Signal | undefined):
   let prefix = await readRange(file, 0, Math.min(file.byteLength, FIRST_PREFIX_BYTES))
   checkMagic(prefix)
   for (;;) {
-    const header = parse(prefix)
+    const header = holdsHeader(prefix, file.byteLength) ? parse(prefix) : undefined
     if (header !== undefined) return header
     prefix = await extend(file, prefix, signal)
   }
