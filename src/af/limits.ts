@@ -3,7 +3,7 @@ import { type Checks, checkOptions } from '../core/options.js'
 
 /** How much a file may ask for. What goes beyond is refused before anything of its size is fetched or allocated. */
 export interface Limits {
-  /** Bytes of the footer of a layer, and of the statistics; 256 MiB by default, 2 GiB at most. */
+  /** Bytes of the footer of a layer, and of the statistics; 64 MiB by default, which is a million chunks, 2 GiB at most. */
   readonly footerBytes?: number
   /** Levels of lists in a data type; 64 by default, 256 at most. */
   readonly typeDepth?: number
@@ -19,7 +19,7 @@ export interface Limits {
 }
 
 export const DEFAULT_LIMITS: Required<Limits> = {
-  footerBytes: 2 ** 28,
+  footerBytes: 2 ** 26,
   typeDepth: 64,
   blockBytes: 2 ** 30,
   elements: 2 ** 40,
