@@ -1,6 +1,5 @@
 import { Codecs } from '../codec/registry.js'
 import { HyperslabError } from '../core/errors.js'
-import { MemoryBudget } from '../core/memory-budget.js'
 import type { OpenOptions } from './file.js'
 import { withDefaultLimits } from './limits.js'
 import type { WorkingCopyOptions } from './working-copy.js'
@@ -36,7 +35,7 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
   if ('ready' in encoder) await encoder.ready?.()
   const limits = withDefaultLimits(options.limits)
   const { cache, pool, budget } = options
-  if (budget !== undefined && !(budget instanceof MemoryBudget))
+  if (budget !== undefined && !('result' in Object(budget)))
     throw new HyperslabError('InvalidArgumentError', 'budget must be a MemoryBudget', { actual: budget })
   const recode = level !== undefined
   return { codecs, codec, verifyWrites, blockBytes, segmentBytes, cacheBytes, cache, recode, extras, layer, limits, budget, pool }
