@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
-import { type ArrayFile, open } from '../runtime/index.js'
+import { type ArrayFile, open, type Progress } from '../runtime/index.js'
 import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.js'
+import { interruptible } from './interrupt.js'
 import { printLines } from './output.js'
 import { progressLine } from './progress.js'
 import { count, showBytes, table } from './table.js'
@@ -18,7 +19,13 @@ export function addCompact(program: Command): void {
       const before = sizesOf(file)
       const line = progressLine('compacting', 'chunks')
       try {
-        await file.compact({ onProgress: line.update })
+        await interruptible((signal) => {
+          const onProgress = (progress: Progress): void => {
+            signal.throwIfAborted()
+            line.update(progress)
+          }
+          return file.compact({ onProgress })
+        })
       } finally {
         line.end()
       }

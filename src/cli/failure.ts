@@ -1,11 +1,15 @@
 import { CommanderError } from 'commander'
 import { isHyperslabError } from '../core/errors.js'
+import { Interrupted } from './interrupt.js'
 import { printable } from './printable.js'
 
 /** The command line itself is wrong: seen without looking at any file. */
 export class UsageError extends Error {}
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
+export const EXIT = { ok: 0, failed: 1, usage: 2 } as const
+
+/** 128 and the number of the signal, as shells have it. */
+const EXIT_OF = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 
 /** What a failed run prints on stderr (nothing where it was printed already) and exits with. */
 export interface Failure {
@@ -17,7 +21,7 @@ export function failureOf(error: unknown): Failure {
   // commander has printed its message, or the help that was asked for.
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
   if (error instanceof UsageError) return { line: oneLine(error.message), exitCode: EXIT.usage }
-  if (error instanceof Error && error.name === 'AbortError') return { line: 'interrupted', exitCode: EXIT.interrupted }
+  if (error instanceof Interrupted) return { line: 'interrupted', exitCode: EXIT_OF[error.signal] }
   if (isHyperslabError(error)) return { line: oneLine(error.message), exitCode: EXIT.failed }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   return { line: oneLine(`unexpected ${message}`), exitCode: EXIT.failed }

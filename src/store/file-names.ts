@@ -12,6 +12,6 @@ export const lockName = (path: string): string => `${path}.lock`
  * Names that only this package gives: of stages and of locks that were moved aside, of locks of the files of containers, and of containers that
  * the command had not finished.
  */
-const TEMPORARY = /\.\d+-[0-9a-z]+\.tmp$|\.(af|stats)\.lock$|\.unfinished-\d+-[0-9a-z]+\./
+const TEMPORARY = /\.\d+-[0-9a-z]+\.tmp$|\.(af|stats)\.lock$|\.unfinished-(\d+-)?[0-9a-z]+\./
 
 export const isTemporary = (name: string): boolean => TEMPORARY.test(name)

@@ -3,6 +3,7 @@ import type { AsyncBuffer } from '../../core/async-buffer.js'
 import type { ScalarOf } from '../../core/dtype.js'
 import { within } from '../../core/errors.js'
 import { forEachLimited } from '../../core/limiter.js'
+import { raceAbort } from '../../core/signal.js'
 import type { Tensor } from '../../core/tensor.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
 import type { Box } from '../../grid/range.js'
@@ -53,7 +54,9 @@ export class NetcdfSource<D extends ClassicDType | 'string' = ClassicDType | 'st
     await within(this.label, () =>
       forEachLimited(planRequests(this.#layout, box, out), CONCURRENT_REQUESTS, async (request) => {
         options.signal?.throwIfAborted()
-        const bytes = await readRange(this.#file, request.start, request.start + request.byteLength)
+        // The read goes on, but nobody waits for it.
+        const read = readRange(this.#file, request.start, request.start + request.byteLength)
+        const bytes = await raceAbort(read, options.signal)
         placeElements(this.dtype, this.#layout.elementBytes, request, bytes, out.data)
       }),
     )

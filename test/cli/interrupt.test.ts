@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { NETCDF, temporaryFolder } from './support.js'
+
+const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+
+/** Serves the header of a file, and leaves all other requests without an answer. */
+async function serveHeader(): Promise<string> {
+  const content = await readFile(NETCDF)
+  const server = createServer(({ method, headers }, response) => {
+    const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? []
+    if (method === 'HEAD') return void response.writeHead(200, { 'content-length': content.length, etag: '"1"' }).end()
+    if (start !== '0') return
+    const part = content.subarray(0, Number(end) + 1)
+    const range = `bytes 0-${part.length - 1}/${content.length}`
+    response.writeHead(206, { 'content-range': range, 'content-length': part.length, etag: '"1"' }).end(part)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.nc`
+}
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('an import that is ended by %s leaves no files', async (signal, exitCode) => {
+  const folder = await temporaryFolder()
+  const child = spawn(process.execPath, [COMMAND, 'import', await serveHeader(), 'x.af'], { cwd: folder, stdio: 'ignore' })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  await vi.waitUntil(async () => (await readdir(folder)).some((name) => name.includes('.unfinished-')), { timeout: 10_000 })
+  child.kill(signal)
+  expect(await ended).toBe(exitCode)
+  expect(await readdir(folder)).toEqual([])
+})
