@@ -131,13 +131,15 @@ const CLEANINGS = 20
  * leave to each other would stay.
  */
 export async function cleanUp(files: ContainerFiles): Promise<Stack> {
-  let stack = await reopen(files)
-  for (let left = CLEANINGS; left > 0 && stack.dead.length > 0; left--) {
-    const done = await clean(files, stack.dead.map(deadFile), floorOf(stack))
-    stack = await reopen(files, stack)
-    if (done) break
+  const { store, paths } = files
+  for (let left = CLEANINGS; ; left--) {
+    // With another base before the listing, the highest number listed may be live on it, and what follows not be listed.
+    const before = await store.stat(paths.base)
+    const stack = await reopen(files)
+    if (stack.dead.length === 0 || left === 0) return stack
+    if (before?.etag !== stack.base.info.etag) continue
+    if (await clean(files, stack.dead.map(deadFile), floorOf(stack))) return reopen(files, stack)
   }
-  return stack
 }
 
 const reopen = ({ store, paths, options }: ContainerFiles, known?: Stack): Promise<Stack> =>

@@ -13,6 +13,7 @@ import { Dictionary } from './dictionary.js'
 import { randomId } from './identity.js'
 import type { Layer } from './layer.js'
 import type { BlockPacker } from './packer.js'
+import { checkLayerCount } from './probe.js'
 import { attributeChanges, changeAttributes, checkUnmoved, rebase } from './rebase.js'
 import { measuredChunk, resize } from './resize.js'
 import { Stack } from './stack.js'
@@ -98,30 +99,32 @@ export class Writer {
   }
 
   refresh(options: StoreOptions): Promise<void> {
-    const { states, deleted, blocks, store, paths, options: settings } = this.#copy
     this.#copy.checkOpen()
-    return this.#copy.exclusive(async () => {
-      const stack = await Stack.open(store, paths, settings.limits, { ...options, layer: settings.layer }, this.#copy.stack)
-      this.#takeOwn(stack)
-      const live = stack.arrays()
-      for (const state of states.values()) {
-        const { name } = state.definition
-        checkUnmoved(state, live.get(name), deleted.get(name))
-      }
-      // Where another writer has resized an array, chunks that are pending here get the shapes they have there.
-      for (const state of states.values()) {
-        const theirs = live.get(state.definition.name)?.definition
-        if (theirs && state.layer >= 0 && state.written.size > 0 && !state.resized) await this.#resize(state, theirs.shape, [])
-      }
-      for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {
-        await this.put(state, number, bytes, { whole: false })
-      }
-      await this.#forgetStats()
-      const changed = [...states.values()].filter((state) => state.attributesChanged)
-      const changes = changed.map(attributeChanges)
-      this.#copy.takeOver(stack)
-      for (const [i, state] of changed.entries()) changeAttributes(state, changes[i]!)
-    })
+    return this.#copy.exclusive(() => this.#refresh(options))
+  }
+
+  async #refresh(options: StoreOptions = {}): Promise<void> {
+    const { states, deleted, blocks, store, paths, options: settings } = this.#copy
+    const stack = await Stack.open(store, paths, settings.limits, { ...options, layer: settings.layer }, this.#copy.stack)
+    this.#takeOwn(stack)
+    const live = stack.arrays()
+    for (const state of states.values()) {
+      const { name } = state.definition
+      checkUnmoved(state, live.get(name), deleted.get(name))
+    }
+    // Where another writer has resized an array, chunks that are pending here get the shapes they have there.
+    for (const state of states.values()) {
+      const theirs = live.get(state.definition.name)?.definition
+      if (theirs && state.layer >= 0 && state.written.size > 0 && !state.resized) await this.#resize(state, theirs.shape, [])
+    }
+    for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {
+      await this.put(state, number, bytes, { whole: false })
+    }
+    await this.#forgetStats()
+    const changed = [...states.values()].filter((state) => state.attributesChanged)
+    const changes = changed.map(attributeChanges)
+    this.#copy.takeOver(stack)
+    for (const [i, state] of changed.entries()) changeAttributes(state, changes[i]!)
   }
 
   discard(): Promise<void> {
@@ -147,11 +150,11 @@ export class Writer {
       const packer = this.#packer
       const earlier = this.#attempts.size > 0
       try {
-        await this.#append(this.#changedStates(), packer)
+        await this.#append()
       } catch (error) {
         // The other writer may have been this one.
         if (!earlier || !isConflict(error) || !this.#takeOwn(await this.#reopen())) throw error
-        await this.#append(this.#changedStates(), packer)
+        await this.#append()
       }
       this.#packer = newPacker(this.#copy)
       await this.#copy.afterCommit('temporary files could not be removed', () => packer.discard())
@@ -171,7 +174,9 @@ export class Writer {
         if (!isHyperslabError(error, 'NotFoundError', 'ConflictError')) throw error
       }
       // Another writer may have added a layer meanwhile. Other programs do not see whose statistics these are.
-      const overtaken = (await store.stat(paths.sidecar(stack.top + 1))) !== undefined || !(await this.#isBase(stack))
+      const dead = stack.dead.find(({ number }) => number === stack.top + 1)
+      const next = await store.stat(paths.sidecar(stack.top + 1))
+      const overtaken = next?.etag !== dead?.info.etag || !(await this.#isBase(stack))
       if (overtaken) await stats.invalidate()
       this.#stale.clear()
       this.#statsDue = false
@@ -186,20 +191,27 @@ export class Writer {
   }
 
   /** Publishes what is pending as a layer, or in place of an initial base, as docs/commit-protocol.md describes. */
-  async #append(states: readonly ArrayState[], packer: BlockPacker): Promise<void> {
+  async #append(): Promise<void> {
     const { stack, store, paths, deleted, options, blocks } = this.#copy
     if (!(await this.#isBase(stack))) throw overtaken()
     if (stack.closed) {
       await finish(this.#copy, blocks, stack)
-      throw overtaken()
+      await this.#refresh()
+      return this.#append()
     }
     const first = stack.base.identity.kind === 'initial'
     if (first) await checkReplaces(this.#copy, 'the first flush')
     // Nobody of ours adds to an initial base, so that it can be replaced; but another program has.
-    if (first && stack.layers.length > 1) return this.#append(states, await this.#settleBase(packer))
+    if (first && stack.layers.length > 1) {
+      await this.#settleBase()
+      return this.#append()
+    }
+    const states = this.#changedStates()
+    const packer = this.#packer
     const { number, condition } = first
       ? { number: 0, condition: { ifAbsent: false, ifMatch: stack.base.info.etag } }
       : await nextNumber(this.#copy, stack)
+    checkLayerCount(number, options.limits, store.describe(paths.base))
     const id = randomId()
     const base = stack.base.identity.id
     const identity = first ? ({ id, kind: 'base', merged: listed(stack.dead) } as const) : ({ id, kind: 'layer', base } as const)
@@ -227,7 +239,7 @@ export class Writer {
   }
 
   /** Publishes an initial base as one that takes layers. */
-  async #settleBase(packer: BlockPacker): Promise<BlockPacker> {
+  async #settleBase(): Promise<void> {
     const { stack, store, paths, options } = this.#copy
     const { layers, dead, base } = stack
     const identity = { kind: 'base', merged: base.identity.merged ?? [] } as const
@@ -235,7 +247,6 @@ export class Writer {
     const place = { number: 0, base: paths.base }
     const settled = await publishEmpty(store, paths.base, place, identity, newPacker(this.#copy), { ...options, condition })
     this.#copy.takeOver(new Stack([settled, ...layers.slice(1), ...dead]))
-    return packer
   }
 
   #reopen(): Promise<Stack> {

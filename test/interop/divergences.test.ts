@@ -278,24 +278,39 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
   })
 
   test('11.1 #10: a gap between sidecars: it writes over one that exists', async () => {
-    // Right is this package: a flush must not take back what another has flushed.
-    await inCrate('create')
-    for (const name of ['a', 'b', 'c']) {
-      await define(name)
+    // Right is this package: a flush must not take back what another has flushed. It closes the gap, so that the crate goes on behind it.
+    for (const turn of ['the crate', 'ours first']) {
+      for (const number of [1, 3, 4]) await rm(join(folder, `t.${number}.af`), { force: true })
+      await inCrate('create')
+      for (const name of ['a', 'b', 'c']) {
+        await define(name)
+        await peer.do('flush')
+      }
+      await rm(join(folder, 't.2.af'))
+      const numbers = () => here(async (file) => file.layers().map(({ number }) => number))
+      if (turn === 'ours first') {
+        await here(async (file) => {
+          expect(file.arrays()).toEqual(['a', 'c'])
+          file.define('ours', { dtype: 'int32', shape: [1] })
+          await file.flush()
+        })
+        expect(await numbers()).toEqual([0, 1, 3, 4])
+      }
+      await inCrate('open')
+      await define('theirs')
       await peer.do('flush')
+      const arrays = await here(async (file) => file.arrays())
+      if (turn === 'ours first')
+        expect([await numbers(), arrays]).toEqual([
+          [0, 1, 3, 4, 5],
+          ['a', 'c', 'ours', 'theirs'],
+        ])
+      else
+        expect([await numbers(), arrays]).toEqual([
+          [0, 1, 3],
+          ['a', 'theirs'],
+        ])
     }
-    await rm(join(folder, 't.2.af'))
-    await here(async (file) => {
-      expect(file.arrays()).toEqual(['a', 'c'])
-      file.define('ours', { dtype: 'int32', shape: [1] })
-      await file.flush()
-      expect(file.layers().map(({ number }) => number)).toEqual([0, 1, 3, 4])
-    })
-    await inCrate('open')
-    await define('theirs')
-    await peer.do('flush')
-    expect(await here(async (file) => file.layers().map(({ number }) => number))).toEqual([0, 1, 3, 4])
-    expect(await here(async (file) => file.arrays())).toEqual(['a', 'c', 'theirs'])
   })
 
   test('11.1 #11: two writers: with the crate the last one wins, and the first is lost', async () => {

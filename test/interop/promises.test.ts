@@ -10,6 +10,7 @@ import { decodeStats } from '../../src/af/stats-file.js'
 import { allocate, DTYPES, type DType, isBigInt, isNumeric } from '../../src/core/dtype.js'
 import { type ArrayFile, create, MemoryStore, open, verify } from '../../src/runtime/index.js'
 import { haveCargo } from '../support/cargo.js'
+import { createWithBase } from '../support/containers.js'
 import { dataOf } from './judge.js'
 import { Peer } from './peer.js'
 import { wireAttribute, wireData, wireScalar } from './wire.js'
@@ -139,7 +140,7 @@ function attributeOf(type: AttributeValue['type']): AttributeValue {
 /** A container of 40 numbers in two blocks, in memory. */
 async function inMemory(options: Parameters<typeof create>[1] = {}): Promise<MemoryStore> {
   const store = new MemoryStore()
-  await using file = await create({ store, path: 'a.af' }, { blockBytes: 80, ...options })
+  await using file = await createWithBase({ store, path: 'a.af' }, { blockBytes: 80, ...options })
   await file.define('x', { dtype: 'int32', shape: [40], chunkShape: [5] }).set(
     null,
     Int32Array.from({ length: 40 }, (_, i) => i),
@@ -181,7 +182,7 @@ describe('only this package reads', () => {
   promise('segments of LZ4 blocks', async () => {
     const store = new MemoryStore()
     const values = Float64Array.from({ length: 8 * 40_000 }, (_, i) => Math.sin(i))
-    await using file = await create({ store, path: 'a.af' })
+    await using file = await createWithBase({ store, path: 'a.af' })
     await file.define('x', { dtype: 'float64', shape: [values.length], chunkShape: [40_000] }).set(null, values)
     await file.flush()
     await using again = await open({ store, path: 'a.af' })
@@ -194,7 +195,7 @@ describe('only this package reads', () => {
   promise('checksums of parts of blocks without compression', async () => {
     const store = new MemoryStore()
     const values = Float64Array.from({ length: 8 * 1000 }, (_, i) => Math.sin(i))
-    await using file = await create({ store, path: 'a.af' }, { codec: 'none' })
+    await using file = await createWithBase({ store, path: 'a.af' }, { codec: 'none' })
     await file.define('x', { dtype: 'float64', shape: [values.length], chunkShape: [1000] }).set(null, values)
     await file.flush()
     await damage(store, 8 * 2500)
