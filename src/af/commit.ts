@@ -25,7 +25,7 @@ export interface LayerContents {
   /** Key of the base, which sidecars repeat. */
   readonly base: string
   readonly arrays: readonly LayerArray[]
-  /** What is deleted; where an array of the same name is among `arrays`, that one begins in this layer. */
+  /** What is deleted; an array of the same name among `arrays` begins in this layer. */
   readonly deleted: readonly Definition[]
   readonly dictionary: Dictionary
   readonly identity: Pick<Identity, 'id' | 'base' | 'merged'> & { readonly kind: FileKind }
@@ -126,14 +126,16 @@ function tablesOf({ arrays }: LayerContents, footer: Footer): Map<number, ChunkS
   return tables
 }
 
-/** Tombstones come first, then the arrays in their order; `redefined` are indices of arrays that take the place of one that was deleted. */
+/**
+ * Tombstones come first, then the arrays in their order: programs that know nothing of `redefined`, the indices of arrays that take the place of a
+ * deleted one, list them as here.
+ */
 function footerOf(
   { number, base, arrays, deleted, dictionary }: LayerContents,
   blocks: BlockMeta[],
 ): { footer: Footer; redefined: number[] } {
-  const names = new Set(arrays.map(({ state }) => state.definition.name))
   const gone = new Set(deleted.map(({ name }) => name))
-  const tombstones = deleted.filter(({ name }) => !names.has(name)).map((definition) => metaOf(definition, true))
+  const tombstones = deleted.map((definition) => metaOf(definition, true))
   const metas = arrays.map(({ state, chunks }) => ({
     ...metaOf(state.definition, false),
     chunks: chunkTable(

@@ -76,7 +76,13 @@ export class Layer implements BlockOrigin {
     this.file = store.describe(key)
     this.info = info
     this.footer = footer
-    this.arrays = new Map(footer.arrays.map((meta) => [meta.name, meta]))
+    const arrays = new Map<string, ArrayMeta>()
+    for (const meta of footer.arrays) {
+      // An array that was deleted and defined anew comes where it was defined.
+      arrays.delete(meta.name)
+      arrays.set(meta.name, meta)
+    }
+    this.arrays = arrays
     const blocks = new Map<number, BlockRef>()
     footer.blocks.forEach((block, i) => {
       if (!blocks.has(block.id)) blocks.set(block.id, { ...block, codec: block.codec ?? 'none', crc: crcs[i], origin: this })

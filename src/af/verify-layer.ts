@@ -109,7 +109,8 @@ export function checkBlocks({ file, footer, blocks }: Layer, dataBytes: number, 
 function chunksByBlock(layer: Layer, report: Report): Map<BlockRef, Rows> {
   const { file, footer, arrays, blocks } = layer
   const chunks = new Map<BlockRef, Rows>()
-  if (arrays.size < footer.arrays.length)
+  // A tombstone and what takes its place share a name.
+  if (arrays.size + (layer.identity.redefined?.length ?? 0) < footer.arrays.length)
     report.error({ file }, `${footer.arrays.length} arrays, but ${arrays.size} different names: some are never read`)
   for (const [index, meta] of footer.arrays.entries()) {
     if (meta.deleted || arrays.get(meta.name) !== meta || !hasGrid(meta)) continue
