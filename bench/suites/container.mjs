@@ -16,7 +16,7 @@ const SMALL = 64
 const ELEMENT = SMALL * sized(123_456, 1234) + 7
 
 const next = random(7)
-const ROWS = Array.from({ length: 1000 }, () => Math.floor(next() * CHUNKS))
+const ROWS = Array.from({ length: sized(1000, 50) }, () => Math.floor(next() * CHUNKS))
 const path = (folder) => join(folder, 'a.af')
 
 /** Runs `work` with the array of a file; what it returns is timed alone. */
@@ -111,7 +111,12 @@ await inFolder(async (root) => {
   const jobs = [
     { name: 'open', goal: 1, ask: { do: 'open', folder: whole }, repeats: sized(100, 1) },
     { name: 'full read', goal: 1, ask: { do: 'read', folder: whole } },
-    { name: '1000 random chunks, cold', goal: 0.5, ask: { do: 'chunks', folder: whole, rows: ROWS }, rounds: sized(3, 1) },
+    {
+      name: `${ROWS.length} random chunks, cold`,
+      goal: 0.5,
+      ask: { do: 'chunks', folder: whole, rows: ROWS },
+      rounds: sized(3, 1),
+    },
     { name: 'write and flush', goal: 1, ask: { do: 'write', folder: scratch, data, chunk: CHUNK }, before: () => fresh() },
     { name: 'compact', goal: 1, ask: { do: 'compact', folder: scratch }, before: () => fresh(whole) },
     { name: 'compact, every block changed', goal: 1, ask: { do: 'compact', folder: scratch }, before: () => fresh(layers) },
