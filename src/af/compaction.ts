@@ -14,9 +14,12 @@ import { Stack } from './stack.js'
 
 /** How often a new base is made of a state that is still open; then it is closed first, so that compacting comes to an end. */
 const OPEN_ROUNDS = 2
-/** How long the successor of a closed base is waited for before it is made here: first and longest wait, and how many, in ms. */
+/**
+ * How long the successor of a closed base is waited for before it is made here: the first wait in ms, doubled each time, and their number. A base is
+ * closed when its successor is ready, so that it takes no longer than one publication.
+ */
 const FIRST_WAIT_MS = 20
-const WAITS = 7
+const WAITS = 5
 
 /** What a container is after compacting, and what was learnt of its chunks on the way. */
 export interface Compacted {

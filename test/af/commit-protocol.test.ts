@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import { ArrayFile } from '../../src/af/file.js'
+import { create, MemoryStore, open } from '../../src/runtime/index.js'
+import { FaultStore } from '../../src/testing/index.js'
+import { createWithBase } from '../support/containers.js'
+
+const path = 'a.af'
+
+const valuesOf = async (store: MemoryStore): Promise<number[]> => {
+  await using file = await open({ store, path })
+  return file.arrays().includes('x') ? [...(await file.array('x', 'uint8', 1).get()).data] : []
+}
+
+/** A container of a base and two layers. */
+async function written(): Promise<MemoryStore> {
+  const store = new MemoryStore()
+  await using file = await createWithBase({ store, path })
+  const x = file.define('x', { dtype: 'uint8', shape: [3], chunkShape: [1] })
+  await x.set(null, 1)
+  await file.flush()
+  await x.set([1], 2)
+  await file.flush()
+  return store
+}
+
+describe('creating', () => {
+  test('over a container, whatever operation fails: the old one or the new one, and the next try gets through', async () => {
+    let failures = 0
+    for (let count = 0; ; count++) {
+      const memory = await written()
+      const store = new FaultStore(memory)
+      store.faultAfter(count)
+      const error = await ArrayFile.create(store, path, { overwrite: true }).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      expect([[1, 2, 1], []]).toContainEqual(await valuesOf(memory))
+      if (error === undefined) break
+      failures++
+      await using anew = await create({ store: memory, path }, { overwrite: true })
+      expect([anew.arrays(), (await memory.list('')).sort()]).toEqual([[], [path]])
+    }
+    expect(failures).toBeGreaterThan(5)
+  })
+
+  test('by several at once: one gets it, the others are told that it exists', async () => {
+    const store = new MemoryStore()
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => create({ store, path })))
+    const refused = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason.tag)
+    expect(refused).toEqual(Array(4).fill('AlreadyExistsError'))
+  })
+
+  test('and flushing once makes one file, which keeps other handles from adding to what it replaced', async () => {
+    const store = new MemoryStore()
+    await using first = await create({ store, path })
+    await using second = await open({ store, path })
+    await first.define('x', { dtype: 'uint8', shape: [2] }).set(null, 1)
+    await second.define('y', { dtype: 'uint8', shape: [1] }).set(null, 2)
+    await first.flush()
+    expect((await store.list('')).sort()).toEqual([path, 'a.stats'])
+    await expect(second.flush()).rejects.toMatchObject({ tag: 'ConflictError' })
+    await second.refresh()
+    await second.flush()
+    await using reader = await open({ store, path })
+    expect(reader.arrays()).toEqual(['x', 'y'])
+    expect(reader.layers().map(({ number }) => number)).toEqual([0, 1])
+  })
+})
+
+describe('a flush', () => {
+  test('is acknowledged when only its statistics cannot be stored, and says so', async () => {
+    const memory = await written()
+    const store = new FaultStore(memory, {
+      faults: ({ kind, key }) => (kind === 'put' && key === 'a.stats' ? 'error' : undefined),
+    })
+    await using file = await ArrayFile.open(store, path)
+    await file.array('x').set([0], 9)
+    await file.flush()
+    expect(await valuesOf(memory)).toEqual([9, 2, 1])
+    expect(file.warnings()).toEqual([expect.stringMatching(/^memory:a\.af: statistics could not be stored: /)])
+    expect(await file.stats('x')).toMatchObject({ min: 1, max: 9 })
+  })
+
+  test('on a base that was compacted away is refused, keeps its changes, and leaves nothing behind', async () => {
+    const store = await written()
+    await using stale = await open({ store, path })
+    await using other = await open({ store, path })
+    await stale.array('x').set([0], 7)
+    await other.compact()
+    await expect(stale.flush()).rejects.toMatchObject({ tag: 'ConflictError' })
+    expect((await store.list('')).sort()).toEqual([path, 'a.stats'])
+    await stale.refresh()
+    await stale.flush()
+    expect(await valuesOf(store)).toEqual([7, 2, 1])
+  })
+
+  test('whose answer is lost is known by the identity of its layer', async () => {
+    for (const key of ['a.3.af', 'a.4.af']) {
+      const memory = await written()
+      const store = new FaultStore(memory, {
+        faults: ({ kind, key: at }) => (kind === 'publish' && at === key ? 'lost' : undefined),
+      })
+      await using file = await ArrayFile.open(store, path)
+      for (const value of [5, 6]) {
+        await file.array('x').set([0], value)
+        await file.flush()
+      }
+      expect(await valuesOf(memory)).toEqual([6, 2, 1])
+      expect(file.layers().map(({ number }) => number)).toEqual([0, 1, 2, 3, 4])
+    }
+  })
+
+  test('finishes the compaction of one that was killed', async () => {
+    for (let count = 0; ; count += 2) {
+      const memory = await written()
+      const store = new FaultStore(memory)
+      await using dying = await ArrayFile.open(store, path)
+      store.faultAfter(count, 'crash')
+      const error = await dying.compact().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      if (error === undefined) break
+      await using file = await open({ store: memory, path })
+      await file.array('x').set([2], count)
+      await file.flush()
+      expect(await valuesOf(memory)).toEqual([1, 2, count])
+    }
+  })
+})
+
+test('statistics of another state count for nothing', async () => {
+  const store = await written()
+  const old = (await store.getRange('a.stats', 0, (await store.stat('a.stats'))!.size))!
+  {
+    await using file = await open({ store, path })
+    await file.array('x').set([0], 200)
+    await file.flush()
+  }
+  await store.put('a.stats', old)
+  await using reader = await open({ store, path })
+  expect(await reader.stats('x')).toMatchObject({ min: 1, max: 200 })
+  expect((await reader.verify()).findings).toMatchObject([
+    { severity: 'warning', text: expect.stringContaining('earlier state') },
+  ])
+})
+
+test('a store that replaces nothing on condition is written to, but not compacted', async () => {
+  const memory = new MemoryStore()
+  const plain = {
+    describe: (key: string) => key,
+    stat: (key: string) => memory.stat(key),
+    getRange: (...all: Parameters<MemoryStore['getRange']>) => memory.getRange(...all),
+    list: (prefix: string) => memory.list(prefix),
+    put: (...all: Parameters<MemoryStore['put']>) => memory.put(...all),
+    delete: (...all: Parameters<MemoryStore['delete']>) => memory.delete(...all),
+    stage: () => memory.stage(),
+  }
+  await using file = await create({ store: plain, path })
+  await file.define('x', { dtype: 'uint8', shape: [2] }).set(null, 3)
+  await file.flush()
+  expect(file.layers().map(({ number }) => number)).toEqual([0, 1])
+  await expect(file.compact()).rejects.toMatchObject({
+    tag: 'UnsupportedError',
+    message: expect.stringContaining('no conditional writes'),
+  })
+  expect(await valuesOf(memory)).toEqual([3, 3])
+})
