@@ -184,9 +184,11 @@ class StoredReduction {
 
   /** Whether elements that nobody wrote are left out. */
   get #skipsFill(): boolean {
-    const { skip } = this.#reduction
+    const { dtype, skip } = this.#reduction
     if (skip === 'none') return false
-    return Number.isNaN(this.#fill) ? skip === 'nan' || skip.nan === true : skip !== 'nan' && skip.fill === this.#fill
+    if (Number.isNaN(this.#fill)) return skip === 'nan' || skip.nan === true || Number.isNaN(skip.fill)
+    if (skip === 'nan') return false
+    return (dtype === 'float32' ? Math.fround(skip.fill as number) : skip.fill) === this.#fill
   }
 
   /** Takes in what the statistics of a chunk say, if they are enough. */
