@@ -94,6 +94,7 @@ test('the public names', async () => {
       "HttpStore",
       "HyperslabError",
       "IrregularChunks",
+      "MemoryBudget",
       "MemoryStore",
       "OpfsStore",
       "R2Store",

@@ -158,17 +158,23 @@ describe('reading', () => {
       ],
     ]
     for (const [name, read] of reads) {
-      const right = await read()
       store.ranges.length = 0
-      await read()
-      const count = store.ranges.length
+      const right = await read()
+      const count = new Set(store.ranges.map(String)).size
       expect(count, name).toBeGreaterThan(2)
-      for (let damaged = 0; damaged < count; damaged++) {
+      for (let damaged = 0; ; damaged++) {
         let left = damaged
         store.onRead = (_, bytes) => {
           if (left-- === 0) bytes[(damaged * 97) % bytes.length]! ^= 1 << (damaged % 8)
         }
-        await expect(read(), `${name}, read ${damaged}`).rejects.toMatchObject({
+        const outcome = await read().catch((error: unknown) => error)
+        // Chunks that are read at the same time share a segment: how many reads there are is a matter of timing.
+        if (left >= 0) {
+          expect(damaged, name).toBeGreaterThanOrEqual(count)
+          expect(outcome, name).toEqual(right)
+          break
+        }
+        expect(outcome, `${name}, read ${damaged}`).toMatchObject({
           tag: 'IntegrityError',
           message: expect.stringMatching(
             /^memory:a\.af: array 'x': block \d: (bytes \d+ to \d+|the bytes) as stored: the checksum is/,
