@@ -1,13 +1,13 @@
 // Whole reads from memory, all of the path: ours from a container, zarrita.js, zarr for Python and tensorstore (one thread) from Zarr with the same
 // values and chunks.
 import { create, MemoryStore, open, slice } from '../../dist/index.js'
-import { climate } from '../measure.mjs'
+import { climate, sized } from '../measure.mjs'
 import { loadPeer } from '../peers.mjs'
 import { startPython } from '../python.mjs'
 import { print, sideBySide } from '../side-by-side.mjs'
 import { viewsOf } from '../views.mjs'
 
-const SHAPE = [64, 512, 512]
+const SHAPE = [sized(64, 16), 512, 512]
 const CHUNKS = [8, 128, 256]
 const SIZE = SHAPE.reduce((a, b) => a * b)
 const values = climate(SIZE, 3)
@@ -15,7 +15,7 @@ const values = climate(SIZE, 3)
 /** `null` or `[start, stop, step]` for each axis. */
 const READS = {
   all: [null, null, null],
-  'sub-slab': [[5, 60, 1], [100, 400, 1], [30, 500, 1]], // biome-ignore format: one line
+  'sub-slab': [[5, sized(60, 12), 1], [100, 400, 1], [30, 500, 1]], // biome-ignore format: one line
   'stride 2': [null, null, [0, 512, 2]],
 }
 const shapeOf = (read) => read.map((axis, i) => (axis === null ? SHAPE[i] : Math.ceil((axis[1] - axis[0]) / axis[2])))

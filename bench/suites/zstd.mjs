@@ -11,9 +11,10 @@ import { climate, MiB, median, report, sized, time } from '../measure.mjs'
 const ROUNDS = sized(9, 1)
 const LEVEL = 3
 const BLOCKS = 4
+const BLOCK = sized(8, 1) * MiB
 
-const values = climate(BLOCKS * 2 * MiB, 1)
-const block = new Uint8Array(values.buffer, 0, 8 * MiB)
+const values = climate((BLOCKS * BLOCK) / 4, 1)
+const block = new Uint8Array(values.buffer, 0, BLOCK)
 const { framesOf, wasmDecoder } = await internals('codec/zstd-frames', 'codec/zstd-wasm')
 const decodeFrame = wasmDecoder()
 const wasm = await Zstd.load()
@@ -54,7 +55,7 @@ function print(what, bytes, times) {
     )
 }
 
-console.log(`a block of 8 MiB in ${(encoded.length / MiB).toFixed(2)} MiB, level ${LEVEL}`)
+console.log(`a block of ${BLOCK / MiB} MiB in ${(encoded.length / MiB).toFixed(2)} MiB, level ${LEVEL}`)
 const decoding = await timesOf(decoders)
 print('decoding', block.length, decoding)
 print('encoding', block.length, await timesOf(encoders))
