@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.js'
 import { FileStore } from '../../src/store/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
@@ -9,7 +9,9 @@ import type { Store } from '../../src/store/store.js'
 import { type ContainerRace, FaultStore, raceContainer, type SeededFaultsOptions, seededFaults } from '../../src/testing/index.js'
 import { Scheduler } from '../support/scheduler.js'
 
-const ROUNDS = Number(process.env['HYPERSLAB_RACE_ROUNDS'] ?? 1)
+/** Of five schedules in memory, one of files, and five with faults; a round takes seconds. */
+const ROUNDS = Number(process.env['HYPERSLAB_SCHEDULES'] ?? 1)
+vi.setConfig({ testTimeout: 60_000 * (1 + ROUNDS) })
 
 const FAULTS: SeededFaultsOptions = { rate: 0.03, kinds: ['error', 'lost', 'late'] }
 
