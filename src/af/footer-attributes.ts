@@ -13,7 +13,7 @@ import {
   uint16,
   uint32,
 } from './rkyv/leaves.js'
-import { binary, numbers, vec } from './rkyv/pointers.js'
+import { binary, numbers, vec, vecCount, vecTarget } from './rkyv/pointers.js'
 import { string } from './rkyv/string.js'
 
 type NumericList = { [D in NumericDType]: { type: `${D}[]`; value: DataOf<D> } }[NumericDType]
@@ -101,19 +101,37 @@ export interface AttributePairs {
 }
 
 type Pair = { key: number; value: number }
-const pairs = (index: Archived<number>) => struct({ pairs: vec(struct({ key: index, value: index })) })
+type Columns = Pick<AttributePairs, 'keys' | 'values'>
+
+/** A Vec of pairs; read as columns, because an object for each pair takes ten times its bytes. */
+function pairs(index: Archived<number>): Archived<Columns> {
+  const rows = struct({ pairs: vec(struct<Pair>({ key: index, value: index })) })
+  return {
+    size: rows.size,
+    align: rows.align,
+    read(from, at) {
+      const target = vecTarget(from, at)
+      const count = vecCount(from, at)
+      from.claim(at, target, count * 2 * index.size, index.align)
+      const [keys, values]: [number[], number[]] = [[], []]
+      for (let place = target, end = target + count * 2 * index.size; place < end; ) {
+        keys.push(index.read(from, place))
+        values.push(index.read(from, place + index.size))
+        place += 2 * index.size
+      }
+      return { keys, values }
+    },
+    write: (to, { keys, values }) => rows.write(to, { pairs: sorted(keys, values) }),
+  }
+}
 
 /** 24 bytes; the Vec of pairs at +8, each two integers of the variant's width. */
 const pairsLayout = union('attribute indices', 'width', { u16: pairs(uint16), u32: pairs(uint32), u64: pairs(safeUint64) })
 
 export const attributePairsLayout: Archived<AttributePairs> = mapped(
   pairsLayout,
-  ({ width, pairs }) => ({
-    width: Number(width.slice(1)) as AttributePairs['width'],
-    keys: pairs.map(({ key }) => key),
-    values: pairs.map(({ value }) => value),
-  }),
-  ({ width, keys, values }) => ({ width: `u${width}` as const, pairs: sorted(keys, values) }),
+  ({ width, keys, values }) => ({ width: Number(width.slice(1)) as AttributePairs['width'], keys, values }),
+  ({ width, keys, values }) => ({ width: `u${width}` as const, keys, values }),
 )
 
 function sorted(keys: readonly number[], values: readonly number[]): Pair[] {

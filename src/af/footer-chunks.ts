@@ -50,8 +50,11 @@ export function chunkTable(rank: number, rows: readonly ChunkRow[] = []): ChunkT
 
 const toUint32 = (value: number): number => toElement('uint32', value) as number
 
+/** Shared: a layer may have hundreds of thousands of arrays without chunks, and a typed array takes some hundred bytes. */
+const NOTHING = new Uint32Array()
+
 function emptyTable(rank: number, length: number): ChunkTable {
-  const column = (entries: number) => new Uint32Array(entries)
+  const column = (entries: number) => (entries === 0 ? NOTHING : new Uint32Array(entries))
   return {
     length,
     rank,

@@ -85,7 +85,10 @@ export class Layer implements BlockOrigin {
     this.arrays = arrays
     const blocks = new Map<number, BlockRef>()
     footer.blocks.forEach((block, i) => {
-      if (!blocks.has(block.id)) blocks.set(block.id, { ...block, codec: block.codec ?? 'none', crc: crcs[i], origin: this })
+      const { id, fileOffset, compressedBytes, uncompressedBytes, codec } = block
+      if (blocks.has(id)) return
+      // Not spread: that takes ten times as long, which counts with a million blocks.
+      blocks.set(id, { id, fileOffset, compressedBytes, uncompressedBytes, codec: codec ?? 'none', crc: crcs[i], origin: this })
     })
     this.blocks = blocks
     this.resizes = footer.blocks.some(({ codec }) => codec === RESIZED_CODEC)

@@ -41,9 +41,10 @@ export const safeUint64: Archived<number> = {
   size: 8,
   align: 8,
   read(from, at) {
-    const value = from.view.getBigUint64(at, true)
-    if (value > Number.MAX_SAFE_INTEGER) from.fail(at, `${value} is more than 2^53 - 1`, value, Number.MAX_SAFE_INTEGER)
-    return Number(value)
+    const value = from.count(at)
+    if (value <= Number.MAX_SAFE_INTEGER) return value
+    const exact = from.view.getBigUint64(at, true)
+    return from.fail(at, `${exact} is more than 2^53 - 1`, exact, Number.MAX_SAFE_INTEGER)
   },
   write(to, value) {
     if (!Number.isSafeInteger(value) || value < 0) {
