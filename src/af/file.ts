@@ -323,8 +323,10 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> {
   }
 
   /**
-   * Writes everything that changed as a new layer, which others see completely or not at all. Does nothing when nothing changed.
-   * @throws ConflictError when another writer has added that layer first; the changes are kept: `refresh`, then flush again
+   * Writes everything that changed as a new layer or, the first time, in place of the empty base; others see it completely or not at all. Does
+   * nothing when nothing changed. What fails afterwards, such as storing statistics, is told by `warnings`.
+   * @throws ConflictError when another writer has added that layer first, or has compacted the container; the changes are kept: `refresh`, then
+   *   flush again
    */
   flush(): Promise<void> {
     return within({ file: this.location }, async () => (await this.#copy.writer()).flush())
@@ -343,7 +345,9 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> {
 
   /**
    * Rewrites the container as a single file without deleted arrays and replaced chunks. Pending changes are flushed first. The new base
-   * replaces the old one in one step; whoever opened the old one goes on reading it, or is told.
+   * replaces the old one in one step; whoever opened the old one goes on reading it, or is told. Other writers lose nothing: see
+   * docs/commit-protocol.md.
+   * @throws UnsupportedError where the store cannot replace a file on condition of its version
    */
   compact(options: { readonly onProgress?: (progress: Progress) => void } = {}): Promise<void> {
     return within({ file: this.location }, async () => {
