@@ -3,18 +3,25 @@ import { type Checks, checkOptions } from '../core/options.js'
 
 /** How much a file may ask for. What goes beyond is refused before anything of its size is fetched or allocated. */
 export interface Limits {
-  /** Bytes of the footer of a layer, and of the statistics; 64 MiB by default, which is a million chunks, 2 GiB at most. */
+  /**
+   * Bytes of the footer of a layer, and of the statistics; 64 MiB by default, which is a million chunks of seven axes, 2 GiB at most. At worst
+   * an open container keeps 16 times these bytes for a layer, 1 GiB by default, and takes 24 times while it is opened.
+   */
   readonly footerBytes?: number
-  /** Levels of lists in a data type; 64 by default, 256 at most. */
+  /** Levels of lists in a data type; 64 by default, 256 at most. At worst each is a few calls on the stack, which has room for the most. */
   readonly typeDepth?: number
-  /** Decoded bytes of a block, all of which are in memory at once; 1 GiB by default, 2 GiB at most. */
+  /**
+   * Decoded bytes of a block; 1 GiB by default, 2 GiB at most. At worst each block that is being read is in memory as a whole, as stored and
+   * decoded: a `MemoryBudget` bounds how many are.
+   */
   readonly blockBytes?: number
   /**
    * Elements of an array that one operation may go through, those that nobody wrote included where it has no shorter way for them, as sums,
-   * means, extremes and `where` have; 2^40 by default. Opening and slicing larger arrays is not bounded by this.
+   * means, extremes and `where` have; 2^40 by default. At worst an operation takes the time of so many elements, hours by default, but gives
+   * way to others and heeds its signal. Opening and slicing larger arrays is not bounded by this.
    */
   readonly elements?: number
-  /** Sidecars of a container: each costs a request when it is opened, and keeps its footer in memory; 10 000 by default. */
+  /** Sidecars of a container; 10 000 by default. At worst each costs two requests when it is opened, and what `footerBytes` says. */
   readonly layers?: number
 }
 
