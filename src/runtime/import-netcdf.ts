@@ -5,7 +5,11 @@ import type { FileArray } from '../af/file-array.js'
 import { Paths } from '../af/paths.js'
 import { publishCopy } from '../af/publish-copy.js'
 import { withDefaults } from '../af/settings.js'
+import { DiskArray } from '../array/disk-array.js'
+import { missingAs } from '../array/lazy/missing-as.js'
+import { type Element, missingElement, missingElements } from '../array/missing.js'
 import { bytesOf } from '../array/source.js'
+import { toElement } from '../core/dtype.js'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
 import { sizeOf } from '../core/shape.js'
@@ -82,7 +86,10 @@ async function copy(
     ...(codecs !== undefined && { codecs }),
   })
   for (const name of netcdf.attrs.keys()) file.attrs.set(name, netcdf.attrs.typed(name)!)
-  const copies = variables.map((variable) => ({ from: variable, to: defineLike(file, variable, options) }))
+  const copies = variables.map((variable) => {
+    const { from, fill } = withOneMissing(variable)
+    return { from, to: defineLike(file, variable, fill, options) }
+  })
   const total = copies.reduce((sum, { to }) => sum + to.chunks.count, 0)
   let before = 0
   for (const { from, to } of copies) {
@@ -114,9 +121,25 @@ function checkChunks({ dimensions }: NetcdfFile, { chunks = {}, chunkBytes = DEF
   }
 }
 
+/**
+ * A variable as the container can have it, where the fill value is the missing one: all missing elements have one value, that of `_FillValue`
+ * if it is missing. Where nothing is missing there is no fill value.
+ */
+function withOneMissing(variable: NetcdfVariable): { readonly from: DiskArray; readonly fill: Element | undefined } {
+  const { dtype, fillValue, source } = variable
+  const known = missingElements(source)
+  const own = fillValue === undefined ? undefined : toElement(dtype, fillValue)
+  const isMissing = own !== undefined && (Number.isNaN(own) ? known.nan : known.values.includes(own))
+  const fill = isMissing ? own : missingElement(known)
+  const isAlone = known.values.length + Number(known.nan) <= 1
+  return { from: isAlone ? variable : new DiskArray(missingAs(source, fill!)), fill }
+}
+
+/** @param fill what stands for missing elements */
 function defineLike(
   file: ArrayFile,
-  { name, attrs, dtype, shape, dimensionNames, fillValue }: NetcdfVariable,
+  { name, attrs, dtype, shape, dimensionNames }: NetcdfVariable,
+  fill: Element | undefined,
   { chunks = {}, chunkBytes = DEFAULT_CHUNK_BYTES }: ImportNetcdfOptions,
 ): FileArray {
   const given = shape.map((length, axis) => {
@@ -132,7 +155,7 @@ function defineLike(
     shape,
     chunkShape: estimated.map((length, axis) => given[axis] ?? length),
     ...(dimensionNames && { dimensionNames }),
-    ...(fillValue !== undefined && { fillValue }),
+    ...(fill !== undefined && { fillValue: fill }),
   })
   for (const key of attrs.keys()) copy.attrs.set(key, attrs.typed(key)!)
   return copy

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { create, isHyperslabError, open } from '../../src/runtime/index.js'
 import { importNetcdf } from '../../src/runtime/netcdf.js'
 import { contents, NETCDF, temporaryFolder } from '../cli/support.js'
+import { writeNetcdf } from '../support/netcdf-writer.js'
 
 /** A container of two layers and statistics, at `c.af`. */
 async function twoLayers(): Promise<string> {
@@ -133,5 +134,52 @@ describe('an import', () => {
     expect(isHyperslabError(error, 'StoreError')).toBe(true)
     expect(error.message.startsWith(`${path}: `)).toBe(true)
     expect(error.message).not.toContain('unfinished')
+  })
+})
+
+describe('missing values', () => {
+  /** Imports a variable of floats and one of shorts. Gives of one the fill value, the elements and statistics. */
+  async function imported(name: string, values: readonly number[], attributes: Record<string, readonly number[]>) {
+    const folder = await temporaryFolder()
+    const typed = (type: 'float' | 'short') => Object.entries(attributes).map(([name, value]) => ({ name, type, value }))
+    const bytes = writeNetcdf({
+      dimensions: [['n', values.length]],
+      variables: [
+        { name: 'float32', type: 'float', dimensions: ['n'], attributes: typed('float'), values },
+        { name: 'int16', type: 'short', dimensions: ['n'], attributes: typed('short'), values },
+      ],
+    })
+    await writeFile(join(folder, 'in.nc'), bytes)
+    await importNetcdf(join(folder, 'in.nc'), join(folder, 'c.af'))
+    const file = await open(join(folder, 'c.af'))
+    const array = file.array(name)
+    const { nullCount, min, max } = await file.stats(name)
+    const result = [array.fillValue, [...((await array.get()) as { data: Iterable<number> }).data], { nullCount, min, max }]
+    expect(await array.min()).toBe(min)
+    await file.close()
+    return result
+  }
+
+  test.each(['float32', 'int16'])('without any, zeros are numbers: %s', async (name) => {
+    expect(await imported(name, [0, 3, 0], {})).toEqual([undefined, [0, 3, 0], { nullCount: 0, min: 0, max: 3 }])
+  })
+
+  test.each(['float32', 'int16'])('of which there is one are equal to the fill value: %s', async (name) => {
+    for (const attribute of ['_FillValue', 'missing_value'])
+      expect(await imported(name, [0, 3, -9], { [attribute]: [-9] })).toEqual([-9, [0, 3, -9], { nullCount: 1, min: 0, max: 3 }])
+  })
+
+  test.each(['float32', 'int16'])('of which there are several become the fill value: %s', async (name) => {
+    const both = { missing_value: [-8, -7], _FillValue: [-9] }
+    const expected = [-9, [0, -9, -9, -9], { nullCount: 3, min: 0, max: 0 }]
+    expect(await imported(name, [0, -7, -8, -9], both)).toEqual(expected)
+    const listed = { missing_value: [-8, -7] }
+    expect(await imported(name, [0, -7, -8, -9], listed)).toEqual([-8, [0, -8, -8, -9], { nullCount: 2, min: -9, max: 0 }])
+  })
+
+  test('of which one is NaN become NaN', async () => {
+    const { NaN: nan } = Number
+    const both = { missing_value: [-8], _FillValue: [nan] }
+    expect(await imported('float32', [0, -8, nan], both)).toEqual([nan, [0, nan, nan], { nullCount: 2, min: 0, max: 0 }])
   })
 })
