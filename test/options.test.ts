@@ -111,14 +111,24 @@ const WHERE_METHODS: Record<string, Call> = { all: (o) => hyperslab.where(array(
 /** What takes no options. Whoever adds a function puts it here, or above. */
 const WITHOUT = {
   functions: [
-    ...['BlobStore', 'ChunkGrid', 'FileStore', 'HyperslabError', 'IrregularChunks', 'MemoryStore', 'OpfsStore', 'RegularChunks'],
+    ...[
+      'BlobStore',
+      'ChunkGrid',
+      'FileStore',
+      'HyperslabError',
+      'IrregularChunks',
+      'MemoryBudget',
+      'MemoryStore',
+      'OpfsStore',
+      'RegularChunks',
+    ],
     ...['chunk', 'dateOf', 'initKernels', 'isHyperslabError', 'isoOf', 'newAxis', 'parseS3Url', 'points', 'projectAxis'],
     ...['projectBox', 'resolveSelection', 'roll', 'slice', 'timestampOf', 'zip'],
     ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],
   ],
   methods: [
     ...['is', 'view', 'permute', 'reshape', 'squeeze', 'expandDims', 'reverse', 'rechunk', 'astype', 'toString'],
-    ...['derive', 'planned', 'target', 'lazy', 'named'],
+    ...['derive', 'planned', 'read', 'resultBytes', 'target', 'lazy', 'named'],
   ],
   fileArrayMethods: ['resize', 'storage', 'changeShape', 'changeAttributes'],
   fileMethods: ['arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
