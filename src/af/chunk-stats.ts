@@ -100,12 +100,10 @@ function statsOfNumbers(arena: Arena, dtype: FixedDType, pointer: number, size: 
     const sum = sumOf(arena, dtype, pointer, size, nothing)
     return { min, max, sum, count: taken, nullCount, nanCount: 0, nans: NO_NANS }
   }
-  const numbers = numbersOf(arena.view(dtype, pointer, size) as Float32Array | Float64Array, nothing)
+  const values = arena.view(dtype, pointer, size) as Float32Array | Float64Array
+  const nans = signsOfNaNs(values)
+  const numbers = numbersOf(values, nothing)
   const rest = statsOfNumbers(arena, dtype, arena.put(toBytes(numbers)), numbers.length)
-  const nans = {
-    negative: Number.isNaN(min) && hasSign(min as number),
-    positive: Number.isNaN(max) && !hasSign(max as number),
-  }
   return { ...rest, nullCount, nanCount: taken - numbers.length, nans }
 }
 
@@ -121,7 +119,16 @@ function numbersOf(values: Float32Array | Float64Array, nothing?: number | bigin
   return (values as Float64Array).filter((value) => !Number.isNaN(value) && value !== skipped)
 }
 
-const hasSign = (value: number): boolean => new BigInt64Array(new Float64Array([value]).buffer)[0]! < 0n
+/** Which NaNs there are, by their bytes: a NaN that is handed around as a number may lose its sign. */
+function signsOfNaNs(values: Float32Array | Float64Array): ChunkStats['nans'] {
+  const words = values.BYTES_PER_ELEMENT / Int32Array.BYTES_PER_ELEMENT
+  const bits = new Int32Array(values.buffer, values.byteOffset, words * values.length)
+  const nans = { negative: false, positive: false }
+  values.forEach((value, i) => {
+    if (Number.isNaN(value)) nans[bits[words * (i + 1) - 1]! < 0 ? 'negative' : 'positive'] = true
+  })
+  return nans
+}
 
 function statsOfValues(values: readonly (string | Uint8Array)[], nothing: unknown): ChunkStats {
   const utf8 = new TextEncoder()
@@ -144,7 +151,10 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
 }
 
 /** The ends of a chunk as the format has them: a NaN counts, in the order -NaN < -Infinity < … < Infinity < NaN. */
-export function endsOf({ min, max, nans, nanCount }: ChunkStats): { min: Extreme | undefined; max: Extreme | undefined } {
+export function endsOf({ min, max, nans, nanCount }: Omit<ChunkStats, 'sum' | 'nullCount'>): {
+  min: Extreme | undefined
+  max: Extreme | undefined
+} {
   if (nanCount === 0) return { min, max }
   return {
     min: nans.negative ? NEGATIVE_NAN : (min ?? Number.NaN),

@@ -3,6 +3,7 @@ import { sizeOf } from '../core/shape.js'
 import { type ChunkStats, compareBytes, type Extreme, endsOf } from './chunk-stats.js'
 import type { Definition } from './definition.js'
 import { floatFill, type StatValue } from './footer-values.js'
+import { bitsOfFloat64 } from './rkyv/leaves.js'
 import type { ArrayStats } from './stats-file.js'
 
 /** Statistics of an array, as users see them. Elements equal to the fill value, and those nobody wrote, count as null. */
@@ -13,25 +14,42 @@ export interface Statistics {
   readonly rowCount: number
 }
 
-/** The statistics of an array from those of its chunks; chunks nobody wrote are all null. */
-export function combine({ name, dtype, shape }: Definition, chunks: Iterable<ChunkStats>): ArrayStats {
+/** The statistics of an array as the format has them, NaNs among the extremes, from those of its chunks; chunks nobody wrote are all null. */
+export function combine(definition: Definition, chunks: Iterable<ChunkStats>): ArrayStats {
+  const all = merge(chunks)
+  return statsOf(definition, endsOf(all), all)
+}
+
+type Total = Omit<ChunkStats, 'sum' | 'nullCount'>
+
+function merge(chunks: Iterable<ChunkStats>): Total {
   let min: Extreme | undefined
   let max: Extreme | undefined
-  let taken = 0
+  let [count, nanCount] = [0, 0]
+  const nans = { negative: false, positive: false }
   for (const chunk of chunks) {
-    taken += chunk.count + chunk.nanCount
-    const ends = endsOf(chunk)
-    if (ends.min === undefined) continue
-    if (min === undefined || compare(ends.min, min) < 0) min = ends.min
-    if (max === undefined || compare(ends.max!, max) > 0) max = ends.max
+    count += chunk.count
+    nanCount += chunk.nanCount
+    nans.negative ||= chunk.nans.negative
+    nans.positive ||= chunk.nans.positive
+    if (chunk.min === undefined) continue
+    if (min === undefined || compare(chunk.min, min) < 0) min = chunk.min
+    if (max === undefined || compare(chunk.max!, max) > 0) max = chunk.max
   }
+  return { min, max, count, nanCount, nans }
+}
+
+function statsOf(
+  { name, dtype: { kind }, shape }: Definition,
+  { min, max }: Pick<Total, 'min' | 'max'>,
+  { count, nanCount }: Total,
+): ArrayStats {
   const rowCount = sizeOf(shape)
-  const kind = dtype.kind
   return {
     name,
     min: toStat(kind, min),
     max: toStat(kind, max),
-    nullCount: BigInt(Math.max(0, rowCount - taken)),
+    nullCount: BigInt(Math.max(0, rowCount - count - nanCount)),
     rowCount: BigInt(rowCount),
   }
 }
@@ -64,6 +82,6 @@ export function compare(a: Extreme, b: Extreme): number {
 }
 
 function totalOrder(value: number): bigint {
-  const bits = new BigInt64Array(new Float64Array([value]).buffer)[0]!
+  const bits = BigInt.asIntN(64, bitsOfFloat64(value))
   return bits < 0n ? bits ^ 0x7fffffffffffffffn : bits
 }
