@@ -71,6 +71,17 @@ export async function raceContainer(options: ContainerRaceOptions): Promise<Cont
   return race.result()
 }
 
+/** False when changes of parts of chunks were built on what another writer has compacted away: they are given up, and the file is opened anew. */
+async function isRefreshed(file: ArrayFile): Promise<boolean> {
+  try {
+    await file.refresh()
+    return true
+  } catch (error) {
+    if (isHyperslabError(error, 'ConflictError')) return false
+    throw error
+  }
+}
+
 class Race {
   readonly #options: Required<ContainerRaceOptions>
   readonly #problems: string[] = []
@@ -124,7 +135,10 @@ class Race {
     let file = await this.#reopened(writer)
     for (let i = 0; i < flushes && file !== undefined; i++) {
       const done = await this.#try(`flush ${i} of writer ${writer}`, async (attempt) => {
-        if (attempt > 0) await file!.refresh()
+        if (attempt > 0 && !(await isRefreshed(file!))) {
+          await file!.close()
+          file = await this.#reopened(writer)
+        }
         // What a handle holds back after a failure is written again, too.
         await file!.array('shared').set([i, writer], i + 1)
         await file!.array('own').set([writer, i], i + 1)
