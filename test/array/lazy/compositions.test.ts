@@ -9,6 +9,9 @@ import { CountingSource } from '../../support/counting-source.js'
 import { pick } from '../../support/oracle.js'
 import { type Model, type Step, same, steps } from './model.js'
 
+/** Few unless asked for. */
+const RUNS = Number(process.env['HYPERSLAB_COMPOSITIONS'] ?? 200)
+
 const shapes = fc.array(
   fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 7 }) }, { weight: 1, arbitrary: fc.constant(0) }),
   {
@@ -125,7 +128,7 @@ describe('compositions of lazy arrays', () => {
           if (expected.length === 0) expect(source.reads).toEqual([])
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: 3 * RUNS },
     )
   })
 
@@ -151,7 +154,7 @@ describe('compositions of lazy arrays', () => {
         const after = elementsOf(await array.get())
         expect(after).toEqual(model.cells.map(({ place, forth }) => forth(expected[place]!)))
       }),
-      { numRuns: 1000 },
+      { numRuns: 2 * RUNS },
     )
   })
 })
