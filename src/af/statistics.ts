@@ -8,9 +8,12 @@ import type { ArrayStats } from './stats-file.js'
 
 /** Statistics of an array, as users see them. Elements equal to the fill value, and those nobody wrote, count as null. */
 export interface Statistics {
+  /** Extremes of the elements that are neither null nor NaN; undefined where there are none. */
   readonly min: number | bigint | string | Uint8Array | undefined
   readonly max: number | bigint | string | Uint8Array | undefined
   readonly nullCount: number
+  /** Of floats: how many are NaN and not null. Other types have none. */
+  readonly nanCount?: number
   readonly rowCount: number
 }
 
@@ -18,6 +21,12 @@ export interface Statistics {
 export function combine(definition: Definition, chunks: Iterable<ChunkStats>): ArrayStats {
   const all = merge(chunks)
   return statsOf(definition, endsOf(all), all)
+}
+
+/** Those for users. */
+export function summarize(definition: Definition, chunks: Iterable<ChunkStats>): Statistics {
+  const all = merge(chunks)
+  return present(definition.dtype.kind, statsOf(definition, all, all), all.nanCount)
 }
 
 type Total = Omit<ChunkStats, 'sum' | 'nullCount'>
@@ -62,15 +71,20 @@ function toStat(kind: string, value: Extreme | undefined): StatValue | null {
   return { kind: kind === 'bool' || kind.startsWith('uint') ? 'uint' : 'int', value: BigInt(value) }
 }
 
-/** Statistics as stored, for users: numbers where the array has numbers, strings for strings. */
-export function present(kind: string, { min, max, nullCount, rowCount }: ArrayStats): Statistics {
+/** Whether there are NaNs, which are below or above all numbers: stored statistics then tell neither their count nor all extremes. */
+export const haveNaN = ({ min, max }: ArrayStats): boolean =>
+  [min, max].some((stat) => stat?.kind === 'float' && Number.isNaN(stat.value))
+
+/** Statistics without NaNs, for users: numbers where the array has numbers, strings for strings. */
+export function present(kind: string, { min, max, nullCount, rowCount }: ArrayStats, nanCount = 0): Statistics {
   const show = (stat: StatValue | null): Statistics['min'] => {
     if (stat === null) return undefined
     if (stat.kind === 'bytes') return kind === 'string' ? new TextDecoder().decode(stat.value) : stat.value
     if (stat.kind === 'float') return stat.value
     return kind.endsWith('64') || kind === 'timestamp_ns' ? stat.value : Number(stat.value)
   }
-  return { min: show(min), max: show(max), nullCount: Number(nullCount), rowCount: Number(rowCount) }
+  const nans = isFloat(kind as DType) && { nanCount }
+  return { min: show(min), max: show(max), nullCount: Number(nullCount), ...nans, rowCount: Number(rowCount) }
 }
 
 /** Numbers in IEEE 754's total order (-NaN, -Infinity, …, -0, +0, …, Infinity, NaN), bytes lexicographically. */

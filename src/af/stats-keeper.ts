@@ -3,9 +3,9 @@ import { withArena } from '../kernels/arena.js'
 import { readTail, type Store } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import type { BlockReader } from './block-reader.js'
-import { measure } from './chunk-stats.js'
+import { type ChunkStats, measure } from './chunk-stats.js'
 import { isNested } from './definition.js'
-import { combine, present, type Statistics } from './statistics.js'
+import { combine, haveNaN, present, type Statistics, summarize } from './statistics.js'
 import { type ArrayStats, decodeStatsFile, encodeStatsFile } from './stats-file.js'
 
 /** Statistics of some thousand arrays; those of more take a request more. */
@@ -40,11 +40,13 @@ export class StatsKeeper {
     this.#blocks = blocks
   }
 
-  /** The statistics of an array: stored ones unless it was changed since, else computed. */
+  /** The statistics of an array: stored ones unless it was changed since or has NaNs, which those do not count, else computed. */
   async of(state: ArrayState): Promise<Statistics> {
     const { name, dtype } = state.definition
     const stored = state.changed ? undefined : (await this.#load()).get(name)
-    return present(dtype.kind, stored ?? (await this.#compute(state)))
+    if (stored !== undefined && !haveNaN(stored)) return present(dtype.kind, stored)
+    const chunks = await this.#measured(state)
+    return summarize(state.definition, chunks)
   }
 
   /** Another writer may have changed the file. */
@@ -66,15 +68,18 @@ export class StatsKeeper {
       if (all.get(state.definition.name) !== state) continue
       // Arrays without data or of nested types have none, as in files of other writers.
       if (state.numbers().size === 0 || isNested(state.definition)) stored.delete(state.definition.name)
-      else stored.set(state.definition.name, await this.#compute(state))
+      else {
+        const chunks = await this.#measured(state)
+        stored.set(state.definition.name, combine(state.definition, chunks))
+      }
     }
     await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()], this.#stateOf()!.id))
   }
 
-  /** Reads only chunks whose statistics are not known from writing or reading them before. */
-  async #compute(state: ArrayState): Promise<ArrayStats> {
+  /** The statistics of all chunks; reads only those whose are not known from layers, or from writing or reading them before. */
+  async #measured(state: ArrayState): Promise<ChunkStats[]> {
     await state.loadStats()
-    const { definition, grid } = state
+    const { grid } = state
     const numbers = [...state.numbers()]
     for (const number of numbers) {
       if (state.chunkStats.has(number)) continue
@@ -87,12 +92,9 @@ export class StatsKeeper {
         if (state.grid === grid) measure(arena, state, number, bytes)
       })
       // Numbers mean other chunks since it was resized.
-      if (state.grid !== grid) return this.#compute(state)
+      if (state.grid !== grid) return this.#measured(state)
     }
-    return combine(
-      definition,
-      numbers.map((number) => state.chunkStats.get(number)!),
-    )
+    return numbers.map((number) => state.chunkStats.get(number)!)
   }
 
   async #load(): Promise<Map<string, ArrayStats>> {

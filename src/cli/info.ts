@@ -97,13 +97,15 @@ const showChecks = ({ blocks, checkedBlocks }: LayerInfo): string =>
 const orNone = (lines: string[], rows: number): string[] => (rows === 0 ? ['  none'] : lines)
 
 function valueTable(arrays: readonly ArrayDescription[]): string[] {
+  const someNaN = arrays.some(({ statistics }) => (statistics?.nanCount ?? 0) > 0)
   return table(
-    [left('name'), ...['min', 'max', 'missing', 'of'].map(right), left('units')],
+    [left('name'), ...['min', 'max', 'missing', ...(someNaN ? ['NaN'] : []), 'of'].map(right), left('units')],
     arrays.map(({ name, valueType, statistics, attributes }) => [
       name,
       showExtreme(valueType, statistics?.min),
       showExtreme(valueType, statistics?.max),
       statistics === undefined ? '?' : String(statistics.nullCount),
+      ...(someNaN ? [statistics === undefined ? '?' : String(statistics.nanCount ?? 0)] : []),
       statistics === undefined ? '?' : String(statistics.rowCount),
       unitsOf(attributes),
     ]),

@@ -22,7 +22,7 @@ export interface Physical {
   isMissing(element: unknown): boolean
   /** What is reduced: `array`, or the stored one where leaving out its fill value gives the same, exactly and by stored statistics. */
   reducible(): DiskArray
-  /** Extremes of the values and the number of missing ones. */
+  /** Extremes of the values, the number of missing ones and, of floats that are stored, of NaNs that are not missing. */
   statistics(file: ArrayFile): Promise<Statistics>
 }
 
@@ -55,14 +55,18 @@ export function physical(array: FileArray, { raw = false }: RawOption): Physical
       const text = `its missing_value is not its fill value, which cannot be left out of ${dtype} values; --raw leaves it in`
       throw new HyperslabError('UnsupportedError', text, array.source.label)
     }
-    const statistics = (file: ArrayFile) => (hidden ? scan(unpacked()) : file.stats(array.name))
+    const statistics = (file: ArrayFile) => (hidden ? scan(unpacked(), undefined) : file.stats(array.name))
     return { array, isMissing: (element) => missing.has(element), reducible, statistics }
   }
   if (missing.size === 0 && !isPacked) return stored
   const view = orRaw(() => scaled(array, { ...packing, dtype: unpackedType(array) })) as unknown as DiskArray
   if (!isPacked && !hidden) return { ...stored, array: view }
   const statistics = async (file: ArrayFile): Promise<Statistics> => {
-    if (hidden || unsigned) return scan(view)
+    if (hidden || unsigned) {
+      // In the view a missing value is a NaN like any other.
+      const { nanCount } = isFloat(dtype) ? await file.stats(array.name) : {}
+      return scan(view, missing.has(Number.NaN) ? 0 : nanCount)
+    }
     const { min, max, ...counts } = await file.stats(array.name)
     if (min === undefined || max === undefined) return { min, max, ...counts }
     const round = view.dtype === 'float32' ? Math.fround : Number
@@ -89,16 +93,20 @@ function unpackedType({ dtype, attrs }: FileArray): 'float32' | 'float64' {
   return isShort && types.every((type) => type === undefined || type === 'float32') ? 'float32' : 'float64'
 }
 
-/** Statistics from the values themselves. */
-async function scan(array: DiskArray): Promise<Statistics> {
-  let [min, max, nullCount] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
+/**
+ * Statistics from the values themselves.
+ * @param nanCount how many of the NaNs are not missing values; undefined where values cannot be NaN as stored
+ */
+async function scan(array: DiskArray, nanCount: number | undefined): Promise<Statistics> {
+  let [min, max, nans] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
   for await (const { data } of array.blocks()) {
     for (const value of data.data as unknown as Float64Array) {
-      if (Number.isNaN(value)) nullCount++
+      if (Number.isNaN(value)) nans++
       if (value < min) min = value
       if (value > max) max = value
     }
   }
-  const ends = nullCount === array.size ? { min: undefined, max: undefined } : { min, max }
-  return { ...ends, nullCount, rowCount: array.size }
+  const ends = nans === array.size ? { min: undefined, max: undefined } : { min, max }
+  const counts = nanCount === undefined ? { nullCount: nans } : { nullCount: nans - nanCount, nanCount }
+  return { ...ends, ...counts, rowCount: array.size }
 }

@@ -92,7 +92,7 @@ describe('statistics of chunks', () => {
     const before = blocksOf(later)
     await later.flush()
     expect(blocksOf(later)).toBe(before)
-    expect(await later.stats('x')).toEqual({ min: 1, max: 500, nullCount: 0, rowCount: 100 })
+    expect(await later.stats('x')).toEqual({ min: 1, max: 500, nullCount: 0, nanCount: 0, rowCount: 100 })
   })
 })
 

@@ -14,7 +14,7 @@ describe.each(['basic/t.af', 'basic_compact/t.af', 'v4_basic/t.af'])('%s', (name
     expect(array.dimensionNames).toEqual(['x'])
     expect((await array.get()).data).toEqual(Float32Array.of(1, 2, 3, 4))
     expect(await array.sum()).toBe(10)
-    expect(await file.stats('temperature')).toEqual({ min: 1, max: 4, nullCount: 0, rowCount: 4 })
+    expect(await file.stats('temperature')).toEqual({ min: 1, max: 4, nullCount: 0, nanCount: 0, rowCount: 4 })
     expect(file.layers().map(({ number }) => number)).toEqual(name.includes('compact') ? [0] : [0, 1])
     expect(new Set(file.layers().map(({ version }) => version))).toEqual(new Set([name.startsWith('v4') ? 4 : 5]))
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { decodeStatsFile } from '../../src/af/stats-file.js'
-import { MemoryStore } from '../../src/runtime/index.js'
+import { MemoryStore, open } from '../../src/runtime/index.js'
 import { createWithBase as create } from '../support/containers.js'
 
 const POSITIVE = 0x7ff8000000000000n
@@ -26,4 +26,44 @@ test('statistics are stored with NaNs at the ends, by their signs', async () => 
     }),
     { numRuns: 300 },
   )
+})
+
+/** With plain arithmetic. */
+function plainly(values: readonly number[], fill: number | undefined) {
+  const isNull = (value: number) => value === fill || (Number.isNaN(value) && Number.isNaN(fill))
+  const rest = values.filter((value) => !isNull(value))
+  const numbers = rest.filter((value) => !Number.isNaN(value)).sort((a, b) => a - b)
+  return {
+    min: numbers[0],
+    max: numbers.at(-1),
+    nullCount: values.length - rest.length,
+    nanCount: rest.length - numbers.length,
+    rowCount: values.length,
+  }
+}
+
+describe('statistics of arrays with NaNs', () => {
+  test('count them apart, before and after a flush, of a file that was opened and of one without stored ones', async () => {
+    const fills = fc.constantFrom(undefined, Number.NaN, -2)
+    await fc.assert(
+      fc.asyncProperty(elements, fills, fc.constantFrom('float32', 'float64'), async (bits, fill, dtype) => {
+        const values = new Float64Array(BigUint64Array.from(bits).buffer)
+        const where = { store: new MemoryStore(), path: 'a.af' }
+        const expected = plainly([...values], fill)
+        await using file = await create(where)
+        const fillValue = fill === undefined ? {} : { fillValue: fill }
+        await file.define('x', { dtype, shape: [values.length], chunkShape: [2], ...fillValue }).set(null, values)
+        expect(await file.stats('x')).toEqual(expected)
+        await file.flush()
+        expect(await file.stats('x')).toEqual(expected)
+        for (const stored of [true, false]) {
+          if (!stored) await where.store.delete('a.stats')
+          await using reader = await open(where)
+          expect(await reader.stats('x')).toEqual(expected)
+          expect(reader.readCost.blocks).toBe(0)
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
 })

@@ -104,6 +104,35 @@ test('info shows extremes of what values stand for', async () => {
   expect(failed.stderr).toContain("array 'wrong': attribute 'scale_factor' must be numbers")
 })
 
+test('info counts NaNs apart from missing values, of which only one may be NaN', async () => {
+  const folder = await temporaryFolder()
+  {
+    await using file = await create(join(folder, 'n.af'))
+    const { NaN: nan } = Number
+    const values = [nan, 1, 2, -9, -8, nan]
+    await file.define('plain', { dtype: 'float32', shape: [6] }).set(null, values)
+    await file.define('fill', { dtype: 'float32', shape: [6], fillValue: -9 }).set(null, values)
+    const two = file.define('two', { dtype: 'float32', shape: [6], fillValue: -9 })
+    two.attrs.set('missing_value', { type: 'float32', value: -8 })
+    await two.set(null, values)
+    const all = file.define('all', { dtype: 'float64', shape: [6], fillValue: nan })
+    all.attrs.set('missing_value', -8)
+    await all.set(null, values)
+    await file.define('whole', { dtype: 'int8', shape: [1] }).set(null, [3])
+    await file.flush()
+  }
+  const shown = await lines(folder, 'info', 'n.af')
+  expect(shown).toMatch(/^ {2}name +min +max +missing +NaN +of/m)
+  expect(shown).toMatch(/^ {2}plain +-9 +2 +0 +2 +6/m)
+  expect(shown).toMatch(/^ {2}fill +-8 +2 +1 +2 +6/m)
+  expect(shown).toMatch(/^ {2}two +1 +2 +2 +2 +6/m)
+  expect(shown).toMatch(/^ {2}all +-9 +2 +3 +0 +6/m)
+  expect(shown).toMatch(/^ {2}whole +3 +3 +0 +0 +1/m)
+  const { arrays } = JSON.parse(await lines(folder, 'info', 'n.af', '--json'))
+  const two = arrays.find((each: { name: string }) => each.name === 'two')
+  expect(two.statistics).toEqual({ min: 1, max: 2, nullCount: 2, nanCount: 2, rowCount: 6 })
+})
+
 describe('plot', () => {
   test('unpacks, and puts north up by a coordinate of another name', async () => {
     const folder = await packedContainer()

@@ -50,7 +50,9 @@ async function describeHere({ path, model }: Shared): Promise<Description[]> {
   const all: Description[] = []
   for (const name of model.arrays.keys()) {
     const array = file.array(name)
-    const { min, max, nullCount, rowCount } = await file.stats(name)
+    const { min, max, nullCount, rowCount, nanCount = 0 } = await file.stats(name)
+    // The crate counts a NaN as larger than all numbers.
+    const ends = { min: min ?? (nanCount > 0 ? Number.NaN : undefined), max: nanCount > 0 ? Number.NaN : max }
     all.push({
       name,
       dtype: array.dtype,
@@ -61,8 +63,8 @@ async function describeHere({ path, model }: Shared): Promise<Description[]> {
       values: wireData(array.dtype, await dataOf(array)),
       attributes: Object.fromEntries([...array.attrs.keys()].map((key) => [key, wireAttribute(array.attrs.typed(key)!)])),
       stats: {
-        min: wireScalar(toStat(array.dtype, min)),
-        max: wireScalar(toStat(array.dtype, max)),
+        min: wireScalar(toStat(array.dtype, ends.min)),
+        max: wireScalar(toStat(array.dtype, ends.max)),
         nullCount: `${nullCount}`,
         rowCount: `${rowCount}`,
       },
