@@ -82,6 +82,7 @@ export async function verifyContainer(
   const stack = files[0]?.number === 0 ? new Stack(files) : undefined
   const layers = stack?.layers ?? files
   if (stack !== undefined) reportDead(stack, report)
+  await reportLeftovers(store, paths, report)
   const live = liveArrays(layers, report)
   const total = layers.reduce((sum, layer) => sum + blocksToRead(layer).length, 0)
   let done = 0
@@ -135,6 +136,18 @@ async function openLayers(
   if (top !== last && last !== Number.POSITIVE_INFINITY)
     throw new HyperslabError('NotFoundError', `there is no layer ${last}`, { file: store.describe(paths.base), actual: last })
   return { files: files.sort((a, b) => a.number - b.number), whole }
+}
+
+/** Longer than a writer is likely to be at work on one file, in ms. */
+const LEFT_BEHIND_MS = 24 * 3600 * 1000
+
+/** Temporary files that writers of this container have left, killed perhaps; they are removed after a week by whoever writes beside them. */
+async function reportLeftovers(store: Store, paths: Paths, report: Report): Promise<void> {
+  const stem = paths.base.slice(0, -'af'.length)
+  for (const { key, size, modified } of (await store.leftovers?.(paths.base)) ?? []) {
+    if (!key.startsWith(stem) || Date.now() - modified < LEFT_BEHIND_MS) continue
+    report.warn({ file: store.describe(key) }, `a temporary file of ${size} bytes that a writer has left behind`)
+  }
 }
 
 /** What other programs take for layers, though it counts for nothing here, and what an interrupted compaction has left. */

@@ -14,6 +14,7 @@ import { HyperslabError, isHyperslabError, within } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
 import { sizeOf } from '../core/shape.js'
 import { ChunkGrid } from '../grid/chunks.js'
+import { draftName } from '../store/file-names.js'
 import type { Store } from '../store/store.js'
 import { type Location, resolveLocation } from './location.js'
 import type { ImportedNetcdf, ImportNetcdfOptions } from './netcdf.js'
@@ -44,8 +45,7 @@ export async function importNetcdf(
   checkOptions('importNetcdf', options, CHECKS)
   const { store, path } = await resolveLocation(target)
   const final = new Paths(path)
-  const unique = Math.random().toString(36).slice(2, 10)
-  const draft = new Paths(`${path.slice(0, -'.af'.length)}.unfinished-${unique}.af`)
+  const draft = new Paths(draftName(path.slice(0, -'.af'.length)))
   const { overwrite = false, signal } = options
   try {
     await within({ file: store.describe(path) }, async () => {

@@ -1,4 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { decodeChunkStats, encodeChunkStats } from '../../src/af/chunk-stats-table.js'
@@ -9,7 +11,7 @@ import { seal } from '../../src/af/seal.js'
 import { decodeStatsFile, encodeStatsFile } from '../../src/af/stats-file.js'
 import { joinBytes } from '../../src/core/bytes.js'
 import { crc32cOf } from '../../src/kernels/crc32c.js'
-import { type CreateOptions, type Finding, MemoryStore, open, verify } from '../../src/runtime/index.js'
+import { type CreateOptions, FileStore, type Finding, MemoryStore, open, verify } from '../../src/runtime/index.js'
 import { createWithBase as create, marksOf } from '../support/containers.js'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/af/${name}`, import.meta.url))
@@ -510,4 +512,28 @@ describe('reading', () => {
     await file.close()
     await expect(file.verify()).rejects.toMatchObject({ tag: 'ClosedError' })
   })
+})
+
+test('temporary files that writers of the container have left are warnings, those of others and of today are not', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'hyperslab-verify-'))
+  const place = join(folder, 'a.af')
+  await (await create({ store: new FileStore(), path: place })).close()
+  const random = '0123456789abcdef01234567'
+  const day = 24 * 3600
+  for (const [name, age] of [
+    [`a.af.12-${random}.tmp`, 2 * day],
+    [`a.af.13-${random}.tmp`, 60],
+    [`b.af.14-${random}.tmp`, 2 * day],
+  ] as const) {
+    await writeFile(join(folder, name), 'abc')
+    await utimes(join(folder, name), Date.now() / 1000 - age, Date.now() / 1000 - age)
+  }
+  expect((await verify(place)).findings).toEqual([
+    {
+      severity: 'warning',
+      file: join(folder, `a.af.12-${random}.tmp`),
+      text: 'a temporary file of 3 bytes that a writer has left behind',
+    },
+  ])
+  await rm(folder, { recursive: true })
 })

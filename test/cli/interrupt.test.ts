@@ -35,7 +35,7 @@ test.each([
   const folder = await temporaryFolder()
   const child = spawn(process.execPath, [COMMAND, 'import', await serveHeader(), 'x.af'], { cwd: folder, stdio: 'ignore' })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  await vi.waitUntil(async () => (await readdir(folder)).some((name) => name.includes('.unfinished-')), { timeout: 10_000 })
+  await vi.waitUntil(async () => (await readdir(folder)).some((name) => name.includes('.hyperslab-import-')), { timeout: 10_000 })
   child.kill(signal)
   expect(await ended).toBe(exitCode)
   expect(await readdir(folder)).toEqual([])

@@ -133,7 +133,7 @@ describe('an import', () => {
     const error = (await rejection(importNetcdf(NETCDF, path))) as Error
     expect(isHyperslabError(error, 'StoreError')).toBe(true)
     expect(error.message.startsWith(`${path}: `)).toBe(true)
-    expect(error.message).not.toContain('unfinished')
+    expect(error.message).not.toContain('hyperslab-import')
   })
 })
 
