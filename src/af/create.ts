@@ -18,12 +18,8 @@ export async function createContainer(files: ContainerFiles, overwrite: boolean)
   await checkFree(store, paths)
   // What an earlier container of this name has left.
   await store.delete!(paths.stats)
-  try {
-    await publishBase(files, await firstKind(files), [], { ifAbsent: true })
-  } catch (error) {
-    if (isConflict(error)) throw alreadyThere('another writer has created the file first', [], error)
-    throw error
-  }
+  const kind = await firstKind(files)
+  await orAlreadyThere(() => publishBase(files, kind, [], { ifAbsent: true }))
 }
 
 /** @throws AlreadyExistsError when there is a container, sidecars alone included */
@@ -48,14 +44,7 @@ async function replaceContainer(files: ContainerFiles): Promise<void> {
   const old = await store.stat(paths.base)
   const replaces = kind === 'initial' && old !== undefined
   const base = await publishBase(files, kind, merged, replaces ? { ifAbsent: false, ifMatch: old.etag } : { ifAbsent: false })
-  if (kind === 'base') {
-    for (const { number } of dead) await store.delete!(paths.sidecar(number))
-    return
-  }
-  if (merged.length === 0) {
-    if (!(await clean(files, dead, 0))) await cleanUp(files)
-    return
-  }
+  if (kind === 'base' || merged.length === 0) return removeDead(files, dead)
   // What is listed is made void, then the list is dropped, then the numbers become free: a layer that another program writes there later could
   // else be taken for a listed one.
   await clean(files, dead, Number.POSITIVE_INFINITY)
@@ -67,6 +56,13 @@ async function replaceContainer(files: ContainerFiles): Promise<void> {
     throw error
   }
   await cleanUp(files)
+}
+
+/** Removes the sidecars of a container whose base was replaced by one without layers. */
+async function removeDead(files: ContainerFiles, dead: readonly DeadFile[]): Promise<void> {
+  const { store, paths } = files
+  if (!(await conditionsOf(files)).replace) for (const { number } of dead) await store.delete!(paths.sidecar(number))
+  else if (!(await clean(files, dead, 0))) await cleanUp(files)
 }
 
 /** Sidecars of the container that is replaced, also damaged ones, and those of other programs, which name no base. */
@@ -101,7 +97,16 @@ const publishBase = (
   return publishEmpty(store, paths.base, place, { kind, merged }, newPacker(files), { ...options, condition })
 }
 
-export function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown): HyperslabError {
+async function orAlreadyThere(publish: () => Promise<unknown>): Promise<void> {
+  try {
+    await publish()
+  } catch (error) {
+    if (isConflict(error)) throw alreadyThere('another writer has created the file first', [], error)
+    throw error
+  }
+}
+
+function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown): HyperslabError {
   const details = { actual: sidecars, ...(cause === undefined ? {} : { cause }) }
   return new HyperslabError('AlreadyExistsError', `${what}; pass overwrite to replace it`, details)
 }
@@ -116,12 +121,7 @@ export async function publishStaged(files: ContainerFiles, stage: Stage, overwri
   const none = new Uint8Array(0)
   if (!overwrite) {
     await checkFree(store, paths)
-    try {
-      await stage.publish(paths.base, none, { ifAbsent: true })
-    } catch (error) {
-      if (isConflict(error)) throw alreadyThere('another writer has created the file first', [], error)
-      throw error
-    }
+    await orAlreadyThere(() => stage.publish(paths.base, none, { ifAbsent: true }))
     return
   }
   const { replace } = await conditionsOf(files)
@@ -131,8 +131,5 @@ export async function publishStaged(files: ContainerFiles, stage: Stage, overwri
   const there = replace ? await store.stat(paths.base) : undefined
   await store.delete!(paths.stats)
   await stage.publish(paths.base, none, { ifAbsent: false, ifMatch: there?.etag })
-  if (merged.length > 0) return
-  if (replace) {
-    if (!(await clean(files, dead, 0))) await cleanUp(files)
-  } else for (const { number } of dead) await store.delete!(paths.sidecar(number))
+  if (merged.length === 0) await removeDead(files, dead)
 }

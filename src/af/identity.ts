@@ -32,8 +32,7 @@ export interface Identity {
  *
  *     hyperslab.layer.1 id=… kind=… [base=…] [merged=3:418-9f2c01aa,4:…] [redefined=0,2]
  */
-export const IDENTITY_CODEC = 'hyperslab.layer.1'
-const PREFIX = `${IDENTITY_CODEC} `
+const PREFIX = 'hyperslab.layer.1 '
 
 export const isIdentity = (codec: string | null): boolean => codec?.startsWith(PREFIX) ?? false
 
