@@ -129,6 +129,26 @@ describe('a flush', () => {
   })
 })
 
+test('a compaction that another has finished in its place takes nothing back', async () => {
+  const memory = await written()
+  let overtakes = 1
+  const store = new FaultStore(memory, {
+    faults: async ({ kind, key }) => {
+      if (kind !== 'publish' || key !== path || overtakes-- !== 1) return undefined
+      // The state is closed by now, and its successor staged: another writer publishes one, and goes on.
+      await using other = await open({ store: memory, path })
+      await other.compact()
+      await other.array('x').set([2], 8)
+      await other.flush()
+      return undefined
+    },
+  })
+  await using file = await ArrayFile.open(store, path)
+  await file.compact()
+  expect(overtakes).toBeLessThan(1)
+  expect(await valuesOf(memory)).toEqual([1, 2, 8])
+})
+
 test('statistics of another state count for nothing', async () => {
   const store = await written()
   const old = (await store.getRange('a.stats', 0, (await store.stat('a.stats'))!.size))!
