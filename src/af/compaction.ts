@@ -29,7 +29,7 @@ export interface Compacted {
 
 /**
  * Replaces a container by a single base, as docs/commit-protocol.md describes. Works on what is in the store, not on what is pending.
- * @param stack the state as far as it is known
+ * @param stack the state as it was when it was last looked at
  * @throws UnsupportedError where the store cannot replace files on condition
  */
 export async function compactContainer(
@@ -39,7 +39,8 @@ export async function compactContainer(
   onProgress?: (progress: Progress) => void,
 ): Promise<Compacted> {
   await checkReplaces(files, 'compacting')
-  let current = stack
+  // What others have appended or compacted since belongs to what is compacted now.
+  let current = await reopen(files, stack)
   for (let round = 1; ; round++) {
     if (round > OPEN_ROUNDS && !current.closed) {
       await close(files, current)
@@ -54,6 +55,9 @@ export async function compactContainer(
       if (closed && (await replaceBase(files, current, arrays, packer))) {
         return { stack: await cleanUp(files), states }
       }
+    } catch (error) {
+      // Another writer may have replaced the base, and have removed the layers that were being read.
+      if (!isConflict(error) || (await isBase(files, current))) throw error
     } finally {
       await packer.discard()
     }
@@ -69,12 +73,16 @@ export async function compactContainer(
  * from here.
  */
 export async function finish(files: ContainerFiles, blocks: BlockReader, stack: Stack): Promise<void> {
-  const { store } = files
   for (let wait = 0; wait < WAITS; wait++) {
     await pause(FIRST_WAIT_MS * 2 ** wait * (0.5 + Math.random() / 2))
-    if ((await store.stat(stack.base.key))?.etag !== stack.base.info.etag) return
+    if (!(await isBase(files, stack))) return
   }
   await compactContainer(files, blocks, stack)
+}
+
+/** Whether the base is still that of a state. */
+async function isBase({ store }: ContainerFiles, { base }: Stack): Promise<boolean> {
+  return (await store.stat(base.key))?.etag === base.info.etag
 }
 
 /** Closes a state. @returns false when another writer has added to it, or closed it, first */

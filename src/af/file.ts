@@ -344,10 +344,11 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> {
   }
 
   /**
-   * Rewrites the container as a single file without deleted arrays and replaced chunks. Pending changes are flushed first. The new base
-   * replaces the old one in one step; whoever opened the old one goes on reading it, or is told. Other writers lose nothing: see
-   * docs/commit-protocol.md.
-   * @throws UnsupportedError where the store cannot replace a file on condition of its version
+   * Rewrites the container as a single file without deleted arrays and replaced chunks. Pending changes are flushed first; what others have
+   * flushed since the file was opened is taken in, as by `refresh`. The new base replaces the old one in one step; whoever opened the old one
+   * goes on reading it, or is told. Other writers lose nothing: see docs/commit-protocol.md.
+   * @throws ConflictError where pending changes cannot be flushed: see `flush`; UnsupportedError where the store cannot replace a file on
+   *   condition of its version
    */
   compact(options: { readonly onProgress?: (progress: Progress) => void } = {}): Promise<void> {
     return within({ file: this.location }, async () => {

@@ -77,7 +77,7 @@ export class Writer {
     return this.#copy.exclusive(async () => {
       await this.#flush()
       const { stack, states } = await compactContainer(this.#copy, this.#copy.blocks, this.#copy.stack, onProgress)
-      this.#copy.takeOver(stack)
+      this.#takeNewer(stack)
       this.#copy.blocks.clear()
       await this.#forgetStats()
       for (const state of this.#copy.states.values()) this.#stale.add(state)
@@ -121,7 +121,12 @@ export class Writer {
       await this.put(state, number, bytes, { whole: false })
     }
     await this.#forgetStats()
-    const changed = [...states.values()].filter((state) => state.attributesChanged)
+    this.#takeNewer(stack)
+  }
+
+  /** Takes over a state that others may have added to: attributes that were changed here are laid over theirs. */
+  #takeNewer(stack: Stack): void {
+    const changed = [...this.#copy.states.values()].filter((state) => state.attributesChanged)
     const changes = changed.map(attributeChanges)
     this.#copy.takeOver(stack)
     for (const [i, state] of changed.entries()) changeAttributes(state, changes[i]!)

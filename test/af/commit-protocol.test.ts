@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.js'
-import { create, MemoryStore, open } from '../../src/runtime/index.js'
+import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
 import { FaultStore } from '../../src/testing/index.js'
 import { createWithBase } from '../support/containers.js'
 
@@ -147,6 +147,82 @@ test('a compaction that another has finished in its place takes nothing back', a
   await file.compact()
   expect(overtakes).toBeLessThan(1)
   expect(await valuesOf(memory)).toEqual([1, 2, 8])
+})
+
+describe('a compaction by a handle that knows an old state', () => {
+  /** What others do meanwhile. */
+  const STEPS: Record<string, (file: ArrayFile) => Promise<void>> = {
+    flushed: async (file) => {
+      await file.array('x').set([0], 5)
+      await file.flush()
+    },
+    compacted: (file) => file.compact(),
+    'flushed and compacted': async (file) => {
+      await file.array('x').set([0], 5)
+      await file.compact()
+    },
+    'compacted and flushed': async (file) => {
+      await file.compact()
+      await file.array('x').set([0], 5)
+      file.array('x').attrs.set('units', 'K')
+      await file.flush()
+    },
+  }
+
+  test.each(Object.keys(STEPS))('after others have %s takes in what they have done', async (what) => {
+    const store = await written()
+    await using stale = await open({ store, path })
+    await using other = await open({ store, path })
+    await STEPS[what]!(other)
+    const expected = await valuesOf(store)
+    await stale.compact()
+    expect((await store.list('')).sort()).toEqual([path, 'a.stats'])
+    expect(await valuesOf(store)).toEqual(expected)
+    expect((await stale.array('x', 'uint8', 1).get()).data).toEqual(Uint8Array.from(expected))
+    expect(stale.array('x').attrs.get('units')).toBe(what.endsWith('and flushed') ? 'K' : undefined)
+    await stale.array('x').set([2], 9)
+    await stale.flush()
+    expect(await valuesOf(store)).toEqual(expected.with(2, 9))
+  })
+
+  /** A store in front of a container with blocks that have to be read: `meanwhile` is called once, at the first read of layer 2. */
+  async function interrupted(meanwhile: (memory: MemoryStore) => Promise<void>): Promise<ArrayFile> {
+    const memory = new MemoryStore()
+    await using file = await createWithBase({ store: memory, path }, { codec: 'none' })
+    const x = file.define('x', { dtype: 'uint8', shape: [300_000], chunkShape: [100_000] })
+    await x.set(null, 1)
+    await file.flush()
+    await x.set([1], 2)
+    await file.flush()
+    let armed = false
+    const store = new FaultStore(memory, {
+      faults: async ({ kind, key }) => {
+        if (!armed || !['get', 'ranges'].includes(kind) || key !== 'a.2.af') return undefined
+        armed = false
+        await meanwhile(memory)
+        return undefined
+      },
+    })
+    const opened = await ArrayFile.open(store, path)
+    armed = true
+    return opened
+  }
+
+  test('goes on when another one removes the layers that it reads', async () => {
+    await using file = await interrupted(async (store) => {
+      await using other = await open({ store, path })
+      await other.array('x').set([2], 8)
+      await other.compact()
+    })
+    await file.compact()
+    expect((await file.array('x', 'uint8', 1).get([slice(0, 4)])).data).toEqual(Uint8Array.of(1, 2, 8, 1))
+    expect(file.layers().map(({ number }) => number)).toEqual([0])
+  })
+
+  test('tells that a layer is gone when nobody has replaced the base', async () => {
+    await using file = await interrupted((store) => store.delete('a.2.af'))
+    await expect(file.compact()).rejects.toMatchObject({ tag: 'ConflictError', message: expect.stringContaining('a.2.af') })
+  })
 })
 
 test('statistics of another state count for nothing', async () => {
