@@ -1,5 +1,5 @@
 import { cellType, cellWidth, WholeAccumulator } from '../array/reductions/accumulator.js'
-import { isPlain, isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
+import { isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
 import { givesPositions } from '../array/reductions/positions.js'
 import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
@@ -19,8 +19,8 @@ export interface Answer {
 const MAX_CELLS = 2 ** 20
 
 /** @param shape of the cells */
-export const mayAnswer = (reduction: Reduction, shape: readonly number[]): reduction is Reduction<ReduceOp> =>
-  isPlain(reduction) && !givesPositions(reduction) && sizeOf(shape) <= MAX_CELLS
+export const mayAnswer = (reduction: Reduction, shape: readonly number[]): boolean =>
+  reduction.op !== 'moments' && !givesPositions(reduction) && sizeOf(shape) <= MAX_CELLS
 
 /**
  * What the elements of a chunk are reduced to, from its statistics; undefined where those do not tell with the precision of reading.

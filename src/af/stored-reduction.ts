@@ -1,6 +1,14 @@
 import { cellBox } from '../array/reductions/cells.js'
 import { constantMoments } from '../array/reductions/moment-cells.js'
-import { isPlain, isWhole, type Part, type PlacedPart, type Reduction, reduceBoxes } from '../array/reductions/parts.js'
+import {
+  isWhole,
+  type Part,
+  type PlacedPart,
+  pairedParts,
+  plainOf,
+  type Reduction,
+  reduceBoxes,
+} from '../array/reductions/parts.js'
 import { givesPositions, positionOf } from '../array/reductions/positions.js'
 import type { ReduceBoxOptions } from '../array/source.js'
 import { allocate, elementBytes, isBigInt, isFloat, type TypedArray, toBytes } from '../core/dtype.js'
@@ -85,6 +93,8 @@ class StoredReduction {
   readonly #state: ArrayState
   readonly #grid: ChunkGrid
   readonly #reduction: Reduction
+  /** What kernels do of it: two things of extrema, nothing of moments. */
+  readonly #plain: readonly Reduction<ReduceOp>[]
   readonly #fill: number | bigint
   readonly #box: Box
   readonly #touched: TouchedChunks
@@ -95,6 +105,7 @@ class StoredReduction {
     this.#state = state
     this.#grid = state.grid
     this.#reduction = reduction
+    this.#plain = plainOf(reduction)
     this.#fill = fill
     this.#box = box
     this.#touched = new TouchedChunks(box, this.#grid)
@@ -131,17 +142,17 @@ class StoredReduction {
         }
       },
     }
-    const answers = asks && isPlain(this.#reduction) ? new Answers(this.#reduction, this.#cellShape) : undefined
+    const answers = asks ? this.#plain.map((each) => new Answers(each, this.#cellShape)) : undefined
     const groups = await this.#locate(take, answers, signal)
-    const answered = answers?.finish()
-    if (answered !== undefined) take(answered)
+    const answered = (answers ?? []).flatMap((each) => each.finish() ?? [])
+    if (answered.length > 0) take({ ...this.#partOf(answered), region: answered[0]!.region })
     await blocks.use(groups, use, (parts) => parts.forEach(take), signal)
   }
 
   /** Groups by block the stored chunks that have no answer. Runs of missing chunks are reduced at once. */
   async #locate(
     take: (part: PlacedPart) => void,
-    answers: Answers | undefined,
+    answers: readonly Answers[] | undefined,
     signal: Signal | undefined,
   ): Promise<Map<BlockRef, TouchedChunk[]>> {
     const blocks = new Map<BlockRef, TouchedChunk[]>()
@@ -192,12 +203,20 @@ class StoredReduction {
   }
 
   /** Takes in what the statistics of a chunk say, if they are enough. */
-  #ask(answers: Answers, number: number, projections: readonly AxisProjection[]): boolean {
-    if (!isPlain(this.#reduction) || !projections.every((each, axis) => this.#merges(each, axis))) return false
+  #ask(answers: readonly Answers[], number: number, projections: readonly AxisProjection[]): boolean {
+    if (!projections.every((each, axis) => this.#merges(each, axis))) return false
     const stats = knownStats(this.#state, number)
-    const known = stats && answer(this.#reduction, stats, this.#counted)
-    if (known !== undefined) answers.add(known, this.#cellsOf(outerBox(projections)))
-    return known !== undefined
+    if (stats === undefined) return false
+    const known = this.#plain.map((each) => answer(each, stats, this.#counted))
+    if (!known.every((each) => each !== undefined)) return false
+    const cells = this.#cellsOf(outerBox(projections))
+    for (const [i, each] of answers.entries()) each.add(known[i]!, cells)
+    return true
+  }
+
+  /** One part of those of what kernels do. */
+  #partOf(parts: readonly Part[]): Part {
+    return parts.length === 1 ? parts[0]! : pairedParts(this.#reduction.dtype, parts)
   }
 
   /** Whether all of a chunk goes to one position of the result along an axis; where that holds along every axis, it can be answered. */
@@ -210,7 +229,7 @@ class StoredReduction {
     const reduction = this.#reduction
     const region = this.#cellsOf(box)
     const one = toBytes((allocate(reduction.dtype, 1) as TypedArray).fill(this.#fill as never))
-    if (!isPlain(reduction)) {
+    if (reduction.op === 'moments') {
       take(constantMoments(reduction, one, box, region))
       return
     }
@@ -221,7 +240,9 @@ class StoredReduction {
       take(this.#reduceOne(one, elements, region))
       return
     }
-    take({ ...this.#constant(reduction, sizeOf(boxShape(box)) / sizeOf(boxShape(region)), sizeOf(boxShape(region))), region })
+    const cells = sizeOf(boxShape(region))
+    const parts = this.#plain.map((each) => this.#constant(each, sizeOf(boxShape(box)) / cells, cells))
+    take({ ...this.#partOf(parts), region })
   }
 
   /**

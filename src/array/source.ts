@@ -17,8 +17,8 @@ export const BLOCK_CHECKS: Checks<BlockOptions> = { signal: 'AbortSignal' }
 
 export interface ReduceBoxOptions extends BlockOptions {
   /**
-   * Reduce the elements themselves, also where statistics stored beside them have the answer: `sum`, `min`, `max` and `mean` of a container's
-   * array otherwise read no chunk that lies in one cell of the result and whose statistics tell.
+   * Reduce the elements themselves, also where statistics stored beside them have the answer: `sum`, `min`, `max`, `extrema` and `mean` of a
+   * container's array otherwise read no chunk that lies in one cell of the result and whose statistics tell.
    */
   readonly fromData?: boolean
 }

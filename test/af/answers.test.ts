@@ -5,7 +5,7 @@ import { define } from '../../src/af/definition.js'
 import { STATS_CODEC } from '../../src/af/extras.js'
 import { decodeFooter } from '../../src/af/footer.js'
 import { FOOTER_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
-import { Assembly } from '../../src/array/reductions/parts.js'
+import { Assembly, plainOf, type Reduction, unpairedPart } from '../../src/array/reductions/parts.js'
 import { isBigInt, isFloat } from '../../src/core/dtype.js'
 import { projectBox } from '../../src/grid/projection.js'
 import { boxShape } from '../../src/grid/range.js'
@@ -63,6 +63,16 @@ async function outcome(array: FileArray, kind: Kind, options: object): Promise<E
   }
 }
 
+async function extremaOutcome(array: FileArray, options: object): Promise<{ min: Element; max: Element } | 'none'> {
+  try {
+    const { min, max } = (await array.extrema(options)) as { min: Element | boolean; max: Element | boolean }
+    return typeof min === 'boolean' ? { min: Number(min), max: Number(max) } : { min, max: max as Element }
+  } catch (error) {
+    if ((error as { tag?: string }).tag === 'EmptyReductionError') return 'none'
+    throw error
+  }
+}
+
 describe('reductions of layers with and without statistics of chunks', () => {
   test('give what reading gives, and read the chunks that have none', async () => {
     let answered = 0
@@ -74,6 +84,19 @@ describe('reductions of layers with and without statistics of chunks', () => {
         const taken = [...(plain.data as Iterable<Element>)].filter(
           (value) => !(skipMissing && fill !== null && same(value, fill)),
         )
+        const reads = async (work: () => Promise<unknown>): Promise<number> => {
+          const before = file.readCost.blocks
+          await work()
+          return file.readCost.blocks - before
+        }
+        expect(await reads(() => extremaOutcome(array, { skipMissing }))).toBe(
+          await reads(() => outcome(array, 'min', { skipMissing })),
+        )
+        for (const options of [{ skipMissing }, { skipMissing, fromData: true }]) {
+          const both = await extremaOutcome(array, options)
+          for (const kind of ['min', 'max'] as const)
+            expectAnswer(kind, dtype, both === 'none' ? both : both[kind], plainly(kind, dtype, taken), taken)
+        }
         for (const kind of KINDS) {
           const expected = plainly(kind, dtype, taken)
           const before = file.readCost.blocks
@@ -101,7 +124,7 @@ describe('reductions of layers with and without statistics of chunks', () => {
     })
     const request = fc.record({
       axes: fc.array(axis, { minLength: 3, maxLength: 3 }),
-      op: fc.constantFrom<ReduceOp>('sum', 'sum', 'min', 'max'),
+      op: fc.constantFrom<ReduceOp | 'extrema'>('sum', 'sum', 'min', 'max', 'extrema'),
       skips: fc.constantFrom('none', 'fill', 'nan', 'both'),
       /** Chunks reach over one position of the axes that are kept. */
       thin: fc.boolean(),
@@ -127,13 +150,14 @@ describe('reductions of layers with and without statistics of chunks', () => {
         const isSkipped = (value: Element): boolean =>
           (skip !== 'none' && skip !== 'nan' && same(value, fill!)) ||
           (skip !== 'none' && skips !== 'fill' && Number.isNaN(value))
-        const reduction = { op, dtype, skip, reduced }
-        const assembly = new Assembly(
-          reduction,
-          kept.map((length, axis) => (reduced[axis] ? 1 : length)),
-        )
+        const reduction: Reduction = { op, dtype, skip, reduced }
+        const kernels = plainOf(reduction)
+        const cellShape = kept.map((length, axis) => (reduced[axis] ? 1 : length))
+        const assemblies = kernels.map((each) => new Assembly(each, cellShape))
         const before = file.readCost.blocks
-        await array.source.reduceBox!(ranges, reduction, (part) => assembly.take(part))
+        await array.source.reduceBox!(ranges, reduction, (part) => {
+          for (const [i, assembly] of assemblies.entries()) assembly.take(op === 'extrema' ? unpairedPart(part, i) : part)
+        })
         let reads = 0
         projectBox(ranges, grid, (chunk, projections) => {
           const number = grid.number(chunk)
@@ -150,13 +174,16 @@ describe('reductions of layers with and without statistics of chunks', () => {
           ranges.map(({ start, stop, step }) => slice(start, stop, step)),
         )
         const all = new Set(reduced.flatMap((each, axis) => (each ? [axis] : [])))
-        const { values, counts } = assembly.finish()
-        for (const [cell, flat] of cells(kept, all).members.entries()) {
-          const taken = flat.map((i) => part.data[i] as Element).filter((value) => !isSkipped(value))
-          expect(counts[cell]).toBe(taken.length)
-          if (taken.length === 0) continue
-          const exact = op === 'sum' && isBigInt(dtype) ? taken.reduce((a, b) => BigInt(a) + BigInt(b), 0n) : undefined
-          expectAnswer(op, dtype, values[cell], exact ?? plainly(op, dtype, taken), taken)
+        for (const [i, assembly] of assemblies.entries()) {
+          const kind = kernels[i]!.op as 'sum' | 'min' | 'max'
+          const { values, counts } = assembly.finish()
+          for (const [cell, flat] of cells(kept, all).members.entries()) {
+            const taken = flat.map((i) => part.data[i] as Element).filter((value) => !isSkipped(value))
+            expect(counts[cell]).toBe(taken.length)
+            if (taken.length === 0) continue
+            const exact = kind === 'sum' && isBigInt(dtype) ? taken.reduce((a, b) => BigInt(a) + BigInt(b), 0n) : undefined
+            expectAnswer(kind, dtype, values[cell], exact ?? plainly(kind, dtype, taken), taken)
+          }
         }
       }),
       { numRuns: 600 },

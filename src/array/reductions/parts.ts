@@ -1,4 +1,4 @@
-import { type FixedDType, type TypedArray, toBytes } from '../../core/dtype.js'
+import { allocate, type FixedDType, type TypedArray, toBytes } from '../../core/dtype.js'
 import { sizeOf } from '../../core/shape.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import { type Arena, withArena } from '../../kernels/arena.js'
@@ -10,8 +10,11 @@ import { momentsOf } from './moment-cells.js'
 import { extremesOf, givesPositions } from './positions.js'
 
 /** A reduction, as data that other threads understand. */
-export interface Reduction<Op = ReduceOp | 'moments'> {
-  /** What a kernel reduces to, or the {@link momentsOf} elements, of which variances are made. */
+export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
+  /**
+   * What a kernel reduces to; minimum and maximum at once, of which each cell has both, one after the other; or the {@link momentsOf}
+   * elements, of which variances are made.
+   */
   readonly op: Op
   readonly dtype: FixedDType
   readonly skip: Skip
@@ -26,8 +29,21 @@ export interface Reduction<Op = ReduceOp | 'moments'> {
 
 export const isWhole = ({ reduced }: Reduction): boolean => reduced.every(Boolean)
 
+/** The reductions by kernels that one is made of, whose parts are reduced as elements are; there are none for moments. */
+export function plainOf(reduction: Reduction): readonly Reduction<ReduceOp>[] {
+  const { op } = reduction
+  if (op === 'moments') return []
+  return op === 'extrema'
+    ? [
+        { ...reduction, op: 'min' },
+        { ...reduction, op: 'max' },
+      ]
+    : [{ ...reduction, op }]
+}
+
 /** Whether a kernel does it, so that parts are reduced as elements are. */
-export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> => reduction.op !== 'moments'
+export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> =>
+  reduction.op !== 'moments' && reduction.op !== 'extrema'
 
 /**
  * What some elements of an array were reduced to: one cell for each position of the axes that are kept. Cells are as the kernels leave them
@@ -35,6 +51,18 @@ export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> 
  * with its value.
  */
 export type Part = Cells
+
+/** A part with the cells of minima and of maxima, from one of each. */
+export function pairedParts(dtype: FixedDType, [min, max]: readonly Part[]): Part {
+  const values = allocate(dtype, 2 * min!.counts.length) as TypedArray
+  for (let i = 0; i < values.length; i++) values[i] = (i % 2 === 0 ? min! : max!).values[i >> 1] as never
+  return { values, counts: min!.counts }
+}
+
+/** The minima (0) or the maxima (1) of such a part. */
+export function unpairedPart(part: PlacedPart, which: number): PlacedPart {
+  return { ...part, values: (part.values as TypedArray).filter((_, i) => i % 2 === which) }
+}
 
 /** A part and the cells of the result that it belongs to; reduced axes have length 1. */
 export interface PlacedPart extends Part {
@@ -47,7 +75,11 @@ export interface PlacedPart extends Part {
  * @param shape of the cells; `place` of a box is the first of its cells
  */
 export function reduceBoxes(arena: Arena, reduction: Reduction, table: BoxTable, base: number, shape: readonly number[]): Part {
-  if (!isPlain(reduction)) return momentsOf(arena, reduction, table, base, shape)
+  if (!isPlain(reduction)) {
+    if (reduction.op === 'moments') return momentsOf(arena, reduction, table, base, shape)
+    const both = plainOf(reduction).map((each) => reduceBoxes(arena, each, table, base, shape))
+    return pairedParts(reduction.dtype, both)
+  }
   const { op, dtype, skip, reduced } = reduction
   if (givesPositions(reduction)) return extremesOf(arena, reduction, table, base, shape)
   if (isWhole(reduction)) {

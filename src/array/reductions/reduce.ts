@@ -12,6 +12,7 @@ import { sizeOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import { wholeBox } from '../../grid/range.js'
 import { withArena } from '../../kernels/arena.js'
+import type { ReduceOp } from '../../kernels/reduce.js'
 import type { AxisOption } from '../axes.js'
 import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../source.js'
 import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.js'
@@ -21,7 +22,7 @@ import { checkFoldable, foldedDType } from './fold-kinds.js'
 import { checkFits, emptyExtreme, emptyReduction } from './fold-results.js'
 import { MomentAssembly } from './moment-cells.js'
 import { deviations } from './moments.js'
-import { Assembly, isPlain, isWhole, type Reduction } from './parts.js'
+import { Assembly, isPlain, isWhole, type PlacedPart, plainOf, type Reduction, unpairedPart } from './parts.js'
 import { givesPositions, PositionAssembly } from './positions.js'
 import { type SkipOptions, skipOf, skippedOf } from './rows.js'
 import { eachRun, runsOf } from './runs.js'
@@ -61,13 +62,11 @@ export async function extrema(source: BlockSource, options: ReduceOptions): Prom
   const { dtype } = source
   checkFoldable('extrema', dtype)
   const layout = new CellLayout(source, options.axis)
-  const [min, max] = (['min', 'max'] as const).map((op) =>
-    accumulatorOf(reductionOf(source, dtype, op, layout, options), layout),
-  ) as [Accumulator, Accumulator]
-  await accumulate(source as BlockSource<FixedDType>, [min, max], options)
-  const finished = (op: 'min' | 'max', accumulator: Accumulator): unknown =>
-    shaped(dtype, valuesOf(source, op, accumulator.finish(), options), layout, options)
-  return { min: finished('min', min), max: finished('max', max) }
+  const reduction = reductionOf(source, dtype, 'extrema', layout, options)
+  const [min, max] = await extremaCells(source as BlockSource<FixedDType>, reduction, layout, options)
+  const finished = (op: 'min' | 'max', cells: Cells): unknown =>
+    shaped(dtype, valuesOf(source, op, cells, options), layout, options)
+  return { min: finished('min', min!), max: finished('max', max!) }
 }
 
 /** Variance or standard deviation: of what a source reduces at once, about its mean; then merged (Chan's formula) in the order of parts. */
@@ -122,10 +121,13 @@ function shrinks(source: BlockSource, reduction: Reduction): boolean {
   return isWhole(reduction) || sizeOf(largest) >= WORTHWHILE * sizeOf(cellsOfRun)
 }
 
+/** A reduction of one result. */
+type Single = Reduction<ReduceOp | 'moments'>
+
 /** The cells of a reduction: by the source where it reduces its own boxes, otherwise of runs of its chunks. */
 export async function reduceCells(
   source: BlockSource<FixedDType>,
-  reduction: Reduction,
+  reduction: Single,
   layout: CellLayout,
   options: ReduceBoxOptions,
 ): Promise<Cells> {
@@ -139,14 +141,35 @@ export async function reduceCells(
   return accumulator.finish()
 }
 
+/** The cells of minima and those of maxima, likewise. */
+async function extremaCells(
+  source: BlockSource<FixedDType>,
+  reduction: Reduction<'extrema'>,
+  layout: CellLayout,
+  options: ReduceBoxOptions,
+): Promise<Cells[]> {
+  const both = plainOf(reduction)
+  if (source.reduceBox !== undefined && shrinks(source, reduction)) {
+    const assemblies = both.map((each) => new Assembly(each, layout.shape))
+    const take = (part: PlacedPart): void => {
+      for (const [i, assembly] of assemblies.entries()) assembly.take(unpairedPart(part, i))
+    }
+    await source.reduceBox(wholeBox(source.shape), reduction, take, options)
+    return assemblies.map((assembly) => assembly.finish())
+  }
+  const accumulators = both.map((each) => accumulatorOf(each, layout))
+  await accumulate(source, accumulators, options)
+  return accumulators.map((accumulator) => accumulator.finish())
+}
+
 /** What puts parts together. */
-function assemblyOf(reduction: Reduction, layout: CellLayout): Assembly | MomentAssembly | PositionAssembly {
+function assemblyOf(reduction: Single, layout: CellLayout): Assembly | MomentAssembly | PositionAssembly {
   if (givesPositions(reduction)) return new PositionAssembly(reduction, layout)
   return isPlain(reduction) ? new Assembly(reduction, layout.shape) : new MomentAssembly(reduction, layout)
 }
 
 /** What takes in elements. */
-function accumulatorOf(reduction: Reduction, layout: CellLayout): Accumulator {
+function accumulatorOf(reduction: Single, layout: CellLayout): Accumulator {
   if (givesPositions(reduction)) return new PositionAssembly(reduction, layout)
   if (!isPlain(reduction)) return new MomentAssembly(reduction, layout)
   const { op, dtype, skip } = reduction

@@ -67,6 +67,9 @@ test('cells of a permutation lie in the order of its axes', async () => {
     expect(turned.shape).toEqual([7, 6])
     for (let i = 0; i < 42; i++) expect(turned.data[(i % 7) * 6 + Math.floor(i / 7)]).toBe(plain.data[i])
   }
+  const turned = array.permute([1, 2, 0])
+  const [min, max] = [await turned.min({ axis: 1 }), await turned.max({ axis: 1 })]
+  expect(await turned.extrema({ axis: 1, fromData: true })).toEqual({ min, max })
 })
 
 test('they are not read for it', async () => {
