@@ -84,7 +84,7 @@ describe('going through an array', () => {
     )
   })
 
-  test('H2 an array without axes has one element', async () => {
+  test('an array without axes has one element', async () => {
     const array = new DiskArray(new CountingSource({ dtype: 'int32', shape: [], data: Int32Array.of(42) }, new ChunkGrid([])))
     const found = []
     for await (const value of array) found.push(value)
@@ -120,7 +120,7 @@ describe('going through an array', () => {
     expect(state.running).toBe(0)
   })
 
-  test('K1 arrays together: parts that are whole chunks of all, each read once', async () => {
+  test('arrays together: parts that are whole chunks of all, each read once', async () => {
     const a = new CountingSource(numbered('int16', [2, 9, 10]), ChunkGrid.regular([2, 9, 10], [2, 3, 5]))
     const b = new CountingSource(numbered('float32', [2, 9, 10]), ChunkGrid.regular([2, 9, 10], [1, 3, 2]))
     let size = 0
@@ -133,7 +133,7 @@ describe('going through an array', () => {
     expect(b.reads.length).toBeLessThanOrEqual(6)
   })
 
-  test('K4 shapes that differ', async () => {
+  test('shapes that differ', async () => {
     const [a, b] = [[2], [3]].map(
       (shape) => new DiskArray(new CountingSource(numbered('int8', shape), ChunkGrid.regular(shape, [1]))),
     )
@@ -142,7 +142,7 @@ describe('going through an array', () => {
 })
 
 describe('whole arrays', () => {
-  test('M2, M3 toTensor, equals, copyTo, assign and fill', async () => {
+  test('toTensor, equals, copyTo, assign and fill', async () => {
     await fc.assert(
       fc.asyncProperty(arrays, fc.nat(), async ({ plain, a, b }, seed) => {
         const source = new CountingSource(plain, a)

@@ -17,11 +17,11 @@ test.each([
   [2, 10, -1],
   [2, 10, 2],
   [5, -1, 2],
-])('A4: chunks of %i on an axis of %i from %i are refused', (chunkLength, length, offset) => {
+])('chunks of %i on an axis of %i from %i are refused', (chunkLength, length, offset) => {
   expect(() => new RegularChunks(chunkLength, length, offset)).toThrow(refused('InvalidArgumentError'))
 })
 
-test('J8: an array with axes of length 1 goes into memory without them', async () => {
+test('an array with axes of length 1 goes into memory without them', async () => {
   const { array, plain, source } = upstreamArray([10, 9, 1, 1])
   const out = tensorOf('float64', [9, 10])
   await array.get([0, 0], { out })
@@ -29,7 +29,7 @@ test('J8: an array with axes of length 1 goes into memory without them', async (
   expect(source.reads.length).toBe(1)
 })
 
-test('K7: what is filtered while iterating comes in the order of the array', async () => {
+test('what is filtered while iterating comes in the order of the array', async () => {
   const { array, plain, source } = upstreamArray([10, 9], SMALL)
   const found: number[] = []
   for await (const value of array) if (value > 40) found.push(value)
@@ -37,7 +37,7 @@ test('K7: what is filtered while iterating comes in the order of the array', asy
   expect(source.reads.length).toBeLessThanOrEqual(6)
 })
 
-test.each([0, 1])('L3: one of two operands in memory, at place %i, and nothing is read before it is asked for', async (place) => {
+test.each([0, 1])('one of two operands in memory, at place %i, and nothing is read before it is asked for', async (place) => {
   const { array, plain, source } = upstreamArray([10, 9], SMALL)
   const data = Float64Array.from({ length: 10 }, (_, i) => -i)
   const memory = new DiskArray({
@@ -55,13 +55,13 @@ test.each([0, 1])('L3: one of two operands in memory, at place %i, and nothing i
   expect(source.reads.length).toBeLessThanOrEqual(1)
 })
 
-test('M1: there are as many elements as positions', async () => {
+test('there are as many elements as positions', async () => {
   let count = 0
   for await (const _ of upstreamArray([10, 9], SMALL).array.values()) count++
   expect(count).toBe(90)
 })
 
-test('M4, M5, M6: boxes are copied to boxes of their shape, empty ones without a call', async () => {
+test('boxes are copied to boxes of their shape, empty ones without a call', async () => {
   const from = upstreamArray([10, 9], SMALL)
   const to = upstreamArray([10, 9], { ...SMALL, zeros: true })
   await to.array.view([slice(0, 2), slice(0, 3)]).assign(from.array.view([slice(7, 9), slice(7, 10)]))
@@ -75,7 +75,7 @@ test('M4, M5, M6: boxes are copied to boxes of their shape, empty ones without a
   await expect(to.array.view([slice(0, 2), slice(0, 3)]).assign(wider)).rejects.toEqual(refused('InvalidArgumentError'))
 })
 
-test('M7: a few elements into the middle of memory take one read', async () => {
+test('a few elements into the middle of memory take one read', async () => {
   const { array, source } = upstreamArray([145], { chunks: [15] })
   const data = new Float64Array(10)
   const into = (start: number, length: number) => ({ data, shape: [length], stride: [1], offset: start })
@@ -87,7 +87,7 @@ test('M7: a few elements into the middle of memory take one read', async () => {
   await expect(array.get([slice(2, 4)], { out: into(5, 3) })).rejects.toEqual(refused('InvalidArgumentError'))
 })
 
-test('R3, R4, R5: chunks by their coordinates', async () => {
+test('chunks by their coordinates', async () => {
   const { array, source } = upstreamArray([4, 5], { chunks: [2, 2] })
   expect(array.chunks.counts).toEqual([3, 2])
   for (const [i, j] of [
@@ -106,7 +106,7 @@ test('R3, R4, R5: chunks by their coordinates', async () => {
   expect(source.reads.length).toBe(2)
 })
 
-test('R6: to print an array or a list of them reads nothing', () => {
+test('to print an array or a list of them reads nothing', () => {
   const { array, source } = upstreamArray([10, 9], SMALL)
   expect(String([array, array])).toContain('DiskArray float64 [9, 10]')
   expect(source.reads.length).toBe(0)

@@ -10,7 +10,7 @@ import { maskOf, upstreamArray } from '../support/upstream.js'
 const SHAPE = [1, 5, 4]
 
 describe('writes', () => {
-  test('F1 to F9 on one chunk', async () => {
+  test('all kinds of selections of one chunk', async () => {
     const { array, plain, source } = upstreamArray([4, 5, 1], { zeros: true })
     const at = (row: number, column: number): number => plain.data[4 * column + row]!
     const row = (i: number): number[] => [0, 1, 2, 3, 4].map((j) => at(i, j))
@@ -39,15 +39,15 @@ describe('writes', () => {
   })
 
   test.each<[string, { steps: boolean }, string[], string[]]>([
-    ['F7 with steps', { steps: true }, [], ['[0:1, 0:5:2, 0:3:2]']],
-    ['F7 without', { steps: false }, ['[0:1, 0:5, 0:3]'], ['[0:1, 0:5, 0:3]']],
+    ['a box with steps that the source takes', { steps: true }, [], ['[0:1, 0:5:2, 0:3:2]']],
+    ['a box with steps, read before', { steps: false }, ['[0:1, 0:5, 0:3]'], ['[0:1, 0:5, 0:3]']],
   ])('%s', async (_, options, before, written) => {
     const { array, reads, writes } = upstreamArray([4, 5, 1], options)
     await array.set([0, slice(0, 5, 2), slice(0, 4, 2)], 1)
     expect([reads(), writes()]).toEqual([before, written])
   })
 
-  test('F10 F11 lists and a mask on chunks of one row', async () => {
+  test('lists and a mask on chunks of one row', async () => {
     const { array, plain, reads, writes, source } = upstreamArray([4, 5, 1], { chunks: [4, 1, 1], zeros: true })
     await array.set([0, [1, 4], [0, 3]], [1, 1, 1, 1], { density: 0.5 })
     expect([reads(), writes()]).toEqual([['[0:1, 1:5, 0:4]'], ['[0:1, 1:5, 0:4]']])
@@ -58,8 +58,8 @@ describe('writes', () => {
   })
 
   test.each<[string, boolean, PlanOptions, string[], string[]]>([
-    ['F12', false, {}, ['[0:1, 0:1, 0:3]'], ['[0:1, 0:1, 0:3]']],
-    ['F13', true, { strategy: 'ranges' }, [], ['[0:1, 0:1, 0:3:2]']],
+    ['with a step, read before', false, {}, ['[0:1, 0:1, 0:3]'], ['[0:1, 0:1, 0:3]']],
+    ['with a step that the source takes', true, { strategy: 'ranges' }, [], ['[0:1, 0:1, 0:3:2]']],
   ])('%s', async (_, steps, options, before, written) => {
     const { array, plain, reads, writes } = upstreamArray([4, 5, 1], { chunks: [4, 1, 1], zeros: true, steps })
     await array.set([0, 0, slice(0, 4, 2)], [1, 2], options)
@@ -67,21 +67,21 @@ describe('writes', () => {
     expect([...plain.data.slice(0, 4)]).toEqual([1, 0, 2, 0])
   })
 
-  test('F14 U2 of duplicates the last stays, and what lies between too', async () => {
+  test('of duplicates the last stays, and what lies between too', async () => {
     const { array, plain, reads, writes } = upstreamArray([5])
     await array.set([[0, 0, 2]], [7, 8, 9])
     expect([...plain.data]).toEqual([8, 2, 9, 4, 5])
     expect([reads(), writes()]).toEqual([['[0:3]'], ['[0:3]']])
   })
 
-  test('F15 a list in another order, covering its block', async () => {
+  test('a list in another order, covering its block', async () => {
     const { array, plain, reads, writes } = upstreamArray([5])
     await array.set([[2, 0, 1]], [7, 8, 9])
     expect([...plain.data]).toEqual([8, 9, 7, 4, 5])
     expect([reads(), writes()]).toEqual([[], ['[0:3]']])
   })
 
-  test('F16 nothing', async () => {
+  test('an empty list writes nothing', async () => {
     const { array, reads, writes } = upstreamArray([5])
     await array.set([[]], [])
     expect([reads(), writes()]).toEqual([[], []])
@@ -90,9 +90,9 @@ describe('writes', () => {
 
 describe('defects that are not to be had', () => {
   test.each<[string, Selection, string[]]>([
-    ['U1 an unsorted list with a long run', [[4, 3, 2, 1, 0, 99]], ['[0:5]', '[99:100]']],
-    ['U5 a sparse mask', maskOf([100], [0, 99]), ['[0:1]', '[99:100]']],
-    ['U18 reads ascend', [[77, 3, 55, 31]], ['[3:4]', '[31:32]', '[55:56]', '[77:78]']],
+    ['an unsorted list with a long run', [[4, 3, 2, 1, 0, 99]], ['[0:5]', '[99:100]']],
+    ['a sparse mask', maskOf([100], [0, 99]), ['[0:1]', '[99:100]']],
+    ['reads ascend', [[77, 3, 55, 31]], ['[3:4]', '[31:32]', '[55:56]', '[77:78]']],
   ])('%s', async (_, selection, boxes) => {
     for (const strategy of ['chunk', 'ranges'] as const) {
       const { array, reads } = upstreamArray([100], { chunks: [10] })
@@ -101,7 +101,7 @@ describe('defects that are not to be had', () => {
     }
   })
 
-  test('U3 an empty list beside a sparse one', async () => {
+  test('an empty list beside a sparse one', async () => {
     const { array, reads } = upstreamArray([30, 20], { chunks: [6, 5] })
     for (const strategy of ['chunk', 'ranges', 'hull'] as const) {
       expect((await array.get([[0, 19], []], { strategy })).shape).toEqual([2, 0])
@@ -110,7 +110,7 @@ describe('defects that are not to be had', () => {
     expect(reads()).toEqual([])
   })
 
-  test('U4 lists and integers are written together', async () => {
+  test('lists and integers are written together', async () => {
     const { array, plain } = upstreamArray([8, 8], { chunks: [8, 2], zeros: true })
     await array.set([1, [0, 2]], [1, 2])
     await array.set([[0, 1], 1], [3, 4])
@@ -119,20 +119,20 @@ describe('defects that are not to be had', () => {
     expect([...plain.data]).toEqual(Array.from({ length: 64 }, (_, i) => expected[i] ?? 0))
   })
 
-  test('U6 a point before and between lists', async () => {
+  test('a point before and between lists', async () => {
     const { array, reads } = upstreamArray([4, 6, 8])
     const result = await array.get([points([2, 1]), [0, 3, 1]])
     expect([[...result.data], reads()]).toEqual([[53, 56, 54], ['[2:3, 1:2, 0:4]']])
     expect((await array.get([[0, 5, 2], points([1, 2])])).data).toEqual(Float64Array.of(7, 127, 55))
   })
 
-  test('U7 a single element by its flat position', async () => {
+  test('a single element by its flat position', async () => {
     const { array, plain, writes } = upstreamArray([4, 5, 1])
     await array.set(points(unravel(SHAPE, [6])), -1)
     expect([plain.data[6], writes()]).toEqual([-1, ['[0:1, 1:2, 2:3]']])
   })
 
-  test('U8 a slice beside a list is read like a whole axis', async () => {
+  test('a slice beside a list is read like a whole axis', async () => {
     for (const beside of [null, slice(0, 30)]) {
       const { array, reads } = upstreamArray([30, 20], { chunks: [6, 5] })
       await array.get([[0, 19], beside])
@@ -140,7 +140,7 @@ describe('defects that are not to be had', () => {
     }
   })
 
-  test('U9 values have the shape of the selection, or are one', async () => {
+  test('values have the shape of the selection, or are one', async () => {
     const { array, plain, writes } = upstreamArray([3, 4])
     const wrong = { data: new Float64Array(6), shape: [3, 2] }
     for (const values of [wrong, [[1, 2], [3, 4], [5, 6]], [1]]) // biome-ignore format: one line
@@ -155,7 +155,7 @@ describe('defects that are not to be had', () => {
     ['a list', [[0, 3], 0]],
     ['a point', points([3, 0])],
     ['more selectors than axes', [0, 0, 0]],
-  ])('U17 nothing is written beyond the bounds: %s', async (_, selection) => {
+  ])('nothing is written beyond the bounds: %s', async (_, selection) => {
     const { array, writes } = upstreamArray([4, 3])
     await expect(array.set(selection, 1)).rejects.toMatchObject({ tag: 'InvalidSelectionError' })
     expect(writes()).toEqual([])

@@ -11,25 +11,25 @@ const irregular = (...lengths: number[]) => IrregularChunks.ofLengths(lengths)
 const bounds = (chunks: AxisChunks) => lengthsOf(chunks).map((_, k) => [chunks.start(k), chunks.stop(k)])
 const refused = (tag: string) => expect.objectContaining({ tag })
 
-const A1 = regular(5, 2, 10)
-const A5 = irregular(3, 3, 4, 3, 3)
-const GRID = new ChunkGrid([A1, regular(2, 0, 20), A5])
+const FIVES = regular(5, 2, 10)
+const UNEVEN = irregular(3, 3, 4, 3, 3)
+const GRID = new ChunkGrid([FIVES, regular(2, 0, 20), UNEVEN])
 
 describe('chunk objects', () => {
-  test('A1, A3, A5: where chunks start and stop', () => {
-    expect(bounds(A1)).toEqual([[0, 3], [3, 8], [8, 10]]) // biome-ignore format: one line
+  test('where chunks start and stop', () => {
+    expect(bounds(FIVES)).toEqual([[0, 3], [3, 8], [8, 10]]) // biome-ignore format: one line
     expect(bounds(regular(2, 0, 20))).toEqual(Array.from({ length: 10 }, (_, k) => [2 * k, 2 * k + 2]))
-    expect(bounds(A5)).toEqual([[0, 3], [3, 6], [6, 10], [10, 13], [13, 16]]) // biome-ignore format: one line
+    expect(bounds(UNEVEN)).toEqual([[0, 3], [3, 6], [6, 10], [10, 13], [13, 16]]) // biome-ignore format: one line
   })
 
   test.each([[[1, 2, 3]], [[0, 5, 4]], [[0, 2, 2]], [[]], [[0, 1.5]], [[0, Number.NaN, 2]]])(
-    'A6: borders %j are refused',
+    'borders %j are refused',
     (borders) => {
       expect(() => new IrregularChunks(borders)).toThrow(refused('InvalidArgumentError'))
     },
   )
 
-  test('A7, A2: a grid of both kinds', () => {
+  test('a grid of both kinds', () => {
     expect(GRID.counts).toEqual([3, 10, 5])
     const box = (...index: number[]) => GRID.box(index).map(({ start, stop }) => [start, stop])
     expect(box(0, 0, 0)).toEqual([[0, 3], [0, 2], [0, 3]]) // biome-ignore format: one line
@@ -39,25 +39,25 @@ describe('chunk objects', () => {
     expect(GRID.find([7, 19, 10])).toEqual([1, 9, 3])
   })
 
-  test('A8: nominal chunk shape and offsets', () => {
+  test('nominal chunk shape and offsets', () => {
     expect(GRID.chunkShape).toEqual([5, 2, 4])
     expect(GRID.axes.map(({ offset }) => offset)).toEqual([2, 0, 0])
   })
 
-  test('A10: an axis of length 0 has no chunks, whatever their length and kind', () => {
+  test('an axis of length 0 has no chunks, whatever their length and kind', () => {
     expect([regular(5, 0, 0).count, regular(1, 0, 0).count, irregular().count, chunksOf([]).count]).toEqual([0, 0, 0, 0])
     expect([irregular().length, irregular().chunkLength, sameChunks(irregular(), regular(5, 0, 0))]).toEqual([0, 1, true])
   })
 
   test('equality is of borders, not of kinds', () => {
-    expect(sameChunks(A1, irregular(3, 5, 2))).toBe(true)
-    expect(sameChunks(A1, regular(5, 0, 10))).toBe(false)
+    expect(sameChunks(FIVES, irregular(3, 5, 2))).toBe(true)
+    expect(sameChunks(FIVES, regular(5, 0, 10))).toBe(false)
     expect(sameChunks(regular(7, 0, 5), regular(9, 2, 5))).toBe(true)
-    expect(GRID.equals(new ChunkGrid([irregular(3, 5, 2), regular(2, 0, 20), A5]))).toBe(true)
-    expect(GRID.equals(new ChunkGrid([A1, regular(2, 0, 20)]))).toBe(false)
+    expect(GRID.equals(new ChunkGrid([irregular(3, 5, 2), regular(2, 0, 20), UNEVEN]))).toBe(true)
+    expect(GRID.equals(new ChunkGrid([FIVES, regular(2, 0, 20)]))).toBe(false)
   })
 
-  test('R7, U16: as text', () => {
+  test('as text', () => {
     expect(String(GRID)).toBe(
       '[3, 10, 5] chunks: 10 in chunks of 5, the first at -2; 20 in chunks of 2; 16 in chunks of 3, 3, 4, 3, 3',
     )
@@ -66,7 +66,7 @@ describe('chunk objects', () => {
   })
 
   test('the kind found from lengths is the simplest', () => {
-    expect(chunksOf([3, 5, 2])).toEqual(A1)
+    expect(chunksOf([3, 5, 2])).toEqual(FIVES)
     expect(chunksOf([2, 5])).toEqual(regular(5, 3, 7))
     expect(chunksOf([3, 3, 4])).toBeInstanceOf(IrregularChunks)
     expect(() => chunksOf([3, 0])).toThrow(refused('InvalidArgumentError'))
@@ -75,57 +75,57 @@ describe('chunk objects', () => {
 
 /** Ascending or descending positions, as a selection gives them. */
 const steps = (start: number, step: number, length: number) => ({ start, step, length })
-const R1 = regular(10, 2, 30)
-const I2 = irregular(3, 3, 4, 3, 3, 4)
+const TENS = regular(10, 2, 30)
+const THREES = irregular(3, 3, 4, 3, 3, 4)
 const LONG = regular(10, 0, 100)
 
 describe('subsets', () => {
-  test.each<[string, AxisChunks, Parameters<typeof subsetChunks>[1], number[], AxisChunks?]>([
-    ['B1', A1, steps(0, 1, 10), [3, 5, 2], A1],
-    ['B2', A1, steps(3, 1, 6), [5, 1], regular(5, 0, 6)],
-    ['B3', A1, [], [], regular(1, 0, 0)],
-    ['B3 range', A1, steps(5, 1, 0), [], regular(1, 0, 0)],
-    ['B4', A1, steps(1, 2, 4), [1, 3], regular(3, 2, 4)],
-    ['B5', A1, steps(9, -2, 5), [1, 3, 1], regular(3, 2, 5)],
-    ['B6', R1, steps(0, 1, 30), [8, 10, 10, 2], R1],
-    ['B7', R1, steps(29, -1, 30), [2, 10, 10, 8], regular(10, 8, 30)],
-    ['B8', R1, steps(4, 1, 21), [4, 10, 7], regular(10, 6, 21)],
-    ['B9', R1, steps(24, -1, 21), [7, 10, 4], regular(10, 3, 21)],
-    ['B10', R1, steps(0, 2, 15), [4, 5, 5, 1], regular(5, 1, 15)],
-    ['B11', R1, steps(29, -2, 15), [1, 5, 5, 4], regular(5, 4, 15)],
-    ['B12', R1, steps(4, 2, 11), [2, 5, 4], regular(5, 3, 11)],
-    ['B13', R1, steps(24, -2, 11), [4, 5, 2], regular(5, 1, 11)],
-    ['B14', R1, steps(4, 1, 11), [4, 7]],
-    ['B15', R1, steps(1, 1, 9), [7, 2]],
-    ['B16', R1, steps(14, -1, 11), [7, 4]],
-    ['B17', R1, steps(9, -1, 9), [2, 7]],
-    ['B18', R1, steps(8, 1, 6), [6]],
-    ['B18 backwards', R1, steps(13, -1, 6), [6]],
-    ['B19', R1, steps(8, 2, 3), [3]],
-    ['B19 backwards', R1, steps(13, -2, 3), [3]],
-    ['B20', R1, steps(0, 3, 10), [3, 3, 4], irregular(3, 3, 4)],
-    ['B21', R1, steps(27, -3, 10), [4, 3, 3], irregular(4, 3, 3)],
-    ['B22', R1, [4, 5, 6, 18, 19, 20], [3, 3]],
-    ['B23', R1, [27, 26, 18, 16, 9, 6], [3, 2, 1]],
-    ['B24', R1, [0, 1, 2], [3]],
-    ['B25', R1, [0, 1, 2, 9, 10], [3, 2]],
-    ['B26', R1, [2, 3, 10, 12, 0], [2, 2, 1]],
-    ['B27', A5, steps(0, 1, 15), [3, 3, 4, 3, 2]],
-    ['B28', A5, steps(2, 1, 8), [1, 3, 4]],
-    ['B29', A5, [], []],
-    ['B29 range', A5, steps(0, 1, 0), []],
-    ['B30', A5, steps(1, 2, 7), [1, 2, 2, 1, 1]],
-    ['B31', A5, steps(13, -2, 7), [1, 1, 2, 2, 1]],
-    ['B32 a', I2, steps(0, 1, 20), [3, 3, 4, 3, 3, 4], I2],
-    ['B32 b', I2, steps(2, 1, 16), [1, 3, 4, 3, 3, 2]],
-    ['B32 c', I2, steps(4, 1, 6), [2, 4]],
-    ['B32 d', I2, steps(3, 1, 5), [3, 2]],
-    ['B33', I2, [1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17], [2, 3, 3, 3, 3, 2], regular(3, 1, 16)],
-    ['B34', LONG, [0, 1, 2, 14, 15, 16, 17, 90, 91, 92], [3, 4, 3]],
-    ['B35', LONG, steps(4, 1, 21), [6, 10, 5]],
-    ['U10 empty backwards', A1, steps(0, -1, 0), [], regular(1, 0, 0)],
-    ['U10 empty with a step', A1, steps(3, 2, 0), [], regular(1, 0, 0)],
-  ])('%s', (_, chunks, taken, lengths, object) => {
+  test.each<[AxisChunks, Parameters<typeof subsetChunks>[1], number[], AxisChunks?]>([
+    [FIVES, steps(0, 1, 10), [3, 5, 2], FIVES],
+    [FIVES, steps(3, 1, 6), [5, 1], regular(5, 0, 6)],
+    [FIVES, [], [], regular(1, 0, 0)],
+    [FIVES, steps(5, 1, 0), [], regular(1, 0, 0)],
+    [FIVES, steps(1, 2, 4), [1, 3], regular(3, 2, 4)],
+    [FIVES, steps(9, -2, 5), [1, 3, 1], regular(3, 2, 5)],
+    [TENS, steps(0, 1, 30), [8, 10, 10, 2], TENS],
+    [TENS, steps(29, -1, 30), [2, 10, 10, 8], regular(10, 8, 30)],
+    [TENS, steps(4, 1, 21), [4, 10, 7], regular(10, 6, 21)],
+    [TENS, steps(24, -1, 21), [7, 10, 4], regular(10, 3, 21)],
+    [TENS, steps(0, 2, 15), [4, 5, 5, 1], regular(5, 1, 15)],
+    [TENS, steps(29, -2, 15), [1, 5, 5, 4], regular(5, 4, 15)],
+    [TENS, steps(4, 2, 11), [2, 5, 4], regular(5, 3, 11)],
+    [TENS, steps(24, -2, 11), [4, 5, 2], regular(5, 1, 11)],
+    [TENS, steps(4, 1, 11), [4, 7]],
+    [TENS, steps(1, 1, 9), [7, 2]],
+    [TENS, steps(14, -1, 11), [7, 4]],
+    [TENS, steps(9, -1, 9), [2, 7]],
+    [TENS, steps(8, 1, 6), [6]],
+    [TENS, steps(13, -1, 6), [6]],
+    [TENS, steps(8, 2, 3), [3]],
+    [TENS, steps(13, -2, 3), [3]],
+    [TENS, steps(0, 3, 10), [3, 3, 4], irregular(3, 3, 4)],
+    [TENS, steps(27, -3, 10), [4, 3, 3], irregular(4, 3, 3)],
+    [TENS, [4, 5, 6, 18, 19, 20], [3, 3]],
+    [TENS, [27, 26, 18, 16, 9, 6], [3, 2, 1]],
+    [TENS, [0, 1, 2], [3]],
+    [TENS, [0, 1, 2, 9, 10], [3, 2]],
+    [TENS, [2, 3, 10, 12, 0], [2, 2, 1]],
+    [UNEVEN, steps(0, 1, 15), [3, 3, 4, 3, 2]],
+    [UNEVEN, steps(2, 1, 8), [1, 3, 4]],
+    [UNEVEN, [], []],
+    [UNEVEN, steps(0, 1, 0), []],
+    [UNEVEN, steps(1, 2, 7), [1, 2, 2, 1, 1]],
+    [UNEVEN, steps(13, -2, 7), [1, 1, 2, 2, 1]],
+    [THREES, steps(0, 1, 20), [3, 3, 4, 3, 3, 4], THREES],
+    [THREES, steps(2, 1, 16), [1, 3, 4, 3, 3, 2]],
+    [THREES, steps(4, 1, 6), [2, 4]],
+    [THREES, steps(3, 1, 5), [3, 2]],
+    [THREES, [1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17], [2, 3, 3, 3, 3, 2], regular(3, 1, 16)],
+    [LONG, [0, 1, 2, 14, 15, 16, 17, 90, 91, 92], [3, 4, 3]],
+    [LONG, steps(4, 1, 21), [6, 10, 5]],
+    [FIVES, steps(0, -1, 0), [], regular(1, 0, 0)],
+    [FIVES, steps(3, 2, 0), [], regular(1, 0, 0)],
+  ])('%s, of which %j, in chunks of %j', (chunks, taken, lengths, object) => {
     const subset = subsetChunks(chunks, taken)
     expect(lengthsOf(subset)).toEqual(lengths)
     if (object !== undefined) expect(subset).toEqual(object)
@@ -169,7 +169,7 @@ function progressionOf(
 }
 
 describe('joined', () => {
-  test('L7, L11, U11: one after another, true borders whatever their offsets', () => {
+  test('one after another, true borders whatever their offsets', () => {
     const parts = [regular(3, 0, 10), regular(4, 0, 9), regular(3, 0, 7)]
     expect(lengthsOf(concatChunks(parts))).toEqual([3, 3, 3, 1, 4, 4, 1, 3, 3, 1])
     expect(concatChunks([regular(5, 0, 10), regular(5, 0, 10)])).toEqual(regular(5, 0, 20))
@@ -178,28 +178,43 @@ describe('joined', () => {
     expect(concatChunks([regular(5, 0, 0), regular(5, 0, 10)])).toEqual(regular(5, 0, 10))
   })
 
-  test.each<[string, AxisChunks, number, number, AxisChunks]>([
-    ['P9 a', LONG, 5, 2, regular(10, 5, 107)],
-    ['P9 b', LONG, 30, 2, regular(10, 0, 132)],
-    ['P9 c', LONG, 10, 10, regular(10, 0, 120)],
-    ['P9 d', LONG, 0, 0, LONG],
-    ['P10 a', irregular(10, 10, 20, 30, 40), 5, 5, irregular(5, 10, 10, 20, 30, 40, 5)],
-    ['P10 b', irregular(10, 10, 20, 30, 40), 0, 0, irregular(10, 10, 20, 30, 40)],
-    ['U12', regular(10, 8, 100), 5, 0, regular(10, 3, 105)],
-  ])('%s: padded', (_, chunks, low, high, expected) => {
+  test.each<[AxisChunks, number, number, AxisChunks]>([
+    [LONG, 5, 2, regular(10, 5, 107)],
+    [LONG, 30, 2, regular(10, 0, 132)],
+    [LONG, 10, 10, regular(10, 0, 120)],
+    [LONG, 0, 0, LONG],
+    [irregular(10, 10, 20, 30, 40), 5, 5, irregular(5, 10, 10, 20, 30, 40, 5)],
+    [irregular(10, 10, 20, 30, 40), 0, 0, irregular(10, 10, 20, 30, 40)],
+    [regular(10, 8, 100), 5, 0, regular(10, 3, 105)],
+  ])('%s, padded by %i and %i', (chunks, low, high, expected) => {
     expect(padChunks(chunks, low, high)).toEqual(expected)
   })
 
-  test.each<[string, AxisChunks[], number[]]>([
-    ['J12 a', [regular(1, 0, 24), regular(3, 0, 24)], new Array(8).fill(3)],
-    ['J12 b', [regular(6, 0, 24), regular(3, 0, 24)], [6, 6, 6, 6]],
-    ['J12 c', [regular(2, 0, 10), regular(4, 0, 10)], [4, 4, 2]],
-    ['J12 d', [regular(5, 2, 24), regular(1, 0, 24)], [3, 5, 5, 5, 5, 1]],
-    ['J13', [regular(3, 0, 24), regular(4, 0, 24)], [3, 1, 2, 2, 1, 3, 3, 1, 2, 2, 1, 3]],
-    ['partly aligned', [irregular(2, 2, 3, 3), irregular(4, 2, 4)], [4, 2, 1, 3]],
-    ['three', [irregular(6), irregular(2, 4), irregular(3, 3)], [6]],
-    ['zero length', [regular(3, 0, 0), regular(4, 0, 0)], []],
-  ])('%s: what suits several', (_, all, lengths) => {
+  test.each<[AxisChunks[], number[]]>([
+    [[regular(1, 0, 24), regular(3, 0, 24)], new Array(8).fill(3)],
+    [
+      [regular(6, 0, 24), regular(3, 0, 24)],
+      [6, 6, 6, 6],
+    ],
+    [
+      [regular(2, 0, 10), regular(4, 0, 10)],
+      [4, 4, 2],
+    ],
+    [
+      [regular(5, 2, 24), regular(1, 0, 24)],
+      [3, 5, 5, 5, 5, 1],
+    ],
+    [
+      [regular(3, 0, 24), regular(4, 0, 24)],
+      [3, 1, 2, 2, 1, 3, 3, 1, 2, 2, 1, 3],
+    ],
+    [
+      [irregular(2, 2, 3, 3), irregular(4, 2, 4)],
+      [4, 2, 1, 3],
+    ],
+    [[irregular(6), irregular(2, 4), irregular(3, 3)], [6]],
+    [[regular(3, 0, 0), regular(4, 0, 0)], []],
+  ])('what suits several: %s', (all, lengths) => {
     expect(lengthsOf(commonChunks(all))).toEqual(lengths)
   })
 

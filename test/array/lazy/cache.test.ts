@@ -4,7 +4,7 @@ import { slice } from '../../../src/grid/slice.js'
 import { all, bounds, counted, range } from './support.js'
 
 describe('cached', () => {
-  test('P1: read once however often', async () => {
+  test('read once however often', async () => {
     const { array, reads, data } = counted([4, 1200, 300], [2, 128, 128], { dtype: 'int32', first: 0 })
     const cached = array.cache({ maxBytes: 6e6 })
     const sum = data.reduce((a, b) => a + b)
@@ -14,7 +14,7 @@ describe('cached', () => {
     expect([...chunks]).toEqual([0])
   })
 
-  test('P2: parts of what is kept', async () => {
+  test('parts of what is kept', async () => {
     const { array, reads } = counted([2, 30, 20], [1, 8, 8])
     const cached = array.cache()
     const whole = await all(cached)
@@ -34,7 +34,7 @@ describe('cached', () => {
     expect(new Set(reads.slice(1).map((box) => String(bounds(box)))).size).toBe(5)
   })
 
-  test('U15: what is kept is counted in bytes, the last used stay', async () => {
+  test('what is kept is counted in bytes, the last used stay', async () => {
     const { array, reads } = counted([40], [10])
     const cached = array.cache({ maxBytes: 160 })
     const read = async (chunk: number) => {

@@ -15,7 +15,7 @@ describe('concatenated', () => {
     return { parts: [array.view([null, slice(0, 3)]), array.view([null, slice(3, 6)])], array, data, reads }
   }
 
-  test('L1, L5: halves make a whole, written through', async () => {
+  test('halves make a whole, written through', async () => {
     const { parts, data } = halves()
     const whole = concat(parts, { axis: 1 })
     expect(await all(whole)).toEqual(range(1, 25))
@@ -24,7 +24,7 @@ describe('concatenated', () => {
     expect(sum([...data])).toBe(276)
   })
 
-  test('L2, L4: along any axis, also new ones, also several at once', async () => {
+  test('along any axis, also new ones, also several at once', async () => {
     const { parts } = halves()
     expect(concat(parts).shape).toEqual([2, 3, 4])
     expect(concat(parts, { axis: -1 }).shape).toEqual([1, 3, 8])
@@ -36,12 +36,12 @@ describe('concatenated', () => {
     expect(await all(square)).toEqual([...range(1, 25), ...range(13, 25), ...range(1, 13)])
   })
 
-  test('L6: arrays in one chunk each', () => {
+  test('arrays in one chunk each', () => {
     const parts = [10, 15, 18].map((length) => counted([20, length]).array)
     expect(chunkLengths(concat(parts, { axis: 1 }))).toEqual([[20], [10, 15, 18]])
   })
 
-  test('L7, L8, L9: true borders, and only tiles that are touched', async () => {
+  test('true borders, and only tiles that are touched', async () => {
     const parts = [counted([10], [3]), counted([9], [4], { first: 11 }), counted([7], [3], { first: 20 })]
     const whole = concat(parts.map(({ array }) => array))
     expect(chunkLengths(whole)).toEqual([[3, 3, 3, 1, 4, 4, 1, 3, 3, 1]])
@@ -53,7 +53,7 @@ describe('concatenated', () => {
     expect(sum(parts.map(({ writes }) => writes.length))).toBeLessThanOrEqual(10)
   })
 
-  test('L10: data types are promoted', async () => {
+  test('data types are promoted', async () => {
     const parts = [counted([4]).array, counted([4], [4], { dtype: 'float32' }).array] as DiskArray[]
     const whole = concat(parts)
     expect([whole.dtype, await all(whole)]).toEqual(['float64', [1, 2, 3, 4, 1, 2, 3, 4]])
@@ -62,7 +62,7 @@ describe('concatenated', () => {
     )
   })
 
-  test('L12: missing tiles', async () => {
+  test('missing tiles', async () => {
     const tile = (shape: number[], same: number) => counted(shape, undefined, { same, dtype: 'int32' }).array
     const whole = concat([[tile([3, 4], 0), tile([3, 5], 2)], [tile([2, 4], 1), null]]) // biome-ignore format: one line
     expect([whole.shape, chunkLengths(whole), whole.dtype]).toEqual([[5, 9], [[3, 2], [4, 5]], 'int32']) // biome-ignore format: one line
@@ -71,7 +71,7 @@ describe('concatenated', () => {
     await expect(whole.set([4], 7)).rejects.toMatchObject({ tag: 'ReadOnlyError' })
   })
 
-  test('L13: many, some missing', async () => {
+  test('many, some missing', async () => {
     const missing = (k: number): boolean => k === 0 || k % 5 === 4
     const { array } = counted([100, 50], undefined, { same: 1 })
     const whole = stack(range(0, 100).map((k) => (missing(k) ? null : array)))
@@ -93,7 +93,7 @@ describe('concatenated', () => {
   })
 })
 
-test('U11: tiles whose first chunk is shortened', async () => {
+test('tiles whose first chunk is shortened', async () => {
   const { array } = counted([13], [5])
   const whole = concat([array.view([slice(2, 12)]), array.view([slice(0, 10)])])
   expect(chunkLengths(whole)).toEqual([[3, 5, 2, 5, 5]])
@@ -136,7 +136,7 @@ describe('padded', () => {
     return { ...inner, pad: inner.array.pad([[1, 2], [30, 40], [10, 20]], { value: 999 }) } // biome-ignore format: one line
   }
 
-  test('P3: chunks', () => {
+  test('chunks', () => {
     const { pad } = padded()
     expect(pad.shape).toEqual([7, 190, 130])
     expect(chunkLengths(pad)).toEqual([[1, 2, 2, 2], [30, 128, 32], [10, 120]]) // biome-ignore format: one line
@@ -144,7 +144,7 @@ describe('padded', () => {
 
   test.each<[string, number[][], number[][] | null]>([
     [
-      'P4',
+      'where there is nothing',
       [
         [0, 1],
         [0, 30],
@@ -153,7 +153,7 @@ describe('padded', () => {
       null,
     ],
     [
-      'P5',
+      'inside',
       [
         [2, 4],
         [30, 40],
@@ -166,7 +166,7 @@ describe('padded', () => {
       ],
     ],
     [
-      'P6',
+      'across the first corner',
       [
         [0, 2],
         [29, 40],
@@ -179,7 +179,7 @@ describe('padded', () => {
       ],
     ],
     [
-      'P7',
+      'across the last corner',
       [
         [4, 7],
         [140, 160],
@@ -201,7 +201,7 @@ describe('padded', () => {
     expect(sum([...result.data])).toBe(sum(inside) + 999 * (size - inside.length))
   })
 
-  test('P8: by much more than there is', async () => {
+  test('by much more than there is', async () => {
     const { array, data } = counted([4, 20, 10])
     const pad = array.pad([[1, 2], [39, 3], [21, 17]], { value: 1 }) // biome-ignore format: one line
     expect(await pad.sum()).toBe(sizeOf(pad.shape) + sum([...data]) - data.length)

@@ -5,7 +5,7 @@ import { slice } from '../../../src/grid/slice.js'
 import { all, bounds, chunkLengths, counted, range, refused } from './support.js'
 
 describe('views', () => {
-  test('G1, G2: a view is read and written through', async () => {
+  test('a view is read and written through', async () => {
     const { array, reads, writes, data } = counted([1, 5, 4], undefined, { same: 0 })
     const view = array.view([0, slice(1, 4), slice(1, 3)])
     expect(view.shape).toEqual([3, 2])
@@ -19,16 +19,16 @@ describe('views', () => {
     expect([...data.slice(5, 7)]).toEqual([1, 2])
   })
 
-  test('G3: an axis of which nothing is taken has no chunks', () => {
+  test('an axis of which nothing is taken has no chunks', () => {
     const { array } = counted([1, 5, 4])
     const view = array.view([slice(0, 0), slice(1, 4), slice(1, 3)])
     expect([view.shape, view.chunks.counts]).toEqual([[0, 3, 2], [0, 1, 1]]) // biome-ignore format: one line
   })
 
   test.each([
-    ['G4', [1, 5, 2], [5, 4, 5]],
-    ['G5', undefined, [1, 1, 1]],
-  ] as const)('%s: values of a view', async (_, chunkShape, counts) => {
+    ['in chunks', [1, 5, 2], [5, 4, 5]],
+    ['in one', undefined, [1, 1, 1]],
+  ] as const)('values of a view of an array %s', async (_, chunkShape, counts) => {
     // biome-ignore format: one line
     const { array, reads } = counted([5, 20, 10], chunkShape && [...chunkShape])
     expect(array.chunks.counts).toEqual(counts)
@@ -36,14 +36,14 @@ describe('views', () => {
     expect(reads.length).toBe(1)
   })
 
-  test('G6: writing a view writes no more blocks than it touches', async () => {
+  test('writing a view writes no more blocks than it touches', async () => {
     const { array, reads, writes, data } = counted([1, 9, 10], [1, 3, 5], { same: 0 })
     await array.view([0, slice(4, 8), slice(4, 10)]).set(null, 2)
     expect(writes.length).toBeLessThanOrEqual(4)
     expect([reads.length, data.reduce((a, b) => a + b)]).toEqual([0, 48])
   })
 
-  test('G3: by lists and masks, also none at all', async () => {
+  test('by lists and masks, also none at all', async () => {
     const { array, reads, writes } = counted([100], [10])
     const some = array.view([[0, 49, 98]])
     expect([await all(some), reads.length, chunkLengths(some)]).toEqual([[1, 50, 99], 3, [[1, 1, 1]]]) // biome-ignore format: one line
@@ -121,7 +121,7 @@ const base = ({ dtype, shape, chunks, label, readBlock }: ReturnType<typeof coun
 })
 
 describe('without axes', () => {
-  test('H1, H2: one element', async () => {
+  test('one element', async () => {
     const { array, data, reads, writes } = counted([], [], { same: 0 })
     expect(await array.view().get([])).toBe(0)
     await array.view([]).set([], 5)
@@ -133,14 +133,14 @@ describe('without axes', () => {
 })
 
 describe('reshaped', () => {
-  test('N1, N2: more axes of length 1', async () => {
+  test('more axes of length 1', async () => {
     const { array, reads } = counted([1, 1, 2, 2, 5, 5])
     const more = array.reshape([1, 1, 1, 2, 2, 5, 5])
     expect(await more.get([0, 0, 0, 1, 1, 4, 4])).toBe(100)
     expect(reads.length).toBe(1)
   })
 
-  test('N3, N4: axes of length 1 come and go', async () => {
+  test('axes of length 1 come and go', async () => {
     const { array, data, reads, writes } = counted([5, 1, 10], [2, 1, 5])
     const shaped = array.reshape([1, 1, 5, 10, 1])
     expect(chunkLengths(shaped)).toEqual([[1], [1], [2, 2, 1], [5, 5], [1]])
@@ -207,7 +207,7 @@ describe('reshaped', () => {
 })
 
 describe('permuted, reversed, rolled', () => {
-  test('N5: one read is one read', async () => {
+  test('one read is one read', async () => {
     const { array, reads } = counted([2, 9, 10], [2, 3, 5])
     const permuted = array.permute([2, 0, 1])
     expect(permuted.chunks.chunkShape).toEqual([5, 2, 3])
@@ -216,7 +216,7 @@ describe('permuted, reversed, rolled', () => {
     expect(reads.map(bounds)).toEqual([[[1, 2], [2, 3], [3, 4]], [[0, 1], [2, 5], [1, 7]]]) // biome-ignore format: one line
   })
 
-  test('M8, M9: turned round and round', async () => {
+  test('turned round and round', async () => {
     const { array, reads } = counted([9, 10], [3, 5])
     expect(await all(array.reverse())).toEqual(range(1, 91).reverse())
     expect(await array.reverse(1).get([0, 0])).toBe(10)
@@ -229,10 +229,10 @@ describe('permuted, reversed, rolled', () => {
 
 describe('chunks of arrays that name none', () => {
   test.each([
-    ['O1', 100e6, 100, [1000, 200], [1000, 200]],
-    ['O2', 1e6, 100, [625, 200], [50, 200]],
-    ['O3', 1e6, 1000, [625, 200], [5, 200]],
-  ] as const)('%s: %d bytes a chunk, %d an element of unknown size', (_, defaultChunkBytes, elementBytes, numbers, strings) => {
+    [100e6, 100, [1000, 200], [1000, 200]],
+    [1e6, 100, [625, 200], [50, 200]],
+    [1e6, 1000, [625, 200], [5, 200]],
+  ] as const)('%d bytes a chunk, %d an element of unknown size', (defaultChunkBytes, elementBytes, numbers, strings) => {
     const readBlock = (): void => undefined
     const shape = [1000, 200]
     expect(new DiskArray({ dtype: 'int64', shape, readBlock }, { defaultChunkBytes }).chunks.chunkShape).toEqual(numbers)
@@ -240,13 +240,13 @@ describe('chunks of arrays that name none', () => {
     expect(new DiskArray({ dtype: 'string', shape, readBlock }, options).chunks.chunkShape).toEqual(strings)
   })
 
-  test('R1: chunks can be put on', () => {
+  test('chunks can be put on', () => {
     const { array } = counted([10, 10])
     expect(array.rechunk([5, 5]).chunks.counts).toEqual([2, 2])
     expect(array.rechunk([2, 2]).chunks.counts).toEqual([5, 5])
   })
 
-  test('R2: chunk by chunk', async () => {
+  test('chunk by chunk', async () => {
     const { array } = counted([5, 4])
     const blocks: number[][] = []
     for await (const { data } of array.rechunk([2, 2]).blocks()) blocks.push([...data.data])
