@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AttributeValue } from '../../src/af/footer.js'
 import { ATTRIBUTE_TYPES } from '../../src/af/footer-attributes.js'
 import { create, MemoryStore, open, type TypedAttribute } from '../../src/runtime/index.js'
-import { haveCargo } from '../support/cargo.js'
-import { Peer } from './peer.js'
+import { havePeer, Peer } from './peer.js'
 import { wireAttribute } from './wire.js'
 
 const bytes = (...values: number[]) => Uint8Array.from(values)
@@ -50,15 +49,15 @@ const TABLE: [AttributeValue, ...unknown[]][] = [
 describe('attributes', () => {
   test('the table has every variant', () => expect(TABLE.map(([{ type }]) => type)).toEqual(ATTRIBUTE_TYPES))
 
-  describe.skipIf(!haveCargo())('with the Rust crate array-format 0.12', () => {
+  describe.skipIf(!havePeer)('with the Rust crate array-format 0.12', () => {
     let peer: Peer
     let folder: string
     beforeAll(async () => {
-      peer = new Peer()
+      peer = await Peer.start()
       folder = await mkdtemp(join(tmpdir(), 'hyperslab-interop-'))
     }, 600_000)
     afterAll(async () => {
-      await peer.stop()
+      await peer?.stop()
       await rm(folder, { recursive: true })
     })
 

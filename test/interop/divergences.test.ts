@@ -7,23 +7,21 @@ import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/footer-trailer
 import { decodeStats, encodeStats } from '../../src/af/stats-file.js'
 import { decodeChunk } from '../../src/af/values.js'
 import { type ArrayFile, create, open } from '../../src/runtime/index.js'
-import { haveCargo } from '../support/cargo.js'
-import { Peer, type PeerArray } from './peer.js'
+import { havePeer, Peer, type PeerArray } from './peer.js'
 import { fromHex, wireAttribute, wireData } from './wire.js'
 
 /*
- * Where array-format 0.12 and this package differ, each with the smallest history that shows it, named by the section of the format's
- * specification that has it. Which side is right follows from the rule that what is read is what was written last. The histories of
- * history.test.ts keep away from these. Not here, because it takes a crash or a failing store to see them: 11.1 #1, #2, #9, #12, #15, #17.
- * 11.1 #20 is no difference: both count nulls as the format says, and read as it says.
+ * Where array-format 0.12 and this package differ, each with the smallest history that shows it. Which side is right follows from the
+ * rule that what is read is what was written last. The histories of history.test.ts keep away from these. Differences that it takes a
+ * crash or a failing store to see are not here.
  */
-describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', () => {
+describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () => {
   let peer: Peer
   let folder: string
-  beforeAll(() => {
-    peer = new Peer()
+  beforeAll(async () => {
+    peer = await Peer.start()
   }, 600_000)
-  afterAll(() => peer.stop())
+  afterAll(() => peer?.stop())
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hyperslab-interop-'))
   })
@@ -46,7 +44,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
   }
   const valuesHere = (name: string): Promise<number[]> => here(async (file) => [...(await file.array(name, 'int32').get()).data])
 
-  test('11.1 #3: attributes: it looks indices up in the newest dictionary, whichever they are for', async () => {
+  test('attributes: it looks indices up in the newest dictionary, whichever they are for', async () => {
     // Right is this package: an index means the dictionary it was written with.
     await inCrate('create')
     for (const [name, key, value] of [
@@ -69,7 +67,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect((await crateArray('b', ['units', 'title'])).attributes).toEqual({ title: text('T') })
   })
 
-  test('11.1 #4: deleted arrays: their chunks show through an array of the same name that it defines', async () => {
+  test('deleted arrays: their chunks show through an array of the same name that it defines', async () => {
     // Right is this package: what was deleted was not written to the new array.
     await inCrate('create')
     await define('a')
@@ -84,7 +82,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await valuesHere('a')).toEqual([7, 8, 0, 0])
   })
 
-  test('11.1 #5: deleted and defined in one session: no tombstone tells, and an equal definition is the same array for every reader', async () => {
+  test('deleted and defined in one session: no tombstone tells, and an equal definition is the same array for every reader', async () => {
     // Right would be zeros; nothing in the file can tell, so both show the old array, which was never said to be gone.
     await inCrate('create')
     await define('a')
@@ -97,7 +95,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await valuesHere('a')).toEqual([1, 2, 3, 4])
   })
 
-  test('11.1 #5: deleted and defined otherwise in one session: a difference proves it here, and fails there', async () => {
+  test('deleted and defined otherwise in one session: a difference proves it here, and fails there', async () => {
     // Right is this package: the old chunks are of another type.
     await inCrate('create')
     await define('a')
@@ -110,7 +108,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await here(async (file) => [...(await file.array('a', 'float64').get()).data])).toEqual([0, 0, 0, 0])
   })
 
-  test('11.1 #5: an array defined anew with another rank: old chunks cannot be covered, and it panics until a compaction', async () => {
+  test('an array defined anew with another rank: old chunks cannot be covered, and it panics until a compaction', async () => {
     // Right is this package: the old chunks are not of this array.
     await (await create(path())).close()
     await here(async (file) => {
@@ -128,7 +126,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect((await crateArray('a')).values).toEqual({ ok: int32(5, 6, 7, 8) })
   })
 
-  test('11.1 #7: a smaller array defined anew: old chunks outside its grid spoil the statistics it writes', async () => {
+  test('a smaller array defined anew: old chunks outside its grid spoil the statistics it writes', async () => {
     // Right is this package: no more elements than there are can be null.
     await (await create(path())).close()
     await here(async (file) => {
@@ -147,7 +145,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(stats).toMatchObject({ nullCount: String(2n ** 64n - 2n), rowCount: '2' })
   })
 
-  test('11.1 #19: string fill values: it reads empty strings', async () => {
+  test('string fill values: it reads empty strings', async () => {
     // Right is this package: elements nobody wrote are the fill value that the file states.
     await (await create(path())).close()
     await here(async (file) => {
@@ -162,7 +160,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     })
   })
 
-  test('6.2: bool arrays: it has no element type for them', async () => {
+  test('bool arrays: it has no element type for them', async () => {
     // Right is this package: the format has the type, and one byte an element.
     await (await create(path())).close()
     await here(async (file) => {
@@ -175,7 +173,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await here(async (file) => [...(await file.array('a', 'bool').get()).data])).toEqual([1, 0])
   })
 
-  test('11.1 #23: axes of length 0: it divides by them when it writes', async () => {
+  test('axes of length 0: it divides by them when it writes', async () => {
     // Right is this package: writing nothing writes nothing.
     await inCrate('create')
     await define('a', { shape: [0], chunkShape: [0] })
@@ -185,7 +183,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await valuesHere('a')).toEqual([])
   })
 
-  test('11.1 #25: strings that are not UTF-8: it replaces what it cannot read', async () => {
+  test('strings that are not UTF-8: it replaces what it cannot read', async () => {
     // Right is this package: other text than was written is a wrong value.
     await copyFile(fixture('vlen_e_bad_utf8.af'), path())
     await inCrate('open')
@@ -194,7 +192,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     await expect(here((file) => file.array(array!.name).get())).rejects.toMatchObject({ tag: 'FormatError' })
   })
 
-  test('11.3: blocks that are said to be uncompressed, and are not: it reads what the chunk would be if they were', async () => {
+  test('blocks that are said to be uncompressed, and are not: it reads what the chunk would be if they were', async () => {
     // Right is this package: bytes of another length than announced are not the chunk.
     await copyFile(fixture('n_codec_none_but_lz4.af'), path())
     await inCrate('open')
@@ -202,7 +200,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     await expect(here((file) => file.array('temperature').get())).rejects.toMatchObject({ tag: 'CodecError' })
   })
 
-  test('11.1 #6: compaction: its cache confuses the blocks of the next layers with those of the old, and statistics become wrong', async () => {
+  test('compaction: its cache confuses the blocks of the next layers with those of the old, and statistics become wrong', async () => {
     // Right is this package: what is read is what was written last.
     await inCrate('create')
     await define('a', { chunkShape: [4] })
@@ -224,7 +222,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     })
   })
 
-  test('11.1 #7: an array made smaller: old chunks outside its grid spoil the statistics it writes', async () => {
+  test('an array made smaller: old chunks outside its grid spoil the statistics it writes', async () => {
     // Right is this package: chunks outside the grid are no elements. Compacting here drops them.
     await (await create(path())).close()
     await here(async (file) => {
@@ -249,7 +247,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await crateArray('a')).toMatchObject({ values: { ok: int32(7, 8) }, stats: { nullCount: '0' } })
   })
 
-  test('11.1 #5: deleted and defined in another shape in one session: a new array here, the old chunks there', async () => {
+  test('deleted and defined in another shape in one session: a new array here, the old chunks there', async () => {
     // Right is this package: only layers with its mark resize; other programs change a shape by defining anew.
     await inCrate('create')
     await define('a')
@@ -262,7 +260,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await valuesHere('a')).toEqual([0, 0, 0, 0, 0, 0])
   })
 
-  test('11.1 #8: compaction with pending changes: it loses what was written since the last flush', async () => {
+  test('compaction with pending changes: it loses what was written since the last flush', async () => {
     // Right is this package: nobody asked for the changes to be dropped.
     await inCrate('create')
     await define('a')
@@ -277,7 +275,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await valuesHere('a')).toEqual([1, 2, 3, 4])
   })
 
-  test('11.1 #10: a gap between sidecars: it writes over one that exists', async () => {
+  test('a gap between sidecars: it writes over one that exists', async () => {
     // Right is this package: a flush must not take back what another has flushed. It closes the gap, so that the crate goes on behind it.
     for (const turn of ['the crate', 'ours first']) {
       for (const number of [1, 3, 4]) await rm(join(folder, `t.${number}.af`), { force: true })
@@ -313,7 +311,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     }
   })
 
-  test('11.1 #11: two writers: with the crate the last one wins, and the first is lost', async () => {
+  test('two writers: with the crate the last one wins, and the first is lost', async () => {
     // Right is this package: the second is told, and can go on.
     await inCrate('create')
     await using file = await open(path())
@@ -329,7 +327,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await here(async (reader) => reader.arrays())).toEqual(['theirs', 'more'])
   })
 
-  test('11.1 #13: creating over a container: old sidecars come back', async () => {
+  test('creating over a container: old sidecars come back', async () => {
     // Right is this package: a new container is empty, and replacing one has to be asked for.
     await inCrate('create')
     await define('a')
@@ -343,7 +341,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect((await peer.dump([])).arrays).toEqual([])
   })
 
-  test('11.1 #14: statistics without a version: it cannot open what it wrote before 0.12', async () => {
+  test('statistics without a version: it cannot open what it wrote before 0.12', async () => {
     // Right is this package: the files are those of a release, and the data needs none of them.
     await (await create(path())).close()
     await here(async (file) => {
@@ -357,7 +355,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await here((file) => file.stats('a'))).toEqual({ min: 1, max: 2, nullCount: 0, rowCount: 2 })
   })
 
-  test('11.1 #16: names that are no numbers as this package writes them: it takes them for sidecars', async () => {
+  test('names that are no numbers as this package writes them: it takes them for sidecars', async () => {
     // Right is this package: nobody writes such names, so they are someone's copies.
     await inCrate('create')
     await define('a')
@@ -368,14 +366,14 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await here(async (file) => file.layers().length)).toBe(2)
   })
 
-  test('11.1 #18: a name without .af: it creates what it cannot open', async () => {
+  test('a name without .af: it creates what it cannot open', async () => {
     // Right is this package: it refuses both.
     await peer.do('create', { folder, file: 't' })
     expect((await peer.ask({ do: 'open', folder, file: 't' })).error).toBeDefined()
     await expect(create(join(folder, 'u'))).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
   })
 
-  test('11.1 #21: more than 65 536 values of attributes: it writes the number of another one', async () => {
+  test('more than 65 536 values of attributes: it writes the number of another one', async () => {
     // Right is this package: the format has wider numbers, which the crate reads.
     const last = 2 ** 16
     const value = (i: number) => wireAttribute({ type: 'float64', value: i })
@@ -398,7 +396,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     expect(await here(async (file) => file.array('a').attrs.get(`k${last}`))).toBe(-last)
   })
 
-  test('11.1 #22: lengths beyond 32 bits: it takes what is left of them', async () => {
+  test('lengths beyond 32 bits: it takes what is left of them', async () => {
     // Right is this package: it refuses what the format has no number for.
     await inCrate('create')
     await define('a', { shape: [2 ** 32 + 5] })
@@ -418,7 +416,7 @@ describe.skipIf(!haveCargo())('where the Rust crate array-format 0.12 differs', 
     ['d_block_beyond_file', 'a block beyond the file'],
     ['j_chunk_coord_rank', 'a coordinate of another rank'],
     ['vlen_b_descending', 'values that end before they begin'],
-  ])('11.3: %s, %s: it panics', async (name) => {
+  ])('%s, %s: it panics', async (name) => {
     // Right is this package: damage is an error that can be caught.
     await copyFile(fixture(`${name}.af`), path())
     await inCrate('open')

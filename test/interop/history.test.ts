@@ -1,20 +1,19 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { haveCargo } from '../support/cargo.js'
 import { judge } from './judge.js'
-import { Peer } from './peer.js'
+import { havePeer, Peer } from './peer.js'
 import { Shared } from './shared.js'
 import { histories } from './steps.js'
 
 const RUNS = Number(process.env['HYPERSLAB_INTEROP_RUNS'] ?? 40)
 const SEED = 20261121
 
-describe.skipIf(!haveCargo())('with the Rust crate array-format 0.12', () => {
+describe.skipIf(!havePeer)('with the Rust crate array-format 0.12', () => {
   let peer: Peer
-  beforeAll(() => {
-    peer = new Peer()
+  beforeAll(async () => {
+    peer = await Peer.start()
   }, 600_000)
-  afterAll(() => peer.stop())
+  afterAll(() => peer?.stop())
 
   test('whatever either side did, both list and read the same', { timeout: 600_000 }, async () => {
     await fc.assert(

@@ -6,8 +6,7 @@ import { ArrayFile } from '../../src/af/file.js'
 import { FileStore } from '../../src/store/file.js'
 import type { Stage } from '../../src/store/store.js'
 import { FaultStore } from '../../src/testing/index.js'
-import { haveCargo } from '../support/cargo.js'
-import { Peer } from './peer.js'
+import { havePeer, Peer } from './peer.js'
 import { toHex } from './wire.js'
 
 const FILE = 't.af'
@@ -157,12 +156,12 @@ class Abandoned extends FileStore {
   }
 }
 
-describe.skipIf(!haveCargo())('killed at an operation of the store, then a turn of the crate', () => {
+describe.skipIf(!havePeer)('killed at an operation of the store, then a turn of the crate', () => {
   let peer: Peer
-  beforeAll(() => {
-    peer = new Peer()
+  beforeAll(async () => {
+    peer = await Peer.start()
   }, 600_000)
-  afterAll(() => peer.stop())
+  afterAll(() => peer?.stop())
 
   /** Lets ours be killed at its `k`th operation, before it or once it is done, then all others have a turn. False when it came to its end. */
   async function kill(history: string, killed: string, k: number, done: boolean): Promise<boolean> {

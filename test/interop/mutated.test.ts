@@ -9,9 +9,8 @@ import { STATS_MAGIC, withTrailer } from '../../src/af/footer-trailer.js'
 import { decodeStats, encodeStats } from '../../src/af/stats-file.js'
 import { isHyperslabError } from '../../src/core/errors.js'
 import { random } from '../af/rkyv/support.js'
-import { haveCargo } from '../support/cargo.js'
 import { everything, mutated, payloadsIn } from './mutations.js'
-import { Peer } from './peer.js'
+import { havePeer, Peer } from './peer.js'
 import { Shared } from './shared.js'
 import { histories } from './steps.js'
 
@@ -128,13 +127,13 @@ test('no damaged footer costs more than memory for its own size', () => {
   expect(process.resourceUsage().maxRSS - before).toBeLessThan(MAX_GROWTH_KB)
 })
 
-describe.skipIf(!haveCargo())('the Rust crate array-format 0.12 and this package', () => {
+describe.skipIf(!havePeer)('the Rust crate array-format 0.12 and this package', () => {
   let peer: Peer
   let folder: string
   /** What both sides have just written. */
   const live: { footers: Uint8Array[]; statistics: Uint8Array[] } = { footers: [], statistics: [] }
   beforeAll(async () => {
-    peer = new Peer()
+    peer = await Peer.start()
     folder = await mkdtemp(join(tmpdir(), 'hyperslab-interop-'))
     for (const sessions of fc.sample(histories, { seed: SEED, numRuns: 12 })) {
       const shared = await Shared.create(peer, 'crate')
@@ -145,7 +144,7 @@ describe.skipIf(!haveCargo())('the Rust crate array-format 0.12 and this package
     }
   }, 600_000)
   afterAll(async () => {
-    await peer.stop()
+    await peer?.stop()
     await rm(folder, { recursive: true })
   })
 

@@ -1,6 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
-import { buildPeer } from '../support/cargo.js'
+import { text } from 'node:stream/consumers'
+import { inject } from 'vitest'
 import type { WireAttribute, WireScalar } from './wire.js'
 
 /** An array as the Rust crate sees it. */
@@ -23,13 +25,23 @@ export interface Answer {
   readonly panic?: string
 }
 
+/** Whether the crate can be asked: in CI always, elsewhere where there is a cargo. */
+export const havePeer = inject('peerPort') !== undefined
+
 /** The Rust crate array-format in a process of its own, which takes commands one after another. */
 export class Peer {
   readonly #process: ChildProcessWithoutNullStreams
   readonly #waiting: { resolve(answer: Answer): void; reject(error: Error): void }[] = []
 
-  constructor() {
-    this.#process = spawn(buildPeer(), { stdio: 'pipe' })
+  /** Waits for it to be compiled, which takes minutes the first time. */
+  static async start(): Promise<Peer> {
+    const told = await text(connect(inject('peerPort')!, '127.0.0.1'))
+    if (!told.startsWith('built ')) throw new Error(told)
+    return new Peer(told.slice('built '.length))
+  }
+
+  private constructor(program: string) {
+    this.#process = spawn(program, { stdio: 'pipe' })
     this.#process.stderr.pipe(process.stderr)
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#waiting.shift()?.resolve(JSON.parse(line)))
     this.#process.on('exit', (code, signal) => {

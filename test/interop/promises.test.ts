@@ -9,10 +9,9 @@ import { STATS_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
 import { decodeStats } from '../../src/af/stats-file.js'
 import { allocate, DTYPES, type DType, isBigInt, isNumeric } from '../../src/core/dtype.js'
 import { type ArrayFile, create, MemoryStore, open, verify } from '../../src/runtime/index.js'
-import { haveCargo } from '../support/cargo.js'
 import { createWithBase } from '../support/containers.js'
 import { dataOf } from './judge.js'
-import { Peer } from './peer.js'
+import { havePeer, Peer } from './peer.js'
 import { wireAttribute, wireData, wireScalar } from './wire.js'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/af/${name}`, import.meta.url))
@@ -40,12 +39,12 @@ function elementsOf(dtype: DType, count: number): unknown[] {
   })
 }
 
-describe.skipIf(!haveCargo())('the Rust crate reads', () => {
+describe.skipIf(!havePeer)('the Rust crate reads', () => {
   let peer: Peer
-  beforeAll(() => {
-    peer = new Peer()
+  beforeAll(async () => {
+    peer = await Peer.start()
   }, 600_000)
-  afterAll(() => peer.stop())
+  afterAll(() => peer?.stop())
   const inCrate = () => peer.do('open', { folder, file: 't.af' })
 
   promise('arrays of every type', async () => {

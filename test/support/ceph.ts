@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { AwsClient } from 'aws4fetch'
 import { freePort } from './nginx.js'
+import { install } from './provide.js'
 
 const SCRIPT = new URL('ceph.sh', import.meta.url).pathname
 const PACKAGES = ['ceph-mon', 'ceph-osd', 'radosgw', 'ceph-common']
@@ -9,12 +10,7 @@ const PACKAGES = ['ceph-mon', 'ceph-osd', 'radosgw', 'ceph-common']
 export function haveCeph(): boolean {
   if (works()) return true
   if (process.env['CI'] !== 'true' || process.getuid?.() !== 0) return false
-  execFileSync('apt-get', ['update', '-qq'], { stdio: 'inherit' })
-  // Its services are not wanted, only its programs: RUNLEVEL keeps them from being started.
-  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...PACKAGES], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
-  })
+  install(...PACKAGES)
   return works()
 }
 

@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 /** Whether what tests need is there; in CI its Debian package is installed when it is not, so that its tests are never left out there. */
 export function provide(debian: string, isThere: () => boolean): boolean {
@@ -22,10 +24,17 @@ export function runs(program: string, ...args: string[]): boolean {
   }
 }
 
-function install(debian: string): void {
-  execFileSync('apt-get', ['update', '-qq'], { stdio: 'inherit' })
-  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', debian], {
-    stdio: 'inherit',
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  })
+export function install(...debian: string[]): void {
+  const [program, args, env] = installation(debian)
+  execFileSync(program, args, { stdio: ['ignore', 'ignore', 'inherit'], env })
+}
+
+/**
+ * The program that installs Debian packages, its arguments and its environment. Test files run beside each other, and apt-get fails while
+ * another one runs: flock lets them in one by one. RUNLEVEL keeps services from being started, of which only the programs are wanted.
+ */
+export function installation(debian: readonly string[]): [program: string, args: string[], env: NodeJS.ProcessEnv] {
+  const script = 'apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"'
+  const args = [join(tmpdir(), 'hyperslab-apt.lock'), 'sh', '-c', script, 'sh', ...debian]
+  return ['flock', args, { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }]
 }
