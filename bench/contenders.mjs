@@ -52,8 +52,8 @@ export class Contest {
   }
 
   /** Starts a process; resolves when it is about to open the container. */
-  async start(role, number, { place = this.path, seed = 0, pause = PAUSE } = {}) {
-    const args = [fileURLToPath(import.meta.url), role, place, this.journal(role, number), String(number), String(seed)]
+  async start(role, number, { place = this.path, seed = 0, pause = PAUSE, compacts = false } = {}) {
+    const args = [fileURLToPath(import.meta.url), role, place, this.journal(role, number), number, seed, compacts].map(String)
     const child = spawn(process.execPath, args, {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, HYPERSLAB_DIST: DIST, HYPERSLAB_COLUMNS: String(this.#columns), HYPERSLAB_PAUSE: String(pause) },
@@ -80,6 +80,12 @@ export class Contest {
     for (const number of numbers)
       for (const { kind } of events(this.journal(role, number))) counts[kind] = (counts[kind] ?? 0) + 1
     return counts
+  }
+
+  /** What a process was doing when its journal ended: `flush`, `compact`, or else `idle`: it waited after a conflict, opened, or read. */
+  doing(role, number) {
+    const last = events(this.journal(role, number)).at(-1)
+    return last?.kind === 'flush' || last?.kind === 'compact' ? last.kind : 'idle'
   }
 
   problems(role, numbers) {
@@ -267,6 +273,17 @@ async function append(path, journal, column) {
   }
 }
 
+/** Compacts, again after each conflict. */
+const compact = (file, noted, next) =>
+  attempted(
+    () => {
+      noted('compact')
+      return file.compact()
+    },
+    noted,
+    next,
+  )
+
 /** Writes a row and flushes it, again after each conflict: what is written reads what others may have compacted away. */
 async function flush(file, row, column, noted, next) {
   const problems = await attempted(
@@ -274,6 +291,7 @@ async function flush(file, row, column, noted, next) {
       if (attempt > 0) await file.refresh()
       await file.array('shared').set([row, column], row + 1)
       await file.array('own').set([column, row], row + 1)
+      noted?.('flush')
       await file.flush()
     },
     noted,
@@ -283,7 +301,8 @@ async function flush(file, row, column, noted, next) {
 }
 
 const ROLES = {
-  async writer({ place, number, note, next, isOver, journal }) {
+  /** `compacts` says that it does so after each flush. */
+  async writer({ place, number, note, next, isOver, journal, compacts }) {
     let file
     for (let row = nextRow(journal); row < ROWS && !isOver(); row++) {
       note(`try ${row}`)
@@ -299,6 +318,10 @@ const ROLES = {
         return note(`problem flushing row ${row}: ${oneLine(error)}`)
       }
       note(`done ${row}`)
+      if (compacts) {
+        const problems = await compact(file, note, next)
+        note(problems.length > 0 ? `problem compacting after row ${row}: ${problems.join()}` : 'compacted')
+      }
       // Now and then with a handle that knows nothing.
       if (next() < 0.2) {
         await file.close()
@@ -314,6 +337,7 @@ const ROLES = {
         async () => {
           const file = await open(place)
           try {
+            note('compact')
             await file.compact()
           } finally {
             await file.close()
@@ -323,7 +347,7 @@ const ROLES = {
         next,
       )
       note(problems.length > 0 ? `problem compacting: ${problems.join()}` : 'done')
-      await pause(100 * next())
+      await pause(50 * next())
     }
   },
 
@@ -336,7 +360,7 @@ const ROLES = {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [role, place, journal, number, seed] = process.argv.slice(2)
+  const [role, place, journal, number, seed, compacts] = process.argv.slice(2)
   const file = openSync(journal, 'a')
   let over = false
   process.once('SIGTERM', () => {
@@ -349,6 +373,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     folder: resolve(journal, '..'),
     columns: Number(process.env.HYPERSLAB_COLUMNS),
     number: Number(number),
+    compacts: compacts === 'true',
     note: (line) => writeSync(file, `${line}\n`),
     next: random(Number(seed)),
     isOver: () => over,

@@ -6,17 +6,20 @@ import { startCrate } from '../crate.mjs'
 import { inFolder, random, report, sized } from '../measure.mjs'
 
 const KILLS = Number(process.env.HYPERSLAB_KILLS ?? sized(1000, 100))
-const WRITERS = 2
+/** Every second of them compacts after each flush. */
+const WRITERS = 4
 const COMPACTORS = 1
 /** Kills between two turns of the crate. */
 const BATCH = 50
 /** A process lives up to so long, in milliseconds, after it began to open the container. */
-const LIFE = 400
+const LIFE = 600
 
 const crate = await startCrate('hyperslab-interop')
 const next = random(1)
 const problems = []
 let killed = 0
+/** What was under way when a process was killed. */
+const within = { flush: 0, compact: 0, idle: 0 }
 const writers = Array.from({ length: WRITERS }, (_, i) => i)
 const compactors = Array.from({ length: COMPACTORS }, (_, i) => i)
 
@@ -29,9 +32,11 @@ await inFolder(async (folder) => {
       let left = Math.min(BATCH, KILLS - killed)
       const one = async (role, number) => {
         while (left-- > 0) {
-          const contender = await contest.start(role, number, { seed: killed * 8 + number })
+          const compacts = role === 'writer' && number % 2 === 1
+          const contender = await contest.start(role, number, { seed: killed * 8 + number, compacts })
           await pause(LIFE * next())
           await contender.kill()
+          within[contest.doing(role, number)]++
           killed++
         }
       }
@@ -46,10 +51,13 @@ await inFolder(async (folder) => {
     problems.push(...contest.problems('writer', writers), ...contest.problems('compactor', compactors))
     problems.push(...contest.problems('reader', [0]))
     console.log(
-      `${killed} processes killed in ${seconds.toFixed(0)} s, of which ${flushed.try - (flushed.done ?? 0)} within a flush`,
+      `${killed} processes killed in ${seconds.toFixed(0)} s: ${within.flush} within a flush, ${within.compact} within a compaction, ` +
+        `${within.idle} otherwise`,
     )
+    const compactions = (flushed.compacted ?? 0) + (compacted.done ?? 0)
     console.log(
-      `${flushed.done} flushes and ${compacted.done ?? 0} compactions acknowledged, ${read.done ?? 0} times read meanwhile`,
+      `${flushed.done} flushes and ${compactions} compactions acknowledged, ${read.done ?? 0} times read meanwhile; ` +
+        `${flushed.conflict ?? 0} conflicts of writers, ${compacted.conflict ?? 0} of compactors`,
     )
   } finally {
     await contest.close()
