@@ -17,7 +17,9 @@ const FIRST = Number(process.env.SEED ?? 1)
 const MOST_MS = 1000
 const MOST_BYTES = 256 * MiB
 /** Cases between two looks at the memory, and between two collections. */
-const [LOOK, COLLECT] = [64, 8192]
+const [LOOK, COLLECT] = [16, 8192]
+/** Bytes of buffers at which there is a collection before: what is left of many cases is not what one takes. */
+const LEFT_BYTES = 16 * MiB
 
 const all = await internals(
   'af/footer',
@@ -363,7 +365,9 @@ async function fuzz(name, decode) {
     if (spent > slowest) [slowest, slowestSeed] = [spent, seed]
     if (spent > MOST_MS) fail(`took ${spent.toFixed(0)} ms of the processor`)
     if (cases % LOOK === 0) {
-      const grown = process.memoryUsage.rss() - before
+      const { rss, arrayBuffers } = process.memoryUsage()
+      const grown = rss - before
+      if (arrayBuffers > LEFT_BYTES) globalThis.gc?.()
       if (grown > MOST_BYTES && grown > most)
         fail(`${(grown / MiB).toFixed(0)} MiB more in use after this or one of ${LOOK} cases before`)
       most = Math.max(most, grown)
