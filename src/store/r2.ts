@@ -3,6 +3,7 @@ import { forEachLimited } from '../core/limiter.js'
 import { type Checks, checkOptions, checkValue } from '../core/options.js'
 import { raceAbort, type Signal } from '../core/signal.js'
 import { exists, unmatched } from './conditions.js'
+import { listPages } from './listing.js'
 import { changed, endsBefore, MemoryStage } from './memory.js'
 import { type MergeLimits, planRequests } from './ranges.js'
 import { retrying, Transient } from './retry.js'
@@ -148,16 +149,12 @@ export class R2Store implements Store {
     return found && { ...infoOf(found.object), bytes: found.bytes }
   }
 
-  async list(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
-    const keys: string[] = []
-    let cursor: string | undefined
-    do {
+  list(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
+    return listPages(this.describe(prefix), async (cursor) => {
       const from = cursor === undefined ? { prefix } : { prefix, cursor }
       const page = await this.#run(prefix, () => this.#bucket.list(from), signal)
-      keys.push(...page.objects.map(({ key }) => key))
-      cursor = page.truncated ? page.cursor : undefined
-    } while (cursor !== undefined)
-    return keys
+      return { keys: page.objects.map(({ key }) => key), truncated: page.truncated, next: page.cursor }
+    })
   }
 
   async put(key: string, bytes: Uint8Array, { signal }: StoreOptions = {}): Promise<void> {

@@ -1,5 +1,6 @@
 import { HyperslabError } from '../core/errors.js'
 import type { Answer } from './http-client.js'
+import type { ListPage } from './listing.js'
 import { Transient } from './retry.js'
 
 /** The texts of all elements of a name, in order. What S3 answers has no attributes, comments or CDATA that would matter. */
@@ -20,20 +21,12 @@ const unescaped = (text: string): string =>
 
 export const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
 
-/** A page of a listing. */
-export interface Page {
-  readonly keys: string[]
-  /** Asks for the next one; left out with the last. */
-  readonly next: string | undefined
-}
-
 /** @throws Transient when the answer is not complete */
-export function pageOf(xml: string, file: string): Page {
+export function pageOf(xml: string, file: string): ListPage {
   checkComplete(xml, 'ListBucketResult', file)
   const encoded = textOf(xml, 'EncodingType') === 'url'
   const keys = textsOf(xml, 'Key').map((key) => (encoded ? decodeURIComponent(key.replace(/\+/g, ' ')) : key))
-  const next = textOf(xml, 'IsTruncated') === 'true' ? textOf(xml, 'NextContinuationToken') : undefined
-  return { keys, next }
+  return { keys, truncated: textOf(xml, 'IsTruncated') === 'true', next: textOf(xml, 'NextContinuationToken') }
 }
 
 /** @throws Transient when the answer ends before its last tag, or is an error although its status is 200 */

@@ -4,6 +4,7 @@ import { isCrossOrigin } from './fetch.js'
 import { type Place, refused } from './http-answers.js'
 import { CLIENT_CHECKS, type HttpClientOptions } from './http-client.js'
 import { HttpReader } from './http-reader.js'
+import { listPages } from './listing.js'
 import { REQUEST_CHECKS, type RequestOptions } from './requester.js'
 import { ADDRESS_CHECKS, S3Address, type S3AddressOptions } from './s3-address.js'
 import { pageOf } from './s3-answers.js'
@@ -110,17 +111,16 @@ export class S3Store extends HttpReader implements Store {
     return { url, file: this.describe(key), missing: this.#missing, forbidden: FORBIDDEN, crossOrigin: isCrossOrigin(url) }
   }
 
-  async #list(prefix: string, signal: StoreOptions['signal']): Promise<string[]> {
-    const keys: string[] = []
-    for (let token: string | undefined; ; ) {
+  #list(prefix: string, signal: StoreOptions['signal']): Promise<string[]> {
+    const file = this.describe(prefix)
+    return listPages(file, (token) => {
       const query = {
         'list-type': '2',
         'encoding-type': 'url',
         prefix,
         ...(token !== undefined && { 'continuation-token': token }),
       }
-      const file = this.describe(prefix)
-      const page = await this.#s3.send(
+      return this.#s3.send(
         { method: 'GET', key: '', about: prefix, query },
         [403],
         async (answer) => {
@@ -130,11 +130,7 @@ export class S3Store extends HttpReader implements Store {
         },
         signal,
       )
-      keys.push(...page.keys)
-      if (page.next === undefined) return keys
-      if (page.next === token) throw new HyperslabError('StoreError', 'the server lists the same page for ever', { file })
-      token = page.next
-    }
+    })
   }
 }
 

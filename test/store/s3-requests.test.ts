@@ -177,7 +177,8 @@ describe('listings', () => {
     ])
     expect(page(`${contents('a+%41 &amp;&lt;&#x41;&#66;')}`).keys).toEqual(['a+%41 &<AB'])
     expect(page('<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken>').next).toBe('a&b')
-    expect(page('<IsTruncated>false</IsTruncated><NextContinuationToken>a</NextContinuationToken>').next).toBeUndefined()
+    expect(page('<IsTruncated>true</IsTruncated>').truncated).toBe(true)
+    expect(page('<IsTruncated>false</IsTruncated><NextContinuationToken>a</NextContinuationToken>').truncated).toBe(false)
   })
 
   test('half an answer is asked for again, and a server that goes round in circles is left', async () => {
@@ -186,6 +187,21 @@ describe('listings', () => {
     await expect(store.list!('')).rejects.toThrow(/same page/)
     expect(sent.length).toBe(3)
     expect(new URL(sent[2]!.url).searchParams.get('continuation-token')).toBe('t')
+  })
+
+  test('a server that always says that more follows is left, as is one that does not say where', async () => {
+    const page = (key: string, token: string) =>
+      `<ListBucketResult><Contents><Key>${key}</Key></Contents><IsTruncated>true</IsTruncated>${token}</ListBucketResult>`
+    const { store, sent } = recorded({}, (nth) => ({
+      body: page('a', `<NextContinuationToken>${nth}</NextContinuationToken>`),
+    }))
+    await expect(store.list!('')).rejects.toMatchObject({ tag: 'StoreError', message: expect.stringContaining('same page') })
+    expect(sent.length).toBe(22)
+    const { store: silent } = recorded({}, () => ({ body: page('a', '') }))
+    await expect(silent.list!('p')).rejects.toMatchObject({
+      tag: 'StoreError',
+      message: expect.stringMatching(/^s3:\/\/data\/p: .*does not say where/),
+    })
   })
 })
 
