@@ -5,11 +5,13 @@ import { expect, test, vi } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.js'
 import { FileStore } from '../../src/store/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
+import { R2Store } from '../../src/store/r2.js'
 import type { Store } from '../../src/store/store.js'
 import { type ContainerRace, FaultStore, raceContainer, type SeededFaultsOptions, seededFaults } from '../../src/testing/index.js'
+import { MemoryBucket } from '../support/r2-bucket.js'
 import { Scheduler } from '../support/scheduler.js'
 
-/** Of five schedules in memory, one of files, and five with faults; a round takes seconds. */
+/** Of five schedules in memory, two of R2, one of files, and five with faults; a round takes seconds. */
 const ROUNDS = Number(process.env['HYPERSLAB_SCHEDULES'] ?? 1)
 vi.setConfig({ testTimeout: 60_000 * (1 + ROUNDS) })
 
@@ -32,6 +34,13 @@ async function race(rounds: number, run: (seed: number) => Promise<ContainerRace
 test('writers, compactors and readers in memory, in any order of operations: nothing is lost', async () => {
   await race(5 * ROUNDS, (seed) => {
     const [scheduler, store] = [new Scheduler(seed), new MemoryStore()]
+    return raceContainer({ storeFor: () => scheduler.over(store), path: 'a.af', seed, writers: writersOf(seed) })
+  })
+})
+
+test('writers, compactors and readers of a bucket that removes nothing on condition, in any order of operations: nothing is lost', async () => {
+  await race(2 * ROUNDS, (seed) => {
+    const [scheduler, store] = [new Scheduler(seed), new R2Store(new MemoryBucket(), { retryDelay: 1 })]
     return raceContainer({ storeFor: () => scheduler.over(store), path: 'a.af', seed, writers: writersOf(seed) })
   })
 })

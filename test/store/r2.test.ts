@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type R2BucketLike, type R2GetOptions, R2Store } from '../../src/store/r2.js'
+import { ArrayFile } from '../../src/af/file.js'
+import { type R2BucketLike, type R2Condition, type R2GetOptions, R2Store } from '../../src/store/r2.js'
+import { storeConformance } from '../../src/testing/index.js'
+import { MemoryBucket } from '../support/r2-bucket.js'
 
 // Against a bucket in workerd, `npm run test:runtimes -- workerd` runs the whole conformance. Here is what that one never does: fail.
 
@@ -12,6 +15,8 @@ const FORBIDDEN = new Error('get: Access denied. (10003)')
 class OneObject implements R2BucketLike {
   readonly calls: string[] = []
   readonly failures: Error[] = []
+  /** Failures of writes that are carried out. */
+  readonly lost: Error[] = []
   /** What is found, one after another; the last one stays. */
   versions: Uint8Array[]
 
@@ -32,10 +37,13 @@ class OneObject implements R2BucketLike {
     return { ...object, arrayBuffer: async () => bytes.buffer }
   }
 
-  async put(_key: string, bytes: Uint8Array, options?: object) {
+  async put(_key: string, bytes: Uint8Array, { onlyIf }: { readonly onlyIf?: R2Condition } = {}) {
     const object = this.#object('put')
-    if (object !== null && options) return null
+    if (onlyIf?.etagDoesNotMatch === '*' && object !== null) return null
+    if (onlyIf?.etagMatches !== undefined && object?.etag !== onlyIf.etagMatches) return null
     this.versions = [bytes]
+    const lost = this.lost.shift()
+    if (lost) throw lost
     return { size: bytes.length, etag: String(bytes[0]) }
   }
 
@@ -59,6 +67,11 @@ class OneObject implements R2BucketLike {
 }
 
 const filled = (length: number, value: number): Uint8Array => new Uint8Array(length).fill(value)
+
+describe('the conformance, with a bucket in memory', () => {
+  for (const { name, run } of storeConformance(async () => ({ store: new R2Store(new MemoryBucket(), ENOUGH), prefix: 'a/' })))
+    test(name, run)
+})
 
 describe('R2 store', () => {
   test('passing failures are repeated, others are not', async () => {
@@ -106,6 +119,48 @@ describe('R2 store', () => {
     await expect(stage.publish('x', filled(1, 8), { ifAbsent: true })).rejects.toMatchObject({ tag: 'ConflictError' })
     bucket.failures.push(INTERNAL)
     expect(await stage.publish('x', filled(2, 8), { ifAbsent: false })).toEqual({ size: 4, etag: '7' })
+  })
+
+  test('publishing over a version replaces that one and no other, nor one that is gone', async () => {
+    const bucket = new OneObject(filled(3, 1))
+    const store = new R2Store(bucket, ENOUGH)
+    const stage = await store.stage('x')
+    const publish = (value: number, ifMatch: string) => stage.publish('x', filled(2, value), { ifAbsent: false, ifMatch })
+    expect(await publish(2, '1')).toEqual({ size: 2, etag: '2' })
+    const changed = { tag: 'ConflictError', details: { file: 'r2:x', actual: '2', expected: '1' } }
+    await expect(publish(3, '1')).rejects.toMatchObject(changed)
+    expect(await store.getRange('x', 0, 2)).toEqual(filled(2, 2))
+    await store.delete('x')
+    await expect(publish(3, '2')).rejects.toMatchObject({ tag: 'ConflictError' })
+    expect(await store.stat('x')).toBeUndefined()
+  })
+
+  test('replacing a version is repeated after a refusal, and not after an unclear end: the second would take the first for another', async () => {
+    const bucket = new OneObject(filled(3, 1))
+    const stage = await new R2Store(bucket, ENOUGH).stage('x')
+    const publish = (value: number, ifMatch: string) => stage.publish('x', filled(2, value), { ifAbsent: false, ifMatch })
+    bucket.failures.push(BUSY)
+    expect(await publish(2, '1')).toEqual({ size: 2, etag: '2' })
+    bucket.lost.push(INTERNAL)
+    await expect(publish(3, '2')).rejects.toMatchObject({ tag: 'StoreError', details: { cause: INTERNAL } })
+    expect(bucket.calls).toEqual(['put', 'put', 'put'])
+    expect(bucket.versions).toEqual([filled(2, 3)])
+  })
+
+  test('a compaction whose answer is lost is known by the identity of its base', async () => {
+    const bucket = new MemoryBucket()
+    const store = new R2Store(bucket, ENOUGH)
+    await using file = await ArrayFile.create(store, 'a.af')
+    await file.define('x', { dtype: 'uint8', shape: [2] }).set(null, 1)
+    await file.flush()
+    await file.array('x').set([1], 2)
+    await file.flush()
+    bucket.losing = 'a.af'
+    await file.compact()
+    expect(bucket.losing).toBeUndefined()
+    await using reader = await ArrayFile.open(store, 'a.af')
+    expect(reader.layers().map(({ number }) => number)).toEqual([0])
+    expect((await reader.array('x').get()).data).toEqual(Uint8Array.of(1, 2))
   })
 
   test('ranges are of one version, also when the object is replaced between requests', async () => {
