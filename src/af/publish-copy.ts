@@ -1,4 +1,4 @@
-import { HyperslabError } from '../core/errors.js'
+import { HyperslabError, messageOf } from '../core/errors.js'
 import type { Store } from '../store/store.js'
 import type { ContainerFiles } from './container-files.js'
 import { publishStaged } from './create.js'
@@ -9,9 +9,10 @@ const PIECE_BYTES = 8 * 1024 * 1024
 /**
  * Publishes the bytes of a container of a single file under another name, with its statistics. Readers of that name see the whole container
  * or none.
+ * @returns what went wrong after that
  * @throws AlreadyExistsError when there is a container, sidecars alone included, and `overwrite` is not set
  */
-export async function publishCopy(from: Paths, to: ContainerFiles, overwrite: boolean): Promise<void> {
+export async function publishCopy(from: Paths, to: ContainerFiles, overwrite: boolean): Promise<string[]> {
   const { store, paths } = to
   const gone = (): never => {
     throw new HyperslabError('ConflictError', 'what was written has been removed before it was published')
@@ -27,8 +28,13 @@ export async function publishCopy(from: Paths, to: ContainerFiles, overwrite: bo
   } finally {
     await stage.discard()
   }
-  // The container is complete; statistics that cannot be written are computed anew when someone asks.
-  await copyStatistics(store, from.stats, paths.stats).catch(() => undefined)
+  try {
+    await copyStatistics(store, from.stats, paths.stats)
+    return []
+  } catch (error) {
+    // The container is complete without them.
+    return [`statistics could not be stored, and are computed when someone asks: ${messageOf(error)}`]
+  }
 }
 
 async function copyStatistics(store: Store, from: string, to: string): Promise<void> {

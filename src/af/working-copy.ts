@@ -1,5 +1,5 @@
 import type { Codecs } from '../codec/registry.js'
-import { HyperslabError } from '../core/errors.js'
+import { HyperslabError, messageOf } from '../core/errors.js'
 import { Lock } from '../core/lock.js'
 import type { MemoryBudget } from '../core/memory-budget.js'
 import type { BlockWork } from '../pool/task.js'
@@ -167,7 +167,7 @@ export class WorkingCopy implements Container {
     try {
       await work()
     } catch (error) {
-      this.mishaps.add(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+      this.mishaps.add(`${what}: ${messageOf(error)}`)
     }
   }
 

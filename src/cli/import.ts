@@ -2,10 +2,10 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { DEFAULT_BLOCK_BYTES, DEFAULT_CHUNK_BYTES } from '../runtime/import-netcdf.js'
 import { importNetcdf } from '../runtime/netcdf.js'
 import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.js'
-import { UsageError } from './failure.js'
+import { oneLine, UsageError } from './failure.js'
 import { interruptible } from './interrupt.js'
 import { integerBetween } from './options.js'
-import { printLines } from './output.js'
+import { printError, printLines } from './output.js'
 import { progressLine } from './progress.js'
 import { count, showBytes } from './table.js'
 
@@ -40,7 +40,8 @@ export function addImport(program: Command): void {
       const imported = await interruptible((signal) =>
         importNetcdf(input, output, { ...options, overwrite, onProgress: line.update, signal }),
       ).finally(line.end)
-      const { arrays, sourceBytes, bytes } = imported
+      const { arrays, sourceBytes, bytes, warnings } = imported
+      for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
       await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)} (${input}: ${showBytes(sourceBytes)})`])
     })
 }

@@ -96,6 +96,8 @@ export function isHyperslabError(error: unknown, ...tags: ErrorTag[]): error is 
   return tags.length === 0 || tags.includes(error.tag as ErrorTag)
 }
 
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 export function invalidArgument(text: string, actual: unknown): never {
   throw new HyperslabError('InvalidArgumentError', text, { actual })
 }

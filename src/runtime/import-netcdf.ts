@@ -10,7 +10,7 @@ import { missingAs } from '../array/lazy/missing-as.js'
 import { type Element, missingElement, missingElements } from '../array/missing.js'
 import { bytesOf } from '../array/source.js'
 import { toElement } from '../core/dtype.js'
-import { HyperslabError, isHyperslabError, within } from '../core/errors.js'
+import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
 import { sizeOf } from '../core/shape.js'
 import { ChunkGrid } from '../grid/chunks.js'
@@ -47,7 +47,7 @@ export async function importNetcdf(
   const final = new Paths(path)
   const draft = new Paths(draftName(path.slice(0, -'.af'.length)))
   const { overwrite = false, signal } = options
-  try {
+  const work = async (): Promise<ImportedNetcdf> => {
     await within({ file: store.describe(path) }, async () => {
       final.checkCreatable()
       // Otherwise what is there stays until the copy is complete.
@@ -56,16 +56,32 @@ export async function importNetcdf(
     await using netcdf = await openNetcdf(source, { signal })
     const copied = await copy(netcdf, store, draft.base, options)
     signal?.throwIfAborted()
-    await within({ file: store.describe(path) }, async () =>
+    const warnings = await within({ file: store.describe(path) }, async () =>
       publishCopy(draft, { store, paths: final, options: await withDefaults({}) }, overwrite),
     )
-    return { ...copied, sourceBytes: netcdf.byteLength }
-  } catch (error) {
-    throw renamed(error, store.describe(draft.base), store.describe(path))
+    return { ...copied, warnings: [...copied.warnings, ...warnings], sourceBytes: netcdf.byteLength }
+  }
+  const names = (text: string): string => text.replaceAll(store.describe(draft.base), store.describe(path))
+  try {
+    const done = await settled(work)
+    const removed = await settled(() => discard(store, draft))
+    if ('value' in done) {
+      const left = 'error' in removed ? [`temporary files could not be removed: ${messageOf(removed.error)}`] : []
+      return { ...done.value, warnings: [...done.value.warnings.map(names), ...left] }
+    }
+    const error = renamed(done.error, names)
+    throw 'error' in removed ? bothOf(error, removed.error) : error
   } finally {
-    // What was published stands, and what failed says more, than a file that cannot be removed.
-    await discard(store, draft).catch(() => undefined)
     await store.close?.()
+  }
+}
+
+/** What came of some work, to be judged together with that of other work. */
+async function settled<T>(work: () => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    return { error }
   }
 }
 
@@ -75,7 +91,7 @@ async function copy(
   store: Store,
   path: string,
   options: ImportNetcdfOptions,
-): Promise<Pick<ImportedNetcdf, 'arrays' | 'bytes'>> {
+): Promise<Omit<ImportedNetcdf, 'sourceBytes'>> {
   const { codec, level, codecs, blockBytes = DEFAULT_BLOCK_BYTES, signal, onProgress } = options
   const variables = chosenVariables(netcdf, options)
   checkChunks(netcdf, options)
@@ -99,7 +115,7 @@ async function copy(
   await file.flush()
   await file.compact()
   const bytes = file.layers().reduce((sum, { bytes }) => sum + bytes, 0)
-  return { arrays: variables.map(({ name }) => name), bytes }
+  return { arrays: variables.map(({ name }) => name), bytes, warnings: file.warnings() }
 }
 
 function chosenVariables(netcdf: NetcdfFile, { variables }: ImportNetcdfOptions): readonly NetcdfVariable[] {
@@ -162,9 +178,16 @@ function defineLike(
 }
 
 /** An error that speaks of the place, not of the name that is written under. */
-function renamed(error: unknown, draft: string, place: string): unknown {
-  if (!isHyperslabError(error) || !error.message.includes(draft)) return error
-  return new HyperslabError(error.tag, error.message.replaceAll(draft, place), { cause: error })
+function renamed(error: unknown, names: (text: string) => string): unknown {
+  if (!isHyperslabError(error) || names(error.message) === error.message) return error
+  return new HyperslabError(error.tag, names(error.message), { cause: error })
+}
+
+/** That an import failed, and that temporary files of it are left. */
+function bothOf(first: unknown, second: unknown): HyperslabError {
+  const tag = isHyperslabError(first) ? first.tag : 'StoreError'
+  const text = `${messageOf(first)}; temporary files could not be removed: ${messageOf(second)}`
+  return new HyperslabError(tag, text, { cause: new AggregateError([first, second]) })
 }
 
 /** Removes whatever was written under the other name. */

@@ -24,6 +24,8 @@ export interface ImportedNetcdf {
   /** Size of the NetCDF file, and of the container. */
   readonly sourceBytes: number
   readonly bytes: number
+  /** What went wrong though the container is complete, one line each: statistics that were not stored, temporary files that are left. */
+  readonly warnings: readonly string[]
 }
 
 /**

@@ -2,8 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { create, isHyperslabError, open } from '../../src/runtime/index.js'
+import { create, isHyperslabError, MemoryStore, open } from '../../src/runtime/index.js'
 import { importNetcdf } from '../../src/runtime/netcdf.js'
+import type { Store } from '../../src/store/store.js'
+import { type FaultScript, FaultStore } from '../../src/testing/index.js'
 import { contents, NETCDF, temporaryFolder } from '../cli/support.js'
 import { writeNetcdf } from '../support/netcdf-writer.js'
 
@@ -111,6 +113,44 @@ describe('an import', () => {
     })
     expect(await rejection(work)).toHaveProperty('name', 'AbortError')
     expect(await contents(folder)).toEqual(before)
+  })
+
+  describe('into a store that fails', () => {
+    const failing = (faults: FaultScript) => {
+      const memory = new MemoryStore()
+      return { memory, target: { store: new FaultStore(memory, { faults }) as Store, path: 'c.af' } }
+    }
+    const isDraft = (key: string): boolean => /import-[0-9a-f]+\.af$/.test(key)
+
+    test('at the removal of temporary files says so, and stands', async () => {
+      const { memory, target } = failing(({ kind, key }) => (kind === 'delete' && isDraft(key) ? 'error' : undefined))
+      const { arrays, warnings } = await importNetcdf(NETCDF, target)
+      expect(arrays).toHaveLength(7)
+      expect(warnings).toEqual([expect.stringMatching(/^temporary files could not be removed: memory:.+: fault at delete /)])
+      await using file = await open({ store: memory, path: 'c.af' })
+      expect(file.arrays()).toEqual(arrays)
+    })
+
+    test('at statistics says so, and stands', async () => {
+      const { memory, target } = failing(({ kind, key }) => (kind === 'put' && key === 'c.stats' ? 'error' : undefined))
+      const { warnings } = await importNetcdf(NETCDF, target)
+      expect(warnings).toEqual([expect.stringMatching(/^statistics could not be stored, .*: memory:c\.stats: fault at put/)])
+      await using file = await open({ store: memory, path: 'c.af' })
+      expect((await file.stats('tas')).nullCount).toBe(0)
+      expect((await memory.list('')).sort()).toEqual(['c.af'])
+    })
+
+    test('half way and at the removal, raises what has both causes', async () => {
+      const { target } = failing(({ kind, key }) =>
+        (kind === 'delete' && isDraft(key)) || (kind === 'publish' && key === 'c.af') ? 'error' : undefined,
+      )
+      const error = await rejection(importNetcdf(NETCDF, target))
+      expect(error).toMatchObject({
+        tag: 'StoreError',
+        message: expect.stringMatching(/fault at publish c\.af; temporary files could not be removed: .*fault at delete /),
+      })
+      expect(((error as Error).cause as AggregateError).errors).toHaveLength(2)
+    })
   })
 
   test('of a truncated file leaves no trace', async () => {
