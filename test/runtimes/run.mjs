@@ -2,7 +2,7 @@
 // skipped, but fails in CI. --write puts the outcome into the README.
 import { join } from 'node:path'
 import { layOutApp } from './harness/app.mjs'
-import { runBrowser } from './harness/browser-runtimes.mjs'
+import { BROWSER_LIMIT_SECONDS, runBrowser } from './harness/browser-runtimes.mjs'
 import { provideBrowser } from './harness/browsers.mjs'
 import { bundle } from './harness/bundles.mjs'
 import { EDGE_SECONDS, runEdge } from './harness/edge-runtimes.mjs'
@@ -23,7 +23,12 @@ const ENVIRONMENTS = {
   ...Object.fromEntries(
     ['chromium', 'firefox'].map((name) => [
       name,
-      { tools: [name, 'bundlers'], prepare: () => provideBrowser(name, { ci }), run: (app) => runBrowser(name, app) },
+      {
+        tools: [name, 'bundlers'],
+        prepare: () => provideBrowser(name, { ci }),
+        run: (app) => runBrowser(name, app),
+        seconds: BROWSER_LIMIT_SECONDS,
+      },
     ]),
   ),
   workerd: { tools: ['workerd'], run: runEdge, seconds: EDGE_SECONDS },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { S3Store } from '../../src/store/s3.js'
-import { raceWriters, readableConformance, storeConformance } from '../../src/testing/index.js'
+import { raceContainer, raceWriters, readableConformance, storeConformance } from '../../src/testing/index.js'
 import { Ceph, haveCeph } from '../support/ceph.js'
 import { containers } from './s3/containers.js'
 import { faults } from './s3/faults.js'
@@ -9,6 +9,8 @@ import { type Bucket, bucketOf } from './s3/support.js'
 
 /** Few unless asked for: a round is some 750 requests and takes a second or two. */
 const ROUNDS = Number(process.env['HYPERSLAB_RACE_ROUNDS'] ?? 3)
+/** Races of writers, compactors and a reader at one container. */
+const SCHEDULES = Number(process.env['HYPERSLAB_STORE_SCHEDULES'] ?? 1)
 
 const cephThere = haveCeph()
 if (!cephThere)
@@ -63,5 +65,20 @@ describe.skipIf(!cephThere)('Ceph', () => {
       }
     },
     ROUNDS * 10_000 + 60_000,
+  )
+
+  test(
+    'writers, compactors and a reader of one container: nothing is lost',
+    async () => {
+      let conflicts = 0
+      for (let seed = 0; seed < SCHEDULES; seed++) {
+        const path = `${bucket.folder()}a.af`
+        const race = await raceContainer({ storeFor: () => bucket.store(), path, seed, writers: 2 + (seed % 3), pause: 5 })
+        expect({ seed, problems: race.problems }).toEqual({ seed, problems: [] })
+        conflicts += race.conflicts
+      }
+      expect(conflicts).toBeGreaterThan(0)
+    },
+    SCHEDULES * 60_000,
   )
 })

@@ -3,6 +3,7 @@ import { browserLabel, startBrowser } from './browsers.mjs'
 import { BUNDLERS, bundle } from './bundles.mjs'
 import { runExample } from './example.mjs'
 import { within } from './processes.mjs'
+import { storeSchedules } from './schedules.mjs'
 import { serve } from './site.mjs'
 
 const UNBUNDLED = [
@@ -14,11 +15,16 @@ const UNBUNDLED = [
 
 /** A page that takes longer than this, on a slow machine too, hangs. */
 const PAGE_SECONDS = 40
-/** For all pages of one browser, so that hanging ones do not add up. */
-const BROWSER_SECONDS = 110
+const SCHEDULES = storeSchedules()
+/** Of all schedules in a page or a worker. */
+const SCHEDULES_SECONDS = 20 * SCHEDULES
 /** Every change to a file waits for the disk. */
-const OPFS_SECONDS = 40
+const OPFS_SECONDS = 40 + SCHEDULES_SECONDS
 const EXAMPLE_SECONDS = 40
+/** For all pages of one browser, so that hanging ones do not add up. */
+const BROWSER_SECONDS = 110 + 2 * SCHEDULES_SECONDS
+/** For the example, too. */
+export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + 50
 
 /** What to visit: a script below a variant of the site, and what its page must be like. */
 async function cellsFor(app) {
@@ -76,7 +82,8 @@ async function visit(browser, site, id, cell, deadline) {
     page = await soon('a new page', browser.page())
     page.on('pageerror', (error) => seen.push(error.message))
     page.on('console', (message) => message.type() === 'error' && seen.push(message.text()))
-    const query = `id=${id}&in=${cell.place}&worker=/${cell.variant}/${cell.worker}`
+    const worker = `/${cell.variant}/${cell.worker}?schedules=${SCHEDULES}`
+    const query = new URLSearchParams({ id, in: cell.place, worker, schedules: SCHEDULES })
     const report = site.report(id)
     await soon('the page loads', page.goto(`${site.origin}/${cell.variant}/page/${cell.page}?${query}`))
     const { results, facts, problem } = await soon('the suite', report)

@@ -1,5 +1,6 @@
 // workerd, through miniflare: WebAssembly compiled in global scope, handed over as a module, and where neither is possible.
 import { execute } from './processes.mjs'
+import { storeSchedules } from './schedules.mjs'
 import { versionOf } from './tools.mjs'
 
 /** Few unless asked for: a round is a thousand operations on the bucket, and takes a second or more. */
@@ -9,7 +10,10 @@ const BATCH = 5
 const races = Array.from({ length: Math.ceil(ROUNDS / BATCH) }, (_, i) => {
   return `/race?from=${i * BATCH}&to=${Math.min(ROUNDS, (i + 1) * BATCH)}`
 })
-const BUCKET_SECONDS = 90 + 6 * ROUNDS
+/** Races of writers, compactors and a reader at one container, a request each. */
+const SCHEDULES = storeSchedules()
+const schedules = Array.from({ length: SCHEDULES }, (_, seed) => `/schedule?seed=${seed}`)
+const BUCKET_SECONDS = 90 + 6 * ROUNDS + 20 * SCHEDULES
 /** Of all Workers, more than other environments get. */
 export const EDGE_SECONDS = 120 + BUCKET_SECONDS
 
@@ -20,7 +24,7 @@ const WORKERS = [
     name: 'with a bucket',
     program: 'edge-r2',
     date: '2026-04-01',
-    paths: ['/conformance', '/suite', ...races],
+    paths: ['/conformance', '/suite', ...races, ...schedules],
     seconds: BUCKET_SECONDS,
   },
   { name: 'initKernels(kernels.wasm), older date', program: 'edge-module', date: '2024-01-01' },

@@ -1,6 +1,6 @@
 // A Worker with a bucket: the store's conformance, containers in it, and writers who race, a few rounds a request.
 import { isHyperslabError, R2Store } from 'hyperslab'
-import { raceWriters, storeConformance } from 'hyperslab/testing'
+import { raceContainer, raceWriters, storeConformance } from 'hyperslab/testing'
 import { checker, describe, equal } from '../check.mjs'
 import { runEverywhere } from './places.mjs'
 
@@ -12,6 +12,7 @@ export default {
       '/conformance': () => conformance(BUCKET),
       '/suite': () => runEverywhere({ extra: places(BUCKET), pools: [] }),
       '/race': () => race(BUCKET, number('from'), number('to')),
+      '/schedule': () => schedule(BUCKET, number('seed')),
     }
     return Response.json(await parts[pathname]().catch((error) => [{ name: pathname, error: describe(error) }]))
   },
@@ -105,6 +106,22 @@ async function race(bucket, from, to) {
       await bucket.delete(objects.map(({ key }) => key))
       if (conflicts === 0) throw new Error(`round ${seed} had no conflict: it was no race`)
     }
+  })
+  return results
+}
+
+async function schedule(bucket, seed) {
+  const { check, results } = checker(isHyperslabError)
+  await check(`R2: writers, compactors and a reader race, seed ${seed}: nothing is lost`, async () => {
+    const path = `schedule/${seed}.af`
+    const { problems } = await raceContainer({
+      storeFor: () => new R2Store(bucket),
+      path,
+      seed,
+      writers: 2 + (seed % 3),
+      pause: 5,
+    })
+    equal(problems, [])
   })
   return results
 }

@@ -1,6 +1,6 @@
 // The origin private file system: the suite, the conformance of the store, and writers that race, in one thread and in several.
 import * as hyperslab from 'hyperslab'
-import { raceWriters, storeConformance } from 'hyperslab/testing'
+import { raceContainer, raceWriters, storeConformance } from 'hyperslab/testing'
 import { checker, equal } from '../check.mjs'
 import { runSuite } from '../suite.mjs'
 
@@ -21,6 +21,7 @@ export async function runOpfs() {
   for (const { name, run } of storeConformance(make)) await check(`OPFS store: ${name}`, run)
   await checkStore((name, run) => check(`OPFS store: ${name}`, run), rejects)
   await checkRaces(check)
+  await checkSchedules(check)
   const root = await navigator.storage.getDirectory()
   await check('OPFS: nothing is left behind', async () =>
     equal(
@@ -131,6 +132,18 @@ async function checkRaces(check) {
       await new OpfsStore().put(`${folder()}/x`, new Uint8Array(1))
     }
   })
+}
+
+/** Other ones in a worker than in a page. */
+async function checkSchedules(check) {
+  const count = Number(new URLSearchParams(location.search).get('schedules'))
+  const first = typeof document === 'undefined' ? count : 0
+  for (let seed = first; seed < first + count; seed++)
+    await check(`OPFS: writers, compactors and a reader race, seed ${seed}: nothing is lost`, async () => {
+      const path = `${folder()}/a.af`
+      const { problems } = await raceContainer({ storeFor: () => new OpfsStore(), path, seed, writers: 2 + (seed % 3), pause: 5 })
+      equal(problems, [])
+    })
 }
 
 async function raceWorkers() {
