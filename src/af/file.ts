@@ -334,7 +334,8 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> {
 
   /**
    * Takes in what other writers have added since the file was opened; pending changes stay and can be flushed afterwards.
-   * @throws ConflictError when an array with pending changes was deleted or defined anew by another writer
+   * @throws ConflictError when an array with pending changes was deleted or defined anew by another writer, or when a chunk was changed here in
+   *   part and another writer has compacted away what it was before; the changes are kept, and can be read here
    */
   refresh(options: StoreOptions = {}): Promise<void> {
     return within({ file: this.location }, async () => {

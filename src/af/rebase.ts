@@ -1,5 +1,5 @@
 import { type DataOf, type DType, elementBytes, isFixed } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import { sameShape } from '../core/shape.js'
 import { type ChunkGrid, chunkSize } from '../grid/chunks.js'
 import type { ArrayState } from './array-state.js'
@@ -139,9 +139,18 @@ async function merge(
 ): Promise<Uint8Array> {
   const dtype = dtypeOf(state.definition)
   const ours = chunk.bytes ?? (await readChunk(chunk.address!, blocks))
-  const old = await before.read(number, blocks)
+  const old = await before.read(number, blocks).catch((error: unknown) => rethrowGone(state, number, error))
   if (isFixed(dtype)) return mergeBytes(old, ours, theirs, elementBytes(dtype))
   return mergeValues(dtype, old, ours, theirs, chunkSize(state.grid, number))
+}
+
+/** What the file said of itself, to refresh it, is what has just failed. */
+function rethrowGone({ definition, grid }: ArrayState, number: number, cause: unknown): never {
+  if (!isHyperslabError(cause, 'ConflictError')) throw cause
+  const chunk = `[${grid.index(number).join(', ')}]`
+  const text = `a part of chunk ${chunk} was changed here, and another writer has compacted away what the rest of it was: \
+which elements to bring onto the newest state cannot be told; the changes are kept: read them here, open the file again, and write them there`
+  throw new HyperslabError('ConflictError', text, { array: definition.name, actual: chunk, cause })
 }
 
 /** What was changed of an array's attributes since they were loaded; undefined for those that were deleted. */

@@ -225,6 +225,37 @@ describe('a compaction by a handle that knows an old state', () => {
   })
 })
 
+test('a change of a part of a chunk that was compacted away cannot be refreshed, is kept, and can be written anew', async () => {
+  const store = new MemoryStore()
+  await using other = await createWithBase({ store, path }, { codec: 'none' })
+  await other.define('x', { dtype: 'uint8', shape: [300_000], chunkShape: [100_000] }).set(null, 1)
+  await other.flush()
+  // Without a cache nothing is left here of what the chunk was.
+  await using stale = await open({ store, path }, { cacheBytes: 0 })
+  await stale.array('x').set([100_001], 7)
+  await other.array('x').set([100_002], 5)
+  await other.compact()
+  await expect(stale.flush()).rejects.toMatchObject({ tag: 'ConflictError' })
+  for (let again = 0; again < 2; again++) {
+    const error: unknown = await stale.refresh().catch((reason: unknown) => reason)
+    expect(error).toMatchObject({
+      tag: 'ConflictError',
+      message: expect.stringMatching(
+        /^memory:a\.af: array 'x': a part of chunk \[1\] was changed here, .* compacted away .* are kept/,
+      ),
+      details: { file: 'memory:a.af', array: 'x', actual: '[1]', cause: { tag: 'ConflictError' } },
+    })
+    expect(stale.changed).toBe(true)
+  }
+  // Nothing of it has reached the store, and it can be read where it is pending.
+  const kept = await stale.array('x').get([100_001])
+  await using anew = await open({ store, path })
+  expect(await anew.array('x').get([100_001])).toBe(1)
+  await anew.array('x').set([100_001], kept)
+  await anew.flush()
+  expect((await anew.array('x', 'uint8', 1).get([slice(100_000, 100_004)])).data).toEqual(Uint8Array.of(1, 7, 5, 1))
+})
+
 test('statistics of another state count for nothing', async () => {
   const store = await written()
   const old = (await store.getRange('a.stats', 0, (await store.stat('a.stats'))!.size))!
