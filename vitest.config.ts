@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     // Property tests run hundreds of cases, on machines of any speed.
     testTimeout: 120_000,
+    expect: { requireAssertions: true },
     // The default leaves a core to vitest itself, which of two is half of them.
     maxWorkers: availableParallelism(),
     // In the order of their names: while the others run, the set-up of the last one compiles the Rust crate.

@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.js'
 import type { BlockOptions } from '../../src/array/source.js'
 import type { TransferProgress } from '../../src/array/transfers.js'
@@ -6,7 +6,7 @@ import type { Tensor } from '../../src/core/tensor.js'
 import { ChunkGrid } from '../../src/grid/chunks.js'
 import { type Box, showBox } from '../../src/grid/range.js'
 import type { Selection } from '../../src/grid/selection.js'
-import { chunk, newAxis, points } from '../../src/grid/selectors.js'
+import { chunk, points } from '../../src/grid/selectors.js'
 import { slice } from '../../src/grid/slice.js'
 import { numbered } from '../support/arbitraries.js'
 import { CountingSource } from '../support/counting-source.js'
@@ -212,65 +212,4 @@ describe('results', () => {
     expect(() => array.plan(null, { strategy: 'all' as never })).toThrow(/strategy cannot be "all"/)
     expect(() => array.plan(null, { density: 2 })).toThrow(/density must be from 0 to 1, got 2/)
   })
-})
-
-test('types tell scalars from tensors', () => {
-  const array = new DiskArray<'float32', 2>(new CountingSource(numbered('float32', [4, 5]), ChunkGrid.regular([4, 5], [2, 2])))
-  const anyRank: DiskArray<'float32'> = array
-  const of = <const S extends Selection = null>(_?: S) => array.get<S>
-  type Read<F extends (...args: never[]) => unknown> = Awaited<ReturnType<F>>
-  type One = number
-  type Many = Tensor<'float32'>
-  expectTypeOf<Read<ReturnType<typeof of<readonly [0, -1]>>>>().toEqualTypeOf<One>()
-  const cases = {
-    all: () => array.get(),
-    integers: () => array.get([0, 1]),
-    fewer: () => array.get([0]),
-    integersOfAnyRank: () => anyRank.get([0, 1]),
-    sliceOfAnyRank: () => anyRank.get([0, slice(2)]),
-    either: (one: readonly [number] | readonly [number, number]) => array.get(one),
-    point: () => array.get([points([0, 1])]),
-    open: () => array.get([0, 1, '...']),
-    none: () => array.get([]),
-    slices: () => array.get([0, slice(2)]),
-    list: () => array.get([0, [1, 2]]),
-    typedList: () => array.get([0, Int32Array.of(1)]),
-    mask: () => array.get([0, [true, false]]),
-    points: () => array.get([points([[0, 1]])]),
-    noPoints: () => array.get([points([], 2)]),
-    chunk: () => array.get(chunk(0, 0)),
-    tensor: () => array.get({ data: new Uint8Array(20), shape: [4, 5] }),
-    axis: () => array.get([0, 1, newAxis]),
-    built: (index: number[]) => array.get(index),
-    builtLists: (lists: number[][]) => array.get(lists),
-    named: () => array.get({ lat: 0, lon: slice(2) }),
-    namedIntegers: () => array.get({ lat: 0, lon: 1 }),
-    any: (selection: Selection) => array.get(selection),
-  }
-  type Cases = { [K in keyof typeof cases]: Awaited<ReturnType<(typeof cases)[K]>> }
-  expectTypeOf<Cases>().toEqualTypeOf<{
-    all: Many
-    integers: One
-    fewer: Many
-    integersOfAnyRank: One | Many
-    sliceOfAnyRank: Many
-    either: One | Many
-    point: One | Many
-    open: Many
-    none: Many
-    slices: Many
-    list: Many
-    typedList: Many
-    mask: Many
-    points: Many
-    noPoints: Many
-    chunk: Many
-    tensor: Many
-    axis: Many
-    built: One | Many
-    builtLists: Many
-    named: Many
-    namedIntegers: One | Many
-    any: One | Many
-  }>()
 })

@@ -32,8 +32,9 @@ function expectSquares(actual: number, values: readonly number[], shift: number,
   }
   const error = Math.abs(exactSum([...squares, -actual]))
   const bound = roundings * 2 ** -53 * plain * (1 + 2 ** -40)
-  if (!(error <= bound))
-    expect.fail(`squares about ${shift} of ${values.slice(0, 9)}: ${actual} is off by ${error}, more than ${bound}`)
+  const told =
+    error <= bound ? 'near' : `squares about ${shift} of ${values.slice(0, 9)}: ${actual} is off by ${error}, more than ${bound}`
+  expect(told).toBe('near')
 }
 
 interface Case {
@@ -132,9 +133,10 @@ describe.each(NUMERIC_DTYPES)('squares of %s', (dtype) => {
       expectSquares(squares, Array.from(data as Iterable<number | bigint>, Number), shift, 580 + length / 32768)
     })
   })
+})
 
+describe.each(NUMERIC_DTYPES.filter((dtype) => !isFloat(dtype)))('squares of %s', (dtype) => {
   test('ends of the range are exact', () => {
-    if (isFloat(dtype)) return
     const bits = 8 * elementBytes(dtype)
     const [low, high] = dtype.startsWith('int')
       ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n]

@@ -19,8 +19,8 @@ export function guarded(arena: Arena, bytes: number, misalign = 0): { pointer: n
       const all = arena.bytes(start, total)
       const before = all.subarray(0, pointer - start)
       const after = all.subarray(pointer - start + bytes)
-      if (before.some((byte) => byte !== GUARD)) expect.fail(`wrote before the destination: ${before.join()}`)
-      if (after.some((byte) => byte !== GUARD)) expect.fail(`wrote behind the destination: ${after.join()}`)
+      expect(before.some((byte) => byte !== GUARD) && before.join(), 'written before the destination').toBe(false)
+      expect(after.some((byte) => byte !== GUARD) && after.join(), 'written behind the destination').toBe(false)
     },
   }
 }
@@ -41,12 +41,14 @@ export function take<D extends NumericDType>(arena: Arena, dtype: D, pointer: nu
 
 /** Fails, showing the first difference, unless both hold the same bytes. (`toEqual` looks at every element and takes a thousand times as long.) */
 export function expectSameBytes(actual: Uint8Array, expected: Uint8Array): void {
-  if (Buffer.compare(actual, expected) === 0) return
+  expect(differenceOf(actual, expected)).toBeUndefined()
+}
+
+function differenceOf(actual: Uint8Array, expected: Uint8Array): string | undefined {
+  if (Buffer.compare(actual, expected) === 0) return undefined
   const at = actual.findIndex((byte, i) => byte !== expected[i])
   const shown = (bytes: Uint8Array) => bytes.subarray(Math.max(at - 8, 0), at + 8).join(' ')
-  expect.fail(
-    `${actual.length} bytes, ${expected.length} expected; first difference at ${at}: ${shown(actual)}, expected ${shown(expected)}`,
-  )
+  return `${actual.length} bytes, ${expected.length} expected; first difference at ${at}: ${shown(actual)}, expected ${shown(expected)}`
 }
 
 const NOISE = 1 << 20

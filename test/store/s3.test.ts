@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { S3Store } from '../../src/store/s3.js'
 import { raceContainer, raceWriters, readableConformance, storeConformance } from '../../src/testing/index.js'
 import { Ceph, haveCeph } from '../support/ceph.js'
+import { testAll } from '../support/conformance.js'
 import { containers } from './s3/containers.js'
 import { faults } from './s3/faults.js'
 import { objects } from './s3/objects.js'
@@ -32,8 +33,7 @@ describe.skipIf(!cephThere)('Ceph', () => {
   afterAll(() => ceph?.stop(), 60_000)
 
   describe('reading and writing', () => {
-    for (const { name, run } of storeConformance(async () => ({ store: bucket.store(), prefix: bucket.folder() })))
-      test(name, run)
+    testAll(storeConformance(async () => ({ store: bucket.store(), prefix: bucket.folder() })))
   })
 
   describe('reading without credentials', () => {
@@ -46,7 +46,7 @@ describe.skipIf(!cephThere)('Ceph', () => {
       const store = new S3Store({ bucket: 'public', endpoint: ceph.endpoint })
       return { store, key, missing: `${key}.none`, replace }
     })
-    for (const { name, run } of cases) test(name, run)
+    testAll(cases)
   })
 
   describe('objects', () => objects(given))

@@ -7,6 +7,7 @@ import { FileStore } from '../../src/store/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import type { Store } from '../../src/store/store.js'
 import { type Fault, type FaultKind, FaultStore, seededFaults, storeConformance } from '../../src/testing/index.js'
+import { testAll } from '../support/conformance.js'
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
 
@@ -22,10 +23,8 @@ async function prepared(): Promise<{ memory: MemoryStore; store: FaultStore<Memo
 
 const failure = expect.objectContaining({ tag: 'StoreError', message: expect.stringContaining('fault at') })
 
-describe('a store without faults', () => {
-  const conforming = storeConformance(async () => ({ store: new FaultStore(new MemoryStore()), prefix: 'data/' }))
-
-  test.each(conforming)('is the store it wraps: $name', ({ run }) => run())
+describe('a store without faults is the store it wraps', () => {
+  testAll(storeConformance(async () => ({ store: new FaultStore(new MemoryStore()), prefix: 'data/' })))
 
   test('can do what the store it wraps can', () => {
     const readOnly: Store = { describe: String, stat: async () => undefined, getRange: async () => undefined }

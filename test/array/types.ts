@@ -1,4 +1,4 @@
-import { expectTypeOf, test } from 'vitest'
+import { expectTypeOf } from 'vitest'
 import type { FileArray } from '../../src/af/file-array.js'
 import { broadcast, concat, generate, scaled } from '../../src/array/combine.js'
 import { DiskArray } from '../../src/array/disk-array.js'
@@ -7,10 +7,19 @@ import { coarsen } from '../../src/array/reductions/windows.js'
 import { where } from '../../src/array/where.js'
 import type { DType, ScalarOf } from '../../src/core/dtype.js'
 import type { Tensor } from '../../src/core/tensor.js'
+import type { Selection } from '../../src/grid/selection.js'
+import { chunk, newAxis, points } from '../../src/grid/selectors.js'
+import { slice } from '../../src/grid/slice.js'
 import { type ArrayFile, create, open } from '../../src/runtime/index.js'
 
-// Only checked by the compiler: nothing here runs.
-const types = async (f: DiskArray<'float32'>, i: DiskArray<'int64'>, b: DiskArray<'bool'>, any: DiskArray): Promise<void> => {
+// Nothing here runs: these are assertions on types, which `npm run check` compiles.
+
+export const types = async (
+  f: DiskArray<'float32'>,
+  i: DiskArray<'int64'>,
+  b: DiskArray<'bool'>,
+  any: DiskArray,
+): Promise<void> => {
   expectTypeOf(f).toExtend<DiskArray>()
   expectTypeOf(i).toExtend<DiskArray<DType>>()
   expectTypeOf(await f.sum()).toEqualTypeOf<number>()
@@ -50,7 +59,7 @@ const types = async (f: DiskArray<'float32'>, i: DiskArray<'int64'>, b: DiskArra
   expectTypeOf(await any.sum()).toExtend<number | bigint>()
 }
 
-const ranks = async (file: ArrayFile, any: DiskArray, known: DiskArray<'float32', 3>): Promise<void> => {
+export const ranks = async (file: ArrayFile, any: DiskArray, known: DiskArray<'float32', 3>): Promise<void> => {
   expectTypeOf(known).toExtend<DiskArray>()
   expectTypeOf(known).toExtend<DiskArray<'float32'>>()
   expectTypeOf<DiskArray<'float32'>>().not.toExtend<DiskArray<'float32', 3>>()
@@ -88,7 +97,12 @@ const ranks = async (file: ArrayFile, any: DiskArray, known: DiskArray<'float32'
 }
 
 /** Options of other names do not compile, whatever stands beside them. */
-const exact = async (f: DiskArray<'float32'>, file: ArrayFile, some: ReduceOptions, axes: { axis?: number[] }): Promise<void> => {
+export const exact = async (
+  f: DiskArray<'float32'>,
+  file: ArrayFile,
+  some: ReduceOptions,
+  axes: { axis?: number[] },
+): Promise<void> => {
   // @ts-expect-error
   await f.sum({ axes: [0], skipMissing: true })
   // @ts-expect-error
@@ -152,8 +166,62 @@ const exact = async (f: DiskArray<'float32'>, file: ArrayFile, some: ReduceOptio
   expectTypeOf(await f.quantile([0.5], some)).toEqualTypeOf<Tensor<'float64'>>()
 }
 
-test('results have the types they are', () => {
-  expectTypeOf(types).toBeFunction()
-  expectTypeOf(ranks).toBeFunction()
-  expectTypeOf(exact).toBeFunction()
-})
+/** Whether a selection gives a scalar or a tensor. */
+export const selections = (array: DiskArray<'float32', 2>, anyRank: DiskArray<'float32'>): void => {
+  const of = <const S extends Selection = null>(_?: S) => array.get<S>
+  type Read<F extends (...args: never[]) => unknown> = Awaited<ReturnType<F>>
+  type One = number
+  type Many = Tensor<'float32'>
+  expectTypeOf<Read<ReturnType<typeof of<readonly [0, -1]>>>>().toEqualTypeOf<One>()
+  const cases = {
+    all: () => array.get(),
+    integers: () => array.get([0, 1]),
+    fewer: () => array.get([0]),
+    integersOfAnyRank: () => anyRank.get([0, 1]),
+    sliceOfAnyRank: () => anyRank.get([0, slice(2)]),
+    either: (one: readonly [number] | readonly [number, number]) => array.get(one),
+    point: () => array.get([points([0, 1])]),
+    open: () => array.get([0, 1, '...']),
+    none: () => array.get([]),
+    slices: () => array.get([0, slice(2)]),
+    list: () => array.get([0, [1, 2]]),
+    typedList: () => array.get([0, Int32Array.of(1)]),
+    mask: () => array.get([0, [true, false]]),
+    points: () => array.get([points([[0, 1]])]),
+    noPoints: () => array.get([points([], 2)]),
+    chunk: () => array.get(chunk(0, 0)),
+    tensor: () => array.get({ data: new Uint8Array(20), shape: [4, 5] }),
+    axis: () => array.get([0, 1, newAxis]),
+    built: (index: number[]) => array.get(index),
+    builtLists: (lists: number[][]) => array.get(lists),
+    named: () => array.get({ lat: 0, lon: slice(2) }),
+    namedIntegers: () => array.get({ lat: 0, lon: 1 }),
+    any: (selection: Selection) => array.get(selection),
+  }
+  type Cases = { [K in keyof typeof cases]: Awaited<ReturnType<(typeof cases)[K]>> }
+  expectTypeOf<Cases>().toEqualTypeOf<{
+    all: Many
+    integers: One
+    fewer: Many
+    integersOfAnyRank: One | Many
+    sliceOfAnyRank: Many
+    either: One | Many
+    point: One | Many
+    open: Many
+    none: Many
+    slices: Many
+    list: Many
+    typedList: Many
+    mask: Many
+    points: Many
+    noPoints: Many
+    chunk: Many
+    tensor: Many
+    axis: Many
+    built: One | Many
+    builtLists: Many
+    named: Many
+    namedIntegers: One | Many
+    any: One | Many
+  }>()
+}
