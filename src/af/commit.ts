@@ -100,8 +100,10 @@ export async function publishEmpty(
   options: PublishOptions,
 ): Promise<Layer> {
   const contents = { ...place, arrays: [], deleted: [], dictionary: new Dictionary(), identity: { id: randomId(), ...identity } }
+  // Without a layer that closes its base or counts for nothing, the container says the same.
+  const durable = place.number === 0
   try {
-    return await publishLayer(store, key, contents, packer, options)
+    return await publishLayer(store, key, contents, packer, { ...options, condition: { ...options.condition, durable } })
   } finally {
     await packer.discard()
   }

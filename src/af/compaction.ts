@@ -43,17 +43,19 @@ export async function compactContainer(
   let current = await reopen(files, stack)
   for (let round = 1; ; round++) {
     if (round > OPEN_ROUNDS && !current.closed) {
-      await close(files, current)
-      current = await reopen(files, current)
+      const closing = await close(files, current)
+      current = closing === undefined ? await reopen(files, current) : current.with(closing)
       if (!current.closed) continue
     }
     const states = [...mergeable(current).arrays().values()].map((live) => ArrayState.of(live))
     const packer = newPacker(files)
     try {
       const arrays = await compactInto(packer, states, blocks, { recode: files.options.recode, onProgress })
-      const closed = current.closed || (await close(files, current))
-      if (closed && (await replaceBase(files, current, arrays, packer))) {
-        return { stack: await cleanUp(files), states }
+      const closing = current.closed ? undefined : await close(files, current)
+      if (closing !== undefined) current = current.with(closing)
+      const base = current.closed ? await replaceBase(files, current, arrays, packer) : undefined
+      if (base !== undefined) {
+        return { stack: await cleanUp(files, new Stack([base, ...current.sidecars])), states }
       }
     } catch (error) {
       // Another writer may have replaced the base, and have removed the layers that were being read.
@@ -85,38 +87,36 @@ async function isBase({ store }: ContainerFiles, { base }: Stack): Promise<boole
   return (await store.stat(base.key))?.etag === base.info.etag
 }
 
-/** Closes a state. @returns false when another writer has added to it, or closed it, first */
-async function close(files: ContainerFiles, stack: Stack): Promise<boolean> {
+/** Closes a state. @returns the layer that does; undefined when another writer has added to it, or closed it, first */
+async function close(files: ContainerFiles, stack: Stack): Promise<Layer | undefined> {
   const { store, paths, options } = files
   try {
     const { number, condition } = await nextNumber(files, stack)
     const identity = { kind: 'closed', base: stack.base.identity.id } as const
     const place = { number, base: paths.base }
-    await publishEmpty(store, paths.sidecar(number), place, identity, newPacker(files), { ...options, condition })
-    return true
+    return await publishEmpty(store, paths.sidecar(number), place, identity, newPacker(files), { ...options, condition })
   } catch (error) {
-    if (isConflict(error)) return false
+    if (isConflict(error)) return undefined
     throw error
   }
 }
 
-/** @returns false when another writer has replaced the base first */
+/** @returns the new base; undefined when another writer has replaced the old one first */
 async function replaceBase(
   { store, paths, options }: ContainerFiles,
   stack: Stack,
   arrays: readonly LayerArray[],
   packer: BlockPacker,
-): Promise<boolean> {
+): Promise<Layer | undefined> {
   const { layers } = mergeable(stack)
   const dictionary = Dictionary.extending(layers.map(({ footer }) => footer)) ?? new Dictionary()
   const identity = { id: randomId(), kind: 'base', merged: listed([...layers.slice(1), ...stack.dead]) } as const
   const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary, identity }
   const condition = { ifAbsent: false, ifMatch: stack.base.info.etag }
   try {
-    await publishLayer(store, paths.base, contents, packer, { ...options, condition })
-    return true
+    return await publishLayer(store, paths.base, contents, packer, { ...options, condition })
   } catch (error) {
-    if (isConflict(error)) return false
+    if (isConflict(error)) return undefined
     throw error
   }
 }
@@ -140,17 +140,25 @@ const CLEANINGS = 20
 /**
  * Removes what counts for nothing on the base that is there now. When another writer has changed something meanwhile, all is looked at again: what two
  * leave to each other would stay.
+ * @param known the state, where it is known already
  */
-export async function cleanUp(files: ContainerFiles): Promise<Stack> {
+export async function cleanUp(files: ContainerFiles, known?: Stack): Promise<Stack> {
   const { store, paths } = files
   for (let left = CLEANINGS; ; left--) {
     // With another base before the listing, the highest number listed may be live on it, and what follows not be listed.
     const before = await store.stat(paths.base)
-    const stack = await reopen(files)
+    const stack = known !== undefined && (await lists(files, known)) ? known : await reopen(files)
+    known = undefined
     if (stack.dead.length === 0 || left === 0) return stack
     if (before?.etag !== stack.base.info.etag) continue
     if (await clean(files, stack.dead.map(deadFile), floorOf(stack))) return reopen(files, stack)
   }
+}
+
+/** Whether the numbers of a state are those that are there now. Cleaning tells by their versions whether they are the same files. */
+async function lists({ store, paths }: ContainerFiles, { sidecars }: Stack): Promise<boolean> {
+  const numbers = new Set(await paths.sidecars(store))
+  return numbers.size === sidecars.length && sidecars.every(({ number }) => numbers.has(number))
 }
 
 const reopen = ({ store, paths, options }: ContainerFiles, known?: Stack): Promise<Stack> =>

@@ -42,10 +42,8 @@ export class Paths {
 
   /** The numbers of the sidecars that a store lists, ascending. */
   async sidecars(store: Store, signal?: Signal): Promise<number[]> {
-    const keys = (await store.list?.(`${this.#stem}.`, { signal })) ?? []
-    const numbers = keys
-      .map((key) => Number(SIDECAR.exec(key)?.[1] ?? 0))
-      .filter((number) => number > 0 && keys.includes(this.sidecar(number)))
-    return [...new Set(numbers)].sort((a, b) => a - b)
+    const keys = new Set(await store.list?.(`${this.#stem}.`, { signal }))
+    const numbers = [...keys].map((key) => Number(SIDECAR.exec(key)?.[1] ?? 0))
+    return numbers.filter((number) => number > 0 && keys.has(this.sidecar(number))).sort((a, b) => a - b)
   }
 }

@@ -70,10 +70,15 @@ export class Stack {
     return this.layers[0]!
   }
 
+  /** Those that count and those that do not, by number. */
+  get sidecars(): Layer[] {
+    return [...this.layers.slice(1), ...this.dead].sort((a, b) => a.number - b.number)
+  }
+
   /** The state with one more layer, whose number may be that of a dead one. */
   with(layer: Layer): Stack {
-    const others = this.dead.filter(({ number }) => number !== layer.number)
-    return new Stack([...this.layers, layer, ...others].sort((a, b) => a.number - b.number))
+    const others = this.sidecars.filter(({ number }) => number !== layer.number)
+    return new Stack([this.base, ...[...others, layer].sort((a, b) => a.number - b.number)])
   }
 
   /** Number of the newest layer. */

@@ -62,10 +62,11 @@ export class StatsKeeper {
 
   /** Writes statistics of all arrays, computing those of `changed` from their chunks; the others keep what they had. */
   async write(changed: readonly ArrayState[], all: ReadonlyMap<string, ArrayState>): Promise<void> {
+    const states = changed.filter((state) => all.get(state.definition.name) === state)
+    if (states.length === all.size) this.#stored = new Map()
     const stored = await this.#load()
     for (const name of stored.keys()) if (!all.has(name)) stored.delete(name)
-    for (const state of changed) {
-      if (all.get(state.definition.name) !== state) continue
+    for (const state of states) {
       // Arrays without data or of nested types have none, as in files of other writers.
       if (state.numbers().size === 0 || isNested(state.definition)) stored.delete(state.definition.name)
       else {
@@ -73,7 +74,8 @@ export class StatsKeeper {
         stored.set(state.definition.name, combine(state.definition, chunks))
       }
     }
-    await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()], this.#stateOf()!.id))
+    // Should a power failure take it away, the statistics are computed when they are asked for.
+    await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()], this.#stateOf()!.id), { durable: false })
   }
 
   /** The statistics of all chunks; reads only those whose are not known from layers, or from writing or reading them before. */

@@ -60,7 +60,8 @@ export class FileStage implements Stage {
     await this.#writable(key)
     await this.#write(tail)
     const info = await this.#finish(tail.length)
-    const folder = await openFolder(this.#fs, key)
+    const { durable = true } = condition
+    const folder = durable ? await openFolder(this.#fs, key) : undefined
     try {
       await (condition.ifAbsent ? this.#link(key, info, condition) : this.#rename(key, info, condition))
       await syncFolder(folder, key, info)

@@ -5,7 +5,17 @@ import { isTemporary } from './file-names.js'
 import { checkVersion, FileStage } from './file-stage.js'
 import { checkedInfo, type FileSystem, fileSystem, folderOf, orMissingSync, readExactly } from './file-system.js'
 import { changed } from './memory.js'
-import type { ConditionalWrites, DeleteOptions, Leftover, ObjectInfo, RangeOptions, Stage, Store, Tail } from './store.js'
+import type {
+  ConditionalWrites,
+  DeleteOptions,
+  Leftover,
+  ObjectInfo,
+  PutOptions,
+  RangeOptions,
+  Stage,
+  Store,
+  Tail,
+} from './store.js'
 
 interface OpenFile extends ObjectInfo {
   readonly handle: FileHandle
@@ -97,10 +107,10 @@ export class FileStore implements Store {
     return names.filter((name) => name.startsWith(prefix.slice(directory.length))).map((name) => directory + name)
   }
 
-  async put(key: string, bytes: Uint8Array): Promise<void> {
+  async put(key: string, bytes: Uint8Array, { durable = true }: PutOptions = {}): Promise<void> {
     const stage = await this.stage(key)
     try {
-      await stage.publish(key, bytes, { ifAbsent: false })
+      await stage.publish(key, bytes, { ifAbsent: false, durable })
     } finally {
       await stage.discard()
     }

@@ -29,6 +29,13 @@ export interface PublishCondition {
   readonly ifAbsent: boolean
   /** There is this version of it, and it alone is replaced. Not together with `ifAbsent`. */
   readonly ifMatch?: string | undefined
+  /** False where a power failure may undo it: the object is then as it was before, never a part of this one. Default: true. */
+  readonly durable?: boolean
+}
+
+export interface PutOptions extends StoreOptions {
+  /** As of {@link PublishCondition}. */
+  readonly durable?: boolean
 }
 
 export interface DeleteOptions extends StoreOptions {
@@ -89,7 +96,7 @@ export interface Store {
   /** Keys that start with `prefix`, in no particular order. */
   list?(prefix: string, options?: StoreOptions): Promise<string[]>
   /** Stores a whole object at once: afterwards it is there completely or, after an error, not at all. */
-  put?(key: string, bytes: Uint8Array, options?: StoreOptions): Promise<void>
+  put?(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void>
   /**
    * Removes an object; it is no error when there is none.
    * @throws ConflictError when `ifMatch` names another version than there is; UnsupportedError where the store cannot tell at that moment
