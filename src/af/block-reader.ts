@@ -119,11 +119,15 @@ export class BlockReader {
   async #inSegments<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
     for (const [block, chunks] of groups) {
       if ((block.codec !== 'none' && block.origin.segmentsOf === undefined) || !hasMore(block, chunks)) continue
-      const { SegmentReads } = await import('./segment-reads.js')
-      this.#segments ??= new SegmentReads(this.#codecs, this.#memory.blocks, this.#maxBlockBytes, (block) => this.#keyOf(block))
+      this.#segments ??= await this.#segmentReads()
       return this.#segments.split(groups, signal)
     }
     return groups
+  }
+
+  async #segmentReads(): Promise<SegmentReads> {
+    const { SegmentReads } = await import('./segment-reads.js')
+    return new SegmentReads(this.#codecs, this.#memory.blocks, this.#maxBlockBytes, (block) => this.#keyOf(block))
   }
 
   async #useBatch<C extends Stored, R>(needs: readonly Need<C>[], use: BlockUse<C, R>, signal: Signal | undefined): Promise<R[]> {

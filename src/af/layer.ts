@@ -178,9 +178,11 @@ export class Layer implements BlockOrigin {
     let stored = before && partBefore(before, table)
     let segments: SegmentTable<T> | undefined
     return async (block, signal) => {
-      const { SegmentTable } = await import('./segment-table.js')
-      segments ??= new SegmentTable<T>(table, this.blocks, stored)
-      stored = undefined
+      if (segments === undefined) {
+        const { SegmentTable } = await import('./segment-table.js')
+        segments ??= new SegmentTable<T>(table, this.blocks, stored)
+        stored = undefined
+      }
       return segments.of(block, signal)
     }
   }

@@ -22,8 +22,8 @@ export function checkOptions(
   label?: ErrorDetails,
 ): void {
   if (options === undefined) return
-  // Arrays, signals, maps and so on have other tags.
-  if (tagOf(options) !== 'Object')
+  // Arrays, signals, maps and so on have other tags. To ask for the tag takes longer than all the rest.
+  if (Object(options) !== options || (Object.getPrototypeOf(options) !== Object.prototype && tagOf(options) !== 'Object'))
     throw wrong(`${call} takes options as an object, got ${show(options)}`, { ...label, actual: options })
   for (const name in options as object) {
     const value = (options as Record<string, unknown>)[name]
