@@ -344,3 +344,27 @@ describe.skipIf(!mounted && process.env['CI'] !== 'true')('on a full disk', () =
     await store.close()
   })
 })
+
+test('a flush waits for the disk three times, a compaction four times', async () => {
+  const synced: string[] = []
+  const store = new FileStore(
+    scripted((name) => {
+      if (name === 'handle.sync') synced.push(name)
+      return undefined
+    }),
+  )
+  const file = await ArrayFile.create(store, key)
+  const array = file.define('x', { dtype: 'int32', shape: [4] })
+  const syncsOf = async (work: () => Promise<void>): Promise<number> => {
+    synced.length = 0
+    await work()
+    return synced.length
+  }
+  await array.set(null, 1)
+  await file.flush()
+  await array.set([0], 2)
+  expect(await syncsOf(() => file.flush())).toBe(3)
+  expect(await syncsOf(() => file.compact())).toBe(4)
+  await file.close()
+  expect(await readdir(folder)).toEqual(['x.af', 'x.stats'])
+})
