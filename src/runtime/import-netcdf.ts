@@ -9,7 +9,6 @@ import { DiskArray } from '../array/disk-array.js'
 import { missingAs } from '../array/lazy/missing-as.js'
 import { type Element, missingElement, missingElements } from '../array/missing.js'
 import { bytesOf } from '../array/source.js'
-import { toElement } from '../core/dtype.js'
 import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
 import { sizeOf } from '../core/shape.js'
@@ -139,14 +138,12 @@ function checkChunks({ dimensions }: NetcdfFile, { chunks = {}, chunkBytes = DEF
 
 /**
  * A variable as the container can have it, where the fill value is the missing one: all missing elements have one value, that of `_FillValue`
- * if it is missing. Where nothing is missing there is no fill value.
+ * if there is one. Where nothing is missing there is no fill value.
  */
 function withOneMissing(variable: NetcdfVariable): { readonly from: DiskArray; readonly fill: Element | undefined } {
-  const { dtype, fillValue, source } = variable
+  const { fillValue, source } = variable
   const known = missingElements(source)
-  const own = fillValue === undefined ? undefined : toElement(dtype, fillValue)
-  const isMissing = own !== undefined && (Number.isNaN(own) ? known.nan : known.values.includes(own))
-  const fill = isMissing ? own : missingElement(known)
+  const fill = known.nan && Number.isNaN(fillValue) ? Number.NaN : missingElement(known)
   const isAlone = known.values.length + Number(known.nan) <= 1
   return { from: isAlone ? variable : new DiskArray(missingAs(source, fill!)), fill }
 }

@@ -181,12 +181,13 @@ describe('missing values', () => {
   /** Imports a variable of floats and one of shorts. Gives of one the fill value, the elements and statistics. */
   async function imported(name: string, values: readonly number[], attributes: Record<string, readonly number[]>) {
     const folder = await temporaryFolder()
-    const typed = (type: 'float' | 'short') => Object.entries(attributes).map(([name, value]) => ({ name, type, value }))
+    const typed = (type: 'float' | 'short' | 'byte') => Object.entries(attributes).map(([name, value]) => ({ name, type, value }))
     const bytes = writeNetcdf({
       dimensions: [['n', values.length]],
       variables: [
         { name: 'float32', type: 'float', dimensions: ['n'], attributes: typed('float'), values },
         { name: 'int16', type: 'short', dimensions: ['n'], attributes: typed('short'), values },
+        { name: 'int8', type: 'byte', dimensions: ['n'], attributes: typed('byte'), values },
       ],
     })
     await writeFile(join(folder, 'in.nc'), bytes)
@@ -200,8 +201,23 @@ describe('missing values', () => {
     return result
   }
 
-  test.each(['float32', 'int16'])('without any, zeros are numbers: %s', async (name) => {
-    expect(await imported(name, [0, 3, 0], {})).toEqual([undefined, [0, 3, 0], { nullCount: 0, min: 0, max: 3 }])
+  test.each([
+    ['float32', 9.969209968386869e36],
+    ['int16', -32767],
+    ['int8', undefined],
+  ])('without any declared, zeros of %s are numbers, and the default fill value %s is missing', async (name, fill) => {
+    expect(await imported(name, [0, 3, 0], {})).toEqual([fill, [0, 3, 0], { nullCount: 0, min: 0, max: 3 }])
+    if (fill === undefined) return
+    expect(await imported(name, [0, 3, fill], {})).toEqual([fill, [0, 3, fill], { nullCount: 1, min: 0, max: 3 }])
+    // Where others are declared, it becomes the first of them.
+    const declared = await imported(name, [0, -8, fill], { missing_value: [-8] })
+    expect(declared).toEqual([-8, [0, -8, -8], { nullCount: 2, min: 0, max: 0 }])
+  })
+
+  test('of bytes are those that are declared; -127 is a number', async () => {
+    expect(await imported('int8', [0, 3, -127], {})).toEqual([undefined, [0, 3, -127], { nullCount: 0, min: -127, max: 3 }])
+    const both = await imported('int8', [0, -127, -8], { missing_value: [-8] })
+    expect(both).toEqual([-8, [0, -127, -8], { nullCount: 1, min: -127, max: 0 }])
   })
 
   test.each(['float32', 'int16'])('of which there is one are equal to the fill value: %s', async (name) => {

@@ -11,7 +11,7 @@ import { type ClassicVariable, readHeader } from './header.js'
 import { layOut, type VariableLayout } from './layout.js'
 import { NetcdfSource } from './source.js'
 import { bytesOfParsed, decodeText } from './text.js'
-import { type ClassicDType, NUMERIC_TYPES } from './types.js'
+import { type ClassicDType, DEFAULT_FILL, NUMERIC_TYPES } from './types.js'
 
 export interface OpenNetcdfOptions {
   /** How errors call the file. */
@@ -62,9 +62,10 @@ export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
 export type OpenBuffer = AsyncBuffer & { close?(): Promise<void> }
 
 /**
- * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the file, of which elements equal to
- * `_FillValue` or one of `missing_value` are missing. `char` variables are
- * arrays of strings along their last dimension.
+ * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the file. Missing are elements equal
+ * to `_FillValue`, to one of `missing_value` and, where there is no `_FillValue`, to the default fill value of the type (of all but `byte`
+ * and `char`, which have none that says so). What lies outside `valid_min`, `valid_max` and `valid_range` is not: these are attributes like any.
+ * `char` variables are arrays of strings along their last dimension.
  * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and CDF-5
  */
 export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
@@ -122,7 +123,10 @@ function variableOf(file: AsyncBuffer, fileName: string, variable: ClassicVariab
   return new NetcdfVariable(name, attrs, source as unknown as BlockSource)
 }
 
-/** `_FillValue`, which elements nobody wrote read as, and what it and `missing_value` say is missing. */
+/**
+ * What elements nobody wrote read as, and what is missing, by the conventions of netCDF: without a `_FillValue` the default of the type is
+ * both, but for bytes, all values of which are valid then. `missing_value` changes nothing of this.
+ */
 function fillAndMissing<D extends ClassicDType>(
   dtype: D,
   attributes: NetcdfAttributes,
@@ -130,7 +134,9 @@ function fillAndMissing<D extends ClassicDType>(
   const given = attributes.get('_FillValue')
   const fill = typeof given === 'number' ? valuesOf(dtype, given) : []
   const values = [...fill, ...valuesOf(dtype, attributes.get('missing_value'))]
-  return { fillValue: fill[0], missing: { values, nan: false } }
+  if (given !== undefined) return { fillValue: fill[0], missing: { values, nan: false } }
+  const unwritten = DEFAULT_FILL[dtype] as ScalarOf<D>
+  return { fillValue: unwritten, missing: { values: dtype === 'int8' ? values : [...values, unwritten], nan: false } }
 }
 
 /** The values of an attribute that elements of the type can have; no element is equal to others. */

@@ -1,5 +1,6 @@
-import { type DType, isNumeric, type ScalarOf, toElement } from '../../core/dtype.js'
+import { isNumeric, toElement } from '../../core/dtype.js'
 import { type ErrorDetails, HyperslabError } from '../../core/errors.js'
+import { type MissingOf, missingElements } from '../missing.js'
 import type { ScaledOptions } from './scaled.js'
 
 /** What is used of the attributes of an array: their plain values. */
@@ -7,19 +8,18 @@ export interface NamedValues {
   get(name: string): unknown
 }
 
-interface Attributed {
-  readonly dtype: DType
-  readonly fillValue?: ScalarOf<DType> | undefined
+interface Attributed extends MissingOf {
   readonly label?: ErrorDetails
 }
 
 /**
  * How an array is packed, by the attributes that the CF conventions have for it: `scale_factor`, `add_offset`, `_FillValue`, `missing_value`
- * and NetCDF's `_Unsigned`. Its own fill value is missing, too.
+ * and NetCDF's `_Unsigned`. What is missing in it by itself is, too.
  * @throws InvalidArgumentError for attributes that are no numbers, or no values of the packed type; UnsupportedError unless the array is
  *   of numbers
  */
-export function packingOf({ dtype, fillValue, label = {} }: Attributed, attrs: NamedValues): ScaledOptions {
+export function packingOf(array: Attributed, attrs: NamedValues): ScaledOptions {
+  const { dtype, label = {} } = array
   if (!isNumeric(dtype))
     throw new HyperslabError('UnsupportedError', `${dtype} values cannot be scaled`, { ...label, actual: dtype })
   const fail = (name: string, what: string, actual: unknown): never => {
@@ -47,14 +47,15 @@ export function packingOf({ dtype, fillValue, label = {} }: Attributed, attrs: N
   const [scale, offset, fill] = [one('scale_factor'), one('add_offset'), one('_FillValue')]
   const unsigned = attrs.get('_Unsigned')
   if (unsigned !== undefined && !/^(true|false)$/.test(String(unsigned))) fail('_Unsigned', "'true' or 'false'", unsigned)
-  const own = fillValue as number | bigint | undefined
-  const missing = numbers('missing_value').map((value) => packed('missing_value', value))
+  const named = numbers('missing_value').map((value) => packed('missing_value', value))
+  const { values, nan } = missingElements(array)
+  const own = [...(values as (number | bigint)[]), ...(nan ? [Number.NaN] : [])]
   return {
     ...(scale !== undefined && { scaleFactor: Number(scale) }),
     ...(offset !== undefined && { addOffset: Number(offset) }),
     ...(fill !== undefined && { fillValue: packed('_FillValue', fill) }),
-    ...(fill === undefined && own !== undefined && { fillValue: own }),
-    missingValues: own === undefined ? missing : [...missing, own],
+    ...(fill === undefined && own[0] !== undefined && { fillValue: own[0] }),
+    missingValues: [...named, ...own],
     ...(String(unsigned) === 'true' && dtype.startsWith('int') && { unsigned: true }),
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { scaled } from '../../../src/runtime/index.js'
 import { openNetcdf } from '../../../src/runtime/netcdf.js'
 import { utf8, type WriterAttribute, writeNetcdf } from '../../support/netcdf-writer.js'
 import { CountingFile, open, valuesOf, variable } from './support.js'
@@ -173,6 +174,12 @@ describe('fill values', () => {
     ['byte', named('short', [-127]), -127],
     ['short', named('short', [-32767]), -32767],
     ['int', named('float', [-1]), -1],
+    // The defaults of the library.
+    ['byte', undefined, -127],
+    ['short', undefined, -32767],
+    ['int', undefined, -2147483647],
+    ['float', undefined, 9.969209968386869e36],
+    ['double', undefined, 9.969209968386869e36],
     // A row of fill characters.
     ['char', named('char', ' '), '    '],
     ['char', named('char', [0]), ''],
@@ -182,7 +189,6 @@ describe('fill values', () => {
   })
 
   test.each([
-    ['float', undefined],
     ['byte', named('short', [200])],
     ['short', named('float', [1e20])],
     ['int', named('double', [0.5])],
@@ -205,5 +211,34 @@ describe('fill values', () => {
     const array = file.variables[0]!
     expect(array.missing).toEqual({ values: [-9, 2], nan: false })
     expect([await array.sum(), await array.sum({ skipMissing: false })]).toEqual([5, -2])
+  })
+
+  test.each([
+    ['short', -32767],
+    ['int', -2147483647],
+    ['float', 9.969209968386869e36],
+    ['double', 9.969209968386869e36],
+    // All values of bytes are valid.
+    ['byte', -127],
+  ] as const)('without _FillValue, the default of %s is missing, whatever missing_value says', async (type, unwritten) => {
+    const declared: [string, WriterAttribute[], number[]][] = [
+      ['none', [], [unwritten]],
+      ['missing_value', [{ name: 'missing_value', type, value: [2] }], [2, unwritten]],
+      ['_FillValue', [named(type, [4])], [4]],
+      ['no fill value of the type', [named('char', 'x')], []],
+    ]
+    const dimensions: [string, number][] = [['x', 4]]
+    const values = [1, 2, unwritten, 4]
+    const variables = declared.map(([name, attributes]) => ({ name, type, dimensions: ['x'], attributes, values }))
+    const file = await open({ dimensions, variables })
+    for (const [name, , missing] of declared) {
+      const expected = missing.filter((value) => type !== 'byte' || value !== -127)
+      const array = variable(file, name)
+      expect(array.missing).toEqual({ values: expected, nan: false })
+      const taken = values.filter((value) => !expected.includes(value))
+      expect([await array.count(), await array.min()]).toEqual([taken.length, Math.min(...taken)])
+      // Unpacked by its attributes, the same elements are missing.
+      if (name !== 'no fill value of the type') expect(await scaled(array).count({ skipNaN: true })).toBe(taken.length)
+    }
   })
 })
