@@ -115,8 +115,8 @@ export abstract class Composable<D extends DType, R extends number> extends Iter
 
   /**
    * Copies this array into one with other chunks: each of its chunks is written once and whole, a chunk of this one read once where memory
-   * allows.
-   * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
+   * allows. What is missing is treated as by {@link assign}.
+   * @throws InvalidArgumentError when shapes or types differ, and as `assign` does; ReadOnlyError
    */
   async rechunkTo(target: DiskArray<D>, options?: RechunkOptions): Promise<void> {
     const { rechunkTo } = await import('./lazy/rechunk-to.js')

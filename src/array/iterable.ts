@@ -57,8 +57,10 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
   }
 
   /**
-   * Copies another array of this shape and type into this one, some chunks of this one at a time.
-   * @throws InvalidArgumentError when shape or type differ; ReadOnlyError; whatever reading and writing throw
+   * Copies another array of this shape and type into this one, some chunks of this one at a time. Elements that are missing there become what is
+   * missing here. An array in which none are is copied as it is: elements that happen to have this one's missing value are missing then.
+   * @throws InvalidArgumentError when shape or type differ, for a missing element where nothing is missing here (NaN stays NaN), and, where
+   *   others are missing there, for an element that would become missing; ReadOnlyError; whatever reading and writing throw
    */
   async assign(from: ArrayHandle<DType>, options: ProgressOptions = {}): Promise<void> {
     const { copyWhole } = await this.#bodies('assign', options)

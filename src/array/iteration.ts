@@ -11,6 +11,7 @@ import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape, viewOf } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
 import { checkChunk } from './bounds.js'
+import { copiedTo } from './lazy/missing-as.js'
 import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
 import { runsOf } from './reductions/runs.js'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable } from './source.js'
@@ -154,7 +155,7 @@ export async function readWhole<D extends DType>(
 }
 
 /**
- * Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written.
+ * Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. What is missing stays so (see {@link copiedTo}).
  * @param cut says what is copied at once, once both are known to be of one shape
  * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
  */
@@ -175,7 +176,7 @@ export async function copyWhole(
   checkWritable(to)
   const tally = tallyOf(to, options)
   const { signal, prefetch = 1 } = options
-  for await (const { box, data } of zipped([from], cut(), { signal, prefetch })) {
+  for await (const { box, data } of zipped([copiedTo(from, to)], cut(), { signal, prefetch })) {
     await to.writeBlock(box, data[0]!, options)
     tally(box)
   }

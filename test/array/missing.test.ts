@@ -1,6 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { broadcast, coarsen, concat, DiskArray, type Missing, scaled, where } from '../../src/runtime/index.js'
+import { copiedTo } from '../../src/array/lazy/missing-as.js'
+import { copyTensor, type Tensor } from '../../src/core/tensor.js'
+import type { Box } from '../../src/grid/range.js'
+import {
+  broadcast,
+  coarsen,
+  concat,
+  create,
+  DiskArray,
+  MemoryStore,
+  type Missing,
+  scaled,
+  where,
+} from '../../src/runtime/index.js'
 
 /** Numbers of any of some types, those of `missing` among them. */
 const of = <D extends 'int16' | 'float32' | 'float64'>(
@@ -126,6 +139,97 @@ describe('what is made of missing elements is missing', () => {
     ])
       expect(await made.sum()).toBe(4)
     expect(await array.pad(1).sum()).toBe(4)
+  })
+})
+
+describe('what is copied', () => {
+  const value = fc.constantFrom(-9, -1, 0, 3, Number.NaN)
+  const missing = fc.record({ values: fc.uniqueArray(fc.constantFrom<number>(-9, -1), { maxLength: 2 }), nan: fc.boolean() })
+
+  /** An array in memory that takes writes. */
+  const target = (dtype: 'int16' | 'float32', length: number, missing: Missing) => {
+    const data = dtype === 'int16' ? new Int16Array(length) : new Float32Array(length)
+    const box = (at: Box) => data.subarray(at[0]!.start, at[0]!.stop)
+    const array = new DiskArray({
+      dtype,
+      shape: [length],
+      chunks: [3],
+      missing: missing as Missing<never>,
+      label: { file: 'to.af', array: 'y' },
+      readBlock: (at: Box, out: Tensor) => copyTensor({ ...out, data: box(at), stride: [1], offset: 0 } as Tensor, out),
+      writeBlock: (at: Box, values: Tensor) => copyTensor(values, { ...values, data: box(at), stride: [1], offset: 0 } as Tensor),
+    })
+    return { array: array as unknown as DiskArray, data }
+  }
+
+  test('stays missing, or is refused', async () => {
+    const outcomes = { raw: 0, copied: 0, refused: 0 }
+    const cases = fc.record({
+      given: fc.array(value, { minLength: 1, maxLength: 7 }),
+      from: missing,
+      to: missing,
+      dtype: fc.constantFrom('int16' as const, 'float32' as const),
+      by: fc.constantFrom('assign', 'copyTo', 'rechunkTo'),
+    })
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ given, from, to, dtype, by }) => {
+        const known = (of: typeof from) => ({ values: of.values, nan: of.nan && dtype !== 'int16' })
+        const is = (of: typeof from, x: number) => of.values.includes(x) || (Number.isNaN(x) && known(of).nan)
+        const elements = dtype === 'int16' ? given.map((x) => (Number.isNaN(x) ? 5 : x)) : given
+        const source = of(dtype, elements, from)
+        const { array, data } = target(dtype, elements.length, to)
+        const copy =
+          by === 'assign' ? array.assign(source) : by === 'copyTo' ? source.copyTo(array) : source.rechunkTo(array as never)
+        const [any, anyThere] = [from, to].map((of) => of.values.length > 0 || known(of).nan)
+        const free =
+          !any ||
+          (known(from).nan === known(to).nan &&
+            from.values.length === to.values.length &&
+            from.values.every((x) => to.values.includes(x)))
+        if (free) {
+          await copy
+          outcomes.raw++
+          expect([...data]).toEqual(elements)
+          expect(copiedTo(source.source as never, array.source)).toBe(source.source)
+          return
+        }
+        const wrong = (x: number) => (is(from, x) ? !anyThere && !Number.isNaN(x) : is(to, x))
+        if (elements.some(wrong)) {
+          outcomes.refused++
+          await expect(copy).rejects.toMatchObject({ ...REFUSED, message: expect.stringContaining("array 'y' of to.af") })
+          return
+        }
+        await copy
+        outcomes.copied++
+        elements.forEach((x, i) => {
+          if (!is(from, x) || !anyThere) expect(data[i]).toBe(x)
+          else expect(is(to, data[i]!)).toBe(true)
+        })
+        expect(await array.count({ where: () => true })).toBe(elements.filter((x) => !anyThere || !is(from, x)).length)
+      }),
+      { numRuns: 600 },
+    )
+    expect(Math.min(...Object.values(outcomes))).toBeGreaterThan(30)
+  })
+
+  test('between containers: an error names both arrays and the element', async () => {
+    const file = await create({ store: new MemoryStore(), path: 'a.af' })
+    const from = file.define('from', { dtype: 'int32', shape: [3], fillValue: -9 })
+    await from.set(null, [1, -9, 3])
+    const to = file.define('to', { dtype: 'int32', shape: [3] })
+    await expect(from.copyTo(to)).rejects.toMatchObject({
+      ...REFUSED,
+      details: { array: 'from', actual: -9 },
+      message: /'from': an element is -9, which is missing, and array 'to' of .* has no value for missing elements/,
+    })
+    const other = file.define('other', { dtype: 'int32', shape: [3], fillValue: -1 })
+    await from.copyTo(other)
+    expect(await all(other)).toEqual([1, -1, 3])
+    const clash = file.define('clash', { dtype: 'int32', shape: [3], fillValue: 3 })
+    await expect(from.copyTo(clash)).rejects.toMatchObject({
+      ...REFUSED,
+      message: expect.stringContaining('is 3, which is not missing'),
+    })
   })
 })
 

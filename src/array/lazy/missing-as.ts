@@ -1,7 +1,7 @@
 import { type DataOf, type DType, readElement } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
-import { type Element, missingElement, missingElements } from '../missing.js'
-import { missingTest } from '../missing-test.js'
+import { type Element, isAnyMissing, missingElement, missingElements } from '../missing.js'
+import { missingTest, sameMissing } from '../missing-test.js'
 import type { BlockSource } from '../source.js'
 import { elementwise } from './elementwise.js'
 
@@ -41,6 +41,36 @@ export function missingAs<D extends DType>(
     forth,
     back,
   )
+}
+
+/**
+ * A source as it is to be copied to another of its type: missing elements become the missing value of the target. Where none are, or the same
+ * are in both, nothing is looked at.
+ * @throws reading, InvalidArgumentError for missing elements where the target has no value for them (but NaN, which stays), and for elements
+ *   that would become missing
+ */
+export function copiedTo(source: BlockSource, target: BlockSource): BlockSource {
+  const [known, wanted] = [missingElements(source), missingElements(target)]
+  if (!isAnyMissing(known) || sameMissing(known, wanted)) return source
+  const value = missingElement(wanted)
+  const wasMissing = missingTest(known)!
+  const isMissing = missingTest(wanted) ?? (() => false)
+  const refuse = (element: Element): never => {
+    const { file, array } = target.label ?? {}
+    const where = array === undefined ? 'the target' : `array '${array}'${file === undefined ? '' : ` of ${file}`}`
+    const why = wasMissing(element)
+      ? `is missing, and ${where} has no value for missing elements: give it a fill value`
+      : `is not missing, and would be in ${where}: choose another fill value`
+    throw new HyperslabError('InvalidArgumentError', `an element is ${String(element)}, which ${why}`, {
+      actual: element,
+      expected: value,
+    })
+  }
+  return elementwise(source, source, (element: Element) => {
+    if (wasMissing(element) === isMissing(element)) return element
+    if (isMissing(element)) return refuse(element)
+    return value ?? (Number.isNaN(element) ? element : refuse(element))
+  })
 }
 
 /**
