@@ -3,10 +3,10 @@ import { DiskArray } from '../array/disk-array.js'
 import type { BlockOptions } from '../array/source.js'
 import type { Values } from '../array/values.js'
 import type { DType } from '../core/dtype.js'
-import { HyperslabError, within } from '../core/errors.js'
+import { within } from '../core/errors.js'
 import type { NewShape } from './append.js'
 import type { ArrayState } from './array-state.js'
-import { type AttributeMap, Attributes } from './attributes.js'
+import type { Attributes } from './attributes.js'
 import { type Container, ContainerSource } from './source.js'
 
 /** How an array is stored. */
@@ -21,7 +21,6 @@ export interface ArrayStorage {
 /** An array of a container. */
 export class FileArray<D extends DType = DType, R extends number = number> extends DiskArray<D, R> {
   readonly name: string
-  readonly attrs: Attributes
   readonly #container: Container
   /** @internal */
   readonly state: ArrayState
@@ -32,10 +31,10 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
     this.name = state.definition.name
     this.state = state
     this.#container = container
-    this.attrs = new Attributes(
-      () => state.attributes,
-      () => this.changeAttributes(),
-    )
+  }
+
+  override get attrs(): Attributes {
+    return this.source.attrs as Attributes
   }
 
   /**
@@ -76,14 +75,5 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
       sum.compressedBytes += (address.size * address.block.compressedBytes) / address.block.uncompressedBytes
     }
     return { ...sum, compressedBytes: Math.round(sum.compressedBytes) }
-  }
-
-  /** @internal */
-  changeAttributes(): AttributeMap {
-    const { readOnly, label } = this.#container
-    if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly, { file: label, array: this.name })
-    this.state.changed = true
-    this.state.attributesChanged = true
-    return this.state.attributes
   }
 }

@@ -16,6 +16,7 @@ import { FileArray } from './file-array.js'
 import type { Limits } from './limits.js'
 import { Paths } from './paths.js'
 import { withDefaults } from './settings.js'
+import type { ContainerSource } from './source.js'
 import { Stack } from './stack.js'
 import type { Statistics } from './statistics.js'
 import type { Verification, VerifyOptions } from './verify.js'
@@ -240,7 +241,7 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> {
       () => state()?.attributes ?? new Map(),
       () => {
         if (state() === undefined) this.define(FILE_ARRAY, { dtype: 'uint8', shape: [] })
-        return this.array(FILE_ARRAY).changeAttributes()
+        return (this.array(FILE_ARRAY).source as ContainerSource<DType>).changeAttributes()
       },
     )
   }

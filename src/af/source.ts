@@ -12,6 +12,7 @@ import { type AxisProjection, countChunks, projectBox, touches } from '../grid/p
 import type { Box } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
+import { type AttributeMap, Attributes } from './attributes.js'
 import type { Stored } from './batches.js'
 import type { BlockRef, ChunkAddress } from './block.js'
 import type { BlockReader } from './block-reader.js'
@@ -47,12 +48,17 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
   readonly capabilities = { steps: true }
   readonly maxElements: number
   readonly budget: MemoryBudget | undefined
+  readonly attrs: Attributes
   readonly label: { readonly file: string; readonly array: string }
   readonly #state: ArrayState
   readonly #container: Container
 
   /** @throws UnsupportedError for nested types */
   constructor(container: Container, state: ArrayState) {
+    this.attrs = new Attributes(
+      () => state.attributes,
+      () => this.changeAttributes(),
+    )
     const { definition } = state
     this.maxElements = container.maxElements
     this.budget = container.budget
@@ -159,6 +165,15 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
         await writeBox(this, box, source, put, options.signal)
       })
     })
+  }
+
+  /** The attributes, about to be changed. */
+  changeAttributes(): AttributeMap {
+    const { readOnly } = this.#container
+    if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly, { ...this.label })
+    this.#state.changed = true
+    this.#state.attributesChanged = true
+    return this.#state.attributes
   }
 
   /** Finds the chunks that a box touches and adds them to `blocks`. Those that need no I/O are placed on the way. */

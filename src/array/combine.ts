@@ -5,7 +5,7 @@ import type { Tensor } from '../core/tensor.js'
 import type { Axis } from './axes.js'
 import { DiskArray } from './disk-array.js'
 import { type BroadcastOptions, broadcast as broadcastSources, type Operand } from './lazy/broadcast.js'
-import { type NamedValues, packingOf } from './lazy/cf-attributes.js'
+import { packingOf } from './lazy/cf-attributes.js'
 import {
   type ConcatOptions,
   concat as concatSources,
@@ -122,12 +122,12 @@ export function broadcast(fn: (...values: never[]) => unknown, ...given: unknown
 /**
  * Packed values unpacked by CF's rules, `packed * scaleFactor + addOffset`, with NaN where there is none; written values are packed. Without
  * options that say how, the attributes of the array do: `scale_factor`, `add_offset`, `_FillValue`, `missing_value` and `_Unsigned`. Lazy
- * arrays have no attributes: scale first, then take the view.
+ * arrays of the same elements have them, too, as {@link ArrayHandle.attrs} says.
  * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, a written value that cannot be packed, an
  *   attribute of another type, and for an array without attributes when there are no options
  */
 export function scaled<F extends 'float32' | 'float64' = 'float64', R extends number = number>(
-  array: DiskArray<DType, R> & { readonly attrs?: NamedValues },
+  array: DiskArray<DType, R>,
   options: ScaledOptions & { readonly dtype?: F } = {},
 ): DiskArray<F, R> {
   checkOptions('scaled', options, SCALED_CHECKS, array.source.label)

@@ -4,7 +4,15 @@ import { checkOptions, checkValue } from '../core/options.js'
 import { checkShape, sameShape, showShape, sizeOf } from '../core/shape.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import { missingElements, missingOf } from './missing.js'
-import { type BlockSource, ESTIMATE_CHECKS, type EstimateOptions, gridOf, type Missing, type SourceLike } from './source.js'
+import {
+  type BlockSource,
+  ESTIMATE_CHECKS,
+  type EstimateOptions,
+  gridOf,
+  type Missing,
+  type NamedValues,
+  type SourceLike,
+} from './source.js'
 
 /** What there is to know of an array without reading it. */
 export abstract class ArrayHandle<D extends DType> {
@@ -59,6 +67,14 @@ export abstract class ArrayHandle<D extends DType> {
     return missingOf(this.source)
   }
 
+  /**
+   * What is said of the elements; undefined where nothing is. Views, permutations, other chunks and caches of an array have its attributes, arrays
+   * put together those that all of them have alike, arrays that are computed have none.
+   */
+  get attrs(): NamedValues | undefined {
+    return this.source.attrs
+  }
+
   /** Number of elements. */
   get size(): number {
     return sizeOf(this.shape)
@@ -90,7 +106,7 @@ export abstract class ArrayHandle<D extends DType> {
 const ABILITIES = ['writeBlock', 'readBlocks', 'readPicked', 'countRequests', 'reduceBox', 'scan'] as const
 
 function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {
-  const { dtype, shape, dimensionNames, fillValue, missing, capabilities, label } = source
+  const { dtype, shape, dimensionNames, fillValue, missing, attrs, capabilities, budget, maxElements, label } = source
   const abilities = ABILITIES.filter((name) => source[name]).map((name) => [name, source[name]!.bind(source)])
   return {
     dtype,
@@ -99,6 +115,9 @@ function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): 
     dimensionNames,
     fillValue,
     missing,
+    attrs,
+    budget,
+    maxElements,
     ...(capabilities && { capabilities }),
     ...(label && { label }),
     readBlock: (box, out, options) => source.readBlock(box, out, options),

@@ -31,6 +31,12 @@ export interface Missing<D extends DType = DType> {
   readonly nan: boolean
 }
 
+/** Attributes by name, as plain values. */
+export interface NamedValues {
+  get(name: string): unknown
+  keys(): Iterable<string>
+}
+
 /** What is known of a chunk without reading it. */
 export interface ChunkFacts {
   /** Ends of the elements that are neither NaN nor the fill value, and how many those are; without any, the ends mean nothing. */
@@ -75,6 +81,8 @@ export interface BlockSource<D extends DType = DType> {
   readonly fillValue?: ScalarOf<D> | undefined
   /** Which elements are missing; those that equal the fill value when left out, none where there is no fill value either. */
   readonly missing?: Missing<D> | undefined
+  /** What is said of the elements, such as their unit and how they are packed. Lazy arrays of the same elements say it, too. */
+  readonly attrs?: NamedValues | undefined
   readonly capabilities?: {
     /** True when boxes with a step above 1 may be asked for. */
     readonly steps?: boolean | undefined

@@ -1,4 +1,4 @@
-import type { BlockSource } from '../../src/array/source.js'
+import type { BlockSource, NamedValues } from '../../src/array/source.js'
 import type { DType, ScalarOf } from '../../src/core/dtype.js'
 import { stridesOf } from '../../src/core/shape.js'
 import { copyTensor, type Tensor, viewTensor } from '../../src/core/tensor.js'
@@ -16,13 +16,14 @@ export class CountingSource<D extends DType> implements BlockSource<D> {
   readonly fillValue: ScalarOf<D> | undefined
   readonly capabilities: { readonly steps: boolean }
   readonly dimensionNames: readonly string[] | undefined
+  readonly attrs: NamedValues | undefined
   readonly label = { file: 'counting', array: 'plain' }
   readonly #tensor: Tensor<D>
 
   constructor(
     plain: Plain<D>,
     chunks: ChunkGrid,
-    options: { steps?: boolean; fillValue?: ScalarOf<D>; dimensionNames?: readonly string[] } = {},
+    options: { steps?: boolean; fillValue?: ScalarOf<D>; dimensionNames?: readonly string[]; attrs?: NamedValues } = {},
   ) {
     this.dtype = plain.dtype
     this.shape = plain.shape
@@ -30,6 +31,7 @@ export class CountingSource<D extends DType> implements BlockSource<D> {
     this.fillValue = options.fillValue
     this.capabilities = { steps: options.steps ?? false }
     this.dimensionNames = options.dimensionNames
+    this.attrs = options.attrs
     this.#tensor = { data: plain.data, shape: plain.shape, stride: stridesOf(plain.shape), offset: 0 }
   }
 

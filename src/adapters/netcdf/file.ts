@@ -48,13 +48,15 @@ export interface NetcdfDimension {
 /** A variable of a NetCDF file, as a lazy array on it. */
 export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
   readonly name: string
-  readonly attrs: NetcdfAttributes
 
   /** @internal */
-  constructor(name: string, attrs: NetcdfAttributes, source: BlockSource<D>) {
+  constructor(name: string, source: BlockSource<D>) {
     super(source)
     this.name = name
-    this.attrs = attrs
+  }
+
+  override get attrs(): NetcdfAttributes {
+    return this.source.attrs as NetcdfAttributes
   }
 }
 
@@ -113,14 +115,15 @@ function variableOf(file: AsyncBuffer, fileName: string, variable: ClassicVariab
   const label = { file: fileName, array: name }
   const source =
     type === 'char'
-      ? new NetcdfSource(file, { dtype: 'string', layout, label, fillValue: textFill(variable, layout) })
+      ? new NetcdfSource(file, { dtype: 'string', layout, attrs, label, fillValue: textFill(variable, layout) })
       : new NetcdfSource(file, {
           dtype: NUMERIC_TYPES[type],
           layout,
+          attrs,
           label,
           ...fillAndMissing(NUMERIC_TYPES[type], attrs),
         })
-  return new NetcdfVariable(name, attrs, source as unknown as BlockSource)
+  return new NetcdfVariable(name, source as unknown as BlockSource)
 }
 
 /**

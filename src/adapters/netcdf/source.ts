@@ -8,6 +8,7 @@ import type { Tensor } from '../../core/tensor.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
 import type { Box } from '../../grid/range.js'
 import { readRange } from './async-buffer.js'
+import type { NetcdfAttributes } from './attributes.js'
 import type { VariableLayout } from './layout.js'
 import { placeElements } from './place.js'
 import { planRequests } from './requests.js'
@@ -21,6 +22,7 @@ export interface NetcdfSourceOptions<D extends ClassicDType | 'string'> {
   readonly layout: VariableLayout
   readonly fillValue?: ScalarOf<D> | undefined
   readonly missing?: Missing<D> | undefined
+  readonly attrs: NetcdfAttributes
   readonly label: { readonly file: string; readonly array: string }
 }
 
@@ -32,19 +34,21 @@ export class NetcdfSource<D extends ClassicDType | 'string' = ClassicDType | 'st
   readonly dimensionNames: readonly string[]
   readonly fillValue: ScalarOf<D> | undefined
   readonly missing: Missing<D> | undefined
+  readonly attrs: NetcdfAttributes
   /** Steps are free: what lies between is read where it is short, left out where it is long, and never kept. */
   readonly capabilities = { steps: true }
   readonly label: { readonly file: string; readonly array: string }
   readonly #file: AsyncBuffer
   readonly #layout: VariableLayout
 
-  constructor(file: AsyncBuffer, { dtype, layout, fillValue, missing, label }: NetcdfSourceOptions<D>) {
+  constructor(file: AsyncBuffer, { dtype, layout, fillValue, missing, attrs, label }: NetcdfSourceOptions<D>) {
     this.dtype = dtype
     this.shape = layout.shape
     this.chunks = layout.chunks
     this.dimensionNames = layout.dimensionNames
     this.fillValue = fillValue
     this.missing = missing
+    this.attrs = attrs
     this.label = label
     this.#file = file
     this.#layout = layout

@@ -48,6 +48,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<D> | undefined
   readonly missing: Missing<D> | undefined
+  readonly attrs: BlockSource['attrs']
   readonly capabilities = { steps: true }
   readonly maxElements: number | undefined
   readonly budget: BlockSource['budget']
@@ -75,6 +76,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
     this.dimensionNames = names
     this.fillValue = base.fillValue
     this.missing = base.missing
+    this.attrs = base.attrs
     this.maxElements = base.maxElements
     this.budget = base.budget
     this.label = base.label ?? {}

@@ -1,12 +1,8 @@
 import { isNumeric, toElement } from '../../core/dtype.js'
 import { type ErrorDetails, HyperslabError } from '../../core/errors.js'
 import { type MissingOf, missingElements } from '../missing.js'
+import type { NamedValues } from '../source.js'
 import type { ScaledOptions } from './scaled.js'
-
-/** What is used of the attributes of an array: their plain values. */
-export interface NamedValues {
-  get(name: string): unknown
-}
 
 interface Attributed extends MissingOf {
   readonly label?: ErrorDetails

@@ -9,7 +9,7 @@ import { commonChunks, refineChunks } from '../../grid/joined-chunks.js'
 import { type Box, wholeBox } from '../../grid/range.js'
 import { isAnyMissing, type MissingElements, missingElement, missingElements, missingOf, NOTHING } from '../missing.js'
 import { sameMissing } from '../missing-test.js'
-import type { BlockSource, Missing } from '../source.js'
+import type { BlockSource, Missing, NamedValues } from '../source.js'
 import type { Kind } from './layer.js'
 import { missingAs } from './missing-as.js'
 import { type Overlap, overlapOf } from './overlap.js'
@@ -87,6 +87,7 @@ class Mosaic<D extends DType> implements BlockSource<D> {
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<D> | undefined
   readonly missing: Missing<D> | undefined
+  readonly attrs: NamedValues | undefined
   readonly capabilities: { readonly steps: boolean }
   readonly label: NonNullable<BlockSource['label']>
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
@@ -100,6 +101,7 @@ class Mosaic<D extends DType> implements BlockSource<D> {
     this.dimensionNames = sources.find(({ dimensionNames }) => dimensionNames !== undefined)?.dimensionNames
     this.fillValue = fillValue
     this.missing = missing
+    this.attrs = sharedAttributes(sources)
     this.capabilities = { steps: sources.every(({ capabilities }) => capabilities?.steps) }
     this.label = sharedLabel(sources)
     if (sources.every(({ writeBlock }) => writeBlock !== undefined)) {
@@ -157,6 +159,30 @@ function sharedLabel(sources: readonly BlockSource[]): { file?: string; array?: 
   const file = shared(sources.map(({ label }) => label?.file))
   const array = shared(sources.map(({ label }) => label?.array))
   return { ...(file !== undefined && { file }), ...(file !== undefined && array !== undefined && { array }) }
+}
+
+/** Those of the first tile, where all have the same. */
+function sharedAttributes(sources: readonly BlockSource[]): NamedValues | undefined {
+  const first = sources[0]!.attrs
+  if (first === undefined) return undefined
+  const names = [...first.keys()]
+  const alike = ({ attrs }: BlockSource): boolean => {
+    if (attrs === first) return true
+    return (
+      attrs !== undefined &&
+      [...attrs.keys()].length === names.length &&
+      names.every((name) => isEqual(attrs.get(name), first.get(name)))
+    )
+  }
+  return sources.every(alike) ? first : undefined
+}
+
+/** Whether attributes have the same value: lists do where their elements have. */
+function isEqual(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true
+  const [one, other] = [a, b] as ArrayLike<unknown>[]
+  const areLists = [a, b].every((each) => ArrayBuffer.isView(each) || Array.isArray(each))
+  return areLists && one!.length === other!.length && Array.from(one!).every((value, i) => Object.is(value, other![i]))
 }
 
 /** Sorted by the first axis, so that only near ones are compared. */

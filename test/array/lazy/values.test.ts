@@ -1,20 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import { scaled } from '../../../src/array/combine.js'
+import { broadcast, concat, roll, scaled } from '../../../src/array/combine.js'
 import { DiskArray } from '../../../src/array/disk-array.js'
 import { promote } from '../../../src/array/lazy/promotion.js'
+import { coarsen, rolling } from '../../../src/array/reductions/windows.js'
 import { allocate, DTYPES, type DType } from '../../../src/core/dtype.js'
+import { MemoryBudget } from '../../../src/core/memory-budget.js'
 import { ChunkGrid } from '../../../src/grid/chunks.js'
 import { slice } from '../../../src/grid/slice.js'
+import { create, MemoryStore } from '../../../src/runtime/index.js'
 import { CountingSource } from '../../support/counting-source.js'
 import { all, counted, refused } from './support.js'
 
-const of = <D extends DType>(dtype: D, values: unknown[], fillValue?: unknown) => {
+const of = <D extends DType>(dtype: D, values: unknown[], fillValue?: unknown, attributes?: Record<string, unknown>) => {
   const data = allocate(dtype, values.length)
   values.forEach((value, i) => {
     data[i] = value as never
   })
   const source = new CountingSource({ dtype, shape: [values.length], data }, ChunkGrid.regular([values.length], [2]), {
     fillValue: fillValue as never,
+    ...(attributes && { attrs: new Map(Object.entries(attributes)) }),
   })
   return { array: new DiskArray(source), data, reads: source.reads }
 }
@@ -159,12 +163,8 @@ describe('scaled without options', () => {
     dtype: 'int8' | 'int16' | 'int64' | 'float32' = 'int16',
     fillValue = -32767,
   ) => {
-    const { array, data } = of(
-      dtype,
-      (dtype === 'int64' ? [0n, 100n, -1n] : [0, 100, -1]) as never,
-      dtype === 'int16' ? fillValue : undefined,
-    )
-    return { data, array: Object.assign(array, { attrs: new Map(Object.entries(attributes)) }) }
+    const values = dtype === 'int64' ? [0n, 100n, -1n] : [0, 100, -1]
+    return of(dtype, values, dtype === 'int16' ? fillValue : undefined, attributes)
   }
 
   test('reads the attributes of the array', async () => {
@@ -213,7 +213,88 @@ describe('scaled without options', () => {
 
   test('is refused where there are no attributes', () => {
     expect(() => scaled(of('int16', [1]).array)).toThrow('pass scaleFactor, addOffset or missing values')
+  })
+
+  test('goes through arrays of the same elements', async () => {
+    const { array } = packed({ scale_factor: 0.5, missing_value: Int16Array.of(-1) })
+    const same: [DiskArray, unknown[]][] = [
+      [array.view([slice(1, 3)]), [50, Number.NaN]],
+      [array.view([[2, 0]]), [Number.NaN, 0]],
+      [array.view([slice(1, 3)]).reverse(), [Number.NaN, 50]],
+      [array.permute(), [0, 50, Number.NaN]],
+      [array.reshape([1, 3]), [0, 50, Number.NaN]],
+      [array.expandDims(0).squeeze(), [0, 50, Number.NaN]],
+      [array.rechunk([3]), [0, 50, Number.NaN]],
+      [array.cache(), [0, 50, Number.NaN]],
+      [array.pad(1), [Number.NaN, 0, 50, Number.NaN, Number.NaN]],
+      [roll(array, 1, 0), [Number.NaN, 0, 50]],
+      [array.astype('int16'), [0, 50, Number.NaN]],
+    ]
+    for (const [made, expected] of same) {
+      expect(made.attrs!.get('scale_factor')).toBe(0.5)
+      expect(await all(scaled(made))).toEqual(expected)
+    }
+  })
+
+  test('is refused of arrays of other elements', () => {
     const { array } = packed({ scale_factor: 0.5 })
-    expect(() => scaled(array.view([0]))).toThrow('pass scaleFactor, addOffset or missing values')
+    const other = [
+      array.map((x) => x),
+      array.astype('float64'),
+      broadcast((x) => x, array),
+      scaled(array),
+      coarsen(array, { 0: 2 }, 'mean'),
+      rolling(array, { 0: 2 }, 'max'),
+    ] as unknown as DiskArray[]
+    for (const made of other) {
+      expect(made.attrs).toBeUndefined()
+      expect(() => scaled(made)).toThrow('pass scaleFactor, addOffset or missing values')
+    }
+  })
+
+  test('of arrays put together, where all are packed alike', async () => {
+    const attributes = { scale_factor: 0.5, missing_value: Int16Array.of(-1), units: 'K' }
+    const one = packed(attributes).array
+    const alike = packed({ ...attributes, missing_value: Int16Array.of(-1) }).array
+    expect(await all(scaled(concat([one, alike])))).toEqual([0, 50, Number.NaN, 0, 50, Number.NaN])
+    const others: DiskArray<'int16'>[] = [
+      packed({ ...attributes, scale_factor: 2 }).array,
+      packed({ ...attributes, missing_value: Int16Array.of(-1, -2) }).array,
+      packed({ ...attributes, more: 1 }).array,
+      packed({ scale_factor: 0.5 }).array,
+      of('int16', [1], -32767).array,
+      // Its missing elements have another value in the whole.
+      packed(attributes, 'int16', -5).array,
+    ] as never
+    for (const other of others)
+      for (const tiles of [
+        [one, other],
+        [other, one],
+      ])
+        expect(concat(tiles as never).attrs).toBeUndefined()
+  })
+
+  test('of a container, attributes that are set later count', async () => {
+    await using file = await create({ store: new MemoryStore(), path: 'a.af' })
+    const array = file.define('x', { dtype: 'int16', shape: [3], fillValue: -9 })
+    await array.set(null, [1, -9, 3])
+    const view = array.view([slice(null, null, -1)])
+    array.attrs.set('scale_factor', 0.5)
+    expect(view.attrs).toBe(array.attrs)
+    expect(await all(scaled(view))).toEqual([1.5, Number.NaN, 0.5])
+    array.attrs.delete('scale_factor')
+    expect(await all(scaled(view))).toEqual([3, Number.NaN, 1])
+  })
+
+  test('a source whose chunks are estimated keeps what it says of itself', () => {
+    const { array } = packed({ scale_factor: 0.5 })
+    const { dtype, shape, attrs } = array.source
+    const budget = new MemoryBudget(1000)
+    const readBlock = array.source.readBlock.bind(array.source)
+    expect(new DiskArray({ dtype, shape, attrs, budget, maxElements: 2, readBlock }).source).toMatchObject({
+      attrs,
+      budget,
+      maxElements: 2,
+    })
   })
 })
