@@ -16,8 +16,8 @@ export interface Limits {
    */
   readonly blockBytes?: number
   /**
-   * Elements of an array that one operation may go through, those that nobody wrote included where it has no shorter way for them, as sums,
-   * means, extremes and `where` have; 2^40 by default. At worst an operation takes the time of so many elements, hours by default, but gives
+   * Elements of an array that one operation may go through, those that nobody wrote included where it has no shorter way for them, as
+   * reductions of containers and `where` have; 2^40 by default. At worst an operation takes the time of so many elements, hours by default, but gives
    * way to others and heeds its signal. Opening and slicing larger arrays is not bounded by this.
    */
   readonly elements?: number

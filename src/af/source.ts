@@ -147,6 +147,11 @@ export class ContainerSource<D extends DType> implements BlockSource<D> {
     })
   }
 
+  async written(grid: ChunkGrid, { signal }: BlockOptions = {}): Promise<Float64Array | undefined> {
+    this.#checkAlive()
+    return (await import('./written.js')).writtenChunks(this.#state, grid, signal)
+  }
+
   async *scan<R>(scan: ChunkScan<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
     this.#checkAlive()
     const grid = this.chunks

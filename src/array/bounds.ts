@@ -11,9 +11,14 @@ export function checkChunk(source: BlockSource<DType>, maxBytes: number = MAX_RE
   checkBytes(source, largest * bytesOf(dtype), maxBytes, 'a chunk', 'read parts of it with get()')
 }
 
-/** @throws TooLargeError when an array has more elements than its source lets an operation go through */
-export function checkElements({ shape, maxElements = Number.POSITIVE_INFINITY, label }: BlockSource<DType>): void {
-  const elements = sizeOf(shape)
+/**
+ * @param elements that are gone through; all of the array when left out
+ * @throws TooLargeError when they are more than the source lets an operation go through
+ */
+export function checkElements(
+  { shape, maxElements = Number.POSITIVE_INFINITY, label }: BlockSource<DType>,
+  elements: number = sizeOf(shape),
+): void {
   if (elements <= maxElements) return
   const text = `going through ${elements} elements is more than limits.elements, ${maxElements}: take a part of the array`
   throw new HyperslabError('TooLargeError', text, { ...label, actual: elements, expected: maxElements })

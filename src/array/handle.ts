@@ -102,25 +102,16 @@ export abstract class ArrayHandle<D extends DType> {
   }
 }
 
-/** What a source may do beside reading a box. */
-const ABILITIES = ['writeBlock', 'readBlocks', 'readPicked', 'countRequests', 'reduceBox', 'scan'] as const
+/** What a source may say and do. */
+const FACTS = 'dtype shape dimensionNames fillValue missing attrs capabilities budget maxElements label'.split(' ')
+const ABILITIES = 'readBlock writeBlock readBlocks readPicked countRequests reduceBox written scan'.split(' ')
 
 function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {
-  const { dtype, shape, dimensionNames, fillValue, missing, attrs, capabilities, budget, maxElements, label } = source
-  const abilities = ABILITIES.filter((name) => source[name]).map((name) => [name, source[name]!.bind(source)])
+  const own = source as unknown as Record<string, (() => unknown) | undefined>
+  const given = (names: string[]): string[] => names.filter((name) => own[name] !== undefined)
   return {
-    dtype,
-    shape,
+    ...Object.fromEntries(given(FACTS).map((name) => [name, own[name]])),
+    ...Object.fromEntries(given(ABILITIES).map((name) => [name, own[name]!.bind(source)])),
     chunks,
-    dimensionNames,
-    fillValue,
-    missing,
-    attrs,
-    budget,
-    maxElements,
-    ...(capabilities && { capabilities }),
-    ...(label && { label }),
-    readBlock: (box, out, options) => source.readBlock(box, out, options),
-    ...Object.fromEntries(abilities),
-  }
+  } as unknown as BlockSource<D>
 }

@@ -10,7 +10,7 @@ import { type ChunkGrid, chunkBoxes } from '../grid/chunks.js'
 import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape, viewOf } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
-import { checkChunk } from './bounds.js'
+import { checkChunk, checkElements } from './bounds.js'
 import { copiedTo } from './lazy/missing-as.js'
 import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
 import { runsOf } from './reductions/runs.js'
@@ -75,6 +75,9 @@ export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksO
   })
 }
 
+/** Elements that are handed out, each of which takes turns of promises only, before the clock is looked at. */
+export const ELEMENTS_AT_ONCE = 1024
+
 /** The elements in C order of the array. */
 export async function* values<D extends DType>(source: BlockSource<D>, options: BlockOptions): AsyncGenerator<ScalarOf<D>, void> {
   const read = async (box: Box, signal: Signal): Promise<DataOf<D>> => {
@@ -82,8 +85,12 @@ export async function* values<D extends DType>(source: BlockSource<D>, options: 
     await source.readBlock(box, { data, ...tensor }, { signal })
     return data
   }
+  const pace = new Pace(options.signal)
   for await (const data of readAhead(arrayOrder(source), options, read)) {
-    for (let i = 0; i < data.length; i++) yield readElement(source.dtype, data, i)
+    for (let i = 0; i < data.length; i++) {
+      if (i % ELEMENTS_AT_ONCE === 0 && pace.due()) await pace.turn()
+      yield readElement(source.dtype, data, i)
+    }
   }
 }
 
@@ -174,6 +181,7 @@ export async function copyWhole(
     })
   }
   checkWritable(to)
+  for (const source of [from, to]) checkElements(source)
   const tally = tallyOf(to, options)
   const { signal, prefetch = 1 } = options
   for await (const { box, data } of zipped([copiedTo(from, to)], cut(), { signal, prefetch })) {
@@ -189,6 +197,7 @@ export async function fillWhole<D extends DType>(
   options: ProgressOptions,
 ): Promise<void> {
   checkWritable(to)
+  checkElements(to)
   const tally = tallyOf(to, options)
   const one = allocate(to.dtype, 1)
   one[0] = toElement(to.dtype, value) as never
@@ -205,6 +214,7 @@ export async function fillWhole<D extends DType>(
 /** Whether all elements of two arrays of one shape and type are equal; stops at the first part that differs. */
 export async function equal(a: BlockSource, b: BlockSource, options: EqualsOptions): Promise<boolean> {
   const tally = tallyOf(a, options)
+  for (const source of [a, b]) checkElements(source)
   for await (const { box, data } of zipped([a, b], commonChunks([a, b]), { signal: options.signal, prefetch: 0 })) {
     if (!sameElements(data[0]!.data, data[1]!.data, options.equalNaN ?? false)) return false
     tally(box)

@@ -116,6 +116,11 @@ export interface BlockSource<D extends DType = DType> {
    */
   reduceBox?(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options?: ReduceBoxOptions): Promise<void>
   /**
+   * Which chunks of a grid over the array hold anything that somebody wrote, by their numbers, ascending; undefined where all of them may. The
+   * others are full of the fill value, or of zeros: reductions take these without reading them.
+   */
+  written?(grid: ChunkGrid, options?: BlockOptions): Promise<Float64Array | undefined>
+  /**
    * Goes through the chunks, for sources that know something of them without reading them, or read several at once: hands out what `use` makes of
    * each chosen one, in any order.
    */

@@ -51,16 +51,20 @@ export async function claim(
 
 /**
  * Runs what may take for ever, with a signal that is aborted once the event loop has turned some times.
- * @returns what it gave, or the error, and whether the abort came before
+ * @param most so many times
+ * @returns the error, or `enough` when it is the reason of the abort; how often the loop turned, and how often of it after the abort
  */
-export async function givenUp(work: (signal: AbortSignal) => Promise<unknown>): Promise<{ turns: number; error: unknown }> {
+export async function givenUp(
+  work: (signal: AbortSignal) => Promise<unknown>,
+  most = 5,
+): Promise<{ turns: number; after: number; error: unknown }> {
   const controller = new AbortController()
   const reason = new Error('enough')
   let turns = 0
   let ended = false
   const turn = (): void => {
     if (ended) return
-    if (++turns === 5) controller.abort(reason)
+    if (++turns === most) controller.abort(reason)
     setTimeout(turn, 1)
   }
   setTimeout(turn, 1)
@@ -69,5 +73,5 @@ export async function givenUp(work: (signal: AbortSignal) => Promise<unknown>): 
     (thrown: unknown) => (thrown === reason ? 'enough' : thrown),
   )
   ended = true
-  return { turns, error }
+  return { turns, after: Math.max(0, turns - most), error }
 }

@@ -89,17 +89,9 @@ class AxesView<D extends DType> implements BlockSource<D> {
     const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
     if (base.reduceBox !== undefined && base.capabilities?.steps && forwards) {
       this.reduceBox = async (box, reduction, take, options) => {
-        const { permutedPart } = await import('./permuted-part.js')
-        const whole = reduction.reduced.every(Boolean)
-        const reduced = this.#places.map((place) => (place < 0 ? whole : reduction.reduced[place]!))
-        const places = reduction.places && this.#places.map((place) => (place < 0 ? 0 : reduction.places![place]!))
+        const { reducePermuted } = await import('./permuted-part.js')
         const below = (this.#below(box) as AxisView[]).map(rangeOf)
-        await base.reduceBox!(
-          below,
-          { ...reduction, reduced, ...(places && { places }) },
-          (part) => take(permutedPart(part, order as readonly number[])),
-          options,
-        )
+        await reducePermuted(base, below, this.#places, order as readonly number[], reduction, take, options)
       }
     }
   }

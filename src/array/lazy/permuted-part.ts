@@ -1,14 +1,36 @@
 import type { TypedArray } from '../../core/dtype.js'
 import { sizeOf, stridesOf } from '../../core/shape.js'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.js'
-import { boxShape } from '../../grid/range.js'
-import type { PlacedPart } from '../reductions/parts.js'
+import { type Box, boxShape } from '../../grid/range.js'
+import { isWhole, type PlacedPart, type Reduction } from '../reductions/parts.js'
+import type { BlockSource, ReduceBoxOptions } from '../source.js'
+
+/**
+ * Reduces a box of a source for one that has its axes in another order.
+ * @param places for each axis of the source the one it has become; -1 for those that are dropped
+ * @param order for each axis that is left the one it comes from
+ */
+export async function reducePermuted(
+  source: BlockSource,
+  box: Box,
+  places: readonly number[],
+  order: readonly number[],
+  reduction: Reduction,
+  take: (part: PlacedPart) => void,
+  options?: ReduceBoxOptions,
+): Promise<void> {
+  const whole = isWhole(reduction)
+  const reduced = places.map((place) => (place < 0 ? whole : reduction.reduced[place]!))
+  const steps = reduction.places && places.map((place) => (place < 0 ? 0 : reduction.places![place]!))
+  const below = { ...reduction, reduced, ...(steps && { places: steps }) }
+  await source.reduceBox!(box, below, (part) => take(permutedPart(part, order)), options)
+}
 
 /**
  * A part of a reduction with its axes in another order, and its cells likewise.
  * @param order for each axis the one it comes from; axes of length 1 may be missing
  */
-export function permutedPart(part: PlacedPart, order: readonly number[]): PlacedPart {
+function permutedPart(part: PlacedPart, order: readonly number[]): PlacedPart {
   const region = order.map((axis) => part.region[axis]!)
   if (order.every((axis, i) => i === 0 || axis > order[i - 1]!)) return { ...part, region }
   const ordered = (values: TypedArray): TypedArray => {

@@ -1,5 +1,6 @@
 import { type DType, readElement, type ScalarOf } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
+import { Pace } from '../../core/pace.js'
 import { sameShape, showShape } from '../../core/shape.js'
 import { READ_BYTES } from '../../grid/chunks.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
@@ -28,9 +29,13 @@ async function* elements(
   first: BlockSource,
   options: BlockOptions,
 ): AsyncGenerator<unknown[], void> {
-  const [{ zipped }, { arrayOrder }] = [await import('../iteration.js'), await import('../array-order.js')]
+  const [{ ELEMENTS_AT_ONCE, zipped }, { arrayOrder }] = [await import('../iteration.js'), await import('../array-order.js')]
   const share = bytesOf(first.dtype) / sources.reduce((sum, { dtype }) => sum + bytesOf(dtype), 0)
+  const pace = new Pace(options.signal)
   for await (const { data } of zipped(sources, arrayOrder(first, READ_BYTES * share), options)) {
-    for (let i = 0; i < data[0]!.data.length; i++) yield data.map((tensor, k) => readElement(sources[k]!.dtype, tensor.data, i))
+    for (let i = 0; i < data[0]!.data.length; i++) {
+      if (i % ELEMENTS_AT_ONCE === 0 && pace.due()) await pace.turn()
+      yield data.map((tensor, k) => readElement(sources[k]!.dtype, tensor.data, i))
+    }
   }
 }

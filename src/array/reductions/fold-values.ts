@@ -36,6 +36,16 @@ export class SumFold implements Fold {
     }
   }
 
+  repeat(value: number, times: number, cell: number): void {
+    const x = value * times
+    const sum = this.#sums[cell]!
+    const next = sum + x
+    const added = next - sum
+    this.#sums[cell] = next
+    this.#rests[cell]! += sum - (next - added) + (x - added)
+    this.#counts[cell]! += times
+  }
+
   finish(): Float64Array {
     return this.#sums.map((sum, cell) => {
       // Of infinities the rest is NaN.
@@ -71,6 +81,11 @@ export class WideSumFold implements Fold {
     }
   }
 
+  repeat(value: bigint, times: number, cell: number): void {
+    this.#sums[cell]! += value * BigInt(times)
+    this.#counts[cell]! += times
+  }
+
   finish(): TypedArray {
     if (this.#kind === 'mean') return this.#counts.map((count, cell) => Number(this.#sums[cell]) / count)
     const dtype = this.#dtype
@@ -101,6 +116,10 @@ export class ProductFold implements Fold {
     }
   }
 
+  repeat(value: number, times: number, cell: number): void {
+    this.#products[cell] = timesPower(this.#products[cell]!, value, times)
+  }
+
   finish(): Float64Array {
     return this.#products
   }
@@ -124,10 +143,14 @@ export class WideProductFold implements Fold {
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]!
       if (x === fill) continue
-      // Beyond 2^64 only 0 leads back: a number beyond, of either sign, stands for all of them, so that none grows without end.
-      const product = products[cell]! * x
-      products[cell] = product > BEYOND ? BEYOND : product < -BEYOND ? -BEYOND : product
+      products[cell] = within(products[cell]! * x)
     }
+  }
+
+  repeat(value: bigint, times: number, cell: number): void {
+    // By then it is 0, or beyond, or of -1 or 1: after that only the sign changes.
+    const enough = times > ENOUGH ? ENOUGH + (times % 2) : times
+    for (let i = 0; i < enough; i++) this.#products[cell] = within(this.#products[cell]! * value)
   }
 
   finish(): TypedArray {
@@ -140,6 +163,25 @@ export class WideProductFold implements Fold {
 }
 
 const BEYOND = 2n ** 65n
+/** An even number of factors of at least 2 whose product is beyond. */
+const ENOUGH = 66
+
+/** Beyond 2^64 only 0 leads back: a number beyond, of either sign, stands for all of them, so that none grows without end. */
+const within = (product: bigint): bigint => (product > BEYOND ? BEYOND : product < -BEYOND ? -BEYOND : product)
+
+/** `product` times `times` factors, which may go beyond the range of numbers by themselves and not together with it. */
+function timesPower(product: number, factor: number, times: number): number {
+  const size = Math.abs(Math.log2(Math.abs(factor)))
+  const atOnce = size > 0 && Number.isFinite(size) ? Math.max(1, Math.floor(512 / size)) : times
+  for (let left = times; left > 0; ) {
+    // Of 0 and infinities, ordinary factors change the sign only.
+    if (product === 0 || !Number.isFinite(product)) return product * (size < Infinity ? Math.sign(factor) : factor) ** left
+    const now = Math.min(left, atOnce)
+    product *= factor ** now
+    left -= now
+  }
+  return product
+}
 
 /** Minimum or maximum of any ordered type; NaN where there is one and it is not skipped. */
 export class ExtremeFold implements Fold {
@@ -167,6 +209,10 @@ export class ExtremeFold implements Fold {
       if (taken[cell] === 0 || (less ? x < best : x > best) || Number.isNaN(x)) found[cell] = x
       taken[cell] = 1
     }
+  }
+
+  repeat(value: number, _times: number, cell: number): void {
+    this.row([value] as unknown as Float64Array, 0, 1, cell, 0, 0, 0)
   }
 
   finish(): TypedArray {
@@ -208,6 +254,11 @@ export class TruthFold implements Fold {
       if (holds) found[cell]!++
       else others[cell]!++
     }
+  }
+
+  repeat(value: unknown, times: number, cell: number): void {
+    const holds = this.#where === undefined ? isTrue(value) : this.#where((this.#bools ? value !== 0 : value) as never)
+    ;(holds ? this.#found : this.#others)[cell]! += times
   }
 
   /** Whether nothing that may come changes the answer. */

@@ -12,6 +12,8 @@ export interface FoldOptions {
 /** Cells that take in elements row by row. */
 export interface Fold {
   readonly row: Row
+  /** Takes so many elements of one value, as rows have them and not skipped, into a cell at once. */
+  repeat(value: never, times: number, cell: number): void
   /** The values of the cells, which are good for nothing more afterwards. */
   finish(): TypedArray
 }

@@ -8,6 +8,7 @@ import { TruthFold } from './fold-values.js'
 import { type ReduceOptions, shaped } from './reduce.js'
 import { type RowMode, RowReader, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
+import { eachUnwritten } from './unwritten.js'
 
 /** Takes every element into its cell, reading each chunk once. */
 export async function fill(
@@ -20,10 +21,14 @@ export async function fill(
   const reader = new RowReader(source.dtype, mode, skippedOf(source, options))
   const fold = foldFor(reader)
   const places = { start: 0, stride: source.shape.map(() => 0) }
-  const run = { signal: options.signal, ...(fold.decided && { atOnce: 1 }) }
+  const { signal } = options
+  const decided = fold.decided?.bind(fold)
+  const repeat = fold.repeat.bind(fold)
+  const unwritten = eachUnwritten(source, reader, layout, signal, repeat, decided)
+  const run = { signal, unwritten, ...(decided && { atOnce: 1 }) }
   await eachRun(source, run, ({ box, tensor }) => {
     reader.each(tensor, { start: layout.first(box), stride: layout.stride }, places, fold.row)
-    return fold.decided?.()
+    return decided?.()
   })
   return fold.finish()
 }
@@ -55,7 +60,8 @@ export async function truth(
     options,
     (reader) => {
       const fold = new TruthFold(kind, layout.size, reader.skipped, options.where as never, dtype === 'bool')
-      return kind === 'count' ? { row: fold.row, finish: () => fold.finish() } : fold
+      const repeat = fold.repeat.bind(fold)
+      return kind === 'count' ? { row: fold.row, repeat, finish: () => fold.finish() } : fold
     },
   )
   return shaped(kind === 'count' ? 'float64' : 'bool', data, layout, options)

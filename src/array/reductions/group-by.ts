@@ -1,7 +1,9 @@
 import type { DType } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
+import { Pace } from '../../core/pace.js'
 import { showShape, sizeOf, stridesOf } from '../../core/shape.js'
 import { type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
+import type { Box } from '../../grid/range.js'
 import { type Axis, resolveAxes } from '../axes.js'
 import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.js'
 import type { BlockOptions, BlockSource } from '../source.js'
@@ -11,6 +13,7 @@ import { emptyExtreme } from './fold-results.js'
 import { checkKind } from './options.js'
 import { RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
+import { eachUnwritten, MOST_CELLS, unwrittenValue } from './unwritten.js'
 
 export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions {}
 
@@ -55,7 +58,23 @@ export async function groupBy<D extends DType, L, K extends FoldKind>(
     empty: emptyExtreme(source.dtype, skipped),
   })
   const places = { start: 0, stride: shape.map(() => 0) }
-  await eachRun(source, options, ({ box, tensor }) => {
+  const others = { reduced: shape.map((_, k) => k === axis), stride: within }
+  const pace = new Pace(options.signal)
+  const unwritten = async (box: Box): Promise<void> => {
+    const { start, stop } = box[axis]!
+    const positions = new Map<number, number>()
+    for (let k = start; k < stop; k++) {
+      if (k % MOST_CELLS === 0 && pace.due()) await pace.turn()
+      positions.set(groups[k]!, (positions.get(groups[k]!) ?? 0) + 1)
+    }
+    for (const [group, times] of positions) {
+      const first = (part: Box): number => part.reduce((at, range, k) => at + (k === axis ? group : range.start) * stride[k]!, 0)
+      const repeat = (value: never, _: number, cell: number): void => fold.repeat(value, times, cell)
+      await eachUnwritten(source, reader, { ...others, first }, options.signal, repeat)(box)
+    }
+  }
+  const isKept = unwrittenValue(source, reader) !== undefined
+  await eachRun(source, { ...options, unwritten: isKept ? unwritten : async () => undefined }, ({ box, tensor }) => {
     const { start, stop } = box[axis]!
     for (let from = start, to = start; from < stop; from = to) {
       while (to < stop && groups[to] === groups[from]) to++

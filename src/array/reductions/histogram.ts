@@ -6,6 +6,7 @@ import { checkFoldable } from './fold-kinds.js'
 import { extrema } from './reduce.js'
 import { RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
+import { eachUnwritten, oneCell } from './unwritten.js'
 
 export interface HistogramOptions extends BlockOptions, SkipOptions {
   /** Number of bins of equal width, or their edges, ascending; 10 when left out. */
@@ -32,9 +33,12 @@ export async function histogram(source: BlockSource, options: HistogramOptions):
   const { fill } = reader.skipped
   const none = { start: 0, stride: source.shape.map(() => 0) }
   const find = typeof bins === 'number' ? finder(edges) : (x: number) => search(edges, x)
-  await eachRun(source, options, ({ tensor }) => {
+  const [low, high] = [edges[0]!, edges.at(-1)!]
+  const unwritten = eachUnwritten(source, reader, oneCell(source), options.signal, (value: number, times) => {
+    if (value >= low && value <= high) counts[find(value)]! += times
+  })
+  await eachRun(source, { ...options, unwritten }, ({ tensor }) => {
     reader.each(tensor, none, none, (values: Float64Array, at, length) => {
-      const [low, high] = [edges[0]!, edges.at(-1)!]
       for (let i = at; i < at + length; i++) {
         const x = values[i]!
         // NaN is in no bin.

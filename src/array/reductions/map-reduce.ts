@@ -7,6 +7,7 @@ import { CellLayout } from './cells.js'
 import type { ReduceOptions } from './reduce.js'
 import { type Row, RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
+import { unwrittenValue } from './unwritten.js'
 
 /** Folds the elements one after another, in C order of the array. */
 export async function foldElements<D extends DType, T>(
@@ -26,7 +27,8 @@ export async function foldElements<D extends DType, T>(
       accumulated = fn(accumulated, (bools ? x !== 0 : x) as ScalarOf<D>)
     }
   }
-  await eachRun(source, { signal: options.signal, runs: arrayOrder(source) }, ({ tensor }) => {
+  const run = { signal: options.signal, runs: arrayOrder(source), unwritten: unlessKept(source, reader) }
+  await eachRun(source, run, ({ tensor }) => {
     reader.each(tensor, none, none, row as never)
   })
   return accumulated
@@ -53,12 +55,16 @@ export async function mapReduce<D extends DType, T>(
       cells[cell] = combine(cells[cell]!, map((bools ? x !== 0 : x) as ScalarOf<D>))
     }
   }
-  await eachRun(source, options, ({ box, tensor }) => {
+  await eachRun(source, { ...options, unwritten: unlessKept(source, reader) }, ({ box, tensor }) => {
     reader.each(tensor, { start: layout.first(box), stride: layout.stride }, none, row as never)
   })
   if (options.axis === undefined) return cells[0]!
   return tensorOf('float64', layout.resultShape(options.keepDims), Float64Array.from(cells as number[]))
 }
+
+/** Elements that nobody wrote need not be looked at where they are passed over; others the functions of the user must see one by one. */
+const unlessKept = (source: BlockSource, reader: RowReader): (() => Promise<unknown>) | undefined =>
+  unwrittenValue(source, reader) === undefined ? async () => undefined : undefined
 
 function rawReader(source: BlockSource, options: SkipOptions) {
   const none = { start: 0, stride: source.shape.map(() => 0) }

@@ -66,6 +66,11 @@ export class MomentFold implements Fold {
     else for (let from = 0; from < length; from += PART) this.#part(values, at + from, Math.min(PART, length - from), cell)
   }
 
+  repeat(value: number, times: number, cell: number): void {
+    // Infinities differ from themselves by NaN.
+    this.#moments.merge(cell, times, value, value - value)
+  }
+
   finish(): Float64Array {
     return deviations(this.#kind, this.#moments.squares, this.#moments.counts, this.#ddof)
   }

@@ -28,23 +28,30 @@ export class QuantileSketch {
     this.#skipsNaN = nan
   }
 
-  row: Row<Float64Array> = (values, at, length) => {
+  row: Row<Float64Array> = (values, at, length) => this.#take(values, at, length, 1)
+
+  /** Takes in so many elements of one value. */
+  repeat(value: number, times: number): void {
+    this.#take(Float64Array.of(value), 0, 1, times)
+  }
+
+  #take(values: Float64Array, at: number, length: number, times: number): void {
     const [float, words, pages, fill] = [this.#float, this.#words, this.#pages, this.#fill]
     for (let i = at; i < at + length; i++) {
       const x = values[i]!
       if (x === fill) continue
       if (Number.isNaN(x)) {
-        this.#nans++
+        this.#nans += times
         continue
       }
       if (x < this.#min) this.#min = x
       if (x > this.#max) this.#max = x
-      this.#count++
+      this.#count += times
       float[0] = x + 0 // -0 is 0
       const key = keyOf(words[1]!)
       const number = key >>> BITS
       pages[number] ??= new Float64Array(PAGE)
-      pages[number][key & (PAGE - 1)]!++
+      pages[number][key & (PAGE - 1)]! += times
     }
   }
 

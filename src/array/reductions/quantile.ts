@@ -10,6 +10,7 @@ import { QuantileSketch } from './quantile-sketch.js'
 import type { ReduceOptions } from './reduce.js'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
+import { eachUnwritten, oneCell } from './unwritten.js'
 
 export interface QuantileOptions extends ReduceOptions {
   /** Bytes that may be taken to hold elements, 8 for each; 256 MiB when left out. */
@@ -44,7 +45,9 @@ async function sketched(source: BlockSource, list: readonly number[], options: Q
   const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
   const sketch = new QuantileSketch(reader.skipped)
   const none = { start: 0, stride: source.shape.map(() => 0) }
-  await eachRun(source, options, ({ tensor }) => reader.each(tensor, none, none, sketch.row))
+  const repeat = (value: number, times: number): void => sketch.repeat(value, times)
+  const unwritten = eachUnwritten(source, reader, oneCell(source), options.signal, repeat)
+  await eachRun(source, { ...options, unwritten }, ({ tensor }) => reader.each(tensor, none, none, sketch.row))
   return Float64Array.from(list, (q) => sketch.quantile(q))
 }
 
@@ -66,7 +69,11 @@ async function exact(
   }
   const results = new Float64Array(list.length * layout.size).fill(Number.NaN)
   const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
-  await eachRun(source, { ...options, runs: columns }, ({ box, tensor }) => {
+  // Columns that nobody wrote are of one value, all along.
+  const unwritten = eachUnwritten(source, reader, layout, options.signal, (value: number, _, cell) => {
+    for (let i = 0; i < list.length; i++) results[i * layout.size + cell] = value
+  })
+  await eachRun(source, { ...options, runs: columns, unwritten }, ({ box, tensor }) => {
     const shape = tensor.shape.map((length, axis) => (layout.axes.has(axis) ? 1 : length))
     const gathered = new Gathered(sizeOf(shape), depth, reader.skipped)
     const stride = stridesOf(shape).map((step, axis) => (layout.axes.has(axis) ? 0 : step))

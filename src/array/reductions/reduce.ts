@@ -124,6 +124,13 @@ function shrinks(source: BlockSource, reduction: Reduction): boolean {
 /** A reduction of one result. */
 type Single = Reduction<ReduceOp | 'moments'>
 
+/** Whether nobody wrote anything in most of the runs of an array, which a source that reduces by itself need not go through. */
+async function isSparse(source: BlockSource, { signal }: BlockOptions): Promise<boolean> {
+  const runs = runsOf(source)
+  const written = await source.written?.(runs, { signal })
+  return written !== undefined && 2 * written.length < runs.count
+}
+
 /** The cells of a reduction: by the source where it reduces its own boxes, otherwise of runs of its chunks. */
 export async function reduceCells(
   source: BlockSource<FixedDType>,
@@ -131,7 +138,7 @@ export async function reduceCells(
   layout: CellLayout,
   options: ReduceBoxOptions,
 ): Promise<Cells> {
-  if (source.reduceBox !== undefined && shrinks(source, reduction)) {
+  if (source.reduceBox !== undefined && (shrinks(source, reduction) || (await isSparse(source, options)))) {
     const assembly = assemblyOf(reduction, layout)
     await source.reduceBox(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
     return assembly.finish()
@@ -149,7 +156,7 @@ async function extremaCells(
   options: ReduceBoxOptions,
 ): Promise<Cells[]> {
   const both = plainOf(reduction)
-  if (source.reduceBox !== undefined && shrinks(source, reduction)) {
+  if (source.reduceBox !== undefined && (shrinks(source, reduction) || (await isSparse(source, options)))) {
     const assemblies = both.map((each) => new Assembly(each, layout.shape))
     const take = (part: PlacedPart): void => {
       for (const [i, assembly] of assemblies.entries()) assembly.take(unpairedPart(part, i))

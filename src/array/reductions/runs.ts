@@ -1,9 +1,10 @@
 import { allocate, type DataOf, type DType, isFixed, type TypedArray } from '../../core/dtype.js'
-import { inOrder } from '../../core/in-order.js'
+import { ahead } from '../../core/in-order.js'
 import { sizeOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import { type ChunkGrid, chunkBoxes, READ_BYTES } from '../../grid/chunks.js'
-import { type Box, boxShape } from '../../grid/range.js'
+import { type Box, boxShape, wholeBox } from '../../grid/range.js'
+import { TouchedChunks } from '../../grid/touched.js'
 import { checkElements } from '../bounds.js'
 import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.js'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
@@ -19,14 +20,20 @@ export interface RunOptions extends BlockOptions {
   readonly runs?: ChunkGrid
   /** How many runs are read or wait at a time; two when left out. With one, nothing is read before the last one was taken. */
   readonly atOnce?: number
+  /** Takes, in the place of runs in which nobody wrote anything, as large boxes of such as there are. Where it is left out these are runs like others. */
+  readonly unwritten?: ((box: Box) => Promise<unknown>) | undefined
 }
 
-const STOP = Symbol('stop')
+/** A box to read, or one that nobody wrote. */
+interface Part {
+  readonly box: Box
+  readonly isWritten: boolean
+}
 
 /**
  * Goes through an array in C order of its runs, reading one while another is taken, each of them once.
  * @throws TooLargeError when there are more elements than the source allows, or one chunk of more than 2 GiB
- * @param take may return true to end it: then nothing more is read
+ * @param take may return true, as `unwritten` may, to end it: then nothing more is read
  */
 export async function eachRun<D extends DType>(
   source: BlockSource<D>,
@@ -34,14 +41,17 @@ export async function eachRun<D extends DType>(
   take: (run: Run<D>) => unknown,
 ): Promise<void> {
   const { dtype } = source
-  const { runs = runsOf(source), atOnce = 2, signal } = options
+  const { runs = runsOf(source), atOnce = 2, signal, unwritten } = options
   const largest = sizeOf(runs.chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!)))
-  checkElements(source)
-  const how = 'reduce parts of the array'
-  checkBytes(source, largest * bytesOf(dtype), MAX_RESULT_BYTES, 'a chunk', how)
+  const written = unwritten && (await source.written?.(runs, { signal }))
+  checkElements(source, Math.min(sizeOf(source.shape), largest * (written ?? { length: runs.count }).length))
+  const bytes = largest * bytesOf(dtype)
+  if (written === undefined || written.length > 0)
+    checkBytes(source, bytes, MAX_RESULT_BYTES, 'a chunk', 'reduce parts of the array')
   const free: TypedArray[] = []
-  const read = async (box: Box): Promise<Run<D> & { buffer: DataOf<D> }> => {
+  const read = async ({ box, isWritten }: Part): Promise<(Run<D> & { buffer: DataOf<D> }) | Box> => {
     signal?.throwIfAborted()
+    if (!isWritten) return box
     const shape = boxShape(box)
     const size = sizeOf(shape)
     const buffer = isFixed(dtype) ? (free.pop() ?? allocate(dtype, largest)) : allocate(dtype, size)
@@ -50,15 +60,29 @@ export async function eachRun<D extends DType>(
     await source.readBlock(box, tensor, { signal })
     return { box, tensor, buffer: buffer as DataOf<D> }
   }
-  const limits = { count: atOnce, bytes: 4 * READ_BYTES, bytesOf: () => largest * bytesOf(dtype) }
-  try {
-    await inOrder(chunkBoxes(runs), limits, read, (run) => {
-      if (take(run) === true) throw STOP
-      if (isFixed(dtype)) free.push(run.buffer as TypedArray)
-    })
-  } catch (error) {
-    if (error !== STOP) throw error
+  const limits = { count: atOnce, bytes: 4 * READ_BYTES, bytesOf: ({ isWritten }: Part) => (isWritten ? bytes : 0) }
+  for await (const part of ahead(partsOf(runs, written), limits, read)) {
+    if ('tensor' in part) {
+      if (take(part) === true) return
+      if (isFixed(dtype)) free.push(part.buffer as TypedArray)
+    } else if ((await unwritten!(part)) === true) return
   }
+}
+
+/** Runs with something written in them one by one, the others together. */
+function* partsOf(runs: ChunkGrid, written: Float64Array | undefined): Generator<Part, void> {
+  if (written === undefined) {
+    for (const box of chunkBoxes(runs)) yield { box, isWritten: true }
+    return
+  }
+  const all = new TouchedChunks(wholeBox(runs.shape), runs)
+  let next = 0
+  for (const number of written) {
+    for (const box of all.boxes(next, number)) yield { box, isWritten: false }
+    yield { box: runs.box(runs.index(number)), isWritten: true }
+    next = number + 1
+  }
+  for (const box of all.boxes(next, runs.count)) yield { box, isWritten: false }
 }
 
 export const runsOf = (source: BlockSource): ChunkGrid => source.chunks.coarsen(READ_BYTES / bytesOf(source.dtype))

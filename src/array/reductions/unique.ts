@@ -4,6 +4,7 @@ import { type Tensor, tensorOf } from '../../core/tensor.js'
 import type { BlockOptions, BlockSource } from '../source.js'
 import { RowReader, type SkipOptions, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
+import { eachUnwritten, oneCell } from './unwritten.js'
 
 export interface UniqueOptions extends BlockOptions, SkipOptions {
   /** How many different values may be held; a million when left out. */
@@ -26,14 +27,16 @@ export async function unique<D extends DType>(source: BlockSource<D>, options: U
   const reader = new RowReader(dtype, 'raw', skippedOf(source, options))
   const { fill, nan } = reader.skipped
   const none = { start: 0, stride: source.shape.map(() => 0) }
+  const count = (value: unknown, more: number): void => void counts.set(value, (counts.get(value) ?? 0) + more)
   // Equal ones tend to come one after another.
   let last: unknown
   let times = 0
   const note = (): void => {
-    if (times > 0) counts.set(last, (counts.get(last) ?? 0) + times)
+    if (times > 0) count(last, times)
     times = 0
   }
-  await eachRun(source, options, ({ tensor }) => {
+  const unwritten = eachUnwritten(source, reader, oneCell(source), options.signal, count)
+  await eachRun(source, { ...options, unwritten }, ({ tensor }) => {
     reader.each(tensor, none, none, (values: ArrayLike<unknown>, at, length) => {
       for (let i = at; i < at + length; i++) {
         const x = values[i]

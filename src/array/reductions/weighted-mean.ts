@@ -1,15 +1,18 @@
-import type { DType } from '../../core/dtype.js'
+import { type DType, fillElement } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
+import { Pace } from '../../core/pace.js'
 import { showShape, sizeOf, stridesOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import { type Box, boxShape } from '../../grid/range.js'
+import { cutBox } from '../../grid/touched.js'
 import { byAxis } from '../axes.js'
 import type { BlockSource } from '../source.js'
-import { CellLayout } from './cells.js'
+import { CellLayout, cellBox } from './cells.js'
 import { checkFoldable } from './fold-kinds.js'
 import type { ReduceOptions } from './reduce.js'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.js'
 import { eachRun } from './runs.js'
+import { MOST_CELLS, unwrittenValue } from './unwritten.js'
 
 /** Weights of the positions along some axes, by dimension name or number; an element weighs the product of those of its positions. */
 export type Weights = { readonly [axis: string]: ArrayLike<number> }
@@ -28,7 +31,29 @@ export async function weightedMean(
   const along = listsOf(source, byAxis(weights, source))
   const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
   const means = new WeightedFold(layout.size, reader.skipped)
-  await eachRun(source, options, ({ box, tensor }) => {
+  const pace = new Pace(options.signal)
+  const known = unwrittenValue(source, reader)
+  const kept = along.map((list, axis) => (layout.reduced[axis] ? undefined : list))
+  const unwritten = async (box: Box): Promise<void> => {
+    if (known === undefined) return
+    // All elements of a cell are equal: what they weigh together is a product of sums along the reduced axes.
+    let weight = 1
+    for (const [axis, { start, stop }] of box.entries()) {
+      if (layout.reduced[axis]) weight *= await sumOf(along[axis], start, stop, pace)
+    }
+    for (const part of cutBox(cellBox(box, layout.reduced), MOST_CELLS)) {
+      if (pace.due()) await pace.turn()
+      const { shape, data } = productOf(kept, part)
+      means.weights = data.map((each) => each * weight)
+      const one = tensorOf(source.dtype, [1], [fillElement(source.dtype, source.fillValue)] as never)
+      const cells = { ...one, shape: boxShape(part), stride: part.map(() => 0) }
+      const stride = stridesOf(shape).map((step, axis) => (kept[axis] === undefined ? 0 : step))
+      reader.each(cells, { start: layout.first(part), stride: layout.stride }, { start: 0, stride }, means.row)
+    }
+  }
+  // Infinities of weight 0 are NaN, which sums of weights do not tell.
+  const isKnown = known === undefined || Number.isFinite(known.value)
+  await eachRun(source, { ...options, unwritten: isKnown ? unwritten : undefined }, ({ box, tensor }) => {
     const { shape, data } = productOf(along, box)
     const stride = stridesOf(shape).map((step, axis) => (along[axis] === undefined ? 0 : step))
     means.weights = data
@@ -48,6 +73,17 @@ function listsOf(
     throw new HyperslabError('InvalidArgumentError', text, { axis, actual: length, expected: shape[axis] })
   }
   return shape.map((_, axis) => weights.get(axis))
+}
+
+/** What positions of an axis weigh together; without weights 1 each. */
+async function sumOf(list: ArrayLike<number> | undefined, start: number, stop: number, pace: Pace): Promise<number> {
+  if (list === undefined) return stop - start
+  let sum = 0
+  for (let k = start; k < stop; k++) {
+    if (k % MOST_CELLS === 0 && pace.due()) await pace.turn()
+    sum += list[k]!
+  }
+  return sum
 }
 
 /** The weights of a box, of length 1 along axes that have none. */

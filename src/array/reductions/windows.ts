@@ -128,6 +128,8 @@ class WindowSource implements BlockSource {
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<DType> | undefined
   readonly missing: Missing | undefined
+  readonly maxElements: number | undefined
+  readonly budget: BlockSource['budget']
   readonly label: { readonly file?: string; readonly array?: string }
   readonly #windows: Windows
 
@@ -148,6 +150,8 @@ class WindowSource implements BlockSource {
     const { fillValue, missing } = kindOf(one, this.dtype, kind, options)
     this.fillValue = fillValue
     this.missing = missing
+    this.maxElements = source.maxElements
+    this.budget = source.budget
     this.label = source.label ?? {}
     this.#windows = { source: one, sizes, steps, kind, options }
   }
