@@ -1,6 +1,7 @@
 import { type NetcdfFile, OPEN_CHECKS, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from '../adapters/netcdf/index.js'
 import { HyperslabError } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
+import { newController } from '../core/signal.js'
 import { isAsyncBuffer } from '../store/handles.js'
 import type { Store, StoreOptions } from '../store/store.js'
 import { type Location, resolveLocation } from './location.js'
@@ -15,23 +16,30 @@ export async function openNetcdf(location: Location, options: OpenNetcdfOptions 
   checkOptions('openNetcdf', options, OPEN_CHECKS)
   if (typeof location === 'object' && location !== null && isAsyncBuffer(location)) return openBuffer(location, options)
   const { store, path } = await resolveLocation(location)
+  let file: OpenBuffer | undefined
   try {
-    return await openBuffer(await bufferOf(store, path, options), { name: store.describe(path), ...options })
+    file = await bufferOf(store, path, options)
+    return await openBuffer(file, { name: store.describe(path), ...options })
   } catch (error) {
-    await store.close?.()
+    await (file ?? store).close?.()
     throw error
   }
 }
 
-/** One version of an object, read by range. */
+/** One version of an object, read by range. To close it gives up what is being read: a program would else not end before the server does. */
 async function bufferOf(store: Store, path: string, { signal }: StoreOptions): Promise<OpenBuffer> {
   const missing = (): never => {
     throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(path) })
   }
   const { size, etag } = (await store.stat(path, { signal })) ?? missing()
+  const open = newController()
+  const options = { ifMatch: etag, signal: open.signal }
   return {
     byteLength: size,
-    slice: async (start, end) => (await store.getRange(path, start, end - start, { ifMatch: etag })) ?? missing(),
-    close: async () => store.close?.(),
+    slice: async (start, end) => (await store.getRange(path, start, end - start, options)) ?? missing(),
+    close: async () => {
+      open.abort(new HyperslabError('ClosedError', 'the file was closed', { file: store.describe(path) }))
+      await store.close?.()
+    },
   }
 }

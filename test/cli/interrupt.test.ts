@@ -3,18 +3,22 @@ import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { NETCDF, temporaryFolder } from './support.js'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
-/** Serves the header of a file, and leaves all other requests without an answer. */
-async function serveHeader(): Promise<string> {
+/** Serves the header of a file, and leaves all other requests without an answer; `asked` resolves with the first of them. */
+async function serveHeader(): Promise<{ url: string; asked: Promise<void> }> {
+  let tell: () => void
+  const asked = new Promise<void>((resolve) => {
+    tell = resolve
+  })
   const content = await readFile(NETCDF)
   const server = createServer(({ method, headers }, response) => {
     const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? []
     if (method === 'HEAD') return void response.writeHead(200, { 'content-length': content.length, etag: '"1"' }).end()
-    if (start !== '0') return
+    if (start !== '0') return tell()
     const part = content.subarray(0, Number(end) + 1)
     const range = `bytes 0-${part.length - 1}/${content.length}`
     response.writeHead(206, { 'content-range': range, 'content-length': part.length, etag: '"1"' }).end(part)
@@ -24,19 +28,26 @@ async function serveHeader(): Promise<string> {
     server.closeAllConnections()
     server.close()
   })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.nc`
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.nc`, asked }
 }
 
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const)('an import that is ended by %s leaves no files', async (signal, exitCode) => {
-  const folder = await temporaryFolder()
-  const child = spawn(process.execPath, [COMMAND, 'import', await serveHeader(), 'x.af'], { cwd: folder, stdio: 'ignore' })
-  const ended = new Promise((resolve) => child.once('close', resolve))
-  await vi.waitUntil(async () => (await readdir(folder)).some((name) => name.includes('.hyperslab-import-')), { timeout: 10_000 })
-  child.kill(signal)
-  expect(await ended).toBe(exitCode)
-  expect(await readdir(folder)).toEqual([])
-})
+] as const)(
+  'an import that is ended by %s while it waits for an answer ends, and leaves no files',
+  { timeout: 20_000 },
+  async (signal, exitCode) => {
+    const folder = await temporaryFolder()
+    const { url, asked } = await serveHeader()
+    const child = spawn(process.execPath, [COMMAND, 'import', url, 'x.af'], { cwd: folder, stdio: 'ignore' })
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    await asked
+    expect((await readdir(folder)).some((name) => name.includes('.hyperslab-import-'))).toBe(true)
+    child.kill(signal)
+    // Not only when the store has lost its patience, after a minute.
+    expect(await ended).toBe(exitCode)
+    expect(await readdir(folder)).toEqual([])
+  },
+)
