@@ -99,7 +99,7 @@ test('keeps what was used last, up to its bytes, and counts', () => {
     })),
   )
   fc.assert(
-    fc.property(fc.nat(20), fc.commands(checked, { maxCommands: 60 }), (maxBytes, history) => {
+    fc.property(fc.nat(20), fc.commands(checked, { maxCommands: 60, size: 'max' }), (maxBytes, history) => {
       fc.modelRun(() => ({ model: new Model(maxBytes), real: { cache: new ByteCache<number, Weight>(maxBytes) } }), history)
     }),
   )
