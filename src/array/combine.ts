@@ -122,7 +122,7 @@ export function broadcast(fn: (...values: never[]) => unknown, ...given: unknown
 /**
  * Packed values unpacked by CF's rules, `packed * scaleFactor + addOffset`, with NaN where there is none; written values are packed. Without
  * options that say how, the attributes of the array do: `scale_factor`, `add_offset`, `_FillValue`, `missing_value` and `_Unsigned`. Lazy
- * arrays of the same elements have them, too, as {@link ArrayHandle.attrs} says.
+ * arrays of the same elements have them, too, as {@link DiskArray.attrs} says.
  * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, a written value that cannot be packed, an
  *   attribute of another type, and for an array without attributes when there are no options
  */

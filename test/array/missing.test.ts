@@ -162,7 +162,7 @@ describe('what is copied', () => {
     return { array: array as unknown as DiskArray, data }
   }
 
-  test('stays missing, or is refused', async () => {
+  test('what is missing stays so when it is copied, or the copy is refused', async () => {
     const outcomes = { raw: 0, copied: 0, refused: 0 }
     const cases = fc.record({
       given: fc.array(value, { minLength: 1, maxLength: 7 }),
