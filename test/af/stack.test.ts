@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.js'
+import { chunkTable, encodeFooterFile } from '../../src/af/footer.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { FaultStore } from '../../src/testing/index.js'
 import { createWithBase } from '../support/containers.js'
@@ -54,6 +55,48 @@ test.each(Array.from({ length: 8 }, (_, nth) => nth))(
       if (values instanceof Error) expect(values).toMatchObject({ tag: expect.stringMatching(/ConflictError|NotFoundError/) })
       else expect(values).toEqual(Uint8Array.of(1, 2))
     }
+  },
+)
+
+/** A layer as other programs write it, which names no base: it defines `y`. */
+const foreign = (number: number): Uint8Array =>
+  encodeFooterFile({
+    version: 5,
+    blocks: [],
+    arrays: [
+      {
+        name: 'y',
+        dtype: { kind: 'int8' },
+        shape: [2],
+        dimensionNames: ['i'],
+        chunkShape: [2],
+        chunks: chunkTable(1),
+        fillValue: null,
+        deleted: false,
+        attributes: { width: 16, keys: [], values: [] },
+      },
+    ],
+    attributeKeys: [],
+    attributeValues: [],
+    overlayIndex: number,
+    baseFileHint: 'a.af',
+  })
+
+test.each(Array.from({ length: 12 }, (_, nth) => nth))(
+  'replaced by another before operation %i of opening: a layer of another program is never read over the new base',
+  async (nth) => {
+    const store = new MemoryStore()
+    await (await written(store)).close()
+    await store.put('a.3.af', foreign(3))
+    const view = interrupted(store, nth, async () => {
+      const file = await ArrayFile.create(store, 'a.af', { overwrite: true })
+      await file.define('z', { dtype: 'uint8', shape: [2] }).set([], 1)
+      await file.flush()
+      await file.close()
+    })
+    const opened = await ArrayFile.open(view, 'a.af').catch((error: unknown) => error)
+    if (!(opened instanceof ArrayFile)) expect(opened).toMatchObject({ tag: 'ConflictError' })
+    else expect([['x', 'y'], ['z']]).toContainEqual(opened.arrays())
   },
 )
 

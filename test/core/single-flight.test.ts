@@ -84,6 +84,26 @@ test('not even when the work takes no notice of being given up', async () => {
   expect(await flights.share('k', async () => 'anew')).toBe('anew')
 })
 
+test('what was given up and ends later does not end the sharing of what has begun since', async () => {
+  const flights = new SingleFlight<string, string>()
+  const controller = new AbortController()
+  let endOld: (value: string) => void
+  const old = new Promise<string>((resolve) => {
+    endOld = resolve
+  })
+  const first = flights.share('k', () => old, controller.signal)
+  controller.abort(ENOUGH)
+  await expect(first).rejects.toBe(ENOUGH)
+  const { calls, start } = makeWork()
+  const second = flights.share('k', start)
+  endOld!('too late')
+  await settle()
+  const third = flights.share('k', start)
+  expect(calls.length).toBe(1)
+  calls[0]!.resolve('done')
+  expect(await Promise.all([second, third])).toEqual(['done', 'done'])
+})
+
 test('who has aborted before asking starts nothing', async () => {
   const flights = new SingleFlight<string, string>()
   const start = vi.fn(async () => 'done')
