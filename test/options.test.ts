@@ -130,7 +130,7 @@ const WITHOUT = {
     ...['is', 'view', 'permute', 'reshape', 'squeeze', 'expandDims', 'reverse', 'rechunk', 'astype', 'toString'],
     ...['derive', 'planned', 'read', 'resultBytes', 'target', 'lazy', 'named'],
   ],
-  fileArrayMethods: ['resize', 'storage', 'changeShape', 'changeAttributes'],
+  fileArrayMethods: ['resize', 'storage', 'changeShape'],
   fileMethods: ['arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
 }
