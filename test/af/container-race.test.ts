@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.js'
@@ -8,6 +7,7 @@ import { MemoryStore } from '../../src/store/memory.js'
 import { R2Store } from '../../src/store/r2.js'
 import type { Store } from '../../src/store/store.js'
 import { type ContainerRace, FaultStore, raceContainer, type SeededFaultsOptions, seededFaults } from '../../src/testing/index.js'
+import { folderInMemory } from '../support/folder.js'
 import { MemoryBucket } from '../support/r2-bucket.js'
 import { Scheduler } from '../support/scheduler.js'
 
@@ -46,7 +46,7 @@ test('writers, compactors and readers of a bucket that removes nothing on condit
 })
 
 test('writers, compactors and readers of files, in any order of operations: nothing is lost', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'hyperslab-race-'))
+  const folder = await folderInMemory('race')
   try {
     await race(ROUNDS, (seed) => {
       const [scheduler, path] = [new Scheduler(seed), join(folder, `${seed}.af`)]

@@ -1,12 +1,12 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FileStore } from '../../src/store/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { raceWriters } from '../../src/testing/index.js'
+import { folderInMemory } from '../support/folder.js'
 
-/** Few unless asked for: on disk a round takes a third of a second. */
+/** Few unless asked for. */
 const ROUNDS = Number(process.env['HYPERSLAB_RACE_ROUNDS'] ?? 8)
 
 describe('twelve writers flush one container at the same time: each gets a number of its own, nothing is lost', () => {
@@ -18,10 +18,10 @@ describe('twelve writers flush one container at the same time: each gets a numbe
   })
 
   test(
-    'on disk, every writer with a store of its own',
+    'of files, every writer with a store of its own',
     async () => {
       for (let seed = 0; seed < ROUNDS; seed++) {
-        const folder = await mkdtemp(join(tmpdir(), 'hyperslab-race-'))
+        const folder = await folderInMemory('race')
         expect(await raceWriters({ storeFor: () => new FileStore(), path: join(folder, 'a.af'), seed })).toBeGreaterThan(0)
         const names = await readdir(folder)
         expect(names.filter((name) => !/^a(\.\d+)?\.af$|^a\.stats$/.test(name))).toEqual([])

@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.js'
 import { FileStore } from '../../src/store/file.js'
 import type { Stage } from '../../src/store/store.js'
 import { FaultStore } from '../../src/testing/index.js'
+import { folderInMemory } from '../support/folder.js'
 import { havePeer, Peer } from './peer.js'
 import { toHex } from './wire.js'
 
@@ -165,7 +165,7 @@ describe.skipIf(!havePeer)('killed at an operation of the store, then a turn of 
 
   /** Lets ours be killed at its `k`th operation, before it or once it is done, then all others have a turn. False when it came to its end. */
   async function kill(history: string, killed: string, k: number, done: boolean): Promise<boolean> {
-    const folder = await mkdtemp(join(tmpdir(), 'hyperslab-killed-'))
+    const folder = await folderInMemory('killed')
     const inner = new Abandoned()
     try {
       const shared = new Container(folder, peer)

@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AttributeValue } from '../../src/af/footer.js'
 import type { DataOf, DType } from '../../src/core/dtype.js'
 import { sizeOf } from '../../src/core/shape.js'
 import { tensorOf } from '../../src/core/tensor.js'
 import { type ArrayFile, create, type FileArray, open, slice } from '../../src/runtime/index.js'
+import { folderInMemory } from '../support/folder.js'
 import { Model, ModelArray } from './model.js'
 import type { Peer } from './peer.js'
 import { boxOf, type Session, type Step, valuesOf } from './steps.js'
@@ -29,7 +29,7 @@ export class Shared {
   }
 
   static async create(peer: Peer, by: 'ours' | 'crate'): Promise<Shared> {
-    const shared = new Shared(await mkdtemp(join(tmpdir(), 'hyperslab-interop-')), peer)
+    const shared = new Shared(await folderInMemory('interop'), peer)
     if (by === 'ours') await (await create(shared.path)).close()
     else await peer.do('create', { folder: shared.folder, file: FILE })
     return shared

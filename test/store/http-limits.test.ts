@@ -151,6 +151,7 @@ test('limits that are none are refused; without limits a request waits', async (
       expect.objectContaining({ tag: 'InvalidArgumentError' }),
     )
   const endless = { answerTimeout: Number.POSITIVE_INFINITY, silenceTimeout: Number.POSITIVE_INFINITY, minBytesPerSecond: 0 }
+  rude.manners = { delay: 30 }
   expect(await new HttpStore(endless).getRange(url, 0, 1)).toEqual(Uint8Array.of(0))
 })
 

@@ -9,7 +9,7 @@ import { objects } from './s3/objects.js'
 import { type Bucket, bucketOf } from './s3/support.js'
 
 /** Few unless asked for: a round is some 750 requests and takes a second or two. */
-const ROUNDS = Number(process.env['HYPERSLAB_RACE_ROUNDS'] ?? 3)
+const ROUNDS = Number(process.env['HYPERSLAB_STORE_ROUNDS'] ?? 3)
 /** Races of writers, compactors and a reader at one container. */
 const SCHEDULES = Number(process.env['HYPERSLAB_STORE_SCHEDULES'] ?? 1)
 
