@@ -12,6 +12,8 @@ import {
   type Profile,
   Protocol,
   packed,
+  type Stats,
+  type Step,
   view,
 } from './model.js'
 
@@ -31,6 +33,13 @@ export interface Scenario {
   readonly processes: readonly Actor[]
   /** How often a process starts anew after a conflict; without end when it is left out. */
   readonly tries?: number
+  /** How often a compactor may start anew; more is wrong. As often as others when it is left out. */
+  readonly rounds?: number
+  /** How often a process that could go on is interrupted by another; without a bound when it is left out. */
+  readonly switches?: number
+  /** Statistics are kept, too. */
+  readonly stats?: boolean
+  /** Requests that go wrong; holders of the lock that are stopped. */
   readonly faults?: number
   readonly crashes?: number
   /** Sessions of the crate, one after another, after turn 1. */
@@ -68,6 +77,15 @@ interface State {
   readonly seen: readonly (readonly number[])[]
   /** Layers of ours that were published after their base had been replaced, and those of a container that was, until they are removed. */
   readonly strays: readonly File[]
+  readonly stats: Stats | undefined
+  /** Who has the lock, and who has looked at what it is about to change. */
+  readonly lock: number | undefined
+  readonly holding: readonly boolean[]
+  /** Who runs, and how often it may still be interrupted, where that is bounded. */
+  readonly current: number | undefined
+  readonly switches: number
+  /** A compactor has started anew too often. */
+  readonly unending: boolean
 }
 
 /** What is told of a step is put together when it is asked for: hardly ever. */
@@ -90,14 +108,19 @@ class Checker {
 
   constructor(scenario: Scenario) {
     this.#scenario = scenario
-    this.#protocol = new Protocol(scenario.profile, scenario.flaw, scenario.looksAgain)
+    this.#protocol = new Protocol(scenario.profile, scenario.flaw, scenario.looksAgain, scenario.stats)
   }
 
   run(): Verdict {
     const { objects, processes, tries = Number.POSITIVE_INFINITY, acknowledged = 0, faults = 0, crashes = 0 } = this.#scenario
+    const { rounds = tries } = this.#scenario
+    const { top, own, shared } = view(objects)
+    const stats = this.#scenario.stats ? { base: objects[0]!, newest: objects[top]!, value: packed({ own, shared }) } : undefined
     const first: State = {
       objects,
-      processes: processes.map((each, i) => begin({ ...each, bit: each.role === 'writer' ? bitOf(i) : 0 }, tries)),
+      processes: processes.map((each, i) =>
+        begin({ ...each, bit: each.role === 'writer' ? bitOf(i) : 0 }, each.role === 'compactor' ? rounds : tries),
+      ),
       late: [],
       acknowledged,
       forgotten: 0,
@@ -106,6 +129,12 @@ class Checker {
       turn: 1,
       seen: processes.map(() => []),
       strays: [],
+      stats,
+      lock: undefined,
+      holding: processes.map(() => false),
+      current: undefined,
+      switches: this.#scenario.switches ?? 0,
+      unending: false,
     }
     const path: { readonly label: () => string; readonly key: string; readonly next: Iterator<Successor> }[] = []
     const enter = (label: () => string, state: State): string | undefined => {
@@ -135,17 +164,23 @@ class Checker {
     return broken === undefined ? { states } : { states, broken, steps: path.map(({ label }) => label()) }
   }
 
-  *#successors(state: State): Generator<Successor> {
+  *#successors(before: State): Generator<Successor> {
     let active = false
-    for (const [i, p] of state.processes.entries()) {
+    for (const [i, p] of before.processes.entries()) {
       const { after: first } = this.#scenario.processes[i]!
-      if (p.turn > state.turn || isDone(p) || (first !== undefined && !isDone(state.processes[first]!))) continue
+      if (p.turn > before.turn || isDone(p) || (first !== undefined && !isDone(before.processes[first]!))) continue
+      const state = this.#switched(before, i)
+      if (state === undefined) continue
       const name = `${p.role} ${i}`
       for (const { op, next } of this.#protocol.steps(p)) {
         active = true
         const label = (outcome: string) => () => `${name} ${p.at}: ${describe(op)} → ${outcome}`
+        if (this.#isLocked(op)) {
+          yield* this.#locked(state, i, op, next, label)
+          continue
+        }
         const { state: after, answer } = this.#apply(state, op)
-        for (const q of next(answer, after.objects)) yield [label(answer), this.#moved(after, i, q)]
+        for (const q of next(answer, after.objects)) yield [label(answer), this.#moved(after, i, q, isDone(q))]
         if (state.faults === 0 || (op.do !== 'put' && op.do !== 'remove')) continue
         const faulty = { ...state, faults: state.faults - 1 }
         for (const q of next('error', state.objects)) {
@@ -158,6 +193,7 @@ class Checker {
       if (state.crashes > 0 && p.at !== 'begin' && !isReader(p))
         yield [() => `${name} crashes`, this.#moved({ ...state, crashes: state.crashes - 1 }, i, { ...begin(p, -1) })]
     }
+    const state = before
     for (const [i, op] of state.late.entries()) {
       const { state: after, answer } = this.#apply({ ...state, late: state.late.filter((_, j) => j !== i) }, op)
       yield [() => `late: ${describe(op)} → ${answer}`, watched(after)]
@@ -167,7 +203,46 @@ class Checker {
     yield [() => 'the crate', watched(this.#crate(state))]
   }
 
-  #moved(state: State, i: number, p: Process): State {
+  /** The state in which process `i` runs; undefined where it may not interrupt another. */
+  #switched(state: State, i: number): State | undefined {
+    if (this.#scenario.switches === undefined || state.current === i) return state
+    const interrupts = state.current !== undefined && !isDone(state.processes[state.current]!)
+    if (interrupts && state.switches === 0) return undefined
+    return { ...state, current: i, switches: state.switches - Number(interrupts) }
+  }
+
+  #isLocked(op: Op): boolean {
+    return this.#scenario.profile.lease === true && (op.do === 'remove' || (op.do === 'put' && op.over !== undefined))
+  }
+
+  /** A change under the lock: it is looked at, then, if nobody has taken the lock over, carried out. */
+  *#locked(state: State, i: number, op: Op, next: Step['next'], label: (outcome: string) => () => string): Generator<Successor> {
+    if (!state.holding[i]) {
+      // Who is dead does not come back; of who is alive it is a fault to be stopped for as long as the lease.
+      const stopped = state.lock !== undefined && !isDone(state.processes[state.lock]!)
+      if (stopped && state.faults === 0) return
+      const taken = { ...state, faults: state.faults - Number(stopped), lock: i }
+      const { answer } = this.#apply(taken, op)
+      if (answer === 'ok') yield [label('locked'), watched({ ...taken, holding: state.holding.with(i, true) })]
+      else {
+        const free = { ...taken, lock: undefined }
+        for (const q of next('conflict', state.objects)) yield [label('conflict'), this.#moved(free, i, q, isDone(q))]
+      }
+      return
+    }
+    const holding = state.holding.with(i, false)
+    if (state.lock === i || this.#scenario.flaw === 'no look at the lock') {
+      const lock = state.lock === i ? undefined : state.lock
+      const { state: after } = this.#apply({ ...state, holding, lock }, op, { blindly: true })
+      for (const q of next('ok', after.objects)) yield [label('ok'), this.#moved(after, i, q, isDone(q))]
+    } else {
+      for (const q of next('error', state.objects))
+        yield [label('the lock was taken over'), this.#moved({ ...state, holding }, i, q, isDone(q))]
+    }
+  }
+
+  /** @param endsHere the process has no further step, which of a compactor that did not come to its end is too early */
+  #moved(state: State, i: number, p: Process, endsHere = false): State {
     // What was read and never was the state stays, to be found.
     const isWrong = p.at === 'read' && !state.seen[i]!.includes(p.result!)
     const isOver = !isWrong && (p.at === 'read' || p.at === 'acknowledged' || this.#protocol.steps(p).length === 0)
@@ -175,14 +250,17 @@ class Checker {
     const acknowledged = p.at === 'acknowledged' ? state.acknowledged | p.bit : state.acknowledged
     // A reader that starts anew began long before: it may give any state since then.
     const seen = isReader(p) && !isOver ? state.seen : state.seen.with(i, [])
-    return watched({ ...state, processes, acknowledged, seen })
+    const unending = endsHere && this.#scenario.rounds !== undefined && p.role === 'compactor'
+    return watched({ ...state, processes, acknowledged, seen, unending })
   }
 
-  #apply(state: State, op: Op): { readonly state: State; readonly answer: 'ok' | 'conflict' } {
+  /** @param blindly whatever is there: the condition was looked at before */
+  #apply(state: State, op: Op, { blindly = false } = {}): { readonly state: State; readonly answer: 'ok' | 'conflict' } {
     if (op.do === 'look' || op.do === 'get') return { state, answer: 'ok' }
+    if (op.do === 'stats') return { state: { ...state, stats: op.stats }, answer: 'ok' }
     const there = state.objects[op.number]
     const expected = op.do === 'put' ? op.over : op.file
-    if (expected !== 'any' && there !== expected) return { state, answer: 'conflict' }
+    if (!blindly && expected !== 'any' && there !== expected) return { state, answer: 'conflict' }
     const objects = Array.from({ length: Math.max(state.objects.length, op.number + 1) }, (_, i) => state.objects[i])
     objects[op.number] = op.do === 'put' ? op.file : undefined
     while (objects.at(-1) === undefined) objects.pop()
@@ -226,8 +304,11 @@ class Checker {
   }
 
   #broken(state: State): string | undefined {
-    const { objects, acknowledged, forgotten, processes } = state
-    const { own, shared } = view(objects)
+    const { objects, acknowledged, forgotten, processes, stats } = state
+    const { own, shared, top } = view(objects)
+    if (state.unending) return `a compactor has started anew more than ${this.#scenario.rounds} times`
+    if (stats?.base === objects[0] && stats?.newest === objects[top] && stats?.value !== packed({ own, shared }))
+      return `statistics that name the state say ${bits(stats!.value >> 12)} and ${bits(stats!.value & 0xfff)}`
     if (own !== shared) return `half a flush is seen: ${bits(own)} and ${bits(shared)}`
     if ((own & acknowledged) !== acknowledged) return `acknowledged was ${bits(acknowledged)}, there is ${bits(own)}`
     if ((own & forgotten) !== 0) return `what was replaced is back: ${bits(own & forgotten)}`
@@ -242,6 +323,7 @@ class Checker {
     if (gap >= 0) return `number ${gap} is missing below number ${objects.length - 1}`
     const crate = crateView(objects)
     if (packed(crate) !== packed({ own, shared })) return `the crate reads ${bits(crate.own)} and ${bits(crate.shared)}`
+    if (stats !== undefined && stats.value !== packed(crate)) return 'the crate reads statistics of another state'
     return undefined
   }
 }
@@ -267,6 +349,7 @@ const bits = (mask: number): string =>
 function describe(op: Op): string {
   if (op.do === 'look') return 'look'
   if (op.do === 'get') return `get ${op.number}`
+  if (op.do === 'stats') return op.stats === undefined ? 'remove statistics' : 'write statistics'
   if (op.do === 'remove') return `remove ${op.number}`
   const { kind, own, shared } = op.file
   return `put ${op.number}: ${kind} ${bits(own)} ${bits(shared)} ${op.over === undefined ? 'if absent' : op.over === 'any' ? '' : `over ${op.over.kind}`}`
@@ -318,6 +401,19 @@ function encode(state: State): string {
   })
   for (const values of state.seen) list(values, (value) => codes.push(value >> 12, value & 0xfff))
   list(state.strays, add)
+  if (state.stats !== undefined) {
+    add(state.stats.base)
+    add(state.stats.newest)
+    codes.push(state.stats.value >> 12, state.stats.value & 0xfff)
+  }
+  codes.push(
+    (state.current ?? -1) + 1,
+    state.switches,
+    (state.lock ?? -1) + 1,
+    ...state.holding.map(Number),
+    Number(state.unending),
+    Number(state.stats !== undefined),
+  )
   codes.push(state.acknowledged, state.forgotten, state.faults, state.crashes, state.turn)
   return String.fromCharCode(...codes)
 }

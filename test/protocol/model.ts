@@ -25,6 +25,11 @@ export interface Profile {
   readonly remove: boolean
   /** Requests may be carried out after their sender has given up. */
   readonly late: boolean
+  /**
+   * Conditions hold under a lock with a lease: a change is looked at first and carried out then; who has the lock may be taken for dead at any
+   * moment, and finds that out right before it does anything. Publishing if absent is one system call, without a lock.
+   */
+  readonly lease?: boolean
 }
 
 export const PROFILES = {
@@ -34,6 +39,8 @@ export const PROFILES = {
   noDelete: { replace: true, remove: false, late: true },
   /** Files and OPFS: system calls under a lock are carried out or not. */
   lock: { replace: true, remove: true, late: false },
+  /** The same where holders of the lock are stopped, and others take it over. */
+  lease: { replace: true, remove: true, late: false, lease: true },
   /** A server that honours nothing but `If-None-Match`. */
   neither: { replace: false, remove: false, late: true },
 } satisfies Record<string, Profile>
@@ -49,6 +56,9 @@ export type Flaw =
   | 'forget merged'
   | 'remove listed'
   | 'clean under any base'
+  | 'no look at the lock'
+  | 'statistics stay'
+  | 'no look after statistics'
 
 /**
  * `look` lists and opens everything at one moment, for writers; that readers, who take several, see the state of one moment is checked apart.
@@ -66,6 +76,15 @@ export type Op =
       readonly resets?: boolean
     }
   | { readonly do: 'remove'; readonly number: number; readonly file: File | 'any' }
+  /** Statistics are written, or removed, whatever is there. */
+  | { readonly do: 'stats'; readonly stats: Stats | undefined }
+
+/** What `x.stats` holds: the base and the newest live layer that name the state, and what they add up to, as `packed` gives it. */
+export interface Stats {
+  readonly base: File
+  readonly newest: File
+  readonly value: number
+}
 
 export type Answer = 'ok' | 'conflict' | 'error'
 
@@ -177,12 +196,17 @@ export class Protocol {
   readonly #profile: Profile
   readonly #flaw: Flaw | undefined
   readonly #looksAgain: boolean
+  readonly #keepsStats: boolean
 
-  /** @param looksAgain a flush looks again at what lies above before it publishes; else it goes by what it has read */
-  constructor(profile: Profile, flaw?: Flaw, looksAgain = true) {
+  /**
+   * @param looksAgain a flush looks again at what lies above before it publishes; else it goes by what it has read
+   * @param keepsStats writers and compactors keep statistics, too
+   */
+  constructor(profile: Profile, flaw?: Flaw, looksAgain = true, keepsStats = false) {
     this.#profile = profile
     this.#flaw = flaw
     this.#looksAgain = looksAgain
+    this.#keepsStats = keepsStats
   }
 
   /** The next steps that a process may take: several for a reader, which opens layers in any order; none at its end. */
@@ -213,13 +237,33 @@ export class Protocol {
         return this.#trim(p)
       case 'fill':
         return this.#fill(p)
+      case 'forget':
+        return stats(undefined, { ...p, at: 'publish' })
       case 'publish':
         return this.#publish(p)
       case 'settle':
         // Somebody has the number: oneself, when an answer was lost.
-        return get(target(p), (there) => (there === p.mine ? [published(p)] : anew(p)))
+        return get(target(p), (there) => (there === p.mine ? [this.#published(p)] : anew(p)))
       case 'acknowledge':
-        return get(0, (base) => [{ ...p, at: base === p.base || this.#flaw === 'no confirmation' ? 'acknowledged' : 'clean' }])
+        return get(0, (base) => [
+          base === p.base || this.#flaw === 'no confirmation' ? this.#acknowledged(p) : { ...p, at: 'clean' },
+        ])
+      case 'stats: see':
+        return look((objects) => {
+          const { own, shared, top } = view(objects)
+          return [{ ...p, at: 'stats: write', base: objects[0], mine: objects[top], top, own, shared }]
+        })
+      case 'stats: write': {
+        const written = { base: p.base!, newest: p.mine!, value: packed({ own: p.own!, shared: p.shared! }) }
+        if (this.#flaw === 'no look after statistics') return stats(written, ending(p))
+        return stats(written, { ...p, at: 'stats: look' })
+      }
+      case 'stats: look':
+        return get(p.top! + 1, (there) => [{ ...p, at: isLive(p.top! + 1, there, p.base!) ? 'stats: drop' : 'stats: base' }])
+      case 'stats: base':
+        return get(0, (base) => [base === p.base ? ending(p) : { ...p, at: 'stats: drop' }])
+      case 'stats: drop':
+        return stats(undefined, ending(p))
       case 'swap':
         return put(0, p.mine!, p.base, (answer) => {
           if (answer === 'error') return [p, ...anew(p)]
@@ -299,16 +343,20 @@ export class Protocol {
   /** Puts void ones where numbers are missing below a live layer. */
   #fill(p: Process): Step {
     const [number, ...gaps] = p.gaps!
-    if (number === undefined) return this.#publish({ ...p, at: 'publish', mine: p.mine ?? toPublish(p) })
+    if (number === undefined) {
+      const ready = { ...p, mine: p.mine ?? toPublish(p) }
+      const forgets = this.#keepsStats && p.role === 'writer' && this.#flaw !== 'statistics stay'
+      return this.#step({ ...ready, at: forgets ? 'forget' : 'publish' })!
+    }
     return put(number, file('void'), undefined, (answer) => (answer === 'ok' ? [{ ...p, gaps }] : anew(p)))
   }
 
   #publish(p: Process): Step {
-    if (p.role === 'compactor' && this.#flaw === 'no close') return this.#step(published(p))!
+    if (p.role === 'compactor' && this.#flaw === 'no close') return this.#step(this.#published(p))!
     const number = target(p)
     const over = number === 0 ? p.base : p.above!.find(([each]) => each === number)?.[1]
     return put(number, p.mine!, over, (answer) => {
-      if (answer === 'ok') return [published(p)]
+      if (answer === 'ok') return [this.#published(p)]
       if (answer === 'conflict') return [{ ...p, at: 'settle' }]
       // The same request again, or given up and begun anew.
       return [{ ...p, at: 'publish' }, ...anew(p)]
@@ -319,10 +367,35 @@ export class Protocol {
   #remove(p: Process): Step | undefined {
     const last = p.above!.at(-1)
     const listed = this.#flaw === 'remove listed' ? 0 : p.merged!
-    if (!this.#profile.remove || last === undefined || last[0] < p.top! || listed >= bitOf(last[0]))
-      return p.role === 'writer' ? this.#step(anew(p)[0]!) : undefined
+    if (!this.#profile.remove || last === undefined || last[0] < p.top! || listed >= bitOf(last[0])) return this.#cleaned(p)
     const rest = { ...p, above: p.above!.slice(0, -1) }
     return remove(last[0], last[1], (answer) => (answer === 'ok' ? [rest] : interrupted(p)))
+  }
+
+  #cleaned(p: Process): Step | undefined {
+    if (p.role === 'writer') return this.#step(anew(p)[0]!)
+    return p.role === 'compactor' && this.#keepsStats ? this.#step({ ...p, at: 'stats: see' }) : undefined
+  }
+
+  #published(p: Process): Process {
+    if (p.role === 'compactor')
+      return { ...p, at: 'swap', mine: file('base', { own: p.own!, shared: p.shared!, merged: p.merged! }) }
+    if (p.base!.kind !== 'initial') return { ...p, at: 'acknowledge' }
+    return p.top! > 0 ? begin(p, p.tries) : this.#acknowledged(p)
+  }
+
+  /** A flush that is committed; its promise resolves when its statistics are written, too. */
+  #acknowledged(p: Process): Process {
+    if (!this.#keepsStats) return { ...p, at: 'acknowledged' }
+    const number = target(p)
+    return {
+      ...p,
+      at: 'stats: write',
+      base: number === 0 ? p.mine : p.base,
+      top: number,
+      own: p.own! | p.bit,
+      shared: p.shared! | p.bit,
+    }
   }
 
   /** Lists or probes, opens in any order, the base last; then looks again at what could have changed meanwhile. */
@@ -410,6 +483,11 @@ const remove = (number: number, removed: File | 'any', next: (answer: Answer) =>
   next,
 })
 
+const stats = (written: Stats | undefined, next: Process): Step => ({ op: { do: 'stats', stats: written }, next: () => [next] })
+
+/** Statistics are the last thing that is done. */
+const ending = (p: Process): Process => (p.role === 'writer' ? { ...p, at: 'acknowledged' } : ended(p))
+
 const anew = (p: Process): Process[] => [begin(p, p.tries - 1)]
 
 const ended = (p: Process): Process => ({ ...begin(p, p.tries), at: 'done' })
@@ -431,13 +509,6 @@ function toPublish({ role, base, bit, own, shared, merged, top }: Process): File
   const listed = { merged: base!.merged & merged! }
   if (top! > 0) return file('base', { own: base!.own, shared: base!.shared, ...listed })
   return file('base', { own: own! | bit, shared: shared! | bit, ...listed })
-}
-
-function published(p: Process): Process {
-  if (p.role === 'compactor')
-    return { ...p, at: 'swap', mine: file('base', { own: p.own!, shared: p.shared!, merged: p.merged! }) }
-  if (p.base!.kind !== 'initial') return { ...p, at: 'acknowledge' }
-  return p.top! > 0 ? begin(p, p.tries) : { ...p, at: 'acknowledged' }
 }
 
 /** A compactor cleans; a writer that found a closed state goes on with the successor. */

@@ -100,6 +100,43 @@ const SCENARIOS: Scenario[] = [
     crashes: 1,
     crate: ['flush'],
   }),
+  scenario('under a lock whose holder is stopped', {
+    processes: [writer, compactor, later(writer)],
+    profile: PROFILES.lease,
+    faults: 1,
+    crate: ['flush'],
+    looksAgain: true,
+  }),
+  scenario('under a lock whose holders are stopped, a crash', {
+    processes: [writer, compactor, later(writer)],
+    profile: PROFILES.lease,
+    tries: 0,
+    faults: 2,
+    crashes: 1,
+    crate: ['flush'],
+  }),
+  scenario('under a lock whose holder is stopped, two compactors', {
+    processes: [compactor, compactor, reader],
+    objects: [base, ofCrate()],
+    profile: PROFILES.lease,
+    faults: 1,
+  }),
+  // As many rounds as there are others: each conflict of a compaction is a success of another process.
+  scenario('a compaction ends, beside a writer', {
+    processes: [writer, compactor],
+    tries: Number.POSITIVE_INFINITY,
+    rounds: 1,
+    looksAgain: true,
+  }),
+  scenario('a compaction ends, beside another', {
+    processes: [compactor, compactor],
+    rounds: 1,
+    looksAgain: true,
+  }),
+  scenario('statistics of two writers', { processes: [writer, writer], stats: true, looksAgain: true }),
+  scenario('statistics of a writer and a compactor', { processes: [writer, compactor], stats: true }),
+  scenario('statistics, a crash', { processes: [writer, after(0, writer)], crashes: 1, stats: true }),
+  scenario('statistics, an initial base', { processes: [writer, writer], objects: [file('initial')], stats: true }),
   scenario('only publishing if absent', {
     processes: [writer, writer, later(writer)],
     profile: PROFILES.neither,
@@ -133,6 +170,16 @@ const SCENARIOS: Scenario[] = [
 ]
 
 const LARGE_SCENARIOS: Scenario[] = [
+  scenario('a compaction ends, beside two writers', {
+    processes: [writer, writer, compactor],
+    tries: Number.POSITIVE_INFINITY,
+    rounds: 2,
+  }),
+  scenario('a compaction ends, beside a writer and another', {
+    processes: [writer, compactor, compactor],
+    tries: Number.POSITIVE_INFINITY,
+    rounds: 2,
+  }),
   scenario('two faults and a crash', {
     processes: [writer, compactor, later(writer)],
     tries: 0,
@@ -153,7 +200,12 @@ const LARGE_SCENARIOS: Scenario[] = [
     crate: ['flush', 'flush'],
   }),
   scenario('two writers, a compactor, a reader', { processes: [writer, writer, compactor, reader], tries: 0 }),
-  scenario('two writers, two compactors', { processes: [writer, writer, compactor, compactor], tries: 0 }),
+  // All of them at once have more than three million states; so many interruptions of one process by another can be gone through.
+  scenario('two writers, two compactors, a reader', {
+    processes: [writer, writer, compactor, compactor, reader],
+    switches: 2,
+    looksAgain: true,
+  }),
 ]
 
 describe('the protocol', () => {
@@ -187,12 +239,32 @@ const FLAWS: [Flaw, RegExp, Rest][] = [
     { processes: [compactor, later(compactor)], objects: [base, ofCrate()], crashes: 1, crate: ['flush'] },
   ],
   ['clean under any base', /is missing below/, { processes: [compactor, writer, after(1, compactor)], crashes: 1 }],
+  [
+    'no look at the lock',
+    /acknowledged was|half a flush/,
+    { processes: [writer, compactor, writer], profile: PROFILES.lease, faults: 1, objects: [base, layer, empty()] },
+  ],
+  ['statistics stay', /statistics of another state/, { processes: [writer], crashes: 1, stats: true }],
+  ['no look after statistics', /statistics of another state/, { processes: [writer, writer], stats: true }],
   ['remove listed', /acknowledged was/, { processes: [compactor], objects: [base, ofCrate()], crate: ['flush'] }],
 ]
 
 describe('the checker finds what goes wrong', () => {
   test.each(FLAWS)('with %s: %s', (flaw, message, rest) => {
     expect(check(scenario(flaw, { ...rest, flaw })).broken).toMatch(message)
+  })
+
+  test.each([
+    ['a writer', [writer, compactor]],
+    ['another', [compactor, compactor]],
+  ])('when a compaction beside %s may not start anew at all', (_, processes) => {
+    const { broken } = check(scenario('no rounds', { processes, tries: Number.POSITIVE_INFINITY, rounds: 0 }))
+    expect(broken).toMatch(/started anew more than 0 times/)
+  })
+
+  test('when a writer is killed before its statistics, and those of another are of the state before: other programs see them', () => {
+    const { broken } = check(scenario('statistics', { processes: [writer, writer], crashes: 1, stats: true }))
+    expect(broken).toMatch(/the crate reads statistics of another state/)
   })
 
   test('when the crate has its turns over a dead layer of a killed writer, before a writer of ours has cleaned', () => {
