@@ -85,6 +85,7 @@ test('no more requests at a time than allowed, and the same bytes once', async (
   const reads = Array.from({ length: 40 }, (_, i) => store.getRange(url, i % 20, 2, { ifMatch: '"v1"' }))
   expect(await Promise.all(reads)).toEqual(Array.from({ length: 40 }, (_, i) => counting(30).slice(i % 20, (i % 20) + 2)))
   expect(rude.seen.length).toBe(20)
+  rude.manners = { delay: 20 }
   await Promise.all(Array.from({ length: 10 }, () => store.stat(url)))
   expect(rude.mostBusy).toBeLessThanOrEqual(3)
 })
