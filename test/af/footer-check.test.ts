@@ -38,8 +38,8 @@ const rows = (...all: [number[], number, number, number][]) =>
   )
 
 test('a footer without faults', () => {
-  checkFooter(FOOTER, 50)
-  checkFooter({ ...FOOTER, blocks: [], arrays: [] }, 0)
+  expect(() => checkFooter(FOOTER, 50)).not.toThrow()
+  expect(() => checkFooter({ ...FOOTER, blocks: [], arrays: [] }, 0)).not.toThrow()
 })
 
 describe('rejected', () => {
@@ -88,27 +88,27 @@ describe('rejected', () => {
 
 describe('tolerated', () => {
   test('no dimension names, chunks larger than the array, no chunk length where there is nothing', () => {
-    check({ dimensionNames: [] })
-    check({ chunkShape: [100, 100] })
-    check({ shape: [0, 6], chunkShape: [0, 3], chunks: chunkTable(2) })
+    expect(() => check({ dimensionNames: [] })).not.toThrow()
+    expect(() => check({ chunkShape: [100, 100] })).not.toThrow()
+    expect(() => check({ shape: [0, 6], chunkShape: [0, 3], chunks: chunkTable(2) })).not.toThrow()
   })
 
   test('chunks outside the grid, and two of one coordinate', () => {
-    check({ chunks: rows([[7, 2 ** 32 - 1], 5, 0, 6], [[0, 0], 5, 0, 6], [[0, 0], 9, 0, 6]) })
+    expect(() => check({ chunks: rows([[7, 2 ** 32 - 1], 5, 0, 6], [[0, 0], 5, 0, 6], [[0, 0], 9, 0, 6]) })).not.toThrow()
   })
 
   test('blocks of one id, of which the first counts', () => {
     const small = { id: 5, fileOffset: 0, compressedBytes: 0, uncompressedBytes: 0, codec: null }
-    checkFooter({ ...FOOTER, blocks: [...FOOTER.blocks, small] }, 50)
+    expect(() => checkFooter({ ...FOOTER, blocks: [...FOOTER.blocks, small] }, 50)).not.toThrow()
     caught('FormatError', () => checkFooter({ ...FOOTER, blocks: [small, ...FOOTER.blocks] }, 50))
   })
 
   test('anything in a deleted array', () => {
-    check({ deleted: true, chunkShape: [], chunks: rows([[0, 0], 77, 0, 6]) })
+    expect(() => check({ deleted: true, chunkShape: [], chunks: rows([[0, 0], 77, 0, 6]) })).not.toThrow()
   })
 
   test('gaps, overlaps, unknown codecs, attributes of other layers', () => {
     const blocks = FOOTER.blocks.map((block) => ({ ...block, fileOffset: 1, codec: 'brotli' }))
-    checkFooter({ ...FOOTER, blocks }, 50)
+    expect(() => checkFooter({ ...FOOTER, blocks }, 50)).not.toThrow()
   })
 })
