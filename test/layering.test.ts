@@ -11,10 +11,11 @@ const LAYERS: Record<string, string[]> = {
   codec: ['core', 'kernels'],
   store: ['core'],
   pool: ['core', 'kernels', 'array', 'codec', 'store/local-file'],
-  af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task'],
+  engine: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task'],
+  af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
   adapters: ['core', 'grid', 'array'],
-  runtime: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'af', 'adapters'],
-  cli: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'af', 'adapters', 'runtime'],
+  runtime: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters'],
+  cli: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters', 'runtime'],
   testing: ['core', 'grid', 'array', 'store/store', 'af'],
 }
 

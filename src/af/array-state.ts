@@ -1,11 +1,11 @@
 import { sameShape } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
+import type { ChunkAddress } from '../engine/block.js'
+import type { ChunkStats } from '../engine/chunk-stats.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import { type AttributeMap, resolveAttributes } from './attributes.js'
-import type { ChunkAddress } from './block.js'
-import { type ChunkIndex, findIn } from './chunk-index.js'
-import type { ChunkStats } from './chunk-stats.js'
 import { type Definition, gridFor } from './definition.js'
+import { findIn, type LayerChunks } from './layer-chunks.js'
 import type { PendingChunk } from './packer.js'
 import { indexOf, type LayerEntry, type LiveArray } from './stack.js'
 
@@ -19,7 +19,7 @@ export class ArrayState {
   /** The files do not say for certain which values some of the attributes have. */
   ambiguous = false
   /** Chunks of committed layers, newest layer first. */
-  stored: ChunkIndex[] = []
+  stored: LayerChunks[] = []
   /** The layers they are from. */
   entries: readonly LayerEntry[] = []
   /** Number of the newest layer that mentions the array; -1 before the first. */
@@ -35,7 +35,7 @@ export class ArrayState {
   /** Statistics of chunks that were seen, by number. */
   chunkStats = new Map<number, ChunkStats>()
   /** The `stored` whose statistics were taken in. */
-  #described: readonly ChunkIndex[] | undefined
+  #described: readonly LayerChunks[] | undefined
   /** Identity of the layers that `stored` came from. */
   #layers = ''
 

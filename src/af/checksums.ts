@@ -1,4 +1,3 @@
-import { HyperslabError } from '../core/errors.js'
 import { crc32cOf } from '../kernels/crc32c.js'
 
 /** CRC-32C of what a file holds. */
@@ -33,18 +32,3 @@ export function checksumsAtEnd(bytes: Uint8Array, blocks: number): Checksums | u
   const words = new Uint32Array(new Uint8Array(bytes.subarray(at)).buffer)
   return crc32cOf(bytes.subarray(at + 4)) === words[0] ? { footer: words[1]!, blocks: words.slice(2) } : undefined
 }
-
-/**
- * @param what names the bytes in the error
- * @throws IntegrityError when the bytes are not those the checksum was taken of
- */
-export const checkCrc = (what: string, bytes: Uint8Array, expected: number): void => compareCrc(what, crc32cOf(bytes), expected)
-
-/** @throws IntegrityError when a checksum is not that of what was written */
-export function compareCrc(what: string, actual: number, expected: number): void {
-  if (actual === expected) return
-  const text = `${what}: the checksum is ${hex(actual)}, but ${hex(expected)} was written: the bytes have changed since`
-  throw new HyperslabError('IntegrityError', text, { actual, expected })
-}
-
-const hex = (crc: number): string => crc.toString(16).padStart(8, '0')

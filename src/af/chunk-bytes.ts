@@ -1,10 +1,10 @@
 import { allocate, type DataOf, type DType, fillElement } from '../core/dtype.js'
 import { sameShape, sizeOf } from '../core/shape.js'
 import { copyTensor, fillTensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { type ChunkAddress, viewOf } from './block.js'
-import type { BlockReader } from './block-reader.js'
+import { type ChunkAddress, viewOf } from '../engine/block.js'
+import type { BlockReader } from '../engine/block-reader.js'
+import { decodeChunk, encodeChunk } from '../engine/chunk-values.js'
 import { type Definition, dtypeOf, fillOf } from './definition.js'
-import { decodeChunk, encodeChunk } from './values.js'
 
 /** The payload of a stored chunk, as a copy. */
 export async function readChunk(address: ChunkAddress, blocks: BlockReader): Promise<Uint8Array> {

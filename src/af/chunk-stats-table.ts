@@ -1,6 +1,6 @@
 import { isBigInt, isFixed, type NumericDType } from '../core/dtype.js'
 import { HyperslabError } from '../core/errors.js'
-import type { ChunkStats } from './chunk-stats.js'
+import type { ChunkStats } from '../engine/chunk-stats.js'
 import type { ArrayMeta } from './footer.js'
 
 /** Statistics of the chunks of one array in one layer, row by row as in its chunk table, as columns. */

@@ -1,62 +1,16 @@
-import { type DType, type FixedDType, isFixed, type TypedArray, toBytes, toElement } from '../core/dtype.js'
+import { type FixedDType, isFixed, type TypedArray, toBytes } from '../core/dtype.js'
+import { type ChunkBytes, viewOf } from '../engine/block.js'
+import { type ChunkStats, type Extreme, NO_NANS } from '../engine/chunk-stats.js'
+import { decodeChunk } from '../engine/chunk-values.js'
 import { chunkSize } from '../grid/chunks.js'
 import type { Arena } from '../kernels/arena.js'
 import { accumulators, reduce, results, chunkStats as statsOf } from '../kernels/reduce.js'
 import type { ArrayState } from './array-state.js'
-import { type ChunkBytes, viewOf } from './block.js'
-import { type Definition, dtypeOf, fillOf } from './definition.js'
-import { fromFill } from './fill.js'
-import { decodeChunk } from './values.js'
-
-/** What one chunk contributes to statistics. Elements equal to the fill value are null. */
-export interface ChunkStats {
-  /** Ends of the elements that are neither null nor NaN, of strings and binaries as bytes; undefined when there are none. */
-  readonly min: Extreme | undefined
-  readonly max: Extreme | undefined
-  /** Sum of the same elements, exact for 64-bit integers, which have bigints; 0 for strings and binaries. */
-  readonly sum: number | bigint
-  /** How many those are. */
-  readonly count: number
-  readonly nullCount: number
-  readonly nanCount: number
-  /** Which NaNs there are: the order of the format has those with a sign below all numbers, the others above. */
-  readonly nans: { readonly negative: boolean; readonly positive: boolean }
-}
-
-export type Extreme = number | bigint | Uint8Array
-
-const NO_NANS = { negative: false, positive: false }
+import { dtypeOf } from './definition.js'
+import { nullOf } from './null-value.js'
 
 /** Where statistics of chunks go, and what their numbers mean. */
 export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'chunkStats'>
-
-/**
- * The statistics of a stored chunk, as far as they are known ({@link ArrayState.loadStats}); undefined also where they are not of as many
- * elements as the chunk has.
- */
-export function knownStats({ chunkStats, grid }: ArrayState, number: number): ChunkStats | undefined {
-  const stats = chunkStats.get(number)
-  if (stats === undefined) return undefined
-  const { count, nullCount, nanCount } = stats
-  return count + nullCount + nanCount === chunkSize(grid, number) ? stats : undefined
-}
-
-/** Those of elements nobody wrote. */
-export const statsOfFill = (size: number): ChunkStats => ({
-  min: undefined,
-  max: undefined,
-  sum: 0,
-  count: 0,
-  nullCount: size,
-  nanCount: 0,
-  nans: NO_NANS,
-})
-
-/** Whether the elements that statistics count as null are those that equal the fill value as readers have it. */
-export function nullsAreFill(definition: Definition): boolean {
-  const fill = fillOf(definition)
-  return Object.is(nullOf(definition), fill === undefined ? undefined : toElement(dtypeOf(definition), fill))
-}
 
 /** Takes the statistics of a chunk that is in memory anyway. */
 export function measure(arena: Arena, state: Measured, number: number, chunk: ChunkBytes): void {
@@ -70,26 +24,6 @@ export function measure(arena: Arena, state: Measured, number: number, chunk: Ch
     stats = statsOfNumbers(arena, dtype as FixedDType, pointer, size, nothing as number | bigint | undefined)
   } else stats = statsOfValues(decodeChunk(dtype, viewOf(arena, chunk), size) as (string | Uint8Array)[], nothing)
   state.chunkStats.set(number, stats)
-}
-
-/**
- * Which fill value statistics take for "null": narrower rules than those of reading, as the format has them. Floats compare with `==`,
- * and a NaN fill matches every NaN.
- */
-function nullOf({ dtype, fillValue }: Definition): number | bigint | string | undefined {
-  if (fillValue === null || dtype.kind === 'list' || dtype.kind === 'fixed_size_list') return undefined
-  const kinds: Partial<Record<DType, readonly string[]>> = {
-    bool: ['bool'],
-    float32: ['float'],
-    float64: ['float'],
-    string: ['string'],
-    binary: ['string'],
-    timestamp_ns: ['timestamp_ns', 'int'],
-  }
-  if (!(kinds[dtype.kind] ?? ['int', 'uint']).includes(fillValue.kind)) return undefined
-  if (dtype.kind === 'binary') return fillValue.kind === 'string' ? fillValue.value : undefined
-  const value = fromFill(dtype.kind, fillValue)
-  return typeof value === 'boolean' ? Number(value) : (value as number | bigint | string | undefined)
 }
 
 function statsOfNumbers(arena: Arena, dtype: FixedDType, pointer: number, size: number, nothing?: number | bigint): ChunkStats {

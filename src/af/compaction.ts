@@ -1,7 +1,7 @@
 import type { Progress } from '../array/transfers.js'
 import { pause } from '../core/pause.js'
+import type { BlockReader } from '../engine/block-reader.js'
 import { ArrayState } from './array-state.js'
-import type { BlockReader } from './block-reader.js'
 import { clean, deadFile, floorOf, nextNumber } from './clean.js'
 import { isConflict, type LayerArray, publishEmpty, publishLayer } from './commit.js'
 import { compactInto } from './compact.js'

@@ -1,11 +1,11 @@
+import type { ChunkBytes } from '../engine/block.js'
 import type { Arena } from '../kernels/arena.js'
 import type { ArrayState } from './array-state.js'
-import type { ChunkBytes } from './block.js'
 import { unwritten } from './chunk-bytes.js'
-import { ChunkIndex } from './chunk-index.js'
 import { measure } from './chunk-stats.js'
 import type { LayerArray } from './commit.js'
 import type { Layer } from './layer.js'
+import { LayerChunks } from './layer-chunks.js'
 import { type BlockPacker, PendingChunk } from './packer.js'
 
 /**
@@ -60,7 +60,7 @@ function oldChunks({ definition, grid, written, layer: newest }: ArrayState, lay
   for (const layer of layers) {
     const chunks = layer.arrays.get(definition.name)?.chunks
     if (chunks === undefined || chunks.rank !== grid.shape.length) continue
-    for (const number of new ChunkIndex(chunks, grid, layer.blocks).numbers()) if (!written.has(number)) old.add(number)
+    for (const number of new LayerChunks(chunks, grid, layer.blocks).numbers()) if (!written.has(number)) old.add(number)
   }
   return old
 }

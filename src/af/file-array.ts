@@ -4,10 +4,11 @@ import type { BlockOptions } from '../array/source.js'
 import type { Values } from '../array/values.js'
 import type { DType } from '../core/dtype.js'
 import { within } from '../core/errors.js'
+import { ChunkedSource } from '../engine/chunked-source.js'
 import type { NewShape } from './append.js'
+import { ArrayIndex, type Container } from './array-index.js'
 import type { ArrayState } from './array-state.js'
 import type { Attributes } from './attributes.js'
-import { type Container, ContainerSource } from './source.js'
 
 /** How an array is stored. */
 export interface ArrayStorage {
@@ -24,10 +25,14 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
   readonly #container: Container
   /** @internal */
   readonly state: ArrayState
+  /** @internal */
+  readonly index: ArrayIndex<D>
 
   /** @internal */
   constructor(container: Container, state: ArrayState) {
-    super(new ContainerSource<D>(container, state))
+    const index = new ArrayIndex<D>(container, state)
+    super(new ChunkedSource(index))
+    this.index = index
     this.name = state.definition.name
     this.state = state
     this.#container = container

@@ -4,19 +4,18 @@ import { DTYPES, type DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.js'
 import type { MemoryBudget } from '../core/memory-budget.js'
 import { type Checks, checkOptions, checkValue } from '../core/options.js'
+import type { BlockCache } from '../engine/block-cache.js'
+import type { ReadCost } from '../engine/block-fetcher.js'
 import type { BlockWork } from '../pool/task.js'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.js'
 import type { ArrayState } from './array-state.js'
 import { AMBIGUOUS_ATTRIBUTES, Attributes } from './attributes.js'
-import type { BlockCache } from './block-cache.js'
-import type { ReadCost } from './block-fetcher.js'
 import { type ArrayOptions, isNested } from './definition.js'
 import { isUnknownExtra, UNKNOWN_EXTRA } from './extras.js'
 import { FileArray } from './file-array.js'
 import type { Limits } from './limits.js'
 import { Paths } from './paths.js'
 import { withDefaults } from './settings.js'
-import type { ContainerSource } from './source.js'
 import { Stack } from './stack.js'
 import type { Statistics } from './statistics.js'
 import type { Verification, VerifyOptions } from './verify.js'
@@ -241,7 +240,7 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> {
       () => state()?.attributes ?? new Map(),
       () => {
         if (state() === undefined) this.define(FILE_ARRAY, { dtype: 'uint8', shape: [] })
-        return (this.array(FILE_ARRAY).source as ContainerSource<DType>).changeAttributes()
+        return this.array(FILE_ARRAY).index.changeAttributes()
       },
     )
   }

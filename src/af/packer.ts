@@ -5,9 +5,6 @@ import { none } from '../codec/none.js'
 import type { Codecs, Encoder } from '../codec/registry.js'
 import { firstDifference } from '../core/bytes.js'
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
-import { type Arena, withArena } from '../kernels/arena.js'
-import { crc32cOf } from '../kernels/crc32c.js'
-import type { Stage } from '../store/store.js'
 import {
   type BlockOrigin,
   type BlockRef,
@@ -18,10 +15,13 @@ import {
   decodeBlock,
   findCodec,
   partOf,
-} from './block.js'
+} from '../engine/block.js'
+import { type CheckedSegment, SegmentChecksums } from '../engine/segment-checksums.js'
+import { type Arena, withArena } from '../kernels/arena.js'
+import { crc32cOf } from '../kernels/crc32c.js'
+import type { Stage } from '../store/store.js'
 import { MAX_U32 } from './definition.js'
 import type { BlockMeta } from './footer.js'
-import { type CheckedSegment, SegmentChecksums } from './segment-checksums.js'
 
 /** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
 export class PendingChunk {

@@ -1,19 +1,19 @@
 import { type DataOf, type DType, elementBytes, isFixed } from '../core/dtype.js'
 import { HyperslabError, isHyperslabError } from '../core/errors.js'
 import { sameShape } from '../core/shape.js'
+import type { ChunkAddress } from '../engine/block.js'
+import type { BlockReader } from '../engine/block-reader.js'
+import { decodeChunk, encodeChunk } from '../engine/chunk-values.js'
 import { type ChunkGrid, chunkSize } from '../grid/chunks.js'
 import type { ArrayState } from './array-state.js'
 import { type AttributeMap, resolveAttributes } from './attributes.js'
-import type { ChunkAddress } from './block.js'
-import type { BlockReader } from './block-reader.js'
 import { readChunk, reshapeChunk, unwritten } from './chunk-bytes.js'
-import { type ChunkIndex, findIn } from './chunk-index.js'
 import { type Definition, dtypeOf, gridFor, sameButShape, sameDefinition } from './definition.js'
 import type { AttributeValue } from './footer.js'
+import { findIn, type LayerChunks } from './layer-chunks.js'
 import type { PendingChunk } from './packer.js'
 import { contains } from './resize.js'
 import { indexOf, type LiveArray } from './stack.js'
-import { decodeChunk, encodeChunk } from './values.js'
 
 /** A chunk that was changed in part here and, since then, by another writer, with both changes in it. */
 export interface Rebased {
@@ -90,10 +90,10 @@ export async function rebase(
 class Contents {
   readonly #state: ArrayState
   readonly #grid: ChunkGrid
-  readonly #stored: readonly ChunkIndex[]
+  readonly #stored: readonly LayerChunks[]
 
   /** @param stored the chunks of the layers, numbered as here */
-  constructor(state: ArrayState, definition: Definition, stored: readonly ChunkIndex[]) {
+  constructor(state: ArrayState, definition: Definition, stored: readonly LayerChunks[]) {
     this.#state = state
     this.#grid = gridFor(definition)
     this.#stored = stored

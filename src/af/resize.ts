@@ -1,13 +1,13 @@
 import { sameShape, sizeOf } from '../core/shape.js'
+import type { BlockReader } from '../engine/block-reader.js'
 import { ChunkGrid } from '../grid/chunks.js'
 import type { ArrayState } from './array-state.js'
-import type { BlockReader } from './block-reader.js'
 import { readChunk, reshapeChunk, unwritten } from './chunk-bytes.js'
-import { ChunkIndex } from './chunk-index.js'
 import { type Measured, measure } from './chunk-stats.js'
 import { checkSizes, type Definition, dtypeOf, gridFor } from './definition.js'
 import type { ChunkTable } from './footer.js'
 import type { Layer } from './layer.js'
+import { LayerChunks } from './layer-chunks.js'
 import { type BlockPacker, PendingChunk } from './packer.js'
 import { indexOf } from './stack.js'
 
@@ -197,7 +197,7 @@ function uncovered(
   for (const { arrays, blocks } of layers) {
     const table = arrays.get(definition.name)?.chunks
     if (table === undefined || table.rank !== before.shape.length || !reachesBeyond(table, before, after)) continue
-    for (const number of new ChunkIndex(table, after, blocks).numbers()) {
+    for (const number of new LayerChunks(table, after, blocks).numbers()) {
       if (!contains(before, after.index(number))) numbers.add(number)
     }
   }

@@ -1,13 +1,13 @@
 import type { Segment } from '../codec/lz4-segments.js'
 import { joinBytes } from '../core/bytes.js'
+import type { CheckedSegment } from '../engine/segment-checksums.js'
 import { crc32cOf } from '../kernels/crc32c.js'
 import { checksumBytes, encodeChecksums } from './checksums.js'
 import { type ChunkStatsTable, encodeChunkStats } from './chunk-stats-table.js'
 import { CHECKSUM_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from './extras.js'
 import { type BlockMeta, encodeFooterFile, type Footer } from './footer.js'
 import { TRAILER_BYTES } from './footer-trailer.js'
-import { type CheckedSegment, encodeSegmentChecksums } from './segment-checksums.js'
-import { encodeSegments } from './segments.js'
+import { encodeSegmentChecksums, encodeSegments } from './segment-tables.js'
 
 export interface Sealed {
   readonly footer: Footer

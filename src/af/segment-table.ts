@@ -1,11 +1,10 @@
 import { within } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
-import type { BlockRef } from './block.js'
-import { checkCrc } from './checksums.js'
+import type { BlockRef } from '../engine/block.js'
+import { checkCrc } from '../engine/integrity.js'
 import { SEGMENTS_CODEC } from './extras.js'
-import { decodeSegmentChecksums } from './segment-checksums.js'
-import { decodeSegments } from './segments.js'
+import { decodeSegmentChecksums, decodeSegments } from './segment-tables.js'
 
 type ByBlock<T> = ReadonlyMap<BlockRef, T>
 

@@ -3,10 +3,10 @@ import { forEachLimited } from '../core/limiter.js'
 import { sameShape } from '../core/shape.js'
 import type { ChunkGrid } from '../grid/chunks.js'
 import type { Store, StoreOptions } from '../store/store.js'
-import { ChunkIndex } from './chunk-index.js'
 import { type Definition, sameButShape, sameDefinition } from './definition.js'
 import type { ArrayMeta } from './footer.js'
 import { Layer, type LayerOptions } from './layer.js'
+import { LayerChunks } from './layer-chunks.js'
 import type { Limits } from './limits.js'
 import type { Paths } from './paths.js'
 import { checkLayerCount, probe } from './probe.js'
@@ -135,8 +135,8 @@ function isSame(below: LayerEntry, entry: LayerEntry): boolean {
 }
 
 /** The chunks that an entry's layer stores, by their number in the grid that the array has now. */
-export function indexOf({ layer, meta }: LayerEntry, grid: ChunkGrid): ChunkIndex {
-  return new ChunkIndex(meta.chunks, grid, layer.blocks)
+export function indexOf({ layer, meta }: LayerEntry, grid: ChunkGrid): LayerChunks {
+  return new LayerChunks(meta.chunks, grid, layer.blocks)
 }
 
 /** A layer counts on the base that it names, one that names none on every base that does not list it as merged. */

@@ -1,6 +1,7 @@
 import { type DType, isFloat } from '../core/dtype.js'
 import { sizeOf } from '../core/shape.js'
-import { type ChunkStats, compareBytes, type Extreme, endsOf } from './chunk-stats.js'
+import type { ChunkStats, Extreme } from '../engine/chunk-stats.js'
+import { compareBytes, endsOf } from './chunk-stats.js'
 import type { Definition } from './definition.js'
 import { floatFill, type StatValue } from './footer-values.js'
 import { bitsOfFloat64 } from './rkyv/leaves.js'

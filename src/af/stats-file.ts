@@ -1,7 +1,7 @@
 import { joinBytes } from '../core/bytes.js'
 import { HyperslabError } from '../core/errors.js'
+import { checkCrc } from '../engine/integrity.js'
 import { crc32cOf } from '../kernels/crc32c.js'
-import { checkCrc } from './checksums.js'
 import { STATS_MAGIC, splitFile, withTrailer } from './footer-trailer.js'
 import { type StatValue, statValueLayout } from './footer-values.js'
 import { type Archived, archive, option, struct, unarchive } from './rkyv/layout.js'

@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { BlockRef } from '../../src/af/block.js'
 import { decodeFooter, FOOTER_MAGIC } from '../../src/af/footer.js'
 import { splitFile } from '../../src/af/footer-trailer.js'
 import { seal } from '../../src/af/seal.js'
-import { type CheckedSegment, decodeSegmentChecksums, encodeSegmentChecksums } from '../../src/af/segment-checksums.js'
+import { decodeSegmentChecksums, encodeSegmentChecksums } from '../../src/af/segment-tables.js'
 import { decodeVarints, encodeVarints } from '../../src/af/varints.js'
 import { joinBytes } from '../../src/core/bytes.js'
+import type { BlockRef } from '../../src/engine/block.js'
+import type { CheckedSegment } from '../../src/engine/segment-checksums.js'
 import { crc32cOf } from '../../src/kernels/crc32c.js'
 import {
   type ArrayFile,

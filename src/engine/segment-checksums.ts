@@ -2,8 +2,7 @@ import { HyperslabError, rethrowWithin } from '../core/errors.js'
 import type { ByteRange } from '../store/store.js'
 import type { Parts, Stored } from './batches.js'
 import { type BlockRef, prefixed } from './block.js'
-import { checkCrc } from './checksums.js'
-import { decodeVarints, encodeVarints } from './varints.js'
+import { checkCrc } from './integrity.js'
 
 /** A part of a block that is not compressed, which ends where a chunk does. */
 export interface CheckedSegment {
@@ -79,49 +78,4 @@ export class SegmentChecksums {
     }
     return low
   }
-}
-
-/*
- * The table, of numbers as `varints.ts` has them:
- *
- *     for each block of more than one segment: id | segments, then for each: bytes | CRC-32C
- */
-
-/** @param segments by id of their block */
-export function encodeSegmentChecksums(segments: ReadonlyMap<number, readonly CheckedSegment[]>): Uint8Array {
-  const numbers: number[] = []
-  for (const [id, own] of segments) {
-    numbers.push(id, own.length)
-    for (const { bytes, crc } of own) numbers.push(bytes, crc)
-  }
-  return encodeVarints(numbers)
-}
-
-/**
- * @param blocks by id
- * @throws FormatError when the table does not go with them
- */
-export function decodeSegmentChecksums(
-  bytes: Uint8Array,
-  blocks: ReadonlyMap<number, BlockRef>,
-): Map<BlockRef, SegmentChecksums> {
-  const numbers = decodeVarints(bytes)
-  const next = (): number => {
-    const { value } = numbers.next()
-    if (value === undefined) throw new HyperslabError('FormatError', 'the checksums of segments end too early')
-    return value
-  }
-  const found = new Map<BlockRef, SegmentChecksums>()
-  for (const id of numbers) {
-    const block = blocks.get(id)
-    if (block === undefined)
-      throw new HyperslabError('FormatError', `there are checksums of segments of block ${id}, but no such block`)
-    const segments: CheckedSegment[] = []
-    for (let left = next(); left > 0; left--) segments.push({ bytes: next(), crc: next() })
-    const wide = segments.find(({ crc }) => crc >= 2 ** 32)
-    if (wide !== undefined)
-      throw new HyperslabError('FormatError', `block ${id}: a checksum of 32 bits is ${wide.crc}`, { actual: wide.crc })
-    found.set(block, new SegmentChecksums(block, segments))
-  }
-  return found
 }

@@ -7,10 +7,10 @@ import type { Arena } from '../kernels/arena.js'
 import { copyStrided, type ElementBytes } from '../kernels/copy.js'
 import { copyPlaces } from '../kernels/pick.js'
 import type { ChunkBytes } from './block.js'
-import type { Picking } from './picked.js'
-import { LONG_RUN_BYTES, MAX_PIECE_BYTES } from './piece.js'
-import { endsOf, joinAxes, type PieceAxis, pieceRun } from './piece-axis.js'
-import { selected } from './place.js'
+import type { Picking } from './gather.js'
+import { selected } from './scatter.js'
+import { endsOf, joinAxes, type PieceAxis, pieceRun } from './staging-axis.js'
+import { LONG_RUN_BYTES, MAX_PIECE_BYTES } from './staging-buffer.js'
 
 /** A decoded chunk with what is picked of it. */
 export interface PickSource<D extends DType> {

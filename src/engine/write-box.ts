@@ -5,17 +5,17 @@ import type { Signal } from '../core/signal.js'
 import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { type Box, boxShape } from '../grid/range.js'
 import { TouchedChunks } from '../grid/touched.js'
-import { encodeChunk } from './values.js'
+import type { ChunkWriter } from './chunk-index.js'
+import { encodeChunk } from './chunk-values.js'
 
 /**
  * Writes a box chunk by chunk; of a chunk that it does not fill the rest is read first.
- * @param put stores a chunk, given its number; `whole` when every element of it was given
  */
 export async function writeBox<D extends DType>(
   target: BlockSource<D>,
   box: Box,
   source: Tensor<D>,
-  put: (number: number, bytes: Uint8Array, options: { readonly whole: boolean }) => Promise<void>,
+  writer: ChunkWriter,
   signal: Signal | undefined,
 ): Promise<void> {
   const { chunks: grid, dtype } = target
@@ -41,6 +41,6 @@ export async function writeBox<D extends DType>(
       const places = projections.map(({ inner }) => inner)
       copyTensor(values, viewTensor(chunk, places))
     }
-    await put(grid.number(index), encodeChunk(dtype, chunk.data), { whole })
+    await writer.put(grid.number(index), encodeChunk(dtype, chunk.data), { whole })
   }
 }

@@ -1,17 +1,14 @@
-import { HyperslabError } from '../core/errors.js'
 import { Pace } from '../core/pace.js'
 import type { Signal } from '../core/signal.js'
 import type { TouchedChunks } from '../grid/touched.js'
-import type { ArrayState } from './array-state.js'
-import type { ChunkAddress } from './block.js'
-import { FEW_CHUNKS, findIn } from './chunk-index.js'
+import { type ChunkSnapshot, FEW_CHUNKS, type StoredChunk } from './chunk-index.js'
 
 /** Chunks are looked up one by one also where about one in so many may be stored: fewer are faster found by going through what is stored. */
 const SPARSE = 8
 
 /** What to do with the chunks that a box touches, by their numbers among those. */
 export interface ChunkVisit {
-  stored(at: number, found: ChunkAddress | Uint8Array): void
+  stored(at: number, found: StoredChunk): void
   /** Of missing chunks from one up to another. */
   missing(from: number, to: number): void | Promise<void>
 }
@@ -22,7 +19,7 @@ export interface ChunkVisit {
  * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
  */
 export async function visitChunks(
-  state: ArrayState,
+  snapshot: ChunkSnapshot,
   touched: TouchedChunks,
   visit: ChunkVisit,
   numberOf: (at: number) => number,
@@ -30,7 +27,7 @@ export async function visitChunks(
 ): Promise<void> {
   const { count } = touched
   let next = 0
-  const take = (at: number, found: ChunkAddress | Uint8Array): void | Promise<void> => {
+  const take = (at: number, found: StoredChunk): void | Promise<void> => {
     const gap = next < at ? visit.missing(next, at) : undefined
     next = at + 1
     if (gap === undefined) return visit.stored(at, found)
@@ -38,31 +35,26 @@ export async function visitChunks(
   }
   if (count <= FEW_CHUNKS) {
     for (let at = 0; at < count; at++) {
-      const found = state.newest(numberOf(at))
+      const found = snapshot.locate(numberOf(at))
       if (found === undefined) continue
       const taken = take(at, found)
       if (taken !== undefined) await taken
     }
   } else {
-    const { grid, stored, storedCount } = state
     // What is written meanwhile is not part of what is read.
-    const written = new Map(state.written)
-    const newest = (number: number): ChunkAddress | Uint8Array | undefined => {
-      const pending = written.get(number)
-      return pending?.bytes ?? pending?.address ?? findIn(stored, number)
-    }
+    const pinned = snapshot.pinned()
     const pace = new Pace(signal)
     const turn = async (): Promise<void> => {
       await pace.turn()
-      if (state.grid !== grid) throw new HyperslabError('ConflictError', 'the array was resized while it was being read')
+      snapshot.checkGrid('read')
     }
-    const sparse = count > SPARSE * (storedCount + written.size)
-    const places = sparse ? await storedPlaces(state, touched, written.keys(), turn, pace) : undefined
+    const sparse = count > SPARSE * pinned.storedCount
+    const places = sparse ? await storedPlaces(pinned, touched, turn, pace) : undefined
     const total = places?.length ?? count
     for (let i = 0; i < total; i++) {
       if (pace.due()) await turn()
       const at = places?.[i] ?? i
-      const found = newest(numberOf(at))
+      const found = pinned.locate(numberOf(at))
       if (found === undefined) continue
       const taken = take(at, found)
       if (taken !== undefined) await taken
@@ -73,19 +65,16 @@ export async function visitChunks(
 
 /** The stored chunks among those touched, ascending, each once. */
 async function storedPlaces(
-  { stored }: ArrayState,
+  snapshot: ChunkSnapshot,
   touched: TouchedChunks,
-  written: Iterable<number>,
   turn: () => Promise<void>,
   pace: Pace,
 ): Promise<Float64Array> {
   const found: number[] = []
-  for (const numbers of [...stored.map((index) => index.numbers()), written]) {
-    for (const number of numbers) {
-      if (pace.due()) await turn()
-      const at = touched.find(number)
-      if (at !== undefined) found.push(at)
-    }
+  for (const number of snapshot.stored()) {
+    if (pace.due()) await turn()
+    const at = touched.find(number)
+    if (at !== undefined) found.push(at)
   }
   const sorted = Float64Array.from(found).sort()
   return sorted.filter((at, i) => i === 0 || at !== sorted[i - 1])

@@ -3,7 +3,6 @@ import { jointsOf, type Segment, standalone } from '../codec/lz4-segments.js'
 import { HyperslabError } from '../core/errors.js'
 import type { Stored } from './batches.js'
 import type { BlockRef, SegmentPart } from './block.js'
-import { decodeVarints, encodeVarints } from './varints.js'
 
 /** A segment as a block of its own. */
 export type SegmentRef = BlockRef & Segment & { readonly part: SegmentPart }
@@ -79,49 +78,6 @@ export class BlockSegments {
 export const moved = <C extends Stored>(chunk: C, block: BlockRef, bytes: number): C => {
   const { offset, size } = chunk.address
   return { ...chunk, address: { block, offset: offset + bytes, size } }
-}
-
-/*
- * The table, of numbers as `varints.ts` has them:
- *
- *     for each block of more than one segment: id | segments, then for each: stored bytes | decoded bytes | 16 * head + match | tail | CRC-32C
- */
-
-/** @param segments by id of their block */
-export function encodeSegments(segments: ReadonlyMap<number, readonly Segment[]>): Uint8Array {
-  const numbers: number[] = []
-  for (const [id, own] of segments) {
-    numbers.push(id, own.length)
-    for (const { compressedBytes, uncompressedBytes, head, match, tail, crc } of own)
-      numbers.push(compressedBytes, uncompressedBytes, 16 * head + match, tail, crc)
-  }
-  return encodeVarints(numbers)
-}
-
-/**
- * @param blocks by id
- * @throws FormatError when the table does not go with them
- */
-export function decodeSegments(bytes: Uint8Array, blocks: ReadonlyMap<number, BlockRef>): Map<BlockRef, BlockSegments> {
-  const numbers = decodeVarints(bytes)
-  const next = (): number => {
-    const { value } = numbers.next()
-    if (value === undefined) throw new HyperslabError('FormatError', 'the table of segments ends too early')
-    return value
-  }
-  const found = new Map<BlockRef, BlockSegments>()
-  for (const id of numbers) {
-    const block = blocks.get(id)
-    if (block === undefined) throw new HyperslabError('FormatError', `there are segments of block ${id}, but no such block`)
-    const segments: Segment[] = []
-    for (let left = next(); left > 0; left--) {
-      const [compressedBytes, uncompressedBytes, start, tail, crc] = [next(), next(), next(), next(), next()]
-      const [head, match] = [Math.floor(start / 16), start % 16]
-      segments.push({ compressedBytes, uncompressedBytes, head, match, tail, crc })
-    }
-    found.set(block, new BlockSegments(block, segments))
-  }
-  return found
 }
 
 const wrong = ({ origin, id }: BlockRef, actual: unknown, expected: unknown): HyperslabError =>

@@ -7,8 +7,8 @@ import { tableOf } from '../kernels/boxes.js'
 import type { Task } from '../pool/task.js'
 import { type ChunkAddress, type ChunkBytes, viewOf } from './block.js'
 import type { BlockUse } from './block-reader.js'
-import { isWorthPiece, type PieceBox, placeInPiece } from './piece.js'
-import { checkChunkBytes, decodeChunk } from './values.js'
+import { checkChunkBytes, decodeChunk } from './chunk-values.js'
+import { isWorthPiece, type PieceBox, placeInPiece } from './staging-buffer.js'
 
 /** Which elements of a chunk go where. */
 export interface Placement {

@@ -5,10 +5,10 @@ import { fillTensor, type Tensor, viewTensor } from '../core/tensor.js'
 import { type Box, viewOf } from '../grid/range.js'
 import { cutBox, TouchedChunks } from '../grid/touched.js'
 import { withArena } from '../kernels/arena.js'
-import type { ArrayState } from './array-state.js'
 import type { ChunkAddress } from './block.js'
-import { type Placement, placeChunk } from './place.js'
-import { visitChunks } from './stored-chunks.js'
+import type { ChunkSnapshot, StoredChunk } from './chunk-index.js'
+import { type Placement, placeChunk } from './scatter.js'
+import { visitChunks } from './visit-chunks.js'
 
 /** Elements that nobody wrote which are set at once. */
 const FILL_SIZE = 2 ** 20
@@ -25,15 +25,15 @@ interface Target<D extends DType> {
 
 /** Finds the chunks that a box touches. Those that need no I/O are placed on the way, runs of missing ones at once. */
 export async function locateMany<D extends DType>(
-  state: ArrayState,
+  snapshot: ChunkSnapshot,
   box: Box,
   { dtype, fill, out, add }: Target<D>,
   signal: Signal | undefined,
 ): Promise<void> {
-  const { grid } = state
+  const { grid } = snapshot
   const touched = new TouchedChunks(box, grid)
   const pace = new Pace(signal)
-  const stored = (at: number, found: ChunkAddress | Uint8Array): void => {
+  const stored = (at: number, found: StoredChunk): void => {
     const projections = touched.projections(at)
     const placement = {
       chunkShape: grid.shapeOf(projections.map(({ chunk }) => chunk)),
@@ -51,5 +51,5 @@ export async function locateMany<D extends DType>(
       }
     }
   }
-  await visitChunks(state, touched, { stored, missing }, (at) => touched.number(at), signal)
+  await visitChunks(snapshot, touched, { stored, missing }, (at) => touched.number(at), signal)
 }

@@ -1,7 +1,6 @@
 import type { ChunkFacts, ChunkScan } from '../array/source.js'
 import { batched } from '../core/batched.js'
 import { allocate, type DataOf, type DType } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
 import { ahead } from '../core/in-order.js'
 import { Pace } from '../core/pace.js'
 import { sizeOf } from '../core/shape.js'
@@ -9,23 +8,31 @@ import type { Signal } from '../core/signal.js'
 import { type ChunkGrid, chunkSize } from '../grid/chunks.js'
 import { boxShape, wholeBox } from '../grid/range.js'
 import { TouchedChunks } from '../grid/touched.js'
-import type { ArrayState } from './array-state.js'
 import { type BlockRef, type ChunkAddress, partOf, viewOf } from './block.js'
 import type { BlockReader, BlockUse } from './block-reader.js'
-import { type ChunkStats, knownStats, nullsAreFill } from './chunk-stats.js'
-import { dtypeOf, fillOf } from './definition.js'
-import { visitChunks } from './stored-chunks.js'
-import { decodeChunk } from './values.js'
+import type { ChunkSnapshot, StoredChunk } from './chunk-index.js'
+import type { ChunkStats } from './chunk-stats.js'
+import { decodeChunk } from './chunk-values.js'
+import { visitChunks } from './visit-chunks.js'
 
-interface StoredChunk {
+interface Chosen {
   readonly number: number
   readonly address: ChunkAddress
 }
 
 /** Chunks of a block, or one that needs no I/O: loose, or, without bytes, missing. */
 type Item =
-  | { readonly block: BlockRef; readonly chunks: StoredChunk[]; readonly bytes: number }
+  | { readonly block: BlockRef; readonly chunks: Chosen[]; readonly bytes: number }
   | { readonly block?: undefined; readonly number: number; readonly loose: Uint8Array | undefined; readonly bytes: number }
+
+/** What the elements of an array are. */
+interface Elements<D extends DType> {
+  readonly dtype: D
+  /** What missing chunks are full of, as stored. */
+  readonly fill: DataOf<D>[number]
+  /** Whether that is a fill value; without one, they are full of zeros like any. */
+  readonly hasFill: boolean
+}
 
 /** Missing chunks from one up to another. */
 interface Run {
@@ -41,23 +48,21 @@ const PORTION_BYTES = 8 * 1024 * 1024
 
 /**
  * Goes through chunks of an array as it is now: each block is read once, in the order of its first chunk.
- * @param grid of the array, which numbers the chunks
- * @param fill what missing chunks are full of, as stored
  * @throws ConflictError when the array has got another grid meanwhile
  */
 export async function* scanChunks<D extends DType, R>(
-  state: ArrayState,
-  grid: ChunkGrid,
+  snapshot: ChunkSnapshot,
+  elements: Elements<D>,
   blocks: BlockReader,
-  fill: DataOf<D>[number],
   scan: ChunkScan<D, R>,
   signal: Signal | undefined,
 ): AsyncGenerator<R, void, undefined> {
-  const dtype = dtypeOf(state.definition) as D
-  await state.loadStats(signal)
-  if (state.grid !== grid) throw new HyperslabError('ConflictError', 'the array was resized while it was being searched')
+  const { grid } = snapshot
+  const { dtype, fill } = elements
+  await snapshot.statistics?.load(signal)
+  snapshot.checkGrid('searched')
   const use = (number: number, bytes: Uint8Array): R => scan.use(number, decodeChunk(dtype, bytes, chunkSize(grid, number)))
-  const blockUse: BlockUse<StoredChunk, R[]> = {
+  const blockUse: BlockUse<Chosen, R[]> = {
     here: (arena, chunks, bytesOf) => chunks.map((chunk) => use(chunk.number, viewOf(arena, bytesOf(chunk)))),
     there: (chunks) => ({
       task: { kind: 'decode', keep: false },
@@ -68,7 +73,7 @@ export async function* scanChunks<D extends DType, R>(
     signal?.throwIfAborted()
     const pace = new Pace(signal)
     const results: R[] = []
-    const groups: [BlockRef, readonly StoredChunk[]][] = []
+    const groups: [BlockRef, readonly Chosen[]][] = []
     for (const item of portion) {
       if (pace.due()) await pace.turn()
       if (item.block !== undefined) groups.push([item.block, item.chunks])
@@ -81,8 +86,8 @@ export async function* scanChunks<D extends DType, R>(
     await blocks.use(groups, blockUse, take, signal)
     return results
   }
-  const items = await locate(state, fill, scan, signal)
-  const portions = batched(each(items, state, fill, scan), PORTION_BYTES, ({ bytes }) => bytes)
+  const items = await locate(snapshot, elements, scan, signal)
+  const portions = batched(each(items, grid, elements, scan), PORTION_BYTES, ({ bytes }) => bytes)
   for await (const results of ahead(portions, { count: 2 }, work)) yield* results
 }
 
@@ -92,23 +97,21 @@ function filled<D extends DType>(dtype: D, length: number, fill: DataOf<D>[numbe
 
 /** Where chosen chunks are, in order: those of a block together, runs of missing ones as such. */
 async function locate<D extends DType>(
-  state: ArrayState,
-  fill: DataOf<D>[number],
+  snapshot: ChunkSnapshot,
+  { fill, hasFill }: Elements<D>,
   { choose, chooseMissing }: ChunkScan<D, unknown>,
   signal: Signal | undefined,
 ): Promise<(Item | Run)[]> {
-  const { grid, definition } = state
-  const usable = nullsAreFill(definition)
-  const hasFill = fillOf(definition) !== undefined
+  const { grid, statistics } = snapshot
   const items: (Item | Run)[] = []
-  const known = new Map<BlockRef, StoredChunk[]>()
+  const known = new Map<BlockRef, Chosen[]>()
   const all = new TouchedChunks(wholeBox(grid.shape), grid)
-  const stored = (number: number, found: Uint8Array | ChunkAddress): void => {
+  const stored = (number: number, found: StoredChunk): void => {
     if (found instanceof Uint8Array) {
       if (choose(number, undefined)) items.push({ number, loose: found, bytes: found.length })
       return
     }
-    const stats = usable ? knownStats(state, number) : undefined
+    const stats = statistics?.of(number)
     if (!choose(number, stats && factsOf(stats))) return
     const { block } = found
     const chunks = known.get(block)
@@ -125,18 +128,17 @@ async function locate<D extends DType>(
     if (chooseMissing(factsOfMissing(size, fill, hasFill))) items.push({ from, to })
   }
   // All chunks are touched: their numbers are those of the grid.
-  await visitChunks(state, all, { stored, missing }, (number) => number, signal)
+  await visitChunks(snapshot, all, { stored, missing }, (number) => number, signal)
   return items
 }
 
 /** The items, chosen chunks of runs one by one. */
 function* each<D extends DType>(
   items: readonly (Item | Run)[],
-  { grid, definition }: ArrayState,
-  fill: DataOf<D>[number],
+  grid: ChunkGrid,
+  { fill, hasFill }: Elements<D>,
   { choose }: ChunkScan<D, unknown>,
 ): Generator<Item, void> {
-  const hasFill = fillOf(definition) !== undefined
   for (const item of items) {
     if (!('from' in item)) yield item
     else

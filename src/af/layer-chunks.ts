@@ -1,9 +1,6 @@
+import type { BlockRef, ChunkAddress } from '../engine/block.js'
 import type { ChunkGrid } from '../grid/chunks.js'
-import type { BlockRef, ChunkAddress } from './block.js'
 import type { ChunkTable } from './footer.js'
-
-/** Up to so many chunks are looked up one by one, without giving way. */
-export const FEW_CHUNKS = 4096
 
 /** A dense table is worth it while it is not much larger than the list of stored chunks. */
 const MAX_SLOTS_PER_CHUNK = 8
@@ -13,7 +10,7 @@ const ALWAYS_DENSE_SLOTS = 4096
  * The chunks one layer stores of one array, found by their number in the grid in constant time. Built on first use, in time linear in the
  * stored chunks.
  */
-export class ChunkIndex {
+export class LayerChunks {
   readonly #table: ChunkTable
   readonly #grid: ChunkGrid
   readonly #blocks: ReadonlyMap<number, BlockRef>
@@ -89,7 +86,7 @@ export class ChunkIndex {
 }
 
 /** Where a chunk is in the first of some layers, newest first, that has it. */
-export function findIn(layers: readonly ChunkIndex[], number: number): ChunkAddress | undefined {
+export function findIn(layers: readonly LayerChunks[], number: number): ChunkAddress | undefined {
   for (const index of layers) {
     const address = index.find(number)
     if (address !== undefined) return address

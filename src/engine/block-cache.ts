@@ -4,7 +4,7 @@ import { type Checks, checkOptions } from '../core/options.js'
 import { SingleFlight } from '../core/single-flight.js'
 import type { Store } from '../store/store.js'
 import type { BlockMemory } from './block-memory.js'
-import { keptEnds } from './kept-ends.js'
+import { keptEnds } from './file-tails.js'
 
 export interface BlockCacheOptions {
   /** Memory for decoded blocks of which more may be wanted; 128 MiB by default, none with 0. */

@@ -7,7 +7,7 @@ import type { Arena } from '../kernels/arena.js'
 import { putWithCrc } from '../kernels/crc32c.js'
 import type { Answer, BlockWork, Packed, Task } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
-import { checkCrc, compareCrc } from './checksums.js'
+import { checkCrc, compareCrc } from './integrity.js'
 import type { SegmentChecksums } from './segment-checksums.js'
 import type { BlockSegments } from './segments.js'
 

@@ -9,8 +9,9 @@ import type { Transfer } from '../grid/plan.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { type BlockRef, type ChunkAddress, partOf, viewOf } from './block.js'
 import type { BlockUse } from './block-reader.js'
-import { type PickSource, pickInPiece } from './pick-piece.js'
-import { decodeChunk } from './values.js'
+import type { StoredChunk } from './chunk-index.js'
+import { decodeChunk } from './chunk-values.js'
+import { type PickSource, pickInPiece } from './gather-staging.js'
 
 /** Which elements of a chunk go where; all with one axis for each selector, which may be several axes of the array taken together. */
 export interface Picking<D extends DType = DType> {
@@ -33,15 +34,17 @@ interface Target<D extends DType> {
 
 type Blocks<D extends DType> = Map<BlockRef, PickedChunk<D>[]>
 
+/** Adds a chunk, given its index in the grid, to the blocks where it lies in one; gives what is at hand of it, and nothing of a missing one. */
+export type Find<D extends DType> = (chunkIndex: number, chunk: Picking<D>, blocks: Blocks<D>) => StoredChunk | undefined
+
 /**
  * The chunks that transfers want something of, by their blocks. Those that need no I/O are placed on the way.
- * @param find adds a stored chunk, given its number, to the blocks; of a loose one gives the bytes, of a missing one nothing
  */
 export function locatePicks<D extends DType>(
   transfers: readonly Transfer[],
   grid: ChunkGrid,
   { dtype, fill, out }: Target<D>,
-  find: (number: number, chunk: Picking<D>, blocks: Blocks<D>) => ChunkAddress | Uint8Array | undefined,
+  find: Find<D>,
 ): Blocks<D> {
   const blocks: Blocks<D> = new Map()
   const projector = new PickProjector(grid)

@@ -24,15 +24,14 @@ import { withArena } from '../kernels/arena.js'
 import { type StridedBox, tableOf } from '../kernels/boxes.js'
 import type { ReduceOp } from '../kernels/reduce.js'
 import type { ReducePiece } from '../pool/task.js'
-import { Answers, answer, mayAnswer } from './answers.js'
-import type { ArrayState } from './array-state.js'
 import type { BlockRef, ChunkAddress } from './block.js'
 import type { BlockReader, BlockUse } from './block-reader.js'
-import { knownStats, nullsAreFill, statsOfFill } from './chunk-stats.js'
-import { fillOf } from './definition.js'
-import { selected } from './place.js'
-import { visitChunks } from './stored-chunks.js'
-import { checkChunkBytes } from './values.js'
+import type { ChunkSnapshot, StoredChunk } from './chunk-index.js'
+import { statsOfFill } from './chunk-stats.js'
+import { checkChunkBytes } from './chunk-values.js'
+import { selected } from './scatter.js'
+import { Answers, answer, mayAnswer } from './statistics-aggregate.js'
+import { visitChunks } from './visit-chunks.js'
 
 /** A chunk by its position among those the box touches; the rest is worked out when its block is there. */
 interface TouchedChunk {
@@ -60,26 +59,27 @@ interface Request {
   readonly box: Box
   readonly reduction: Reduction
   readonly fill: number | bigint
+  /** Whether that is a fill value; without one, missing chunks are full of zeros like any. */
+  readonly hasFill: boolean
 }
 
 /**
  * Reduces a box of an array, from statistics of its chunks where those are stored and tell.
- * @param take gets the parts: of the same state of the array always the same ones in the same order
+ * @param take gets the parts: of the same chunks always the same ones in the same order
  * @throws ConflictError when the array has got another grid meanwhile
  */
-export async function reduceStored(
-  state: ArrayState,
+export async function reduceChunks(
+  snapshot: ChunkSnapshot,
   request: Request,
   blocks: BlockReader,
   take: (part: PlacedPart) => void,
   { signal, fromData }: ReduceBoxOptions,
 ): Promise<void> {
-  const work = new StoredReduction(state, request)
+  const work = new ChunkReduction(snapshot, request)
   const asks = !fromData && work.answerable
   if (asks) {
-    const { grid } = state
-    await state.loadStats(signal)
-    if (state.grid !== grid) throw new HyperslabError('ConflictError', 'the array was resized while it was being reduced')
+    await snapshot.statistics!.load(signal)
+    snapshot.checkGrid('reduced')
   }
   await work.run(blocks, take, asks, signal)
 }
@@ -89,8 +89,8 @@ export async function reduceStored(
  * Chunks that need no I/O come first, missing and loose ones and those whose statistics answer, then the blocks in the order of their
  * first chunks.
  */
-class StoredReduction {
-  readonly #state: ArrayState
+class ChunkReduction {
+  readonly #snapshot: ChunkSnapshot
   readonly #grid: ChunkGrid
   readonly #reduction: Reduction
   /** What kernels do of it: two things of extrema, nothing of moments. */
@@ -98,18 +98,18 @@ class StoredReduction {
   readonly #fill: number | bigint
   readonly #box: Box
   readonly #touched: TouchedChunks
-  /** What statistics leave out: nothing of arrays without a fill value, where missing chunks are full of zeros like any. */
+  /** What statistics leave out. */
   readonly #counted: number | bigint | undefined
 
-  constructor(state: ArrayState, { box, reduction, fill }: Request) {
-    this.#state = state
-    this.#grid = state.grid
+  constructor(snapshot: ChunkSnapshot, { box, reduction, fill, hasFill }: Request) {
+    this.#snapshot = snapshot
+    this.#grid = snapshot.grid
     this.#reduction = reduction
     this.#plain = plainOf(reduction)
     this.#fill = fill
     this.#box = box
     this.#touched = new TouchedChunks(box, this.#grid)
-    this.#counted = fillOf(state.definition) === undefined ? undefined : fill
+    this.#counted = hasFill ? fill : undefined
   }
 
   get #cellShape(): number[] {
@@ -119,7 +119,7 @@ class StoredReduction {
   /** Whether statistics of chunks, where there are any, may have answers. */
   get answerable(): boolean {
     const some = this.#box.every((_, axis) => this.#touched.someAlong(axis, (each) => this.#merges(each, axis)))
-    return some && mayAnswer(this.#reduction, this.#cellShape) && nullsAreFill(this.#state.definition)
+    return some && mayAnswer(this.#reduction, this.#cellShape) && this.#snapshot.statistics !== undefined
   }
 
   /** @param asks statistics that are loaded */
@@ -165,7 +165,7 @@ class StoredReduction {
       number = this.#grid.number(projections.map(({ chunk }) => chunk))
       return number
     }
-    const stored = (at: number, found: ChunkAddress | Uint8Array): void => {
+    const stored = (at: number, found: StoredChunk): void => {
       if (found instanceof Uint8Array) {
         take(this.#reduceLoose(projections, found))
         return
@@ -184,7 +184,7 @@ class StoredReduction {
       }
     }
     await visitChunks(
-      this.#state,
+      this.#snapshot,
       this.#touched,
       { stored, missing: this.#skipsFill ? () => undefined : missing },
       numberOf,
@@ -205,7 +205,7 @@ class StoredReduction {
   /** Takes in what the statistics of a chunk say, if they are enough. */
   #ask(answers: readonly Answers[], number: number, projections: readonly AxisProjection[]): boolean {
     if (!projections.every((each, axis) => this.#merges(each, axis))) return false
-    const stats = knownStats(this.#state, number)
+    const stats = this.#snapshot.statistics!.of(number)
     if (stats === undefined) return false
     const known = this.#plain.map((each) => answer(each, stats, this.#counted))
     if (!known.every((each) => each !== undefined)) return false

@@ -1,0 +1,153 @@
+import type { DType, ScalarOf } from '../core/dtype.js'
+import { HyperslabError } from '../core/errors.js'
+import type { MemoryBudget } from '../core/memory-budget.js'
+import type { Signal } from '../core/signal.js'
+import type { BlockReader } from '../engine/block-reader.js'
+import type { ChunkIndex, ChunkSnapshot, ChunkStatistics, ChunkWriter, StoredChunk } from '../engine/chunk-index.js'
+import type { ChunkStats } from '../engine/chunk-stats.js'
+import type { ChunkGrid } from '../grid/chunks.js'
+import type { ArrayState } from './array-state.js'
+import { type AttributeMap, Attributes } from './attributes.js'
+import { dtypeOf, fillOf } from './definition.js'
+import { findIn } from './layer-chunks.js'
+import { knownStats, nullsAreFill } from './null-value.js'
+
+/** What an array needs of the container it lies in. */
+export interface Container {
+  readonly label: string
+  readonly blocks: BlockReader
+  /** As of `Limits.elements`. */
+  readonly maxElements: number
+  readonly budget: MemoryBudget | undefined
+  /** @throws ClosedError after it was closed */
+  checkOpen(): void
+  /** Why the container takes no writes; undefined when it does. */
+  readonly readOnly: string | undefined
+  /** Stores a chunk in the layer being written; `whole` when every element of it was given. */
+  writeChunk(state: ArrayState, chunkIndex: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void>
+  /** Gives an array the shape that `shapeOf` makes of the one it has then. */
+  resize(state: ArrayState, shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void>
+  /** Runs writes one after another, so that two of them never build on the same old chunk. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** Where the chunks of an array of a container are: in its layers, or among what was written since the last flush. Elements equal to the fill value are missing. */
+export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
+  readonly dtype: D
+  readonly dimensionNames: readonly string[]
+  readonly fillValue: ScalarOf<D> | undefined
+  readonly label: { readonly file: string; readonly array: string }
+  readonly blocks: BlockReader
+  readonly budget: MemoryBudget | undefined
+  readonly maxElements: number
+  readonly attrs: Attributes
+  readonly writer: ChunkWriter
+  readonly #state: ArrayState
+  readonly #container: Container
+
+  /** @throws UnsupportedError for nested types */
+  constructor(container: Container, state: ArrayState) {
+    const { definition } = state
+    this.dtype = dtypeOf(definition) as D
+    this.dimensionNames = definition.dimensionNames
+    this.fillValue = fillOf(definition) as ScalarOf<D> | undefined
+    this.label = { file: container.label, array: definition.name }
+    this.blocks = container.blocks
+    this.budget = container.budget
+    this.maxElements = container.maxElements
+    this.attrs = new Attributes(
+      () => state.attributes,
+      () => this.changeAttributes(),
+    )
+    this.writer = {
+      get readOnly() {
+        return container.readOnly
+      },
+      put: (chunkIndex, bytes, options) => container.writeChunk(state, chunkIndex, bytes, options),
+      exclusive: (work) => container.exclusive(work),
+    }
+    this.#container = container
+    this.#state = state
+  }
+
+  get grid(): ChunkGrid {
+    return this.#state.grid
+  }
+
+  snapshot(): ChunkSnapshot {
+    this.#container.checkOpen()
+    if (this.#state.deleted) throw new HyperslabError('UnknownArrayError', 'this array was deleted')
+    return new StateSnapshot(this.#state)
+  }
+
+  /** The attributes, about to be changed. */
+  changeAttributes(): AttributeMap {
+    const { readOnly } = this.#container
+    if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly, { ...this.label })
+    this.#state.changed = true
+    this.#state.attributesChanged = true
+    return this.#state.attributes
+  }
+}
+
+class StateSnapshot implements ChunkSnapshot, ChunkStatistics {
+  readonly grid: ChunkGrid
+  readonly #state: ArrayState
+
+  constructor(state: ArrayState) {
+    this.#state = state
+    this.grid = state.grid
+  }
+
+  get storedCount(): number {
+    return this.#state.storedCount + this.#state.written.size
+  }
+
+  get statistics(): ChunkStatistics | undefined {
+    return nullsAreFill(this.#state.definition) ? this : undefined
+  }
+
+  locate(chunkIndex: number): StoredChunk | undefined {
+    return this.#state.newest(chunkIndex)
+  }
+
+  stored(): Iterable<number> {
+    return this.#state.numbers()
+  }
+
+  pinned(): ChunkSnapshot {
+    const { stored, storedCount } = this.#state
+    const written = new Map(this.#state.written)
+    return {
+      grid: this.grid,
+      storedCount: storedCount + written.size,
+      statistics: this.statistics,
+      locate: (chunkIndex) => {
+        const pending = written.get(chunkIndex)
+        return pending?.bytes ?? pending?.address ?? findIn(stored, chunkIndex)
+      },
+      *stored() {
+        for (const layer of stored) yield* layer.numbers()
+        yield* written.keys()
+      },
+      pinned() {
+        return this
+      },
+      checkGrid: (done) => this.checkGrid(done),
+    }
+  }
+
+  checkGrid(done: string): void {
+    if (this.#state.grid === this.grid) return
+    const text = `the array was resized while it was being ${done}`
+    throw new HyperslabError('ConflictError', text, { actual: this.#state.grid.shape, expected: this.grid.shape })
+  }
+
+  load(signal: Signal | undefined): Promise<void> {
+    return this.#state.loadStats(signal)
+  }
+
+  of(chunkIndex: number): ChunkStats | undefined {
+    return knownStats(this.#state, chunkIndex)
+  }
+}

@@ -1,0 +1,80 @@
+import type { NamedValues } from '../array/source.js'
+import type { DType, ScalarOf } from '../core/dtype.js'
+import type { MemoryBudget } from '../core/memory-budget.js'
+import type { Signal } from '../core/signal.js'
+import type { ChunkGrid } from '../grid/chunks.js'
+import type { ChunkAddress } from './block.js'
+import type { BlockReader } from './block-reader.js'
+import type { ChunkStats } from './chunk-stats.js'
+
+/**
+ * What a format tells the engine of one array: what its elements are, and where its chunks lie. This is all that a new format writes beside
+ * its metadata; `ChunkedSource` makes an array of it, with every kind of reading, reduction, cache and worker.
+ */
+export interface ChunkIndex<D extends DType = DType> {
+  readonly dtype: D
+  readonly dimensionNames?: readonly string[] | undefined
+  /** What elements nobody wrote read as. */
+  readonly fillValue?: ScalarOf<D> | undefined
+  readonly attrs?: NamedValues | undefined
+  /** For error messages: file and array. */
+  readonly label: { readonly file: string; readonly array: string }
+  /** Fetches and decodes the blocks that the chunks lie in; may serve many arrays. */
+  readonly blocks: BlockReader
+  /** Memory that results of reading the array share. */
+  readonly budget?: MemoryBudget | undefined
+  /** Elements that one operation may go through. */
+  readonly maxElements?: number | undefined
+  /** The grid that the array has now. */
+  readonly grid: ChunkGrid
+  /**
+   * Where the chunks are now.
+   * @throws ClosedError when the file was closed; UnknownArrayError when the array was deleted
+   */
+  snapshot(): ChunkSnapshot
+  /** Left out where the array cannot be written to. */
+  readonly writer?: ChunkWriter | undefined
+}
+
+/** How chunks are stored. */
+export interface ChunkWriter {
+  /** Why nothing can be written at the moment; undefined when it can. */
+  readonly readOnly: string | undefined
+  /** Stores a chunk, given its index in the grid; `whole` when every element of it was given. */
+  put(chunkIndex: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void>
+  /** Runs writes one after another, so that two of them never build on the same old chunk. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** A chunk that somebody wrote: its bytes, where they are at hand, or where they lie. */
+export type StoredChunk = Uint8Array | ChunkAddress
+
+/** Where the chunks of an array are. Chunks are known by their index in the grid, counted in C order. */
+export interface ChunkSnapshot {
+  readonly grid: ChunkGrid
+  /** Where a chunk is; undefined when nobody wrote it: then it is full of the fill value. */
+  locate(chunkIndex: number): StoredChunk | undefined
+  /** How many chunks are stored; versions of one chunk may each count. */
+  readonly storedCount: number
+  /** The indices of all chunks that are stored, in any order; some may come more than once. */
+  stored(): Iterable<number>
+  /** The same chunks, whatever is written while it is used. */
+  pinned(): ChunkSnapshot
+  /**
+   * Whether the array still has this grid.
+   * @throws ConflictError when it was resized, which is told after what was `done` to it
+   */
+  checkGrid(done: string): void
+  /** Statistics of stored chunks that leave out exactly the elements equal to the fill value; left out where there are none such. */
+  readonly statistics?: ChunkStatistics | undefined
+}
+
+export interface ChunkStatistics {
+  /** Reads what is stored of them. */
+  load(signal: Signal | undefined): Promise<void>
+  /** Those of a chunk, as far as they are loaded; undefined where they are not known, or not of as many elements as the chunk has. */
+  of(chunkIndex: number): ChunkStats | undefined
+}
+
+/** Up to so many chunks are looked up one by one, without giving way to others of the thread. */
+export const FEW_CHUNKS = 4096

@@ -1,0 +1,210 @@
+import type { PlacedPart, Reduction } from '../array/reductions/parts.js'
+import type { BlockOptions, BlockSource, BoxRead, ChunkScan, NamedValues, ReduceBoxOptions } from '../array/source.js'
+import { type DType, fillElement, type ScalarOf } from '../core/dtype.js'
+import { HyperslabError, within } from '../core/errors.js'
+import type { MemoryBudget } from '../core/memory-budget.js'
+import { Pace } from '../core/pace.js'
+import { sizeOf } from '../core/shape.js'
+import { fillTensor, type Tensor, viewTensor } from '../core/tensor.js'
+import type { ChunkGrid } from '../grid/chunks.js'
+import type { Transfer } from '../grid/plan.js'
+import { type AxisProjection, countChunks, projectBox, touches } from '../grid/projection.js'
+import type { Box } from '../grid/range.js'
+import { withArena } from '../kernels/arena.js'
+import type { Stored } from './batches.js'
+import type { BlockRef, ChunkAddress } from './block.js'
+import { type ChunkIndex, type ChunkSnapshot, FEW_CHUNKS, type StoredChunk } from './chunk-index.js'
+import { checkChunkBytes } from './chunk-values.js'
+import type { Find } from './gather.js'
+import { type PlacedChunk, type Placement, placeChunk, placing } from './scatter.js'
+
+/**
+ * An array of any chunked format as a source: projects boxes on its chunks, finds them by the format's index, fetches and decodes their blocks, and
+ * copies or reduces their elements.
+ */
+export class ChunkedSource<D extends DType> implements BlockSource<D> {
+  readonly dtype: D
+  readonly dimensionNames: readonly string[] | undefined
+  readonly fillValue: ScalarOf<D> | undefined
+  readonly capabilities = { steps: true }
+  readonly maxElements: number | undefined
+  readonly budget: MemoryBudget | undefined
+  readonly attrs: NamedValues | undefined
+  readonly label: { readonly file: string; readonly array: string }
+  readonly #index: ChunkIndex<D>
+
+  constructor(index: ChunkIndex<D>) {
+    this.#index = index
+    this.dtype = index.dtype
+    this.dimensionNames = index.dimensionNames
+    this.fillValue = index.fillValue
+    this.attrs = index.attrs
+    this.label = index.label
+    this.maxElements = index.maxElements
+    this.budget = index.budget
+  }
+
+  get shape(): readonly number[] {
+    return this.chunks.shape
+  }
+
+  get chunks(): ChunkGrid {
+    return this.#index.grid
+  }
+
+  readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+    return this.readBlocks([{ box, out }], options)
+  }
+
+  async readBlocks(reads: readonly BoxRead<D>[], options: BlockOptions = {}): Promise<void> {
+    await within(this.label, async () => {
+      const blocks = new Map<BlockRef, PlacedChunk<D>[]>()
+      const pace = new Pace(options.signal)
+      for (const { box, out } of reads) {
+        if (pace.due()) await pace.turn()
+        const snapshot = this.#snapshot(box)
+        if (countChunks(box, snapshot.grid) <= FEW_CHUNKS) this.#locate(snapshot, box, out, blocks)
+        else {
+          const { locateMany } = await import('./locate-many.js')
+          const add = (found: ChunkAddress, chunk: Placement & { readonly out: Tensor<D> }) => this.#add(found, chunk, blocks)
+          await locateMany(
+            snapshot,
+            box,
+            { dtype: this.dtype, fill: fillElement(this.dtype, this.fillValue), out, add },
+            options.signal,
+          )
+        }
+      }
+      await this.#index.blocks.use(blocks, placing(this.dtype), () => undefined, options.signal)
+    })
+  }
+
+  async readPicked(transfers: readonly Transfer[], out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+    await within(this.label, async () => {
+      const { locatePicks, picking } = await import('./gather.js')
+      const snapshot = this.#snapshot(...transfers.map(({ box }) => box))
+      const fill = fillElement(this.dtype, this.fillValue)
+      const find: Find<D> = (...chunk) => this.#find(snapshot, ...chunk)
+      const blocks = locatePicks(transfers, snapshot.grid, { dtype: this.dtype, fill, out }, find)
+      await this.#index.blocks.use(blocks, picking(this.dtype), () => undefined, options.signal)
+    })
+  }
+
+  countRequests(boxes: readonly Box[]): number {
+    const snapshot = this.#snapshot()
+    const { grid } = snapshot
+    const blocks = new Set<BlockRef>()
+    const add = (chunkIndex: number): void => {
+      const found = snapshot.locate(chunkIndex)
+      if (found !== undefined && !(found instanceof Uint8Array)) blocks.add(found.block)
+    }
+    for (const box of boxes) {
+      if (countChunks(box, grid) <= FEW_CHUNKS) projectBox(box, grid, (chunk) => add(grid.number(chunk)))
+      else {
+        // Of a box that touches many chunks it may be that few are stored.
+        for (const chunkIndex of snapshot.stored())
+          if (grid.index(chunkIndex).every((k, axis) => touches(box[axis]!, grid.axes[axis]!, k))) add(chunkIndex)
+      }
+    }
+    return blocks.size
+  }
+
+  async reduceBox(
+    box: Box,
+    reduction: Reduction,
+    take: (part: PlacedPart) => void,
+    options: ReduceBoxOptions = {},
+  ): Promise<void> {
+    await within(this.label, async () => {
+      const { reduceChunks } = await import('./reduce-chunks.js')
+      const fill = fillElement(this.dtype, this.fillValue) as number | bigint
+      const request = { box, reduction, fill, hasFill: this.fillValue !== undefined }
+      await reduceChunks(this.#snapshot(box), request, this.#index.blocks, take, options)
+    })
+  }
+
+  async written(grid: ChunkGrid, { signal }: BlockOptions = {}): Promise<Float64Array | undefined> {
+    const snapshot = this.#snapshot()
+    return (await import('./written-chunks.js')).writtenChunks(snapshot, grid, signal)
+  }
+
+  async *scan<R>(scan: ChunkScan<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
+    const snapshot = this.#snapshot()
+    const { dtype, fillValue } = this
+    const { scanChunks } = await import('./scan-chunks.js')
+    const elements = { dtype, fill: fillElement(dtype, fillValue), hasFill: fillValue !== undefined }
+    yield* scanChunks(snapshot, elements, this.#index.blocks, scan, options.signal)
+  }
+
+  async writeBlock(box: Box, source: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+    await within(this.label, async () => {
+      const { writer } = this.#index
+      const readOnly = writer === undefined ? 'arrays of this format are not written to' : writer.readOnly
+      if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)
+      const { writeBox } = await import('./write-box.js')
+      await writer!.exclusive(async () => {
+        this.#snapshot(box)
+        await writeBox(this, box, source, writer!, options.signal)
+      })
+    })
+  }
+
+  /** Finds the chunks that a box touches and adds them to `blocks`. Those that need no I/O are placed on the way. */
+  #locate(snapshot: ChunkSnapshot, box: Box, out: Tensor<D>, blocks: Map<BlockRef, PlacedChunk<D>[]>): void {
+    const { grid } = snapshot
+    projectBox(box, grid, (chunk, projections) => {
+      const placement = { ...placementOf(grid, chunk, projections), out }
+      const found = this.#find(snapshot, grid.number(chunk), placement, blocks)
+      if (found === undefined) fillTensor(viewTensor(out, placement.outer), fillElement(this.dtype, this.fillValue))
+      else if (found instanceof Uint8Array) withArena((arena) => placeChunk(arena, this.dtype, found, placement, out))
+    })
+  }
+
+  /** Adds a chunk that lies in a block to `blocks`. */
+  #find<C extends { readonly chunkShape: readonly number[] }>(
+    snapshot: ChunkSnapshot,
+    chunkIndex: number,
+    chunk: C,
+    blocks: Map<BlockRef, (C & Stored)[]>,
+  ): StoredChunk | undefined {
+    const found = snapshot.locate(chunkIndex)
+    if (found !== undefined && !(found instanceof Uint8Array)) this.#add(found, chunk, blocks)
+    return found
+  }
+
+  #add<C extends { readonly chunkShape: readonly number[] }>(
+    found: ChunkAddress,
+    chunk: C,
+    blocks: Map<BlockRef, (C & Stored)[]>,
+  ): void {
+    checkChunkBytes(this.dtype, found.size, sizeOf(chunk.chunkShape))
+    const stored = { ...chunk, address: found }
+    const known = blocks.get(found.block)
+    if (known === undefined) blocks.set(found.block, [stored])
+    else known.push(stored)
+  }
+
+  /**
+   * The chunks there are now. Since some boxes were planned, the array may have been made smaller.
+   * @throws ConflictError when it was; what the index throws when the array cannot be read
+   */
+  #snapshot(...boxes: readonly Box[]): ChunkSnapshot {
+    const snapshot = this.#index.snapshot()
+    const { shape } = snapshot.grid
+    for (const box of boxes) {
+      const axis = box.findIndex(({ stop }, axis) => stop > shape[axis]!)
+      if (axis < 0) continue
+      const text = `axis ${axis} was cut to ${shape[axis]} while elements up to ${box[axis]!.stop} were being asked for`
+      throw new HyperslabError('ConflictError', text, { axis, actual: box[axis]!.stop, expected: shape[axis] })
+    }
+    return snapshot
+  }
+}
+
+function placementOf(grid: ChunkGrid, chunk: readonly number[], projections: readonly AxisProjection[]): Placement {
+  return {
+    chunkShape: grid.shapeOf(chunk),
+    inner: projections.map(({ inner }) => inner),
+    outer: projections.map(({ outer }) => outer),
+  }
+}

@@ -1,0 +1,55 @@
+import { Pace } from '../core/pace.js'
+import { eachIndex } from '../core/shape.js'
+import type { Signal } from '../core/signal.js'
+import type { ChunkGrid } from '../grid/chunks.js'
+import type { ChunkSnapshot } from './chunk-index.js'
+
+/** Chunks of the other grid are marked in a table while there are at most so many for each that is stored. */
+const MAX_MARKS_PER_CHUNK = 8
+const ALWAYS_MARKED = 2 ** 16
+
+/**
+ * Which chunks of some grid over an array hold anything of a chunk that is stored, by their numbers, ascending. Takes time linear in the
+ * chunks that are stored.
+ * @returns undefined for all of them
+ * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
+ */
+export async function writtenChunks(
+  snapshot: ChunkSnapshot,
+  grid: ChunkGrid,
+  signal: Signal | undefined,
+): Promise<Float64Array | undefined> {
+  const pinned = snapshot.pinned()
+  const { grid: own, storedCount } = pinned
+  // As many as there are: nothing is missing, unless some is there twice.
+  if (storedCount >= own.count) return undefined
+  const marks = grid.count <= Math.max(ALWAYS_MARKED, MAX_MARKS_PER_CHUNK * storedCount) ? new Uint8Array(grid.count) : undefined
+  const found: number[] = []
+  let last = -1
+  const note = (number: number): void => {
+    if (number === last) return
+    last = number
+    if (marks === undefined) found.push(number)
+    else marks[number] = 1
+  }
+  const pace = new Pace(signal)
+  for (const number of pinned.stored()) {
+    if (pace.due()) await pace.turn()
+    snapshot.checkGrid('read')
+    const spans = own.index(number).map((k, axis) => {
+      const [chunks, other] = [own.axes[axis]!, grid.axes[axis]!]
+      const first = other.find(chunks.start(k))
+      return { first, count: other.find(chunks.stop(k) - 1) - first + 1 }
+    })
+    const firsts = spans.map(({ first }) => first)
+    if (spans.every(({ count }) => count === 1)) note(grid.number(firsts))
+    else
+      eachIndex(
+        spans.map(({ count }) => count),
+        (index) => note(grid.number(index.map((i, axis) => firsts[axis]! + i))),
+      )
+  }
+  if (marks !== undefined) for (let number = 0; number < marks.length; number++) if (marks[number] === 1) found.push(number)
+  const sorted = Float64Array.from(found)
+  return marks !== undefined ? sorted : sorted.sort().filter((number, i) => i === 0 || number !== sorted[i - 1])
+}
