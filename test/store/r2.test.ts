@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.js'
 import { type R2BucketLike, type R2Condition, type R2GetOptions, R2Store } from '../../src/store/r2.js'
 import { storeConformance } from '../../src/testing/index.js'
+import { testAll } from '../support/conformance.js'
 import { MemoryBucket } from '../support/r2-bucket.js'
 
 // Against a bucket in workerd, `npm run test:runtimes -- workerd` runs the whole conformance. Here is what that one never does: fail.
@@ -69,8 +70,7 @@ class OneObject implements R2BucketLike {
 const filled = (length: number, value: number): Uint8Array => new Uint8Array(length).fill(value)
 
 describe('the conformance, with a bucket in memory', () => {
-  for (const { name, run } of storeConformance(async () => ({ store: new R2Store(new MemoryBucket(), ENOUGH), prefix: 'a/' })))
-    test(name, run)
+  testAll(storeConformance(async () => ({ store: new R2Store(new MemoryBucket(), ENOUGH), prefix: 'a/' })))
 })
 
 describe('R2 store', () => {
