@@ -109,9 +109,9 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/\/build\/js\/array\/(missing-test|lazy\/missing-as)\.js$/.test(id)) return 'missing'
   if (/\/build\/js\/array\/(missing|lazy\/(elementwise|layer))\.js$/.test(id)) return 'elements'
   // What is of no layer would be called `index`.
-  return (atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|engine|af)\// : /\/node_modules\/(fzstd)\//).exec(
-    id,
-  )?.[1]
+  return (
+    atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|engine|af)\// : /\/node_modules\/(fzstd)\//
+  ).exec(id)?.[1]
 }
 
 /** What importing the package loads. */

@@ -21,8 +21,6 @@ export async function writtenChunks(
 ): Promise<Float64Array | undefined> {
   const pinned = snapshot.pinned()
   const { grid: own, storedCount } = pinned
-  // As many as there are: nothing is missing, unless some is there twice.
-  if (storedCount >= own.count) return undefined
   const marks = grid.count <= Math.max(ALWAYS_MARKED, MAX_MARKS_PER_CHUNK * storedCount) ? new Uint8Array(grid.count) : undefined
   const found: number[] = []
   let last = -1
@@ -51,5 +49,6 @@ export async function writtenChunks(
   }
   if (marks !== undefined) for (let number = 0; number < marks.length; number++) if (marks[number] === 1) found.push(number)
   const sorted = Float64Array.from(found)
-  return marks !== undefined ? sorted : sorted.sort().filter((number, i) => i === 0 || number !== sorted[i - 1])
+  const once = marks !== undefined ? sorted : sorted.sort().filter((number, i) => i === 0 || number !== sorted[i - 1])
+  return once.length === grid.count ? undefined : once
 }
