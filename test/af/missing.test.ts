@@ -179,7 +179,7 @@ describe('what is missing in a container', () => {
             const end = kind === 'argMin' ? 'min' : 'max'
             const first = (values: Value[], at: number[]): number | 'none' => {
               const extreme = folded(end, dtype, values)
-              const place = at[values.findIndex((x) => (isNotNumber(extreme as Value) ? isNotNumber(x) : x === extreme))]
+              const place = at[values.findIndex(isNotNumber(extreme as Value) ? isNotNumber : (x) => x === extreme)]
               return place === undefined
                 ? 'none'
                 : axis === undefined
