@@ -22,13 +22,13 @@ const [LOOK, COLLECT] = [16, 8192]
 const LEFT_BYTES = 16 * MiB
 
 const all = await internals(
-  'af/footer',
-  'af/footer-check',
+  'af/format/footer',
+  'af/format/footer-check',
   'codec/zstd-frames',
   'codec/zstd-wasm',
   'kernels/arena',
   'kernels/lz4',
-  'store/zip-directory',
+  'store/zip/directory',
   'adapters/netcdf/file',
 )
 const fixtures = (folder, ending) => {

@@ -6,30 +6,12 @@ import type { BlockReader } from '../engine/block-reader.js'
 import type { ChunkIndex, ChunkSnapshot, ChunkStatistics, ChunkWriter, StoredChunk } from '../engine/chunk-index.js'
 import type { ChunkStats } from '../engine/chunk-stats.js'
 import type { ChunkGrid } from '../grid/chunks.js'
-import type { ArrayState } from './array-state.js'
-import { type AttributeMap, Attributes } from './attributes.js'
-import { dtypeOf, fillOf } from './definition.js'
-import { findIn } from './layer-chunks.js'
-import { knownStats, nullsAreFill } from './null-value.js'
-
-/** What an array needs of the container it lies in. */
-export interface Container {
-  readonly label: string
-  readonly blocks: BlockReader
-  /** As of `Limits.elements`. */
-  readonly maxElements: number
-  readonly budget: MemoryBudget | undefined
-  /** @throws ClosedError after it was closed */
-  checkOpen(): void
-  /** Why the container takes no writes; undefined when it does. */
-  readonly readOnly: string | undefined
-  /** Stores a chunk in the layer being written; `whole` when every element of it was given. */
-  writeChunk(state: ArrayState, chunkIndex: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void>
-  /** Gives an array the shape that `shapeOf` makes of the one it has then. */
-  resize(state: ArrayState, shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void>
-  /** Runs writes one after another, so that two of them never build on the same old chunk. */
-  exclusive<T>(work: () => Promise<T>): Promise<T>
-}
+import { dtypeOf, fillOf } from './format/definition.js'
+import type { ArrayState } from './layers/array-state.js'
+import { type AttributeMap, Attributes } from './layers/attributes.js'
+import type { Container } from './layers/container.js'
+import { findIn } from './layers/layer-chunks.js'
+import { knownStats, nullsAreFill } from './layers/null-value.js'
 
 /** Where the chunks of an array of a container are: in its layers, or among what was written since the last flush. Elements equal to the fill value are missing. */
 export class ArrayIndex<D extends DType> implements ChunkIndex<D> {

@@ -5,10 +5,11 @@ import type { Values } from '../array/values.js'
 import type { DType } from '../core/dtype.js'
 import { within } from '../core/errors.js'
 import { ChunkedSource } from '../engine/chunked-source.js'
-import type { NewShape } from './append.js'
-import { ArrayIndex, type Container } from './array-index.js'
-import type { ArrayState } from './array-state.js'
-import type { Attributes } from './attributes.js'
+import { ArrayIndex } from './array-index.js'
+import type { ArrayState } from './layers/array-state.js'
+import type { Attributes } from './layers/attributes.js'
+import type { Container } from './layers/container.js'
+import type { NewShape } from './write/append.js'
 
 /** How an array is stored. */
 export interface ArrayStorage {
@@ -50,7 +51,7 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
    */
   resize(to: NewShape): Promise<void> {
     return within(this.source.label ?? {}, async () => {
-      const { newShape } = await import('./append.js')
+      const { newShape } = await import('./write/append.js')
       await this.changeShape((shape) => newShape(to, { shape, dimensionNames: this.dimensionNames }))
     })
   }
@@ -61,7 +62,7 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
    * @throws InvalidArgumentError, before anything changes, when the values do not fit; otherwise as `resize` and `set`
    */
   append(axis: Axis, values: Values<D>, options: BlockOptions = {}): Promise<void> {
-    return within(this.source.label ?? {}, async () => (await import('./append.js')).append(this, axis, values, options))
+    return within(this.source.label ?? {}, async () => (await import('./write/append.js')).append(this, axis, values, options))
   }
 
   /** @internal */

@@ -1,8 +1,8 @@
 import { Codecs } from '../codec/registry.js'
 import { HyperslabError } from '../core/errors.js'
-import type { OpenOptions } from './file.js'
-import { withDefaultLimits } from './limits.js'
-import type { WorkingCopyOptions } from './working-copy.js'
+import { withDefaultLimits } from './format/limits.js'
+import type { OpenOptions } from './layers/file-options.js'
+import type { WorkingCopyOptions } from './write/working-copy.js'
 
 const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024

@@ -4,7 +4,7 @@ import { decodeAt } from '../codec/lz4.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { gather } from '../kernels/boxes.js'
 import { crc32c } from '../kernels/crc32c.js'
-import { readLocal } from '../store/local-file.js'
+import { readLocal } from '../store/fs/local-file.js'
 import type { FilePart, Task } from './task.js'
 
 /** A task on its way to a worker. The buffer, which may hold the compressed bytes, comes back with the answer. */

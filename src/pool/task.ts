@@ -2,7 +2,7 @@ import type { Part, Reduction } from '../array/reductions/parts.js'
 import type { Signal } from '../core/signal.js'
 import type { BoxTable } from '../kernels/boxes.js'
 import type { ElementBytes } from '../kernels/copy.js'
-import type { LocalRange } from '../store/local-file.js'
+import type { LocalRange } from '../store/fs/local-file.js'
 
 /** A block compressed by the package's own LZ4: others decode apart from the kernels, some by threads of their own. */
 export interface Packed {

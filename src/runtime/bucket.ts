@@ -1,7 +1,7 @@
 import { HyperslabError } from '../core/errors.js'
-import { S3Store } from '../store/s3.js'
-import { parseS3Url } from '../store/s3-address.js'
-import type { S3Credentials } from '../store/s3-sign.js'
+import { parseS3Url } from '../store/s3/address.js'
+import { S3Store } from '../store/s3/s3.js'
+import type { S3Credentials } from '../store/s3/sign.js'
 
 declare const process: { readonly env?: Readonly<Record<string, string | undefined>> } | undefined
 

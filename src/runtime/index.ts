@@ -1,5 +1,6 @@
-import { ArrayFile, type ArrayTypes, type CreateOptions, type OpenOptions } from '../af/file.js'
-import type { Verification, VerifyOptions } from '../af/verify.js'
+import { ArrayFile } from '../af/file.js'
+import type { ArrayTypes, CreateOptions, OpenOptions } from '../af/layers/file-options.js'
+import type { Verification, VerifyOptions } from '../af/verify/verify.js'
 import { type Location, resolveLocation } from './location.js'
 
 /**
@@ -32,7 +33,7 @@ export async function verify(
   location: Location,
   options: Pick<OpenOptions, 'codecs' | 'limits' | 'layer'> & VerifyOptions = {},
 ): Promise<Verification> {
-  const [{ store, path }, { verifyPath }] = await Promise.all([resolveLocation(location), import('../af/verify.js')])
+  const [{ store, path }, { verifyPath }] = await Promise.all([resolveLocation(location), import('../af/verify/verify.js')])
   try {
     return await verifyPath(store, path, options)
   } finally {
@@ -40,15 +41,16 @@ export async function verify(
   }
 }
 
-export type { NewShape } from '../af/append.js'
-export type { Attributes, PlainAttribute, TypedAttribute } from '../af/attributes.js'
-export type { ArrayOptions } from '../af/definition.js'
-export type { ArrayFile, ArrayTypes, CreateOptions, FileOptions, LayerInfo, OpenOptions } from '../af/file.js'
+export type { ArrayFile, LayerInfo } from '../af/file.js'
 export type { ArrayStorage, FileArray } from '../af/file-array.js'
-export type { AttributeValue } from '../af/footer.js'
-export type { Limits } from '../af/limits.js'
-export type { Statistics } from '../af/statistics.js'
-export type { Checked, Finding, Verification, VerifyOptions } from '../af/verify.js'
+export type { ArrayOptions } from '../af/format/definition.js'
+export type { AttributeValue } from '../af/format/footer.js'
+export type { Limits } from '../af/format/limits.js'
+export type { Attributes, PlainAttribute, TypedAttribute } from '../af/layers/attributes.js'
+export type { ArrayTypes, CreateOptions, FileOptions, OpenOptions } from '../af/layers/file-options.js'
+export type { Statistics } from '../af/layers/statistics.js'
+export type { Checked, Finding, Verification, VerifyOptions } from '../af/verify/verify.js'
+export type { NewShape } from '../af/write/append.js'
 export type { Axis } from '../array/axes.js'
 export { type BroadcastOperand, broadcast, concat, generate, mosaic, roll, scaled, stack, zip } from '../array/combine.js'
 export { DiskArray, type GetOptions, type ReadPlan } from '../array/disk-array.js'
@@ -117,17 +119,17 @@ export { createPool, type Pool, type PoolOptions } from '../pool/pool.js'
 export type { WorkerLike } from '../pool/spawn.js'
 export type { BlockWork } from '../pool/task.js'
 export { BlobStore } from '../store/blob.js'
-export type { Fetch, FetchInit, FetchResponse } from '../store/fetch.js'
-export { FileStore } from '../store/file.js'
+export { FileStore } from '../store/fs/file.js'
 export type { BlobLike, DirectoryHandleLike, FileHandleLike, WritableLike } from '../store/handles.js'
-export { HttpStore, type HttpStoreOptions } from '../store/http.js'
+export type { Fetch, FetchInit, FetchResponse } from '../store/http/fetch.js'
+export { HttpStore, type HttpStoreOptions } from '../store/http/http.js'
 export { MemoryStore } from '../store/memory.js'
-export { OpfsStore } from '../store/opfs.js'
+export { OpfsStore } from '../store/opfs/opfs.js'
 export { type R2BucketLike, R2Store, type R2StoreOptions } from '../store/r2.js'
 export type { RequestLog, RequestOptions } from '../store/requester.js'
-export { S3Store, type S3StoreOptions } from '../store/s3.js'
-export { parseS3Url, type S3Location } from '../store/s3-address.js'
-export type { S3Credentials, S3CredentialsSource } from '../store/s3-sign.js'
+export { parseS3Url, type S3Location } from '../store/s3/address.js'
+export { S3Store, type S3StoreOptions } from '../store/s3/s3.js'
+export type { S3Credentials, S3CredentialsSource } from '../store/s3/sign.js'
 export type { ByteRange, ObjectInfo, Stage, Store, Tail } from '../store/store.js'
-export { type ZipOptions, ZipStore } from '../store/zip.js'
+export { type ZipOptions, ZipStore } from '../store/zip/zip.js'
 export type { Location } from './location.js'

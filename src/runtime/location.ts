@@ -1,7 +1,7 @@
 import type { AsyncBuffer } from '../core/async-buffer.js'
 import { HyperslabError } from '../core/errors.js'
 import { type BlobLike, type FileHandleLike, isAsyncBuffer, isBlob, isFileHandle } from '../store/handles.js'
-import { HttpStore } from '../store/http.js'
+import { HttpStore } from '../store/http/http.js'
 import type { PickedFile } from '../store/picked-files.js'
 import type { R2BucketLike } from '../store/r2.js'
 import type { Store } from '../store/store.js'
@@ -105,6 +105,6 @@ async function resolveText(text: string): Promise<Resolved> {
 }
 
 async function fileStore(): Promise<Store> {
-  const { FileStore } = await import('../store/file.js')
+  const { FileStore } = await import('../store/fs/file.js')
   return new FileStore()
 }

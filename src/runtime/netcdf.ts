@@ -1,5 +1,5 @@
+import type { CreateOptions } from '../af/layers/file-options.js'
 /** Classic NetCDF files: their variables as arrays, and copies of them as containers. */
-import type { CreateOptions } from '../af/file.js'
 import type { Progress } from '../array/transfers.js'
 import type { Signal } from '../core/signal.js'
 import type { Location } from './location.js'

@@ -3,7 +3,7 @@ import { Limiter } from '../core/limiter.js'
 import type { Checks } from '../core/options.js'
 import { newController, onAbort, type Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
-import { isWorkerd } from './fetch.js'
+import { isWorkerd } from './http/fetch.js'
 import { type MergeLimits, planRequests } from './ranges.js'
 import type { ByteRange } from './store.js'
 

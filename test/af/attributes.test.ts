@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { resolveAttributes } from '../../src/af/attributes.js'
-import { type AttributeValue, chunkTable, decodeFooter, encodeFooterFile, type Footer } from '../../src/af/footer.js'
-import { FOOTER_MAGIC, splitFile } from '../../src/af/footer-trailer.js'
-import type { LayerEntry } from '../../src/af/stack.js'
+import { type AttributeValue, chunkTable, decodeFooter, encodeFooterFile, type Footer } from '../../src/af/format/footer.js'
+import { FOOTER_MAGIC, splitFile } from '../../src/af/format/footer-trailer.js'
+import { resolveAttributes } from '../../src/af/layers/attributes.js'
+import type { LayerEntry } from '../../src/af/layers/stack.js'
 import { MemoryStore, open } from '../../src/runtime/index.js'
 
 type Pair = readonly [number, number]

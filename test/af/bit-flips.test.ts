@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { decodeFooter, FOOTER_MAGIC } from '../../src/af/footer.js'
-import { splitFile } from '../../src/af/footer-trailer.js'
+import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.js'
+import { splitFile } from '../../src/af/format/footer-trailer.js'
 import { isHyperslabError } from '../../src/core/errors.js'
 import { type ArrayFile, create, MemoryStore, open, slice, type Tensor } from '../../src/runtime/index.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ArrayMeta, checkFooter, chunkTable, type Footer } from '../../src/af/footer.js'
+import { type ArrayMeta, checkFooter, chunkTable, type Footer } from '../../src/af/format/footer.js'
 import { caught } from './rkyv/support.js'
 
 const ARRAY: ArrayMeta = {

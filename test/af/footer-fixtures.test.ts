@@ -7,8 +7,8 @@ import {
   encodeFooterFile,
   FOOTER_MAGIC,
   type Footer,
-} from '../../src/af/footer.js'
-import { splitFile } from '../../src/af/footer-trailer.js'
+} from '../../src/af/format/footer.js'
+import { splitFile } from '../../src/af/format/footer-trailer.js'
 import { caught, fixture, fixtures, hex, toHex } from './rkyv/support.js'
 
 const open = (path: string): { footer: Footer; payload: Uint8Array; dataBytes: number } => {

@@ -13,9 +13,9 @@ import {
   type FillValue,
   FOOTER_MAGIC,
   type Footer,
-} from '../../src/af/footer.js'
-import { isVersion4Attribute } from '../../src/af/footer-attributes.js'
-import { splitFile } from '../../src/af/footer-trailer.js'
+} from '../../src/af/format/footer.js'
+import { isVersion4Attribute } from '../../src/af/format/footer-attributes.js'
+import { splitFile } from '../../src/af/format/footer-trailer.js'
 import { DTYPES, type DType, NUMERIC_DTYPES, toBytes } from '../../src/core/dtype.js'
 import { isHyperslabError } from '../../src/core/errors.js'
 import { fixture, fixtures, mutate, random, toHex } from './rkyv/support.js'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type AttributeValue, floatFill } from '../../src/af/footer.js'
-import { ATTRIBUTE_TYPES, attributePairsLayout, attributeValueLayout } from '../../src/af/footer-attributes.js'
-import { type AfDType, dtypeLayout } from '../../src/af/footer-dtype.js'
-import { fillValueLayout, statValueLayout } from '../../src/af/footer-values.js'
+import { type AttributeValue, floatFill } from '../../src/af/format/footer.js'
+import { ATTRIBUTE_TYPES, attributePairsLayout, attributeValueLayout } from '../../src/af/format/footer-attributes.js'
+import { type AfDType, dtypeLayout } from '../../src/af/format/footer-dtype.js'
+import { fillValueLayout, statValueLayout } from '../../src/af/format/footer-values.js'
 import { archive, option, struct, unarchive } from '../../src/af/rkyv/layout.js'
 import { caught, hex, i64, join, toHex, u64 } from './rkyv/support.js'
 

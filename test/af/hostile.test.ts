@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { floatFill } from '../../src/af/footer.js'
+import { floatFill } from '../../src/af/format/footer.js'
 import { coarsen, DiskArray, isHyperslabError, rolling, slice, where, zipBlocks } from '../../src/runtime/index.js'
 import { claim, givenUp } from '../support/hostile.js'
 

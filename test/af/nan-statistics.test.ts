@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeStatsFile } from '../../src/af/stats-file.js'
+import { decodeStatsFile } from '../../src/af/format/stats-file.js'
 import { MemoryStore, open } from '../../src/runtime/index.js'
 import { createWithBase as create } from '../support/containers.js'
 

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { FileStore } from '../../src/store/file.js'
+import { FileStore } from '../../src/store/fs/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { raceWriters } from '../../src/testing/index.js'
 import { folderInMemory } from '../support/folder.js'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { BlockPacker, PendingChunk } from '../../src/af/packer.js'
+import { PendingChunk } from '../../src/af/layers/pending-chunk.js'
+import { BlockPacker } from '../../src/af/write/packer.js'
 import { Codecs } from '../../src/codec/registry.js'
 import { MemoryStore, open, slice } from '../../src/runtime/index.js'
 import { FaultStore } from '../../src/testing/index.js'

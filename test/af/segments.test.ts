@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { decodeFooter, FOOTER_MAGIC } from '../../src/af/footer.js'
-import { splitFile } from '../../src/af/footer-trailer.js'
+import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.js'
+import { splitFile } from '../../src/af/format/footer-trailer.js'
 import { type ArrayFile, BlockCache, type CreateOptions, MemoryStore, open, slice } from '../../src/runtime/index.js'
 import { createWithBase as create } from '../support/containers.js'
 import { RudeServer } from '../support/rude-server.js'

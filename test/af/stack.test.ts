@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.js'
-import { chunkTable, encodeFooterFile } from '../../src/af/footer.js'
+import { chunkTable, encodeFooterFile } from '../../src/af/format/footer.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { FaultStore } from '../../src/testing/index.js'
 import { createWithBase } from '../support/containers.js'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { floatFill } from '../../src/af/footer.js'
-import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/footer-trailer.js'
-import { type ArrayStats, decodeStats, encodeStats, type StatValue } from '../../src/af/stats-file.js'
+import { floatFill } from '../../src/af/format/footer.js'
+import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/format/footer-trailer.js'
+import { type ArrayStats, decodeStats, encodeStats, type StatValue } from '../../src/af/format/stats-file.js'
 import { isHyperslabError } from '../../src/core/errors.js'
 import { ascii, caught, fixture, fixtures, hex, i64, join, mutate, random, toHex, u64 } from './rkyv/support.js'
 

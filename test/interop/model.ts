@@ -1,7 +1,7 @@
-import { type ArrayOptions, define } from '../../src/af/definition.js'
-import { toFill } from '../../src/af/fill.js'
-import type { AttributeValue, FillValue } from '../../src/af/footer.js'
-import { floatFill, type StatValue } from '../../src/af/footer-values.js'
+import { type ArrayOptions, define } from '../../src/af/format/definition.js'
+import { toFill } from '../../src/af/format/fill.js'
+import type { AttributeValue, FillValue } from '../../src/af/format/footer.js'
+import { floatFill, type StatValue } from '../../src/af/format/footer-values.js'
 import { allocate, type DataOf, type DType, isFloat, toElement, zeroOf } from '../../src/core/dtype.js'
 import { sizeOf } from '../../src/core/shape.js'
 

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AttributeValue } from '../../src/af/footer.js'
+import type { AttributeValue } from '../../src/af/format/footer.js'
 import type { DataOf, DType } from '../../src/core/dtype.js'
 import { sizeOf } from '../../src/core/shape.js'
 import { tensorOf } from '../../src/core/tensor.js'

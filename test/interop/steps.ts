@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { AttributeValue } from '../../src/af/footer.js'
+import type { AttributeValue } from '../../src/af/format/footer.js'
 import { allocate, type DataOf, DTYPES, type DType, isBigInt, isFloat, NUMERIC_DTYPES } from '../../src/core/dtype.js'
 import { elements } from '../support/arbitraries.js'
 import type { ModelArray } from './model.js'

@@ -1,4 +1,4 @@
-import type { AttributeValue, FillValue } from '../../src/af/footer.js'
+import type { AttributeValue, FillValue } from '../../src/af/format/footer.js'
 import { allocate, type DataOf, type DType, type TypedArray, toBytes } from '../../src/core/dtype.js'
 import { encodeChunk } from '../../src/engine/chunk-values.js'
 

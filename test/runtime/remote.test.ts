@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { create, open, slice } from '../../src/runtime/index.js'
-import { HttpStore } from '../../src/store/http.js'
+import { HttpStore } from '../../src/store/http/http.js'
 import { type Manners, RudeServer } from '../support/rude-server.js'
 
 const SHAPE = [40, 500]

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.js'
-import { FileStore } from '../../src/store/file.js'
-import { fileError } from '../../src/store/file-errors.js'
+import { fileError } from '../../src/store/fs/errors.js'
+import { FileStore } from '../../src/store/fs/file.js'
 
 let folder = ''
 beforeAll(async () => {

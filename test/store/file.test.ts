@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { FileStore } from '../../src/store/file.js'
+import { FileStore } from '../../src/store/fs/file.js'
 import { storeConformance } from '../../src/testing/index.js'
 import { testAll } from '../support/conformance.js'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Fetch } from '../../src/store/fetch.js'
-import { HttpStore } from '../../src/store/http.js'
+import type { Fetch } from '../../src/store/http/fetch.js'
+import { HttpStore } from '../../src/store/http/http.js'
 import type { RequestLog } from '../../src/store/requester.js'
 import type { RudeServer } from '../support/rude-server.js'
 import { counting, serve } from '../support/served.js'

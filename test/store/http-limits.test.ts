@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Fetch } from '../../src/store/fetch.js'
-import { HttpStore, type HttpStoreOptions } from '../../src/store/http.js'
+import type { Fetch } from '../../src/store/http/fetch.js'
+import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.js'
 import type { RequestLog } from '../../src/store/requester.js'
-import { S3Store } from '../../src/store/s3.js'
+import { S3Store } from '../../src/store/s3/s3.js'
 import type { Manners, RudeServer } from '../support/rude-server.js'
 import { counting, serve } from '../support/served.js'
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Fetch } from '../../src/store/fetch.js'
-import { HttpStore, type HttpStoreOptions } from '../../src/store/http.js'
-import { S3Store } from '../../src/store/s3.js'
+import type { Fetch } from '../../src/store/http/fetch.js'
+import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.js'
+import { S3Store } from '../../src/store/s3/s3.js'
 import { RudeServer, type Seen } from '../support/rude-server.js'
 import { counting } from '../support/served.js'
 

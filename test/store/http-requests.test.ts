@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { FetchInit } from '../../src/store/fetch.js'
-import type { HttpStoreOptions } from '../../src/store/http.js'
+import type { FetchInit } from '../../src/store/http/fetch.js'
+import type { HttpStoreOptions } from '../../src/store/http/http.js'
 import type { RequestLog } from '../../src/store/requester.js'
 import type { RudeServer } from '../support/rude-server.js'
 import { counting, serve, slow } from '../support/served.js'

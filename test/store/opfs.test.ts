@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { DirectoryHandleLike } from '../../src/store/handles.js'
-import { OpfsStore } from '../../src/store/opfs.js'
+import { OpfsStore } from '../../src/store/opfs/opfs.js'
 import { storeConformance } from '../../src/testing/index.js'
 import { coarseFiles } from '../support/coarse-files.js'
 import { testAll } from '../support/conformance.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { S3Store } from '../../src/store/s3.js'
+import { S3Store } from '../../src/store/s3/s3.js'
 import { raceContainer, raceWriters, readableConformance, storeConformance } from '../../src/testing/index.js'
 import { Ceph, haveCeph } from '../support/ceph.js'
 import { testAll } from '../support/conformance.js'

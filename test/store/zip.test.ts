@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { FileStore } from '../../src/store/file.js'
+import { FileStore } from '../../src/store/fs/file.js'
 import { MemoryStore } from '../../src/store/memory.js'
-import { ZipStore } from '../../src/store/zip.js'
+import { ZipStore } from '../../src/store/zip/zip.js'
 import { type Files, haveZip, runPython, WRITE_ALL, zipped, zippedByPython } from '../support/archives.js'
 
 const random = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => (i * 7919 + (i >> 3)) & 255)

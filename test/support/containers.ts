@@ -1,10 +1,11 @@
-import { publishEmpty } from '../../src/af/commit.js'
-import { newPacker } from '../../src/af/container-files.js'
-import { ArrayFile, type CreateOptions } from '../../src/af/file.js'
-import type { Footer } from '../../src/af/footer.js'
-import { isIdentity } from '../../src/af/identity.js'
-import { Paths } from '../../src/af/paths.js'
+import { type CreateOptions } from '../../src/af/layers/file-options.js'
+import { ArrayFile } from '../../src/af/file.js'
+import type { Footer } from '../../src/af/format/footer.js'
+import { isIdentity } from '../../src/af/format/identity.js'
+import { Paths } from '../../src/af/layers/paths.js'
 import { withDefaults } from '../../src/af/settings.js'
+import { publishEmpty } from '../../src/af/write/commit.js'
+import { newPacker } from '../../src/af/write/container-files.js'
 import type { Store } from '../../src/store/store.js'
 
 /**

@@ -1,4 +1,4 @@
-import { type AfDType, chunkTable, encodeFooterFile, type FillValue } from '../../src/af/footer.js'
+import { type AfDType, chunkTable, encodeFooterFile, type FillValue } from '../../src/af/format/footer.js'
 import { type ArrayFile, MemoryStore, type OpenOptions, open } from '../../src/runtime/index.js'
 
 export interface Claimed {

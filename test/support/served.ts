@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { HttpStore, type HttpStoreOptions } from '../../src/store/http.js'
+import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.js'
 import { RudeServer } from './rude-server.js'
 
 /** Bytes of which each tells its place. */

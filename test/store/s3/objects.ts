@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RequestLog } from '../../../src/store/requester.js'
-import { S3Store } from '../../../src/store/s3.js'
+import { S3Store } from '../../../src/store/s3/s3.js'
 import { type Bucket, MIB, noise, same } from './support.js'
 
 const PART = 5 * MIB

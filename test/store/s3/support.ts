@@ -1,4 +1,4 @@
-import { S3Store, type S3StoreOptions } from '../../../src/store/s3.js'
+import { S3Store, type S3StoreOptions } from '../../../src/store/s3/s3.js'
 import type { WritableStore } from '../../../src/testing/index.js'
 import type { Ceph } from '../../support/ceph.js'
 

@@ -1,0 +1,142 @@
+import { checkDType, DTYPES, type DType, elementBytes, isFixed, type ScalarOf } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { type Checks, checkOptions, checkValue } from '../../core/options.js'
+import { checkShape, sameShape, showShape, sizeOf } from '../../core/shape.js'
+import { ChunkGrid } from '../../grid/chunks.js'
+import { fromFill, toFill } from './fill.js'
+import type { AfDType, FillValue } from './footer.js'
+
+/** What an array is, as given to `define`. */
+export interface ArrayOptions<D extends DType = DType, S extends readonly number[] = readonly number[]> {
+  readonly dtype: D
+  readonly shape: S
+  /** Shape of a chunk; the whole array when left out. */
+  readonly chunkShape?: readonly number[]
+  /** One name per axis; `dim_0`, `dim_1`, … when left out. */
+  readonly dimensionNames?: readonly string[]
+  /** The value of elements nobody wrote; 0, '' or no bytes when left out. */
+  readonly fillValue?: ScalarOf<D>
+}
+
+const CHECKS: Checks<ArrayOptions> = {
+  dtype: DTYPES,
+  shape: 'list',
+  chunkShape: 'list',
+  dimensionNames: 'list',
+  fillValue: 'value',
+}
+
+/** The fixed part of an array: everything but its chunks and attributes. Equal in every layer but for the shape, unless it was defined anew. */
+export interface Definition {
+  readonly name: string
+  readonly dtype: AfDType
+  readonly shape: readonly number[]
+  readonly chunkShape: readonly number[]
+  readonly dimensionNames: readonly string[]
+  readonly fillValue: FillValue | null
+}
+
+/** Shapes, and sizes of chunks and where they are in a block, are counted in 32 bits. */
+export const MAX_U32 = 0xffffffff
+
+/** @throws InvalidArgumentError when the options contradict each other or do not fit the format */
+export function define(name: string, options: ArrayOptions): Definition {
+  checkValue('define', 'options', options, 'object')
+  checkOptions('define', options, CHECKS)
+  const { dtype, shape, chunkShape = shape, dimensionNames, fillValue } = options
+  if (typeof name !== 'string' || name === '')
+    throw new HyperslabError('InvalidArgumentError', 'an array needs a name', { actual: name })
+  checkDType(dtype)
+  checkShape(shape, 'shape')
+  const names = dimensionNames ?? shape.map((_, axis) => `dim_${axis}`)
+  if (names.length !== shape.length || !names.every((each) => typeof each === 'string')) {
+    throw new HyperslabError('InvalidArgumentError', `${names.length} dimension names for ${shape.length} axes`, {
+      actual: names,
+      expected: shape.length,
+    })
+  }
+  const grid = ChunkGrid.regular(
+    shape,
+    chunkShape.map((length, axis) => (shape[axis] === 0 && length === 0 ? 1 : length)),
+  )
+  checkSizes(dtype, grid)
+  return {
+    name,
+    dtype: { kind: dtype },
+    shape: [...shape],
+    chunkShape: [...grid.chunkShape],
+    dimensionNames: [...names],
+    fillValue: fillValue === undefined ? null : toFill(dtype, fillValue),
+  }
+}
+
+/**
+ * The format counts axes in 32 bits, and so the bytes of a chunk.
+ * @throws InvalidArgumentError for what it has no numbers for
+ */
+export function checkSizes(dtype: DType, { shape, chunkShape }: ChunkGrid): void {
+  for (const [what, lengths] of [
+    ['an axis', shape],
+    ['a chunk', chunkShape],
+  ] as const) {
+    const axis = lengths.findIndex((length) => length > MAX_U32)
+    if (axis < 0) continue
+    const text = `axis ${axis}: ${what} of ${lengths[axis]} is longer than the format's ${MAX_U32}`
+    throw new HyperslabError('InvalidArgumentError', text, { axis, actual: lengths[axis], expected: MAX_U32 })
+  }
+  if (!isFixed(dtype)) return
+  const clipped = chunkShape.map((length, axis) => Math.min(length, shape[axis]!))
+  const bytes = sizeOf(clipped) * elementBytes(dtype)
+  if (bytes <= MAX_U32) return
+  const text = `a chunk of shape ${showShape(clipped)} has ${bytes} bytes, more than 4 GiB; use smaller chunks`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: bytes, expected: MAX_U32 })
+}
+
+/** The grid of an array; chunk lengths of 0 on axes of length 0, which other writers leave, count as 1. */
+export function gridFor({ shape, chunkShape }: Pick<Definition, 'shape' | 'chunkShape'>): ChunkGrid {
+  return ChunkGrid.regular(
+    shape,
+    chunkShape.map((length) => Math.max(1, length)),
+  )
+}
+
+export const isNested = ({ dtype }: Pick<Definition, 'dtype'>): boolean =>
+  dtype.kind === 'list' || dtype.kind === 'fixed_size_list'
+
+/**
+ * The data type as users know it.
+ * @throws UnsupportedError for nested types, which no implementation can store data of
+ */
+export function dtypeOf({ dtype }: Pick<Definition, 'dtype'>): DType {
+  if (dtype.kind !== 'list' && dtype.kind !== 'fixed_size_list') return dtype.kind
+  throw new HyperslabError('UnsupportedError', `arrays of type ${dtype.kind} cannot be read`, { actual: dtype.kind })
+}
+
+export function fillOf({ dtype, fillValue }: Definition): ScalarOf<DType> | undefined {
+  return fillValue === null || dtype.kind === 'list' || dtype.kind === 'fixed_size_list'
+    ? undefined
+    : fromFill(dtype.kind, fillValue)
+}
+
+/**
+ * Layers copy the definition of an array whenever they touch it, so a difference proves that it was defined anew in between; or that it was
+ * resized, where it is the shape and the layer says so.
+ */
+export const sameDefinition = (a: Definition, b: Definition): boolean => sameShape(a.shape, b.shape) && sameButShape(a, b)
+
+export function sameButShape(a: Definition, b: Definition): boolean {
+  return (
+    JSON.stringify(a.dtype) === JSON.stringify(b.dtype) &&
+    a.shape.length === b.shape.length &&
+    sameShape(gridFor(a).chunkShape, gridFor(b).chunkShape) &&
+    a.dimensionNames.length === b.dimensionNames.length &&
+    a.dimensionNames.every((name, axis) => name === b.dimensionNames[axis]) &&
+    sameFill(a.fillValue, b.fillValue)
+  )
+}
+
+function sameFill(a: FillValue | null, b: FillValue | null): boolean {
+  if (a === null || b === null) return a === b
+  if (a.kind === 'float' && b.kind === 'float') return a.bits === b.bits
+  return a.kind === b.kind && a.value === b.value
+}

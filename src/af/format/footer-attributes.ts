@@ -1,0 +1,143 @@
+import { type DataOf, type NumericDType, toElement } from '../../core/dtype.js'
+import { HyperslabError } from '../../core/errors.js'
+import { type Archived, archive, mapped, struct, unarchive, union } from '../rkyv/layout.js'
+import {
+  bitsOfFloat32,
+  bitsOfFloat64,
+  bool,
+  type FloatWithBits,
+  float32WithBits,
+  float64WithBits,
+  safeUint64,
+  scalar,
+  uint16,
+  uint32,
+} from '../rkyv/leaves.js'
+import { binary, numbers, vec, vecCount, vecTarget } from '../rkyv/pointers.js'
+import { string } from '../rkyv/string.js'
+
+type NumericList = { [D in NumericDType]: { type: `${D}[]`; value: DataOf<D> } }[NumericDType]
+
+/** An attribute's value. `bits` is present for NaNs that were read, so that rewriting a file keeps their patterns. */
+export type AttributeValue =
+  | { type: 'bool'; value: boolean }
+  | { type: 'int8' | 'int16' | 'int32' | 'uint8' | 'uint16' | 'uint32'; value: number }
+  | { type: 'int64' | 'uint64'; value: bigint }
+  | { type: 'float32'; value: number; bits?: number }
+  | { type: 'float64'; value: number; bits?: bigint }
+  | { type: 'string'; value: string }
+  | { type: 'binary'; value: Uint8Array }
+  | { type: 'bool[]'; value: boolean[] }
+  | NumericList
+  | { type: 'string[]'; value: string[] }
+  | { type: 'binary[]'; value: Uint8Array[] }
+
+type OptionalBits<Bits> = { value: number; bits?: Bits }
+
+const nanKeepsBits = <Bits extends number | bigint>(layout: Archived<FloatWithBits<Bits>>, bitsOf: (value: number) => Bits) =>
+  mapped(
+    layout,
+    ({ value, bits }): OptionalBits<Bits> => (Number.isNaN(value) ? { value, bits } : { value }),
+    ({ value, bits }) => ({ value: toElement('float64', value) as number, bits: bits ?? bitsOf(value) }),
+  )
+
+const one = <D extends NumericDType>(dtype: D) => struct({ value: scalar(dtype) })
+const list = <D extends NumericDType>(dtype: D) => struct({ value: numbers(dtype) })
+
+const VARIANTS = {
+  bool: struct({ value: bool }),
+  int8: one('int8'),
+  int16: one('int16'),
+  int32: one('int32'),
+  int64: one('int64'),
+  uint8: one('uint8'),
+  uint16: one('uint16'),
+  uint32: one('uint32'),
+  uint64: one('uint64'),
+  float32: nanKeepsBits(float32WithBits, (value) => bitsOfFloat32(value)),
+  float64: nanKeepsBits(float64WithBits, (value) => bitsOfFloat64(value)),
+  string: struct({ value: string }),
+  // From here on, footer version 5 only.
+  binary: struct({ value: binary }),
+  'bool[]': struct({ value: vec(bool) }),
+  'int8[]': list('int8'),
+  'int16[]': list('int16'),
+  'int32[]': list('int32'),
+  'int64[]': list('int64'),
+  'uint8[]': list('uint8'),
+  'uint16[]': list('uint16'),
+  'uint32[]': list('uint32'),
+  'uint64[]': list('uint64'),
+  'float32[]': list('float32'),
+  'float64[]': list('float64'),
+  'string[]': struct({ value: vec(string) }),
+  'binary[]': struct({ value: vec(binary) }),
+}
+
+/** 24 bytes; a scalar at +1, +2, +4 or +8 after its size, everything else at +8. */
+export const attributeValueLayout = union('attribute value', 'type', VARIANTS) as Archived<AttributeValue>
+
+/**
+ * The value that reading gives after writing this one.
+ * @throws InvalidArgumentError for a value that is not of its type
+ */
+export const copyAttribute = (value: AttributeValue): AttributeValue =>
+  unarchive('attribute', attributeValueLayout, archive(attributeValueLayout, value))
+
+/** All attribute types, in the order of their tags. */
+export const ATTRIBUTE_TYPES = Object.keys(VARIANTS) as AttributeValue['type'][]
+
+/** Footer version 4 has scalars and strings only. */
+export const isVersion4Attribute = (type: AttributeValue['type']): boolean => ATTRIBUTE_TYPES.indexOf(type) < 12
+
+/**
+ * The attributes of an array: `keys[i]` is an index into the attribute keys, `values[i]` one into the attribute values, of this footer or
+ * one below. Readers of the format search keys by bisection, so the writer sorts. `width` is the bits of an index in the file.
+ */
+export interface AttributePairs {
+  width: 16 | 32 | 64
+  keys: number[]
+  values: number[]
+}
+
+type Pair = { key: number; value: number }
+type Columns = Pick<AttributePairs, 'keys' | 'values'>
+
+/** A Vec of pairs; read as columns, because an object for each pair takes ten times its bytes. */
+function pairs(index: Archived<number>): Archived<Columns> {
+  const rows = struct({ pairs: vec(struct<Pair>({ key: index, value: index })) })
+  return {
+    size: rows.size,
+    align: rows.align,
+    read(from, at) {
+      const target = vecTarget(from, at)
+      const count = vecCount(from, at)
+      from.claim(at, target, count * 2 * index.size, index.align)
+      const [keys, values]: [number[], number[]] = [[], []]
+      for (let place = target, end = target + count * 2 * index.size; place < end; ) {
+        keys.push(index.read(from, place))
+        values.push(index.read(from, place + index.size))
+        place += 2 * index.size
+      }
+      return { keys, values }
+    },
+    write: (to, { keys, values }) => rows.write(to, { pairs: sorted(keys, values) }),
+  }
+}
+
+/** 24 bytes; the Vec of pairs at +8, each two integers of the variant's width. */
+const pairsLayout = union('attribute indices', 'width', { u16: pairs(uint16), u32: pairs(uint32), u64: pairs(safeUint64) })
+
+export const attributePairsLayout: Archived<AttributePairs> = mapped(
+  pairsLayout,
+  ({ width, keys, values }) => ({ width: Number(width.slice(1)) as AttributePairs['width'], keys, values }),
+  ({ width, keys, values }) => ({ width: `u${width}` as const, keys, values }),
+)
+
+function sorted(keys: readonly number[], values: readonly number[]): Pair[] {
+  if (keys.length !== values.length) {
+    const text = `${keys.length} attribute keys, but ${values.length} values`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: values.length, expected: keys.length })
+  }
+  return keys.map((key, index) => ({ key, value: values[index]! })).sort((a, b) => a.key - b.key)
+}

@@ -1,0 +1,58 @@
+import { HyperslabError } from '../../core/errors.js'
+
+/** Last four bytes of an `.af` file. */
+export const FOOTER_MAGIC = 'ARRF'
+/** Last four bytes of a `.stats` file. */
+export const STATS_MAGIC = 'ARST'
+export type Magic = typeof FOOTER_MAGIC | typeof STATS_MAGIC
+
+/** Bytes of the trailer that ends both kinds of file. */
+export const TRAILER_BYTES = 12
+
+/**
+ * Bytes of the payload in front of the trailer in which `end`, the end of a file, ends. Nothing follows the trailer:
+ *
+ *     +0 u64 payload bytes | +8 four ASCII characters
+ *
+ * @param fileBytes when known, the payload must fit in front of the trailer
+ * @throws FormatError
+ */
+export function readTrailer(end: Uint8Array, magic: Magic, fileBytes?: number): number {
+  if (end.byteLength < TRAILER_BYTES) {
+    const text = `${end.byteLength} bytes are too few for the trailer, expected ${TRAILER_BYTES}`
+    throw new HyperslabError('FormatError', text, { actual: end.byteLength, expected: TRAILER_BYTES })
+  }
+  const trailer = end.subarray(end.byteLength - TRAILER_BYTES)
+  const actual = Array.from(trailer.subarray(8), (byte) => String.fromCharCode(byte)).join('')
+  if (actual !== magic) {
+    const text = `the file ends in ${JSON.stringify(actual)}, expected ${JSON.stringify(magic)}`
+    throw new HyperslabError('FormatError', text, { actual, expected: magic })
+  }
+  const bytes = new DataView(trailer.buffer, trailer.byteOffset).getBigUint64(0, true)
+  const most = fileBytes === undefined ? Number.MAX_SAFE_INTEGER : fileBytes - TRAILER_BYTES
+  if (bytes > most) {
+    const text = `the trailer announces a payload of ${bytes} bytes, but the file has room for ${most}`
+    throw new HyperslabError('FormatError', text, { actual: bytes, expected: most })
+  }
+  return Number(bytes)
+}
+
+/** The mirror of {@link readTrailer}: a payload with its trailer, the end of a file. */
+export function withTrailer(payload: Uint8Array, magic: Magic): Uint8Array {
+  const file = new Uint8Array(payload.byteLength + TRAILER_BYTES)
+  file.set(payload)
+  const trailer = file.subarray(payload.byteLength)
+  new DataView(trailer.buffer, trailer.byteOffset).setBigUint64(0, BigInt(payload.byteLength), true)
+  for (let index = 0; index < magic.length; index++) trailer[8 + index] = magic.charCodeAt(index)
+  return file
+}
+
+/**
+ * The payload in a whole file, shared, and the bytes of data in front of it.
+ * @throws FormatError
+ */
+export function splitFile(file: Uint8Array, magic: Magic): { payload: Uint8Array; dataBytes: number } {
+  const end = Math.max(0, file.byteLength - TRAILER_BYTES)
+  const dataBytes = end - readTrailer(file.subarray(end), magic, file.byteLength)
+  return { payload: file.subarray(dataBytes, end), dataBytes }
+}

@@ -1,0 +1,196 @@
+import { HyperslabError, rethrowWithin } from '../../core/errors.js'
+import { type Archived, archive, option, struct, unarchive } from '../rkyv/layout.js'
+import { bool, safeUint64, uint32 } from '../rkyv/leaves.js'
+import { vec } from '../rkyv/pointers.js'
+import { string } from '../rkyv/string.js'
+import {
+  ATTRIBUTE_TYPES,
+  type AttributePairs,
+  type AttributeValue,
+  attributePairsLayout,
+  attributeValueLayout,
+  isVersion4Attribute,
+} from './footer-attributes.js'
+import { type ChunkTable, readChunks, writeChunks } from './footer-chunks.js'
+import { type AfDType, dtypeLayout } from './footer-dtype.js'
+import { FOOTER_MAGIC, withTrailer } from './footer-trailer.js'
+import { type FillValue, fillValueLayout } from './footer-values.js'
+
+export type { AttributePairs, AttributeValue } from './footer-attributes.js'
+export { checkFooter } from './footer-check.js'
+export { type ChunkRow, type ChunkTable, chunkTable } from './footer-chunks.js'
+export type { AfDType } from './footer-dtype.js'
+export { FOOTER_MAGIC, readTrailer, TRAILER_BYTES } from './footer-trailer.js'
+export { type FillValue, floatFill } from './footer-values.js'
+
+/** The metadata of one `.af` file, which is one layer of a stack. */
+export interface Footer {
+  version: FooterVersion
+  blocks: BlockMeta[]
+  arrays: ArrayMeta[]
+  attributeKeys: string[]
+  attributeValues: AttributeValue[]
+  /** 0 in a base, N in the N-th sidecar. */
+  overlayIndex: number
+  /** Path of the base in a sidecar, else empty. */
+  baseFileHint: string
+}
+
+/** Both have the same bytes, but 4 has fewer attribute types. */
+export type FooterVersion = 4 | 5
+
+export interface BlockMeta {
+  id: number
+  fileOffset: number
+  compressedBytes: number
+  uncompressedBytes: number
+  /** `null`: stored as it is. */
+  codec: string | null
+}
+
+export interface ArrayMeta {
+  name: string
+  dtype: AfDType
+  shape: number[]
+  dimensionNames: string[]
+  chunkShape: number[]
+  /** Only the chunks in this file. */
+  chunks: ChunkTable
+  /** `null`: zero or empty. */
+  fillValue: FillValue | null
+  /** A tombstone: the array of this name in the layers below no longer exists. */
+  deleted: boolean
+  attributes: AttributePairs
+}
+
+/** 56 bytes. A codec is "none" or a name, which has the bytes of an optional string. */
+const blockLayout: Archived<BlockMeta> = struct({
+  id: uint32,
+  fileOffset: safeUint64,
+  compressedBytes: safeUint64,
+  uncompressedBytes: safeUint64,
+  codec: option(string),
+})
+
+const beforeChunks = struct<Pick<ArrayMeta, 'dtype' | 'shape' | 'dimensionNames' | 'chunkShape'>>({
+  dtype: dtypeLayout,
+  shape: vec(uint32),
+  dimensionNames: vec(string),
+  chunkShape: vec(uint32),
+})
+
+const afterChunks = struct<Pick<ArrayMeta, 'fillValue' | 'deleted' | 'attributes'>>({
+  fillValue: option(fillValueLayout),
+  deleted: bool,
+  attributes: attributePairsLayout,
+})
+
+/**
+ *     +0 name | +16 dtype | +40 shape | +56 dimension names | +72 chunk shape | +88 chunks | +104 fill value | +136 deleted | +144 attributes
+ *
+ * Not one struct, because reading the chunks takes the rank, and errors the name. All parts are multiples of 8 bytes.
+ */
+const arrayLayout: Archived<ArrayMeta> = {
+  size: 168,
+  align: 8,
+  read(from, at) {
+    const name = string.read(from, at)
+    try {
+      const schema = beforeChunks.read(from, at + 16)
+      const chunks = readChunks(from, at + 88, schema.shape.length)
+      return { name, ...schema, chunks, ...afterChunks.read(from, at + 104) }
+    } catch (error) {
+      return rethrowWithin(error, { array: name })
+    }
+  },
+  write(to, array) {
+    try {
+      const storeName = string.write(to, array.name)
+      const storeSchema = beforeChunks.write(to, array)
+      const storeChunks = writeChunks(to, array.chunks, array.shape.length)
+      const storeRest = afterChunks.write(to, array)
+      return (at) => {
+        storeName(at)
+        storeSchema(at + 16)
+        storeChunks(at + 88)
+        storeRest(at + 104)
+      }
+    } catch (error) {
+      return rethrowWithin(error, { array: array.name })
+    }
+  },
+}
+
+/** +0 version | +8 blocks | +24 arrays | +40 attribute keys | +56 attribute values | +72 overlay index | +80 base file hint */
+const footerLayout = struct({
+  version: uint32,
+  blocks: vec(blockLayout),
+  arrays: vec(arrayLayout),
+  attributeKeys: vec(string),
+  attributeValues: vec(attributeValueLayout),
+  overlayIndex: uint32,
+  baseFileHint: string,
+})
+
+/**
+ * The footer in a payload (what lies in front of the trailer). Says nothing about whether its numbers make sense: see `checkFooter`.
+ * @throws FormatError when the bytes are not a footer; UnsupportedError when they are one of another version
+ */
+export function decodeFooter(payload: Uint8Array, typeDepth?: number): Footer {
+  checkVersion(payload)
+  const footer = unarchive('footer', footerLayout, payload, typeDepth) as Footer
+  checkAttributeTypes(footer, 'FormatError')
+  return footer
+}
+
+/**
+ * The payload of a footer: the bytes the reference implementation writes for it.
+ * @throws InvalidArgumentError when something in the footer does not fit the format
+ */
+export function encodeFooter(footer: Footer): Uint8Array {
+  if (footer.version !== 4 && footer.version !== 5) {
+    throw new HyperslabError('InvalidArgumentError', `footer version ${footer.version}`, {
+      actual: footer.version,
+      expected: [4, 5],
+    })
+  }
+  checkAttributeTypes(footer, 'InvalidArgumentError')
+  return archive(footerLayout, footer)
+}
+
+/** What follows the blocks in a file: payload and trailer. */
+export function encodeFooterFile(footer: Footer): Uint8Array {
+  return withTrailer(encodeFooter(footer), FOOTER_MAGIC)
+}
+
+/** Sizes of the root object, whose first field is the version: today's and the one that had pointers of 4 bytes. */
+const ROOT_BYTES = footerLayout.size
+const NARROW_ROOT_BYTES = 48
+
+/** Looks for the version before reading anything else, because the layout depends on it. */
+function checkVersion(payload: Uint8Array): void {
+  const bytes = payload.byteLength
+  const view = new DataView(payload.buffer, payload.byteOffset, bytes)
+  const version = bytes < ROOT_BYTES ? undefined : view.getUint32(bytes - ROOT_BYTES, true)
+  if (version === 4 || version === 5) return
+  if (bytes >= NARROW_ROOT_BYTES && view.getUint32(bytes - NARROW_ROOT_BYTES, true) === 4) {
+    const text =
+      'footer version 4 with 32-bit pointers, as written before array-format 0.8; rewrite the file with array-format 0.8 or later'
+    throw new HyperslabError('UnsupportedError', text, { actual: version, expected: [4, 5] })
+  }
+  // Shorter ones are left to the general check of the size.
+  if (version === undefined) return
+  throw new HyperslabError('UnsupportedError', `footer version ${version}, expected 4 or 5`, {
+    actual: version,
+    expected: [4, 5],
+  })
+}
+
+function checkAttributeTypes({ version, attributeValues }: Footer, tag: 'FormatError' | 'InvalidArgumentError'): void {
+  if (version !== 4) return
+  for (const [index, { type }] of attributeValues.entries()) {
+    if (isVersion4Attribute(type)) continue
+    const text = `attribute value ${index} has the type ${type} (${ATTRIBUTE_TYPES.indexOf(type)}), unknown in footer version 4`
+    throw new HyperslabError(tag, text, { actual: type, expected: ATTRIBUTE_TYPES.filter(isVersion4Attribute) })
+  }
+}

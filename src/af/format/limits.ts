@@ -1,0 +1,66 @@
+import { HyperslabError } from '../../core/errors.js'
+import { type Checks, checkOptions } from '../../core/options.js'
+
+/** How much a file may ask for. What goes beyond is refused before anything of its size is fetched or allocated. */
+export interface Limits {
+  /**
+   * Bytes of the footer of a layer, and of the statistics; 64 MiB by default, which is a million chunks of seven axes, 2 GiB at most. At worst
+   * an open container keeps 16 times these bytes for a layer, 1 GiB by default, and takes 24 times while it is opened.
+   */
+  readonly footerBytes?: number
+  /** Levels of lists in a data type; 64 by default, 256 at most. At worst each is a few calls on the stack, which has room for the most. */
+  readonly typeDepth?: number
+  /**
+   * Decoded bytes of a block; 1 GiB by default, 2 GiB at most. At worst each block that is being read is in memory as a whole, as stored and
+   * decoded: a `MemoryBudget` bounds how many are.
+   */
+  readonly blockBytes?: number
+  /**
+   * Elements of an array that one operation may go through, those that nobody wrote included where it has no shorter way for them, as
+   * reductions of containers and `where` have; 2^40 by default. At worst an operation takes the time of so many elements, hours by default, but gives
+   * way to others and heeds its signal. Opening and slicing larger arrays is not bounded by this.
+   */
+  readonly elements?: number
+  /** Sidecars of a container; 10 000 by default. At worst each costs two requests when it is opened, and what `footerBytes` says. */
+  readonly layers?: number
+}
+
+export const DEFAULT_LIMITS: Required<Limits> = {
+  footerBytes: 2 ** 26,
+  typeDepth: 64,
+  blockBytes: 2 ** 30,
+  elements: 2 ** 40,
+  layers: 10_000,
+}
+
+/** Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else; the stack takes no deeper types. */
+const MOST: Required<Limits> = {
+  footerBytes: 2 ** 31,
+  typeDepth: 256,
+  blockBytes: 2 ** 31,
+  elements: 2 ** 53 - 1,
+  layers: 2 ** 32 - 1,
+}
+
+const CHECKS: Checks<Limits> = {
+  footerBytes: 'number',
+  typeDepth: 'number',
+  blockBytes: 'number',
+  elements: 'number',
+  layers: 'number',
+}
+
+/** @throws InvalidArgumentError */
+export function withDefaultLimits(limits: Limits = {}): Required<Limits> {
+  checkOptions('limits', limits, CHECKS)
+  const all = { ...DEFAULT_LIMITS, ...limits }
+  for (const name of Object.keys(MOST) as (keyof Limits)[]) {
+    const [actual, most] = [all[name], MOST[name]]
+    if (Number.isSafeInteger(actual) && actual >= 0 && actual <= most) continue
+    throw new HyperslabError('InvalidArgumentError', `limits.${name} must be an integer from 0 to ${most}, got ${actual}`, {
+      actual,
+      expected: most,
+    })
+  }
+  return all
+}

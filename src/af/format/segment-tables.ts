@@ -1,0 +1,94 @@
+import type { Segment } from '../../codec/lz4-segments.js'
+import { HyperslabError } from '../../core/errors.js'
+import type { BlockRef } from '../../engine/block.js'
+import { type CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.js'
+import { BlockSegments } from '../../engine/segments.js'
+import { decodeVarints, encodeVarints } from './varints.js'
+
+/*
+ * The table, of numbers as `varints.ts` has them:
+ *
+ *     for each block of more than one segment: id | segments, then for each: stored bytes | decoded bytes | 16 * head + match | tail | CRC-32C
+ */
+
+/** @param segments by id of their block */
+export function encodeSegments(segments: ReadonlyMap<number, readonly Segment[]>): Uint8Array {
+  const numbers: number[] = []
+  for (const [id, own] of segments) {
+    numbers.push(id, own.length)
+    for (const { compressedBytes, uncompressedBytes, head, match, tail, crc } of own)
+      numbers.push(compressedBytes, uncompressedBytes, 16 * head + match, tail, crc)
+  }
+  return encodeVarints(numbers)
+}
+
+/**
+ * @param blocks by id
+ * @throws FormatError when the table does not go with them
+ */
+export function decodeSegments(bytes: Uint8Array, blocks: ReadonlyMap<number, BlockRef>): Map<BlockRef, BlockSegments> {
+  const numbers = decodeVarints(bytes)
+  const next = (): number => {
+    const { value } = numbers.next()
+    if (value === undefined) throw new HyperslabError('FormatError', 'the table of segments ends too early')
+    return value
+  }
+  const found = new Map<BlockRef, BlockSegments>()
+  for (const id of numbers) {
+    const block = blocks.get(id)
+    if (block === undefined) throw new HyperslabError('FormatError', `there are segments of block ${id}, but no such block`)
+    const segments: Segment[] = []
+    for (let left = next(); left > 0; left--) {
+      const [compressedBytes, uncompressedBytes, start, tail, crc] = [next(), next(), next(), next(), next()]
+      const [head, match] = [Math.floor(start / 16), start % 16]
+      segments.push({ compressedBytes, uncompressedBytes, head, match, tail, crc })
+    }
+    found.set(block, new BlockSegments(block, segments))
+  }
+  return found
+}
+
+/*
+ * The table, of numbers as `varints.ts` has them:
+ *
+ *     for each block of more than one segment: id | segments, then for each: bytes | CRC-32C
+ */
+
+/** @param segments by id of their block */
+export function encodeSegmentChecksums(segments: ReadonlyMap<number, readonly CheckedSegment[]>): Uint8Array {
+  const numbers: number[] = []
+  for (const [id, own] of segments) {
+    numbers.push(id, own.length)
+    for (const { bytes, crc } of own) numbers.push(bytes, crc)
+  }
+  return encodeVarints(numbers)
+}
+
+/**
+ * @param blocks by id
+ * @throws FormatError when the table does not go with them
+ */
+export function decodeSegmentChecksums(
+  bytes: Uint8Array,
+  blocks: ReadonlyMap<number, BlockRef>,
+): Map<BlockRef, SegmentChecksums> {
+  const numbers = decodeVarints(bytes)
+  const next = (): number => {
+    const { value } = numbers.next()
+    if (value === undefined) throw new HyperslabError('FormatError', 'the checksums of segments end too early')
+    return value
+  }
+  const found = new Map<BlockRef, SegmentChecksums>()
+  for (const id of numbers) {
+    const block = blocks.get(id)
+    if (block === undefined)
+      throw new HyperslabError('FormatError', `there are checksums of segments of block ${id}, but no such block`)
+    const segments: CheckedSegment[] = []
+    for (let left = next(); left > 0; left--) segments.push({ bytes: next(), crc: next() })
+    const wide = segments.find(({ crc }) => crc >= 2 ** 32)
+    if (wide !== undefined)
+      throw new HyperslabError('FormatError', `block ${id}: a checksum of 32 bits is ${wide.crc}`, { actual: wide.crc })
+    found.set(block, new SegmentChecksums(block, segments))
+  }
+  return found
+}

@@ -1,0 +1,115 @@
+import { joinBytes } from '../../core/bytes.js'
+import { HyperslabError } from '../../core/errors.js'
+import { checkCrc } from '../../engine/integrity.js'
+import { crc32cOf } from '../../kernels/crc32c.js'
+import { type Archived, archive, option, struct, unarchive } from '../rkyv/layout.js'
+import { uint32, uint64 } from '../rkyv/leaves.js'
+import { vec } from '../rkyv/pointers.js'
+import { string } from '../rkyv/string.js'
+import { STATS_MAGIC, splitFile, withTrailer } from './footer-trailer.js'
+import { type StatValue, statValueLayout } from './footer-values.js'
+
+export type { StatValue } from './footer-values.js'
+
+/** Statistics of one array. Counts are those in the file, which are wrong in some: see the format's trust rule for statistics. */
+export interface ArrayStats {
+  name: string
+  /** `null` when all elements are fill values. */
+  min: StatValue | null
+  max: StatValue | null
+  nullCount: bigint
+  rowCount: bigint
+}
+
+/** 0: array-format up to 0.11, which has no version field. 1: since 0.12. */
+export type StatsVersion = 0 | 1
+
+export interface StatsFile {
+  version: StatsVersion
+  arrays: ArrayStats[]
+}
+
+/** +0 name | +16 minimum | +48 maximum | +80 nulls | +88 rows */
+const statsLayout: Archived<ArrayStats> = struct({
+  name: string,
+  min: option(statValueLayout),
+  max: option(statValueLayout),
+  nullCount: uint64,
+  rowCount: uint64,
+})
+
+/** 16 bytes. */
+const version0Layout = struct({ arrays: vec(statsLayout) })
+/** +0 version | +8 arrays; 24 bytes. */
+const version1Layout = struct({ version: uint32, arrays: vec(statsLayout) })
+
+/**
+ * The statistics in a payload (what lies in front of the trailer).
+ * @throws FormatError when the bytes are not statistics; UnsupportedError when they are of another version
+ */
+export function decodeStats(payload: Uint8Array): StatsFile {
+  if (versionOf(payload) === 0) return { version: 0, ...unarchive('statistics', version0Layout, payload) }
+  const { version, arrays } = unarchive('statistics', version1Layout, payload)
+  if (version !== 1) {
+    throw new HyperslabError('UnsupportedError', `statistics version ${version}, expected 0 or 1`, {
+      actual: version,
+      expected: [0, 1],
+    })
+  }
+  return { version, arrays }
+}
+
+/**
+ * The payload for statistics.
+ * @param version 1 unless a file of version 0 is to be reproduced: array-format 0.12 does not open stacks with those
+ * @throws InvalidArgumentError
+ */
+export function encodeStats(arrays: ArrayStats[], version: StatsVersion = 1): Uint8Array {
+  return version === 0 ? archive(version0Layout, { arrays }) : archive(version1Layout, { version, arrays })
+}
+
+/*
+ * A file of this package says which state of the container it describes, in front of what other programs read:
+ *
+ *     "HSTATS1" and a zero byte | u32 CRC-32C of what follows up to the trailer | u32 bytes of the state | the state | payload | trailer
+ */
+const LEAD = 'HSTATS1\0'
+const LEAD_BYTES = 16
+
+/** A whole file. */
+export function encodeStatsFile(arrays: ArrayStats[], state: string): Uint8Array {
+  const payload = encodeStats(arrays)
+  const name = new TextEncoder().encode(state)
+  const lead = new Uint8Array(LEAD_BYTES)
+  lead.set(new TextEncoder().encode(LEAD))
+  const view = new DataView(lead.buffer)
+  view.setUint32(12, name.length, true)
+  view.setUint32(8, crc32cOf(joinBytes([lead.subarray(12), name, payload])), true)
+  return joinBytes([lead, name, withTrailer(payload, STATS_MAGIC)])
+}
+
+/**
+ * The statistics in a whole file, and the state of the container that they describe; undefined in files of other programs, which do not tell.
+ * @throws FormatError when the bytes are not statistics; IntegrityError when they have changed; UnsupportedError when they are of another
+ *   version
+ */
+export function decodeStatsFile(file: Uint8Array): StatsFile & { readonly state?: string } {
+  const { payload, dataBytes } = splitFile(file, STATS_MAGIC)
+  if (dataBytes < LEAD_BYTES || new TextDecoder().decode(file.subarray(0, LEAD.length)) !== LEAD) return decodeStats(payload)
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
+  checkCrc('the statistics', file.subarray(12, dataBytes + payload.length), view.getUint32(8, true))
+  const state = new TextDecoder().decode(file.subarray(LEAD_BYTES, LEAD_BYTES + view.getUint32(12, true)))
+  return { ...decodeStats(payload), state }
+}
+
+/**
+ * Both versions end in the Vec of arrays, 16 bytes. What tells them apart is where its elements end: directly in front of it, or at least
+ * 8 bytes earlier, where version 1 has its number. Reading as version 1 rejects everything that is neither.
+ */
+function versionOf(payload: Uint8Array): StatsVersion {
+  const vecAt = payload.byteLength - version0Layout.size
+  if (vecAt < 0) return 1
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength)
+  const end = BigInt(vecAt) + view.getBigInt64(vecAt, true) + view.getBigUint64(vecAt + 8, true) * BigInt(statsLayout.size)
+  return end === BigInt(vecAt) ? 0 : 1
+}

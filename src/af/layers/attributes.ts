@@ -1,0 +1,170 @@
+import { ReadonlyAttributes } from '../../core/attributes.js'
+import { allocate, isNumeric, type NumericDType, toElement } from '../../core/dtype.js'
+import { HyperslabError, invalidArgument, isHyperslabError } from '../../core/errors.js'
+import type { AttributePairs, AttributeValue } from '../format/footer.js'
+import { ATTRIBUTE_TYPES, copyAttribute } from '../format/footer-attributes.js'
+import type { LayerEntry } from './stack.js'
+
+export type AttributeMap = Map<string, AttributeValue>
+
+/** An attribute as a plain JavaScript value. Lists of numbers are typed arrays. */
+export type PlainAttribute = AttributeValue['value']
+
+/** A value with the type to store it as; numbers of lists may be in plain ones. */
+export type TypedAttribute =
+  | AttributeValue
+  | { readonly type: `${NumericDType}[]`; readonly value: readonly (number | bigint)[] }
+  | { readonly type: 'string[]' | 'bool[]' | 'binary[]'; readonly value: readonly unknown[] }
+
+/** The attributes of one array: a map from names to values, written with the next flush. */
+export class Attributes extends ReadonlyAttributes<AttributeValue> {
+  readonly #change: () => AttributeMap
+
+  /**
+   * @param map where the attributes are now
+   * @param change the same, about to be changed
+   */
+  constructor(map: () => AttributeMap, change: () => AttributeMap) {
+    super(map)
+    this.#change = change
+  }
+
+  /**
+   * Sets an attribute to a copy of a value. Plain ones get their natural type: numbers `float64`, bigints `int64` (those of 2^63 and more
+   * `uint64`), typed arrays the list of their type, `Uint8Array` binary, plain lists that of their elements (empty ones of strings).
+   * `{ type, value }` forces one.
+   * @throws InvalidArgumentError for values of no attribute type, or not of the type forced; ReadOnlyError
+   */
+  set(name: string, value: PlainAttribute | TypedAttribute | readonly (number | bigint | string | boolean)[]): this {
+    if (typeof name !== 'string' || name === '') invalidArgument('an attribute needs a name', name)
+    const typed = toAttribute(name, value)
+    this.#change().set(name, typed)
+    return this
+  }
+
+  delete(name: string): boolean {
+    return this.has(name) && this.#change().delete(name)
+  }
+}
+
+/** By the names of their classes, which are the same in every realm and for subclasses such as Buffer. */
+const LISTS: Partial<Record<string, AttributeValue['type']>> = {
+  Int8Array: 'int8[]',
+  Int16Array: 'int16[]',
+  Int32Array: 'int32[]',
+  BigInt64Array: 'int64[]',
+  Uint8Array: 'binary',
+  Uint16Array: 'uint16[]',
+  Uint32Array: 'uint32[]',
+  BigUint64Array: 'uint64[]',
+  Float32Array: 'float32[]',
+  Float64Array: 'float64[]',
+}
+
+/** A copy of the value as it will be read from a file. */
+function toAttribute(name: string, value: unknown): AttributeValue {
+  const typed = isTyped(value) ? value : natural(value)
+  try {
+    if (typed !== undefined) return copyAttribute({ ...typed, value: asList(typed) } as AttributeValue)
+  } catch (error) {
+    throw isHyperslabError(error) ? new HyperslabError(error.tag, `attribute '${name}': ${error.message}`, error.details) : error
+  }
+  return invalidArgument(`attribute '${name}' has a value of no attribute type`, value)
+}
+
+const isTyped = (value: unknown): value is TypedAttribute =>
+  typeof value === 'object' && value !== null && ATTRIBUTE_TYPES.includes((value as AttributeValue).type)
+
+function natural(value: unknown): TypedAttribute | undefined {
+  if (typeof value === 'boolean') return { type: 'bool', value }
+  if (typeof value === 'number') return { type: 'float64', value }
+  if (typeof value === 'bigint') return { type: isUnsigned(value) ? 'uint64' : 'int64', value }
+  if (typeof value === 'string') return { type: 'string', value }
+  const list = LISTS[Object.prototype.toString.call(value).slice(8, -1)]
+  if (list !== undefined) return { type: list, value } as TypedAttribute
+  if (!Array.isArray(value)) return undefined
+  const all = (type: string): boolean => value.every((each) => typeof each === type)
+  if (all('string')) return { type: 'string[]', value }
+  if (all('boolean')) return { type: 'bool[]', value }
+  if (all('number')) return { type: 'float64[]', value }
+  if (all('bigint')) return { type: value.some(isUnsigned) ? 'uint64[]' : 'int64[]', value }
+  return { type: 'binary[]', value }
+}
+
+const isUnsigned = (value: bigint): boolean => value >= 2n ** 63n
+
+/** Plain lists of numbers as the typed arrays that are stored. */
+function asList({ type, value }: TypedAttribute): unknown {
+  const dtype = type.slice(0, -2) as NumericDType
+  if (!Array.isArray(value) || !type.endsWith('[]') || !isNumeric(dtype)) return value
+  const data = allocate(dtype, value.length)
+  value.forEach((each, i) => {
+    data[i] = toElement(dtype, each) as never
+  })
+  return data
+}
+
+/** True for values equal down to the bits of their floats, which is when dictionaries hold them once. */
+export const attributeKey = ({ type, value, ...rest }: AttributeValue & { bits?: number | bigint }): string => {
+  const parts = typeof value === 'object' && !Array.isArray(value) ? [...value] : value
+  const text = (part: unknown): unknown =>
+    typeof part === 'bigint'
+      ? `${part}n`
+      : part instanceof Uint8Array
+        ? [...part]
+        : Object.is(part, -0)
+          ? '-0'
+          : typeof part === 'number'
+            ? String(part)
+            : part
+  return JSON.stringify([type, Array.isArray(parts) ? parts.map(text) : text(parts), text(rest.bits)])
+}
+
+/** What is to be said of ambiguous ones. */
+export const AMBIGUOUS_ATTRIBUTES = 'written by a program that mixes up attributes of several layers; some may be wrong'
+
+/**
+ * The attributes an array has, from its entries in the layers, newest first.
+ *
+ * An entry lists pairs of indices into the dictionaries of its own layer, but some writers copy pairs from the layer below without
+ * copying what they point to. So each pair is judged: new in this layer, it means this layer's dictionaries; copied and out of their
+ * range, those below; copied and in range of both, it is plain when both say the same. What remains cannot be decided from the file;
+ * then an entry without chunks and with no pair of its own is taken to have set it. `ambiguous` tells that this happened.
+ */
+export function resolveAttributes(entries: readonly LayerEntry[]): { attributes: AttributeMap; ambiguous: boolean } {
+  const attributes: AttributeMap = new Map()
+  let ambiguous = false
+  const { keys, values } = entries[0]!.meta.attributes
+  keys.forEach((key, i) => {
+    const found = resolvePair(entries, key, values[i]!)
+    if (found.attribute === undefined || found.ambiguous) ambiguous = true
+    if (found.attribute !== undefined) attributes.set(...found.attribute)
+  })
+  return { attributes, ambiguous }
+}
+
+interface Found {
+  attribute: [string, AttributeValue] | undefined
+  ambiguous: boolean
+}
+
+function resolvePair(entries: readonly LayerEntry[], key: number, value: number): Found {
+  const [entry, below] = entries
+  const here = lookUp(entry!, key, value)
+  if (below === undefined || !hasPair(below.meta.attributes, key, value)) return { attribute: here, ambiguous: false }
+  if (here === undefined) return resolvePair(entries.slice(1), key, value)
+  if (below.layer.footer.attributeKeys[key] === here[0]) return { attribute: here, ambiguous: false }
+  const { meta } = entry!
+  const ownPairs = meta.attributes.keys.filter((each, i) => !hasPair(below.meta.attributes, each, meta.attributes.values[i]!))
+  const local = meta.chunks.length === 0 && ownPairs.length === 0
+  return { attribute: local ? here : resolvePair(entries.slice(1), key, value).attribute, ambiguous: true }
+}
+
+function lookUp({ layer }: LayerEntry, key: number, value: number): [string, AttributeValue] | undefined {
+  const name = layer.footer.attributeKeys[key]
+  const attribute = layer.footer.attributeValues[value]
+  return name === undefined || attribute === undefined ? undefined : [name, attribute]
+}
+
+const hasPair = ({ keys, values }: AttributePairs, key: number, value: number): boolean =>
+  keys.some((each, i) => each === key && values[i] === value)

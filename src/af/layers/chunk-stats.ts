@@ -1,0 +1,99 @@
+import { type FixedDType, isFixed, type TypedArray, toBytes } from '../../core/dtype.js'
+import { type ChunkBytes, viewOf } from '../../engine/block.js'
+import { type ChunkStats, type Extreme, NO_NANS } from '../../engine/chunk-stats.js'
+import { decodeChunk } from '../../engine/chunk-values.js'
+import { chunkSize } from '../../grid/chunks.js'
+import type { Arena } from '../../kernels/arena.js'
+import { accumulators, reduce, results, chunkStats as statsOf } from '../../kernels/reduce.js'
+import { dtypeOf } from '../format/definition.js'
+import type { ArrayState } from './array-state.js'
+import { nullOf } from './null-value.js'
+
+/** Where statistics of chunks go, and what their numbers mean. */
+export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'chunkStats'>
+
+/** Takes the statistics of a chunk that is in memory anyway. */
+export function measure(arena: Arena, state: Measured, number: number, chunk: ChunkBytes): void {
+  const { definition, grid } = state
+  const dtype = dtypeOf(definition)
+  const size = chunkSize(grid, number)
+  const nothing = nullOf(definition)
+  let stats: ChunkStats
+  if (isFixed(dtype)) {
+    const pointer = chunk instanceof Uint8Array ? arena.put(chunk) : chunk.pointer
+    stats = statsOfNumbers(arena, dtype as FixedDType, pointer, size, nothing as number | bigint | undefined)
+  } else stats = statsOfValues(decodeChunk(dtype, viewOf(arena, chunk), size) as (string | Uint8Array)[], nothing)
+  state.chunkStats.set(number, stats)
+}
+
+function statsOfNumbers(arena: Arena, dtype: FixedDType, pointer: number, size: number, nothing?: number | bigint): ChunkStats {
+  const { min, max, taken } = statsOf(arena, dtype, pointer, size, nothing)
+  const nullCount = size - taken
+  if (taken === 0) return { min: undefined, max: undefined, sum: 0, count: 0, nullCount, nanCount: 0, nans: NO_NANS }
+  if (!Number.isNaN(min) && !Number.isNaN(max)) {
+    const sum = sumOf(arena, dtype, pointer, size, nothing)
+    return { min, max, sum, count: taken, nullCount, nanCount: 0, nans: NO_NANS }
+  }
+  const values = arena.view(dtype, pointer, size) as Float32Array | Float64Array
+  const nans = signsOfNaNs(values)
+  const numbers = numbersOf(values, nothing)
+  const rest = statsOfNumbers(arena, dtype, arena.put(toBytes(numbers)), numbers.length)
+  return { ...rest, nullCount, nanCount: taken - numbers.length, nans }
+}
+
+function sumOf(arena: Arena, dtype: FixedDType, pointer: number, size: number, nothing?: number | bigint): number | bigint {
+  const cell = accumulators(arena, 'sum', dtype, 1)
+  reduce(arena, 'sum', dtype, nothing === undefined ? 'none' : { fill: nothing }, [size], pointer, [1], cell, [0])
+  return results(arena, 'sum', dtype, cell, 1)[0]!
+}
+
+/** Without NaNs and null. Chunks with NaNs are few, or slow already. */
+function numbersOf(values: Float32Array | Float64Array, nothing?: number | bigint): TypedArray {
+  const skipped = values instanceof Float32Array ? Math.fround(Number(nothing)) : Number(nothing)
+  return (values as Float64Array).filter((value) => !Number.isNaN(value) && value !== skipped)
+}
+
+/** Which NaNs there are, by their bytes: a NaN that is handed around as a number may lose its sign. */
+function signsOfNaNs(values: Float32Array | Float64Array): ChunkStats['nans'] {
+  const words = values.BYTES_PER_ELEMENT / Int32Array.BYTES_PER_ELEMENT
+  const bits = new Int32Array(values.buffer, values.byteOffset, words * values.length)
+  const nans = { negative: false, positive: false }
+  values.forEach((value, i) => {
+    if (Number.isNaN(value)) nans[bits[words * (i + 1) - 1]! < 0 ? 'negative' : 'positive'] = true
+  })
+  return nans
+}
+
+function statsOfValues(values: readonly (string | Uint8Array)[], nothing: unknown): ChunkStats {
+  const utf8 = new TextEncoder()
+  const skipped = typeof nothing === 'string' ? utf8.encode(nothing) : undefined
+  const taken = values
+    .map((value) => (typeof value === 'string' ? utf8.encode(value) : value))
+    .filter((value) => skipped === undefined || compareBytes(value, skipped) !== 0)
+  const counts = { sum: 0, count: taken.length, nullCount: values.length - taken.length, nanCount: 0, nans: NO_NANS }
+  if (taken.length === 0) return { min: undefined, max: undefined, ...counts }
+  const min = taken.reduce((a, b) => (compareBytes(b, a) < 0 ? b : a))
+  const max = taken.reduce((a, b) => (compareBytes(b, a) > 0 ? b : a))
+  return { min, max, ...counts }
+}
+
+/** Lexicographically. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return a[i]! - b[i]!
+  return a.length - b.length
+}
+
+/** The ends of a chunk as the format has them: a NaN counts, in the order -NaN < -Infinity < … < Infinity < NaN. */
+export function endsOf({ min, max, nans, nanCount }: Omit<ChunkStats, 'sum' | 'nullCount'>): {
+  min: Extreme | undefined
+  max: Extreme | undefined
+} {
+  if (nanCount === 0) return { min, max }
+  return {
+    min: nans.negative ? NEGATIVE_NAN : (min ?? Number.NaN),
+    max: nans.positive ? Number.NaN : (max ?? NEGATIVE_NAN),
+  }
+}
+
+const NEGATIVE_NAN = new Float64Array(new BigUint64Array([0xfff8000000000000n]).buffer)[0]!

@@ -1,0 +1,43 @@
+import { type DType, toElement } from '../../core/dtype.js'
+import type { ChunkStats } from '../../engine/chunk-stats.js'
+import { chunkSize } from '../../grid/chunks.js'
+import { type Definition, dtypeOf, fillOf } from '../format/definition.js'
+import { fromFill } from '../format/fill.js'
+import type { ArrayState } from './array-state.js'
+
+/**
+ * The statistics of a stored chunk, as far as they are known ({@link ArrayState.loadStats}); undefined also where they are not of as many
+ * elements as the chunk has.
+ */
+export function knownStats({ chunkStats, grid }: ArrayState, number: number): ChunkStats | undefined {
+  const stats = chunkStats.get(number)
+  if (stats === undefined) return undefined
+  const { count, nullCount, nanCount } = stats
+  return count + nullCount + nanCount === chunkSize(grid, number) ? stats : undefined
+}
+
+/** Whether the elements that statistics count as null are those that equal the fill value as readers have it. */
+export function nullsAreFill(definition: Definition): boolean {
+  const fill = fillOf(definition)
+  return Object.is(nullOf(definition), fill === undefined ? undefined : toElement(dtypeOf(definition), fill))
+}
+
+/**
+ * Which fill value statistics take for "null": narrower rules than those of reading, as the format has them. Floats compare with `==`,
+ * and a NaN fill matches every NaN.
+ */
+export function nullOf({ dtype, fillValue }: Definition): number | bigint | string | undefined {
+  if (fillValue === null || dtype.kind === 'list' || dtype.kind === 'fixed_size_list') return undefined
+  const kinds: Partial<Record<DType, readonly string[]>> = {
+    bool: ['bool'],
+    float32: ['float'],
+    float64: ['float'],
+    string: ['string'],
+    binary: ['string'],
+    timestamp_ns: ['timestamp_ns', 'int'],
+  }
+  if (!(kinds[dtype.kind] ?? ['int', 'uint']).includes(fillValue.kind)) return undefined
+  if (dtype.kind === 'binary') return fillValue.kind === 'string' ? fillValue.value : undefined
+  const value = fromFill(dtype.kind, fillValue)
+  return typeof value === 'boolean' ? Number(value) : (value as number | bigint | string | undefined)
+}

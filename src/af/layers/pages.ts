@@ -1,0 +1,19 @@
+import { isHyperslabError } from '../../core/errors.js'
+import type { Store, StoreOptions } from '../../store/store.js'
+
+/**
+ * Whether a file that could not be read, or is not what its name says, is a page that the server has for every name.
+ * @param error what reading it has thrown
+ */
+export async function isAnsweredAlike(store: Store, key: string, error: unknown, options: StoreOptions): Promise<boolean> {
+  const mayBePage = error === undefined || isHyperslabError(error, 'FormatError', 'UnsupportedError')
+  if (!mayBePage || store.answersAlike === undefined) return false
+  const nothing = key.replace(/[^/]*$/, `no-such-${Math.random().toString(36).slice(2)}.af`)
+  try {
+    return await store.answersAlike(key, nothing, options)
+  } catch {
+    options.signal?.throwIfAborted()
+    // The first error says more than that this could not be found out.
+    return false
+  }
+}

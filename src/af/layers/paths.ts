@@ -1,0 +1,49 @@
+import { HyperslabError } from '../../core/errors.js'
+import { checkValue } from '../../core/options.js'
+import type { Signal } from '../../core/signal.js'
+import type { Store } from '../../store/store.js'
+
+const EXTENSION = '.af'
+/** `name.7.af` belongs to `name.af`; numbers are decimal without leading zeros or signs. */
+const SIDECAR = /\.([1-9]\d*)\.af$/
+
+/** The names of the files that make up one container: `{stem}.af`, `{stem}.1.af`, …, `{stem}.stats`. */
+export class Paths {
+  readonly base: string
+  readonly stats: string
+  readonly #stem: string
+
+  /** @throws InvalidArgumentError unless the name ends in `.af` */
+  constructor(base: string) {
+    checkValue('open', 'path', base, 'string')
+    if (!base.endsWith(EXTENSION) || base.length === EXTENSION.length) {
+      throw new HyperslabError('InvalidArgumentError', "the name of a container must end in '.af'", { file: base, actual: base })
+    }
+    this.base = base
+    this.#stem = base.slice(0, -EXTENSION.length)
+    this.stats = `${this.#stem}.stats`
+  }
+
+  sidecar(number: number): string {
+    return `${this.#stem}.${number}${EXTENSION}`
+  }
+
+  /** @throws InvalidArgumentError for a name that other containers take for their sidecar */
+  checkCreatable(): void {
+    if (!SIDECAR.test(this.base)) return
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      'this name is that of a sidecar of another container; choose one without a number before .af',
+      {
+        file: this.base,
+      },
+    )
+  }
+
+  /** The numbers of the sidecars that a store lists, ascending. */
+  async sidecars(store: Store, signal?: Signal): Promise<number[]> {
+    const keys = new Set(await store.list?.(`${this.#stem}.`, { signal }))
+    const numbers = [...keys].map((key) => Number(SIDECAR.exec(key)?.[1] ?? 0))
+    return numbers.filter((number) => number > 0 && keys.has(this.sidecar(number))).sort((a, b) => a - b)
+  }
+}

@@ -1,0 +1,246 @@
+import { HyperslabError } from '../../core/errors.js'
+import { forEachLimited } from '../../core/limiter.js'
+import { sameShape } from '../../core/shape.js'
+import type { ChunkGrid } from '../../grid/chunks.js'
+import type { Store, StoreOptions } from '../../store/store.js'
+import { type Definition, sameButShape, sameDefinition } from '../format/definition.js'
+import type { ArrayMeta } from '../format/footer.js'
+import type { Limits } from '../format/limits.js'
+import { Layer, type LayerOptions } from './layer.js'
+import { LayerChunks } from './layer-chunks.js'
+import type { Paths } from './paths.js'
+import { checkLayerCount, probe } from './probe.js'
+
+/** One array as one layer has it. */
+export interface LayerEntry {
+  readonly layer: Layer
+  readonly meta: ArrayMeta
+}
+
+/** An array that exists, with the layers it is made of. */
+export interface LiveArray {
+  readonly definition: Definition
+  /** The layers that mention it since it was defined, newest first. */
+  readonly entries: readonly LayerEntry[]
+}
+
+export interface StackOptions extends LayerOptions {
+  /** Leave out the layers above this one. */
+  readonly layer?: number | undefined
+}
+
+/** The state of a container: its base and the live layers on it, by number. See docs/commit-protocol.md. */
+export class Stack {
+  readonly layers: readonly Layer[]
+  /** Sidecars that count for nothing on this base, by number: left over from an earlier one, or void. */
+  readonly dead: readonly Layer[]
+
+  /** @param files the base, then sidecars by number, dead ones included */
+  constructor(files: readonly Layer[]) {
+    const [base, ...sidecars] = files
+    const live = sidecars.filter((layer) => isLive(layer, base!))
+    this.layers = [base!, ...live]
+    this.dead = sidecars.filter((layer) => !live.includes(layer))
+  }
+
+  /**
+   * Opens all layers there are: those that the store lists or, where it cannot list, 1, 2, … until there is none.
+   * @param known layers that were open before; those that are still there are taken over
+   * @throws NotFoundError when there is no base, or not the layer asked for; FormatError for a damaged layer; ConflictError when others
+   *   keep compacting meanwhile
+   */
+  static async open(
+    store: Store,
+    paths: Paths,
+    limits: Required<Limits>,
+    options: StackOptions = {},
+    known?: Stack,
+  ): Promise<Stack> {
+    const { layer: last = Number.POSITIVE_INFINITY } = options
+    const stack = await openAll(store, paths, { ...options, limits, last }, known)
+    if (last === Number.POSITIVE_INFINITY || stack.top === last) return stack
+    const there = stack.layers.map(({ number }) => number)
+    throw new HyperslabError('NotFoundError', `there is no layer ${last}; there are ${there.join(', ')}`, {
+      file: store.describe(paths.base),
+      actual: last,
+    })
+  }
+
+  get base(): Layer {
+    return this.layers[0]!
+  }
+
+  /** Those that count and those that do not, by number. */
+  get sidecars(): Layer[] {
+    return [...this.layers.slice(1), ...this.dead].sort((a, b) => a.number - b.number)
+  }
+
+  /** The state with one more layer, whose number may be that of a dead one. */
+  with(layer: Layer): Stack {
+    const others = this.sidecars.filter(({ number }) => number !== layer.number)
+    return new Stack([this.base, ...[...others, layer].sort((a, b) => a.number - b.number)])
+  }
+
+  /** Number of the newest layer. */
+  get top(): number {
+    return this.layers.at(-1)!.number
+  }
+
+  /** Whether the base takes no further layer: somebody is about to publish its successor, or has died doing so. */
+  get closed(): boolean {
+    return this.layers.some(({ identity }) => identity.kind === 'closed')
+  }
+
+  /** What tells this state from all others that the container had or will have, and whether another program made it. */
+  get described(): { readonly id: string; readonly foreign: boolean } {
+    const newest = this.layers.at(-1)!
+    return { id: `${this.base.identity.id} ${newest.identity.id}`, foreign: newest.foreign }
+  }
+
+  /** The arrays that exist, in the order they were defined. */
+  arrays(): Map<string, LiveArray> {
+    return arraysIn(this.layers)
+  }
+}
+
+/**
+ * The arrays that some layers, oldest first, make up, in the order they were defined. The newest entry of a name decides whether there is such an
+ * array; its chunks reach down to the newest layer that deleted it or in which it was something else, and not beyond: what lies below
+ * belongs to another array.
+ */
+export function arraysIn(layers: readonly Layer[]): Map<string, LiveArray> {
+  const entries = new Map<string, LayerEntry[]>()
+  for (const layer of layers) {
+    const begins = new Set(layer.identity.redefined?.map((index) => layer.footer.arrays[index]))
+    for (const meta of layer.arrays.values()) {
+      if (meta.deleted || begins.has(meta)) entries.delete(meta.name)
+      const below = entries.get(meta.name)
+      if (meta.deleted) continue
+      if (below === undefined) entries.set(meta.name, [{ layer, meta }])
+      else if (isSame(below[0]!, { layer, meta })) below.unshift({ layer, meta })
+      else entries.set(meta.name, [{ layer, meta }])
+    }
+  }
+  return new Map([...entries].map(([name, list]) => [name, { definition: list[0]!.meta, entries: list }]))
+}
+
+/**
+ * Whether an entry goes on with the array of the one below. Only layers with the mark change shapes; it is the same array, too, where a
+ * base that was compacted of several shapes still has old sidecars above it, some of which say what it was before.
+ */
+function isSame(below: LayerEntry, entry: LayerEntry): boolean {
+  if (sameShape(below.meta.shape, entry.meta.shape)) return sameDefinition(below.meta, entry.meta)
+  const marked = entry.layer.resizes || (below.layer.number === 0 && below.layer.resizes)
+  return marked && sameButShape(below.meta, entry.meta)
+}
+
+/** The chunks that an entry's layer stores, by their number in the grid that the array has now. */
+export function indexOf({ layer, meta }: LayerEntry, grid: ChunkGrid): LayerChunks {
+  return new LayerChunks(meta.chunks, grid, layer.blocks)
+}
+
+/** A layer counts on the base that it names, one that names none on every base that does not list it as merged. */
+function isLive({ number, identity: { id, kind, base: named } }: Layer, { identity: base }: Layer): boolean {
+  if (kind === 'void') return false
+  if (named !== undefined) return named === base.id
+  return !(base.merged ?? []).some((merged) => merged.number === number && merged.id === id)
+}
+
+/** How often opening starts anew because a layer is gone that was listed. */
+const REOPENINGS = 5
+/** Layers opened at a time. */
+const OPENINGS = 8
+
+interface Opening extends LayerOptions {
+  /** Number of the last layer wanted. */
+  readonly last: number
+  readonly limits: Required<Limits>
+}
+
+/**
+ * The state of a container: sidecars are read first, the base last. A base that layers name and that is there after they were read was there all the
+ * time between; and when it was replaced meanwhile, no layer that was read counts on it.
+ */
+async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Stack> {
+  for (let left = REOPENINGS; left > 0; left--) {
+    const files =
+      store.list === undefined
+        ? await openProbed(store, paths, options)
+        : await openListed(store, paths, options, left === REOPENINGS ? known : undefined)
+    const stack = files && new Stack(files)
+    if (stack !== undefined && (await isSettled(store, paths, stack, options))) return stack
+  }
+  throw new HyperslabError('ConflictError', 'other writers compacted the container each time it was being opened', {
+    file: store.describe(paths.base),
+  })
+}
+
+async function openProbed(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
+  const sidecars: Layer[] = []
+  for (let number = 1; number <= options.last; number++) {
+    const open = (key: string) => Layer.open(store, key, number, options.limits, options)
+    const layer = await probe(store, paths, number, open, options)
+    if (layer === undefined) break
+    checkLayerCount(number, options.limits, store.describe(paths.base))
+    sidecars.push(layer)
+  }
+  return [await openBase(store, paths, options), ...sidecars]
+}
+
+/** The result is `undefined` when one of the sidecars that were listed is gone: then the base was replaced meanwhile. */
+async function openListed(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[] | undefined> {
+  const numbers = (await paths.sidecars(store, options.signal)).filter((number) => number <= options.last)
+  checkLayerCount(numbers.length, options.limits, store.describe(paths.base))
+  const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
+  if (known !== undefined && kept.length < known.layers.length - 1) return undefined
+  const opened = new Map(kept.map((layer) => [layer.number, layer]))
+  let gone = false
+  await forEachLimited(
+    numbers.filter((number) => !opened.has(number)),
+    OPENINGS,
+    async (number) => {
+      const layer = await Layer.open(store, paths.sidecar(number), number, options.limits, options)
+      if (layer === undefined) gone = true
+      else opened.set(number, layer)
+    },
+  )
+  if (gone) return undefined
+  const base = known === undefined ? await openBase(store, paths, options) : await unchanged(store, known, options)
+  return base && [base, ...numbers.map((number) => opened.get(number)!)]
+}
+
+/**
+ * Whether what is not certain by itself is as it was when it was looked at: a layer that names no base says nothing of the base that it was read
+ * with, and a number that held nothing live may have been appended to before a higher one was.
+ */
+async function isSettled(store: Store, paths: Paths, { layers, dead, top }: Stack, options: Opening): Promise<boolean> {
+  const sidecars = new Map([...layers.slice(1), ...dead].map((layer) => [layer.number, layer]))
+  const uncertain: number[] = []
+  for (let number = 1; number <= top; number++) {
+    const layer = sidecars.get(number)
+    if (layer === undefined || dead.includes(layer) || layer.identity.base === undefined) uncertain.push(number)
+  }
+  let settled = true
+  await forEachLimited(uncertain, OPENINGS, async (number) => {
+    const etag = (await store.stat(paths.sidecar(number), options))?.etag
+    if (etag !== sidecars.get(number)?.info.etag) settled = false
+  })
+  return settled
+}
+
+async function openBase(store: Store, paths: Paths, options: Opening): Promise<Layer> {
+  const base = await Layer.open(store, paths.base, 0, options.limits, options)
+  if (base !== undefined) return base
+  throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
+}
+
+/**
+ * The base of a state that was open before, if it is the same still; its layers are then, too. Should another program have made a base with the
+ * bytes, and so in some stores the version, of the one before, the newest layer tells.
+ */
+async function unchanged(store: Store, { layers }: Stack, options: StoreOptions): Promise<Layer | undefined> {
+  for (const { key, info } of new Set([layers.at(-1)!, layers[0]!])) {
+    if ((await store.stat(key, options))?.etag !== info.etag) return undefined
+  }
+  return layers[0]
+}

@@ -1,0 +1,102 @@
+import { type DType, isFloat } from '../../core/dtype.js'
+import { sizeOf } from '../../core/shape.js'
+import type { ChunkStats, Extreme } from '../../engine/chunk-stats.js'
+import type { Definition } from '../format/definition.js'
+import { floatFill, type StatValue } from '../format/footer-values.js'
+import type { ArrayStats } from '../format/stats-file.js'
+import { bitsOfFloat64 } from '../rkyv/leaves.js'
+import { compareBytes, endsOf } from './chunk-stats.js'
+
+/** Statistics of an array, as users see them. Elements equal to the fill value, and those nobody wrote, count as null. */
+export interface Statistics {
+  /** Extremes of the elements that are neither null nor NaN; undefined where there are none. */
+  readonly min: number | bigint | string | Uint8Array | undefined
+  readonly max: number | bigint | string | Uint8Array | undefined
+  readonly nullCount: number
+  /** Of floats: how many are NaN and not null. Other types have none. */
+  readonly nanCount?: number
+  readonly rowCount: number
+}
+
+/** The statistics of an array as the format has them, NaNs among the extremes, from those of its chunks; chunks nobody wrote are all null. */
+export function combine(definition: Definition, chunks: Iterable<ChunkStats>): ArrayStats {
+  const all = merge(chunks)
+  return statsOf(definition, endsOf(all), all)
+}
+
+/** Those for users. */
+export function summarize(definition: Definition, chunks: Iterable<ChunkStats>): Statistics {
+  const all = merge(chunks)
+  return present(definition.dtype.kind, statsOf(definition, all, all), all.nanCount)
+}
+
+type Total = Omit<ChunkStats, 'sum' | 'nullCount'>
+
+function merge(chunks: Iterable<ChunkStats>): Total {
+  let min: Extreme | undefined
+  let max: Extreme | undefined
+  let [count, nanCount] = [0, 0]
+  const nans = { negative: false, positive: false }
+  for (const chunk of chunks) {
+    count += chunk.count
+    nanCount += chunk.nanCount
+    nans.negative ||= chunk.nans.negative
+    nans.positive ||= chunk.nans.positive
+    if (chunk.min === undefined) continue
+    if (min === undefined || compare(chunk.min, min) < 0) min = chunk.min
+    if (max === undefined || compare(chunk.max!, max) > 0) max = chunk.max
+  }
+  return { min, max, count, nanCount, nans }
+}
+
+function statsOf(
+  { name, dtype: { kind }, shape }: Definition,
+  { min, max }: Pick<Total, 'min' | 'max'>,
+  { count, nanCount }: Total,
+): ArrayStats {
+  const rowCount = sizeOf(shape)
+  return {
+    name,
+    min: toStat(kind, min),
+    max: toStat(kind, max),
+    nullCount: BigInt(Math.max(0, rowCount - count - nanCount)),
+    rowCount: BigInt(rowCount),
+  }
+}
+
+function toStat(kind: string, value: Extreme | undefined): StatValue | null {
+  if (value === undefined) return null
+  if (value instanceof Uint8Array) return { kind: 'bytes', value }
+  if (isFloat(kind as DType)) return floatFill(value as number)
+  if (kind === 'timestamp_ns') return { kind, value: value as bigint }
+  return { kind: kind === 'bool' || kind.startsWith('uint') ? 'uint' : 'int', value: BigInt(value) }
+}
+
+/** Whether there are NaNs, which are below or above all numbers: stored statistics then tell neither their count nor all extremes. */
+export const haveNaN = ({ min, max }: ArrayStats): boolean =>
+  [min, max].some((stat) => stat?.kind === 'float' && Number.isNaN(stat.value))
+
+/** Statistics without NaNs, for users: numbers where the array has numbers, strings for strings. */
+export function present(kind: string, { min, max, nullCount, rowCount }: ArrayStats, nanCount = 0): Statistics {
+  const show = (stat: StatValue | null): Statistics['min'] => {
+    if (stat === null) return undefined
+    if (stat.kind === 'bytes') return kind === 'string' ? new TextDecoder().decode(stat.value) : stat.value
+    if (stat.kind === 'float') return stat.value
+    return kind.endsWith('64') || kind === 'timestamp_ns' ? stat.value : Number(stat.value)
+  }
+  const nans = isFloat(kind as DType) && { nanCount }
+  return { min: show(min), max: show(max), nullCount: Number(nullCount), ...nans, rowCount: Number(rowCount) }
+}
+
+/** Numbers in IEEE 754's total order (-NaN, -Infinity, …, -0, +0, …, Infinity, NaN), bytes lexicographically. */
+export function compare(a: Extreme, b: Extreme): number {
+  if (a instanceof Uint8Array) return compareBytes(a, b as Uint8Array)
+  if (typeof a === 'bigint') return a < (b as bigint) ? -1 : Number(a > (b as bigint))
+  const [left, right] = [totalOrder(a), totalOrder(b as number)]
+  return left < right ? -1 : Number(left > right)
+}
+
+function totalOrder(value: number): bigint {
+  const bits = BigInt.asIntN(64, bitsOfFloat64(value))
+  return bits < 0n ? bits ^ 0x7fffffffffffffffn : bits
+}

@@ -1,0 +1,178 @@
+import { batched } from '../../core/batched.js'
+import { elementBytes, isFixed } from '../../core/dtype.js'
+import { inOrder } from '../../core/in-order.js'
+import { showShape, sizeOf } from '../../core/shape.js'
+import type { Signal } from '../../core/signal.js'
+import { rangeOf } from '../../engine/batches.js'
+import type { BlockRef } from '../../engine/block.js'
+import { checkCrc } from '../../engine/integrity.js'
+import type { SegmentChecksums } from '../../engine/segment-checksums.js'
+import type { BlockSegments } from '../../engine/segments.js'
+import { type ChunkStatsTable, decodeChunkStats } from '../format/chunk-stats-table.js'
+import { dtypeOf, isNested } from '../format/definition.js'
+import { CHECKSUM_CODEC, isExtra, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.js'
+import { isIdentity } from '../format/identity.js'
+import { decodeSegmentChecksums, decodeSegments } from '../format/segment-tables.js'
+import { ArrayState } from '../layers/array-state.js'
+import type { Layer } from '../layers/layer.js'
+import { BlockCheck, coordOf, countBlock, hasGrid, type LayerArray, type LayerContext, type Rows } from './block.js'
+import type { Report } from './report.js'
+
+/** Blocks read at a time, and their bytes; larger ones are read alone. */
+const CONCURRENT_BLOCKS = 4
+const MAX_BYTES = 128 * 1024 * 1024
+/** Neighbouring blocks read at once from stores that make fewer requests of them. */
+const BATCH_BYTES = 8 * 1024 * 1024
+
+/** The blocks of a layer but its checksums and its identity, which are read with the footer. */
+export const blocksToRead = (layer: Layer): BlockRef[] =>
+  [...layer.blocks.values()].filter(({ codec }) => codec !== CHECKSUM_CODEC && !isIdentity(codec))
+
+/** Looks through one layer: its tables, then all its blocks, each of which is read once. */
+export async function verifyLayer(layer: Layer, context: LayerContext): Promise<void> {
+  const chunks = chunksByBlock(layer, context.report)
+  let tables: ReadonlyMap<number, ChunkStatsTable> = new Map()
+  let segments: ReadonlyMap<BlockRef, BlockSegments> = new Map()
+  let checksums: ReadonlyMap<BlockRef, SegmentChecksums> = new Map()
+  const work = async (batch: readonly BlockRef[]): Promise<void> => {
+    context.signal?.throwIfAborted()
+    const stored = await readBatch(layer, batch, context.signal)
+    for (const [i, block] of batch.entries()) {
+      const bytes = stored[i]!
+      const extra = <T>(what: string, decode: () => T): T | undefined =>
+        readExtra(layer, block, what, bytes, context.report, decode)
+      if (block.codec === STATS_CODEC)
+        tables = extra('the statistics of chunks', () => decodeChunkStats(bytes, layer.footer.arrays)) ?? new Map()
+      else if (block.codec === SEGMENTS_CODEC)
+        segments = extra('the table of segments', () => decodeSegments(bytes, layer.blocks)) ?? new Map()
+      else if (block.codec === SEGMENT_CHECKSUMS_CODEC)
+        checksums = extra('the checksums of segments', () => decodeSegmentChecksums(bytes, layer.blocks)) ?? new Map()
+      else {
+        const extras = { tables, segments, checksums }
+        await new BlockCheck(layer, block, chunks.get(block) ?? new Map(), extras, context).run(bytes)
+      }
+      context.onBlock()
+    }
+  }
+  const readable = blocksToRead(layer).filter((block) => isReadable(layer, block, context))
+  readable.sort((a, b) => a.fileOffset - b.fileOffset)
+  const storedBytes = ({ compressedBytes }: BlockRef): number => (layer.readMany === undefined ? Infinity : compressedBytes)
+  const bytesOf = (batch: readonly BlockRef[]): number => batch.reduce((sum, block) => sum + block.uncompressedBytes, 0)
+  // Statistics and segments come first: the other blocks are compared with them.
+  for (const group of [readable.filter(isExtra), readable.filter((block) => !isExtra(block))]) {
+    const batches = batched(group, BATCH_BYTES, storedBytes)
+    await inOrder(batches, { count: CONCURRENT_BLOCKS, bytes: MAX_BYTES, bytesOf }, work, () => undefined)
+  }
+}
+
+/** Blocks that are neither outside the file, which was found with the footer, nor larger than what may be in memory. */
+function isReadable(layer: Layer, block: BlockRef, { settings: { limits }, report, onBlock }: LayerContext): boolean {
+  const { id, fileOffset, compressedBytes, uncompressedBytes } = block
+  const inFile = fileOffset + compressedBytes <= layer.info.size
+  const small = Math.max(compressedBytes, uncompressedBytes) <= limits.blockBytes
+  if (inFile && small) return true
+  if (!small) {
+    const text = `${compressedBytes} bytes that decode to ${uncompressedBytes} are more than limits.blockBytes, ${limits.blockBytes}`
+    report.error({ file: layer.file, block: id }, text)
+  }
+  onBlock()
+  return false
+}
+
+async function readBatch(layer: Layer, batch: readonly BlockRef[], signal: Signal | undefined): Promise<Uint8Array[]> {
+  const ranges = batch.map(rangeOf)
+  if (layer.readMany !== undefined) return layer.readMany(ranges, signal)
+  const [{ offset, length }] = ranges as [(typeof ranges)[0]]
+  return [await layer.read(offset, length, signal)]
+}
+
+/**
+ * Blocks of one id, of which only the first is ever read, blocks that overlap, and bytes in none.
+ * @param dataBytes bytes in front of the footer
+ */
+export function checkBlocks({ file, footer, blocks }: Layer, dataBytes: number, report: Report): void {
+  if (blocks.size < footer.blocks.length)
+    report.error({ file }, `${footer.blocks.length} blocks, but ${blocks.size} different ids: some are never read`)
+  let end = 0
+  let unused = 0
+  const inFile = footer.blocks.filter(({ fileOffset, compressedBytes }) => fileOffset + compressedBytes <= dataBytes)
+  for (const { id, fileOffset, compressedBytes } of inFile.sort((a, b) => a.fileOffset - b.fileOffset)) {
+    if (fileOffset < end)
+      report.error({ file, block: id }, `begins at byte ${fileOffset}, before the block in front of it ends, at ${end}`)
+    unused += Math.max(0, fileOffset - end)
+    end = Math.max(end, fileOffset + compressedBytes)
+  }
+  unused += Math.max(0, dataBytes - end)
+  if (unused > 0) report.warn({ file }, `${unused} bytes belong to no block`)
+}
+
+/** Which chunks to look for in which block: those whose addresses can be followed. Addresses that cannot are findings. */
+function chunksByBlock(layer: Layer, report: Report): Map<BlockRef, Rows> {
+  const { file, footer, arrays, blocks } = layer
+  const chunks = new Map<BlockRef, Rows>()
+  // A tombstone and what takes its place share a name.
+  if (arrays.size + (layer.identity.redefined?.length ?? 0) < footer.arrays.length)
+    report.error({ file }, `${footer.arrays.length} arrays, but ${arrays.size} different names: some are never read`)
+  for (const [index, meta] of footer.arrays.entries()) {
+    if (meta.deleted || arrays.get(meta.name) !== meta || !hasGrid(meta)) continue
+    const array = { meta, state: new ArrayState(meta), index }
+    for (const row of rowsIn(array, file, report)) {
+      const block = blocks.get(meta.chunks.blockIds[row]!)
+      if (block === undefined) continue
+      const rows = chunks.get(block) ?? new Map<LayerArray, number[]>()
+      chunks.set(block, rows)
+      const list = rows.get(array)
+      if (list === undefined) rows.set(array, [row])
+      else list.push(row)
+    }
+  }
+  return chunks
+}
+
+/** The rows of a chunk table that lie in the grid and have as many bytes as their elements take. */
+function* rowsIn({ meta, state }: LayerArray, file: string, report: Report): Generator<number> {
+  const { chunks, name } = meta
+  const { grid, definition } = state
+  const dtype = isNested(definition) ? undefined : dtypeOf(definition)
+  const place = { file, array: name }
+  const seen = new Set<number>()
+  let outside = 0
+  for (let row = 0; row < chunks.length; row++) {
+    const coord = coordOf(meta, row)
+    if (coord.some((k, axis) => k >= grid.counts[axis]!)) {
+      outside++
+      continue
+    }
+    const number = grid.number(coord)
+    if (seen.has(number)) report.error(place, `chunk ${showShape(coord)} is listed twice; readers take the first`)
+    seen.add(number)
+    if (dtype !== undefined && isFixed(dtype)) {
+      const expected = sizeOf(grid.shapeOf(coord)) * elementBytes(dtype)
+      if (chunks.sizes[row] !== expected) {
+        report.error(place, `chunk ${showShape(coord)} has ${chunks.sizes[row]} bytes, its elements take ${expected}`)
+        continue
+      }
+    }
+    yield row
+  }
+  if (outside > 0) report.warn(place, `${outside} chunks lie outside its ${showShape(grid.counts)} chunks: nothing reads them`)
+}
+
+/** What an extra block holds, which is reported where it is damaged. */
+function readExtra<T>(
+  { file }: Layer,
+  block: BlockRef,
+  what: string,
+  stored: Uint8Array,
+  report: Report,
+  decode: () => T,
+): T | undefined {
+  countBlock(block, report)
+  try {
+    if (block.crc !== undefined) checkCrc(what, stored, block.crc)
+    return decode()
+  } catch (error) {
+    report.take({ file, block: block.id }, error)
+    return undefined
+  }
+}

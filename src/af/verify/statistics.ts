@@ -1,0 +1,151 @@
+import { HyperslabError } from '../../core/errors.js'
+import { showShape, sizeOf } from '../../core/shape.js'
+import type { Signal } from '../../core/signal.js'
+import type { ChunkAddress } from '../../engine/block.js'
+import type { ChunkStats, Extreme } from '../../engine/chunk-stats.js'
+import type { Store } from '../../store/store.js'
+import { type ChunkStatsTable, rowOf } from '../format/chunk-stats-table.js'
+import { isNested } from '../format/definition.js'
+import { type ArrayStats, decodeStatsFile, type StatsFile, type StatValue } from '../format/stats-file.js'
+import type { ArrayState } from '../layers/array-state.js'
+import { endsOf } from '../layers/chunk-stats.js'
+import { isAnsweredAlike } from '../layers/pages.js'
+import { combine, compare } from '../layers/statistics.js'
+import type { WorkingCopyOptions } from '../write/working-copy.js'
+import type { Report } from './report.js'
+
+/** The arrays that exist, by name; undefined for those that are too damaged to be measured. */
+export type LiveArrays = ReadonlyMap<string, LiveStats | undefined>
+
+/** The statistics of an array that exists, from its chunks as they are measured, in any order. */
+export class LiveStats {
+  readonly state: ArrayState
+  #min: Extreme | undefined
+  #max: Extreme | undefined
+  #taken = 0
+  #spoilt = false
+
+  constructor(state: ArrayState) {
+    this.state = state
+  }
+
+  /** Takes in a chunk, unless what a reader finds at this place is another version of it. */
+  take(coord: readonly number[], { block, offset }: ChunkAddress, stats: ChunkStats): void {
+    const { grid } = this.state
+    if (coord.some((k, axis) => k >= grid.counts[axis]!)) return
+    const newest = this.state.find(grid.number(coord))
+    if (newest?.block !== block || newest.offset !== offset) return
+    this.#taken += stats.count + stats.nanCount
+    const { min, max } = endsOf(stats)
+    if (min === undefined || max === undefined) return
+    if (this.#min === undefined || compare(min, this.#min) < 0) this.#min = min
+    if (this.#max === undefined || compare(max, this.#max) > 0) this.#max = max
+  }
+
+  /** Some chunk could not be measured. */
+  spoil(): void {
+    this.#spoilt = true
+  }
+
+  /** Undefined when a chunk could not be measured. */
+  get stats(): ArrayStats | undefined {
+    const nans = { negative: false, positive: false }
+    const all = { min: this.#min, max: this.#max, sum: 0, count: this.#taken, nullCount: 0, nanCount: 0, nans }
+    return this.#spoilt ? undefined : combine(this.state.definition, [all])
+  }
+}
+
+/** @throws FormatError when the statistics of a chunk are not those of its elements */
+export function checkChunkStats(table: ChunkStatsTable, row: number, dtype: string, measured: ChunkStats): void {
+  const stored = rowOf(table, dtype, row)
+  const [actual, expected] = [showStats(stored), showStats(measured)]
+  const signs = stored.nans.negative === measured.nans.negative && stored.nans.positive === measured.nans.positive
+  if (actual === expected && signs && sameSum(stored, measured)) return
+  const text = `its statistics say ${actual}, sum ${stored.sum}; its elements are ${expected}, sum ${measured.sum}`
+  throw new HyperslabError('FormatError', text, { actual, expected })
+}
+
+const showStats = ({ min, max, count, nullCount, nanCount }: ChunkStats): string =>
+  `${count} from ${min} to ${max}, ${nullCount} null, ${nanCount} NaN`
+
+/** Sums of floats depend on the order of adding, which another version of the kernels may change: by this much of the largest they can be. */
+const ROUNDING = 2 ** -40
+
+function sameSum(a: ChunkStats, b: ChunkStats): boolean {
+  if (Object.is(a.sum, b.sum) || typeof a.sum === 'bigint') return a.sum === b.sum || a.count === 0
+  const most = a.count * Math.max(Math.abs(Number(a.min)), Math.abs(Number(a.max)))
+  return Math.abs(Number(a.sum) - Number(b.sum)) <= most * ROUNDING
+}
+
+/** Looks through the file of statistics: that it can be read, goes with the arrays and, where chunks were measured, says what they do. */
+export async function verifyStatsFile(
+  store: Store,
+  key: string,
+  state: string,
+  live: LiveArrays,
+  { limits }: Pick<WorkingCopyOptions, 'limits'>,
+  report: Report,
+  { deep, signal }: { readonly deep: boolean; readonly signal?: Signal | undefined },
+): Promise<void> {
+  const file = store.describe(key)
+  try {
+    const stats = await readStats(store, key, limits.footerBytes, signal)
+    if (stats === undefined) return
+    if (stats.state !== undefined && stats.state !== state) {
+      report.warn({ file }, 'the statistics are those of an earlier state of the container: they count as none')
+      return
+    }
+    for (const entry of stats.arrays) checkEntry(entry, stats, live, { file, array: entry.name }, report, deep)
+  } catch (error) {
+    if (!(await isAnsweredAlike(store, key, error, { signal }))) report.take({ file }, error)
+  }
+}
+
+async function readStats(
+  store: Store,
+  key: string,
+  limit: number,
+  signal: Signal | undefined,
+): Promise<ReturnType<typeof decodeStatsFile> | undefined> {
+  const info = await store.stat(key, { signal })
+  if (info === undefined) return undefined
+  if (info.size > limit) {
+    const text = `${info.size} bytes of statistics are more than limits.footerBytes, ${limit}: they count as none`
+    throw new HyperslabError('FormatError', text, { actual: info.size, expected: limit })
+  }
+  const bytes = await store.getRange(key, 0, info.size, { ifMatch: info.etag, signal })
+  if (bytes === undefined) return undefined
+  return decodeStatsFile(bytes)
+}
+
+function checkEntry(
+  stats: ArrayStats,
+  { version }: StatsFile,
+  arrays: LiveArrays,
+  place: { file: string; array: string },
+  report: Report,
+  deep: boolean,
+): void {
+  // Before version 1, array-format kept those of deleted arrays.
+  if (version > 0 && !arrays.has(stats.name)) report.warn(place, 'statistics of an array that does not exist')
+  const live = arrays.get(stats.name)
+  if (live === undefined) return
+  const { shape } = live.state.definition
+  const rows = BigInt(sizeOf(shape))
+  if (stats.rowCount !== rows || stats.nullCount > rows) {
+    report.error(place, `${stats.rowCount} rows and ${stats.nullCount} nulls for an array of shape ${showShape(shape)}`)
+    return
+  }
+  if (!deep || isNested(live.state.definition)) return
+  const measured = live.stats
+  if (measured === undefined) return
+  report.checked.arrayStatistics++
+  const shown = ({ min, max, nullCount }: ArrayStats): string => `${showStat(min)} to ${showStat(max)}, ${nullCount} null`
+  if (shown(stats) !== shown(measured))
+    report.error(place, `the statistics say ${shown(stats)}; the elements are ${shown(measured)}`)
+}
+
+function showStat(stat: StatValue | null): string {
+  if (stat === null) return 'nothing'
+  return stat.kind === 'bytes' ? `bytes ${[...stat.value].join(' ')}` : `${stat.kind} ${stat.value}`
+}

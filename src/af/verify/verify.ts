@@ -1,0 +1,235 @@
+import type { Progress } from '../../array/transfers.js'
+import { Codecs } from '../../codec/registry.js'
+import { HyperslabError, within } from '../../core/errors.js'
+import { type Checks, checkOptions } from '../../core/options.js'
+import { checkCrc } from '../../engine/integrity.js'
+import { crc32cOf } from '../../kernels/crc32c.js'
+import { STORE_CHECKS, type Store, type StoreOptions } from '../../store/store.js'
+import { decodeFooter } from '../format/footer.js'
+import { checkFooter } from '../format/footer-check.js'
+import { withDefaultLimits } from '../format/limits.js'
+import { ArrayState } from '../layers/array-state.js'
+import { AMBIGUOUS_ATTRIBUTES } from '../layers/attributes.js'
+import type { OpenOptions } from '../layers/file-options.js'
+import { checksumsIn, Layer, readEnd } from '../layers/layer.js'
+import { Paths } from '../layers/paths.js'
+import { checkLayerCount, probe } from '../layers/probe.js'
+import { arraysIn, Stack } from '../layers/stack.js'
+import type { WorkingCopyOptions } from '../write/working-copy.js'
+import { hasGrid } from './block.js'
+import { blocksToRead, checkBlocks, verifyLayer } from './layer.js'
+import { type Checked, type Finding, Report } from './report.js'
+import { type LiveArrays, LiveStats, verifyStatsFile } from './statistics.js'
+
+export type { Checked, Finding } from './report.js'
+
+export interface VerifyOptions extends StoreOptions {
+  /** Compare all stored statistics with the elements. False by default: it takes the time of a reduction of everything. */
+  readonly deep?: boolean
+  /** Told of the blocks done. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+const CHECKS: Checks<VerifyOptions> = { ...STORE_CHECKS, deep: 'boolean', onProgress: 'function' }
+
+/** What opening a container takes to read it. */
+type ReadOptions = Pick<OpenOptions, 'codecs' | 'limits' | 'layer'>
+
+const PATH_CHECKS: Checks<VerifyOptions & ReadOptions> = { ...CHECKS, codecs: 'list', limits: 'object', layer: 'number' }
+
+export interface Verification {
+  /** False when a finding is an error. */
+  readonly ok: boolean
+  readonly findings: readonly Finding[]
+  /** Findings beyond the first thousand. */
+  readonly omitted: number
+  readonly checked: Readonly<Checked>
+}
+
+/** What it takes to read. */
+export type VerifySettings = Pick<WorkingCopyOptions, 'codecs' | 'limits' | 'layer'>
+
+/** @throws InvalidArgumentError for options that `verify` of a file does not take */
+export const checkVerifyOptions = (options: VerifyOptions, file: string): void =>
+  checkOptions('verify', options, CHECKS, { file })
+
+/**
+ * Verifies a container that need not open.
+ * @throws what {@link verifyContainer} throws; InvalidArgumentError
+ */
+export function verifyPath(store: Store, path: string, options: ReadOptions & VerifyOptions): Promise<Verification> {
+  return within({ file: store.describe(path) }, async () => {
+    checkOptions('verify', options, PATH_CHECKS)
+    const settings = { codecs: new Codecs(options.codecs), limits: withDefaultLimits(options.limits), layer: options.layer }
+    return verifyContainer(store, new Paths(path), settings, options)
+  })
+}
+
+/**
+ * Looks through all layers as they are in the store now: structure, checksums, and that everything decodes to what was promised. Each
+ * block is read once, and as many are in memory as while reading.
+ * @throws NotFoundError when there is no container; errors of the store
+ */
+export async function verifyContainer(
+  store: Store,
+  paths: Paths,
+  settings: VerifySettings,
+  { signal, onProgress, deep = false }: VerifyOptions,
+): Promise<Verification> {
+  const report = new Report()
+  const { files, whole } = await openLayers(store, paths, settings, report, { signal })
+  // Without a base nothing tells which sidecars count, so all of them are looked through.
+  const stack = files[0]?.number === 0 ? new Stack(files) : undefined
+  const layers = stack?.layers ?? files
+  if (stack !== undefined) reportDead(stack, report)
+  await reportLeftovers(store, paths, report)
+  const live = liveArrays(layers, report)
+  const total = layers.reduce((sum, layer) => sum + blocksToRead(layer).length, 0)
+  let done = 0
+  const onBlock = (): void => onProgress?.({ done: ++done, total })
+  for (const layer of layers) await verifyLayer(layer, { live, settings, report, deep, onBlock, signal })
+  // Stored statistics are of the newest state, which is not known where a layer is missing.
+  if (settings.layer === undefined && whole && stack !== undefined)
+    await verifyStatsFile(store, paths.stats, stack.described.id, live, settings, report, { deep, signal })
+  return { ok: report.errors === 0, findings: report.findings, omitted: report.omitted, checked: report.checked }
+}
+
+/** The files that can be taken apart, and whether these are all. The base is opened last, as in reading. */
+async function openLayers(
+  store: Store,
+  paths: Paths,
+  settings: VerifySettings,
+  report: Report,
+  options: StoreOptions,
+): Promise<{ files: Layer[]; whole: boolean }> {
+  const { layer: last = Number.POSITIVE_INFINITY } = settings
+  const listed = store.list === undefined ? undefined : await listSidecars(store, paths, report, options)
+  const files: Layer[] = []
+  let whole = true
+  let top = 0
+  /** @returns whether there is such a file */
+  const openFile = async (number: number): Promise<boolean> => {
+    const key = number === 0 ? paths.base : paths.sidecar(number)
+    if (number > 0) checkLayerCount(listed?.length ?? number, settings.limits, store.describe(paths.base))
+    try {
+      const open = (name: string) => openLayer(store, name, number, settings, report, options)
+      const layer = number === 0 || listed !== undefined ? await open(key) : await probe(store, paths, number, open, options)
+      if (layer === undefined) return false
+      files.push(layer)
+    } catch (error) {
+      report.take({ file: store.describe(key) }, error)
+      whole = false
+    }
+    top = Math.max(top, number)
+    return true
+  }
+  if (listed === undefined) for (let number = 1; number <= last && (await openFile(number)); number++);
+  for (const number of listed?.filter((each) => each <= last) ?? []) {
+    if (await openFile(number)) continue
+    const file = store.describe(paths.sidecar(number))
+    throw new HyperslabError('ConflictError', 'another writer has compacted the container meanwhile', { file })
+  }
+  if (!(await openFile(0))) {
+    checkBaseless(store, paths, listed ?? [], report)
+    whole = false
+  }
+  if (top !== last && last !== Number.POSITIVE_INFINITY)
+    throw new HyperslabError('NotFoundError', `there is no layer ${last}`, { file: store.describe(paths.base), actual: last })
+  return { files: files.sort((a, b) => a.number - b.number), whole }
+}
+
+/** Longer than a writer is likely to be at work on one file, in ms. */
+const LEFT_BEHIND_MS = 24 * 3600 * 1000
+
+/** Temporary files that writers of this container have left, killed perhaps; they are removed after a week by whoever writes beside them. */
+async function reportLeftovers(store: Store, paths: Paths, report: Report): Promise<void> {
+  const stem = paths.base.slice(0, -'af'.length)
+  for (const { key, size, modified } of (await store.leftovers?.(paths.base)) ?? []) {
+    if (!key.startsWith(stem) || Date.now() - modified < LEFT_BEHIND_MS) continue
+    report.warn({ file: store.describe(key) }, `a temporary file of ${size} bytes that a writer has left behind`)
+  }
+}
+
+/** What other programs take for layers, though it counts for nothing here, and what an interrupted compaction has left. */
+function reportDead({ dead, closed, base }: Stack, report: Report): void {
+  for (const { file, identity } of dead) {
+    if (identity.kind !== 'void')
+      report.warn(
+        { file },
+        'lies on a base that was replaced, and counts for nothing; other programs see it until something is written here',
+      )
+  }
+  if (closed)
+    report.warn({ file: base.file }, 'somebody is compacting the container, or died doing so; the next to write will finish it')
+}
+
+/** Like `Layer.open`, but what can be told in spite of it is a finding. */
+async function openLayer(
+  store: Store,
+  key: string,
+  number: number,
+  { limits }: VerifySettings,
+  report: Report,
+  options: StoreOptions,
+): Promise<Layer | undefined> {
+  const file = store.describe(key)
+  const end = await readEnd(store, key, limits, options)
+  if (end === undefined) return undefined
+  const { info, payload, before, dataBytes } = end
+  const footer = decodeFooter(payload, limits.typeDepth)
+  checkFooter(footer, dataBytes, (error) => report.take({ file }, error))
+  let crcs: Uint32Array | undefined
+  try {
+    const checksums = checksumsIn(footer, before)
+    crcs = checksums?.blocks
+    if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
+  } catch (error) {
+    report.take({ file }, error)
+  }
+  if (footer.overlayIndex !== number)
+    report.warn({ file }, `the file is number ${number} by its name, but ${footer.overlayIndex} by its footer`)
+  report.checked.layers++
+  const layer = new Layer(store, key, number, info, footer, crcs, crc32cOf(payload))
+  checkBlocks(layer, dataBytes, report)
+  return layer
+}
+
+/** @throws NotFoundError when there is nothing at all */
+function checkBaseless(store: Store, paths: Paths, sidecars: readonly number[], report: Report): void {
+  const file = store.describe(paths.base)
+  if (sidecars.length === 0) throw new HyperslabError('NotFoundError', 'there is no such file', { file })
+  report.error({ file }, `there is no base, but ${sidecars.length} sidecars: ${sidecars.map((n) => paths.sidecar(n)).join(', ')}`)
+}
+
+/** The numbers of the sidecars, ascending. */
+async function listSidecars(store: Store, paths: Paths, report: Report, { signal }: StoreOptions): Promise<number[]> {
+  const sidecars = await paths.sidecars(store, signal)
+  const file = store.describe(paths.base)
+  const missing = sidecars.findIndex((number, i) => number !== i + 1)
+  if (missing >= 0) {
+    const text = `there is ${paths.sidecar(sidecars[missing]!)} but no ${paths.sidecar(missing + 1)}: whoever cannot list files does not find it`
+    report.warn({ file }, text)
+  }
+  const stem = paths.sidecar(1).slice(0, -'1.af'.length)
+  for (const key of await store.list!(stem, { signal })) {
+    const number = /^\+?0*([1-9]\d*)\.af$/.exec(key.slice(stem.length))?.[1]
+    if (number !== undefined && key !== paths.sidecar(Number(number)))
+      report.warn({ file: store.describe(key) }, `not read here, but the crate array-format takes it for sidecar ${number}`)
+  }
+  return sidecars
+}
+
+/** The arrays that the layers make up, as far as they are sound. */
+function liveArrays(layers: readonly Layer[], report: Report): LiveArrays {
+  const live = new Map<string, LiveStats | undefined>()
+  for (const [name, array] of arraysIn(layers)) {
+    const { file } = array.entries[0]!.layer
+    live.set(name, undefined)
+    if (!array.entries.every(({ meta }) => hasGrid(meta))) continue
+    const state = ArrayState.of(array)
+    report.checked.arrays++
+    if (state.ambiguous) report.warn({ file, array: name }, AMBIGUOUS_ATTRIBUTES)
+    live.set(name, new LiveStats(state))
+  }
+  return live
+}

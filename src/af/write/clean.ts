@@ -1,0 +1,121 @@
+import { HyperslabError } from '../../core/errors.js'
+import type { PublishCondition } from '../../store/store.js'
+import type { Layer } from '../layers/layer.js'
+import type { Stack } from '../layers/stack.js'
+import { isConflict, publishEmpty } from './commit.js'
+import { type ContainerFiles, conditionsOf, newPacker } from './container-files.js'
+
+/** A sidecar that counts for nothing. */
+export interface DeadFile {
+  readonly number: number
+  readonly etag: string
+  /** It has no contents, so that it makes no difference to programs that know nothing of bases. */
+  readonly empty: boolean
+}
+
+export const deadFile = ({ number, info, identity: { kind } }: Layer): DeadFile => ({
+  number,
+  etag: info.etag,
+  empty: kind === 'void' || kind === 'closed',
+})
+
+/**
+ * Removes sidecars that count for nothing, so that at each moment other programs, which know nothing of bases, see the same contents: ascending,
+ * they are made void, then removed from the top down as far as `floor`.
+ * @param floor the number of the newest live layer or, if it is higher, of the last that the base lists as merged
+ * @returns false when another writer has changed one of them meanwhile: then all have to be looked at again
+ */
+export async function clean(container: ContainerFiles, files: readonly DeadFile[], floor: number): Promise<boolean> {
+  const { remove } = await conditionsOf(container)
+  // The last one with contents can be removed as it is: nothing that it hides is below.
+  const last = files.findLast(({ empty }) => !empty)
+  const left: DeadFile[] = []
+  for (const file of files) {
+    const kept = file.empty || (remove && file === last && file.number > floor)
+    const done = kept ? file : await makeVoid(container, file)
+    if (done === undefined) return false
+    left.push(done)
+  }
+  if (!remove) return true
+  for (const file of left.reverse()) {
+    if (file.number <= floor) return true
+    if (!(await removeFile(container, file))) return false
+  }
+  return true
+}
+
+/** @returns false when another writer has changed it */
+async function removeFile({ store, paths }: ContainerFiles, { number, etag }: DeadFile): Promise<boolean> {
+  try {
+    await store.delete!(paths.sidecar(number), { ifMatch: etag })
+    return true
+  } catch (error) {
+    if (isConflict(error)) return false
+    throw error
+  }
+}
+
+/** No number is given up below it: a live layer is there, or another program's next layer could be taken for one that is listed. */
+export const floorOf = ({ top, base }: Stack): number =>
+  Math.max(top, ...(base.identity.merged ?? []).map(({ number }) => number))
+
+/** @returns the file as it is now; undefined when another writer has changed it */
+const makeVoid = (container: ContainerFiles, { number, etag }: DeadFile): Promise<DeadFile | undefined> =>
+  publishVoid(container, number, { ifAbsent: false, ifMatch: etag })
+
+async function publishVoid(
+  container: ContainerFiles,
+  number: number,
+  condition: PublishCondition,
+): Promise<DeadFile | undefined> {
+  const { store, paths, options } = container
+  const place = { number, base: paths.base }
+  const settings = { ...options, condition }
+  try {
+    const key = paths.sidecar(number)
+    return deadFile(await publishEmpty(store, key, place, { kind: 'void' }, newPacker(container), settings))
+  } catch (error) {
+    if (isConflict(error)) return undefined
+    throw error
+  }
+}
+
+/** Where the next layer goes, and when it may be published there. */
+export interface NextNumber {
+  readonly number: number
+  readonly condition: PublishCondition
+}
+
+/**
+ * The number behind the newest live layer. Dead layers above are made void before, so that other programs do not see them over what is about to
+ * be published; one that has this number is replaced. Missing numbers are closed up: readers that cannot list stop at the first, and another
+ * program would fill it.
+ * @throws ConflictError when another writer changes one of these files
+ */
+export async function nextNumber(container: ContainerFiles, stack: Stack): Promise<NextNumber> {
+  const { top, dead } = stack
+  const number = top + 1
+  const below = new Set([...stack.layers, ...dead].map((layer) => layer.number))
+  for (let missing = 1; missing < top; missing++) {
+    if (!below.has(missing) && !(await publishVoid(container, missing, { ifAbsent: true }))) throw overtaken()
+  }
+  const above = dead.filter((layer) => layer.number > top).map(deadFile)
+  if (above.length === 0) return { number, condition: { ifAbsent: true } }
+  const { replace, remove } = await conditionsOf(container)
+  // Nothing can be replaced here, so it goes above them all.
+  if (!replace) return { number: above.at(-1)!.number + 1, condition: { ifAbsent: true } }
+  const empty: DeadFile[] = []
+  for (const file of above) {
+    const done = file.empty ? file : await makeVoid(container, file)
+    if (done === undefined) throw overtaken()
+    empty.push(done)
+  }
+  while (remove && empty.length > 0 && empty.at(-1)!.number > top + empty.length) {
+    if (!(await removeFile(container, empty.pop()!))) throw overtaken()
+  }
+  const taken = empty.find((file) => file.number === number)
+  return { number, condition: taken === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch: taken.etag } }
+}
+
+export const overtaken = (): HyperslabError =>
+  new HyperslabError('ConflictError', 'another writer has changed the container meanwhile; refresh, then try again')

@@ -1,0 +1,180 @@
+import { isHyperslabError } from '../../core/errors.js'
+import { sameShape } from '../../core/shape.js'
+import type { ObjectInfo, PublishCondition, Store } from '../../store/store.js'
+import { type ChunkStatsTable, chunkStatsTable } from '../format/chunk-stats-table.js'
+import type { Definition } from '../format/definition.js'
+import { RESIZED_CODEC } from '../format/extras.js'
+import type { ArrayMeta, BlockMeta, Footer } from '../format/footer.js'
+import { type ChunkRow, chunkTable } from '../format/footer-chunks.js'
+import { encodeIdentity, type FileKind, type Identity, randomId } from '../format/identity.js'
+import type { Limits } from '../format/limits.js'
+import type { ArrayState } from '../layers/array-state.js'
+import { Dictionary } from '../layers/dictionary.js'
+import { Layer } from '../layers/layer.js'
+import type { PendingChunk } from '../layers/pending-chunk.js'
+import type { BlockPacker } from './packer.js'
+import { seal } from './seal.js'
+
+/** The chunks of one array that go into a layer, by number. */
+export interface LayerArray {
+  readonly state: ArrayState
+  readonly chunks: ReadonlyMap<number, PendingChunk>
+}
+
+export interface LayerContents {
+  readonly number: number
+  /** Key of the base, which sidecars repeat. */
+  readonly base: string
+  readonly arrays: readonly LayerArray[]
+  /** What is deleted; an array of the same name among `arrays` begins in this layer. */
+  readonly deleted: readonly Definition[]
+  readonly dictionary: Dictionary
+  readonly identity: Pick<Identity, 'id' | 'base' | 'merged'> & { readonly kind: FileKind }
+}
+
+export interface PublishOptions {
+  readonly condition: PublishCondition
+  /** Add checksums and statistics of the chunks. */
+  readonly extras: boolean
+  readonly limits: Required<Limits>
+}
+
+/**
+ * Publishes a file of a container: the blocks that `packer` holds, then the footer.
+ * @returns the layer as it is now in the store, known without reading it back
+ * @throws ConflictError when the condition does not hold; the packer is as before in any case
+ */
+export async function publishLayer(
+  store: Store,
+  key: string,
+  contents: LayerContents,
+  packer: BlockPacker,
+  { condition, extras, limits }: PublishOptions,
+): Promise<Layer> {
+  const { stage, blocks, ...packed } = await packer.finish()
+  const { footer: plain, redefined } = footerOf(contents, blocks)
+  const marks = [encodeIdentity({ ...contents.identity, redefined })]
+  if (contents.arrays.some(hasShapes)) marks.push(RESIZED_CODEC)
+  const { footer, tail, crcs } = seal(plain, extras ? { tables: tablesOf(contents, plain), ...packed } : undefined, marks)
+  const { id } = contents.identity
+  let info: ObjectInfo
+  try {
+    info = await stage.publish(key, tail, condition)
+  } catch (error) {
+    // Published, but perhaps not for good: what is not durable is not acknowledged.
+    if (isHyperslabError(error) && error.details.published !== undefined) throw error
+    // The answer may be what failed, or the conflict may be with a request of our own whose answer was lost.
+    const there = await openOwn(store, key, contents.number, limits, id)
+    if (there === undefined) throw error
+    info = there.info
+  }
+  return new Layer(store, key, contents.number, info, footer, crcs)
+}
+
+/** The file at `key`, if it can be read and is the one that was sent with this id. */
+async function openOwn(
+  store: Store,
+  key: string,
+  number: number,
+  limits: Required<Limits>,
+  id: string,
+): Promise<Layer | undefined> {
+  try {
+    const layer = await Layer.open(store, key, number, limits)
+    return layer?.identity.id === id ? layer : undefined
+  } catch {
+    // Whatever is wrong with it, the error that made us look is the one to report.
+    return undefined
+  }
+}
+
+/**
+ * Publishes a file without arrays: a new container, or a layer that closes its base or counts for nothing.
+ * @throws ConflictError when the condition does not hold
+ */
+export async function publishEmpty(
+  store: Store,
+  key: string,
+  place: { readonly number: number; readonly base: string },
+  identity: Omit<LayerContents['identity'], 'id'>,
+  packer: BlockPacker,
+  options: PublishOptions,
+): Promise<Layer> {
+  const contents = { ...place, arrays: [], deleted: [], dictionary: new Dictionary(), identity: { id: randomId(), ...identity } }
+  // Without a layer that closes its base or counts for nothing, the container says the same.
+  const durable = place.number === 0
+  try {
+    return await publishLayer(store, key, contents, packer, { ...options, condition: { ...options.condition, durable } })
+  } finally {
+    await packer.discard()
+  }
+}
+
+/** Whether an error says that the condition of a publication did not hold. */
+export const isConflict = (error: unknown): boolean => isHyperslabError(error, 'ConflictError')
+
+/** Whether the layers below have the array in another shape. */
+const hasShapes = ({ state: { entries, definition } }: LayerArray): boolean =>
+  entries.some(({ meta }) => !sameShape(meta.shape, definition.shape))
+
+/** Statistics of the chunks of each array for which those of all are known, by its index in the footer. */
+function tablesOf({ arrays }: LayerContents, footer: Footer): Map<number, ChunkStatsTable> {
+  const tables = new Map<number, ChunkStatsTable>()
+  const first = footer.arrays.length - arrays.length
+  for (const [i, { state, chunks }] of arrays.entries()) {
+    const rows = [...chunks.keys()].map((number) => state.chunkStats.get(number))
+    const table = rows.length === 0 ? undefined : chunkStatsTable(footer.arrays[first + i]!, rows)
+    if (table !== undefined) tables.set(first + i, table)
+  }
+  return tables
+}
+
+/**
+ * Tombstones come first, then the arrays in their order: programs that know nothing of `redefined`, the indices of arrays that take the place of a
+ * deleted one, list them as here.
+ */
+function footerOf(
+  { number, base, arrays, deleted, dictionary }: LayerContents,
+  blocks: BlockMeta[],
+): { footer: Footer; redefined: number[] } {
+  const gone = new Set(deleted.map(({ name }) => name))
+  const tombstones = deleted.map((definition) => metaOf(definition, true))
+  const metas = arrays.map(({ state, chunks }) => ({
+    ...metaOf(state.definition, false),
+    chunks: chunkTable(
+      state.grid.shape.length,
+      [...chunks].map(([chunk, pending]) => rowOf(state, chunk, pending)),
+    ),
+    attributes: dictionary.add(state.attributes),
+  }))
+  const footer: Footer = {
+    version: 5,
+    blocks,
+    arrays: [...tombstones, ...metas],
+    attributeKeys: dictionary.keys,
+    attributeValues: dictionary.values,
+    overlayIndex: number,
+    baseFileHint: number === 0 ? '' : base,
+  }
+  const redefined = metas.flatMap(({ name }, i) => (gone.has(name) ? [tombstones.length + i] : []))
+  return { footer, redefined }
+}
+
+function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillValue }: Definition, deleted: boolean): ArrayMeta {
+  return {
+    name,
+    dtype,
+    shape: [...shape],
+    dimensionNames: [...dimensionNames],
+    chunkShape: [...chunkShape],
+    chunks: chunkTable(shape.length),
+    fillValue,
+    deleted,
+    attributes: { width: 16, keys: [], values: [] },
+  }
+}
+
+function rowOf({ grid }: ArrayState, number: number, { address }: PendingChunk): ChunkRow {
+  const { block, offset, size } = address!
+  return { coord: grid.index(number), blockId: block.id, offset, size }
+}

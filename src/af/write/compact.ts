@@ -1,0 +1,125 @@
+import type { Progress } from '../../array/transfers.js'
+import type { Segment } from '../../codec/lz4-segments.js'
+import { isHyperslabError } from '../../core/errors.js'
+import { type BlockRef, type ChunkAddress, viewOf } from '../../engine/block.js'
+import type { BlockReader } from '../../engine/block-reader.js'
+import { withArena } from '../../kernels/arena.js'
+import type { ArrayState } from '../layers/array-state.js'
+import { measure } from '../layers/chunk-stats.js'
+import { PendingChunk } from '../layers/pending-chunk.js'
+import type { LayerArray } from './commit.js'
+import type { BlockPacker } from './packer.js'
+
+export interface CompactOptions {
+  /** Encode every block anew, also those that could be taken over. */
+  readonly recode: boolean
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** A chunk on its way from where it is now. */
+interface Moved {
+  readonly number: number
+  readonly address: ChunkAddress
+  readonly chunk: PendingChunk
+}
+
+/**
+ * Packs the newest version of every chunk, array by array in C order of their grids, a block in memory at a time. Blocks that hold just what
+ * comes next are taken over as they are stored. Statistics of chunks that were not known are taken on the way.
+ */
+export async function compactInto(
+  packer: BlockPacker,
+  states: readonly ArrayState[],
+  blocks: BlockReader,
+  { recode, onProgress }: CompactOptions,
+): Promise<LayerArray[]> {
+  const work = states.map((state) => ({ state, numbers: [...state.numbers()].sort((a, b) => a - b) }))
+  const total = work.reduce((sum, { numbers }) => sum + numbers.length, 0)
+  let done = 0
+  const arrays: LayerArray[] = []
+  for (const { state, numbers } of work) {
+    await loadStats(state)
+    const chunks = new Map<number, PendingChunk>()
+    for (const run of runsOf(state, numbers)) {
+      for (const { number, chunk } of run) chunks.set(number, chunk)
+      const { block } = run[0]!.address
+      const takes = !recode && isWhole(block, run) && packer.takes(block, run.length)
+      const segments = takes ? await segmentsOf(block) : undefined
+      if (segments !== undefined) {
+        await look(state, block, run, blocks)
+        await packer.adopt(block, run, segments)
+      } else await repack(state, block, run, blocks, packer)
+      done += run.length
+      onProgress?.({ done, total })
+    }
+    arrays.push({ state, chunks })
+  }
+  return arrays
+}
+
+/** Damaged statistics are made anew from the chunks. */
+async function loadStats(state: ArrayState): Promise<void> {
+  try {
+    await state.loadStats()
+  } catch (error) {
+    if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
+  }
+}
+
+/** The segments of a block; undefined where the table of them is damaged: then it is encoded anew. */
+async function segmentsOf(block: BlockRef): Promise<readonly Segment[] | undefined> {
+  try {
+    return (await block.origin.segmentsOf?.(block))?.refs ?? []
+  } catch (error) {
+    if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
+    return undefined
+  }
+}
+
+/** Chunks one after another that lie in one block. */
+function* runsOf(state: ArrayState, numbers: readonly number[]): Generator<Moved[]> {
+  let run: Moved[] = []
+  for (const number of numbers) {
+    const address = state.find(number)!
+    if (run.length > 0 && run[0]!.address.block !== address.block) {
+      yield run
+      run = []
+    }
+    run.push({ number, address, chunk: new PendingChunk() })
+  }
+  if (run.length > 0) yield run
+}
+
+/** Whether a block holds these chunks in this order and nothing else. */
+function isWhole({ uncompressedBytes }: BlockRef, run: readonly Moved[]): boolean {
+  let end = 0
+  for (const { address } of run) {
+    if (address.offset !== end) return false
+    end += address.size
+  }
+  return end === uncompressedBytes
+}
+
+/** Decodes a block that is taken over where something is not known of it: statistics of its chunks, or whether it is damaged. */
+async function look(state: ArrayState, block: BlockRef, run: readonly Moved[], blocks: BlockReader): Promise<void> {
+  const unknown = (number: number): boolean => !state.chunkStats.has(number)
+  if (block.crc !== undefined && !run.some(({ number }) => unknown(number))) return
+  await blocks.visit([[block, run]], (arena, { number }, bytes) => {
+    if (unknown(number)) measure(arena, state, number, bytes)
+  })
+}
+
+async function repack(
+  state: ArrayState,
+  block: BlockRef,
+  run: readonly Moved[],
+  blocks: BlockReader,
+  packer: BlockPacker,
+): Promise<void> {
+  const copies = new Map<number, Uint8Array>()
+  await blocks.visit([[block, run]], (arena, { number }, bytes) => {
+    copies.set(number, new Uint8Array(viewOf(arena, bytes)))
+    if (!state.chunkStats.has(number)) withArena((inner) => measure(inner, state, number, bytes))
+  })
+  for (const { number, chunk } of run) await packer.put(chunk, copies.get(number)!)
+}

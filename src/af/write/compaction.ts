@@ -1,0 +1,165 @@
+import type { Progress } from '../../array/transfers.js'
+import { pause } from '../../core/pause.js'
+import type { BlockReader } from '../../engine/block-reader.js'
+import { type MergedLayer, randomId } from '../format/identity.js'
+import { ArrayState } from '../layers/array-state.js'
+import { Dictionary } from '../layers/dictionary.js'
+import type { Layer } from '../layers/layer.js'
+import { Stack } from '../layers/stack.js'
+import { clean, deadFile, floorOf, nextNumber } from './clean.js'
+import { isConflict, type LayerArray, publishEmpty, publishLayer } from './commit.js'
+import { compactInto } from './compact.js'
+import { type ContainerFiles, checkReplaces, newPacker } from './container-files.js'
+import type { BlockPacker } from './packer.js'
+
+/** How often a new base is made of a state that is still open; then it is closed first, so that compacting comes to an end. */
+const OPEN_ROUNDS = 2
+/**
+ * How long the successor of a closed base is waited for before it is made here: the first wait in ms, doubled each time, and their number. A base is
+ * closed when its successor is ready, so that it takes no longer than one publication.
+ */
+const FIRST_WAIT_MS = 20
+const WAITS = 5
+
+/** What a container is after compacting, and what was learnt of its chunks on the way. */
+export interface Compacted {
+  readonly stack: Stack
+  readonly states: readonly ArrayState[]
+}
+
+/**
+ * Replaces a container by a single base, as docs/commit-protocol.md describes. Works on what is in the store, not on what is pending.
+ * @param stack the state as it was when it was last looked at
+ * @throws UnsupportedError where the store cannot replace files on condition
+ */
+export async function compactContainer(
+  files: ContainerFiles,
+  blocks: BlockReader,
+  stack: Stack,
+  onProgress?: (progress: Progress) => void,
+): Promise<Compacted> {
+  await checkReplaces(files, 'compacting')
+  // What others have appended or compacted since belongs to what is compacted now.
+  let current = await reopen(files, stack)
+  for (let round = 1; ; round++) {
+    if (round > OPEN_ROUNDS && !current.closed) {
+      const closing = await close(files, current)
+      current = closing === undefined ? await reopen(files, current) : current.with(closing)
+      if (!current.closed) continue
+    }
+    const states = [...mergeable(current).arrays().values()].map((live) => ArrayState.of(live))
+    const packer = newPacker(files)
+    try {
+      const arrays = await compactInto(packer, states, blocks, { recode: files.options.recode, onProgress })
+      const closing = current.closed ? undefined : await close(files, current)
+      if (closing !== undefined) current = current.with(closing)
+      const base = current.closed ? await replaceBase(files, current, arrays, packer) : undefined
+      if (base !== undefined) {
+        return { stack: await cleanUp(files, new Stack([base, ...current.sidecars])), states }
+      }
+    } catch (error) {
+      // Another writer may have replaced the base, and have removed the layers that were being read.
+      if (!isConflict(error) || (await isBase(files, current))) throw error
+    } finally {
+      await packer.discard()
+    }
+    const newer = await reopen(files, current)
+    // Another writer has published a successor of this very state.
+    if (newer.base.identity.id !== current.base.identity.id) return { stack: await cleanUp(files), states: [] }
+    current = newer
+  }
+}
+
+/**
+ * Waits for the successor of a base that takes no further layer; when there is none after a while, its maker has died, and it is published
+ * from here.
+ */
+export async function finish(files: ContainerFiles, blocks: BlockReader, stack: Stack): Promise<void> {
+  for (let wait = 0; wait < WAITS; wait++) {
+    await pause(FIRST_WAIT_MS * 2 ** wait * (0.5 + Math.random() / 2))
+    if (!(await isBase(files, stack))) return
+  }
+  await compactContainer(files, blocks, stack)
+}
+
+/** Whether the base is still that of a state. */
+async function isBase({ store }: ContainerFiles, { base }: Stack): Promise<boolean> {
+  return (await store.stat(base.key))?.etag === base.info.etag
+}
+
+/** Closes a state. @returns the layer that does; undefined when another writer has added to it, or closed it, first */
+async function close(files: ContainerFiles, stack: Stack): Promise<Layer | undefined> {
+  const { store, paths, options } = files
+  try {
+    const { number, condition } = await nextNumber(files, stack)
+    const identity = { kind: 'closed', base: stack.base.identity.id } as const
+    const place = { number, base: paths.base }
+    return await publishEmpty(store, paths.sidecar(number), place, identity, newPacker(files), { ...options, condition })
+  } catch (error) {
+    if (isConflict(error)) return undefined
+    throw error
+  }
+}
+
+/** @returns the new base; undefined when another writer has replaced the old one first */
+async function replaceBase(
+  { store, paths, options }: ContainerFiles,
+  stack: Stack,
+  arrays: readonly LayerArray[],
+  packer: BlockPacker,
+): Promise<Layer | undefined> {
+  const { layers } = mergeable(stack)
+  const dictionary = Dictionary.extending(layers.map(({ footer }) => footer)) ?? new Dictionary()
+  const identity = { id: randomId(), kind: 'base', merged: listed([...layers.slice(1), ...stack.dead]) } as const
+  const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary, identity }
+  const condition = { ifAbsent: false, ifMatch: stack.base.info.etag }
+  try {
+    return await publishLayer(store, paths.base, contents, packer, { ...options, condition })
+  } catch (error) {
+    if (isConflict(error)) return undefined
+    throw error
+  }
+}
+
+/**
+ * The state that the successor of a base contains. What another program has added to a closed one is not part of it, so that all who publish a
+ * successor publish the same; it stays live.
+ */
+function mergeable(stack: Stack): Stack {
+  const closed = stack.layers.findIndex(({ identity }) => identity.kind === 'closed')
+  return closed < 0 ? stack : new Stack(stack.layers.slice(0, closed + 1))
+}
+
+/** Those layers that other programs wrote, as a base lists them: they are there and must not count on it. */
+export const listed = (layers: readonly Layer[]): MergedLayer[] =>
+  layers.filter(({ foreign }) => foreign).map(({ number, identity: { id } }) => ({ number, id }))
+
+/** How often cleaning begins again because other writers clean, or write, at the same time. */
+const CLEANINGS = 20
+
+/**
+ * Removes what counts for nothing on the base that is there now. When another writer has changed something meanwhile, all is looked at again: what two
+ * leave to each other would stay.
+ * @param known the state, where it is known already
+ */
+export async function cleanUp(files: ContainerFiles, known?: Stack): Promise<Stack> {
+  const { store, paths } = files
+  for (let left = CLEANINGS; ; left--) {
+    // With another base before the listing, the highest number listed may be live on it, and what follows not be listed.
+    const before = await store.stat(paths.base)
+    const stack = known !== undefined && (await lists(files, known)) ? known : await reopen(files)
+    known = undefined
+    if (stack.dead.length === 0 || left === 0) return stack
+    if (before?.etag !== stack.base.info.etag) continue
+    if (await clean(files, stack.dead.map(deadFile), floorOf(stack))) return reopen(files, stack)
+  }
+}
+
+/** Whether the numbers of a state are those that are there now. Cleaning tells by their versions whether they are the same files. */
+async function lists({ store, paths }: ContainerFiles, { sidecars }: Stack): Promise<boolean> {
+  const numbers = new Set(await paths.sidecars(store))
+  return numbers.size === sidecars.length && sidecars.every(({ number }) => numbers.has(number))
+}
+
+const reopen = ({ store, paths, options }: ContainerFiles, known?: Stack): Promise<Stack> =>
+  Stack.open(store, paths, options.limits, {}, known)

@@ -1,0 +1,46 @@
+import { HyperslabError } from '../../core/errors.js'
+import type { ConditionalWrites, Store } from '../../store/store.js'
+import type { Paths } from '../layers/paths.js'
+import { BlockPacker } from './packer.js'
+import type { WorkingCopyOptions } from './working-copy.js'
+
+/** Where the files of a container are, and how new ones are written. */
+export interface ContainerFiles {
+  readonly store: Store
+  readonly paths: Paths
+  readonly options: WorkingCopyOptions
+}
+
+/** Which conditions the store honours. */
+export const conditionsOf = async ({ store, paths }: ContainerFiles): Promise<ConditionalWrites> =>
+  (await store.conditionalWrites?.(paths.base)) ?? {
+    replace: false,
+    remove: false,
+    reason: 'the store offers no conditional writes',
+  }
+
+/** @throws UnsupportedError where files cannot be replaced on condition of their version */
+export async function checkReplaces(files: ContainerFiles, what: string): Promise<void> {
+  const { replace, reason } = await conditionsOf(files)
+  if (replace) return
+  const text = `${what} takes a store that replaces a file only while it has a given version, or other writers could lose data: ${reason}`
+  throw new HyperslabError('UnsupportedError', text, { file: files.store.describe(files.paths.base) })
+}
+
+/** Little enough to fetch for one point, yet four times what a match reaches back: the first bytes of a segment have nothing to match. */
+const SEGMENT_BYTES = 256 * 1024
+
+/** @throws CodecError when the codec is unknown or cannot write */
+export function newPacker({ store, paths, options }: ContainerFiles): BlockPacker {
+  const { codecs, codec, verifyWrites, blockBytes, extras, segmentBytes = SEGMENT_BYTES } = options
+  return new BlockPacker({
+    file: store.describe(paths.base),
+    codecs,
+    codec,
+    verifyWrites,
+    targetBytes: blockBytes,
+    // Without the extras nobody would know of them.
+    ...(extras && { segmentBytes }),
+    openStage: () => store.stage!(paths.base),
+  })
+}

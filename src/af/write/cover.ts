@@ -1,0 +1,78 @@
+import type { ChunkBytes } from '../../engine/block.js'
+import type { Arena } from '../../kernels/arena.js'
+import type { ArrayState } from '../layers/array-state.js'
+import { unwritten } from '../layers/chunk-bytes.js'
+import { measure } from '../layers/chunk-stats.js'
+import type { Layer } from '../layers/layer.js'
+import { LayerChunks } from '../layers/layer-chunks.js'
+import { PendingChunk } from '../layers/pending-chunk.js'
+import type { LayerArray } from './commit.js'
+import type { BlockPacker } from './packer.js'
+
+/**
+ * Publishes arrays. Those that no layer has yet get, wherever a layer still holds a chunk of an earlier array of their name, a chunk of
+ * nothing but fill: readers here stop at the layer where an array was defined, but array-format 0.12 does not, and would show the old
+ * chunks in the new array. Chunks of one shape share one place in a block. Old chunks of another rank cannot be covered; on them that
+ * reader fails until the container is compacted.
+ * @param publish takes the chunks of each array; after an error the packer is as before
+ */
+export async function publishCovered<T>(
+  states: readonly ArrayState[],
+  layers: readonly Layer[],
+  packer: BlockPacker,
+  publish: (arrays: LayerArray[]) => Promise<T>,
+): Promise<T> {
+  const covers: PendingChunk[] = []
+  try {
+    const arrays: LayerArray[] = []
+    for (const state of states) {
+      const chunks = new Map(state.written)
+      for (const numbers of byShape(state, oldChunks(state, layers)).values()) {
+        const cover = new PendingChunk((arena, bytes) => measureAll(state, numbers, arena, bytes))
+        covers.push(cover)
+        await packer.put(cover, fillOnly(state, numbers[0]!))
+        for (const number of numbers) chunks.set(number, cover)
+      }
+      arrays.push({ state, chunks })
+    }
+    return await publish(arrays)
+  } catch (error) {
+    // The next try may find other chunks to cover.
+    for (const cover of covers) packer.drop(cover)
+    throw error
+  }
+}
+
+function fillOnly(state: ArrayState, number: number): Uint8Array {
+  const { definition, grid } = state
+  return unwritten(definition, grid.shapeOf(grid.index(number)))
+}
+
+function measureAll(state: ArrayState, numbers: readonly number[], arena: Arena, bytes: ChunkBytes): void {
+  const [first] = numbers
+  measure(arena, state, first!, bytes)
+  for (const number of numbers) state.chunkStats.set(number, state.chunkStats.get(first!)!)
+}
+
+/** What an array that is about to be added for the first time would not overwrite. */
+function oldChunks({ definition, grid, written, layer: newest }: ArrayState, layers: readonly Layer[]): Set<number> {
+  const old = new Set<number>()
+  if (newest >= 0) return old
+  for (const layer of layers) {
+    const chunks = layer.arrays.get(definition.name)?.chunks
+    if (chunks === undefined || chunks.rank !== grid.shape.length) continue
+    for (const number of new LayerChunks(chunks, grid, layer.blocks).numbers()) if (!written.has(number)) old.add(number)
+  }
+  return old
+}
+
+function byShape({ grid }: ArrayState, numbers: Iterable<number>): Map<string, number[]> {
+  const groups = new Map<string, number[]>()
+  for (const number of numbers) {
+    const shape = grid.shapeOf(grid.index(number)).join()
+    const group = groups.get(shape)
+    if (group === undefined) groups.set(shape, [number])
+    else group.push(number)
+  }
+  return groups
+}

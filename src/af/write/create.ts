@@ -1,0 +1,135 @@
+import { HyperslabError, isHyperslabError } from '../../core/errors.js'
+import type { Stage, Store } from '../../store/store.js'
+import type { MergedLayer } from '../format/identity.js'
+import { Layer } from '../layers/layer.js'
+import type { Paths } from '../layers/paths.js'
+import { clean, type DeadFile, deadFile } from './clean.js'
+import { isConflict, publishEmpty } from './commit.js'
+import { cleanUp, listed } from './compaction.js'
+import { type ContainerFiles, conditionsOf, newPacker } from './container-files.js'
+
+/**
+ * Publishes an empty base.
+ * @throws AlreadyExistsError when there is a container, sidecars alone included, and `overwrite` is not set
+ */
+export async function createContainer(files: ContainerFiles, overwrite: boolean): Promise<void> {
+  if (overwrite) return replaceContainer(files)
+  const { store, paths } = files
+  await checkFree(store, paths)
+  // What an earlier container of this name has left.
+  await store.delete!(paths.stats)
+  const kind = await firstKind(files)
+  await orAlreadyThere(() => publishBase(files, kind, [], { ifAbsent: true }))
+}
+
+/** @throws AlreadyExistsError when there is a container, sidecars alone included */
+export async function checkFree(store: Store, paths: Paths): Promise<void> {
+  const sidecars = await paths.sidecars(store)
+  if ((await store.stat(paths.base)) !== undefined) throw alreadyThere('the file exists already', sidecars)
+  if (sidecars.length === 0) return
+  const names = sidecars.map((number) => paths.sidecar(number)).join(', ')
+  throw alreadyThere(`sidecars of an earlier file exist (${names})`, sidecars)
+}
+
+/** The first flush takes the place of an initial base, for which the store must replace files on condition. */
+const firstKind = async (files: ContainerFiles): Promise<'base' | 'initial'> =>
+  (await conditionsOf(files)).replace ? 'initial' : 'base'
+
+/** The new base comes first: whatever fails later, there is either the old container or the new one. */
+async function replaceContainer(files: ContainerFiles): Promise<void> {
+  const { store, paths } = files
+  const kind = await firstKind(files)
+  const { dead, merged } = await leftovers(files)
+  await store.delete!(paths.stats)
+  const old = await store.stat(paths.base)
+  const replaces = kind === 'initial' && old !== undefined
+  const base = await publishBase(files, kind, merged, replaces ? { ifAbsent: false, ifMatch: old.etag } : { ifAbsent: false })
+  if (kind === 'base' || merged.length === 0) return removeDead(files, dead)
+  // What is listed is made void, then the list is dropped, then the numbers become free: a layer that another program writes there later could
+  // else be taken for a listed one.
+  await clean(files, dead, Number.POSITIVE_INFINITY)
+  try {
+    await publishBase(files, kind, [], { ifAbsent: false, ifMatch: base.info.etag })
+  } catch (error) {
+    // Another writer has gone on with the new base, and takes care of its list.
+    if (isConflict(error)) return
+    throw error
+  }
+  await cleanUp(files)
+}
+
+/** Removes the sidecars of a container whose base was replaced by one without layers. */
+async function removeDead(files: ContainerFiles, dead: readonly DeadFile[]): Promise<void> {
+  const { store, paths } = files
+  if (!(await conditionsOf(files)).replace) for (const { number } of dead) await store.delete!(paths.sidecar(number))
+  else if (!(await clean(files, dead, 0))) await cleanUp(files)
+}
+
+/** Sidecars of the container that is replaced, also damaged ones, and those of other programs, which name no base. */
+async function leftovers(files: ContainerFiles): Promise<{ dead: DeadFile[]; merged: MergedLayer[] }> {
+  const { store, paths, options } = files
+  const dead: DeadFile[] = []
+  const layers: Layer[] = []
+  for (const number of await paths.sidecars(store)) {
+    const key = paths.sidecar(number)
+    try {
+      const layer = await Layer.open(store, key, number, options.limits)
+      if (layer === undefined) continue
+      layers.push(layer)
+      dead.push(deadFile(layer))
+    } catch (error) {
+      if (!isHyperslabError(error, 'FormatError', 'IntegrityError', 'UnsupportedError')) throw error
+      const info = await store.stat(key)
+      if (info !== undefined) dead.push({ number, etag: info.etag, empty: false })
+    }
+  }
+  return { dead, merged: listed(layers) }
+}
+
+const publishBase = (
+  files: ContainerFiles,
+  kind: 'base' | 'initial',
+  merged: readonly MergedLayer[],
+  condition: { readonly ifAbsent: boolean; readonly ifMatch?: string },
+): Promise<Layer> => {
+  const { store, paths, options } = files
+  const place = { number: 0, base: paths.base }
+  return publishEmpty(store, paths.base, place, { kind, merged }, newPacker(files), { ...options, condition })
+}
+
+async function orAlreadyThere(publish: () => Promise<unknown>): Promise<void> {
+  try {
+    await publish()
+  } catch (error) {
+    if (isConflict(error)) throw alreadyThere('another writer has created the file first', [], error)
+    throw error
+  }
+}
+
+function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown): HyperslabError {
+  const details = { actual: sidecars, ...(cause === undefined ? {} : { cause }) }
+  return new HyperslabError('AlreadyExistsError', `${what}; pass overwrite to replace it`, details)
+}
+
+/**
+ * Publishes the bytes that a stage holds, a whole base, as a container. Readers see the container that was there before, or this one, or, when
+ * other programs had written layers of the old one, for a moment an empty one.
+ * @throws AlreadyExistsError when there is a container and `overwrite` is not set
+ */
+export async function publishStaged(files: ContainerFiles, stage: Stage, overwrite: boolean): Promise<void> {
+  const { store, paths } = files
+  const none = new Uint8Array(0)
+  if (!overwrite) {
+    await checkFree(store, paths)
+    await orAlreadyThere(() => stage.publish(paths.base, none, { ifAbsent: true }))
+    return
+  }
+  const { replace } = await conditionsOf(files)
+  const { dead, merged } = await leftovers(files)
+  // The bytes cannot list layers that name no base.
+  if (merged.length > 0) await replaceContainer(files)
+  const there = replace ? await store.stat(paths.base) : undefined
+  await store.delete!(paths.stats)
+  await stage.publish(paths.base, none, { ifAbsent: false, ifMatch: there?.etag })
+  if (merged.length === 0) await removeDead(files, dead)
+}

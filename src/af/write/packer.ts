@@ -1,0 +1,378 @@
+import { decodeWith, encodeWith, inKernel } from '../../codec/codec.js'
+import { lz4 } from '../../codec/lz4.js'
+import { cutSegments, encodeSegments, type Segment } from '../../codec/lz4-segments.js'
+import { none } from '../../codec/none.js'
+import type { Codecs, Encoder } from '../../codec/registry.js'
+import { firstDifference } from '../../core/bytes.js'
+import { HyperslabError, isHyperslabError } from '../../core/errors.js'
+import {
+  type BlockOrigin,
+  type BlockRef,
+  type ChunkAddress,
+  checkStoredBytes,
+  decodeApart,
+  decodeBlock,
+  findCodec,
+  partOf,
+} from '../../engine/block.js'
+import { type CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.js'
+import { withArena } from '../../kernels/arena.js'
+import { crc32cOf } from '../../kernels/crc32c.js'
+import type { Stage } from '../../store/store.js'
+import { MAX_U32 } from '../format/definition.js'
+import type { BlockMeta } from '../format/footer.js'
+import { PendingChunk } from '../layers/pending-chunk.js'
+
+export interface PackerOptions {
+  /** For error messages. */
+  readonly file: string
+  readonly codecs: Codecs
+  /** Of the blocks that are written. */
+  readonly codec: string
+  /** A block is closed once it holds this many bytes before compression. */
+  readonly targetBytes: number
+  /** No block gets larger, unless by a single chunk; what the format can count by default. */
+  readonly maxBytes?: number
+  /**
+   * Blocks of the package's own LZ4 are made of segments, each of which is closed once it holds this many bytes; left out, they are not. Those of
+   * blocks that are not compressed are of 4 KiB, unless this is less.
+   */
+  readonly segmentBytes?: number
+  /** Which codecs' blocks are decoded and compared with what was encoded before they are written. */
+  readonly verifyWrites?: VerifyWrites
+  readonly openStage: () => Promise<Stage>
+}
+
+/** All codecs', no codec's, or those of all that are not this package's own kernels. */
+export type VerifyWrites = boolean | 'foreign'
+
+/** The blocks of a layer: where their bytes are, and their CRC-32C. */
+export interface Packed {
+  readonly stage: Stage
+  readonly blocks: BlockMeta[]
+  readonly crcs: readonly number[]
+  /** Of blocks that have more than one, by id. */
+  readonly segments: ReadonlyMap<number, readonly Segment[]>
+  /** Of blocks that are not compressed and have more than one, by id. */
+  readonly checkedSegments: ReadonlyMap<number, readonly CheckedSegment[]>
+}
+
+/**
+ * Segments of blocks that are not compressed, of which each has a checksum, are closed once they hold this many bytes: as many as a disk reads
+ * at least, and so few that reading a chunk of fewer is no dearer. A file has no more of them than chunks, so its table of them, of about
+ * eight bytes each, is small beside its footer.
+ */
+const CHECKED_BYTES = 4096
+
+/** A block on its way to the stage. */
+interface Encoded {
+  readonly bytes: Uint8Array
+  readonly uncompressedBytes: number
+  readonly crc?: number | undefined
+  readonly segments?: readonly Segment[] | undefined
+  readonly checkedSegments?: readonly CheckedSegment[] | undefined
+}
+
+/**
+ * Packs chunks into blocks in the order they come and writes each block when it is full: memory holds one block's worth of chunks.
+ * A chunk that is replaced while loose costs nothing; one that was packed already leaves a hole, which `finish` closes.
+ */
+export class BlockPacker implements BlockOrigin {
+  readonly file: string
+  readonly version = 'pending'
+  readonly #options: PackerOptions
+  readonly #encoder: Encoder
+  #stage: Stage | undefined
+  /** The blocks written, in order, with the chunks in each that were not replaced since. */
+  #blocks = new Map<BlockRef, Set<PendingChunk>>()
+  #segments = new Map<number, readonly Segment[]>()
+  #checkedSegments = new Map<number, readonly CheckedSegment[]>()
+  readonly #loose = new Set<PendingChunk>()
+  #looseBytes = 0
+
+  /** @throws CodecError when the codec is unknown or cannot write */
+  constructor(options: PackerOptions) {
+    this.#encoder = options.codecs.encoder(options.codec)
+    this.file = options.file
+    this.#options = options
+  }
+
+  /** Gives a chunk its (new) contents; the bytes belong to the packer from here on. */
+  async put(chunk: PendingChunk, bytes: Uint8Array): Promise<void> {
+    this.drop(chunk)
+    chunk.bytes = bytes
+    this.#loose.add(chunk)
+    this.#looseBytes += bytes.length
+    await this.settle()
+  }
+
+  /** Gives a loose chunk other contents; nothing is written before the next `put` or `settle`. */
+  replace(chunk: PendingChunk, bytes: Uint8Array): void {
+    this.#looseBytes += bytes.length - chunk.bytes!.length
+    chunk.bytes = bytes
+  }
+
+  /** Packs what is loose while there are `bytes` of it, by default a full block. */
+  async settle(bytes = this.#options.targetBytes): Promise<void> {
+    while (this.#loose.size > 0 && this.#looseBytes >= bytes) await this.#seal()
+  }
+
+  /**
+   * Whether a block of `chunks` chunks can be taken over as it is stored: it has the right codec, and neither it nor what is loose, which
+   * becomes a block then, is of quite another size than the blocks made here.
+   */
+  takes({ codec, compressedBytes, uncompressedBytes }: BlockRef, chunks: number): boolean {
+    const { codec: own, targetBytes } = this.#options
+    const least = targetBytes / 2
+    if (codec !== own || (codec === 'none' && compressedBytes !== uncompressedBytes)) return false
+    if (uncompressedBytes < least || (chunks > 1 && uncompressedBytes > 2 * targetBytes)) return false
+    return this.#loose.size === 0 || this.#looseBytes >= least
+  }
+
+  /**
+   * Takes a block over as it is stored.
+   * @param chunks all that is in it, new ones
+   * @param segments of it
+   * @throws IntegrityError when it is not what was written
+   */
+  async adopt(
+    block: BlockRef,
+    chunks: readonly { chunk: PendingChunk; address: ChunkAddress }[],
+    segments?: readonly Segment[],
+  ): Promise<void> {
+    const bytes = await block.origin.read(block.fileOffset, block.compressedBytes)
+    checkStoredBytes(block, bytes)
+    await this.settle(0)
+    const checkedSegments =
+      block.codec === 'none'
+        ? checkedIn(
+            bytes,
+            chunks.map(({ address }) => address.size),
+            this.#options.segmentBytes,
+          )
+        : undefined
+    const own = await this.#append({ ...block, bytes, segments, checkedSegments })
+    for (const { chunk, address } of chunks) chunk.address = { ...address, block: own }
+    this.#blocks.set(own, new Set(chunks.map(({ chunk }) => chunk)))
+  }
+
+  /** Forgets a chunk. */
+  drop(chunk: PendingChunk): void {
+    if (this.#loose.delete(chunk)) this.#looseBytes -= chunk.bytes!.length
+    if (chunk.address !== undefined) this.#blocks.get(chunk.address.block)?.delete(chunk)
+    chunk.bytes = undefined
+    chunk.address = undefined
+  }
+
+  /** Packs what is loose and closes holes; returns the finished blocks, which lie in the stage one after another from its start. */
+  async finish(): Promise<Packed> {
+    if (this.#stage?.broken) await this.#restage()
+    await this.settle(0)
+    if ([...this.#blocks].some(([block, chunks]) => hasHoles(block, chunks))) await this.#repack()
+    const refs = [...this.#blocks.keys()]
+    const blocks = refs.map(({ id, fileOffset, compressedBytes, uncompressedBytes, codec }) => {
+      return { id, fileOffset, compressedBytes, uncompressedBytes, codec: codec === 'none' ? null : codec }
+    })
+    const [segments, checkedSegments] = [this.#segments, this.#checkedSegments]
+    return { stage: await this.#staged(), blocks, crcs: refs.map(({ crc }) => crc!), segments, checkedSegments }
+  }
+
+  async discard(): Promise<void> {
+    await this.#stage?.discard()
+    this.#stage = undefined
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    return (await this.#staged()).read(offset, length)
+  }
+
+  async checksumsOf(block: BlockRef): Promise<SegmentChecksums | undefined> {
+    const segments = this.#checkedSegments.get(block.id)
+    return segments && new SegmentChecksums(block, segments)
+  }
+
+  async #staged(): Promise<Stage> {
+    this.#stage ??= await this.#options.openStage()
+    return this.#stage
+  }
+
+  async #seal(): Promise<void> {
+    const chunks: { chunk: PendingChunk; bytes: Uint8Array }[] = []
+    let uncompressedBytes = 0
+    const { maxBytes = MAX_U32 } = this.#options
+    for (const chunk of this.#loose) {
+      const bytes = chunk.bytes!
+      // Where a chunk is in its block is counted in 32 bits, and so is the size of the block.
+      if (chunks.length > 0 && uncompressedBytes + bytes.length > maxBytes) break
+      chunks.push({ chunk, bytes })
+      uncompressedBytes += bytes.length
+    }
+    const block = await this.#append(await this.#encode(chunks, uncompressedBytes))
+    const packed = new Set<PendingChunk>()
+    let offset = 0
+    for (const { chunk, bytes } of chunks) {
+      // A chunk that was dropped or replaced while the block was being written leaves a hole.
+      if (chunk.bytes === bytes) {
+        this.drop(chunk)
+        chunk.address = { block, offset, size: bytes.length }
+        packed.add(chunk)
+      }
+      offset += bytes.length
+    }
+    this.#blocks.set(block, packed)
+  }
+
+  /**
+   * Lays chunks one behind another in kernel memory, where their `onPack` sees them, and encodes them as one block.
+   * @throws CodecError naming file, codec and block when they cannot be encoded, or decode to others
+   */
+  async #encode(chunks: readonly { chunk: PendingChunk; bytes: Uint8Array }[], total: number): Promise<Encoded> {
+    const encoder = this.#encoder
+    const { segmentBytes = Number.POSITIVE_INFINITY } = this.#options
+    const sizes = chunks.map(({ bytes }) => bytes.length)
+    const lengths = cutSegments(sizes, segmentBytes)
+    const { bytes, segments } = withArena((arena): Omit<Encoded, 'uncompressedBytes'> => {
+      const pointer = arena.alloc(total)
+      let end = 0
+      for (const { chunk, bytes } of chunks) {
+        const at = { pointer: pointer + end, size: bytes.length }
+        arena.bytes(at.pointer, at.size).set(bytes)
+        withArena((inner) => chunk.onPack?.(inner, at))
+        end += at.size
+      }
+      if (encoder === lz4 && lengths.length > 1) return encodeSegments(arena, pointer, lengths)
+      return { bytes: inKernel(encoder) ? encoder.encodeIn(arena, pointer, total) : arena.bytes(pointer, total).slice() }
+    })
+    const block = this.#blocks.size
+    try {
+      const encoded = inKernel(encoder) ? bytes : await encodeWith(encoder, bytes)
+      if (this.#verifies) await this.#verify(encoded, chunks, total)
+      const checkedSegments = encoder === none ? checkedIn(encoded, sizes, segmentBytes) : undefined
+      return { bytes: encoded, uncompressedBytes: total, segments, checkedSegments }
+    } catch (error) {
+      if ('reset' in encoder) await encoder.reset?.()
+      if (!isHyperslabError(error, 'CodecError')) throw error
+      const text = `block ${block}: ${error.message}; nothing was published, and the changes are kept`
+      throw new HyperslabError('CodecError', text, { ...error.details, file: this.file })
+    }
+  }
+
+  get #verifies(): boolean {
+    const { verifyWrites = 'foreign' } = this.#options
+    return verifyWrites === true || (verifyWrites === 'foreign' && !inKernel(this.#encoder))
+  }
+
+  /** @throws CodecError when a block does not decode to the chunks that it was encoded of */
+  async #verify(encoded: Uint8Array, chunks: readonly { readonly bytes: Uint8Array }[], total: number): Promise<void> {
+    const codec = this.#encoder
+    const decoded = inKernel(codec)
+      ? withArena((arena) => {
+          const pointer = codec.decodeIn(arena, arena.put(encoded), encoded.length, total)
+          return arena.bytes(pointer, total).slice()
+        })
+      : await decodeWith(codec, encoded, total)
+    let start = 0
+    for (const { bytes } of chunks) {
+      const at = firstDifference(bytes, decoded.subarray(start, start + bytes.length))
+      if (at >= 0) {
+        const text = `what codec '${codec.name}' made of ${total} bytes decodes to others from byte ${start + at} on`
+        throw new HyperslabError('CodecError', text, { actual: decoded[start + at], expected: bytes[at] })
+      }
+      start += bytes.length
+    }
+  }
+
+  async #append({ bytes, uncompressedBytes, crc = crc32cOf(bytes), segments, checkedSegments }: Encoded): Promise<BlockRef> {
+    const stage = await this.#staged()
+    const fileOffset = stage.size
+    await stage.append(bytes)
+    const { codec } = this.#options
+    const id = this.#blocks.size
+    if (segments !== undefined && segments.length > 1) this.#segments.set(id, segments)
+    if (checkedSegments !== undefined && checkedSegments.length > 1) this.#checkedSegments.set(id, checkedSegments)
+    return { origin: this, id, fileOffset, compressedBytes: bytes.length, uncompressedBytes, codec, crc }
+  }
+
+  /**
+   * Copies all blocks to another stage, because the store is not sure any more of what it has in this one.
+   * @throws IntegrityError when a block is not what was written; everything stays as it was
+   */
+  async #restage(): Promise<void> {
+    const next = await this.#options.openStage()
+    try {
+      for (const block of this.#blocks.keys()) {
+        const bytes = await this.read(block.fileOffset, block.compressedBytes)
+        checkStoredBytes(block, bytes)
+        await next.append(bytes)
+      }
+    } catch (error) {
+      await next.discard()
+      throw error
+    }
+    await this.discard()
+    this.#stage = next
+  }
+
+  /** Packs all chunks anew into another stage; everything stays as it was until that is complete. */
+  async #repack(): Promise<void> {
+    const next = new BlockPacker(this.#options)
+    const moved: { chunk: PendingChunk; copy: PendingChunk }[] = []
+    try {
+      for (const [block, chunks] of this.#blocks) {
+        for (const [chunk, bytes] of await this.#unpack(block, chunks)) {
+          const copy = new PendingChunk()
+          await next.put(copy, bytes)
+          moved.push({ chunk, copy })
+        }
+      }
+      await next.settle(0)
+    } catch (error) {
+      await next.discard()
+      throw error
+    }
+    await this.discard()
+    this.#stage = next.#stage
+    this.#segments = next.#segments
+    this.#checkedSegments = next.#checkedSegments
+    const chunkOf = new Map(moved.map(({ chunk, copy }) => [copy, chunk]))
+    this.#blocks = new Map()
+    for (const [block, copies] of next.#blocks) {
+      const own = { ...block, origin: this }
+      this.#blocks.set(own, new Set([...copies].map((copy) => chunkOf.get(copy)!)))
+      for (const copy of copies) chunkOf.get(copy)!.address = { ...copy.address!, block: own }
+    }
+  }
+
+  async #unpack(block: BlockRef, chunks: ReadonlySet<PendingChunk>): Promise<[PendingChunk, Uint8Array][]> {
+    const bytes = await this.read(block.fileOffset, block.compressedBytes)
+    checkStoredBytes(block, bytes)
+    const codec = findCodec(this.#options.codecs, block)
+    if (!inKernel(codec)) {
+      const decoded = await decodeApart(codec, block, bytes)
+      return [...chunks].map((chunk) => [chunk, partOf(decoded, chunk.address!).slice()])
+    }
+    return withArena((arena) => {
+      const pointer = decodeBlock(arena, this.#options.codecs, block, bytes)
+      return [...chunks].map((chunk) => {
+        const { offset, size } = chunk.address!
+        return [chunk, arena.bytes(pointer + offset, size).slice()]
+      })
+    })
+  }
+}
+
+/** The segments of a block that is not compressed, of chunks of those sizes. */
+function checkedIn(bytes: Uint8Array, sizes: readonly number[], segmentBytes = CHECKED_BYTES): CheckedSegment[] {
+  let start = 0
+  return cutSegments(sizes, Math.min(segmentBytes, CHECKED_BYTES)).map((length) => {
+    const crc = crc32cOf(bytes.subarray(start, start + length))
+    start += length
+    return { bytes: length, crc }
+  })
+}
+
+function hasHoles({ uncompressedBytes }: BlockRef, chunks: ReadonlySet<PendingChunk>): boolean {
+  let bytes = 0
+  for (const { address } of chunks) bytes += address!.size
+  return bytes < uncompressedBytes
+}

@@ -1,0 +1,198 @@
+import { type DataOf, type DType, elementBytes, isFixed } from '../../core/dtype.js'
+import { HyperslabError, isHyperslabError } from '../../core/errors.js'
+import { sameShape } from '../../core/shape.js'
+import type { ChunkAddress } from '../../engine/block.js'
+import type { BlockReader } from '../../engine/block-reader.js'
+import { decodeChunk, encodeChunk } from '../../engine/chunk-values.js'
+import { type ChunkGrid, chunkSize } from '../../grid/chunks.js'
+import { type Definition, dtypeOf, gridFor, sameButShape, sameDefinition } from '../format/definition.js'
+import type { AttributeValue } from '../format/footer.js'
+import type { ArrayState } from '../layers/array-state.js'
+import { type AttributeMap, resolveAttributes } from '../layers/attributes.js'
+import { readChunk, reshapeChunk, unwritten } from '../layers/chunk-bytes.js'
+import { findIn, type LayerChunks } from '../layers/layer-chunks.js'
+import type { PendingChunk } from '../layers/pending-chunk.js'
+import { indexOf, type LiveArray } from '../layers/stack.js'
+import { contains } from './resize.js'
+
+/** A chunk that was changed in part here and, since then, by another writer, with both changes in it. */
+export interface Rebased {
+  readonly state: ArrayState
+  readonly number: number
+  readonly bytes: Uint8Array
+}
+
+/**
+ * @param deleted what had the name here before the array was defined
+ * @throws ConflictError when an array with pending changes is not what it was, or was resized by both
+ */
+export function checkUnmoved(state: ArrayState, live: LiveArray | undefined, deleted: Definition | undefined): void {
+  if (!state.changed || isUnmoved(state, live, deleted)) return
+  const what = state.layer < 0 ? 'defined' : live && isSameArray(state, live) ? 'resized' : 'deleted or defined anew'
+  throw new HyperslabError('ConflictError', `the array was ${what} by another writer; its pending changes cannot be added`, {
+    array: state.definition.name,
+  })
+}
+
+function isUnmoved(state: ArrayState, live: LiveArray | undefined, deleted: Definition | undefined): boolean {
+  const { definition, committed, resized, written } = state
+  if (committed === undefined) {
+    if (live === undefined) return true
+    if (deleted !== undefined) return sameDefinition(live.definition, deleted)
+    // Both have defined the same, and attributes alone can be put together: those of the container belong to such an array.
+    return sameDefinition(live.definition, definition) && written.size === 0
+  }
+  if (live === undefined) return false
+  if (sameDefinition(live.definition, committed)) return true
+  // Attributes have no shape.
+  if (!resized && written.size === 0) return sameButShape(live.definition, committed)
+  return isSameArray(state, live) && (!resized || sameShape(live.definition.shape, definition.shape))
+}
+
+/** Whether the layers that the array was loaded from are among those it has now. */
+function isSameArray({ definition, entries }: ArrayState, live: LiveArray): boolean {
+  const { version } = entries[0]!.layer
+  return sameButShape(definition, live.definition) && live.entries.some(({ layer }) => layer.version === version)
+}
+
+/**
+ * Pending changes of parts of chunks, brought onto what other writers have made of those chunks meanwhile: elements that were changed
+ * here, the others as they are there now. Chunks nobody else has touched are left out.
+ * @param live what the layers hold now: arrays in the shape they had or, where they were resized there, the one they have here
+ * @throws ConflictError when what a change was built on is gone
+ */
+export async function rebase(
+  states: Iterable<ArrayState>,
+  live: ReadonlyMap<string, LiveArray>,
+  blocks: BlockReader,
+): Promise<Rebased[]> {
+  const rebased: Rebased[] = []
+  for (const state of states) {
+    const array = live.get(state.definition.name)
+    // What layers have under the name of an array that is new is another one.
+    if (state.committed === undefined || array === undefined) continue
+    const [before, now] = [new Contents(state, state.committed, state.stored), Contents.of(state, array)]
+    const numbers = new Set(state.written.keys())
+    // What others have put into chunks that end elsewhere here.
+    if (state.resized && !sameShape(array.definition.shape, state.grid.shape))
+      for (const number of now.cutChunks()) numbers.add(number)
+    for (const number of numbers) {
+      const chunk = state.written.get(number)
+      if (chunk?.partial === false || sameAddress(before.find(number), now.find(number))) continue
+      const bytes = await now.read(number, blocks)
+      rebased.push({ state, number, bytes: chunk ? await merge(state, number, chunk, before, bytes, blocks) : bytes })
+    }
+  }
+  return rebased
+}
+
+/** What some layers hold of an array, as it looks in the shape that the array has here. */
+class Contents {
+  readonly #state: ArrayState
+  readonly #grid: ChunkGrid
+  readonly #stored: readonly LayerChunks[]
+
+  /** @param stored the chunks of the layers, numbered as here */
+  constructor(state: ArrayState, definition: Definition, stored: readonly LayerChunks[]) {
+    this.#state = state
+    this.#grid = gridFor(definition)
+    this.#stored = stored
+  }
+
+  static of(state: ArrayState, { definition, entries }: LiveArray): Contents {
+    return new Contents(
+      state,
+      definition,
+      entries.map((entry) => indexOf(entry, state.grid)),
+    )
+  }
+
+  /** Chunks outside their grid are not theirs. */
+  find(number: number): ChunkAddress | undefined {
+    return contains(this.#grid, this.#state.grid.index(number)) ? findIn(this.#stored, number) : undefined
+  }
+
+  async read(number: number, blocks: BlockReader): Promise<Uint8Array> {
+    const { definition, grid } = this.#state
+    const index = grid.index(number)
+    const address = this.find(number)
+    if (address === undefined) return unwritten(definition, grid.shapeOf(index))
+    return reshapeChunk(definition, await readChunk(address, blocks), this.#grid.shapeOf(index), grid.shapeOf(index))
+  }
+
+  *cutChunks(): Generator<number> {
+    const { grid } = this.#state
+    for (const number of new Set(this.#stored.flatMap((index) => [...index.numbers()]))) {
+      const index = grid.index(number)
+      if (contains(this.#grid, index) && !sameShape(this.#grid.shapeOf(index), grid.shapeOf(index))) yield number
+    }
+  }
+}
+
+async function merge(
+  state: ArrayState,
+  number: number,
+  chunk: PendingChunk,
+  before: Contents,
+  theirs: Uint8Array,
+  blocks: BlockReader,
+): Promise<Uint8Array> {
+  const dtype = dtypeOf(state.definition)
+  const ours = chunk.bytes ?? (await readChunk(chunk.address!, blocks))
+  const old = await before.read(number, blocks).catch((error: unknown) => rethrowGone(state, number, error))
+  if (isFixed(dtype)) return mergeBytes(old, ours, theirs, elementBytes(dtype))
+  return mergeValues(dtype, old, ours, theirs, chunkSize(state.grid, number))
+}
+
+/** What the file said of itself, to refresh it, is what has just failed. */
+function rethrowGone({ definition, grid }: ArrayState, number: number, cause: unknown): never {
+  if (!isHyperslabError(cause, 'ConflictError')) throw cause
+  const chunk = `[${grid.index(number).join(', ')}]`
+  const text = `a part of chunk ${chunk} was changed here, and another writer has compacted away what the rest of it was: \
+which elements to bring onto the newest state cannot be told; the changes are kept: read them here, open the file again, and write them there`
+  throw new HyperslabError('ConflictError', text, { array: definition.name, actual: chunk, cause })
+}
+
+/** What was changed of an array's attributes since they were loaded; undefined for those that were deleted. */
+export function attributeChanges({ entries, attributes }: ArrayState): Map<string, AttributeValue | undefined> {
+  const before: AttributeMap = entries.length === 0 ? new Map() : resolveAttributes(entries).attributes
+  const changes = new Map<string, AttributeValue | undefined>()
+  for (const name of before.keys()) if (!attributes.has(name)) changes.set(name, undefined)
+  for (const [name, value] of attributes) if (before.get(name) !== value) changes.set(name, value)
+  return changes
+}
+
+/** Lays changes over the attributes that the layers have now, those of other writers included. */
+export function changeAttributes(state: ArrayState, changes: ReadonlyMap<string, AttributeValue | undefined>): void {
+  if (state.entries.length > 0) state.attributes = resolveAttributes(state.entries).attributes
+  for (const [name, value] of changes) {
+    if (value === undefined) state.attributes.delete(name)
+    else state.attributes.set(name, value)
+  }
+}
+
+/** Layers are opened anew at a refresh, so blocks are told by what they are in. */
+function sameAddress(a: ChunkAddress | undefined, b: ChunkAddress | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return a.block.origin.version === b.block.origin.version && a.block.id === b.block.id && a.offset === b.offset
+}
+
+function mergeBytes(before: Uint8Array, ours: Uint8Array, theirs: Uint8Array, size: number): Uint8Array {
+  const merged = theirs.slice()
+  for (let at = 0; at < merged.length; at += size) {
+    for (let i = at; i < at + size; i++) {
+      if (ours[i] === before[i]) continue
+      merged.set(ours.subarray(at, at + size), at)
+      break
+    }
+  }
+  return merged
+}
+
+function mergeValues(dtype: DType, before: Uint8Array, ours: Uint8Array, theirs: Uint8Array, count: number): Uint8Array {
+  const [old, own, merged] = [before, ours, theirs].map((bytes) => decodeChunk(dtype, bytes, count) as (string | Uint8Array)[])
+  own!.forEach((value, i) => {
+    if (String(value) !== String(old![i])) merged![i] = value
+  })
+  return encodeChunk(dtype, merged as DataOf<DType>)
+}

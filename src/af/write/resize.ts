@@ -1,0 +1,228 @@
+import { sameShape, sizeOf } from '../../core/shape.js'
+import type { BlockReader } from '../../engine/block-reader.js'
+import { ChunkGrid } from '../../grid/chunks.js'
+import { checkSizes, type Definition, dtypeOf, gridFor } from '../format/definition.js'
+import type { ChunkTable } from '../format/footer.js'
+import type { ArrayState } from '../layers/array-state.js'
+import { readChunk, reshapeChunk, unwritten } from '../layers/chunk-bytes.js'
+import { type Measured, measure } from '../layers/chunk-stats.js'
+import type { Layer } from '../layers/layer.js'
+import { LayerChunks } from '../layers/layer-chunks.js'
+import { PendingChunk } from '../layers/pending-chunk.js'
+import { indexOf } from '../layers/stack.js'
+import type { BlockPacker } from './packer.js'
+
+interface Context {
+  readonly packer: BlockPacker
+  readonly blocks: BlockReader
+  /** Those that may hold old contents for chunks that come into the grid. */
+  readonly layers: readonly Layer[]
+}
+
+/** Loose chunks are rewritten all at once while they take no more than this; else one by one. */
+const LOOSE_BYTES = 64 * 1024 * 1024
+
+/**
+ * Gives an array another shape, pending until the next flush. Chunks that end elsewhere now are written anew, with fill in what they gain;
+ * all others stay where they are. Chunks that come into the grid get fill where some layer still holds old contents for them, cut off
+ * earlier or of an earlier array of that name. After an error the array is as before.
+ * @throws InvalidArgumentError when the format has no numbers for the shape
+ */
+export async function resize(state: ArrayState, shape: readonly number[], context: Context): Promise<void> {
+  const definition = withShape(state.definition, shape)
+  const next: Measured = { definition, grid: gridFor(definition), chunkStats: new Map() }
+  if (sameShape(state.grid.shape, next.grid.shape)) return
+  const { packer } = context
+  const cut = cutChunks(state, next.grid)
+  // Not at the end, where a failure would come too late: what loose chunks gain stays with them until somebody else packs.
+  await packer.settle(looseBytes(state, cut, next.grid) > LOOSE_BYTES ? 0 : undefined)
+  const rewritten = new Rewritten(next, packer)
+  try {
+    for (const number of uncovered(state, next.grid, context.layers)) {
+      await rewritten.put(number, unwritten(definition, next.grid.shapeOf(next.grid.index(number))), false)
+    }
+    // Loose chunks may become packed meanwhile.
+    while (await rewriteCut(state, cut, rewritten, context));
+    takeShape(state, next, cut, rewritten, packer)
+  } catch (error) {
+    rewritten.drop()
+    throw error
+  }
+}
+
+/** The same array with another shape; its chunks keep theirs. */
+function withShape(definition: Definition, shape: readonly number[]): Definition {
+  const { name, dtype, dimensionNames, fillValue } = definition
+  const { chunkShape } = gridFor(definition)
+  checkSizes(dtypeOf(definition), ChunkGrid.regular(shape, chunkShape))
+  return { name, dtype, shape: [...shape], chunkShape: [...chunkShape], dimensionNames, fillValue }
+}
+
+/** Chunks of the array to be, with the numbers they have there. */
+class Rewritten {
+  readonly chunks = new Map<number, PendingChunk>()
+  readonly #packer: BlockPacker
+  /** Where their statistics go. */
+  measured: Measured
+
+  constructor(measured: Measured, packer: BlockPacker) {
+    this.measured = measured
+    this.#packer = packer
+  }
+
+  async put(number: number, bytes: Uint8Array, partial: boolean): Promise<void> {
+    const chunk = measuredChunk(number, () => this.measured)
+    chunk.partial = partial
+    this.chunks.set(number, chunk)
+    await this.#packer.put(chunk, bytes)
+  }
+
+  drop(): void {
+    for (const chunk of this.chunks.values()) this.#packer.drop(chunk)
+  }
+}
+
+/** A chunk whose statistics are taken when it is packed, for the number that it has then. */
+export function measuredChunk(number: number, measured: () => Measured): PendingChunk {
+  const chunk: PendingChunk = new PendingChunk((arena, bytes) => measure(arena, measured(), chunk.number, bytes))
+  chunk.number = number
+  return chunk
+}
+
+/** The numbers of the chunks that stay in the grid and end elsewhere. */
+function cutChunks(state: ArrayState, after: ChunkGrid): Set<number> {
+  const before = state.grid
+  const ends = before.axes.map((axis, i) => {
+    const last = Math.min(axis.count, after.counts[i]!) - 1
+    return axis.stop(last) === after.axes[i]!.stop(last) ? -1 : last
+  })
+  if (ends.every((last) => last < 0)) return new Set()
+  const isCut = (index: readonly number[]): boolean => contains(after, index) && index.some((k, axis) => k === ends[axis])
+  return new Set([...state.numbers()].filter((number) => isCut(before.index(number))))
+}
+
+function looseBytes({ written, grid: before }: ArrayState, cut: ReadonlySet<number>, after: ChunkGrid): number {
+  let bytes = 0
+  for (const number of cut) {
+    const size = written.get(number)?.bytes?.length
+    if (size === undefined) continue
+    const index = before.index(number)
+    bytes += size * Math.max(1, sizeOf(after.shapeOf(index)) / sizeOf(before.shapeOf(index)))
+  }
+  return bytes
+}
+
+/**
+ * Writes those of the chunks anew that have to be read for it: all but loose ones.
+ * @returns whether there were any
+ */
+async function rewriteCut(state: ArrayState, cut: Iterable<number>, to: Rewritten, { blocks }: Context): Promise<boolean> {
+  const { grid: before, definition } = state
+  const after = to.measured.grid
+  let any = false
+  for (const number of cut) {
+    const address = state.newest(number)!
+    const index = before.index(number)
+    if (address instanceof Uint8Array || to.chunks.has(after.number(index))) continue
+    const partial = state.written.get(number)?.partial !== false
+    const bytes = await readChunk(address, blocks)
+    const [from, now] = [before.shapeOf(index), after.shapeOf(index)]
+    await to.put(after.number(index), reshapeChunk(definition, bytes, from, now), partial || gains(from, now))
+    any = true
+  }
+  return any
+}
+
+/** A chunk that was written whole is so no more: what it gains may be another writer's to say. */
+const gains = (from: readonly number[], to: readonly number[]): boolean => from.some((length, axis) => length < to[axis]!)
+
+/** Makes an array what was prepared, at once. */
+function takeShape(state: ArrayState, next: Measured, cut: ReadonlySet<number>, rewritten: Rewritten, packer: BlockPacker): void {
+  const { grid: before, written, chunkStats } = state
+  const { definition, grid } = next
+  const loose = new Map<PendingChunk, { bytes: Uint8Array; gained: boolean }>()
+  for (const number of cut) {
+    const chunk = written.get(number)
+    const index = before.index(number)
+    if (chunk?.bytes === undefined || rewritten.chunks.has(grid.number(index))) continue
+    const [from, now] = [before.shapeOf(index), grid.shapeOf(index)]
+    loose.set(chunk, { bytes: reshapeChunk(definition, chunk.bytes, from, now), gained: gains(from, now) })
+  }
+  // From here on nothing fails.
+  for (const number of cut) chunkStats.delete(number)
+  for (const [chunk, { bytes, gained }] of loose) {
+    packer.replace(chunk, bytes)
+    chunk.partial ||= gained
+  }
+  if (!sameNumbers(before, grid)) {
+    state.written = renumbered(written, before, grid)
+    state.chunkStats = renumbered(chunkStats, before, grid)
+    for (const chunk of written.values()) chunk.number = -1
+    for (const [number, chunk] of state.written) chunk.number = number
+    for (const chunk of written.values()) if (chunk.number < 0) packer.drop(chunk)
+    state.stored = state.entries.map((entry) => indexOf(entry, grid))
+  }
+  for (const [number, chunk] of rewritten.chunks) {
+    const replaced = state.written.get(number)
+    if (replaced !== undefined) packer.drop(replaced)
+    state.written.set(number, chunk)
+  }
+  for (const [number, stats] of next.chunkStats) state.chunkStats.set(number, stats)
+  rewritten.measured = state
+  state.definition = definition
+  state.grid = grid
+  state.changed = true
+}
+
+/** Whether all chunks stay, with their numbers: growing along the first axis, as most arrays do, costs nothing for each. */
+const sameNumbers = (before: ChunkGrid, after: ChunkGrid): boolean =>
+  before.counts.every((count, axis) => (axis === 0 ? count <= after.counts[axis]! : count === after.counts[axis]))
+
+function renumbered<T>(chunks: ReadonlyMap<number, T>, before: ChunkGrid, after: ChunkGrid): Map<number, T> {
+  const result = new Map<number, T>()
+  for (const [number, chunk] of chunks) {
+    const index = before.index(number)
+    if (contains(after, index)) result.set(after.number(index), chunk)
+  }
+  return result
+}
+
+/** The numbers of chunks that come into the grid although some layer has contents for them. A new array covers all when it is published. */
+function uncovered(
+  { definition, grid: before, layer: newest }: ArrayState,
+  after: ChunkGrid,
+  layers: readonly Layer[],
+): Set<number> {
+  const numbers = new Set<number>()
+  if (newest < 0) return numbers
+  for (const { arrays, blocks } of layers) {
+    const table = arrays.get(definition.name)?.chunks
+    if (table === undefined || table.rank !== before.shape.length || !reachesBeyond(table, before, after)) continue
+    for (const number of new LayerChunks(table, after, blocks).numbers()) {
+      if (!contains(before, after.index(number))) numbers.add(number)
+    }
+  }
+  return numbers
+}
+
+function reachesBeyond(table: ChunkTable, before: ChunkGrid, after: ChunkGrid): boolean {
+  const reach = reachOf(table)
+  return before.counts.some((count, axis) => after.counts[axis]! > count && reach[axis]! > count)
+}
+
+/** Appending asks for it each time. */
+const reaches = new WeakMap<ChunkTable, number[]>()
+
+/** How many chunks along each axis a table has contents for. */
+function reachOf(table: ChunkTable): number[] {
+  let reach = reaches.get(table)
+  if (reach === undefined) {
+    const { coords, rank } = table
+    reach = new Array<number>(rank).fill(0)
+    for (let i = 0; i < coords.length; i++) reach[i % rank] = Math.max(reach[i % rank]!, coords[i]! + 1)
+    reaches.set(table, reach)
+  }
+  return reach
+}
+
+export const contains = ({ counts }: ChunkGrid, index: readonly number[]): boolean => index.every((k, axis) => k < counts[axis]!)

@@ -1,0 +1,66 @@
+import type { Segment } from '../../codec/lz4-segments.js'
+import { joinBytes } from '../../core/bytes.js'
+import type { CheckedSegment } from '../../engine/segment-checksums.js'
+import { crc32cOf } from '../../kernels/crc32c.js'
+import { checksumBytes, encodeChecksums } from '../format/checksums.js'
+import { type ChunkStatsTable, encodeChunkStats } from '../format/chunk-stats-table.js'
+import { CHECKSUM_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.js'
+import { type BlockMeta, encodeFooterFile, type Footer } from '../format/footer.js'
+import { TRAILER_BYTES } from '../format/footer-trailer.js'
+import { encodeSegmentChecksums, encodeSegments } from '../format/segment-tables.js'
+
+export interface Sealed {
+  readonly footer: Footer
+  /** What follows the blocks with chunks. */
+  readonly tail: Uint8Array
+  /** CRC-32C of its blocks, in order, as far as the file has them. */
+  readonly crcs: readonly number[]
+}
+
+/** What a layer gets beside its blocks, for readers of this package. */
+export interface Extras {
+  /** Statistics of chunks. */
+  readonly tables: ReadonlyMap<number, ChunkStatsTable>
+  /** By id of their block. */
+  readonly segments: ReadonlyMap<number, readonly Segment[]>
+  /** Of blocks that are not compressed, by id. */
+  readonly checkedSegments: ReadonlyMap<number, readonly CheckedSegment[]>
+  /** Of the blocks, in order. */
+  readonly crcs: readonly number[]
+}
+
+/** @param marks codec names of empty blocks, which say something of the file as a whole */
+export function seal(footer: Footer, extras: Extras | undefined, marks: readonly string[]): Sealed {
+  const crcs = [...(extras?.crcs ?? [])]
+  const blocks = [...footer.blocks]
+  const last = blocks.at(-1)
+  let end = last === undefined ? 0 : last.fileOffset + last.compressedBytes
+  const add = (codec: string, bytes: number): void => {
+    const block: BlockMeta = { id: blocks.length, fileOffset: end, compressedBytes: bytes, uncompressedBytes: bytes, codec }
+    blocks.push(block)
+    end += bytes
+  }
+  for (const mark of marks) {
+    add(mark, 0)
+    crcs.push(crc32cOf(new Uint8Array()))
+  }
+  if (extras === undefined) {
+    const marked = { ...footer, blocks }
+    return { footer: marked, tail: encodeFooterFile(marked), crcs: [] }
+  }
+  const parts: Uint8Array[] = []
+  const put = (codec: string, bytes: Uint8Array): void => {
+    add(codec, bytes.length)
+    crcs.push(crc32cOf(bytes))
+    parts.push(bytes)
+  }
+  if (extras.tables.size > 0) put(STATS_CODEC, encodeChunkStats(extras.tables))
+  if (extras.segments.size > 0) put(SEGMENTS_CODEC, encodeSegments(extras.segments))
+  if (extras.checkedSegments.size > 0) put(SEGMENT_CHECKSUMS_CODEC, encodeSegmentChecksums(extras.checkedSegments))
+  add(CHECKSUM_CODEC, checksumBytes(crcs.length))
+  const whole = { ...footer, blocks }
+  const encoded = encodeFooterFile(whole)
+  const footerCrc = crc32cOf(encoded.subarray(0, encoded.length - TRAILER_BYTES))
+  const checksums = encodeChecksums({ footer: footerCrc, blocks: Uint32Array.from(crcs) })
+  return { footer: whole, tail: joinBytes([...parts, checksums, encoded]), crcs }
+}

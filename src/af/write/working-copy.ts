@@ -1,0 +1,208 @@
+import type { Codecs } from '../../codec/registry.js'
+import { HyperslabError, messageOf } from '../../core/errors.js'
+import { Lock } from '../../core/lock.js'
+import type { MemoryBudget } from '../../core/memory-budget.js'
+import type { BlockMemory } from '../../engine/block-memory.js'
+import { BlockReader } from '../../engine/block-reader.js'
+import type { BlockWork } from '../../pool/task.js'
+import type { Store } from '../../store/store.js'
+import { type ArrayOptions, type Definition, define, sameButShape } from '../format/definition.js'
+import type { Limits } from '../format/limits.js'
+import { ArrayState } from '../layers/array-state.js'
+import type { Container } from '../layers/container.js'
+import type { Layer } from '../layers/layer.js'
+import type { Paths } from '../layers/paths.js'
+import type { Stack } from '../layers/stack.js'
+import type { VerifyWrites } from './packer.js'
+import type { StatsKeeper } from './stats-keeper.js'
+import type { Writer } from './writer.js'
+
+export interface WorkingCopyOptions {
+  readonly codecs: Codecs
+  /** Of the blocks that are written. */
+  readonly codec: string
+  readonly verifyWrites: VerifyWrites
+  readonly blockBytes: number
+  /** As of `FileOptions`. */
+  readonly segmentBytes: number | undefined
+  readonly cacheBytes: number
+  /** Shared with other files, instead of an own one of `cacheBytes`. */
+  readonly cache: BlockMemory | undefined
+  readonly limits: Required<Limits>
+  readonly budget: MemoryBudget | undefined
+  /** Blocks are encoded anew when the container is compacted, though they have the right codec. */
+  readonly recode: boolean
+  /** Write checksums and statistics of chunks. */
+  readonly extras: boolean
+  /** The newest layer that is looked at; undefined for all there are. */
+  readonly layer: number | undefined
+  readonly pool?: BlockWork | undefined
+}
+
+/**
+ * The layers of a container together with the changes that were made since the last flush. Changes stay pending until a layer with them
+ * is published; a failed flush loses nothing. What only writing needs is loaded when somebody writes.
+ */
+export class WorkingCopy implements Container {
+  readonly label: string
+  readonly store: Store
+  readonly paths: Paths
+  readonly options: WorkingCopyOptions
+  readonly blocks: BlockReader
+  /** The arrays that exist, in the order they were defined. */
+  readonly states: Map<string, ArrayState>
+  /** Arrays of committed layers that were deleted since the last flush. */
+  readonly deleted = new Map<string, Definition>()
+  readonly #lock = new Lock()
+  #stack: Stack
+  #stats: Promise<StatsKeeper> | undefined
+  #loading: Promise<Writer> | undefined
+  #writer: Writer | undefined
+  #closed = false
+  /** What went wrong after something was committed, which stands all the same. */
+  readonly mishaps = new Set<string>()
+
+  constructor(store: Store, paths: Paths, stack: Stack, options: WorkingCopyOptions) {
+    this.label = store.describe(paths.base)
+    this.store = store
+    this.paths = paths
+    this.options = options
+    this.#stack = stack
+    this.states = new Map([...stack.arrays()].map(([name, live]) => [name, ArrayState.of(live)]))
+    this.blocks = new BlockReader(
+      options.cache ?? options.cacheBytes,
+      options.limits.blockBytes,
+      options.codecs,
+      options.pool,
+      options.budget,
+    )
+  }
+
+  get stack(): Stack {
+    return this.#stack
+  }
+
+  get budget(): MemoryBudget | undefined {
+    return this.options.budget
+  }
+
+  get maxElements(): number {
+    return this.options.limits.elements
+  }
+
+  get layers(): readonly Layer[] {
+    return this.#stack.layers
+  }
+
+  get readOnly(): string | undefined {
+    if (this.options.layer !== undefined) return `layer ${this.options.layer} is a state of the past`
+    return canWrite(this.store) ? undefined : 'this store cannot be written'
+  }
+
+  get changed(): boolean {
+    return this.deleted.size > 0 || [...this.states.values()].some(({ changed }) => changed)
+  }
+
+  checkOpen(): void {
+    if (this.#closed) throw new HyperslabError('ClosedError', 'the file was closed', { file: this.label })
+  }
+
+  checkWritable(): void {
+    this.checkOpen()
+    if (this.readOnly !== undefined) throw new HyperslabError('ReadOnlyError', this.readOnly, { file: this.label })
+  }
+
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#lock.run(work)
+  }
+
+  define(name: string, options: ArrayOptions): ArrayState {
+    this.checkWritable()
+    if (this.states.has(name)) throw new HyperslabError('AlreadyExistsError', 'the array exists already', { actual: name })
+    const state = new ArrayState(define(name, options))
+    state.changed = true
+    this.states.set(name, state)
+    return state
+  }
+
+  delete(state: ArrayState): void {
+    this.checkWritable()
+    const { name } = state.definition
+    this.#writer?.drop(state)
+    this.#drop(state)
+    if (state.committed !== undefined) this.deleted.set(name, state.committed)
+  }
+
+  async writeChunk(state: ArrayState, number: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void> {
+    this.checkOpen()
+    await (await this.writer()).put(state, number, bytes, options)
+  }
+
+  async resize(state: ArrayState, shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void> {
+    this.checkWritable()
+    await (await this.writer()).resize(state, shapeOf)
+  }
+
+  /** What turns changes into layers. */
+  async writer(): Promise<Writer> {
+    this.#loading ??= import('./writer.js').then(({ Writer }) => new Writer(this))
+    this.#writer = await this.#loading
+    return this.#writer
+  }
+
+  stats(): Promise<StatsKeeper> {
+    this.#stats ??= import('./stats-keeper.js').then(
+      // What is stored describes the newest layer.
+      ({ StatsKeeper }) => {
+        const { store, paths, blocks, options } = this
+        const stateOf = () => (options.layer === undefined ? this.#stack.described : undefined)
+        return new StatsKeeper(store, paths.stats, blocks, stateOf, options.limits.footerBytes)
+      },
+    )
+    return this.#stats
+  }
+
+  /** Runs what follows a commit: should it fail, what was committed stands, and `warnings` tells. */
+  async afterCommit(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.mishaps.add(`${what}: ${messageOf(error)}`)
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.blocks.clear()
+    await this.exclusive(async () => this.#writer?.discard())
+    await this.store.close?.()
+  }
+
+  /** Makes the arrays what the layers of `stack` say; pending changes stay. */
+  takeOver(stack: Stack): void {
+    this.#stack = stack
+    const live = stack.arrays()
+    for (const [name, array] of live) {
+      // Deleted here, and perhaps defined anew: what the layers have is not this array.
+      if (this.deleted.has(name)) continue
+      const state = this.states.get(name)
+      if (state !== undefined && sameButShape(state.definition, array.definition)) {
+        state.load(array)
+        continue
+      }
+      if (state !== undefined) this.#drop(state)
+      this.states.set(name, ArrayState.of(array))
+    }
+    for (const [name, state] of this.states) if (!live.has(name) && state.layer >= 0) this.#drop(state)
+  }
+
+  #drop(state: ArrayState): void {
+    state.deleted = true
+    this.states.delete(state.definition.name)
+  }
+}
+
+/** Writing takes all of these: without a listing, sidecars of an earlier container would be overlooked and shine through. */
+export const canWrite = ({ stage, put, delete: remove, list }: Store): boolean =>
+  [stage, put, remove, list].every((method) => method !== undefined)

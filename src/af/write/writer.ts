@@ -1,0 +1,276 @@
+import type { Progress } from '../../array/transfers.js'
+import { HyperslabError, isHyperslabError } from '../../core/errors.js'
+import { sameShape } from '../../core/shape.js'
+import type { StoreOptions } from '../../store/store.js'
+import { sameButShape } from '../format/definition.js'
+import { randomId } from '../format/identity.js'
+import type { ArrayState } from '../layers/array-state.js'
+import { Dictionary } from '../layers/dictionary.js'
+import type { Layer } from '../layers/layer.js'
+import { checkLayerCount } from '../layers/probe.js'
+import { Stack } from '../layers/stack.js'
+import { nextNumber, overtaken } from './clean.js'
+import { isConflict, publishEmpty, publishLayer } from './commit.js'
+import { cleanUp, compactContainer, finish, listed } from './compaction.js'
+import { checkReplaces, newPacker } from './container-files.js'
+import { publishCovered } from './cover.js'
+import type { BlockPacker } from './packer.js'
+import { attributeChanges, changeAttributes, checkUnmoved, rebase } from './rebase.js'
+import { measuredChunk, resize } from './resize.js'
+import type { WorkingCopy } from './working-copy.js'
+
+/** Packs the changes of a working copy and publishes them as layers. */
+export class Writer {
+  readonly #copy: WorkingCopy
+  /** Arrays whose stored statistics are not up to date. */
+  readonly #stale = new Set<ArrayState>()
+  /** The file of statistics has to be written: it was removed before a layer was added. */
+  #statsDue = false
+  #packer: BlockPacker
+  /** Ids of layers that we were told were not published, since the last that was: a request can be carried out late. */
+  readonly #attempts = new Set<string>()
+
+  /** @throws CodecError when the codec is unknown or cannot write */
+  constructor(copy: WorkingCopy) {
+    this.#copy = copy
+    this.#packer = newPacker(copy)
+  }
+
+  /** Gives a chunk new contents, `whole` when every element of it was given. */
+  async put(state: ArrayState, number: number, bytes: Uint8Array, { whole }: { readonly whole: boolean }): Promise<void> {
+    state.chunkStats.delete(number)
+    let chunk = state.written.get(number)
+    if (chunk === undefined) {
+      chunk = measuredChunk(number, () => state)
+      chunk.partial = !whole
+      state.written.set(number, chunk)
+    }
+    if (whole) chunk.partial = false
+    state.changed = true
+    await this.#packer.put(chunk, bytes)
+  }
+
+  /** Gives an array the shape that `shapeOf` makes of the one it has then. */
+  resize(state: ArrayState, shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void> {
+    return this.#copy.exclusive(async () => {
+      if (state.deleted) throw new HyperslabError('UnknownArrayError', 'this array was deleted')
+      await this.#resize(state, shapeOf(state.grid.shape), this.#copy.layers)
+    })
+  }
+
+  #resize(state: ArrayState, shape: readonly number[], layers: readonly Layer[]): Promise<void> {
+    return resize(state, shape, { packer: this.#packer, blocks: this.#copy.blocks, layers })
+  }
+
+  /** Forgets the pending chunks of an array. */
+  drop(state: ArrayState): void {
+    for (const chunk of state.written.values()) this.#packer.drop(chunk)
+  }
+
+  flush(): Promise<void> {
+    this.#copy.checkOpen()
+    return this.#copy.exclusive(() => this.#flush())
+  }
+
+  compact(onProgress?: (progress: Progress) => void): Promise<void> {
+    this.#copy.checkWritable()
+    return this.#copy.exclusive(async () => {
+      await this.#flush()
+      const { stack, states } = await compactContainer(this.#copy, this.#copy.blocks, this.#copy.stack, onProgress)
+      this.#takeNewer(stack)
+      this.#copy.blocks.clear()
+      await this.#forgetStats()
+      for (const state of this.#copy.states.values()) this.#stale.add(state)
+      for (const compacted of states) this.#takeStats(compacted)
+      this.#statsDue = true
+      await this.#writeStats()
+    })
+  }
+
+  /** What compacting has learnt of the chunks of an array. */
+  #takeStats({ definition, grid, chunkStats }: ArrayState): void {
+    const state = this.#copy.states.get(definition.name)
+    if (state === undefined || !sameShape(state.grid.shape, grid.shape) || !sameButShape(state.definition, definition)) return
+    const { base } = this.#copy.stack
+    for (const [number, stats] of chunkStats) {
+      // Another writer may have added a layer since.
+      if (!state.written.has(number) && state.find(number)?.block.origin === base) state.chunkStats.set(number, stats)
+    }
+  }
+
+  refresh(options: StoreOptions): Promise<void> {
+    this.#copy.checkOpen()
+    return this.#copy.exclusive(() => this.#refresh(options))
+  }
+
+  async #refresh(options: StoreOptions = {}): Promise<void> {
+    const { states, deleted, blocks, store, paths, options: settings } = this.#copy
+    const stack = await Stack.open(store, paths, settings.limits, { ...options, layer: settings.layer }, this.#copy.stack)
+    this.#takeOwn(stack)
+    const live = stack.arrays()
+    for (const state of states.values()) {
+      const { name } = state.definition
+      checkUnmoved(state, live.get(name), deleted.get(name))
+    }
+    // Where another writer has resized an array, chunks that are pending here get the shapes they have there.
+    for (const state of states.values()) {
+      const theirs = live.get(state.definition.name)?.definition
+      if (theirs && state.layer >= 0 && state.written.size > 0 && !state.resized) await this.#resize(state, theirs.shape, [])
+    }
+    for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {
+      await this.put(state, number, bytes, { whole: false })
+    }
+    await this.#forgetStats()
+    this.#takeNewer(stack)
+  }
+
+  /** Takes over a state that others may have added to: attributes that were changed here are laid over theirs. */
+  #takeNewer(stack: Stack): void {
+    const changed = [...this.#copy.states.values()].filter((state) => state.attributesChanged)
+    const changes = changed.map(attributeChanges)
+    this.#copy.takeOver(stack)
+    for (const [i, state] of changed.entries()) changeAttributes(state, changes[i]!)
+  }
+
+  discard(): Promise<void> {
+    return this.#packer.discard()
+  }
+
+  /**
+   * A layer of ours that was published though we were told that it was not: what it says is committed; what is pending says it again, and
+   * perhaps more.
+   * @returns whether there is such a layer, and none above it
+   */
+  #takeOwn(stack: Stack): boolean {
+    const own = stack.layers.findLastIndex(({ identity: { id } }) => this.#attempts.has(id))
+    if (own < 0) return false
+    this.#attempts.clear()
+    this.#copy.takeOver(new Stack(stack.layers.slice(0, own + 1)))
+    return own === stack.layers.length - 1
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#copy.changed) {
+      this.#copy.checkWritable()
+      const packer = this.#packer
+      const earlier = this.#attempts.size > 0
+      try {
+        await this.#append()
+      } catch (error) {
+        // The other writer may have been this one.
+        if (!earlier || !isConflict(error) || !this.#takeOwn(await this.#reopen())) throw error
+        await this.#append()
+      }
+      this.#packer = newPacker(this.#copy)
+      await this.#copy.afterCommit('temporary files could not be removed', () => packer.discard())
+    }
+    if (this.#statsDue) await this.#writeStats()
+  }
+
+  /** What was flushed stands: without statistics in the store, they are computed when they are asked for. */
+  #writeStats(): Promise<void> {
+    return this.#copy.afterCommit('statistics could not be stored', async () => {
+      const { stack, states, store, paths } = this.#copy
+      const stats = await this.#copy.stats()
+      try {
+        await stats.write([...this.#stale], states)
+      } catch (error) {
+        // Chunks lie in layers that another writer has compacted away; who knows the newest state will write its statistics.
+        if (!isHyperslabError(error, 'NotFoundError', 'ConflictError')) throw error
+      }
+      // Another writer may have added a layer meanwhile. Other programs do not see whose statistics these are.
+      const dead = stack.dead.find(({ number }) => number === stack.top + 1)
+      const next = await store.stat(paths.sidecar(stack.top + 1))
+      const overtaken = next?.etag !== dead?.info.etag || !(await this.#isBase(stack))
+      if (overtaken) await stats.invalidate()
+      this.#stale.clear()
+      this.#statsDue = false
+    })
+  }
+
+  /** The arrays that must go into the next layer. */
+  #changedStates(): ArrayState[] {
+    // Contradicting dictionaries of other writers are settled by stating all attributes anew.
+    const restate = this.#dictionary() === undefined
+    return [...this.#copy.states.values()].filter(({ changed, attributes }) => changed || (restate && attributes.size > 0))
+  }
+
+  /** Publishes what is pending as a layer, or in place of an initial base, as docs/commit-protocol.md describes. */
+  async #append(): Promise<void> {
+    const { stack, store, paths, deleted, options, blocks } = this.#copy
+    if (!(await this.#isBase(stack))) throw overtaken()
+    if (stack.closed) {
+      await finish(this.#copy, blocks, stack)
+      await this.#refresh()
+      return this.#append()
+    }
+    const first = stack.base.identity.kind === 'initial'
+    if (first) await checkReplaces(this.#copy, 'the first flush')
+    // Nobody of ours adds to an initial base, so that it can be replaced; but another program has.
+    if (first && stack.layers.length > 1) {
+      await this.#settleBase()
+      return this.#append()
+    }
+    const states = this.#changedStates()
+    const packer = this.#packer
+    const { number, condition } = first
+      ? { number: 0, condition: { ifAbsent: false, ifMatch: stack.base.info.etag } }
+      : await nextNumber(this.#copy, stack)
+    checkLayerCount(number, options.limits, store.describe(paths.base))
+    const id = randomId()
+    const base = stack.base.identity.id
+    const identity = first ? ({ id, kind: 'base', merged: listed(stack.dead) } as const) : ({ id, kind: 'layer', base } as const)
+    const layer = await publishCovered(states, stack.layers, packer, async (arrays) => {
+      const dictionary = this.#dictionary() ?? new Dictionary()
+      const contents = { number, base: paths.base, arrays, deleted: [...deleted.values()], dictionary, identity }
+      await (await this.#copy.stats()).invalidate()
+      this.#attempts.add(id)
+      const key = number === 0 ? paths.base : paths.sidecar(number)
+      return publishLayer(store, key, contents, packer, { ...options, condition })
+    })
+    if (!first && !(await this.#isBase(stack))) {
+      await cleanUp(this.#copy)
+      throw overtaken()
+    }
+    // From here on it is committed: nothing below may fail.
+    this.#attempts.clear()
+    for (const state of states) {
+      state.flushed()
+      this.#stale.add(state)
+    }
+    this.#statsDue = true
+    deleted.clear()
+    this.#copy.takeOver(first ? new Stack([layer]) : stack.with(layer))
+  }
+
+  /** Publishes an initial base as one that takes layers. */
+  async #settleBase(): Promise<void> {
+    const { stack, store, paths, options } = this.#copy
+    const { layers, dead, base } = stack
+    const identity = { kind: 'base', merged: base.identity.merged ?? [] } as const
+    const condition = { ifAbsent: false, ifMatch: base.info.etag }
+    const place = { number: 0, base: paths.base }
+    const settled = await publishEmpty(store, paths.base, place, identity, newPacker(this.#copy), { ...options, condition })
+    this.#copy.takeOver(new Stack([settled, ...layers.slice(1), ...dead]))
+  }
+
+  #reopen(): Promise<Stack> {
+    const { store, paths, options } = this.#copy
+    return Stack.open(store, paths, options.limits)
+  }
+
+  /** Whether the base is still that of a state. */
+  async #isBase({ base }: Stack): Promise<boolean> {
+    return (await this.#copy.store.stat(base.key))?.etag === base.info.etag
+  }
+
+  /** What is known of committed chunks may have been overtaken by another writer. */
+  async #forgetStats(): Promise<void> {
+    for (const state of this.#copy.states.values()) state.forgetStats()
+    ;(await this.#copy.stats()).forget()
+  }
+
+  #dictionary(): Dictionary | undefined {
+    return Dictionary.extending(this.#copy.layers.map(({ footer }) => footer))
+  }
+}

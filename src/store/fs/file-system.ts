@@ -1,0 +1,90 @@
+import type { FileHandle } from 'node:fs/promises'
+import { HyperslabError } from '../../core/errors.js'
+import { endsBefore } from '../memory.js'
+import type { ObjectInfo } from '../store.js'
+import { codeOf, onFile } from './errors.js'
+import { etagOf } from './local-file.js'
+
+/** What is used of `node:fs`. */
+export type FileSystem = Pick<
+  typeof import('node:fs'),
+  | 'promises'
+  | 'constants'
+  | 'openSync'
+  | 'writeSync'
+  | 'readFileSync'
+  | 'fstatSync'
+  | 'closeSync'
+  | 'statSync'
+  | 'lstatSync'
+  | 'linkSync'
+  | 'renameSync'
+  | 'unlinkSync'
+  | 'readlinkSync'
+>
+
+declare const process: { getBuiltinModule?(name: string): unknown } | undefined
+
+/** The file system of Node, Deno and Bun; found at run time, so that bundlers for browsers never see an import of it. */
+export function fileSystem(): FileSystem {
+  const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:fs')
+  if (found === undefined)
+    throw new HyperslabError(
+      'UnsupportedError',
+      'there is no file system here: instead of a path pass a URL, a Blob or File, an AsyncBuffer or { store, path }',
+    )
+  return found as FileSystem
+}
+
+interface FileStats {
+  readonly ino: bigint
+  readonly size: bigint
+  readonly mtimeNs: bigint
+  isFile(): boolean
+}
+
+export const infoOf = (stats: Omit<FileStats, 'isFile'>): ObjectInfo => ({ size: Number(stats.size), etag: etagOf(stats) })
+
+/** @throws FormatError for folders, pipes and devices */
+export function checkedInfo(key: string, stats: FileStats): ObjectInfo {
+  if (!stats.isFile()) throw new HyperslabError('FormatError', 'not a regular file', { file: key })
+  return infoOf(stats)
+}
+
+/** Of a path, with the slash at its end; empty for the current one. */
+export const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/') + 1)
+
+export function orMissingSync<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** @throws FormatError when the file has not that many bytes there */
+export async function readExactly(
+  handle: FileHandle,
+  path: string,
+  offset: number,
+  length: number,
+  size: number,
+): Promise<Uint8Array> {
+  if (offset + length > size) throw endsBefore(path, size, offset + length)
+  const bytes = roomFor(length)
+  await onFile(path, 'read', async () => {
+    for (let done = 0; done < length; ) {
+      const { bytesRead } = await handle.read(bytes, done, length - done, offset + done)
+      if (bytesRead === 0) throw endsBefore(path, offset + done, offset + length)
+      done += bytesRead
+    }
+  })
+  return bytes
+}
+
+/** Bytes that are about to be read, all of them: clearing them first takes as long as the read. */
+function roomFor(length: number): Uint8Array {
+  const { Buffer } = process!.getBuiltinModule!('node:buffer') as typeof import('node:buffer')
+  return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer, 0, length)
+}

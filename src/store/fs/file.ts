@@ -1,0 +1,215 @@
+import type { FileHandle } from 'node:fs/promises'
+import { changed } from '../memory.js'
+import type {
+  ConditionalWrites,
+  DeleteOptions,
+  Leftover,
+  ObjectInfo,
+  PutOptions,
+  RangeOptions,
+  Stage,
+  Store,
+  Tail,
+} from '../store.js'
+import { onFile, orMissing } from './errors.js'
+import { checkedInfo, type FileSystem, fileSystem, folderOf, orMissingSync, readExactly } from './file-system.js'
+import { underLock } from './lock.js'
+import { isTemporary } from './names.js'
+import { checkVersion, FileStage } from './stage.js'
+
+interface OpenFile extends ObjectInfo {
+  readonly handle: FileHandle
+}
+
+/** A handle shared by readers; once retired it is closed by the last of them. */
+interface Shared {
+  readonly file: Promise<OpenFile | undefined>
+  readers: number
+  retired: boolean
+}
+
+/** Handles kept open between reads. An open handle also keeps the bytes it was opened on, when the file is replaced. */
+const MAX_HANDLES = 64
+
+/** Clocks of file systems are coarse: a file that has just been changed may be changed again without a change of its version. */
+const SETTLED_MS = 2000
+
+/** Temporary files that were not written to for so long, in ms, are of nobody any more: 7 days. */
+const ABANDONED_MS = 7 * 24 * 3600 * 1000
+
+/**
+ * Files, by path. Objects are published by linking or renaming a finished temporary file, so that no reader ever sees half of one.
+ *
+ * Whoever replaces or removes one has a lock meanwhile, the file `{path}.lock`, for some system calls in a row. One that a killed process has
+ * left is taken over, at once where the process can be seen to be dead, else after 30 seconds. What other programs do without the lock is not
+ * held up. Temporary files of killed processes are removed by whoever writes in the same folder 7 days later.
+ */
+export class FileStore implements Store {
+  readonly #fs: FileSystem
+  readonly #open = new Map<string, Shared>()
+  /** Folders that were looked through for abandoned files. */
+  readonly #swept = new Set<string>()
+
+  /** @param fs for tests: what takes the place of the platform's `node:fs` */
+  constructor(fs: object = fileSystem()) {
+    this.#fs = fs as FileSystem
+  }
+
+  describe(key: string): string {
+    return key
+  }
+
+  identify(key: string, etag: string): string | undefined {
+    const age = Date.now() - Number(etag.split('-')[2]) / 1e6
+    return age < SETTLED_MS ? undefined : `${key} ${etag}`
+  }
+
+  localPath(key: string): string {
+    return key
+  }
+
+  async stat(key: string): Promise<ObjectInfo | undefined> {
+    const stats = await orMissing(key, 'read', () => this.#fs.promises.stat(key, { bigint: true }))
+    return stats && checkedInfo(key, stats)
+  }
+
+  async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
+    const etag = options.ifMatch ?? (await this.stat(key))?.etag
+    if (etag === undefined) return undefined
+    const shared = await this.#share(key, etag)
+    try {
+      const file = await shared.file
+      if (file?.etag === etag) return await readExactly(file.handle, key, offset, length, file.size)
+    } finally {
+      await release(shared)
+    }
+    await this.#retire(`${key}\0${etag}`)
+    if (options.ifMatch !== undefined) throw changed(key)
+    return this.getRange(key, offset, length, options)
+  }
+
+  async getTail(key: string, length: number): Promise<Tail | undefined> {
+    const file = await this.#openFile(key)
+    if (file === undefined) return undefined
+    const { size, etag } = file
+    const shared = await this.#share(key, etag, file)
+    try {
+      const wanted = Math.min(length, size)
+      return { size, etag, bytes: await readExactly((await shared.file)!.handle, key, size - wanted, wanted, size) }
+    } finally {
+      await release(shared)
+    }
+  }
+
+  async list(prefix: string): Promise<string[]> {
+    const directory = folderOf(prefix)
+    const names = (await orMissing(directory || '.', 'listed', () => this.#fs.promises.readdir(directory || '.'))) ?? []
+    return names.filter((name) => name.startsWith(prefix.slice(directory.length))).map((name) => directory + name)
+  }
+
+  async put(key: string, bytes: Uint8Array, { durable = true }: PutOptions = {}): Promise<void> {
+    const stage = await this.stage(key)
+    try {
+      await stage.publish(key, bytes, { ifAbsent: false, durable })
+    } finally {
+      await stage.discard()
+    }
+  }
+
+  async delete(key: string, { ifMatch, signal }: DeleteOptions = {}): Promise<void> {
+    const fs = this.#fs
+    // Nothing to lock for.
+    if ((await orMissing(key, 'written', () => fs.promises.lstat(key))) === undefined) return
+    const work = (): void => {
+      if (orMissingSync(() => fs.lstatSync(key)) === undefined) return
+      checkVersion(fs, key, ifMatch)
+      orMissingSync(() => fs.unlinkSync(key))
+    }
+    await underLock(fs, key, work, { signal })
+  }
+
+  async stage(near: string): Promise<Stage> {
+    await this.#sweep(near)
+    return FileStage.open(this.#fs, near)
+  }
+
+  async conditionalWrites(): Promise<ConditionalWrites> {
+    return { replace: true, remove: true }
+  }
+
+  async leftovers(near: string): Promise<Leftover[]> {
+    const found: Leftover[] = []
+    for (const key of await this.list(folderOf(near))) {
+      if (!isTemporary(key.slice(folderOf(key).length))) continue
+      const stats = await orMissing(key, 'read', () => this.#fs.promises.lstat(key))
+      if (stats?.isFile()) found.push({ key, size: stats.size, modified: stats.mtimeMs })
+    }
+    return found
+  }
+
+  async close(): Promise<void> {
+    for (const version of [...this.#open.keys()]) await this.#retire(version)
+  }
+
+  /** Removes temporary files that nobody can be writing any more, once for each folder. */
+  async #sweep(near: string): Promise<void> {
+    const folder = folderOf(near)
+    if (this.#swept.has(folder)) return
+    this.#swept.add(folder)
+    try {
+      for (const { key, modified } of await this.leftovers(near))
+        if (Date.now() - modified > ABANDONED_MS) await orMissing(key, 'written', () => this.#fs.promises.unlink(key))
+    } catch {
+      // Whatever is wrong with other files or the folder: writing shows it if it matters, and these can be removed another time.
+    }
+  }
+
+  /**
+   * A handle on one version of a file, with the caller counted as its reader. Handles are kept by version: whoever opened a file before
+   * it was replaced goes on reading what was opened.
+   * @param opened a handle on it, taken over
+   */
+  async #share(key: string, etag: string, opened?: OpenFile): Promise<Shared> {
+    const version = `${key}\0${etag}`
+    const known = this.#open.get(version)
+    const shared = known ?? {
+      file: opened === undefined ? this.#openFile(key) : Promise.resolve(opened),
+      readers: 0,
+      retired: false,
+    }
+    shared.readers++
+    if (known === undefined) {
+      this.#open.set(version, shared)
+      const [oldest] = this.#open.keys()
+      if (this.#open.size > MAX_HANDLES) await this.#retire(oldest!)
+    } else await opened?.handle.close()
+    return shared
+  }
+
+  async #retire(version: string): Promise<void> {
+    const shared = this.#open.get(version)
+    if (shared === undefined) return
+    this.#open.delete(version)
+    shared.retired = true
+    shared.readers++
+    await release(shared)
+  }
+
+  async #openFile(key: string): Promise<OpenFile | undefined> {
+    const { O_RDONLY, O_NONBLOCK = 0 } = this.#fs.constants
+    // A named pipe would keep whoever opens it waiting for a writer.
+    const handle = await orMissing(key, 'read', () => this.#fs.promises.open(key, O_RDONLY | O_NONBLOCK))
+    if (handle === undefined) return undefined
+    try {
+      return { handle, ...checkedInfo(key, await onFile(key, 'read', () => handle.stat({ bigint: true }))) }
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+  }
+}
+
+async function release(shared: Shared): Promise<void> {
+  if (--shared.readers > 0 || !shared.retired) return
+  await (await shared.file.catch(() => undefined))?.handle.close()
+}

@@ -1,0 +1,218 @@
+import { raceAbort, type Signal } from '../../core/signal.js'
+import { randomName } from '../random-name.js'
+import { codeOf, fileError } from './errors.js'
+import { type FileSystem, folderOf, orMissingSync } from './file-system.js'
+import { etagOf } from './local-file.js'
+import { isTemporary, lockName, temporaryName } from './names.js'
+
+declare const process: { readonly pid: number; kill(pid: number, signal: 0): void }
+declare function setTimeout(callback: () => void, ms: number): unknown
+
+/** Whoever has a lock for longer has lost it. A lock is held for some system calls in a row, so only a process that was stopped comes near. */
+export const LEASE_MS = 30_000
+
+/** Longest wait before a lock that somebody has is looked at again, in ms. */
+const LONGEST_WAIT_MS = 50
+
+/** What is in a lock's file, in JSON. A file that was cut short by a crash or a full disk says nothing, and is a lock all the same. */
+interface Holder {
+  /** Random. */
+  readonly token?: unknown
+  readonly pid?: unknown
+  /** Where process ids are those of here. */
+  readonly machine?: unknown
+  /** When it was taken, in ms since 1970. */
+  readonly time?: unknown
+  /** Name, in the same folder, of the file that the holder is about to rename. */
+  readonly staged?: unknown
+}
+
+/** A lock's file as it was found. */
+interface Found {
+  /** Tells it from all others that had this name. */
+  readonly id: string
+  readonly holder: Holder
+  /** When it was taken, in ms since 1970. */
+  readonly time: number
+}
+
+/**
+ * Does `work` while nobody else has the lock of `path`, all at once: from taking the lock to giving it back, no other code of this thread runs,
+ * and between `work` and the last look at the lock there is no system call.
+ *
+ * The lock is a file that is created exclusively. One whose process is dead, or that is older than {@link LEASE_MS}, is taken over: what its
+ * holder was about to rename is removed first, so that it cannot do so any more should it go on after all; then the file is moved aside, which
+ * only one can.
+ * @param staged the file that `work` will rename, in the same folder
+ * @throws StoreError, ReadOnlyError when the lock cannot be taken; whatever `work` throws
+ */
+export async function underLock<T>(
+  fs: FileSystem,
+  path: string,
+  work: () => T,
+  { staged, signal }: { readonly staged?: string; readonly signal?: Signal | undefined } = {},
+): Promise<T> {
+  const seen = new Map<string, number>()
+  for (let tries = 0; ; tries++) {
+    signal?.throwIfAborted()
+    const outcome = tryLocked(fs, path, work, staged, seen)
+    if (outcome !== undefined) return outcome.result
+    // Between half of it and all, so that many do not return at once.
+    const wait = Math.min(2 ** tries, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2)
+    await raceAbort(new Promise<void>((resolve) => setTimeout(resolve, wait)), signal)
+  }
+}
+
+/** @param seen when the locks that were in the way were seen first; `undefined` is returned when there is one */
+function tryLocked<T>(
+  fs: FileSystem,
+  path: string,
+  work: () => T,
+  staged: string | undefined,
+  seen: Map<string, number>,
+): { result: T } | undefined {
+  const lock = lockName(path)
+  let id: string | undefined
+  try {
+    id = take(fs, lock, staged) ?? (clear(fs, lock, seen) ? take(fs, lock, staged) : undefined)
+    if (id === undefined) return undefined
+    const taken = Date.now()
+    // Another one may have taken it over while this process was stopped, or be about to.
+    if (look(fs, lock)?.id !== id || Math.abs(Date.now() - taken) > LEASE_MS / 2) return undefined
+    return { result: work() }
+  } catch (error) {
+    throw fileError(path, 'written', error)
+  } finally {
+    if (id !== undefined) giveBack(fs, lock, id)
+  }
+}
+
+/** @returns the lock's id, `undefined` when somebody has it */
+function take(fs: FileSystem, lock: string, staged: string | undefined): string | undefined {
+  let file: number
+  try {
+    file = fs.openSync(lock, 'wx')
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return undefined
+    throw error
+  }
+  try {
+    try {
+      const text = write(fs, file, staged)
+      return idOf(text, fs.fstatSync(file, { bigint: true }))
+    } finally {
+      fs.closeSync(file)
+    }
+  } catch (error) {
+    orMissingSync(() => fs.unlinkSync(lock))
+    throw error
+  }
+}
+
+/** @returns what is in the file then */
+function write(fs: FileSystem, file: number, staged: string | undefined): string {
+  const name = staged?.slice(folderOf(staged).length)
+  const holder: Holder = { token: randomName(), pid: process.pid, machine: machine(fs), time: Date.now(), staged: name }
+  const text = JSON.stringify(holder)
+  // What is written is counted in bytes, of which names may have more than characters.
+  const bytes = new TextEncoder().encode(text)
+  try {
+    if (fs.writeSync(file, bytes) === bytes.length) return text
+  } catch (error) {
+    // On a full disk things can still be removed: what is missing then only tells others when they may take over.
+    if (staged === undefined && ['ENOSPC', 'EDQUOT'].includes(codeOf(error))) return ''
+    throw error
+  }
+  throw Object.assign(new Error('the file of the lock was cut short'), { code: 'ENOSPC' })
+}
+
+function look(fs: FileSystem, lock: string): Found | undefined {
+  const file = orMissingSync(() => fs.openSync(lock, 'r'))
+  if (file === undefined) return undefined
+  try {
+    const text = fs.readFileSync(file, 'utf8')
+    const stats = fs.fstatSync(file, { bigint: true })
+    const holder = parsed(text)
+    return { id: idOf(text, stats), holder, time: typeof holder.time === 'number' ? holder.time : Number(stats.mtimeMs) }
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
+/** What is in the file is random, unless there is nothing in it. */
+const idOf = (text: string, stats: Parameters<typeof etagOf>[0]): string => text || etagOf(stats)
+
+function parsed(text: string): Holder {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Removes the lock's file if its holder cannot have it any more. @returns whether it is worth trying to take it at once */
+function clear(fs: FileSystem, lock: string, seen: Map<string, number>): boolean {
+  const found = look(fs, lock)
+  if (found === undefined) return true
+  const first = seen.get(found.id) ?? Date.now()
+  seen.set(found.id, first)
+  // Clocks may differ, those of other machines too: what was there for all of the lease is expired whatever it says.
+  const age = Math.max(Date.now() - found.time, Date.now() - first)
+  if (age <= LEASE_MS && !isDead(fs, found.holder)) return false
+  const { staged } = found.holder
+  if (typeof staged === 'string' && isTemporary(staged) && folderOf(staged) === '')
+    orMissingSync(() => fs.unlinkSync(folderOf(lock) + staged))
+  const aside = temporaryName(lock)
+  const moved = orMissingSync(() => {
+    fs.renameSync(lock, aside)
+    return true
+  })
+  if (moved === undefined) return true
+  // Others may have been faster: then this is the lock of one of them.
+  if (look(fs, aside)?.id !== found.id) restore(fs, aside, lock)
+  orMissingSync(() => fs.unlinkSync(aside))
+  return true
+}
+
+function restore(fs: FileSystem, aside: string, lock: string): void {
+  try {
+    fs.linkSync(aside, lock)
+  } catch (error) {
+    // A third one has taken it meanwhile: the one whose lock was moved sees that before it does anything.
+    if (codeOf(error) === 'EEXIST') return
+    if (orMissingSync(() => fs.lstatSync(lock)) === undefined) orMissingSync(() => fs.renameSync(aside, lock))
+  }
+}
+
+function giveBack(fs: FileSystem, lock: string, id: string): void {
+  try {
+    if (look(fs, lock)?.id === id) fs.unlinkSync(lock)
+  } catch {
+    // What was done is done, or has its own error. The lock ends with its lease.
+  }
+}
+
+let known: string | undefined
+
+/** One boot of one machine, and the name space of process ids in it; empty where that is not known. */
+function machine(fs: FileSystem): string {
+  if (known !== undefined) return known
+  try {
+    // Deno would ask its user for leave.
+    known = 'Deno' in globalThis ? '' : fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() + fs.readlinkSync('/proc/self/ns/pid') // biome-ignore format: one line
+  } catch {
+    known = ''
+  }
+  return known
+}
+
+function isDead(fs: FileSystem, { pid, machine: where }: Holder): boolean {
+  if (typeof pid !== 'number' || where !== machine(fs) || where === '') return false
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return codeOf(error) === 'ESRCH'
+  }
+}

@@ -1,0 +1,257 @@
+import type { FileHandle } from 'node:fs/promises'
+import { HyperslabError } from '../../core/errors.js'
+import { checkMatch, exists } from '../conditions.js'
+import type { ObjectInfo, PublishCondition, Stage } from '../store.js'
+import { codeOf, fileError, onFile, orMissing } from './errors.js'
+import { checkedInfo, type FileSystem, folderOf, infoOf, orMissingSync, readExactly } from './file-system.js'
+import { underLock } from './lock.js'
+import { temporaryName } from './names.js'
+
+/** Bytes copied at a time. */
+const COPY_BYTES = 1024 * 1024
+
+/** Dates of versions are up to this much older than they are, in ms. */
+const SPREAD_MS = 1000
+
+interface TemporaryFile {
+  readonly path: string
+  readonly handle: FileHandle
+}
+
+/**
+ * A temporary file beside the object that it will become. Publishing makes it the object, by a link or by renaming it; what the stage does
+ * afterwards it does on a copy.
+ */
+export class FileStage implements Stage {
+  readonly #fs: FileSystem
+  readonly #near: string
+  #file: TemporaryFile | undefined
+  /** The file is that of an object, or has lost its name: nothing may be written to it. */
+  #spent = false
+  #size = 0
+  broken = false
+
+  private constructor(fs: FileSystem, near: string, file: TemporaryFile) {
+    this.#fs = fs
+    this.#near = near
+    this.#file = file
+  }
+
+  static async open(fs: FileSystem, near: string): Promise<FileStage> {
+    return new FileStage(fs, near, await create(fs, near))
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    await this.#writable()
+    await this.#write(bytes)
+    this.#size += bytes.length
+  }
+
+  read(offset: number, length: number): Promise<Uint8Array> {
+    const { handle, path } = this.#opened
+    return readExactly(handle, path, offset, length, this.#size)
+  }
+
+  async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
+    await this.#writable(key)
+    await this.#write(tail)
+    const info = await this.#finish(tail.length)
+    const { durable = true } = condition
+    const folder = durable ? await openFolder(this.#fs, key) : undefined
+    try {
+      await (condition.ifAbsent ? this.#link(key, info, condition) : this.#rename(key, info, condition))
+      await syncFolder(folder, key, info)
+    } finally {
+      // Whatever it says, the object is there, or there is an error already.
+      await folder?.close().catch(() => undefined)
+    }
+    return info
+  }
+
+  async discard(): Promise<void> {
+    const file = this.#file
+    if (file === undefined) return
+    this.#file = undefined
+    await remove(this.#fs, file)
+  }
+
+  /** Completes the file and has it on the disk. */
+  async #finish(tailBytes: number): Promise<ObjectInfo> {
+    const { handle, path } = this.#opened
+    return onFile(path, 'written', async () => {
+      await handle.truncate(this.#size + tailBytes)
+      await spread(handle)
+      await this.#sync(handle)
+      // Linking and renaming change neither size nor date: this is what the object will have.
+      return infoOf(await handle.stat({ bigint: true }))
+    })
+  }
+
+  async #sync(handle: FileHandle): Promise<void> {
+    try {
+      await handle.sync()
+    } catch (error) {
+      // The system may have dropped what it could not write, and says so only once.
+      this.broken = true
+      throw error
+    }
+  }
+
+  async #link(key: string, info: ObjectInfo, condition: PublishCondition): Promise<void> {
+    const { path } = this.#opened
+    try {
+      // Whatever comes back, the file may be the object's from here on.
+      this.#spent = true
+      await this.#fs.promises.link(path, key)
+    } catch (cause) {
+      const code = codeOf(cause)
+      if (NO_LINKS.includes(code)) return this.#rename(key, info, condition)
+      // On network file systems a request may have been carried out though it seems to have failed.
+      const found = await orMissing(key, 'read', () => this.#fs.promises.stat(key, { bigint: true }))
+      if (found !== undefined && infoOf(found).etag === info.etag) return
+      if (code === 'ENOENT') throw this.#lost(cause)
+      if (code !== 'EEXIST') throw fileError(key, 'written', cause)
+      this.#spent = false
+      throw exists(key)
+    }
+  }
+
+  /** Takes the place of whatever is there on that condition. */
+  #rename(key: string, info: ObjectInfo, condition: PublishCondition): Promise<void> {
+    const { path } = this.#opened
+    const fs = this.#fs
+    const work = (): void => {
+      this.#spent = false
+      if (condition.ifAbsent && orMissingSync(() => fs.lstatSync(key)) !== undefined) throw exists(key)
+      checkVersion(fs, key, condition.ifMatch)
+      try {
+        this.#spent = true
+        fs.renameSync(path, key)
+      } catch (cause) {
+        const found = orMissingSync(() => fs.statSync(key, { bigint: true }))
+        if (found !== undefined && infoOf(found).etag === info.etag) return
+        throw codeOf(cause) === 'ENOENT' ? this.#lost(cause) : cause
+      }
+    }
+    return underLock(fs, key, work, { staged: path })
+  }
+
+  #lost(cause: unknown): HyperslabError {
+    const text =
+      'the temporary file was removed, maybe by a process that took this one for dead, as it was stopped for long; publish again'
+    return new HyperslabError('StoreError', text, { file: this.#near, cause })
+  }
+
+  get #opened(): TemporaryFile {
+    if (this.#file !== undefined) return this.#file
+    throw new HyperslabError('ClosedError', 'this stage was discarded', { file: this.#near })
+  }
+
+  /** Sees to it that there is a file that can be written to, for publishing in the folder of `key`. */
+  async #writable(key?: string): Promise<void> {
+    const old = this.#opened
+    if (this.broken) {
+      const text = 'what was staged may be gone, because the disk failed to take it: stage it again'
+      throw new HyperslabError('StoreError', text, { file: this.#near })
+    }
+    if (!this.#spent && (key === undefined || folderOf(old.path) === folderOf(key))) return
+    const file = await create(this.#fs, key ?? this.#near)
+    try {
+      for (let done = 0; done < this.#size; ) {
+        const bytes = await this.read(done, Math.min(COPY_BYTES, this.#size - done))
+        await writeAll(file, bytes, done)
+        done += bytes.length
+      }
+    } catch (error) {
+      await remove(this.#fs, file)
+      throw error
+    }
+    this.#file = file
+    this.#spent = false
+    await remove(this.#fs, old)
+  }
+
+  /** Writes behind what was appended; what a failed write or an earlier tail left there is overwritten or, at last, cut off. */
+  #write(bytes: Uint8Array): Promise<void> {
+    return writeAll(this.#opened, bytes, this.#size)
+  }
+}
+
+/** Of file systems that have no links, or of links that they do not make. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK', 'EINVAL']
+
+/** Of systems on which folders cannot be opened, or not synchronized. */
+const NO_FOLDER_SYNC = ['EISDIR', 'EPERM', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+async function create(fs: FileSystem, near: string): Promise<TemporaryFile> {
+  const path = temporaryName(near)
+  return { path, handle: await onFile(near, 'written', () => fs.promises.open(path, 'wx+')) }
+}
+
+async function remove(fs: FileSystem, { path, handle }: TemporaryFile): Promise<void> {
+  try {
+    await orMissing(path, 'written', () => fs.promises.unlink(path))
+  } finally {
+    await onFile(path, 'written', () => handle.close())
+  }
+}
+
+/**
+ * Gives a file a date that hardly any other has: one that is made soon after another one was removed may get that one's inode and, in the same
+ * tick of a coarse clock, its date, and so pass for that version.
+ */
+async function spread(handle: FileHandle): Promise<void> {
+  try {
+    const date = (Date.now() - Math.random() * SPREAD_MS) / 1000
+    await handle.utimes(date, date)
+  } catch {
+    // Where dates cannot be set, that of the clock must do.
+  }
+}
+
+/**
+ * Whether there is that version of a file.
+ * @throws ConflictError
+ */
+export function checkVersion(fs: FileSystem, key: string, ifMatch: string | undefined): void {
+  if (ifMatch === undefined) return
+  const found = orMissingSync(() => fs.statSync(key, { bigint: true }))
+  checkMatch(key, ifMatch, found && checkedInfo(key, found))
+}
+
+async function writeAll({ handle, path }: TemporaryFile, bytes: Uint8Array, at: number): Promise<void> {
+  await onFile(path, 'written', async () => {
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at + done)
+      done += bytesWritten
+    }
+  })
+}
+
+/** Opened before anything is published, so that a failure to do so is none after it. */
+async function openFolder(fs: FileSystem, key: string): Promise<FileHandle | undefined> {
+  try {
+    return await fs.promises.open(folderOf(key) || '.', 'r')
+  } catch (cause) {
+    // Windows has no such thing, and denies it.
+    if (NO_FOLDER_SYNC.includes(codeOf(cause)) || (fs.constants.O_NONBLOCK === undefined && codeOf(cause) === 'EACCES'))
+      return undefined
+    throw fileError(key, 'written', cause)
+  }
+}
+
+/** A name in a folder is durable only once the folder is. */
+async function syncFolder(folder: FileHandle | undefined, key: string, info: ObjectInfo): Promise<void> {
+  try {
+    await folder?.sync()
+  } catch (cause) {
+    if (NO_FOLDER_SYNC.includes(codeOf(cause))) return
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const text = `the file is in its place, but may be gone after a power failure, because its folder could not be synchronized: ${reason}`
+    throw new HyperslabError('StoreError', text, { file: key, cause, published: { ...info } })
+  }
+}

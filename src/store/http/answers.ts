@@ -1,0 +1,169 @@
+import { HyperslabError } from '../../core/errors.js'
+import { changed, endsBefore } from '../memory.js'
+import { Transient } from '../retry.js'
+import type { ByteRange, ObjectInfo, Tail } from '../store.js'
+import type { Answer } from './client.js'
+import { contentLength, contentRange, encodingOf, infoOf, isVersion, sizeOfUnsatisfied } from './headers.js'
+
+/** Where a request goes. */
+export interface Place {
+  readonly url: string
+  /** How errors name the object. */
+  readonly file: string
+  /** Statuses that mean that there is none. */
+  readonly missing: readonly number[]
+  /** What 403 may mean besides, and what to do about it. */
+  readonly forbidden: string
+  /** The browser hides headers of the answer. */
+  readonly crossOrigin: boolean
+}
+
+/** Bytes of one version, if it is known which. */
+export interface HttpRange extends ByteRange {
+  readonly ifMatch: string | undefined
+}
+
+/** Thrown for an object that is not there, where a result cannot say so. */
+export const MISSING = Symbol('missing')
+
+/** No more bytes are transferred only to be dropped. */
+export const MAX_DROPPED_BYTES = 64 * 2 ** 20
+/** Transferring so much more is cheaper than asking again. */
+const SMALL_BYTES = 2 ** 20
+
+export function refused(status: number, { file, forbidden }: Place): HyperslabError {
+  const hint = status === 403 ? `: access is refused; ${forbidden}` : ''
+  return new HyperslabError('StoreError', `the server answered ${status}${hint}`, { file, actual: status })
+}
+
+/** The size from an answer to HEAD or to a request for the first byte; `unknown` when another way of asking may tell. */
+export function readSize(answer: Answer, place: Place): ObjectInfo | 'missing' | 'unknown' {
+  answer.discard()
+  const { status, headers } = answer
+  const { file, missing } = place
+  // HEAD may be all that is forbidden: URLs are signed for one method.
+  if (answer.method === 'HEAD' && [403, 405, 501].includes(status)) return 'unknown'
+  if (missing.includes(status)) return 'missing'
+  if (![200, 206, 416].includes(status)) throw refused(status, place)
+  if (status === 206) refuseEncoded(answer, file)
+  const size =
+    status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : sizeOfUnsatisfied(headers)
+  return size === undefined ? 'unknown' : infoOf(headers, size)
+}
+
+/**
+ * The bytes of a range from the answer to a request for it: 206, or 200 with the whole object. The status itself when it is 412 or 416,
+ * for which it matters how the object is now.
+ * @throws MISSING; ConflictError when the answer is about another version than `ifMatch`; FormatError when the object is too short;
+ *   UnsupportedError when the part is compressed; StoreError for all else; Transient when the transfer was cut short
+ */
+export async function readRange(
+  answer: Answer,
+  place: Place,
+  { offset, length, ifMatch }: HttpRange,
+): Promise<Uint8Array | 412 | 416> {
+  const { status, headers } = answer
+  const { file } = place
+  const end = offset + length
+  if (status !== 200 && status !== 206) {
+    answer.discard()
+    if (status === 412 || status === 416) return status
+    throw place.missing.includes(status) ? MISSING : refused(status, place)
+  }
+  const covers = covered(answer, place, offset)
+  const problem =
+    ifMatch !== undefined && !isVersion(ifMatch, headers, covers.total) ? changed(file) : misfit(covers, offset, end, file)
+  if (problem !== undefined) {
+    answer.discard()
+    throw problem
+  }
+  const bytes = await answer.read(offset - covers.start, length)
+  if (bytes.length === length) return bytes
+  // A transfer that ended in order, without a size having been told, has shown where the object ends.
+  const told = contentLength(headers)
+  const inOrder = covers.end === undefined && (told === undefined || told === answer.received)
+  if (inOrder) throw endsBefore(file, covers.start + answer.received, end)
+  throw short(file, bytes.length, length)
+}
+
+/** `[start, end)` of the object that the body holds; without `end` where that shows only when it ends. */
+interface Covered {
+  readonly start: number
+  readonly end: number | undefined
+  readonly total: number | undefined
+}
+
+function covered(answer: Answer, { file, crossOrigin }: Place, offset: number): Covered {
+  const { status, headers } = answer
+  if (status === 200) {
+    const total = contentLength(headers)
+    return { start: 0, end: total, total }
+  }
+  refuseEncoded(answer, file)
+  const range = contentRange(headers)
+  if (range !== undefined) return { total: undefined, ...range }
+  if (crossOrigin && headers.get('content-range') === null) return { start: offset, end: undefined, total: undefined }
+  answer.discard()
+  const header = headers.get('content-range')
+  const text = `the server answered with a part, but ${header === null ? 'without a Content-Range' : `with Content-Range: ${header}`}`
+  throw new HyperslabError('StoreError', text, { file, actual: header })
+}
+
+function misfit({ start, end, total }: Covered, offset: number, wanted: number, file: string): HyperslabError | undefined {
+  if (total !== undefined && wanted > total) return endsBefore(file, total, wanted)
+  if (start > offset || (end !== undefined && end < wanted)) {
+    const text = `bytes ${offset} to ${wanted} were asked for, the answer says it has ${start} to ${end ?? '?'}`
+    return new HyperslabError('StoreError', text, { file, actual: [start, end], expected: [offset, wanted] })
+  }
+  if (offset - start <= MAX_DROPPED_BYTES) return undefined
+  const text = `the server does not answer range requests: ${offset - start} bytes would be transferred for nothing to read ${wanted - offset}`
+  return new HyperslabError('UnsupportedError', text, { file, actual: offset - start, expected: MAX_DROPPED_BYTES })
+}
+
+/**
+ * The tail from the answer to a request for the last bytes. Size and version alone when the server sends the whole object and that is
+ * large; `unknown` when it does something else.
+ */
+export async function readSuffix(
+  answer: Answer,
+  place: Place,
+  length: number,
+): Promise<Tail | ObjectInfo | 'missing' | 'unknown'> {
+  const { status, headers } = answer
+  const total = status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : undefined
+  if (total === undefined) {
+    answer.discard()
+    if (place.missing.includes(status)) return 'missing'
+    if ([200, 206, 400, 405, 416, 501].includes(status)) return 'unknown'
+    throw refused(status, place)
+  }
+  const wanted = Math.min(length, total)
+  if (status === 206) {
+    refuseEncoded(answer, place.file)
+    const { start, end } = contentRange(headers)!
+    if (start !== total - wanted || end !== total) {
+      answer.discard()
+      return 'unknown'
+    }
+  } else if (total - wanted > SMALL_BYTES) {
+    answer.discard()
+    return infoOf(headers, total)
+  }
+  const bytes = await answer.read(status === 200 ? total - wanted : 0, wanted)
+  if (bytes.length < wanted) throw short(place.file, bytes.length, wanted)
+  return { ...infoOf(headers, total), bytes }
+}
+
+/** Of a compressed object, bytes by number are useless. */
+function refuseEncoded(answer: Answer, file: string): void {
+  const encoding = encodingOf(answer.headers)
+  if (encoding === undefined) return
+  answer.discard()
+  const text = `the server answers a range request with compressed bytes (Content-Encoding: ${encoding})`
+  throw new HyperslabError('UnsupportedError', text, { file, actual: encoding, expected: 'identity' })
+}
+
+function short(file: string, actual: number, expected: number): Transient {
+  const text = `the answer ended after ${actual} of ${expected} bytes`
+  return new Transient(new HyperslabError('StoreError', text, { file, actual, expected }))
+}

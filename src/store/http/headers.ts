@@ -1,0 +1,70 @@
+import type { ObjectInfo } from '../store.js'
+
+/** The headers of an answer. */
+export interface Headers {
+  get(name: string): string | null
+}
+
+/** `[start, end)` of an object of `total` bytes. */
+export interface ContentRange {
+  readonly start: number
+  readonly end: number
+  /** Left out when the server does not know. */
+  readonly total?: number
+}
+
+/** A `Content-Range` of an answer with a part; `undefined` for anything that does not say which. */
+export function contentRange(headers: Headers): ContentRange | undefined {
+  const [, first, last, total] = /^\s*bytes\s+(\d+)-(\d+)\/(\d+|\*)\s*$/i.exec(headers.get('content-range') ?? '') ?? []
+  if (first === undefined || Number(last) < Number(first)) return undefined
+  const range = { start: Number(first), end: Number(last) + 1 }
+  return total === '*' ? range : { ...range, total: Number(total) }
+}
+
+/** The size of the object that a 416 tells: `bytes * /5`. */
+export function sizeOfUnsatisfied(headers: Headers): number | undefined {
+  const [, total] = /^\s*bytes\s+\*\/(\d+)\s*$/i.exec(headers.get('content-range') ?? '') ?? []
+  return total === undefined ? undefined : Number(total)
+}
+
+/** How the body is compressed in transfer, `undefined` when it is not. */
+export function encodingOf(headers: Headers): string | undefined {
+  const encoding = headers.get('content-encoding')?.trim()
+  return encoding === undefined || encoding === '' || /^identity$/i.test(encoding) ? undefined : encoding
+}
+
+/** `Content-Length`, unless it counts compressed bytes. */
+export function contentLength(headers: Headers): number | undefined {
+  const length = headers.get('content-length')?.trim() ?? ''
+  return /^\d+$/.test(length) && encodingOf(headers) === undefined ? Number(length) : undefined
+}
+
+const MODIFIED = 'modified:'
+const SIZE_ONLY = 'size-only:'
+
+/** Size and version of an object from the headers of any answer about it. */
+export function infoOf(headers: Headers, size: number): ObjectInfo {
+  const modified = headers.get('last-modified')
+  const etag = headers.get('etag') ?? (modified === null ? `${SIZE_ONLY}${size}` : `${MODIFIED}${size} ${modified}`)
+  return { size, etag }
+}
+
+/** True for a version that a server can be asked for with `If-Match`: a weak one never matches. */
+export const isStrong = (etag: string): boolean => /^"[^"]*"$/.test(etag)
+
+/**
+ * True unless an answer is about another version than `etag` names. What an answer does not tell is not held against it: servers leave
+ * `ETag` and `Last-Modified` out of some answers, and browsers hide them.
+ */
+export function isVersion(etag: string, headers: Headers, size: number | undefined): boolean {
+  if (etag.startsWith(SIZE_ONLY)) return size === undefined || etag === `${SIZE_ONLY}${size}`
+  if (etag.startsWith(MODIFIED)) {
+    const [, oldSize, oldDate] = /^modified:(\d+) (.*)$/.exec(etag) ?? []
+    const date = headers.get('last-modified')
+    return (size === undefined || size === Number(oldSize)) && (date === null || date === oldDate)
+  }
+  const current = headers.get('etag')
+  if (current === null) return /^(W\/)?"/.test(etag)
+  // Proxies make tags weak and strong again; the part between the quotes is the version.
+  return current.replace(/^W\//, '') === etag.replace(/^W\//, '')
+}

@@ -1,0 +1,67 @@
+import { HyperslabError } from '../../core/errors.js'
+import { type Checks, checkOptions } from '../../core/options.js'
+import { REQUEST_CHECKS, type RequestOptions } from '../requester.js'
+import type { Place } from './answers.js'
+import { CLIENT_CHECKS, type HttpClientOptions } from './client.js'
+import { isCrossOrigin } from './fetch.js'
+import { HttpReader } from './reader.js'
+
+export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
+  /** Added to every URL: signatures, tokens. It is part of no key and of no error message. */
+  readonly query?: string
+  /**
+   * Statuses that mean "there is no such object"; 404 and 410 by default. Some servers, S3 without permission to list among them, answer
+   * 403; but taking 403 for missing also hides sidecars that are there and may not be read.
+   */
+  readonly missing?: readonly number[]
+}
+
+const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', missing: 'list' }
+
+const FORBIDDEN = 'if this server says so for what does not exist, pass missing: [403, 404, 410] to the store'
+
+/**
+ * Objects behind `http:` and `https:` URLs, read only. Keys are absolute URLs.
+ *
+ * The version of an object is its `ETag`; without one, size and `Last-Modified` (replacing it by as many bytes within the same second goes
+ * unnoticed); without either, `size-only:` and the size, and then only a change of size is noticed.
+ */
+export class HttpStore extends HttpReader {
+  readonly #query: string
+  readonly #missing: readonly number[]
+
+  /** @throws InvalidArgumentError for limits that would let nothing through */
+  constructor(options: HttpStoreOptions = {}) {
+    checkOptions('HttpStore', options, CHECKS)
+    super(options)
+    this.#query = options.query?.replace(/^\?/, '') ?? ''
+    this.#missing = options.missing ?? [404, 410]
+  }
+
+  override describe(key: string): string {
+    return key.replace(/[?#].*$/s, '')
+  }
+
+  /** @throws InvalidArgumentError when `key` is not a URL that can be fetched */
+  protected override place(key: string): Place {
+    const file = this.describe(key)
+    const url = parse(key)
+    if (url === undefined || !/^https?:$/.test(url.protocol))
+      throw new HyperslabError('InvalidArgumentError', 'not an absolute http: or https: URL', { file, actual: file })
+    if (url.username !== '' || url.password !== '') {
+      const text = 'URLs with a password cannot be fetched; pass headers: { authorization } to the store'
+      throw new HyperslabError('InvalidArgumentError', text, { file: `${url.origin}${url.pathname}` })
+    }
+    url.hash = ''
+    if (this.#query !== '') url.search = url.search === '' ? this.#query : `${url.search}&${this.#query}`
+    return { url: url.href, file, missing: this.#missing, forbidden: FORBIDDEN, crossOrigin: isCrossOrigin(url.href) }
+  }
+}
+
+function parse(url: string): URL | undefined {
+  try {
+    return new URL(url)
+  } catch {
+    return undefined
+  }
+}

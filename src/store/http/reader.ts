@@ -1,0 +1,166 @@
+import { HyperslabError } from '../../core/errors.js'
+import type { Signal } from '../../core/signal.js'
+import { changed, endsBefore } from '../memory.js'
+import { RangeRequester, type RequestOptions } from '../requester.js'
+import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail } from '../store.js'
+import { emptyRanges, readVersion } from '../versions.js'
+import { type HttpRange, MISSING, type Place, readRange, readSize, readSuffix, refused } from './answers.js'
+import { type Answer, HttpClient, type HttpClientOptions } from './client.js'
+import { contentLength, isStrong } from './headers.js'
+import type { Sign } from './redirects.js'
+
+/** What a server turned out not to do. */
+interface Quirks {
+  noHead?: true
+  noSuffix?: true
+  noIfMatch?: true
+}
+
+/** What a server answers to every name is no larger. */
+const MAX_PAGE_BYTES = 2 ** 20
+
+/** Reading over HTTP, whatever keys look like. The version of an object is what `infoOf` makes of the headers of an answer. */
+export abstract class HttpReader implements Store {
+  protected readonly client: HttpClient
+  protected readonly requester: RangeRequester
+  readonly #quirks = new Map<string, Quirks>()
+
+  /** @throws InvalidArgumentError for limits that would let nothing through */
+  constructor(options: RequestOptions & HttpClientOptions, sign?: Sign) {
+    this.client = new HttpClient(options, sign)
+    this.requester = new RangeRequester(options)
+  }
+
+  abstract describe(key: string): string
+
+  /** @throws InvalidArgumentError for keys that cannot be fetched */
+  protected abstract place(key: string): Place
+
+  identify(key: string, etag: string): string | undefined {
+    return isStrong(etag) ? `${this.place(key).url} ${etag}` : undefined
+  }
+
+  async stat(key: string, { signal }: StoreOptions = {}): Promise<ObjectInfo | undefined> {
+    const place = this.place(key)
+    return this.requester.run(0, () => this.#stat(place, signal), signal)
+  }
+
+  async getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined> {
+    return (await this.getRanges(key, [{ offset, length }], options))?.[0]
+  }
+
+  async getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
+    const { ifMatch, signal } = options
+    const requests = this.requester.count(ranges)
+    if (requests === 0) return emptyRanges(this, key, ranges, options)
+    // Answers to several requests must be of one version.
+    if (requests > 1 && ifMatch === undefined)
+      return readVersion(this, key, signal, ({ etag }) => this.getRanges(key, ranges, { signal, ifMatch: etag }))
+    const place = this.place(key)
+    const fetch = (range: ByteRange, shared: Signal) => this.#range(place, { ...range, ifMatch }, shared)
+    try {
+      return await this.requester.get(`${place.url}\0${ifMatch ?? ''}`, ranges, fetch, signal)
+    } catch (error) {
+      if (error === MISSING) return undefined
+      throw error
+    }
+  }
+
+  /** One request where the server answers ranges that count from the end, two where it does not or a browser would ask before. */
+  async getTail(key: string, length: number, { signal }: StoreOptions = {}): Promise<Tail | undefined> {
+    const place = this.place(key)
+    let first: ObjectInfo | undefined
+    if (length > 0 && !place.crossOrigin && !this.#quirksOf(place).noSuffix) {
+      const tail = await this.requester.run(length, () => this.#suffix(place, length, signal), signal)
+      if (tail === undefined || (tail !== 'unknown' && 'bytes' in tail)) return tail
+      if (tail !== 'unknown') first = tail
+    }
+    const read = async (info: ObjectInfo): Promise<Tail | undefined> => {
+      const wanted = Math.min(length, info.size)
+      if (wanted === 0) return { ...info, bytes: new Uint8Array(0) }
+      const bytes = await this.getRange(key, info.size - wanted, wanted, { signal, ifMatch: info.etag })
+      return bytes && { ...info, bytes }
+    }
+    return readVersion(this, key, signal, read, first)
+  }
+
+  async answersAlike(key: string, other: string, { signal }: StoreOptions = {}): Promise<boolean> {
+    const [one, two] = [await this.#whole(key, signal), await this.#whole(other, signal)]
+    return one !== undefined && two !== undefined && one.length === two.length && one.every((byte, i) => byte === two[i])
+  }
+
+  /** The whole object, by a request without a range, as pages are asked for; `undefined` where the status is not 200 or it is large. */
+  #whole(key: string, signal: Signal | undefined): Promise<Uint8Array | undefined> {
+    const place = this.place(key)
+    const receive = async (answer: Answer): Promise<Uint8Array | undefined> => {
+      if (answer.status === 200 && (contentLength(answer.headers) ?? 0) <= MAX_PAGE_BYTES) {
+        const bytes = await answer.read(0, MAX_PAGE_BYTES + 1)
+        return bytes.length <= MAX_PAGE_BYTES ? bytes : undefined
+      }
+      answer.discard()
+      return undefined
+    }
+    const send = () => this.client.send({ ...place, method: 'GET' }, receive, signal)
+    return this.requester.run(MAX_PAGE_BYTES, send, signal)
+  }
+
+  /** Waits for no limit: also called by requests that are under way, which would wait for themselves. */
+  async #stat(place: Place, signal: Signal | undefined): Promise<ObjectInfo | undefined> {
+    const quirks = this.#quirksOf(place)
+    if (!quirks.noHead) {
+      const found = await this.client.send({ ...place, method: 'HEAD' }, (answer) => readSize(answer, place), signal)
+      if (found === 'missing') return undefined
+      if (found !== 'unknown') return found
+    }
+    const range = { offset: 0, length: 1 }
+    const request = { ...place, method: 'GET', headers: { range: 'bytes=0-0' }, range } as const
+    const found = await this.client.send(request, (answer) => readSize(answer, place), signal)
+    if (found === 'missing') return undefined
+    if (found === 'unknown') {
+      const hidden = place.crossOrigin ? '; on other origins it must expose the header Content-Range' : ''
+      throw new HyperslabError('UnsupportedError', `the server does not tell the size of the object${hidden}`, {
+        file: place.file,
+      })
+    }
+    quirks.noHead = true
+    return found
+  }
+
+  /** @throws MISSING when there is no object */
+  async #range(place: Place, range: HttpRange, signal: Signal): Promise<Uint8Array> {
+    const { offset, length, ifMatch } = range
+    const quirks = this.#quirksOf(place)
+    const pin = ifMatch !== undefined && isStrong(ifMatch) && !place.crossOrigin && !quirks.noIfMatch
+    const headers = { range: `bytes=${offset}-${offset + length - 1}`, ...(pin && { 'if-match': ifMatch }) }
+    const request = { ...place, method: 'GET', headers, range: { offset, length } } as const
+    const result = await this.client.send(request, (answer) => readRange(answer, place, range), signal)
+    if (typeof result === 'object') return result
+
+    const now = await this.#stat(place, signal)
+    if (now === undefined) throw MISSING
+    if (ifMatch !== undefined && now.etag !== ifMatch) throw changed(place.file)
+    if (result === 412 && pin) {
+      // The version is the right one: this server compares tags in some way of its own.
+      quirks.noIfMatch = true
+      return this.#range(place, range, signal)
+    }
+    if (result === 416 && offset + length > now.size) throw endsBefore(place.file, now.size, offset + length)
+    throw refused(result, place)
+  }
+
+  async #suffix(place: Place, length: number, signal: Signal | undefined): Promise<Tail | ObjectInfo | 'unknown' | undefined> {
+    const range = { offset: -length, length }
+    const request = { ...place, method: 'GET', headers: { range: `bytes=-${length}` }, range } as const
+    const found = await this.client.send(request, (answer) => readSuffix(answer, place, length), signal)
+    if (found === 'missing') return undefined
+    if (found === 'unknown' || !('bytes' in found)) this.#quirksOf(place).noSuffix = true
+    return found
+  }
+
+  #quirksOf({ url }: Place): Quirks {
+    const { origin } = new URL(url)
+    const quirks = this.#quirks.get(origin) ?? {}
+    this.#quirks.set(origin, quirks)
+    return quirks
+  }
+}

@@ -1,0 +1,72 @@
+import { HyperslabError } from '../../core/errors.js'
+import { type Fetch, type FetchInit, type FetchResponse, platformFetch } from './fetch.js'
+
+/** The headers of a request to a URL, signed for it. */
+export type Sign = (url: string, init: FetchInit) => Promise<Record<string, string>>
+
+const REDIRECTS = [301, 302, 303, 307, 308]
+/** Of these a write is sent again as it was; after the others it would become a GET. */
+const KEEPING_METHOD = [307, 308]
+/** As many as platforms follow. */
+const MAX_REDIRECTS = 20
+
+/** Say nothing of who asks, and have to go along. */
+const HARMLESS = ['accept-encoding', 'range', 'if-match']
+
+/**
+ * Makes a request that carries something that is meant for one server: headers of the caller, a signature. Redirects within its origin are
+ * followed with all of it. To another origin only what is read is asked for, with nothing but the range and by the platform's own `fetch`:
+ * platforms leave out `Authorization` there, and nothing else.
+ * @throws StoreError where a redirect cannot be followed so
+ */
+export async function fetchGuarded(
+  fetch: Fetch,
+  sign: Sign | undefined,
+  url: string,
+  init: FetchInit,
+  file: string,
+): Promise<FetchResponse> {
+  const { origin } = new URL(url)
+  const harmless = Object.fromEntries(Object.entries(init.headers).filter(([name]) => HARMLESS.includes(name.toLowerCase())))
+  let at = url
+  let foreign: string | undefined
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const guarded = { ...init, redirect: 'manual' } as const
+    const response =
+      foreign === undefined
+        ? await fetch(at, { ...guarded, headers: sign ? await sign(at, guarded) : init.headers })
+        : await platformFetch(at, { ...guarded, headers: harmless })
+    const { status } = response
+    if (response.type === 'opaqueredirect') {
+      const text =
+        'the server redirects, and browsers do not tell where to: a request with headers, credentials or a fetch of yours is not sent on; pass the URL that it leads to'
+      throw new HyperslabError('StoreError', text, { file, actual: 'opaqueredirect' })
+    }
+    if (foreign !== undefined && (status === 401 || status === 403)) {
+      response.body?.cancel().catch(() => undefined)
+      const text = `the server redirects to ${foreign}, where neither credentials nor headers of yours are sent, and that answered ${status}; pass the URL (or endpoint and region) that it leads to`
+      throw new HyperslabError('StoreError', text, { file, actual: status })
+    }
+    const location = REDIRECTS.includes(status) ? response.headers.get('location') : null
+    if (location === null) return response
+    response.body?.cancel().catch(() => undefined)
+    const next = target(location, at, file)
+    if (foreign !== undefined || next.origin !== origin) foreign = next.origin
+    const reads = init.method === 'GET' || init.method === 'HEAD'
+    if (!reads && (foreign !== undefined || !KEEPING_METHOD.includes(status))) {
+      const text = `the server redirects a ${init.method} to ${next.origin} (${status}), where nothing is written; pass the URL (or endpoint and region) that it leads to`
+      throw new HyperslabError('StoreError', text, { file, actual: status })
+    }
+    at = next.href
+  }
+  throw new HyperslabError('StoreError', `the server redirects more than ${MAX_REDIRECTS} times`, { file, actual: MAX_REDIRECTS })
+}
+
+function target(location: string, base: string, file: string): URL {
+  const url = URL.canParse(location, base) ? new URL(location, base) : undefined
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
+    url.hash = ''
+    return url
+  }
+  throw new HyperslabError('StoreError', 'the server redirects to what is no http: or https: URL', { file })
+}

@@ -1,0 +1,213 @@
+import { HyperslabError } from '../../core/errors.js'
+import { checkCondition, checkMatch } from '../conditions.js'
+import { type DirectoryHandleLike, type FileHandleLike, failed, orMissing, orNoSuch, write } from '../handles.js'
+import { infoOf, type Snapshot, Snapshots } from '../snapshots.js'
+import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from '../store.js'
+import { OpfsStage, removeAbandoned, STAGE_PREFIX } from './stage.js'
+import { withLock } from './web-locks.js'
+
+declare const navigator: { readonly storage?: { getDirectory?(): Promise<DirectoryHandleLike> } } | undefined
+declare function setTimeout(callback: () => void, ms: number): unknown
+
+/**
+ * Dates of files are in ms, and what the clock gives them may lag behind by as much as a tick of the system. Whoever waits this long
+ * before replacing a file gives it another date.
+ */
+const TICK_MS = 20
+
+/**
+ * Files in the origin private file system, or in any folder that a `FileSystemDirectoryHandle` stands for; in pages and in workers. Keys are
+ * paths with `/`; folders come into being with the first file in them.
+ *
+ * A version is told by size and date. All stores of an origin, in whatever tab or worker, take turns (Web Locks) in changing a file, and see
+ * to it that its date changes, too. Code that writes the same files without this store is not held up by that.
+ */
+export class OpfsStore implements Store {
+  readonly #given: DirectoryHandleLike | undefined
+  readonly #snapshots: Snapshots
+  #root: Promise<DirectoryHandleLike> | undefined
+  #swept: Promise<void> | undefined
+
+  /** @param directory by default the root of the origin private file system, which is asked for when it is first needed */
+  constructor(directory?: DirectoryHandleLike) {
+    this.#given = directory
+    this.#snapshots = new Snapshots(
+      (key) => this.#find(key),
+      (key) => this.describe(key),
+    )
+  }
+
+  describe(key: string): string {
+    return this.#given?.name ? `${this.#given.name}/${key}` : `opfs:${key}`
+  }
+
+  stat(key: string): Promise<ObjectInfo | undefined> {
+    return this.#snapshots.stat(key)
+  }
+
+  getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined> {
+    return this.#snapshots.getRange(key, offset, length, options)
+  }
+
+  async list(prefix: string): Promise<string[]> {
+    const slash = prefix.lastIndexOf('/') + 1
+    const folders = prefix.slice(0, slash)
+    try {
+      const directory = await this.#folder(slash === 0 ? [] : this.#segments(folders.slice(0, -1)), { create: false })
+      return directory === undefined ? [] : await keysIn(directory, folders, prefix)
+    } catch (cause) {
+      throw failed(this.describe(prefix), 'read', cause)
+    }
+  }
+
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    const stage = await this.stage(key)
+    try {
+      await stage.publish(key, bytes, { ifAbsent: false })
+    } finally {
+      await stage.discard()
+    }
+  }
+
+  delete(key: string, { ifMatch }: DeleteOptions = {}): Promise<void> {
+    return this.#changing(key, { create: false }, async (directory, name) => {
+      // Not at once `removeEntry`, which would take a folder as well.
+      const old = await this.#snapshots.take(key)
+      if (old === undefined) return
+      checkMatch(this.describe(key), ifMatch, infoOf(old))
+      // Whoever creates it anew must give it another date.
+      await outlast(old)
+      await orMissing(directory.removeEntry(name))
+    })
+  }
+
+  async stage(near: string): Promise<Stage> {
+    this.#segments(near)
+    try {
+      const root = await this.#open()
+      this.#swept ??= removeAbandoned(root)
+      await this.#swept
+      return await OpfsStage.open(root, this.describe(near), (key, condition, write) => this.#publish(key, condition, write))
+    } catch (cause) {
+      this.#swept = undefined
+      throw failed(this.describe(near), 'written', cause)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#snapshots.forget()
+  }
+
+  async conditionalWrites(): Promise<ConditionalWrites> {
+    return { replace: true, remove: true }
+  }
+
+  /** @param complete makes the file that is to be published */
+  async #publish(key: string, condition: PublishCondition, complete: () => Promise<FileHandleLike>): Promise<ObjectInfo> {
+    const info = await this.#changing(key, { create: true }, async (directory, name) => {
+      // Fails for a folder, which a file might else replace with all that is in it.
+      const old = await orMissing(fileIn(directory, name))
+      checkCondition(this.describe(key), condition, old && infoOf(old))
+      if (old !== undefined) await outlast(old)
+      const file = await complete()
+      if (file.move !== undefined) await file.move(directory, name)
+      else await copy(file, directory, name, { isNew: old === undefined })
+      return this.#snapshots.stat(key)
+    })
+    return info!
+  }
+
+  /** Runs `work` on the folder and name of a key while no other store in this origin changes that file. */
+  async #changing<T>(
+    key: string,
+    options: { create: boolean },
+    work: (directory: DirectoryHandleLike, name: string) => Promise<T>,
+  ): Promise<T | undefined> {
+    const segments = this.#segments(key)
+    const name = segments.pop()!
+    try {
+      const directory = await this.#folder(segments, options)
+      // Not the whole key: other stores may look at the same file from other folders.
+      return directory && (await withLock(`${directory.name}/${name}`, () => work(directory, name)))
+    } catch (cause) {
+      throw failed(this.describe(key), 'written', cause)
+    }
+  }
+
+  async #find(key: string): Promise<Snapshot | undefined> {
+    const segments = this.#segments(key)
+    const name = segments.pop()!
+    const directory = await this.#folder(segments, { create: false })
+    return directory && fileIn(directory, name)
+  }
+
+  async #folder(names: readonly string[], { create }: { create: boolean }): Promise<DirectoryHandleLike | undefined> {
+    let directory: DirectoryHandleLike | undefined = await this.#open()
+    for (const name of names) {
+      const next: Promise<DirectoryHandleLike> = directory.getDirectoryHandle(name, { create })
+      directory = create ? await next : await orNoSuch(next)
+      if (directory === undefined) return undefined
+    }
+    return directory
+  }
+
+  #open(): Promise<DirectoryHandleLike> {
+    this.#root ??= this.#given === undefined ? originPrivate() : Promise.resolve(this.#given)
+    return this.#root
+  }
+
+  /** @throws InvalidArgumentError for what is no path to a file */
+  #segments(key: string): string[] {
+    const segments = key.split('/')
+    if (!segments.some((segment) => ['', '.', '..'].includes(segment) || segment.startsWith(STAGE_PREFIX))) return segments
+    const text = `a key is a path without empty parts, '.', '..' and names that start with ${STAGE_PREFIX}`
+    throw new HyperslabError('InvalidArgumentError', text, { file: this.describe(key), actual: key })
+  }
+}
+
+const fileIn = async (directory: DirectoryHandleLike, name: string): Promise<Snapshot> =>
+  (await directory.getFileHandle(name)).getFile()
+
+async function originPrivate(): Promise<DirectoryHandleLike> {
+  const storage = typeof navigator === 'undefined' ? undefined : navigator.storage
+  if (storage?.getDirectory !== undefined) return storage.getDirectory()
+  const text = 'there is no origin private file system here: it takes a browser, and a page from https: or localhost'
+  throw new HyperslabError('UnsupportedError', text)
+}
+
+/** @param prefix what keys must start with, itself starting with `folder`, which ends in `/` or is empty */
+async function keysIn(directory: DirectoryHandleLike, folder: string, prefix: string): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { kind, name } of directory.values()) {
+    const key = folder + name
+    if (!key.startsWith(prefix) || name.startsWith(STAGE_PREFIX)) continue
+    if (kind === 'file') keys.push(key)
+    else {
+      const inner = await orNoSuch(directory.getDirectoryHandle(name))
+      if (inner !== undefined) keys.push(...(await keysIn(inner, `${key}/`, prefix)))
+    }
+  }
+  return keys
+}
+
+/** Where files cannot be moved. The new file is there empty for a moment. */
+async function copy(
+  from: FileHandleLike,
+  directory: DirectoryHandleLike,
+  name: string,
+  { isNew }: { isNew: boolean },
+): Promise<void> {
+  const file = await from.getFile()
+  const target = await directory.getFileHandle(name, { create: true })
+  try {
+    await write(target, [file])
+  } catch (error) {
+    if (isNew) await orMissing(directory.removeEntry(name))
+    throw error
+  }
+}
+
+/** Waits until what is written has another date. */
+async function outlast({ lastModified }: { readonly lastModified: number }): Promise<void> {
+  if (Date.now() - lastModified < TICK_MS) await new Promise<void>((resolve) => setTimeout(resolve, TICK_MS))
+}

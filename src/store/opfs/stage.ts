@@ -1,0 +1,142 @@
+import { HyperslabError } from '../../core/errors.js'
+import { type DirectoryHandleLike, type FileHandleLike, failed, nameOf, orMissing, write } from '../handles.js'
+import { endsBefore } from '../memory.js'
+import type { ObjectInfo, PublishCondition, Stage } from '../store.js'
+import { hold, ifUnlocked } from './web-locks.js'
+
+/** Names of temporary files start with it: those of keys do not, and no listing shows them. */
+export const STAGE_PREFIX = '.hyperslab-stage-'
+
+/** What the name of the file that will be published ends in; those of pieces are numbers. */
+const WHOLE = 'whole'
+
+interface Part {
+  readonly offset: number
+  readonly size: number
+  readonly file: FileHandleLike
+}
+
+/** Puts the file that `complete` makes in the place of `key`. */
+type Publish = (key: string, condition: PublishCondition, complete: () => Promise<FileHandleLike>) => Promise<ObjectInfo>
+
+/**
+ * An unpublished object: a file for each piece, as what is written to a file can only be read once its stream is closed, and appending to
+ * a closed one copies it. To publish, the pieces are copied into one file, and that is moved.
+ *
+ * A lock tells others that the files are in use. It goes away with its tab or worker, so nothing is left for good after a crash.
+ */
+export class OpfsStage implements Stage {
+  readonly #folder: DirectoryHandleLike
+  readonly #label: string
+  readonly #publish: Publish
+  readonly #name: string
+  readonly #parts: Part[] = []
+  /** Names of the files there are. */
+  readonly #files = new Set<string>()
+  #release: (() => void) | undefined
+  size = 0
+
+  private constructor(folder: DirectoryHandleLike, label: string, publish: Publish, name: string, release: () => void) {
+    this.#folder = folder
+    this.#label = label
+    this.#publish = publish
+    this.#name = name
+    this.#release = release
+  }
+
+  /**
+   * @param folder where temporary files go
+   * @param label how error messages name it
+   */
+  static async open(folder: DirectoryHandleLike, label: string, publish: Publish): Promise<OpfsStage> {
+    const name = STAGE_PREFIX + Math.random().toString(36).slice(2)
+    // Before there is a file, so that none is ever taken for an abandoned one.
+    return new OpfsStage(folder, label, publish, name, await hold(name))
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    const file = await this.#write(String(this.#parts.length), [bytes])
+    this.#parts.push({ offset: this.size, size: bytes.length, file })
+    this.size += bytes.length
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    this.#checkOpen()
+    if (offset + length > this.size) throw endsBefore(this.#label, this.size, offset + length)
+    const out = new Uint8Array(length)
+    for (const part of this.#parts) {
+      const start = Math.max(offset, part.offset)
+      const stop = Math.min(offset + length, part.offset + part.size)
+      if (start < stop) out.set(await this.#read(part, start - part.offset, stop - part.offset), start - offset)
+    }
+    return out
+  }
+
+  async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
+    this.#checkOpen()
+    return this.#publish(key, condition, () => this.#write(WHOLE, this.#contents(tail)))
+  }
+
+  async discard(): Promise<void> {
+    const release = this.#release
+    if (release === undefined) return
+    this.#release = undefined
+    try {
+      for (const name of this.#files) await orMissing(this.#folder.removeEntry(name))
+    } catch (cause) {
+      throw failed(this.#label, 'written', cause)
+    } finally {
+      release()
+    }
+  }
+
+  async *#contents(tail: Uint8Array): AsyncGenerator<Uint8Array> {
+    for (const part of this.#parts) yield await this.#read(part, 0, part.size)
+    yield tail
+  }
+
+  async #read({ file }: Part, start: number, stop: number): Promise<Uint8Array> {
+    try {
+      return new Uint8Array(await (await file.getFile()).slice(start, stop).arrayBuffer())
+    } catch (cause) {
+      throw failed(this.#label, 'read', cause)
+    }
+  }
+
+  async #write(suffix: string, parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<FileHandleLike> {
+    this.#checkOpen()
+    const name = this.#nameOf(suffix)
+    try {
+      const file = await this.#folder.getFileHandle(name, { create: true })
+      this.#files.add(name)
+      await write(file, parts)
+      return file
+    } catch (cause) {
+      throw failed(this.#label, 'written', cause)
+    }
+  }
+
+  #nameOf(suffix: string): string {
+    return `${this.#name}.${suffix}`
+  }
+
+  #checkOpen(): void {
+    if (this.#release === undefined) throw new HyperslabError('ClosedError', 'this stage was discarded', { file: this.#label })
+  }
+}
+
+/** Removes files of stages whose tab or worker is gone. */
+export async function removeAbandoned(folder: DirectoryHandleLike): Promise<void> {
+  const names: string[] = []
+  for await (const { name } of folder.values()) if (name.startsWith(STAGE_PREFIX)) names.push(name)
+  for (const name of names) await ifUnlocked(name.slice(0, name.indexOf('.', 1)), () => remove(folder, name))
+}
+
+async function remove(folder: DirectoryHandleLike, name: string): Promise<void> {
+  try {
+    await orMissing(folder.removeEntry(name))
+  } catch (error) {
+    // The browser has not let go of it yet; whoever comes next will remove it.
+    if (nameOf(error) !== 'NoModificationAllowedError') throw error
+  }
+}

@@ -1,0 +1,29 @@
+import { HyperslabError } from '../../core/errors.js'
+
+/** What is used of a `LockManager`. A lock ends with its callback, or with the tab or worker that holds it. */
+interface LockManager {
+  request<T>(name: string, options: { ifAvailable?: boolean }, callback: (lock: object | null) => Promise<T>): Promise<T>
+}
+
+declare const navigator: { readonly locks?: LockManager } | undefined
+
+/** @throws UnsupportedError where there are none */
+function locks(): LockManager {
+  const found = typeof navigator === 'undefined' ? undefined : navigator.locks
+  if (found === undefined) throw new HyperslabError('UnsupportedError', 'there are no Web Locks here, which writing takes')
+  return found
+}
+
+/** Runs `work` while nobody else in this origin, in whatever tab or worker, holds the lock. */
+export const withLock = <T>(name: string, work: () => Promise<T>): Promise<T> => locks().request(`hyperslab:${name}`, {}, work)
+
+/** Runs `work` unless the lock is held. */
+export const ifUnlocked = (name: string, work: () => Promise<void>): Promise<void> =>
+  locks().request(`hyperslab:${name}`, { ifAvailable: true }, async (lock) => (lock === null ? undefined : work()))
+
+/** Takes a lock. @returns what gives it back */
+export function hold(name: string): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    withLock(name, () => new Promise<void>((release) => resolve(release))).catch(reject)
+  })
+}

@@ -1,0 +1,52 @@
+import { HyperslabError } from '../../core/errors.js'
+import type { Answer } from '../http/client.js'
+import type { ListPage } from '../listing.js'
+import { Transient } from '../retry.js'
+
+/** The texts of all elements of a name, in order. What S3 answers has no attributes, comments or CDATA that would matter. */
+function textsOf(xml: string, name: string): string[] {
+  return [...xml.matchAll(new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`, 'g'))].map(([, text]) => unescaped(text!))
+}
+
+/** The text of the first element of a name. */
+export const textOf = (xml: string, name: string): string | undefined => textsOf(xml, name)[0]
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+const unescaped = (text: string): string =>
+  text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (entity, hex, decimal, name) => {
+    if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16))
+    return decimal !== undefined ? String.fromCodePoint(Number(decimal)) : (ENTITIES[name] ?? entity)
+  })
+
+export const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
+
+/** @throws Transient when the answer is not complete */
+export function pageOf(xml: string, file: string): ListPage {
+  checkComplete(xml, 'ListBucketResult', file)
+  const encoded = textOf(xml, 'EncodingType') === 'url'
+  const keys = textsOf(xml, 'Key').map((key) => (encoded ? decodeURIComponent(key.replace(/\+/g, ' ')) : key))
+  return { keys, truncated: textOf(xml, 'IsTruncated') === 'true', next: textOf(xml, 'NextContinuationToken') }
+}
+
+/** @throws Transient when the answer ends before its last tag, or is an error although its status is 200 */
+export function checkComplete(xml: string, root: string, file: string): void {
+  if (new RegExp(`</${root}>\\s*$`).test(xml)) return
+  const problem = textOf(xml, 'Code') ?? 'with something else, or half of it'
+  throw new Transient(new HyperslabError('StoreError', `the server answered 200, but ${problem}`, { file, actual: problem }))
+}
+
+/** Codes of answers with statuses below 500 that say: try again. */
+const TRANSIENT = ['RequestTimeout', 'SlowDown', 'InternalError', 'Throttling']
+
+/** What an answer means that is not the one hoped for; reads it. */
+export async function refusal(answer: Answer, file: string): Promise<HyperslabError | Transient> {
+  const { status, method } = answer
+  const xml = method === 'HEAD' ? '' : await answer.text()
+  const code = textOf(xml, 'Code')
+  const message = textOf(xml, 'Message')
+  const text = `the server answered ${[status, code].filter(Boolean).join(' ')}${message ? `: ${message}` : ''}`
+  const forbidden = code === 'AccessDenied' && method !== 'GET'
+  const error = new HyperslabError(forbidden ? 'ReadOnlyError' : 'StoreError', text, { file, actual: code ?? status })
+  return code !== undefined && TRANSIENT.includes(code) ? new Transient(error) : error
+}

@@ -1,0 +1,138 @@
+import { HyperslabError } from '../../core/errors.js'
+import { type Checks, checkOptions, checkValue } from '../../core/options.js'
+import { type Place, refused } from '../http/answers.js'
+import { CLIENT_CHECKS, type HttpClientOptions } from '../http/client.js'
+import { isCrossOrigin } from '../http/fetch.js'
+import { HttpReader } from '../http/reader.js'
+import { listPages } from '../listing.js'
+import { REQUEST_CHECKS, type RequestOptions } from '../requester.js'
+import type { ConditionalWrites, DeleteOptions, Stage, Store, StoreOptions } from '../store.js'
+import { ADDRESS_CHECKS, S3Address, type S3AddressOptions } from './address.js'
+import { pageOf } from './answers.js'
+import { S3Client } from './client.js'
+import { S3Conditions } from './conditions.js'
+import { type S3CredentialsSource, signing } from './sign.js'
+import { partsOf, S3Stage } from './stage.js'
+import { S3Writer } from './writer.js'
+
+export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpClientOptions {
+  /**
+   * Keys, or a function that gets them, called for every request: it should keep them while they are valid. Without, requests are not
+   * signed, which is enough for buckets that everybody may read.
+   */
+  readonly credentials?: S3CredentialsSource
+  /**
+   * False where the bucket may not be listed: nothing is written there, 403 counts as "there is no such object", because that is how S3
+   * answers then, and sidecars are asked for one by one. True by default.
+   */
+  readonly listing?: boolean
+  /** Larger objects are written in parts of this many bytes, 5 MiB at least; 8 MiB by default. A stage keeps up to one part in memory. */
+  readonly partBytes?: number
+}
+
+const CHECKS: Checks<S3StoreOptions> = {
+  ...ADDRESS_CHECKS,
+  ...REQUEST_CHECKS,
+  ...CLIENT_CHECKS,
+  credentials: 'object or function',
+  listing: 'boolean',
+  partBytes: 'number',
+}
+
+const MIB = 2 ** 20
+
+/**
+ * Objects in a bucket of S3, or of a server that speaks its protocol. Keys are those of the bucket.
+ *
+ * An object is created only where there is none with `If-None-Match: *`; servers other than Amazon's are tried for whether they honour it,
+ * once for each store, before that is relied on. So are all for whether they replace and delete one version only, with `If-Match`. While a large object is being written its parts lie beside it, as `{key}.….tmp`; a writer
+ * that crashes leaves them, and uploads in parts that were not completed, to the rules of the bucket.
+ */
+export class S3Store extends HttpReader implements Store {
+  /** All keys that start with `prefix`, in other folders as well; left out with `listing: false`. */
+  readonly list?: (prefix: string, options?: StoreOptions) => Promise<string[]>
+  readonly #address: S3Address
+  readonly #s3: S3Client
+  readonly #writer: S3Writer
+  readonly #conditions: S3Conditions
+  readonly #missing: readonly number[]
+  readonly #partBytes: number
+
+  /** @throws InvalidArgumentError for a bucket, an endpoint, a part size or limits that cannot be */
+  constructor(options: S3StoreOptions) {
+    checkOptions('S3Store', options, CHECKS)
+    checkValue('S3Store', 'bucket', Object(options).bucket, 'string')
+    const { credentials, listing = true, partBytes = 8 * MIB } = options
+    const address = new S3Address(options)
+    super(options, credentials && signing(credentials, address.region))
+    if (!(Number.isSafeInteger(partBytes) && partBytes >= 5 * MIB && partBytes <= 1024 * MIB)) {
+      const text = `partBytes must be an integer from 5 MiB to 1 GiB, got ${partBytes}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: partBytes })
+    }
+    this.#address = address
+    this.#s3 = new S3Client(address, this.client, this.requester)
+    this.#writer = new S3Writer(this.#s3)
+    this.#conditions = new S3Conditions(this.#writer, address)
+    this.#missing = listing ? [404] : [403, 404]
+    this.#partBytes = partBytes
+    if (listing) this.list = (prefix, { signal } = {}) => this.#list(prefix, signal)
+  }
+
+  override describe(key: string): string {
+    return this.#address.describe(key)
+  }
+
+  async put(key: string, bytes: Uint8Array, { signal }: StoreOptions = {}): Promise<void> {
+    if (bytes.length <= this.#partBytes) await this.#writer.put(key, bytes, { signal })
+    else await this.#writer.putParts(key, partsOf(bytes, this.#partBytes), { signal })
+  }
+
+  async delete(key: string, { ifMatch, signal }: DeleteOptions = {}): Promise<void> {
+    const condition = ifMatch === undefined ? {} : { ifMatch: await this.#conditions.matching(ifMatch, 'remove', key) }
+    await this.#writer.delete(key, { ...condition, signal })
+  }
+
+  async stage(near: string): Promise<Stage> {
+    return new S3Stage({
+      store: this,
+      writer: this.#writer,
+      conditions: this.#conditions,
+      partBytes: this.#partBytes,
+      near,
+    })
+  }
+
+  conditionalWrites(near: string): Promise<ConditionalWrites> {
+    return this.#conditions.all(near)
+  }
+
+  protected override place(key: string): Place {
+    const url = this.#address.url(key)
+    return { url, file: this.describe(key), missing: this.#missing, forbidden: FORBIDDEN, crossOrigin: isCrossOrigin(url) }
+  }
+
+  #list(prefix: string, signal: StoreOptions['signal']): Promise<string[]> {
+    const file = this.describe(prefix)
+    return listPages(file, (token) => {
+      const query = {
+        'list-type': '2',
+        'encoding-type': 'url',
+        prefix,
+        ...(token !== undefined && { 'continuation-token': token }),
+      }
+      return this.#s3.send(
+        { method: 'GET', key: '', about: prefix, query },
+        [403],
+        async (answer) => {
+          const xml = await answer.text()
+          if (answer.status === 403) throw refused(403, this.place(prefix))
+          return pageOf(xml, file)
+        },
+        signal,
+      )
+    })
+  }
+}
+
+const FORBIDDEN =
+  'S3 answers so for what does not exist, too, when the bucket may not be listed: pass listing: false to read there all the same'

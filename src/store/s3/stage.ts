@@ -1,0 +1,151 @@
+import { joinBytes } from '../../core/bytes.js'
+import { HyperslabError } from '../../core/errors.js'
+import { checkCondition } from '../conditions.js'
+import { endsBefore } from '../memory.js'
+import type { ObjectInfo, PublishCondition, Stage, Store } from '../store.js'
+import { type S3Conditions, temporary } from './conditions.js'
+import type { CopiedPart, S3Writer, WriteOptions } from './writer.js'
+
+/** S3 takes no larger object in one request. */
+const MAX_PUT_BYTES = 5 * 2 ** 30
+
+export interface S3StageOptions {
+  /** Reads back what was spilled. */
+  readonly store: Pick<Store, 'describe' | 'stat' | 'getRange'>
+  readonly writer: S3Writer
+  readonly conditions: S3Conditions
+  readonly partBytes: number
+  /** Where temporary objects go. */
+  readonly near: string
+}
+
+/**
+ * Collects an object in memory and, whenever a part is full, in a temporary object beside it: an upload in parts can neither be read back
+ * nor be given another key when the first turns out to be taken, objects can. Publishing
+ *
+ * - what fits into memory is one request, `PUT` with `If-None-Match: *`, which every server that is of any use here honours, or `If-Match`;
+ * - anything larger has the server put the temporary objects together, as parts of an upload to the key, and complete it with the same
+ *   condition. Servers that ignore the condition there (Ceph 16 does; see {@link S3Conditions}) could overwrite another writer's object,
+ *   so on those all is read back into memory and goes the first way: it costs memory, but nobody's bytes.
+ */
+export class S3Stage implements Stage {
+  readonly #options: S3StageOptions
+  /** What comes first, in order; all of `partBytes`. */
+  readonly #spilled: CopiedPart[] = []
+  /** What follows. */
+  #chunks: Uint8Array[] = []
+  #buffered = 0
+  #closed = false
+
+  constructor(options: S3StageOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#spilled.length * this.#options.partBytes + this.#buffered
+  }
+
+  /** Spills before it takes the bytes: when that fails, everything is as it was. */
+  async append(bytes: Uint8Array): Promise<void> {
+    this.#checkOpen()
+    while (this.#buffered >= this.#options.partBytes) await this.#spill()
+    this.#chunks.push(bytes.slice())
+    this.#buffered += bytes.length
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    this.#checkOpen()
+    const { store, near } = this.#options
+    if (offset + length > this.size) throw endsBefore(store.describe(near), this.size, offset + length)
+    const out = new Uint8Array(length)
+    let start = 0
+    for (const piece of [...this.#spilled, ...this.#chunks]) {
+      const size = piece instanceof Uint8Array ? piece.length : piece.size
+      const from = Math.max(offset, start) - start
+      const to = Math.min(offset + length, start + size) - start
+      if (from < to) {
+        const bytes = piece instanceof Uint8Array ? piece.subarray(from, to) : await this.#readBack(piece, from, to - from)
+        out.set(bytes, start + from - offset)
+      }
+      start += size
+    }
+    return out
+  }
+
+  async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
+    this.#checkOpen()
+    const { writer, conditions, near } = this.#options
+    const { ifAbsent, ifMatch } = condition
+    if (ifAbsent) await conditions.checkPut(near)
+    const options = { ifAbsent, ifMatch: ifMatch === undefined ? undefined : await conditions.matching(ifMatch, 'put', near) }
+    const rest = joinBytes([...this.#chunks, tail])
+    return this.#spilled.length === 0 ? writer.put(key, rest, options) : this.#publishLarge(key, rest, condition, options)
+  }
+
+  async discard(): Promise<void> {
+    this.#closed = true
+    this.#chunks = []
+    this.#buffered = 0
+    while (this.#spilled.length > 0) {
+      await this.#options.writer.delete(this.#spilled.at(-1)!.key)
+      this.#spilled.pop()
+    }
+  }
+
+  async #publishLarge(key: string, rest: Uint8Array, condition: PublishCondition, options: WriteOptions): Promise<ObjectInfo> {
+    const { store, writer, conditions, partBytes } = this.#options
+    if (condition.ifAbsent || condition.ifMatch !== undefined) {
+      // Asked first, because it saves having everything copied for nothing.
+      checkCondition(store.describe(key), condition, await store.stat(key))
+      const looks = await conditions.ofParts(this.#spilled[0]!, condition.ifAbsent ? 'ifAbsent' : 'ifMatch')
+      if (!looks) return writer.put(key, await this.#whole(key, rest), options)
+    }
+    return writer.putParts(key, [...this.#spilled, ...partsOf(rest, partBytes)], options)
+  }
+
+  async #whole(key: string, rest: Uint8Array): Promise<Uint8Array> {
+    const before = this.#spilled.length * this.#options.partBytes
+    const size = before + rest.length
+    if (size > MAX_PUT_BYTES) {
+      const text = `${size} bytes cannot be published without the risk of overwriting: the server ignores conditions on uploads in parts`
+      const details = { file: this.#options.store.describe(key), actual: size, expected: MAX_PUT_BYTES }
+      throw new HyperslabError('UnsupportedError', text, details)
+    }
+    const bytes = new Uint8Array(size)
+    let end = 0
+    for (const part of this.#spilled) {
+      bytes.set(await this.#readBack(part, 0, part.size), end)
+      end += part.size
+    }
+    bytes.set(rest, end)
+    return bytes
+  }
+
+  async #readBack({ key }: CopiedPart, offset: number, length: number): Promise<Uint8Array> {
+    const { store } = this.#options
+    const bytes = await store.getRange(key, offset, length)
+    if (bytes !== undefined) return bytes
+    throw new HyperslabError('NotFoundError', 'this temporary object was deleted by someone else', { file: store.describe(key) })
+  }
+
+  async #spill(): Promise<void> {
+    const { partBytes, near, writer } = this.#options
+    const all = joinBytes(this.#chunks)
+    this.#chunks = [all]
+    const key = temporary(near)
+    await writer.put(key, all.subarray(0, partBytes))
+    this.#spilled.push({ key, size: partBytes })
+    this.#chunks = [all.slice(partBytes)]
+    this.#buffered -= partBytes
+  }
+
+  #checkOpen(): void {
+    if (!this.#closed) return
+    const file = this.#options.store.describe(this.#options.near)
+    throw new HyperslabError('ClosedError', 'this stage was discarded', { file })
+  }
+}
+
+/** Without copying them, all of the same size except the last. */
+export const partsOf = (bytes: Uint8Array, partBytes: number): Uint8Array[] =>
+  Array.from({ length: Math.ceil(bytes.length / partBytes) }, (_, i) => bytes.subarray(i * partBytes, (i + 1) * partBytes))

@@ -1,0 +1,232 @@
+import { HyperslabError, isHyperslabError } from '../../core/errors.js'
+import type { Signal } from '../../core/signal.js'
+import { exists, unmatched } from '../conditions.js'
+import type { Answer } from '../http/client.js'
+import { contentLength, infoOf } from '../http/headers.js'
+import { changed } from '../memory.js'
+import { randomName } from '../random-name.js'
+import { allOrNone } from '../requester.js'
+import { Transient } from '../retry.js'
+import type { ObjectInfo } from '../store.js'
+import { checkComplete, escaped, textOf } from './answers.js'
+import type { S3Client } from './client.js'
+
+/** An object whose bytes become a part of another one, copied by the server. */
+export interface CopiedPart {
+  readonly key: string
+  readonly size: number
+}
+
+export type Part = Uint8Array | CopiedPart
+
+export interface WriteOptions {
+  readonly ifAbsent?: boolean
+  /** What `If-Match` says, written as the server wants it. */
+  readonly ifMatch?: string | undefined
+  readonly signal?: Signal | undefined
+}
+
+/** S3 takes no more parts of one object. */
+const MAX_PARTS = 10_000
+
+/** A header that stays with the object: who finds it there knows whose writing made it. */
+const MARK = 'x-amz-meta-hyperslab-write'
+
+/** Statuses for an object that is there, or was being made by someone else at that moment; or for one that is not there, or another version. */
+const REFUSED = [404, 409, 412]
+
+/** Writes objects, each completely or not at all. */
+export class S3Writer {
+  readonly #client: S3Client
+
+  constructor(client: S3Client) {
+    this.#client = client
+  }
+
+  /**
+   * In one request.
+   * @throws ConflictError when the condition does not hold
+   */
+  put(key: string, bytes: Uint8Array, options: WriteOptions = {}): Promise<ObjectInfo> {
+    return this.#settled(key, options, (mark, attempt) => {
+      const headers = { [MARK]: mark, ...conditional(options) }
+      const receive = async (answer: Answer, attempts: number): Promise<ObjectInfo> => {
+        attempt(attempts)
+        // Read, so that the connection is free for the next request.
+        const xml = await answer.text()
+        if (answer.status !== 200) throw this.#refusal(answer.status, xml, key, options)
+        return infoOf(answer.headers, bytes.length)
+      }
+      return this.#client.send({ method: 'PUT', key, headers, body: bytes }, refusedOn(options), receive, options.signal)
+    })
+  }
+
+  /**
+   * In parts, which nobody sees before all are there; each of at least 5 MiB, except the last.
+   * @throws ConflictError when the condition does not hold, on servers that look
+   */
+  async putParts(key: string, parts: readonly Part[], options: WriteOptions = {}): Promise<ObjectInfo> {
+    const { signal } = options
+    const file = this.#file(key)
+    if (parts.length > MAX_PARTS) {
+      const text = `${parts.length} parts, S3 takes ${MAX_PARTS}: pass larger partBytes to the store`
+      throw new HyperslabError('UnsupportedError', text, { file, actual: parts.length, expected: MAX_PARTS })
+    }
+    return this.#settled(key, options, async (mark, attempt) => {
+      const uploadId = await this.#begin(key, mark, signal)
+      try {
+        const etags: string[] = []
+        const upload = async ([i, part]: [number, Part], shared: Signal): Promise<void> => {
+          etags[i] = await this.#part(key, { partNumber: String(i + 1), uploadId }, part, shared)
+        }
+        await allOrNone([...parts.entries()], upload, signal)
+        const size = parts.reduce((sum, part) => sum + (part instanceof Uint8Array ? part.length : part.size), 0)
+        const etag = await this.#complete(key, { uploadId, etags, size }, options, attempt)
+        if (etag !== '') return { size, etag: `"${etag}"` }
+        const found = await this.#found(key, signal)
+        if (found?.mark !== mark) throw changed(file)
+        return { size, etag: found.etag }
+      } catch (error) {
+        // What is left behind when this fails, too, nobody sees; the first error says more.
+        await this.#client
+          .send({ method: 'DELETE', key, query: { uploadId } }, [204, 404], (answer) => answer.text())
+          .catch(() => undefined)
+        throw error
+      }
+    })
+  }
+
+  /** @throws ConflictError with `ifMatch` when there is another version, on servers that look */
+  async delete(key: string, { ifMatch, signal }: Omit<WriteOptions, 'ifAbsent'> = {}): Promise<void> {
+    const receive = async (answer: Answer): Promise<void> => {
+      const xml = await answer.text()
+      if (answer.status === 409 || answer.status === 412) throw this.#refusal(answer.status, xml, key, { ifMatch })
+    }
+    const request = { method: 'DELETE', key, headers: conditional({ ifMatch }) } as const
+    const statuses = [204, 404, ...(ifMatch === undefined ? [] : [409, 412])]
+    try {
+      await this.#client.send(request, statuses, receive, signal)
+    } catch (error) {
+      if (ifMatch === undefined || !isHyperslabError(error, 'ConflictError')) throw error
+      const found = await this.#found(key, signal)
+      // Otherwise it was removed by someone else, or by this very request, whose first answer was lost.
+      if (found !== undefined) throw unmatched(this.#file(key), ifMatch, found.etag)
+    }
+  }
+
+  /** What an answer says that the condition does not hold. */
+  #refusal(status: number, xml: string, key: string, { ifMatch }: WriteOptions): HyperslabError | Transient {
+    const file = this.#file(key)
+    if (ifMatch === undefined) return exists(file)
+    const code = textOf(xml, 'Code')
+    const text = `the server answered ${[status, code].filter(Boolean).join(' ')}`
+    const error = new HyperslabError('StoreError', text, { file, actual: code ?? status })
+    // Someone else was writing at that moment: the condition was not looked at.
+    if (status === 409) return new Transient(error)
+    return status === 404 && code !== undefined && code !== 'NoSuchKey' ? error : unmatched(file, ifMatch, undefined)
+  }
+
+  /**
+   * A request that seems to have failed may have been carried out: its answer was lost, or its repetition met what it had written itself.
+   * Whether it was, the object's mark tells.
+   */
+  async #settled(
+    key: string,
+    { ifMatch, signal }: WriteOptions,
+    work: (mark: string, attempt: (attempts: number) => void) => Promise<ObjectInfo>,
+  ): Promise<ObjectInfo> {
+    const mark = randomName()
+    let attempts = 0
+    try {
+      return await work(mark, (count) => {
+        attempts = count
+      })
+    } catch (error) {
+      if (signal?.aborted || !isHyperslabError(error)) throw error
+      const conflict = isHyperslabError(error, 'ConflictError')
+      if (conflict && attempts === 1 && ifMatch === undefined) throw error
+      // Where even this cannot be asked, the first error stands: writing the same once more is right in any case.
+      const found = await this.#found(key, signal).catch(() => null)
+      if (found === null) throw error
+      if (found?.mark === mark) return { size: found.size, etag: found.etag }
+      throw conflict && ifMatch !== undefined ? unmatched(this.#file(key), ifMatch, found?.etag) : error
+    }
+  }
+
+  /** The object as it is now, with the mark of the writing that made it. */
+  #found(key: string, signal: Signal | undefined): Promise<(ObjectInfo & { readonly mark: string | null }) | undefined> {
+    const receive = (answer: Answer): (ObjectInfo & { readonly mark: string | null }) | undefined => {
+      answer.discard()
+      if (answer.status === 404) return undefined
+      return { ...infoOf(answer.headers, contentLength(answer.headers) ?? 0), mark: answer.headers.get(MARK) }
+    }
+    return this.#client.send({ method: 'HEAD', key }, [404], receive, signal)
+  }
+
+  async #begin(key: string, mark: string, signal: Signal | undefined): Promise<string> {
+    const request = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } } as const
+    return this.#client.send(request, [], async (answer) => this.#field(await answer.text(), 'UploadId', key), signal)
+  }
+
+  #part(key: string, query: Record<string, string>, part: Part, signal: Signal): Promise<string> {
+    const request = { method: 'PUT', key, query } as const
+    if (part instanceof Uint8Array) {
+      const receive = async (answer: Answer): Promise<string> => {
+        await answer.text()
+        return answer.headers.get('etag') ?? this.#field('', 'ETag', key)
+      }
+      return this.#client.send({ ...request, body: part }, [], receive, signal)
+    }
+    const headers = { 'x-amz-copy-source': this.#client.address.copySource(part.key) }
+    const receive = async (answer: Answer): Promise<string> => {
+      const xml = await answer.text()
+      checkComplete(xml, 'CopyPartResult', this.#file(key))
+      return this.#field(xml, 'ETag', key)
+    }
+    return this.#client.send({ ...request, headers, copiedBytes: part.size }, [], receive, signal)
+  }
+
+  /** The tag without quotes; empty where the server does not tell it, as some do of large objects. */
+  #complete(
+    key: string,
+    { uploadId, etags, size }: { readonly uploadId: string; readonly etags: readonly string[]; readonly size: number },
+    options: WriteOptions,
+    attempt: (attempts: number) => void,
+  ): Promise<string> {
+    const parts = etags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`)
+    const body = new TextEncoder().encode(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
+    const receive = async (answer: Answer, attempts: number): Promise<string> => {
+      attempt(attempts)
+      const xml = await answer.text()
+      const late = textOf(xml, 'Code') === 'PreconditionFailed'
+      if (answer.status !== 200 || late) throw this.#refusal(late ? 412 : answer.status, xml, key, options)
+      checkComplete(xml, 'CompleteMultipartUploadResult', this.#file(key))
+      return (textOf(xml, 'ETag') ?? '').replace(/"/g, '')
+    }
+    const headers = conditional(options)
+    // Servers may put the parts together before they answer.
+    const request = { method: 'POST', key, query: { uploadId }, headers, body, copiedBytes: size } as const
+    return this.#client.send(request, refusedOn(options), receive, options.signal)
+  }
+
+  /** @throws StoreError when the server leaves out what it must say */
+  #field(xml: string, name: string, key: string): string {
+    const text = textOf(xml, name)
+    if (text) return text
+    const hint = name === 'ETag' ? '; on other origins it must expose the header ETag' : ''
+    throw new HyperslabError('StoreError', `the server answered without ${name}${hint}`, { file: this.#file(key) })
+  }
+
+  #file(key: string): string {
+    return this.#client.address.describe(key)
+  }
+}
+
+const conditional = ({ ifAbsent = false, ifMatch }: WriteOptions): Record<string, string> => ({
+  ...(ifAbsent && { 'if-none-match': '*' }),
+  ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+})
+
+/** Statuses that say that the condition does not hold. Without `If-Match`, 404 is about a bucket or an upload. */
+const refusedOn = ({ ifAbsent = false, ifMatch }: WriteOptions): number[] =>
+  ifMatch !== undefined ? REFUSED : ifAbsent ? REFUSED.filter((status) => status !== 404) : []

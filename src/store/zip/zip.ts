@@ -1,0 +1,252 @@
+import { HyperslabError, isHyperslabError, within } from '../../core/errors.js'
+import { type Checks, checkOptions, checkValue } from '../../core/options.js'
+import type { Signal } from '../../core/signal.js'
+import { SingleFlight } from '../../core/single-flight.js'
+import { changed, endsBefore } from '../memory.js'
+import {
+  type ByteRange,
+  type ObjectInfo,
+  type RangeOptions,
+  readTail,
+  type Store,
+  type StoreOptions,
+  type Tail,
+} from '../store.js'
+import { contentOffset, findDirectory, LOCAL_HEADER_BYTES, readDirectory, ZIP_TAIL_BYTES, type ZipEntry } from './directory.js'
+
+export interface ZipOptions {
+  /** Where the archive lies. */
+  readonly store: Store
+  /** Its key there. */
+  readonly path: string
+  /** The largest central directory to read, in bytes; 64 MiB by default. It takes some 100 bytes an entry. */
+  readonly maxDirectoryBytes?: number
+}
+
+const CHECKS: Checks<ZipOptions> = { store: 'object', path: 'string', maxDirectoryBytes: 'number from 0' }
+
+/** One version of the archive. */
+interface Archive extends ObjectInfo {
+  readonly entries: ReadonlyMap<string, ZipEntry>
+  readonly directoryOffset: number
+  /** Where the content of those begins that were read. */
+  readonly offsets: Map<ZipEntry, number>
+}
+
+/** The content of an entry. */
+interface Content extends ObjectInfo {
+  readonly file: string
+  /** In the archive. */
+  readonly offset: number
+  /** Of the archive. */
+  readonly version: string
+}
+
+const MIB = 2 ** 20
+/** How often a read starts again when the archive is replaced in the middle of it. */
+const VERSION_RETRIES = 3
+const ENCRYPTED = 1
+const METHODS: Record<number, string> = { 8: 'deflate', 9: 'deflate64', 12: 'bzip2', 14: 'lzma', 93: 'zstd', 95: 'xz' }
+
+/**
+ * The files in a zip archive that lies in another store, read only and in place: a range of a file is a range of the archive, so those
+ * must be stored, not compressed (`zip -0`). Keys are their names in the archive.
+ *
+ * The directory is read once, and again when a read, a `stat` or a `getTail` finds that the archive was replaced; that a file has been
+ * added goes unnoticed until then. The version of a file is that of the archive. Checksums are not verified.
+ *
+ * Every read can throw NotFoundError (no archive), FormatError (not a zip archive, or a damaged one) and UnsupportedError (an archive in
+ * several parts or with a directory that is too large, a file that is compressed or encrypted).
+ */
+export class ZipStore implements Store {
+  readonly getRanges?: NonNullable<Store['getRanges']>
+  readonly #store: Store
+  readonly #path: string
+  readonly #file: string
+  readonly #maxDirectoryBytes: number
+  readonly #opening = new SingleFlight<string, Archive>()
+  readonly #locating = new SingleFlight<ZipEntry, number>()
+  #archive: Archive | undefined
+
+  /** @throws InvalidArgumentError */
+  constructor(options: ZipOptions) {
+    checkOptions('ZipStore', options, CHECKS)
+    checkValue('ZipStore', 'store', Object(options).store, 'object')
+    checkValue('ZipStore', 'path', options.path, 'string')
+    const { store, path, maxDirectoryBytes = 64 * MIB } = options
+    this.#store = store
+    this.#path = path
+    this.#file = store.describe(path)
+    this.#maxDirectoryBytes = maxDirectoryBytes
+    // Only where the archive's store makes something of many ranges at once.
+    if (store.getRanges !== undefined) this.getRanges = (...args) => this.#getRanges(...args)
+  }
+
+  describe(key: string): string {
+    return `${this.#file}/${key}`
+  }
+
+  async stat(key: string, { signal }: StoreOptions = {}): Promise<ObjectInfo | undefined> {
+    const known = this.#archive
+    if (known !== undefined) {
+      const now = await this.#store.stat(this.#path, { signal })
+      if (now?.etag !== known.etag) this.#forget(known)
+    }
+    const archive = await this.#open(signal)
+    const entry = this.#find(archive, key)
+    return entry && infoOf(archive, entry)
+  }
+
+  async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
+    return this.#read(key, options, (content) => {
+      const [range] = rangesIn(content, [{ offset, length }])
+      const pinned = { signal: options.signal, ifMatch: content.version }
+      return this.#store.getRange(this.#path, range!.offset, length, pinned)
+    })
+  }
+
+  async getTail(key: string, length: number, options: StoreOptions = {}): Promise<Tail | undefined> {
+    return this.#read(key, options, async ({ size, etag, offset, version }) => {
+      const wanted = Math.min(length, size)
+      const pinned = { signal: options.signal, ifMatch: version }
+      const bytes = await this.#store.getRange(this.#path, offset + size - wanted, wanted, pinned)
+      return bytes && { size, etag, bytes }
+    })
+  }
+
+  /** Also names files that are compressed: they are there, and to read around them could give wrong values. */
+  async list(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
+    const { entries } = await this.#open(signal)
+    return [...entries.keys()].filter((name) => name.startsWith(prefix))
+  }
+
+  /** Closes the store in which the archive lies. */
+  async close(): Promise<void> {
+    await this.#store.close?.()
+  }
+
+  #getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
+    return this.#read(key, options, (content) => {
+      const pinned = { signal: options.signal, ifMatch: content.version }
+      return this.#store.getRanges!(this.#path, rangesIn(content, ranges), pinned)
+    })
+  }
+
+  /** Reads of one version of the archive: of the one that `ifMatch` tells, or else of the newest. */
+  async #read<T>(
+    key: string,
+    { ifMatch, signal }: RangeOptions,
+    read: (content: Content) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    for (let left = VERSION_RETRIES; ; left--) {
+      const archive = await this.#open(signal)
+      const entry = this.#find(archive, key)
+      if (entry === undefined) return undefined
+      const info = infoOf(archive, entry)
+      const file = this.describe(key)
+      if (ifMatch !== undefined && ifMatch !== info.etag) throw changed(file)
+      try {
+        const offset = await this.#locate(archive, entry, signal)
+        const result = await read({ ...info, file, offset, version: archive.etag })
+        if (result !== undefined) return result
+        if (left === 0) throw this.#gone()
+      } catch (error) {
+        if (!isHyperslabError(error, 'ConflictError')) throw error
+        if (ifMatch !== undefined || left === 0) throw changed(file)
+      }
+      this.#forget(archive)
+    }
+  }
+
+  /** The file of a name, if it can be read. */
+  #find({ entries, directoryOffset }: Archive, key: string): ZipEntry | undefined {
+    const entry = entries.get(key)
+    if (entry === undefined) return undefined
+    const { flags, method, disk, size, storedSize, headerOffset } = entry
+    const file = this.describe(key)
+    const unsupported = (text: string): HyperslabError => new HyperslabError('UnsupportedError', text, { file, actual: method })
+    if ((flags & ENCRYPTED) !== 0) throw unsupported('encrypted; only stored entries can be read in place')
+    if (method !== 0)
+      throw unsupported(`${METHODS[method] ?? `compression method ${method}`}; only stored entries can be read in place`)
+    if (disk !== 0) throw unsupported('in another part of an archive in several parts; only one file can be read')
+    if (size !== storedSize) {
+      const text = `not compressed, but ${storedSize} bytes stored for ${size}: the archive is damaged`
+      throw new HyperslabError('FormatError', text, { file, actual: storedSize, expected: size })
+    }
+    this.#checkEnd(key, headerOffset + LOCAL_HEADER_BYTES + entry.nameBytes.length + size, directoryOffset)
+    return entry
+  }
+
+  #checkEnd(key: string, end: number, directoryOffset: number): void {
+    if (end <= directoryOffset) return
+    const text = `ends at byte ${end} of the archive, but its directory begins at ${directoryOffset}: the archive is damaged`
+    throw new HyperslabError('FormatError', text, { file: this.describe(key), actual: end, expected: directoryOffset })
+  }
+
+  /** The archive with its directory, read once for all who ask. */
+  async #open(signal: Signal | undefined): Promise<Archive> {
+    this.#archive ??= await within({ file: this.#file }, () =>
+      this.#opening.share('', (shared) => this.#readArchive(shared), signal),
+    )
+    return this.#archive
+  }
+
+  #forget(archive: Archive): void {
+    if (this.#archive === archive) this.#archive = undefined
+  }
+
+  async #readArchive(signal: Signal): Promise<Archive> {
+    const tail = this.#present(await readTail(this.#store, this.#path, ZIP_TAIL_BYTES, { signal }))
+    const { size, etag, bytes } = tail
+    const place = findDirectory(bytes, size)
+    const { offset, length } = place
+    if (length > this.#maxDirectoryBytes) {
+      const text = `a central directory of ${length} bytes is more than maxDirectoryBytes, ${this.#maxDirectoryBytes}`
+      throw new HyperslabError('UnsupportedError', text, { actual: length, expected: this.#maxDirectoryBytes })
+    }
+    const inTail = offset - (size - bytes.length)
+    const directory =
+      inTail >= 0
+        ? bytes.subarray(inTail, inTail + length)
+        : this.#present(await this.#store.getRange(this.#path, offset, length, { signal, ifMatch: etag }))
+    return { size, etag, directoryOffset: offset, entries: readDirectory(directory, place), offsets: new Map() }
+  }
+
+  #present<T>(bytes: T | undefined): T {
+    if (bytes === undefined) throw this.#gone()
+    return bytes
+  }
+
+  #gone(): HyperslabError {
+    return new HyperslabError('NotFoundError', 'there is no such archive', { file: this.#file })
+  }
+
+  /** Where the content of a file begins: its local header is read once. */
+  async #locate(archive: Archive, entry: ZipEntry, signal: Signal | undefined): Promise<number> {
+    const known = archive.offsets.get(entry)
+    if (known !== undefined) return known
+    const { name, nameBytes, headerOffset, size } = entry
+    const locate = async (shared: Signal): Promise<number> => {
+      const length = LOCAL_HEADER_BYTES + nameBytes.length
+      const pinned = { signal: shared, ifMatch: archive.etag }
+      const header = this.#present(await this.#store.getRange(this.#path, headerOffset, length, pinned))
+      const offset = headerOffset + contentOffset(header, entry)
+      this.#checkEnd(name, offset + size, archive.directoryOffset)
+      archive.offsets.set(entry, offset)
+      return offset
+    }
+    return within({ file: this.describe(name) }, () => this.#locating.share(entry, locate, signal))
+  }
+}
+
+const infoOf = ({ etag }: Archive, { size, crc, headerOffset }: ZipEntry): ObjectInfo => ({
+  size,
+  etag: `${etag} ${crc.toString(16)}@${headerOffset}`,
+})
+
+/** @throws FormatError when a range goes beyond the file */
+function rangesIn({ file, size, offset: start }: Content, ranges: readonly ByteRange[]): ByteRange[] {
+  const end = ranges.reduce((most, { offset, length }) => Math.max(most, offset + length), 0)
+  if (end > size) throw endsBefore(file, size, end)
+  return ranges.map(({ offset, length }) => ({ offset: start + offset, length }))
+}
