@@ -13,7 +13,7 @@ import type { Box } from '../grid/range.js'
 import { withArena } from '../kernels/arena.js'
 import type { Stored } from './batches.js'
 import type { BlockRef, ChunkAddress } from './block.js'
-import { type ChunkIndex, type ChunkSnapshot, FEW_CHUNKS, type StoredChunk } from './chunk-index.js'
+import { type ChunkIndex, type ChunkSnapshot, type ChunkWriter, FEW_CHUNKS, type StoredChunk } from './chunk-index.js'
 import { checkChunkBytes } from './chunk-values.js'
 import type { Find } from './gather.js'
 import { type PlacedChunk, type Placement, placeChunk, placing } from './scatter.js'
@@ -31,6 +31,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly budget: MemoryBudget | undefined
   readonly attrs: NamedValues | undefined
   readonly label: { readonly file: string; readonly array: string }
+  /** Left out where the format's index has no writer. */
+  readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
   readonly #index: ChunkIndex<D>
 
   constructor(index: ChunkIndex<D>) {
@@ -42,6 +44,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     this.label = index.label
     this.maxElements = index.maxElements
     this.budget = index.budget
+    const { writer } = index
+    if (writer !== undefined) this.writeBlock = (box, source, options = {}) => this.#write(writer, box, source, options)
   }
 
   get shape(): readonly number[] {
@@ -136,15 +140,14 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     yield* scanChunks(snapshot, elements, this.#index.blocks, scan, options.signal)
   }
 
-  async writeBlock(box: Box, source: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+  async #write(writer: ChunkWriter, box: Box, source: Tensor<D>, options: BlockOptions): Promise<void> {
     await within(this.label, async () => {
-      const { writer } = this.#index
-      const readOnly = writer === undefined ? 'arrays of this format are not written to' : writer.readOnly
+      const { readOnly } = writer
       if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)
       const { writeBox } = await import('./write-box.js')
-      await writer!.exclusive(async () => {
+      await writer.exclusive(async () => {
         this.#snapshot(box)
-        await writeBox(this, box, source, writer!, options.signal)
+        await writeBox(this, box, source, writer, options.signal)
       })
     })
   }
