@@ -11,6 +11,7 @@ import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape, viewOf } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
 import { checkChunk, checkElements } from './bounds.js'
+import { jointBudget } from './lazy/joint-budget.js'
 import { copiedTo } from './lazy/missing-as.js'
 import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
 import { runsOf } from './reductions/runs.js'
@@ -69,8 +70,7 @@ export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksO
   const { chunks } = source
   checkChunk(source, options.maxBytes)
   return readAhead(chunks, options, async (box, signal) => {
-    const data = tensorOf(source.dtype, boxShape(box))
-    await source.readBlock(box, data, { signal })
+    const [data] = (await readParts([source], box, signal)) as [Tensor<D>]
     return { index: chunks.find(box.map(({ start }) => start)), box, data }
   })
 }
@@ -80,11 +80,8 @@ export const ELEMENTS_AT_ONCE = 1024
 
 /** The elements in C order of the array. */
 export async function* values<D extends DType>(source: BlockSource<D>, options: BlockOptions): AsyncGenerator<ScalarOf<D>, void> {
-  const read = async (box: Box, signal: Signal): Promise<DataOf<D>> => {
-    const { data, ...tensor } = tensorOf(source.dtype, boxShape(box))
-    await source.readBlock(box, { data, ...tensor }, { signal })
-    return data
-  }
+  const read = async (box: Box, signal: Signal): Promise<DataOf<D>> =>
+    ((await readParts([source], box, signal)) as [Tensor<D>])[0].data
   const pace = new Pace(options.signal)
   for await (const data of readAhead(arrayOrder(source), options, read)) {
     for (let i = 0; i < data.length; i++) {
@@ -108,12 +105,20 @@ export function zipped(
   const largest = sizeOf(grid.chunkShape.map((length, axis) => Math.min(length, grid.shape[axis]!)))
   const bytes = sources.reduce((sum, { dtype }) => sum + largest * bytesOf(dtype), 0)
   checkBytes(sources[0]!, bytes, options.maxBytes ?? MAX_RESULT_BYTES, 'a chunk of all arrays', 'read parts of them with get()')
-  return readAhead(grid, options, async (box, signal) => {
-    const data: Tensor[] = sources.map(({ dtype }) => tensorOf(dtype, boxShape(box)))
+  return readAhead(grid, options, async (box, signal) => ({ box, data: await readParts(sources, box, signal) }))
+}
+
+/** The same part of several arrays, held in their budgets until all of it is read. */
+async function readParts(sources: readonly BlockSource[], box: Box, signal: Signal): Promise<Tensor[]> {
+  const shape = boxShape(box)
+  const read = async (): Promise<Tensor[]> => {
+    const data: Tensor[] = sources.map(({ dtype }) => tensorOf(dtype, shape))
     const reads = await Promise.allSettled(sources.map(async (source, i) => source.readBlock(box, data[i]!, { signal })))
     for (const read of reads) if (read.status === 'rejected') throw read.reason
-    return { box, data }
-  })
+    return data
+  }
+  const bytes = sizeOf(shape) * sources.reduce((sum, { dtype }) => sum + bytesOf(dtype), 0)
+  return jointBudget(sources)?.result(bytes, read, signal) ?? read()
 }
 
 /** Yields what `read` gives for the chunks of a grid, reading some ahead. At its end, however it comes, nothing is under way. */

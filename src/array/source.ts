@@ -90,7 +90,7 @@ export interface BlockSource<D extends DType = DType> {
     readonly concurrency?: number | undefined
   }
   /** Memory that results of reading it share; its reads must wait for no other results of the budget. */
-  readonly budget?: MemoryBudget | undefined
+  readonly budget?: Pick<MemoryBudget, 'result'> | undefined
   /** Elements that one operation may go through; more are refused with TooLargeError. Without it there is no bound. */
   readonly maxElements?: number | undefined
   /** For error messages: file and array. */

@@ -5,16 +5,21 @@ import type { Signal } from './signal.js'
 /** The share of a budget that is kept for blocks, which reads wait for while their results are held. */
 const BLOCK_SHARE = 1 / 4
 
+let made = 0
+
 /**
  * Memory that reads of any number of files may take at a time: `open(place, { budget })`. Reads wait in the order of asking, before anything
  * of their size is allocated, until they fit; one that is larger than the budget runs alone. An abort ends the waiting.
  *
- * Three quarters are for results of `get` and `toTensor` until these resolve; what the caller then keeps does not count. One quarter is for
+ * Three quarters are for results of `get` and `toTensor`, and for the parts that `blocks`, `zipBlocks`, `values` and `zip` read, until these reads
+ * resolve; what the caller then keeps, or has not taken yet, does not count. What is put together of arrays of several budgets is held in each. One quarter is for
  * blocks while they are fetched, decoded and used, of reductions and searches, too: who holds one waits for nobody, so that nothing
  * deadlocks. What a cache keeps is bounded by the cache.
  */
 export class MemoryBudget {
   readonly bytes: number
+  /** @internal Its number among those that were made. */
+  readonly order: number = ++made
   readonly #results: Limiter
   readonly #blocks: Limiter
   #held = 0

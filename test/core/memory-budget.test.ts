@@ -1,6 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { concat, create, MemoryBudget, MemoryStore, open, slice, where } from '../../src/runtime/index.js'
+import { tensorOf } from '../../src/core/tensor.js'
+import {
+  broadcast,
+  concat,
+  create,
+  DiskArray,
+  generate,
+  MemoryBudget,
+  MemoryStore,
+  mosaic,
+  open,
+  roll,
+  rolling,
+  slice,
+  stack,
+  where,
+  zip,
+  zipBlocks,
+} from '../../src/runtime/index.js'
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -98,6 +116,101 @@ describe('reads of containers that share a budget', async () => {
       )
     await Promise.all(work)
     expect(await joined.sum()).toBe(7 * size)
+    expect(budget.stats().held).toBe(0)
+  })
+
+  const drain = async (items: AsyncIterable<unknown>): Promise<void> => {
+    for await (const _ of items);
+  }
+  type Whole = { x: DiskArray<'int8'>; y: DiskArray<'int8'> }
+  const kinds: Record<string, (arrays: Whole) => Promise<unknown>> = {
+    concat: ({ x, y }) => concat([x, y]).get(),
+    mosaic: ({ x, y }) => mosaic([{ origin: [0], array: x }, { origin: [size], array: y }]).get(), // biome-ignore format: one line
+    stack: ({ x, y }) => stack([x, y]).toTensor(),
+    roll: ({ x }) => roll(x, 5, 0).get(),
+    broadcast: ({ x, y }) => broadcast((a, b) => a + b, x, y).get(),
+    'with a tensor and what is generated': ({ x }) =>
+      broadcast((a, b, c) => a + b + c, x, tensorOf('int8', [size]), generate(() => 1, { dtype: 'int8', shape: [size] })).get(), // biome-ignore format: one line
+    'rolling windows': ({ x }) => rolling(x, { '0': 2 }, 'max').get(),
+    blocks: ({ x }) => drain(x.rechunk([size]).blocks()),
+    'zipped blocks': ({ x, y }) => drain(zipBlocks([x, y].map((each) => each.rechunk([size])))),
+    zip: async ({ x, y }) => (await zip(x, y).next()).value,
+    values: async ({ x }) => (await x.values().next()).value,
+  }
+  test.each(Object.keys(kinds))('forty at once hold no more than that, and as much as fits: %s', async (kind) => {
+    const { budget, arrays } = await opened()
+    const [x, y] = arrays
+    await Promise.all(Array.from({ length: 40 }, () => kinds[kind]!({ x, y })))
+    expect(budget.stats().held).toBe(0)
+    expect(budget.stats().peak).toBeGreaterThan(bytes / 2)
+    expect(budget.stats().peak).toBeLessThanOrEqual(bytes)
+  })
+
+  test('lazy arrays of lazy arrays, of several tiny budgets, end with the right values', async () => {
+    const budgets = [20, 300, 5000].map((most) => new MemoryBudget(most))
+    const small = { store: new MemoryStore(), path: 'small.af' }
+    const made = await create(small, { codec: 'none' })
+    await made.define('x', { dtype: 'int8', shape: [30], chunkShape: [7] }).set(
+      null,
+      Array.from({ length: 30 }, (_, i) => i),
+    )
+    await made.flush()
+    const leaves = await Promise.all(
+      budgets.map(async (budget) => (await open(small, { budget, cacheBytes: 0 })).array('x', 'int8') as DiskArray<'int8'>),
+    )
+    const plain = (await open(small)).array('x', 'int8') as DiskArray<'int8'>
+    const { tree } = fc.letrec<{ tree: (leaf: (i: number) => DiskArray<'int8'>) => DiskArray<'int8'> }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4, depthSize: 'small' },
+        fc.nat(2).map((i) => (leaf: (i: number) => DiskArray<'int8'>) => leaf(i)),
+        tie('tree').map((a) => (leaf: (i: number) => DiskArray<'int8'>) => a(leaf).cache()),
+        tie('tree').map((a) => (leaf: (i: number) => DiskArray<'int8'>) => a(leaf).map((value) => value % 50)),
+        tie('tree').map(
+          (a) => (leaf: (i: number) => DiskArray<'int8'>) => a(leaf).view([slice(null, null, -1)]) as DiskArray<'int8'>,
+        ),
+        tie('tree').map((a) => (leaf: (i: number) => DiskArray<'int8'>) => roll(a(leaf), 3, 0)),
+        fc.tuple(tie('tree'), tie('tree')).map(
+          ([a, b]) =>
+            (leaf: (i: number) => DiskArray<'int8'>) =>
+              broadcast((x, y) => (x + y) % 60, a(leaf), b(leaf)) as DiskArray<'int8'>,
+        ),
+        fc.tuple(tie('tree'), tie('tree')).map(
+          ([a, b]) =>
+            (leaf: (i: number) => DiskArray<'int8'>) =>
+              concat([a(leaf).view([slice(0, 10)]), b(leaf).view([slice(0, 20)])]) as DiskArray<'int8'>,
+        ),
+      ),
+    }))
+    await fc.assert(
+      fc.asyncProperty(fc.array(tree, { minLength: 1, maxLength: 4 }), async (trees) => {
+        const work = trees.flatMap((make) => {
+          const array = make((i) => leaves[i]!)
+          return [array.get(), array.toTensor(), array.sum(), array.get([slice(3, 9)]), drain(array.blocks()), drain(zipBlocks([array, leaves[0]!]))] // biome-ignore format: one line
+        })
+        const results = await Promise.all(work)
+        for (const [i, make] of trees.entries()) {
+          const expected = await make(() => plain).get()
+          expect(results[6 * i]).toEqual(expected)
+          expect(results[6 * i + 1]).toEqual(expected)
+        }
+        expect(budgets.map((budget) => budget.stats().held)).toEqual([0, 0, 0])
+      }),
+      { numRuns: 40 },
+    )
+  }, 30_000)
+
+  test('nothing is held for arrays of a user, which may ask others', async () => {
+    const { budget, arrays } = await opened()
+    const [x] = arrays
+    const own = new DiskArray<'int8'>({
+      dtype: 'int8',
+      shape: [size],
+      readBlock: async (box, out) => {
+        out.data.set((await x.get(box.map(({ start, stop }) => slice(start, stop)))).data)
+      },
+    })
+    const works = Array.from({ length: 40 }, () => concat([x, own]).get())
+    expect((await Promise.all(works)).every(({ data }) => data.length === 2 * size)).toBe(true)
     expect(budget.stats().held).toBe(0)
   })
 

@@ -5,10 +5,12 @@ import { type Checks, checkOptions, checkValue } from '../../core/options.js'
 import { eachIndex, showShape } from '../../core/shape.js'
 import type { Tensor } from '../../core/tensor.js'
 import type { Box } from '../../grid/range.js'
+import { leastElements } from '../bounds.js'
 import { missingElement, missingElements } from '../missing.js'
 import { missingTest } from '../missing-test.js'
 import type { BlockSource } from '../source.js'
 import { commonGrid } from './common-grid.js'
+import { jointBudget } from './joint-budget.js'
 import { computed } from './map.js'
 import { READS_AT_A_TIME, readFresh } from './picks.js'
 import { promote } from './promotion.js'
@@ -64,6 +66,8 @@ export function broadcast<D extends DType>(
     shape,
     chunks: grid,
     dimensionNames: names,
+    maxElements: leastElements(sources),
+    budget: jointBudget(sources),
     label,
     readBlock: async (box, out, options) => {
       const tensors = new Map<BlockSource, Tensor>()

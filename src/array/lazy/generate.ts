@@ -3,6 +3,7 @@ import { type Checks, checkOptions, checkValue } from '../../core/options.js'
 import { checkShape, eachIndex } from '../../core/shape.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
 import { type BlockSource, gridOf } from '../source.js'
+import { NO_BUDGET } from './joint-budget.js'
 
 export interface GenerateOptions<D extends DType, S extends readonly number[] = readonly number[]> {
   readonly dtype: D
@@ -38,6 +39,6 @@ export function generate<D extends DType>(fn: (...index: number[]) => ScalarOf<D
       out.data[at] = toElement(dtype, fn(...index.map((i, axis) => box[axis]!.start + i * box[axis]!.step))) as never
     })
   }
-  const source = { dtype, shape, dimensionNames, fillValue, capabilities: { steps: true }, readBlock }
+  const source = { dtype, shape, dimensionNames, fillValue, capabilities: { steps: true }, budget: NO_BUDGET, readBlock }
   return { ...source, chunks: gridOf({ ...source, ...(options.chunks && { chunks: options.chunks }) }) }
 }

@@ -2,6 +2,7 @@ import { allocate, checkDType, DTYPES, type DType, isFixed, type TypedArray } fr
 import { copyTensor, type Tensor, viewTensor } from '../../core/tensor.js'
 import { viewOf } from '../../grid/range.js'
 import { type BlockSource, gridOf } from '../source.js'
+import { NO_BUDGET } from './joint-budget.js'
 
 /** A tensor as a source: of the type of its typed array, or of numbers or strings in a plain array. */
 export function inMemory(tensor: Tensor): BlockSource {
@@ -11,6 +12,7 @@ export function inMemory(tensor: Tensor): BlockSource {
     dtype,
     shape,
     capabilities: { steps: true },
+    budget: NO_BUDGET,
     readBlock: ((box, out) => copyTensor(viewTensor(tensor, box.map(viewOf)), out)) as BlockSource['readBlock'],
   }
   return { ...source, chunks: gridOf(source) }

@@ -7,9 +7,11 @@ import { fillTensor, viewTensor } from '../../core/tensor.js'
 import { type AxisChunks, ChunkGrid } from '../../grid/chunks.js'
 import { commonChunks, refineChunks } from '../../grid/joined-chunks.js'
 import { type Box, wholeBox } from '../../grid/range.js'
+import { leastElements } from '../bounds.js'
 import { isAnyMissing, type MissingElements, missingElement, missingElements, missingOf, NOTHING } from '../missing.js'
 import { sameMissing } from '../missing-test.js'
 import type { BlockSource, Missing, NamedValues } from '../source.js'
+import { jointBudget } from './joint-budget.js'
 import type { Kind } from './layer.js'
 import { missingAs } from './missing-as.js'
 import { type Overlap, overlapOf } from './overlap.js'
@@ -89,6 +91,8 @@ class Mosaic<D extends DType> implements BlockSource<D> {
   readonly missing: Missing<D> | undefined
   readonly attrs: NamedValues | undefined
   readonly capabilities: { readonly steps: boolean }
+  readonly maxElements: number | undefined
+  readonly budget: BlockSource['budget']
   readonly label: NonNullable<BlockSource['label']>
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
 
@@ -103,6 +107,8 @@ class Mosaic<D extends DType> implements BlockSource<D> {
     this.missing = missing
     this.attrs = sharedAttributes(sources)
     this.capabilities = { steps: sources.every(({ capabilities }) => capabilities?.steps) }
+    this.maxElements = leastElements(sources)
+    this.budget = jointBudget(sources)
     this.label = sharedLabel(sources)
     if (sources.every(({ writeBlock }) => writeBlock !== undefined)) {
       this.writeBlock = async (box, values, options) => {
