@@ -11,10 +11,6 @@ export function checkChunk(source: BlockSource<DType>, maxBytes: number = MAX_RE
   checkBytes(source, largest * bytesOf(dtype), maxBytes, 'a chunk', 'read parts of it with get()')
 }
 
-/** What several sources together let an operation go through. */
-export const leastElements = (sources: readonly BlockSource<DType>[]): number =>
-  Math.min(...sources.map(({ maxElements = Number.POSITIVE_INFINITY }) => maxElements))
-
 /**
  * @param elements that are gone through; all of the array when left out
  * @throws TooLargeError when they are more than the source lets an operation go through

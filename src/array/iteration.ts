@@ -11,7 +11,6 @@ import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape, viewOf } from '../grid/range.js'
 import { arrayOrder, commonChunks } from './array-order.js'
 import { checkChunk, checkElements } from './bounds.js'
-import { jointBudget } from './lazy/joint-budget.js'
 import { copiedTo } from './lazy/missing-as.js'
 import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
 import { runsOf } from './reductions/runs.js'
@@ -108,7 +107,7 @@ export function zipped(
   return readAhead(grid, options, async (box, signal) => ({ box, data: await readParts(sources, box, signal) }))
 }
 
-/** The same part of several arrays, held in their budgets until all of it is read. */
+/** The same part of several arrays, held in the budget that they share, if they do, until all of it is read. */
 async function readParts(sources: readonly BlockSource[], box: Box, signal: Signal): Promise<Tensor[]> {
   const shape = boxShape(box)
   const read = async (): Promise<Tensor[]> => {
@@ -118,7 +117,8 @@ async function readParts(sources: readonly BlockSource[], box: Box, signal: Sign
     return data
   }
   const bytes = sizeOf(shape) * sources.reduce((sum, { dtype }) => sum + bytesOf(dtype), 0)
-  return jointBudget(sources)?.result(bytes, read, signal) ?? read()
+  const [budget, ...others] = new Set(sources.map((source) => source.budget))
+  return budget === undefined || others.length > 0 ? read() : budget.result(bytes, read, signal)
 }
 
 /** Yields what `read` gives for the chunks of a grid, reading some ahead. At its end, however it comes, nothing is under way. */

@@ -49,6 +49,27 @@ describe('limits', async () => {
     await (await opened({ footerBytes: 2000 })).close()
   })
 
+  test('of the footers of all layers together: no more are read', async () => {
+    const path = 'many.af'
+    const writer = await create({ store: where.store, path })
+    for (let i = 0; i < 12; i++) {
+      writer.define(`x${i}`, { dtype: 'int8', shape: [2] })
+      await writer.flush()
+    }
+    for (const name of ['listed', 'probed']) {
+      const store = new FaultStore(where.store)
+      if (name === 'probed') Object.defineProperty(store, 'list', { value: undefined })
+      await expect(open({ store, path }, { limits: { footerBytes: 2000 } }), name).rejects.toMatchObject({
+        tag: 'FormatError',
+        message: expect.stringContaining('more than limits.footerBytes, of all layers twice that, lets it have'),
+      })
+      // The base, which comes last, is not even asked for.
+      expect(store.log.filter((entry) => entry === 'get many.af')).toEqual([])
+      expect(store.log.filter((entry) => entry.startsWith('get')).length).toBeGreaterThan(2)
+      await (await open({ store, path }, { limits: { footerBytes: 20_000 } })).close()
+    }
+  })
+
   test('of statistics: larger ones count as none', async () => {
     const path = 'b.af'
     await (await create({ store: where.store, path })).close()

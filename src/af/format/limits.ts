@@ -5,7 +5,8 @@ import { type Checks, checkOptions } from '../../core/options.js'
 export interface Limits {
   /**
    * Bytes of the footer of a layer, and of the statistics; 64 MiB by default, which is a million chunks of seven axes, 2 GiB at most. At worst
-   * an open container keeps 16 times these bytes for a layer, 1 GiB by default, and takes 24 times while it is opened.
+   * an open container keeps 16 times these bytes for a layer, 1 GiB by default, and takes 24 times while it is opened. Footers of all layers
+   * together may have twice as many.
    */
   readonly footerBytes?: number
   /** Levels of lists in a data type; 64 by default, 256 at most. At worst each is a few calls on the stack, which has room for the most. */
@@ -21,7 +22,7 @@ export interface Limits {
    * way to others and heeds its signal. Opening and slicing larger arrays is not bounded by this.
    */
   readonly elements?: number
-  /** Sidecars of a container; 10 000 by default. At worst each costs two requests when it is opened, and what `footerBytes` says. */
+  /** Sidecars of a container; 10 000 by default. At worst each costs two requests when it is opened. What they keep together is bounded by `footerBytes`. */
   readonly layers?: number
 }
 

@@ -24,6 +24,8 @@ const BLOCK_META_BYTES = 56
 export interface LayerOptions extends StoreOptions {
   /** Keeps the ends of files. */
   readonly cache?: { endsOf(store: Store): Store } | undefined
+  /** Bytes that footers of layers which are opened together may still have. */
+  readonly room?: { bytes: number }
 }
 
 /** Layers so far that only this process can tell apart. */
@@ -223,24 +225,26 @@ function partBefore({ before, dataBytes }: Pick<LayerEnd, 'before' | 'dataBytes'
 
 /**
  * @returns `undefined` when there is no such file
- * @throws FormatError when the trailer is none, or announces what is more than the file or the limit
+ * @throws FormatError when the trailer is none, or announces what is more than the file or the limits
  */
 export async function readEnd(
   store: Store,
   key: string,
   limits: Required<Limits>,
-  options: StoreOptions,
+  options: LayerOptions,
 ): Promise<LayerEnd | undefined> {
   const tail = await readTail(store, key, TAIL_BYTES, options)
   if (tail === undefined) return undefined
   const { bytes, size, etag } = tail
   const end = bytes.length - TRAILER_BYTES
   const footerBytes = readTrailer(bytes.subarray(Math.max(0, end)), FOOTER_MAGIC, size)
-  const limit = limits.footerBytes
+  const { room = { bytes: limits.footerBytes } } = options
+  const limit = Math.min(limits.footerBytes, room.bytes)
   if (footerBytes > limit) {
-    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes, ${limit}`
+    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes, of all layers twice that, lets it have: ${limit}`
     throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: limit })
   }
+  room.bytes -= footerBytes
   const dataBytes = size - TRAILER_BYTES - footerBytes
   // Checksums lie right before the footer, of as many blocks as it can have.
   const start = Math.max(0, dataBytes - checksumBytes(Math.ceil(footerBytes / BLOCK_META_BYTES)))

@@ -163,10 +163,11 @@ interface Opening extends LayerOptions {
  */
 async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Stack> {
   for (let left = REOPENINGS; left > 0; left--) {
+    const each = { ...options, room: { bytes: 2 * options.limits.footerBytes } }
     const files =
       store.list === undefined
-        ? await openProbed(store, paths, options)
-        : await openListed(store, paths, options, left === REOPENINGS ? known : undefined)
+        ? await openProbed(store, paths, each)
+        : await openListed(store, paths, each, left === REOPENINGS ? known : undefined)
     const stack = files && new Stack(files)
     if (stack !== undefined && (await isSettled(store, paths, stack, options))) return stack
   }

@@ -16,7 +16,7 @@ class JointBudget {
 }
 
 /** Of sources whose reads wait for nobody's budget. */
-export const NO_BUDGET: BlockSource['budget'] = new JointBudget([])
+export const NO_BUDGET: BlockSource['budget'] = /* @__PURE__ */ new JointBudget([])
 
 /**
  * What results of reading several sources share. Undefined unless all of them say: one of a user may ask arrays with budgets of their own, which
@@ -31,3 +31,7 @@ export function jointBudget(sources: readonly BlockSource[]): BlockSource['budge
   }
   return new Set(budgets).size === 1 ? budgets[0] : new JointBudget(budgets)
 }
+
+/** What several sources together let an operation go through. */
+export const leastElements = (sources: readonly BlockSource[]): number =>
+  Math.min(...sources.map(({ maxElements = Number.POSITIVE_INFINITY }) => maxElements))
