@@ -12,7 +12,7 @@ let made = 0
  * of their size is allocated, until they fit; one that is larger than the budget runs alone. An abort ends the waiting.
  *
  * Three quarters are for results of `get` and `toTensor`, and for the parts that `blocks`, `zipBlocks`, `values` and `zip` read, until these reads
- * resolve; what the caller then keeps, or has not taken yet, does not count. What is put together of arrays of several budgets is held in each. One quarter is for
+ * resolve; what the caller then keeps, or has not taken yet, does not count. Lazy arrays made of arrays with several budgets hold results in each; what is zipped of such is not held. One quarter is for
  * blocks while they are fetched, decoded and used, of reductions and searches, too: who holds one waits for nobody, so that nothing
  * deadlocks. What a cache keeps is bounded by the cache.
  */

@@ -241,7 +241,7 @@ export async function readEnd(
   const { room = { bytes: limits.footerBytes } } = options
   const limit = Math.min(limits.footerBytes, room.bytes)
   if (footerBytes > limit) {
-    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes, of all layers twice that, lets it have: ${limit}`
+    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes, or twice that of all layers, allows: ${limit}`
     throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: limit })
   }
   room.bytes -= footerBytes

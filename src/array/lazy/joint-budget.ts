@@ -16,7 +16,7 @@ class JointBudget {
 }
 
 /** Of sources whose reads wait for nobody's budget. */
-export const NO_BUDGET: BlockSource['budget'] = /* @__PURE__ */ new JointBudget([])
+export const NO_BUDGET: Pick<JointBudget, 'budgets' | 'result'> = { budgets: [], result: (_, work) => work() }
 
 /**
  * What results of reading several sources share. Undefined unless all of them say: one of a user may ask arrays with budgets of their own, which
@@ -26,7 +26,7 @@ export function jointBudget(sources: readonly BlockSource[]): BlockSource['budge
   const budgets: MemoryBudget[] = []
   for (const { budget } of sources) {
     if (budget === undefined) return undefined
-    if (budget instanceof JointBudget) budgets.push(...budget.budgets)
+    if ('budgets' in budget) budgets.push(...(budget as JointBudget).budgets)
     else budgets.push(budget as MemoryBudget)
   }
   return new Set(budgets).size === 1 ? budgets[0] : new JointBudget(budgets)
