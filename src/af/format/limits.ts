@@ -22,7 +22,10 @@ export interface Limits {
    * way to others and heeds its signal. Opening and slicing larger arrays is not bounded by this.
    */
   readonly elements?: number
-  /** Sidecars of a container; 10 000 by default. At worst each costs two requests when it is opened. What they keep together is bounded by `footerBytes`. */
+  /**
+   * Sidecars of a container; 10 000 by default. At worst each costs two requests when it is opened. What they keep
+   * together is bounded by `footerBytes`.
+   */
   readonly layers?: number
 }
 

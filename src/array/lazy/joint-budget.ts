@@ -2,7 +2,10 @@ import type { MemoryBudget } from '../../core/memory-budget.js'
 import type { Signal } from '../../core/signal.js'
 import type { BlockSource } from '../source.js'
 
-/** The budgets of several arrays that are read together: results are held in each of them, always in the order they were made, so that nobody waits in a circle. */
+/**
+ * The budgets of several arrays that are read together: results are held in each of them, always in the order they were
+ * made, so that nobody waits in a circle.
+ */
 class JointBudget {
   readonly budgets: readonly MemoryBudget[]
 
