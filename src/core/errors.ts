@@ -59,29 +59,38 @@ export type ErrorTag =
   | 'StoreError'
   | 'ClosedError'
 
-/** The one error class of this package. Tell kinds apart with {@link isHyperslabError}, not with `instanceof`. */
+/**
+ * The one error class of this package, never changed once it is made. Tell kinds apart with {@link isHyperslabError}, not with `instanceof`.
+ */
 export class HyperslabError extends Error {
   readonly tag: ErrorTag
-  /** What the error is about, as data. */
-  readonly details: ErrorDetails
+  /** What the error is about, as data: a copy of what was given, frozen. */
+  readonly details: Readonly<ErrorDetails>
   readonly #text: string
 
   constructor(tag: ErrorTag, text: string, details: ErrorDetails = {}) {
-    super(text, details.cause === undefined ? undefined : { cause: details.cause })
+    super(describe(text, details), details.cause === undefined ? undefined : { cause: details.cause })
     this.tag = tag
     this.name = tag
-    this.details = details
+    this.details = Object.freeze({ ...details })
     this.#text = text
-    this.message = describe(text, details)
   }
 
-  /** Adds what only an outer layer knows (file, array); fields that are set already stay. */
-  within(context: ErrorDetails): this {
-    for (const [key, value] of Object.entries(context)) {
-      if (this.details[key as keyof ErrorDetails] === undefined) (this.details as Record<string, unknown>)[key] = value
-    }
-    this.message = describe(this.#text, this.details)
-    return this
+  /**
+   * The error with what only an outer layer knows (file, array), its cause and where it was thrown; fields that are set already stay. Itself
+   * where there is nothing to add: others may wait for the same work, so an error that was thrown is not written to.
+   */
+  within(context: ErrorDetails): HyperslabError {
+    const known = Object.entries(this.details).filter(([, value]) => value !== undefined)
+    const details: ErrorDetails = { ...context, ...Object.fromEntries(known) }
+    const fields = Object.keys(details) as (keyof ErrorDetails)[]
+    if (fields.every((field) => details[field] === this.details[field])) return this
+    const error = new HyperslabError(this.tag, this.#text, details)
+    // V8 begins a stack with the message, other engines have frames only.
+    const stack = this.stack ?? ''
+    const frames = stack.search(/\n {4}at /)
+    error.stack = frames < 0 ? stack : `${error}${stack.slice(frames)}`
+    return error
   }
 }
 
@@ -102,9 +111,9 @@ export function invalidArgument(text: string, actual: unknown): never {
   throw new HyperslabError('InvalidArgumentError', text, { actual })
 }
 
-/** Rethrows `error`, adding context when it is one of ours. */
+/** Throws `error`, or where it is one of ours and lacks some of the context, one that has it. */
 export function rethrowWithin(error: unknown, context: ErrorDetails): never {
-  if (isHyperslabError(error) && typeof error.within === 'function') error.within(context)
+  if (isHyperslabError(error) && typeof error.within === 'function') throw error.within(context)
   throw error
 }
 
