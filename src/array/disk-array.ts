@@ -54,7 +54,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    */
   plan(selection?: Selection, options: PlanOptions = {}): ReadPlan {
     const { plan } = this.planned('plan', selection, options, PLAN_CHECKS)
-    const requests = this.source.countRequests?.(plan.transfers.map(({ box }) => box)) ?? plan.transfers.length
+    const requests = this.source.bulk?.requests?.(plan.transfers.map(({ box }) => box)) ?? plan.transfers.length
     return { ...plan, bytes: plan.elements * bytesOf(this.dtype), requests }
   }
 

@@ -103,8 +103,8 @@ export abstract class ArrayHandle<D extends DType> {
 }
 
 /** What a source may say and do. */
-const FACTS = 'dtype shape dimensionNames fillValue missing attrs capabilities budget maxElements label'.split(' ')
-const ABILITIES = 'readBlock writeBlock readBlocks readPicked countRequests reduceBox written scan'.split(' ')
+const FACTS = 'dtype shape dimensionNames fillValue missing attrs capabilities budget maxElements label bulk'.split(' ')
+const ABILITIES = ['readBlock', 'writeBlock']
 
 function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {
   const own = source as unknown as Record<string, (() => unknown) | undefined>

@@ -67,6 +67,38 @@ export interface BoxRead<D extends DType = DType> {
 }
 
 /**
+ * What a source does for much of an array at once, better than by reading its boxes one by one. A source gives those operations that it can do;
+ * whoever needs another one reads boxes. Lazy arrays pass on what their operation allows.
+ */
+export interface BulkAccess<D extends DType = DType> {
+  /** Reads several boxes, for sources that can share work between them: requests for neighbours, a block that several boxes lie in. */
+  read?(reads: readonly BoxRead<D>[], options?: BlockOptions): Promise<void>
+  /**
+   * Reads what some transfers want, each straight to its places in `out`, for sources that need not hold their boxes to do so.
+   * @param out of the plan's `fullShape`
+   */
+  gather?(transfers: readonly Transfer[], out: Tensor<D>, options?: BlockOptions): Promise<void>
+  /** How many blocks reading some boxes would fetch while nothing is cached, for plans. */
+  requests?(boxes: readonly Box[]): number
+  /**
+   * Reduces the elements of a box where they are decoded, for sources that can do so without handing them over. `take` gets parts that
+   * together are made of each element once, and of the same box always the same parts in the same order, so that sums of floats do not
+   * depend on what happens to be ready first.
+   */
+  reduce?(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options?: ReduceBoxOptions): Promise<void>
+  /**
+   * Which chunks of a grid over the array hold anything that somebody wrote, by their numbers, ascending; undefined where all of them may. The
+   * others are full of the fill value, or of zeros: reductions take these without reading them.
+   */
+  written?(grid: ChunkGrid, options?: BlockOptions): Promise<Float64Array | undefined>
+  /**
+   * Goes through the chunks, for sources that know something of them without reading them, or read several at once: hands out what `use` makes
+   * of each chosen one, in any order.
+   */
+  scan?<R>(scan: ChunkScan<D, R>, options?: BlockOptions): AsyncIterable<R>
+}
+
+/**
  * Whatever can read a hyper-rectangle. This is all the author of a backend writes: `new DiskArray(source)` gives the rest.
  *
  * Boxes are inside the shape, never empty, one range per axis with start <= stop; their step is 1 unless the source declares that it
@@ -97,34 +129,8 @@ export interface BlockSource<D extends DType = DType> {
   readonly label?: { readonly file?: string; readonly array?: string }
   readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
-  /**
-   * Reads several boxes, for sources that can share work between them: requests for neighbours, what several boxes lie in. Others are
-   * asked for one box after another, some at the same time.
-   */
-  readBlocks?(reads: readonly BoxRead<D>[], options?: BlockOptions): Promise<void>
-  /**
-   * Reads what some transfers want, each straight to its places in `out`, for sources that need not hold their boxes to do so.
-   * @param out of the plan's `fullShape`
-   */
-  readPicked?(transfers: readonly Transfer[], out: Tensor<D>, options?: BlockOptions): Promise<void>
-  /** How many requests reading some boxes would make, for plans. */
-  countRequests?(boxes: readonly Box[]): number
-  /**
-   * Reduces the elements of a box where they are decoded, for sources that can do so without handing them over. `take` gets parts that
-   * together are made of each element once, and of the same box always the same parts in the same order, so that sums of floats do not
-   * depend on what happens to be ready first.
-   */
-  reduceBox?(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options?: ReduceBoxOptions): Promise<void>
-  /**
-   * Which chunks of a grid over the array hold anything that somebody wrote, by their numbers, ascending; undefined where all of them may. The
-   * others are full of the fill value, or of zeros: reductions take these without reading them.
-   */
-  written?(grid: ChunkGrid, options?: BlockOptions): Promise<Float64Array | undefined>
-  /**
-   * Goes through the chunks, for sources that know something of them without reading them, or read several at once: hands out what `use` makes of
-   * each chosen one, in any order.
-   */
-  scan?<R>(scan: ChunkScan<D, R>, options?: BlockOptions): AsyncIterable<R>
+  /** What it does for many boxes at once; without it, boxes are read one by one and reduced where they arrive. */
+  readonly bulk?: BulkAccess<D> | undefined
 }
 
 /** @throws ReadOnlyError for a source that takes no writes */

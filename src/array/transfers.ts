@@ -1,4 +1,3 @@
-import { batched } from '../core/batched.js'
 import type { DType } from '../core/dtype.js'
 import { forEachLimited, Limiter } from '../core/limiter.js'
 import type { Checks } from '../core/options.js'
@@ -83,40 +82,25 @@ export async function readInto<D extends DType>(
   options: TransferOptions,
 ): Promise<void> {
   const { signal } = options
-  if (source.readPicked !== undefined && plan.transfers.some(({ inner }) => inner !== null)) {
-    await source.readPicked(plan.transfers, full, { signal })
-    const tell = progressOf(plan.chunks, source.dtype, options.onProgress)
-    for (const transfer of plan.transfers) tell(transfer)
+  const { transfers } = plan
+  const { gather, read } = source.bulk ?? {}
+  const isGathered = transfers.some(({ inner }) => inner !== null)
+  if (isGathered ? gather : read && transfers.length > 1) {
+    signal?.throwIfAborted()
+    if (isGathered) await source.bulk!.gather!(transfers, full, { signal })
+    else {
+      const reads = transfers.map((transfer) => ({ box: transfer.box, out: placeOf(source, transfer, full) }))
+      await source.bulk!.read!(reads, { signal })
+    }
+    transfers.forEach(progressOf(plan.chunks, source.dtype, options.onProgress))
     return
   }
-  if (source.readBlocks !== undefined && plan.transfers.length > 1) return readTogether(source, plan, full, options)
   const concurrency = options.concurrency ?? source.capabilities?.concurrency ?? 8
   await move(source, plan, { ...options, concurrency }, async (transfer) => {
     const out = placeOf(source, transfer, full)
     await source.readBlock(transfer.box, out, { signal })
     await settle(transfer, out, full)
   })
-}
-
-/** Lets the source read many boxes at once, as long as what has to be picked from them fits in memory. */
-async function readTogether<D extends DType>(
-  source: BlockSource<D>,
-  plan: Plan,
-  full: Tensor<D>,
-  { signal, onProgress }: TransferOptions,
-): Promise<void> {
-  const { dtype } = source
-  const tell = progressOf(plan.chunks, dtype, onProgress)
-  const heldBytes = ({ inner, shape }: Transfer): number => (inner === null ? 0 : sizeOf(shape) * bytesOf(dtype))
-  for (const transfers of batched(plan.transfers, MAX_BYTES, heldBytes)) {
-    signal?.throwIfAborted()
-    const reads = transfers.map((transfer) => ({ box: transfer.box, out: placeOf(source, transfer, full) }))
-    await source.readBlocks!(reads, { signal })
-    for (const [i, transfer] of transfers.entries()) {
-      await settle(transfer, reads[i]!.out, full)
-      tell(transfer)
-    }
-  }
 }
 
 /** Where to read the box of a transfer: its place in the result, or memory of its own when only some of it is wanted. */

@@ -174,7 +174,7 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
     if (this.#low > this.#high) return
     try {
       checkChunk(source, this.#maxBytes)
-      yield* source.scan?.(scan, this.#options) ?? chunkByChunk(source, scan, this.#options)
+      yield* source.bulk?.scan?.(scan, this.#options) ?? chunkByChunk(source, scan, this.#options)
     } catch (error) {
       rethrowWithin(error, source.label ?? {})
     }

@@ -1,5 +1,5 @@
 import type { PlacedPart, Reduction } from '../array/reductions/parts.js'
-import type { BlockOptions, BlockSource, BoxRead, ChunkScan, NamedValues, ReduceBoxOptions } from '../array/source.js'
+import type { BlockOptions, BlockSource, BoxRead, BulkAccess, ChunkScan, NamedValues, ReduceBoxOptions } from '../array/source.js'
 import { type DType, fillElement, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
 import type { MemoryBudget } from '../core/memory-budget.js'
@@ -33,6 +33,14 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly label: { readonly file: string; readonly array: string }
   /** Left out where the format's index has no writer. */
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
+  readonly bulk: BulkAccess<D> = {
+    read: (reads, options) => this.#readBoxes(reads, options),
+    gather: (transfers, out, options) => this.#gather(transfers, out, options),
+    requests: (boxes) => this.#countRequests(boxes),
+    reduce: (box, reduction, take, options) => this.#reduceBox(box, reduction, take, options),
+    written: (grid, options) => this.#written(grid, options),
+    scan: (scan, options) => this.#scan(scan, options),
+  }
   readonly #index: ChunkIndex<D>
 
   constructor(index: ChunkIndex<D>) {
@@ -57,10 +65,10 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   }
 
   readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
-    return this.readBlocks([{ box, out }], options)
+    return this.#readBoxes([{ box, out }], options)
   }
 
-  async readBlocks(reads: readonly BoxRead<D>[], options: BlockOptions = {}): Promise<void> {
+  async #readBoxes(reads: readonly BoxRead<D>[], options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
       const blocks = new Map<BlockRef, PlacedChunk<D>[]>()
       const pace = new Pace(options.signal)
@@ -83,7 +91,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     })
   }
 
-  async readPicked(transfers: readonly Transfer[], out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+  async #gather(transfers: readonly Transfer[], out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
       const { locatePicks, picking } = await import('./gather.js')
       const snapshot = this.#snapshot(...transfers.map(({ box }) => box))
@@ -94,7 +102,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     })
   }
 
-  countRequests(boxes: readonly Box[]): number {
+  #countRequests(boxes: readonly Box[]): number {
     const snapshot = this.#snapshot()
     const { grid } = snapshot
     const blocks = new Set<BlockRef>()
@@ -113,7 +121,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     return blocks.size
   }
 
-  async reduceBox(
+  async #reduceBox(
     box: Box,
     reduction: Reduction,
     take: (part: PlacedPart) => void,
@@ -127,12 +135,12 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     })
   }
 
-  async written(grid: ChunkGrid, { signal }: BlockOptions = {}): Promise<Float64Array | undefined> {
+  async #written(grid: ChunkGrid, { signal }: BlockOptions = {}): Promise<Float64Array | undefined> {
     const snapshot = this.#snapshot()
     return (await import('./written-chunks.js')).writtenChunks(snapshot, grid, signal)
   }
 
-  async *scan<R>(scan: ChunkScan<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
+  async *#scan<R>(scan: ChunkScan<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
     const snapshot = this.#snapshot()
     const { dtype, fillValue } = this
     const { scanChunks } = await import('./scan-chunks.js')

@@ -75,7 +75,19 @@ export type { Unique, UniqueOptions } from '../array/reductions/unique.js'
 export type { Weights } from '../array/reductions/weighted-mean.js'
 export { coarsen, type Lengths, rolling, type WindowOptions } from '../array/reductions/windows.js'
 export type { Selected } from '../array/selected.js'
-export type { BlockOptions, BlockSource, BoxRead, EstimateOptions, Missing, NamedValues, SourceLike } from '../array/source.js'
+export type {
+  BlockOptions,
+  BlockSource,
+  BoxRead,
+  BulkAccess,
+  ChunkFacts,
+  ChunkScan,
+  EstimateOptions,
+  Missing,
+  NamedValues,
+  ReduceBoxOptions,
+  SourceLike,
+} from '../array/source.js'
 export type { Progress, TransferOptions, TransferProgress } from '../array/transfers.js'
 export type { Values } from '../array/values.js'
 export {

@@ -1,8 +1,12 @@
-import type { BlockSource } from '../array/source.js'
-import { type DType, isBigInt, isFixed } from '../core/dtype.js'
-import { sizeOf } from '../core/shape.js'
+import type { Reduction } from '../array/reductions/parts.js'
+import type { BlockSource, ChunkFacts } from '../array/source.js'
+import { type DataOf, type DType, fillElement, isBigInt, isFixed, isNumeric } from '../core/dtype.js'
+import { indexAt, sizeOf } from '../core/shape.js'
 import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
+import { chunkBoxes } from '../grid/chunks.js'
+import { plan } from '../grid/plan.js'
 import { type Box, boxShape, rangeLength, wholeBox } from '../grid/range.js'
+import { resolveSelection } from '../grid/selection.js'
 import { type Conformance, equal } from './check.js'
 
 type Check = (source: BlockSource, content: Tensor) => Promise<void>
@@ -97,6 +101,84 @@ const readsWhatIsWritten: Check = async (source, content) => {
   await everything(source, expected)
 }
 
+const bulkRead: Check = async (source, content) => {
+  if (source.bulk?.read === undefined) return
+  const reads = someBoxes(source).map((box) => ({ box, out: marked(source, boxShape(box)) }))
+  await source.bulk.read(reads)
+  for (const { box, out } of reads) equal(out.data, elementsIn(source, content, box))
+}
+
+const bulkGather: Check = async (source, content) => {
+  if (source.bulk?.gather === undefined || sizeOf(source.shape) === 0) return
+  const lists = source.shape.map((length) => [0, length - 1, length >> 1])
+  const { transfers, fullShape } = plan(resolveSelection(lists, source.shape), source.chunks, {
+    steps: source.capabilities?.steps,
+  })
+  const out = marked(source, fullShape)
+  await source.bulk.gather(transfers, out)
+  const wanted = tensorOf(source.dtype, fullShape)
+  for (let place = 0; place < sizeOf(fullShape); place++) {
+    const index = indexAt(place, fullShape).map((i, axis) => lists[axis]![i]!)
+    wanted.data[place] = content.data[index.reduce((at, i, axis) => at + i * content.stride[axis]!, content.offset)] as never
+  }
+  equal(out.data, wanted.data)
+}
+
+const bulkRequests: Check = async (source) => {
+  const requests = source.bulk?.requests?.([])
+  if (requests !== undefined) equal(requests, 0)
+  // One block may serve several boxes, none is needed by all of them and not by one.
+  const boxes = someBoxes(source)
+  const each = boxes.map((box) => source.bulk?.requests?.([box]))
+  const all = source.bulk?.requests?.(boxes)
+  if (all === undefined || !each.every((count) => count !== undefined)) return
+  equal(all <= each.reduce((sum, count) => sum + count, 0) && all >= Math.max(0, ...each), true)
+}
+
+const bulkReduce: Check = async (source, content) => {
+  const { dtype, bulk } = source
+  if (bulk?.reduce === undefined || !isNumeric(dtype)) return
+  for (const box of someBoxes(source)) {
+    for (const op of ['min', 'max'] as const) {
+      const reduction: Reduction<'min' | 'max'> = { op, dtype, skip: 'none', reduced: source.shape.map(() => true) }
+      const parts: number[] = []
+      await bulk.reduce(box, reduction, ({ values, counts }) => void (counts[0]! > 0 && parts.push(values[0] as number)))
+      const extreme = (all: number[]): number =>
+        all.reduce((a, b) => (Number.isNaN(a) || (op === 'min' ? a <= b : a >= b) ? a : b))
+      equal(extreme(parts), extreme([...elementsIn(source, content, box)] as number[]))
+    }
+  }
+}
+
+const bulkWritten: Check = async (source, content) => {
+  const written = await source.bulk?.written?.(source.chunks)
+  if (written === undefined) return
+  const known = new Set(written)
+  const fill = fillElement(source.dtype, source.fillValue)
+  let number = 0
+  for (const box of chunkBoxes(source.chunks))
+    if (!known.has(number++)) for (const element of elementsIn(source, content, box)) equal(element, fill)
+}
+
+const bulkScan: Check = async (source, content) => {
+  if (source.bulk?.scan === undefined) return
+  const { chunks } = source
+  const seen: number[] = []
+  const choose = (_: number, facts: ChunkFacts | undefined): boolean => {
+    if (facts !== undefined) equal(facts.count + facts.fillCount >= 0, true)
+    return true
+  }
+  const use = (number: number, elements: DataOf<DType>): number => {
+    equal([...elements], [...elementsIn(source, content, chunks.box(chunks.index(number)))])
+    return number
+  }
+  for await (const number of source.bulk.scan({ choose, chooseMissing: () => true, use })) seen.push(number)
+  equal(
+    seen.sort((a, b) => a - b),
+    Array.from({ length: chunks.count }, (_, number) => number),
+  )
+}
+
 const CASES: readonly (readonly [string, Check])[] = [
   ['shape, chunks and names fit together', ownShape],
   ['everything at once', everything],
@@ -106,12 +188,21 @@ const CASES: readonly (readonly [string, Check])[] = [
   ['into tensors of any strides, and nothing beside their elements', anyStrides],
   ['many at once', manyAtOnce],
   ['what is written is read, and nothing else changes, where it takes writes', readsWhatIsWritten],
+  ['many boxes at once, where it reads in bulk', bulkRead],
+  ['lists, where it gathers', bulkGather],
+  ['requests of several boxes, where it counts them', bulkRequests],
+  ['extremes of boxes, where it reduces', bulkReduce],
+  ['what nobody wrote is full of the fill value, where it knows', bulkWritten],
+  ['each chunk once, where it scans', bulkScan],
 ]
+
+const elementsIn = ({ dtype }: BlockSource, content: Tensor, box: Box): DataOf<DType> =>
+  cloneTensor(dtype, viewTensor(content, viewsOf(box))).data
 
 async function expectRead(source: BlockSource, content: Tensor<DType>, box: Box): Promise<void> {
   const out = marked(source, boxShape(box))
   await source.readBlock(box, out)
-  equal(out.data, cloneTensor(source.dtype, viewTensor(content, viewsOf(box))).data)
+  equal(out.data, elementsIn(source, content, box))
 }
 
 /** Memory full of something, so that what is left out, or written beside, shows. */

@@ -167,6 +167,6 @@ test('the same places along two axes are not taken for each other', async () => 
   ]
   const transfer = { box: ranges, shape: [3, 2], axes: [1, 1], inner, outer: [outer, outer], covered: false, chunks: 4 }
   const out = tensorOf('uint8', [2, 2])
-  await array.source.readPicked!([transfer], out)
+  await array.source.bulk!.gather!([transfer], out)
   expect([...out.data]).toEqual([1, 3, 11, 13])
 })

@@ -45,8 +45,8 @@ async function sparse<D extends DType>(
       return source.readBlock(box, out, options)
     },
   }
-  const written = (grid: ChunkGrid, options?: object) => source.written!(grid, options)
-  return { x: new DiskArray<D>({ ...known, written }), plain: new DiskArray<D>(known), reads: () => reads }
+  const written = (grid: ChunkGrid, options?: object) => source.bulk!.written!(grid, options)
+  return { x: new DiskArray<D>({ ...known, bulk: { written } }), plain: new DiskArray<D>(known), reads: () => reads }
 }
 
 type Reduced = (array: DiskArray<'float64'>, keep: { skipMissing: boolean; skipNaN?: boolean }) => Promise<unknown>
@@ -196,7 +196,7 @@ test('the chunks that hold something written are those that a box of it touches'
               touched.add(grid.number(each))
           })
         }
-        const found = await x.source.written!(grid)
+        const found = await x.source.bulk!.written!(grid)
         expect(found === undefined ? [...Array(grid.count).keys()] : [...found]).toEqual([...touched].sort((a, b) => a - b))
       },
     ),

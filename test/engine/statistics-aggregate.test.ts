@@ -155,7 +155,7 @@ describe('reductions of layers with and without statistics of chunks', () => {
         const cellShape = kept.map((length, axis) => (reduced[axis] ? 1 : length))
         const assemblies = kernels.map((each) => new Assembly(each, cellShape))
         const before = file.readCost.blocks
-        await array.source.reduceBox!(ranges, reduction, (part) => {
+        await array.source.bulk!.reduce!(ranges, reduction, (part) => {
           for (const [i, assembly] of assemblies.entries()) assembly.take(op === 'extrema' ? unpairedPart(part, i) : part)
         })
         let reads = 0

@@ -54,7 +54,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
   readonly budget: BlockSource['budget']
   readonly label: NonNullable<BlockSource['label']>
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
-  readonly reduceBox?: NonNullable<BlockSource<D>['reduceBox']>
+  readonly bulk?: NonNullable<BlockSource<D>['bulk']>
   /** The axis that each axis of the base has become; -1 for those that are dropped. */
   readonly #places: readonly number[]
 
@@ -87,11 +87,13 @@ class AxesView<D extends DType> implements BlockSource<D> {
     }
     // Parts of what runs backwards would have to be turned round, and those along new axes only are of another kind.
     const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
-    if (base.reduceBox !== undefined && base.capabilities?.steps && forwards) {
-      this.reduceBox = async (box, reduction, take, options) => {
-        const { reducePermuted } = await import('./permuted-part.js')
-        const below = (this.#below(box) as AxisView[]).map(rangeOf)
-        await reducePermuted(base, below, this.#places, order as readonly number[], reduction, take, options)
+    if (base.bulk?.reduce !== undefined && base.capabilities?.steps && forwards) {
+      this.bulk = {
+        reduce: async (box, reduction, take, options) => {
+          const { reducePermuted } = await import('./permuted-part.js')
+          const below = (this.#below(box) as AxisView[]).map(rangeOf)
+          await reducePermuted(base, below, this.#places, order as readonly number[], reduction, take, options)
+        },
       }
     }
   }

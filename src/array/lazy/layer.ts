@@ -3,7 +3,7 @@ import type { BlockSource, Missing, NamedValues } from '../source.js'
 
 /** What a lazy array says of itself; the rest is as below. */
 export type Layer<D extends DType> = Pick<BlockSource<D>, 'readBlock'> &
-  Partial<Pick<BlockSource<D>, 'chunks' | 'dimensionNames' | 'capabilities' | 'writeBlock' | 'reduceBox'>>
+  Partial<Pick<BlockSource<D>, 'chunks' | 'dimensionNames' | 'capabilities' | 'writeBlock' | 'bulk'>>
 
 /** A source of the same elements on top of another one, with its chunks, names, fill value, missing values, attributes and label unless `layer` has its own. */
 export const over = <D extends DType>(below: BlockSource<D>, layer: Layer<D>): BlockSource<D> => overAs(below, below, layer)

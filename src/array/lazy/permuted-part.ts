@@ -23,7 +23,7 @@ export async function reducePermuted(
   const reduced = places.map((place) => (place < 0 ? whole : reduction.reduced[place]!))
   const steps = reduction.places && places.map((place) => (place < 0 ? 0 : reduction.places![place]!))
   const below = { ...reduction, reduced, ...(steps && { places: steps }) }
-  await source.reduceBox!(box, below, (part) => take(permutedPart(part, order)), options)
+  await source.bulk!.reduce!(box, below, (part) => take(permutedPart(part, order)), options)
 }
 
 /**

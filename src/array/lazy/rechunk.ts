@@ -25,6 +25,8 @@ export function rechunk<D extends DType>(source: BlockSource<D>, chunks: ChunkGr
     chunks: grid,
     readBlock: (box, out, options) => source.readBlock(box, out, options),
     ...(source.writeBlock && { writeBlock: (box, values, options) => source.writeBlock!(box, values, options) }),
-    ...(source.reduceBox && { reduceBox: (box, reduction, take, options) => source.reduceBox!(box, reduction, take, options) }),
+    ...(source.bulk?.reduce && {
+      bulk: { reduce: (box, reduction, take, options) => source.bulk!.reduce!(box, reduction, take, options) },
+    }),
   })
 }

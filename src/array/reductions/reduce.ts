@@ -127,7 +127,7 @@ type Single = Reduction<ReduceOp | 'moments'>
 /** Whether nobody wrote anything in most of the runs of an array, which a source that reduces by itself need not go through. */
 async function isSparse(source: BlockSource, { signal }: BlockOptions): Promise<boolean> {
   const runs = runsOf(source)
-  const written = await source.written?.(runs, { signal })
+  const written = await source.bulk?.written?.(runs, { signal })
   return written !== undefined && 2 * written.length < runs.count
 }
 
@@ -138,9 +138,9 @@ export async function reduceCells(
   layout: CellLayout,
   options: ReduceBoxOptions,
 ): Promise<Cells> {
-  if (source.reduceBox !== undefined && (shrinks(source, reduction) || (await isSparse(source, options)))) {
+  if (source.bulk?.reduce !== undefined && (shrinks(source, reduction) || (await isSparse(source, options)))) {
     const assembly = assemblyOf(reduction, layout)
-    await source.reduceBox(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
+    await source.bulk.reduce(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
     return assembly.finish()
   }
   const accumulator = accumulatorOf(reduction, layout)
@@ -156,12 +156,12 @@ async function extremaCells(
   options: ReduceBoxOptions,
 ): Promise<Cells[]> {
   const both = plainOf(reduction)
-  if (source.reduceBox !== undefined && (shrinks(source, reduction) || (await isSparse(source, options)))) {
+  if (source.bulk?.reduce !== undefined && (shrinks(source, reduction) || (await isSparse(source, options)))) {
     const assemblies = both.map((each) => new Assembly(each, layout.shape))
     const take = (part: PlacedPart): void => {
       for (const [i, assembly] of assemblies.entries()) assembly.take(unpairedPart(part, i))
     }
-    await source.reduceBox(wholeBox(source.shape), reduction, take, options)
+    await source.bulk.reduce(wholeBox(source.shape), reduction, take, options)
     return assemblies.map((assembly) => assembly.finish())
   }
   const accumulators = both.map((each) => accumulatorOf(each, layout))

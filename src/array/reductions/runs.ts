@@ -43,7 +43,7 @@ export async function eachRun<D extends DType>(
   const { dtype } = source
   const { runs = runsOf(source), atOnce = 2, signal, unwritten } = options
   const largest = sizeOf(runs.chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!)))
-  const written = unwritten && (await source.written?.(runs, { signal }))
+  const written = unwritten && (await source.bulk?.written?.(runs, { signal }))
   checkElements(source, Math.min(sizeOf(source.shape), largest * (written ?? { length: runs.count }).length))
   const bytes = largest * bytesOf(dtype)
   if (written === undefined || written.length > 0)

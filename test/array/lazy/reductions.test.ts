@@ -86,5 +86,5 @@ test('they are not read for it', async () => {
       .sum(),
   )
   expect(read.mock.calls.length).toBe(1)
-  expect(view.source.reduceBox).toBeTypeOf('function')
+  expect(view.source.bulk!.reduce).toBeTypeOf('function')
 })
