@@ -19,6 +19,12 @@ export function storeVec(to: Writer, at: number, target: number, count: number):
   to.uint64(at + 8, count)
 }
 
+/** Engines keep longer lists that are made at once as hash tables. */
+const MOST_AT_ONCE = 2 ** 25
+
+/** A list to be filled in order; one that grows instead is copied again and again, and ends up half as long again as it need be. */
+export const listOf = <T>(count: number): T[] => (count < MOST_AT_ONCE ? new Array(count) : [])
+
 /** A Vec of anything. */
 export function vec<T>(item: Archived<T>): Archived<T[]> {
   return {
@@ -28,8 +34,8 @@ export function vec<T>(item: Archived<T>): Archived<T[]> {
       const target = vecTarget(from, at)
       const count = vecCount(from, at)
       return from.subtree(at, target, count * item.size, item.align, () => {
-        const values: T[] = []
-        for (let index = 0; index < count; index++) values.push(item.read(from, target + index * item.size))
+        const values = listOf<T>(count)
+        for (let index = 0; index < count; index++) values[index] = item.read(from, target + index * item.size)
         return values
       })
     },
