@@ -37,7 +37,7 @@ test('SECURITY.md names every limit with its default', () => {
     name!,
     value!.trim(),
   ])
-  const shown = { footerBytes: '64 MiB', typeDepth: '64', blockBytes: '1 GiB', elements: '2^40', layers: '10 000' }
+  const shown = { footerBytes: '48 MiB', typeDepth: '64', blockBytes: '1 GiB', elements: '2^40', layers: '10 000' }
   expect(Object.fromEntries(rows)).toEqual(shown)
   const number = (text: string): number => {
     const [, base, power, unit] = /^([\d ]+)(?:\^(\d+))?(?: ([MG])iB)?$/.exec(text)!

@@ -61,7 +61,7 @@ describe('limits', async () => {
       if (name === 'probed') Object.defineProperty(store, 'list', { value: undefined })
       await expect(open({ store, path }, { limits: { footerBytes: 2000 } }), name).rejects.toMatchObject({
         tag: 'FormatError',
-        message: expect.stringContaining('more than limits.footerBytes, or twice that of all layers, allows'),
+        message: expect.stringContaining('more than limits.footerBytes leaves for this layer'),
       })
       // The base, which comes last, is not even asked for.
       expect(store.log.filter((entry) => entry === 'get many.af')).toEqual([])

@@ -4,9 +4,9 @@ import { type Checks, checkOptions } from '../../core/options.js'
 /** How much a file may ask for. What goes beyond is refused before anything of its size is fetched or allocated. */
 export interface Limits {
   /**
-   * Bytes of the footer of a layer, and of the statistics; 64 MiB by default, which is a million chunks of seven axes, 2 GiB at most. At worst
-   * an open container keeps 16 times these bytes for a layer, 1 GiB by default, and takes 24 times while it is opened. Footers of all layers
-   * together may have twice as many.
+   * Bytes of the footers of all layers together, and of the statistics; 48 MiB by default, which is a million chunks of
+   * four axes, 2 GiB at most. At worst an open container keeps 13 times these bytes, 624 MiB by default, and takes 16
+   * times, 768 MiB, while it is opened.
    */
   readonly footerBytes?: number
   /** Levels of lists in a data type; 64 by default, 256 at most. At worst each is a few calls on the stack, which has room for the most. */
@@ -30,7 +30,7 @@ export interface Limits {
 }
 
 export const DEFAULT_LIMITS: Required<Limits> = {
-  footerBytes: 2 ** 26,
+  footerBytes: 48 * 2 ** 20,
   typeDepth: 64,
   blockBytes: 2 ** 30,
   elements: 2 ** 40,

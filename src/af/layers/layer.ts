@@ -239,10 +239,9 @@ export async function readEnd(
   const end = bytes.length - TRAILER_BYTES
   const footerBytes = readTrailer(bytes.subarray(Math.max(0, end)), FOOTER_MAGIC, size)
   const { room = { bytes: limits.footerBytes } } = options
-  const limit = Math.min(limits.footerBytes, room.bytes)
-  if (footerBytes > limit) {
-    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes, or twice that of all layers, allows: ${limit}`
-    throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: limit })
+  if (footerBytes > room.bytes) {
+    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes leaves for this layer, ${room.bytes}`
+    throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: room.bytes })
   }
   room.bytes -= footerBytes
   const dataBytes = size - TRAILER_BYTES - footerBytes

@@ -163,7 +163,7 @@ interface Opening extends LayerOptions {
  */
 async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Stack> {
   for (let left = REOPENINGS; left > 0; left--) {
-    const each = { ...options, room: { bytes: 2 * options.limits.footerBytes } }
+    const each = { ...options, room: { bytes: options.limits.footerBytes } }
     const files =
       store.list === undefined
         ? await openProbed(store, paths, each)
