@@ -35,7 +35,7 @@ export class ArrayState {
   /** Statistics of chunks that were seen, by number. */
   chunkStats = new Map<number, ChunkStats>()
   /** The `stored` whose statistics were taken in. */
-  #described: readonly LayerChunks[] | undefined
+  described: readonly LayerChunks[] | undefined
   /** Identity of the layers that `stored` came from. */
   #layers = ''
 
@@ -60,7 +60,7 @@ export class ArrayState {
     this.layer = live.entries[0]!.layer.number
     if (!this.resized && !sameShape(live.definition.shape, this.definition.shape)) {
       this.grid = gridFor(live.definition)
-      this.chunkStats.clear()
+      this.chunkStats = new Map()
     }
     if (!this.resized) this.definition = live.definition
     this.committed = live.definition
@@ -78,21 +78,7 @@ export class ArrayState {
 
   /** Takes in what the layers know of their chunks, the newest version of each. */
   async loadStats(signal?: Signal): Promise<void> {
-    const { entries, stored, chunkStats, written } = this
-    if (this.#described === stored) return
-    const lacks = (number: number): boolean => !chunkStats.has(number) && !written.has(number)
-    const unknown = [...this.numbers()].filter(lacks)
-    if (unknown.length === 0) return
-    const tables = await Promise.all(entries.map(async ({ layer, meta }) => (await layer.chunkStats(signal)).get(meta)))
-    const { rowOf } = await import('../format/chunk-stats-table.js')
-    // Layers may have been added meanwhile, chunks written.
-    if (this.stored !== stored) return this.loadStats(signal)
-    for (const number of unknown.filter(lacks)) {
-      const newest = stored.findIndex((index) => index.row(number) !== undefined)
-      const table = tables[newest]
-      if (table !== undefined) chunkStats.set(number, rowOf(table, this.definition.dtype.kind, stored[newest]!.row(number)!))
-    }
-    this.#described = stored
+    if (this.described !== this.stored) await (await import('./load-stats.js')).loadStats(this, signal)
   }
 
   /** What was pending is in a layer now. */
@@ -104,8 +90,8 @@ export class ArrayState {
 
   /** Others may have written any chunk but the pending ones. */
   forgetStats(): void {
-    this.#described = undefined
-    for (const number of this.chunkStats.keys()) if (!this.written.has(number)) this.chunkStats.delete(number)
+    this.described = undefined
+    this.chunkStats = new Map([...this.chunkStats].filter(([number]) => this.written.has(number)))
   }
 
   /** Where the newest committed version of a chunk is; `undefined` when nobody wrote it. */
