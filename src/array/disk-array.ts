@@ -25,7 +25,10 @@ const GET_CHECKS: Checks<GetOptions<DType>> = { ...TRANSFER_CHECKS, out: 'object
 export interface ReadPlan extends Plan {
   /** Bytes of the elements read; for strings and binaries a guess. */
   readonly bytes: number
-  /** Requests to where the source has its data, as far as it can tell: otherwise one for each transfer. */
+  /**
+   * Requests to where the source has its data, as far as it can tell: otherwise one for each transfer. Beyond 2^20 chunks
+   * to look up, as many as could be.
+   */
   readonly requests: number
 }
 

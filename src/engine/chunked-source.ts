@@ -18,6 +18,9 @@ import { checkChunkBytes } from './chunk-values.js'
 import type { Find } from './gather.js'
 import { type PlacedChunk, type Placement, placeChunk, placing } from './scatter.js'
 
+/** Chunks that a plan looks up to count requests. */
+const MOST_LOOKUPS = 2 ** 20
+
 /**
  * An array of any chunked format as a source: projects boxes on its chunks, finds them by the format's index, fetches and decodes their blocks, and
  * copies or reduces their elements.
@@ -74,7 +77,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       const pace = new Pace(options.signal)
       for (const { box, out } of reads) {
         if (pace.due()) await pace.turn()
-        const snapshot = this.#snapshot(box)
+        const snapshot = this.#snapshot([box])
         if (countChunks(box, snapshot.grid) <= FEW_CHUNKS) this.#locate(snapshot, box, out, blocks)
         else {
           const { locateMany } = await import('./locate-many.js')
@@ -94,10 +97,10 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   async #gather(transfers: readonly Transfer[], out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
       const { locatePicks, picking } = await import('./gather.js')
-      const snapshot = this.#snapshot(...transfers.map(({ box }) => box))
+      const snapshot = this.#snapshot(transfers.map(({ box }) => box))
       const fill = fillElement(this.dtype, this.fillValue)
       const find: Find<D> = (...chunk) => this.#find(snapshot, ...chunk)
-      const blocks = locatePicks(transfers, snapshot.grid, { dtype: this.dtype, fill, out }, find)
+      const blocks = await locatePicks(transfers, snapshot, { dtype: this.dtype, fill, out }, find, options.signal)
       await this.#index.blocks.use(blocks, picking(this.dtype), () => undefined, options.signal)
     })
   }
@@ -105,13 +108,19 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   #countRequests(boxes: readonly Box[]): number {
     const snapshot = this.#snapshot()
     const { grid } = snapshot
+    const touched = boxes.map((box) => countChunks(box, grid))
+    const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0)
+    const { storedCount } = snapshot
+    // As many as could be where finding out would take long, since nothing here gives way.
+    if (sum(touched.map((count) => (count <= FEW_CHUNKS ? count : storedCount))) > MOST_LOOKUPS)
+      return Math.min(sum(touched), storedCount)
     const blocks = new Set<BlockRef>()
     const add = (chunkIndex: number): void => {
       const found = snapshot.locate(chunkIndex)
       if (found !== undefined && !(found instanceof Uint8Array)) blocks.add(found.block)
     }
-    for (const box of boxes) {
-      if (countChunks(box, grid) <= FEW_CHUNKS) projectBox(box, grid, (chunk) => add(grid.number(chunk)))
+    for (const [i, box] of boxes.entries()) {
+      if (touched[i]! <= FEW_CHUNKS) projectBox(box, grid, (chunk) => add(grid.number(chunk)))
       else {
         // Of a box that touches many chunks it may be that few are stored.
         for (const chunkIndex of snapshot.stored())
@@ -131,7 +140,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       const { reduceChunks } = await import('./reduce-chunks.js')
       const fill = fillElement(this.dtype, this.fillValue) as number | bigint
       const request = { box, reduction, fill, hasFill: this.fillValue !== undefined }
-      await reduceChunks(this.#snapshot(box), request, this.#index.blocks, take, options)
+      await reduceChunks(this.#snapshot([box]), request, this.#index.blocks, take, options)
     })
   }
 
@@ -154,7 +163,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)
       const { writeBox } = await import('./write-box.js')
       await writer.exclusive(async () => {
-        this.#snapshot(box)
+        this.#snapshot([box])
         await writeBox(this, box, source, writer, options.signal)
       })
     })
@@ -199,7 +208,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
    * The chunks there are now. Since some boxes were planned, the array may have been made smaller.
    * @throws ConflictError when it was; what the index throws when the array cannot be read
    */
-  #snapshot(...boxes: readonly Box[]): ChunkSnapshot {
+  #snapshot(boxes: readonly Box[] = []): ChunkSnapshot {
     const snapshot = this.#index.snapshot()
     const { shape } = snapshot.grid
     for (const box of boxes) {

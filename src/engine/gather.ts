@@ -1,15 +1,16 @@
 import { copyPicked } from '../array/pick.js'
 import { type DataOf, type DType, isFixed } from '../core/dtype.js'
+import { Pace } from '../core/pace.js'
 import type { Places } from '../core/places.js'
-import { sizeOf } from '../core/shape.js'
+import { indexAt, sizeOf } from '../core/shape.js'
+import type { Signal } from '../core/signal.js'
 import { type Tensor, tensorOf } from '../core/tensor.js'
-import type { ChunkGrid } from '../grid/chunks.js'
 import { PickProjector } from '../grid/pick-projection.js'
 import type { Transfer } from '../grid/plan.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { type BlockRef, type ChunkAddress, partOf, viewOf } from './block.js'
 import type { BlockUse } from './block-reader.js'
-import type { StoredChunk } from './chunk-index.js'
+import type { ChunkSnapshot, StoredChunk } from './chunk-index.js'
 import { decodeChunk } from './chunk-values.js'
 import { type PickSource, pickInPiece } from './gather-staging.js'
 
@@ -39,23 +40,36 @@ export type Find<D extends DType> = (chunkIndex: number, chunk: Picking<D>, bloc
 
 /**
  * The chunks that transfers want something of, by their blocks. Those that need no I/O are placed on the way.
+ * Gives way to others of the thread while there are many.
+ * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
  */
-export function locatePicks<D extends DType>(
+export async function locatePicks<D extends DType>(
   transfers: readonly Transfer[],
-  grid: ChunkGrid,
+  snapshot: ChunkSnapshot,
   { dtype, fill, out }: Target<D>,
   find: Find<D>,
-): Blocks<D> {
+  signal: Signal | undefined,
+): Promise<Blocks<D>> {
   const blocks: Blocks<D> = new Map()
+  const { grid } = snapshot
   const projector = new PickProjector(grid)
+  const pace = new Pace(signal)
   for (const transfer of transfers) {
-    projector.project(transfer, (index, parts) => {
+    const projected = projector.project(transfer)
+    const counts = projected.map(({ length }) => length)
+    for (let at = 0, count = sizeOf(counts); at < count; at++) {
+      if (pace.due()) {
+        await pace.turn()
+        snapshot.checkGrid('read')
+      }
+      const index = indexAt(at, counts)
+      const parts = projected.map((own, i) => own[index[i]!]!)
       const chunkShape = parts.map(({ length }) => length)
       const picking = { chunkShape, inner: parts.map(({ inner }) => inner), outer: parts.map(({ outer }) => outer), out }
-      const found = find(grid.number(index), picking, blocks)
+      const found = find(grid.number(parts.flatMap(({ chunk }) => chunk)), picking, blocks)
       if (found === undefined) fillPicked(fill, picking)
       else if (found instanceof Uint8Array) withArena((arena) => pickChunks(arena, dtype, [{ bytes: found, picking }]))
-    })
+    }
   }
   return blocks
 }

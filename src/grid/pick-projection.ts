@@ -1,5 +1,5 @@
 import { isListed, type Places, placeAt } from '../core/places.js'
-import { eachIndex, indexAt } from '../core/shape.js'
+import { indexAt } from '../core/shape.js'
 import { type AxisView, wholeAxis } from '../core/tensor.js'
 import type { AxisChunks, ChunkGrid } from './chunks.js'
 import { evenOr } from './list.js'
@@ -30,13 +30,10 @@ export class PickProjector {
     this.#grid = grid
   }
 
-  /**
-   * Calls `visit`, in C order, for every chunk that a transfer picks something from, with what each selector does. The arrays handed to it are
-   * reused between calls.
-   */
-  project(transfer: Transfer, visit: (chunk: readonly number[], parts: readonly PickProjection[]) => void): void {
+  /** What each selector does; a transfer picks something from the chunks of every combination of these. */
+  project(transfer: Transfer): (readonly PickProjection[])[] {
     let axis = 0
-    const projected = transfer.axes.map((count, i) => {
+    return transfer.axes.map((count, i) => {
       const from = axis
       axis += count
       const outer = transfer.outer[i]!
@@ -49,19 +46,6 @@ export class PickProjector {
       }
       return own
     })
-    const parts: PickProjection[] = []
-    eachIndex(
-      projected.map(({ length }) => length),
-      (index) => {
-        index.forEach((k, i) => {
-          parts[i] = projected[i]![k]!
-        })
-        visit(
-          parts.flatMap(({ chunk }) => chunk),
-          parts,
-        )
-      },
-    )
   }
 }
 

@@ -52,6 +52,16 @@ describe('an array of 2^52 elements in as many chunks, of which three are stored
     expect(x.chunks.toString()).toContain('in chunks of 1')
   })
 
+  /** With gaps, of ever other lengths: each is a read of its own. */
+  const scattered = (count: number) => Array.from({ length: count }, (_, i) => 3 * i + (i % 3 === 2 ? 1 : 0))
+
+  test('is planned with as many requests as could be where finding out would take long', () => {
+    const pairs = scattered(600).flatMap((i) => [2 * i, 2 * i + 1])
+    const { chunks, requests } = x.plan([pairs, pairs])
+    expect({ chunks, requests }).toEqual({ chunks: 1200 ** 2, requests: 3 })
+    expect(x.plan([pairs.slice(0, 4), pairs]).requests).toBe(1)
+  })
+
   test('is folded without going through what nobody wrote', async () => {
     expect(await x.unique(keep)).toMatchObject({
       values: { data: Float64Array.of(2, 7) },

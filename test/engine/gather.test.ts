@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { tensorOf, wholeAxis } from '../../src/core/tensor.js'
+import type { ChunkSnapshot } from '../../src/engine/chunk-index.js'
+import { locatePicks } from '../../src/engine/gather.js'
+import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.js'
+
+const LENGTH = 300
+const grid = new ChunkGrid([new RegularChunks(1, LENGTH), new RegularChunks(1, LENGTH)])
+
+/** Looks for each of 90 000 chunks, of which nobody wrote any; says in which order. */
+async function located(snapshot: Partial<ChunkSnapshot>, signal?: AbortSignal) {
+  const out = tensorOf('int8', [LENGTH, LENGTH])
+  const numbers: number[] = []
+  const range = { start: 0, stop: LENGTH, step: 1 }
+  const whole = wholeAxis(LENGTH)
+  const transfer = { box: [range, range], shape: [LENGTH, LENGTH], axes: [1, 1], inner: null, outer: [whole, whole], covered: true, chunks: LENGTH ** 2 } // biome-ignore format: one line
+  const find = (number: number): undefined => void numbers.push(number)
+  const failure = await locatePicks(
+    [transfer],
+    { grid, checkGrid: () => undefined, ...snapshot } as ChunkSnapshot,
+    { dtype: 'int8', fill: 3, out },
+    find,
+    signal,
+  ).then(
+    () => undefined,
+    (error: Error) => error.message,
+  )
+  return { data: out.data, numbers, failure }
+}
+
+test('chunks are looked for in C order, and missing ones are full of the fill value', async () => {
+  const { data, numbers, failure } = await located({})
+  expect(failure).toBeUndefined()
+  expect(numbers).toEqual(Array.from({ length: LENGTH ** 2 }, (_, i) => i))
+  expect(data.every((value) => value === 3)).toBe(true)
+})
+
+test('looking for many gives way, and ends when the signal is aborted or the array is resized', async () => {
+  const controller = new AbortController()
+  setImmediate(() => controller.abort(new Error('enough')))
+  const aborted = await located({}, controller.signal)
+  expect(aborted.failure).toBe('enough')
+  expect(aborted.numbers.length).toBeLessThan(LENGTH ** 2)
+  const checkGrid = (done: string) => {
+    throw new Error(`resized while it was ${done}`)
+  }
+  const resized = await located({ checkGrid })
+  expect(resized.failure).toBe('resized while it was read')
+  expect(resized.numbers.length).toBeLessThan(LENGTH ** 2)
+})
