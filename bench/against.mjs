@@ -49,7 +49,7 @@ for (const suite of suites.length > 0
       else
         ratios.set(name, [
           ...(ratios.get(name) ?? []),
-          row.goal.startsWith('<') ? row.ratio / other.ratio : other.ratio / row.ratio,
+          /^(<|at most)/.test(row.goal) ? row.ratio / other.ratio : other.ratio / row.ratio,
         ])
     }
   }
