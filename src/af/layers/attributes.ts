@@ -1,7 +1,7 @@
 import { ReadonlyAttributes } from '../../core/attributes.js'
 import { allocate, isNumeric, type NumericDType, toElement } from '../../core/dtype.js'
 import { HyperslabError, invalidArgument, isHyperslabError } from '../../core/errors.js'
-import type { AttributePairs, AttributeValue } from '../format/footer.js'
+import type { AttributeValue } from '../format/footer.js'
 import { ATTRIBUTE_TYPES, copyAttribute } from '../format/footer-attributes.js'
 import type { LayerEntry } from './stack.js'
 
@@ -134,9 +134,10 @@ export const AMBIGUOUS_ATTRIBUTES = 'written by a program that mixes up attribut
 export function resolveAttributes(entries: readonly LayerEntry[]): { attributes: AttributeMap; ambiguous: boolean } {
   const attributes: AttributeMap = new Map()
   let ambiguous = false
+  const levels = entries.map((entry) => new Level(entry))
   const { keys, values } = entries[0]!.meta.attributes
   keys.forEach((key, i) => {
-    const found = resolvePair(entries, key, values[i]!)
+    const found = resolvePair(levels, key, values[i]!)
     if (found.attribute === undefined || found.ambiguous) ambiguous = true
     if (found.attribute !== undefined) attributes.set(...found.attribute)
   })
@@ -144,20 +145,56 @@ export function resolveAttributes(entries: readonly LayerEntry[]): { attributes:
 }
 
 interface Found {
-  attribute: [string, AttributeValue] | undefined
-  ambiguous: boolean
+  readonly attribute: [string, AttributeValue] | undefined
+  readonly ambiguous: boolean
 }
 
-function resolvePair(entries: readonly LayerEntry[], key: number, value: number): Found {
-  const [entry, below] = entries
-  const here = lookUp(entry!, key, value)
-  if (below === undefined || !hasPair(below.meta.attributes, key, value)) return { attribute: here, ambiguous: false }
-  if (here === undefined) return resolvePair(entries.slice(1), key, value)
-  if (below.layer.footer.attributeKeys[key] === here[0]) return { attribute: here, ambiguous: false }
-  const { meta } = entry!
-  const ownPairs = meta.attributes.keys.filter((each, i) => !hasPair(below.meta.attributes, each, meta.attributes.values[i]!))
-  const local = meta.chunks.length === 0 && ownPairs.length === 0
-  return { attribute: local ? here : resolvePair(entries.slice(1), key, value).attribute, ambiguous: true }
+/** Goes down only as far as the pair does: all pairs take no more steps than there are pairs in all layers. */
+function resolvePair(levels: readonly Level[], key: number, value: number): Found {
+  let ambiguous = false
+  for (let i = 0; ; i++) {
+    const [level, below] = [levels[i]!, levels[i + 1]]
+    const here = lookUp(level.entry, key, value)
+    if (below === undefined || !below.has(key, value)) return { attribute: here, ambiguous }
+    if (here === undefined) continue
+    if (below.entry.layer.footer.attributeKeys[key] === here[0]) return { attribute: here, ambiguous }
+    ambiguous = true
+    if (level.isLocal(below)) return { attribute: here, ambiguous }
+  }
+}
+
+/** An entry whose pairs are made for looking up once that is needed. */
+class Level {
+  readonly entry: LayerEntry
+  #pairs: Map<number, Set<number>> | undefined
+  #local: boolean | undefined
+
+  constructor(entry: LayerEntry) {
+    this.entry = entry
+  }
+
+  has(key: number, value: number): boolean {
+    this.#pairs ??= this.#index()
+    return this.#pairs.get(key)?.has(value) ?? false
+  }
+
+  /** Whether the entry has no chunks, and no pair that the one below lacks. */
+  isLocal(below: Level): boolean {
+    const { chunks, attributes } = this.entry.meta
+    this.#local ??= chunks.length === 0 && attributes.keys.every((key, i) => below.has(key, attributes.values[i]!))
+    return this.#local
+  }
+
+  #index(): Map<number, Set<number>> {
+    const pairs = new Map<number, Set<number>>()
+    const { keys, values } = this.entry.meta.attributes
+    keys.forEach((key, i) => {
+      const known = pairs.get(key)
+      if (known === undefined) pairs.set(key, new Set([values[i]!]))
+      else known.add(values[i]!)
+    })
+    return pairs
+  }
 }
 
 function lookUp({ layer }: LayerEntry, key: number, value: number): [string, AttributeValue] | undefined {
@@ -165,6 +202,3 @@ function lookUp({ layer }: LayerEntry, key: number, value: number): [string, Att
   const attribute = layer.footer.attributeValues[value]
   return name === undefined || attribute === undefined ? undefined : [name, attribute]
 }
-
-const hasPair = ({ keys, values }: AttributePairs, key: number, value: number): boolean =>
-  keys.some((each, i) => each === key && values[i] === value)

@@ -1,6 +1,6 @@
-import { type FileOptions } from '../../../src/af/layers/file-options.js'
 import { expect } from 'vitest'
 import type { ArrayFile } from '../../../src/af/file.js'
+import type { FileOptions } from '../../../src/af/layers/file-options.js'
 import { type MemoryStore, open, type Tensor } from '../../../src/runtime/index.js'
 import type { Arrays, Model } from './model.js'
 
