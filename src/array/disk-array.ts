@@ -8,7 +8,7 @@ import { resolveSelection, type Selection } from '../grid/selection.js'
 import { Composable } from './composable.js'
 import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
 import type { Selected } from './selected.js'
-import { type BlockSource, bytesOf, checkWritable } from './source.js'
+import { type BlockSource, bytesOf, checkWritable, requestsOf } from './source.js'
 import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.js'
 import type { Values } from './values.js'
 
@@ -26,10 +26,11 @@ export interface ReadPlan extends Plan {
   /** Bytes of the elements read; for strings and binaries a guess. */
   readonly bytes: number
   /**
-   * Requests to where the source has its data, as far as it can tell: otherwise one for each transfer. Beyond 2^20 chunks
-   * to look up, as many as could be.
+   * Blocks that are fetched while nothing is cached: of containers those that hold the chunks, of other sources one for each transfer. Undefined
+   * where that is not known, as of lazy arrays that keep what they read or are made of several of one file. Beyond
+   * 2^20 chunks to look up, as many as could be.
    */
-  readonly requests: number
+  readonly requests: number | undefined
 }
 
 /**
@@ -57,7 +58,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    */
   plan(selection?: Selection, options: PlanOptions = {}): ReadPlan {
     const { plan } = this.planned('plan', selection, options, PLAN_CHECKS)
-    const requests = this.source.bulk?.requests?.(plan.transfers.map(({ box }) => box)) ?? plan.transfers.length
+    const requests = requestsOf(
+      this.source,
+      plan.transfers.map(({ box }) => box),
+    )
     return { ...plan, bytes: plan.elements * bytesOf(this.dtype), requests }
   }
 

@@ -45,6 +45,11 @@ export interface ChunkFacts {
   readonly count: number
   /** Elements that are the fill value. */
   readonly fillCount: number
+  /**
+   * Whether all of this is of these very elements. Otherwise it is of more, of which these are some: what it rules out is not there, but
+   * counts are not theirs.
+   */
+  readonly exact: boolean
 }
 
 /** What to do with the chunks of an array. */
@@ -68,7 +73,7 @@ export interface BoxRead<D extends DType = DType> {
 
 /**
  * What a source does for much of an array at once, better than by reading its boxes one by one. A source gives those operations that it can do;
- * whoever needs another one reads boxes. Lazy arrays pass on what their operation allows.
+ * whoever needs another one reads boxes. Lazy arrays pass on what their operation allows, so operations are called without `this`.
  */
 export interface BulkAccess<D extends DType = DType> {
   /** Reads several boxes, for sources that can share work between them: requests for neighbours, a block that several boxes lie in. */
@@ -78,8 +83,10 @@ export interface BulkAccess<D extends DType = DType> {
    * @param out of the plan's `fullShape`
    */
   gather?(transfers: readonly Transfer[], out: Tensor<D>, options?: BlockOptions): Promise<void>
-  /** How many blocks reading some boxes would fetch while nothing is cached, for plans. */
-  requests?(boxes: readonly Box[]): number
+  /** How many blocks reading some boxes would fetch while nothing is cached, for plans; undefined where that is not known. */
+  requests?(boxes: readonly Box[]): number | undefined
+  /** Loads what is known of elements without reading them, and tells it of boxes; undefined where nothing is known. */
+  statistics?(options?: BlockOptions): Promise<(box: Box) => ChunkFacts | undefined>
   /**
    * Reduces the elements of a box where they are decoded, for sources that can do so without handing them over. `take` gets parts that
    * together are made of each element once, and of the same box always the same parts in the same order, so that sums of floats do not
@@ -132,6 +139,10 @@ export interface BlockSource<D extends DType = DType> {
   /** What it does for many boxes at once; without it, boxes are read one by one and reduced where they arrive. */
   readonly bulk?: BulkAccess<D> | undefined
 }
+
+/** Blocks that reading some boxes fetches; of a source that does not tell, a box is a request. */
+export const requestsOf = ({ bulk }: BlockSource, boxes: readonly Box[]): number | undefined =>
+  bulk?.requests === undefined ? boxes.length : bulk.requests(boxes)
 
 /** @throws ReadOnlyError for a source that takes no writes */
 export function checkWritable<D extends DType>(source: BlockSource<D>): asserts source is Writable<D> {

@@ -1,7 +1,9 @@
+import { batched } from '../core/batched.js'
 import { allocate, type DataOf, type DType, type FixedDType, isBigInt, isFixed, toElement } from '../core/dtype.js'
 import { HyperslabError, rethrowWithin } from '../core/errors.js'
 import { ahead } from '../core/in-order.js'
 import { type Checks, checkOptions } from '../core/options.js'
+import { Pace } from '../core/pace.js'
 import { stridesOf } from '../core/shape.js'
 import { tensorOf } from '../core/tensor.js'
 import { chunkSize, READ_BYTES } from '../grid/chunks.js'
@@ -183,9 +185,10 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
   /** How many elements of a chunk are in the range, as far as facts tell. */
   #known(facts: ChunkFacts | undefined): number | undefined {
     if (facts === undefined) return undefined
-    const { min, max, count, fillCount } = facts
+    const { min, max, count, fillCount, exact } = facts
     const fills = fillCount > 0 && this.#skipped !== this.#fill && this.#holds(this.#fill!) ? fillCount : 0
-    if (count === 0 || max! < this.#low || min! > this.#high) return fills
+    if (count === 0 || max! < this.#low || min! > this.#high) return exact || fills === 0 ? fills : undefined
+    if (!exact) return undefined
     // They may be of elements that are passed over.
     if (this.#skipped !== undefined && this.#skipped !== this.#fill) return undefined
     return this.#holds(min!) && this.#holds(max!) ? count + fills : undefined
@@ -229,7 +232,7 @@ class Chunk<D extends DType> implements FoundInChunk<D> {
   }
 }
 
-/** The chunks of a source that cannot do better, each read for itself, some ahead. */
+/** The chosen chunks of a source that does not scan: those that bulk reads together, others each for itself, some ahead. */
 async function* chunkByChunk<D extends DType, R>(
   source: BlockSource<D>,
   { choose, use }: ChunkScan<D, R>,
@@ -244,11 +247,33 @@ async function* chunkByChunk<D extends DType, R>(
     await source.readBlock(box, data, options)
     return use(number, data.data)
   }
-  function* chosen(): Generator<number> {
-    for (let number = 0; number < chunks.count; number++) if (choose(number, undefined)) yield number
-  }
+  const { bulk } = source
   checkElements(source)
-  yield* ahead(chosen(), limits, read)
+  if (bulk?.read === undefined) {
+    function* chosen(): Generator<number> {
+      for (let number = 0; number < chunks.count; number++) if (choose(number, undefined)) yield number
+    }
+    yield* ahead(chosen(), limits, read)
+    return
+  }
+  const statistics = await bulk.statistics?.(options)
+  const pace = new Pace(options.signal)
+  const chosen: number[] = []
+  for (let number = 0; number < chunks.count; number++) {
+    if (pace.due()) await pace.turn()
+    if (choose(number, statistics?.(chunks.box(chunks.index(number))))) chosen.push(number)
+  }
+  const readTogether = async (numbers: readonly number[]): Promise<R[]> => {
+    options.signal?.throwIfAborted()
+    const reads = numbers.map((number) => {
+      const box = chunks.box(chunks.index(number))
+      return { box, out: tensorOf(dtype, boxShape(box)) }
+    })
+    await bulk.read!(reads, options)
+    return reads.map(({ out }, i) => use(numbers[i]!, out.data))
+  }
+  // Chunks that lie in one block are asked for together.
+  for await (const results of ahead(batched(chosen, READ_BYTES, limits.bytesOf), { count: 2 }, readTogether)) yield* results
 }
 
 /** Positions in the array of places in a chunk. */

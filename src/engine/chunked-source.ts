@@ -1,5 +1,14 @@
 import type { PlacedPart, Reduction } from '../array/reductions/parts.js'
-import type { BlockOptions, BlockSource, BoxRead, BulkAccess, ChunkScan, NamedValues, ReduceBoxOptions } from '../array/source.js'
+import type {
+  BlockOptions,
+  BlockSource,
+  BoxRead,
+  BulkAccess,
+  ChunkFacts,
+  ChunkScan,
+  NamedValues,
+  ReduceBoxOptions,
+} from '../array/source.js'
 import { type DType, fillElement, type ScalarOf } from '../core/dtype.js'
 import { HyperslabError, within } from '../core/errors.js'
 import type { MemoryBudget } from '../core/memory-budget.js'
@@ -40,6 +49,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     read: (reads, options) => this.#readBoxes(reads, options),
     gather: (transfers, out, options) => this.#gather(transfers, out, options),
     requests: (boxes) => this.#countRequests(boxes),
+    statistics: (options) => this.#statistics(options),
     reduce: (box, reduction, take, options) => this.#reduceBox(box, reduction, take, options),
     written: (grid, options) => this.#written(grid, options),
     scan: (scan, options) => this.#scan(scan, options),
@@ -128,6 +138,18 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       }
     }
     return blocks.size
+  }
+
+  async #statistics({ signal }: BlockOptions = {}): Promise<(box: Box) => ChunkFacts | undefined> {
+    const { boxStatistics } = await import('./box-statistics.js')
+    const snapshot = this.#snapshot()
+    await snapshot.statistics?.load(signal)
+    snapshot.checkGrid('searched')
+    const [fill, hasFill] = [fillElement(this.dtype, this.fillValue), this.fillValue !== undefined]
+    return (box) => {
+      snapshot.checkGrid('searched')
+      return boxStatistics(snapshot, box, fill, hasFill)
+    }
   }
 
   async #reduceBox(

@@ -152,12 +152,14 @@ function* each<D extends DType>(
 }
 
 /** Those of numbers; strings and binaries have other ends. */
-function factsOf({ min, max, count, nullCount }: ChunkStats): ChunkFacts | undefined {
-  return min instanceof Uint8Array || max instanceof Uint8Array ? undefined : { min, max, count, fillCount: nullCount }
+export function factsOf({ min, max, count, nullCount }: ChunkStats): ChunkFacts | undefined {
+  return min instanceof Uint8Array || max instanceof Uint8Array
+    ? undefined
+    : { min, max, count, fillCount: nullCount, exact: true }
 }
 
-function factsOfMissing(size: number, fill: unknown, isFill: boolean): ChunkFacts | undefined {
-  if (isFill) return { min: undefined, max: undefined, count: 0, fillCount: size }
+export function factsOfMissing(size: number, fill: unknown, isFill: boolean): ChunkFacts | undefined {
+  if (isFill) return { min: undefined, max: undefined, count: 0, fillCount: size, exact: true }
   if (typeof fill !== 'number' && typeof fill !== 'bigint') return undefined
-  return { min: fill, max: fill, count: size, fillCount: 0 }
+  return { min: fill, max: fill, count: size, fillCount: 0, exact: true }
 }

@@ -4,7 +4,7 @@ import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
 import { type Box, rangeOf, viewOf } from '../../grid/range.js'
 import { subsetChunks } from '../../grid/subset-chunks.js'
 import type { BlockOptions, BlockSource, Missing } from '../source.js'
-import { type AxisPick, isList, takeOf } from './picks.js'
+import { type AxisPick, isList, requestsThrough, takeOf } from './picks.js'
 
 const body = () => import('./picked.js')
 
@@ -54,7 +54,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
   readonly budget: BlockSource['budget']
   readonly label: NonNullable<BlockSource['label']>
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
-  readonly bulk?: NonNullable<BlockSource<D>['bulk']>
+  readonly bulk: NonNullable<BlockSource<D>['bulk']>
   /** The axis that each axis of the base has become; -1 for those that are dropped. */
   readonly #places: readonly number[]
 
@@ -87,14 +87,34 @@ class AxesView<D extends DType> implements BlockSource<D> {
     }
     // Parts of what runs backwards would have to be turned round, and those along new axes only are of another kind.
     const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
-    if (base.bulk?.reduce !== undefined && base.capabilities?.steps && forwards) {
-      this.bulk = {
-        reduce: async (box, reduction, take, options) => {
-          const { reducePermuted } = await import('./permuted-part.js')
-          const below = (this.#below(box) as AxisView[]).map(rangeOf)
-          await reducePermuted(base, below, this.#places, order as readonly number[], reduction, take, options)
+    const { read, reduce, statistics } = base.bulk ?? {}
+    this.bulk = {
+      requests: (boxes) =>
+        requestsThrough(
+          base,
+          boxes.map((box) => this.#below(box)),
+        ),
+      ...(read && {
+        read: async (reads, options) => {
+          const own = reads.map(({ box, out }) => ({ picks: this.#below(box), out: this.#inBaseOrder(out) }))
+          await (await body()).readManyPicks(base, own, options)
         },
-      }
+      }),
+      ...(statistics && {
+        statistics: async (options) => {
+          const [{ statisticsOf }, known] = [await body(), await statistics(options)]
+          return (box) => statisticsOf(this.#below(box), known)
+        },
+      }),
+      ...(reduce &&
+        base.capabilities?.steps &&
+        forwards && {
+          reduce: async (box, reduction, take, options) => {
+            const { reducePermuted } = await import('./permuted-part.js')
+            const below = (this.#below(box) as AxisView[]).map(rangeOf)
+            await reducePermuted(base, below, this.#places, order as readonly number[], reduction, take, options)
+          },
+        }),
     }
   }
 

@@ -2,7 +2,7 @@ import type { DType } from '../../core/dtype.js'
 import { type Checks, checkOptions } from '../../core/options.js'
 import type { BlockSource } from '../source.js'
 import type { ChunkCache } from './chunk-cache.js'
-import { over } from './layer.js'
+import { deriveSource } from './layer.js'
 
 export interface CacheOptions {
   /** Bytes of elements that are kept, of the chunks that were used last; 64 MiB when left out. Strings count two bytes a character. */
@@ -27,7 +27,7 @@ export function cache<D extends DType>(source: BlockSource<D>, options: CacheOpt
     chunks ??= import('./chunk-cache.js').then(({ ChunkCache }) => new ChunkCache(source, grid, maxBytes))
     return chunks
   }
-  return over(source, {
+  return deriveSource(source, {
     chunks: grid,
     readBlock: async (box, out, options) => (await loaded()).read(box, out, options),
     ...(source.writeBlock && { writeBlock: async (box, values, options) => (await loaded()).write(box, values, options) }),

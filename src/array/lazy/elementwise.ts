@@ -1,6 +1,8 @@
 import type { DType } from '../../core/dtype.js'
+import { viewOf } from '../../grid/range.js'
 import type { BlockSource } from '../source.js'
-import { type Kind, overAs } from './layer.js'
+import { deriveSource, type Kind, type Layer } from './layer.js'
+import { requestsThrough } from './picks.js'
 
 /** From one element to another, both as they are stored. */
 export type Convert = (element: never) => unknown
@@ -21,9 +23,16 @@ export function elementwise<D extends DType>(
   back?: Convert,
   treatment: Treatment = 'convert',
 ): BlockSource<D> {
-  return overAs(source, kind, {
+  const layer: Layer<D> = {
     // What lies between written elements must not go forth and back.
     capabilities: { steps: true },
+    bulk: {
+      requests: (boxes) =>
+        requestsThrough(
+          source,
+          boxes.map((box) => box.map(viewOf)),
+        ),
+    },
     readBlock: async (box, out, options) => {
       const { readConverted, treating } = await body()
       await readConverted(source, treating(treatment, source, kind, forth), box, out, options)
@@ -35,5 +44,6 @@ export function elementwise<D extends DType>(
           await writeConverted(source, treating(treatment, kind, source, back), box, values, options)
         },
       }),
-  })
+  }
+  return deriveSource(source, layer, kind)
 }

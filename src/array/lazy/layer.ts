@@ -5,9 +5,6 @@ import type { BlockSource, Missing, NamedValues } from '../source.js'
 export type Layer<D extends DType> = Pick<BlockSource<D>, 'readBlock'> &
   Partial<Pick<BlockSource<D>, 'chunks' | 'dimensionNames' | 'capabilities' | 'writeBlock' | 'bulk'>>
 
-/** A source of the same elements on top of another one, with its chunks, names, fill value, missing values, attributes and label unless `layer` has its own. */
-export const over = <D extends DType>(below: BlockSource<D>, layer: Layer<D>): BlockSource<D> => overAs(below, below, layer)
-
 /** What a source says of its elements. */
 export interface Kind<D extends DType> {
   readonly dtype: D
@@ -16,11 +13,15 @@ export interface Kind<D extends DType> {
   readonly attrs?: NamedValues | undefined
 }
 
-/** Likewise, of other elements. */
-export const overAs = <D extends DType>(
+/**
+ * A lazy source on top of another one: the one place that decides what is passed on. Shape and chunks, names, capabilities, budget, bounds and
+ * label are as below unless `layer` has its own, and so is what is said of elements unless they are of another kind. Bulk operations are those of
+ * `layer`; without any, nobody knows how many requests reading makes.
+ */
+export const deriveSource = <D extends DType>(
   below: BlockSource,
-  { dtype, fillValue, missing, attrs }: Kind<D>,
   layer: Layer<D>,
+  { dtype, fillValue, missing, attrs }: Kind<D> = below as BlockSource<D>,
 ): BlockSource<D> => {
   const chunks = layer.chunks ?? below.chunks
   return {
@@ -34,6 +35,7 @@ export const overAs = <D extends DType>(
     maxElements: below.maxElements,
     budget: below.budget,
     label: below.label ?? {},
+    bulk: { requests: () => undefined },
     ...layer,
     chunks,
   }

@@ -9,7 +9,7 @@ import { commonChunks, refineChunks } from '../../grid/joined-chunks.js'
 import { type Box, wholeBox } from '../../grid/range.js'
 import { isAnyMissing, type MissingElements, missingElement, missingElements, missingOf, NOTHING } from '../missing.js'
 import { sameMissing } from '../missing-test.js'
-import type { BlockSource, Missing, NamedValues } from '../source.js'
+import { type BlockSource, type BulkAccess, type Missing, type NamedValues, requestsOf } from '../source.js'
 import { jointBudget, leastElements } from './joint-budget.js'
 import type { Kind } from './layer.js'
 import { missingAs } from './missing-as.js'
@@ -93,6 +93,7 @@ class Mosaic<D extends DType> implements BlockSource<D> {
   readonly maxElements: number | undefined
   readonly budget: BlockSource['budget']
   readonly label: NonNullable<BlockSource['label']>
+  readonly bulk: BulkAccess<D>
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
 
   constructor(tiles: readonly Tile<D>[], { fillValue, missing }: Kind<D>, shape: readonly number[]) {
@@ -109,6 +110,37 @@ class Mosaic<D extends DType> implements BlockSource<D> {
     this.maxElements = leastElements(sources)
     this.budget = jointBudget(sources)
     this.label = sharedLabel(sources)
+    const bulk: BulkAccess<D> = {
+      requests: (boxes) => {
+        const touched = this.#byTile(boxes.map((box) => ({ box })))
+        // Blocks may hold chunks of several arrays of a file.
+        if (new Set(sources).size < sources.length) return undefined
+        const files = new Set([...touched.keys()].map(({ label }) => label?.file))
+        if (touched.size > 1 && (files.size < touched.size || files.has(undefined))) return undefined
+        let sum: number | undefined = 0
+        for (const [tile, parts] of touched) {
+          const own = requestsOf(tile, parts.map(({ box }) => box)) // biome-ignore format: one line
+          sum = own === undefined || sum === undefined ? undefined : sum + own
+        }
+        return sum
+      },
+      read: async (reads, options) => {
+        const fill = fillElement(this.dtype, this.fillValue)
+        for (const { box, out } of reads) if (!this.#touched(box).covered) fillTensor(out, fill)
+        await forEachLimited(this.#byTile(reads), READS_AT_A_TIME, async ([tile, parts]) => {
+          options?.signal?.throwIfAborted()
+          const own = parts.map(({ read, box, outer }) => ({ box, out: viewTensor(read.out, outer) }))
+          await within(tile.label ?? {}, async () => {
+            if (tile.bulk?.read !== undefined) await tile.bulk.read(own, options)
+            else for (const { box, out } of own) await tile.readBlock(box, out, options)
+          })
+        })
+      },
+      statistics: async (options) => (await import('./joined-statistics.js')).joinedStatistics(this, this.tiles, options),
+    }
+    // Sources without their own are read faster box by box.
+    const { requests } = bulk
+    this.bulk = sources.every(({ bulk }) => bulk?.read !== undefined) ? bulk : { requests: requests! }
     if (sources.every(({ writeBlock }) => writeBlock !== undefined)) {
       this.writeBlock = async (box, values, options) => {
         const { touched, covered } = this.#touched(box)
@@ -126,6 +158,18 @@ class Mosaic<D extends DType> implements BlockSource<D> {
       options?.signal?.throwIfAborted()
       await within(tile.label ?? {}, async () => tile.readBlock(part, viewTensor(out, outer), options))
     })
+  }
+
+  /** What some boxes take of each tile that they touch. */
+  #byTile<R extends { readonly box: Box }>(reads: readonly R[]): Map<BlockSource<D>, (Overlap & { readonly read: R })[]> {
+    const tiles = new Map<BlockSource<D>, (Overlap & { readonly read: R })[]>()
+    for (const read of reads)
+      for (const { tile, box, outer } of this.#touched(read.box).touched) {
+        const parts = tiles.get(tile)
+        if (parts === undefined) tiles.set(tile, [{ box, outer, read }])
+        else parts.push({ box, outer, read })
+      }
+    return tiles
   }
 
   #touched(box: Box): { touched: (Overlap & { tile: BlockSource<D> })[]; covered: boolean } {

@@ -5,7 +5,7 @@ import { ChunkGrid } from '../../grid/chunks.js'
 import { padChunks } from '../../grid/joined-chunks.js'
 import { missingElement, missingElements } from '../missing.js'
 import type { BlockSource } from '../source.js'
-import { over } from './layer.js'
+import { deriveSource } from './layer.js'
 
 export interface PadOptions<D extends DType> {
   /** What is around the array: one value (the default), or its nearest element. */
@@ -38,7 +38,7 @@ export function pad<D extends DType>(
   const origin = pairs.map(([low]) => low)
   const given = value ?? missingElement(missingElements(source)) ?? source.fillValue
   const fill = fillElement(source.dtype, given as ScalarOf<D> | undefined)
-  return over(source, {
+  return deriveSource(source, {
     chunks: new ChunkGrid(source.chunks.axes.map((chunks, axis) => padChunks(chunks, ...pairs[axis]!))),
     readBlock: async (box, out, options) =>
       (await import('./padded.js')).readPadded(source, { origin, edge, fill }, box, out, options),

@@ -1,23 +1,10 @@
 import type { DType } from '../../core/dtype.js'
-import type { Tensor } from '../../core/tensor.js'
-import { progressionOf } from '../../grid/list.js'
-import { planChecked } from '../../grid/plan.js'
-import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
-import { type Planned, readInto } from '../transfers.js'
+import { type AxisView, type Tensor, viewTensor } from '../../core/tensor.js'
+import { type Box, rangeOf } from '../../grid/range.js'
+import type { BlockOptions, BlockSource, BulkAccess, ChunkFacts } from '../source.js'
+import { readInto, type Views } from '../transfers.js'
 import { write } from '../write.js'
-import { type AxisPick, isList } from './picks.js'
-
-function planned(source: BlockSource, picks: readonly AxisPick[]): Planned {
-  const shape = picks.map(({ length }) => length)
-  const parts = picks.map((pick) => {
-    // A part of a list may well be evenly spaced, which is read with less ado.
-    const even = isList(pick) ? progressionOf(pick) : pick
-    return { picks: even ?? [pick as Float64Array], length: pick.length, shape: [pick.length] }
-  })
-  const selection = { parts, shape, scalar: false }
-  const context = { steps: source.capabilities?.steps, elementBytes: bytesOf(source.dtype) }
-  return { selection, plan: planChecked(selection, source.chunks, context) }
-}
+import { type AxisPick, isList, planned } from './picks.js'
 
 /** Reads what `picks` takes of each axis, in its order, into `out`, which has an axis for each. */
 export const readPicks = <D extends DType>(
@@ -34,3 +21,36 @@ export const writePicks = <D extends DType>(
   values: Tensor<D>,
   options: BlockOptions = {},
 ): Promise<void> => write(source, planned(source, picks), values, options)
+
+/** Reads several at once; what takes lists goes one by one. */
+export async function readManyPicks<D extends DType>(
+  source: BlockSource<D>,
+  reads: readonly { readonly picks: readonly AxisPick[]; readonly out: Tensor<D> }[],
+  options: BlockOptions = {},
+): Promise<void> {
+  const boxes: Parameters<NonNullable<BulkAccess<D>['read']>>[0][number][] = []
+  for (const { picks, out } of reads) {
+    const { plan } = planned(source, picks)
+    if (plan.transfers.some(({ inner }) => inner !== null)) await readInto(source, plan, out, options)
+    else for (const { box, outer } of plan.transfers) boxes.push({ box, out: viewTensor(out, outer as Views) })
+  }
+  if (boxes.length > 0) await source.bulk!.read!(boxes, options)
+}
+
+/** What is known of what `picks` takes: of lists, what is known of all between the first and the last position. */
+export function statisticsOf(picks: readonly AxisPick[], known: (box: Box) => ChunkFacts | undefined): ChunkFacts | undefined {
+  const facts = known(picks.map((pick) => (isList(pick) ? hullOfList(pick) : rangeOf(forwards(pick)))))
+  return facts && { ...facts, exact: facts.exact && !picks.some(isList) }
+}
+
+const forwards = ({ start, step, length }: AxisView): AxisView =>
+  step < 0 ? { start: start + (length - 1) * step, step: -step, length } : { start, step, length }
+
+function hullOfList(list: Float64Array): Box[number] {
+  let [start, stop] = [Infinity, 0]
+  for (const position of list) {
+    start = Math.min(start, position)
+    stop = Math.max(stop, position + 1)
+  }
+  return { start, stop, step: 1 }
+}

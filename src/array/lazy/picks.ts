@@ -1,7 +1,10 @@
 import type { DType } from '../../core/dtype.js'
 import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.js'
+import { progressionOf } from '../../grid/list.js'
+import { planChecked } from '../../grid/plan.js'
 import { type Box, boxShape } from '../../grid/range.js'
-import type { BlockOptions, BlockSource } from '../source.js'
+import { type BlockOptions, type BlockSource, bytesOf, requestsOf } from '../source.js'
+import type { Planned } from '../transfers.js'
 
 /** Reads of a lazy array that are under way at a time. */
 export const READS_AT_A_TIME = 8
@@ -27,3 +30,23 @@ export async function readFresh<D extends DType>(source: BlockSource<D>, box: Bo
   await source.readBlock(box, tensor, options)
   return tensor
 }
+
+/** How what `picks` takes of each axis is read. */
+export function planned(source: BlockSource, picks: readonly AxisPick[]): Planned {
+  const shape = picks.map(({ length }) => length)
+  const parts = picks.map((pick) => {
+    // A part of a list may well be evenly spaced, which is read with less ado.
+    const even = isList(pick) ? progressionOf(pick) : pick
+    return { picks: even ?? [pick as Float64Array], length: pick.length, shape: [pick.length] }
+  })
+  const selection = { parts, shape, scalar: false }
+  const context = { steps: source.capabilities?.steps, elementBytes: bytesOf(source.dtype) }
+  return { selection, plan: planChecked(selection, source.chunks, context) }
+}
+
+/** Blocks that reading what several picks take fetches. */
+export const requestsThrough = (source: BlockSource, all: readonly (readonly AxisPick[])[]): number | undefined =>
+  requestsOf(
+    source,
+    all.flatMap((picks) => planned(source, picks).plan.transfers.map(({ box }) => box)),
+  )

@@ -3,7 +3,7 @@ import { HyperslabError } from '../../core/errors.js'
 import { sameShape, showShape } from '../../core/shape.js'
 import { ChunkGrid } from '../../grid/chunks.js'
 import type { BlockSource } from '../source.js'
-import { over } from './layer.js'
+import { deriveSource } from './layer.js'
 
 /**
  * The same array under other chunks: what is gone through chunk by chunk goes by them. Nothing is stored differently.
@@ -21,12 +21,12 @@ export function rechunk<D extends DType>(source: BlockSource<D>, chunks: ChunkGr
       },
     )
   }
-  return over(source, {
+  const { scan: _, ...bulk } = source.bulk ?? {}
+  return deriveSource(source, {
     chunks: grid,
     readBlock: (box, out, options) => source.readBlock(box, out, options),
     ...(source.writeBlock && { writeBlock: (box, values, options) => source.writeBlock!(box, values, options) }),
-    ...(source.bulk?.reduce && {
-      bulk: { reduce: (box, reduction, take, options) => source.bulk!.reduce!(box, reduction, take, options) },
-    }),
+    // All but a scan, which goes by the chunks below.
+    bulk,
   })
 }

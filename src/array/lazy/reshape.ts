@@ -4,7 +4,7 @@ import { checkShape, showShape, sizeOf } from '../../core/shape.js'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
 import type { BlockSource } from '../source.js'
 import { viewAxes } from './axes-view.js'
-import { over } from './layer.js'
+import { deriveSource } from './layer.js'
 import { type AxisGroup, groupAxes, mergeChunks, splitChunks } from './reshape-chunks.js'
 
 /**
@@ -34,7 +34,7 @@ export function reshape<D extends DType>(source: BlockSource<D>, to: readonly nu
         }),
   )
   const body = () => import('./reshaped.js')
-  return over(source, {
+  return deriveSource(source, {
     chunks,
     dimensionNames: namesOf(source, groups, shape.length),
     readBlock: async (box, out, options) => (await body()).readReshaped(source, chunks, groups, box, out, options),

@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { concat, create, type DiskArray, MemoryStore, open, scaled, slice, where } from '../../../src/runtime/index.js'
+
+const SHAPE = [24, 16]
+type Numbers = DiskArray<'float64', 2>
+
+/** A container of which some chunks are written, with values around the number of their chunk, opened so that nothing is cached. */
+async function container(path: string, written: readonly boolean[], blockBytes: number, fillValue?: number) {
+  const place = { store: new MemoryStore(), path }
+  await using writer = await create(place, { blockBytes, codec: 'lz4' })
+  const array = writer.define('x', { dtype: 'float64', shape: SHAPE, chunkShape: [4, 4], ...(fillValue !== undefined && { fillValue }) }) // biome-ignore format: one line
+  for (const [number, isWritten] of written.entries()) {
+    if (!isWritten) continue
+    const box = array.chunks.box(array.chunks.index(number))
+    await array.set(box, Float64Array.from({ length: 16 }, (_, i) => number + (i % 4) / 4) as never)
+  }
+  await writer.flush()
+  return open(place, { cacheBytes: 0 })
+}
+
+const LAZY: Record<string, (array: Numbers, other: Numbers) => DiskArray> = {
+  'a full view': (x) => x.view([null, null]),
+  'a part': (x) => x.view([slice(3, 21), slice(1, null, 3)]),
+  'a row': (x) => x.view([5]),
+  'a list': (x) => x.view([[1, 17, 2], null]),
+  'a permutation': (x) => x.permute([1, 0]),
+  'a reversed one': (x) => x.reverse(),
+  'a part of a permutation': (x) => x.permute().view([slice(2, 11), slice(null, null, -2)]),
+  'other chunks': (x) => x.rechunk([2, 4]),
+  'larger chunks': (x) => x.rechunk([8, 8]),
+  'smaller chunks': (x) => x.rechunk([3, 5]),
+  'a concatenation': (x, y) => concat([x, y], { axis: 1 }),
+  'a part of a concatenation': (x, y) => concat([x, y], { axis: 0 }).view([slice(2, 40, 5)]),
+  'an array twice': (x) => concat([x, x]),
+  'a cast': (x) => x.astype('float32'),
+  unpacked: (x) => scaled(x, { scaleFactor: 2, addOffset: 1 }),
+  'a cache': (x) => x.cache(),
+  'a padded one': (x) => x.pad(2),
+}
+
+/** No chunk of these is made of several of the container: they read as few as it does. */
+const ALIKE = ['a full view', 'a permutation', 'a reversed one', 'other chunks']
+
+const cases = fc.record({
+  written: fc.array(fc.boolean(), { minLength: 24, maxLength: 24 }),
+  fills: fc.tuple(fc.constantFrom(undefined, -1, 100, Number.NaN), fc.constantFrom(undefined, -1, 100)),
+  low: fc.integer({ min: -2, max: 30 }),
+  width: fc.integer({ min: 0, max: 12 }),
+  skipMissing: fc.boolean(),
+})
+
+describe.each(Object.entries(LAZY))('%s of containers', (name, make) => {
+  test('finds what comparing finds, counts it, and tells what reading costs', async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ written, fills, low, width, skipMissing }) => {
+        await using one = await container('one.af', written, 1, fills[0])
+        await using other = await container('other.af', [...written].reverse(), 1, fills[1])
+        const blocks = () => one.readCost.blocks + other.readCost.blocks
+        const [x, y] = [one.array('x'), other.array('x')] as DiskArray[] as [Numbers, Numbers]
+        const array = make(x, y)
+        let before = blocks()
+        const { requests } = array.plan()
+        expect(blocks()).toBe(before)
+        const { data } = (await array.get()) as { data: Float64Array }
+        if (requests !== undefined) expect(blocks() - before).toBe(requests)
+        const { values, nan } = array.missing
+        const isFound = (value: number): boolean =>
+          value >= low &&
+          value <= low + width &&
+          !(skipMissing && (values.some((each) => each === value) || (nan && Number.isNaN(value))))
+        const expected = [...data.keys()].filter((at) => isFound(data[at]!))
+        const query = (of: DiskArray) => where(of, { min: low, max: low + width }, { skipMissing })
+        before = blocks()
+        const { positions } = await query(array).all()
+        const cost = blocks() - before
+        expect([...positions].sort((a, b) => a - b)).toEqual(expected)
+        before = blocks()
+        expect(await query(array).count()).toBe(expected.length)
+        const countCost = blocks() - before
+        const alone = async (of: Numbers): Promise<[number, number]> => {
+          before = blocks()
+          await query(of).all()
+          const all = blocks() - before
+          before = blocks()
+          await query(of).count()
+          return [all, blocks() - before]
+        }
+        if (ALIKE.includes(name)) {
+          const [all, count] = await alone(x)
+          // Counts of parts of chunks are not known.
+          expect(name === 'other chunks' ? [cost] : [cost, countCost]).toEqual(name === 'other chunks' ? [all] : [all, count])
+        }
+        if (name === 'a concatenation' && fills[0] === fills[1]) {
+          const [first, second] = [await alone(x), await alone(y)]
+          expect([cost, countCost]).toEqual([first[0] + second[0], first[1] + second[1]])
+        }
+      }),
+      { numRuns: 12 },
+    )
+  })
+})
+
+test('chunks of one block are read together by a view of more chunks than blocks', async () => {
+  await using file = await container('a.af', new Array(24).fill(true), 1 << 20)
+  const x = file.array('x') as DiskArray as Numbers
+  for (const array of [x, x.view([null, null]), x.rechunk([3, 5]), x.permute([1, 0])] as DiskArray[]) {
+    const before = file.readCost.blocks
+    await where(array, { min: 3, max: 9 }).all()
+    expect(file.readCost.blocks - before).toBe(1)
+  }
+})
