@@ -1,7 +1,7 @@
-import { type CreateOptions } from '../../src/af/layers/file-options.js'
 import { ArrayFile } from '../../src/af/file.js'
 import type { Footer } from '../../src/af/format/footer.js'
 import { isIdentity } from '../../src/af/format/identity.js'
+import type { CreateOptions } from '../../src/af/layers/file-options.js'
 import { Paths } from '../../src/af/layers/paths.js'
 import { withDefaults } from '../../src/af/settings.js'
 import { publishEmpty } from '../../src/af/write/commit.js'
