@@ -114,6 +114,10 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   ).exec(id)?.[1]
 }
 
+/** Classes that keep their names. */
+const NAMED_CLASSES =
+  /^(ArrayFile|FileArray|DiskArray|Netcdf\w+|HyperslabError|BlockCache|MemoryBudget|Pool|Attributes|\w+Store|\w+Source|ChunkGrid|\w+Chunks)$/
+
 /** What importing the package loads. */
 const atOnce = new Set()
 
@@ -132,7 +136,12 @@ export default {
     nodeResolve({ exportConditions: ['browser', 'import', 'default'] }),
     commonjs(),
     // Bundlers are told by comments what to leave alone.
-    terser({ module: true, format: { comments: /webpackIgnore|@vite-ignore/ } }),
+    // Stack traces and `console.log` name the classes that users meet, at a line and column that can be found.
+    terser({
+      module: true,
+      keep_classnames: NAMED_CLASSES,
+      format: { comments: /webpackIgnore|@vite-ignore/, max_line_len: 400 },
+    }),
     licences(),
     kernelsFile(),
     workerFile(),

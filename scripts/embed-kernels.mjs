@@ -19,5 +19,8 @@ for (const [name, target] of [
   if (imports.length > 0) throw new Error(`${name}.wasm must import nothing, but imports ${JSON.stringify(imports)}`)
   const text = Array.from(wasm, encode).join('')
   const prefix = name.toUpperCase()
-  writeFileSync(target, `export const ${prefix}_BYTES = ${wasm.length}\nexport const ${prefix}_TEXT =\n  '${text}'\n`)
+  writeFileSync(
+    target,
+    `export const ${prefix}_BYTES: number = ${wasm.length}\nexport const ${prefix}_TEXT: string =\n  '${text}'\n`,
+  )
 }

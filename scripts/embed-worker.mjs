@@ -30,5 +30,5 @@ const [{ code, imports, exports, modules }] = output
 if (output.length > 1 || imports.length > 0 || exports.length > 0)
   throw new Error('the worker must be one file without imports and exports')
 writeFileSync('build/worker.js', code)
-writeFileSync(source('pool/worker.generated.ts'), `export const WORKER_TEXT =\n  ${JSON.stringify(code)}\n`)
+writeFileSync(source('pool/worker.generated.ts'), `export const WORKER_TEXT: string =\n  ${JSON.stringify(code)}\n`)
 console.log(`worker: ${code.length} bytes of ${Object.keys(modules).length} modules`)

@@ -131,7 +131,7 @@ const WITHOUT = {
     ...['derive', 'planned', 'read', 'resultBytes', 'target', 'lazy', 'named'],
   ],
   fileArrayMethods: ['resize', 'storage', 'changeShape'],
-  fileMethods: ['arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
+  fileMethods: ['toString', 'arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
 }
 

@@ -1,6 +1,8 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Progress } from '../array/transfers.js'
 import { DTYPES, type DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.js'
+import { counted, Printable } from '../core/inspect.js'
 import { checkOptions, checkValue } from '../core/options.js'
 import type { ReadCost } from '../engine/block-fetcher.js'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.js'
@@ -48,13 +50,14 @@ const FILE_ARRAY = '__file__'
  * A container: many arrays in one `.af` file with its sidecars. Changes are collected and become visible to others, all at once, with
  * `flush`; whatever was not flushed is dropped by `close`.
  */
-export class ArrayFile<A extends ArrayTypes = Record<never, never>> {
+export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Printable {
   /** How messages name it. */
   readonly location: string
   readonly #copy: WorkingCopy
   readonly #types: ArrayTypes
 
   private constructor(copy: WorkingCopy, types: ArrayTypes) {
+    super()
     this.#types = types
     this.location = copy.label
     this.#copy = copy
@@ -295,6 +298,12 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** Its place and what it holds: `ArrayFile { 'climate.af', 3 arrays, 2 layers }`; never reads. */
+  override toString(): string {
+    const held = `${counted(this.arrays().length, 'array')}, ${counted(this.#copy.layers.length, 'layer')}`
+    return `${this.constructor.name} { '${this.location}', ${held} }`
   }
 
   #state(name: string): ArrayState {

@@ -2,7 +2,7 @@ import { checkDType, type DType, readElement, type ScalarOf } from '../core/dtyp
 import { within } from '../core/errors.js'
 import { type Check, type Checks, checkOptions } from '../core/options.js'
 import { showShape, sizeOf } from '../core/shape.js'
-import { copyTensor, type Tensor, tensorOf } from '../core/tensor.js'
+import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.js'
 import { PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.js'
 import { resolveSelection, type Selection } from '../grid/selection.js'
 import { Composable } from './composable.js'
@@ -14,7 +14,7 @@ import type { Values } from './values.js'
 
 export interface GetOptions<D extends DType> extends TransferOptions {
   /** Where to put the result instead of fresh memory: data of the array's type, the shape of the result; dense where strides are left out. */
-  readonly out?: Pick<Tensor<D>, 'data' | 'shape'> & Partial<Tensor<D>>
+  readonly out?: TensorLike & Pick<Tensor<D>, 'data'>
   /** Results of more bytes are refused, unless they go to `out`. 2 GiB unless given. */
   readonly maxBytes?: number
 }

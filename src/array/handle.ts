@@ -1,5 +1,6 @@
 import { checkDType, type DType, type ScalarOf } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, rethrowWithin } from '../core/errors.js'
+import { Printable } from '../core/inspect.js'
 import { checkOptions, checkValue } from '../core/options.js'
 import { checkShape, sameShape, showShape, sizeOf } from '../core/shape.js'
 import type { ChunkGrid } from '../grid/chunks.js'
@@ -15,7 +16,7 @@ import {
 } from './source.js'
 
 /** What there is to know of an array without reading it. */
-export abstract class ArrayHandle<D extends DType> {
+export abstract class ArrayHandle<D extends DType> extends Printable {
   readonly source: BlockSource<D>
 
   /**
@@ -24,6 +25,7 @@ export abstract class ArrayHandle<D extends DType> {
    * @throws InvalidArgumentError for what is no source, and for a grid of another shape
    */
   constructor(source: SourceLike<D>, options?: EstimateOptions) {
+    super()
     checkValue('DiskArray', 'source', source, 'object')
     checkValue('DiskArray', 'readBlock', source.readBlock, 'function')
     checkDType(source.dtype)
@@ -80,16 +82,12 @@ export abstract class ArrayHandle<D extends DType> {
     return sizeOf(this.shape)
   }
 
-  /** Shape, type and chunks; never reads data. */
-  toString(): string {
+  /** Class, name, type, shape and chunks: `FileArray { 'tas', float32 [12, 180], chunks [1, 180] }`; never reads data. */
+  override toString(): string {
+    const { array } = this.source.label ?? {}
     const names = this.dimensionNames === undefined ? '' : ` (${this.dimensionNames.join(', ')})`
-    const { count, chunkShape } = this.chunks
-    return `DiskArray ${this.dtype} ${showShape(this.shape)}${names}, ${count} ${count === 1 ? 'chunk' : 'chunks'} of ${showShape(chunkShape)}`
-  }
-
-  /** What Node, Deno and Bun print. */
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.toString()
+    const facts = `${this.dtype} ${showShape(this.shape)}${names}, chunks ${showShape(this.chunks.chunkShape)}`
+    return `${this.constructor.name} { ${array === undefined ? '' : `'${array}', `}${facts} }`
   }
 
   /** Errors of planning name this array. */

@@ -19,7 +19,7 @@ export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonl
   }
   const { stride = stridesOf(shape), offset = 0 } = out
   const complete = out.stride !== undefined && out.offset !== undefined
-  const tensor = (complete ? out : { data: out.data, shape, stride, offset }) as Tensor<D>
+  const tensor = (complete ? out : { data: out.data, shape: [...shape], stride, offset }) as Tensor<D>
   checkReach(tensor)
   return tensor
 }

@@ -111,7 +111,7 @@ const placeOf = <D extends DType>({ dtype }: BlockSource<D>, { box, inner, outer
 async function settle<D extends DType>({ inner, outer, shape }: Transfer, read: Tensor<D>, full: Tensor<D>): Promise<void> {
   if (inner === null) return
   const { copyPicked } = await import('./pick.js')
-  copyPicked({ ...read, shape, stride: stridesOf(shape) }, inner, full, outer)
+  copyPicked({ ...read, shape: [...shape], stride: stridesOf(shape) }, inner, full, outer)
 }
 
 /** Of a transfer without lists. */

@@ -20,8 +20,8 @@ export function toTensor<D extends DType>(dtype: D, values: Values<D>, shape: re
     if (!sameShape(values.shape, shape)) mismatch(`shape ${showShape(values.shape)}`, values.shape, shape)
     const tensor = {
       data: storedAs(dtype, values.data),
-      shape,
-      stride: values.stride ?? stridesOf(shape),
+      shape: [...shape],
+      stride: values.stride === undefined ? stridesOf(shape) : [...values.stride],
       offset: values.offset ?? 0,
     }
     checkReach(tensor)
@@ -30,11 +30,11 @@ export function toTensor<D extends DType>(dtype: D, values: Values<D>, shape: re
   if (isArrayLike(values) && !(dtype === 'binary' && values instanceof Uint8Array)) {
     if (dtype !== 'binary' && isArrayLike(values[0])) return toTensor(dtype, nested(values), shape)
     if (values.length !== sizeOf(shape)) mismatch(`${values.length} elements`, values.length, shape)
-    return { data: storedAs(dtype, values), shape, stride: stridesOf(shape), offset: 0 }
+    return { data: storedAs(dtype, values), shape: [...shape], stride: stridesOf(shape), offset: 0 }
   }
   const data = allocate(dtype, 1)
   data[0] = toElement(dtype, values) as never
-  return { data, shape, stride: shape.map(() => 0), offset: 0 }
+  return { data, shape: [...shape], stride: shape.map(() => 0), offset: 0 }
 }
 
 function nested(values: ArrayLike<unknown>): TensorLike {

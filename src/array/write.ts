@@ -22,7 +22,7 @@ export async function write<D extends DType>(
     if (inner === null) return source.writeBlock!(box, viewTensor(full, outer as Views), { signal })
     const hull = tensorOf(source.dtype, boxShape(box))
     if (!covered) await source.readBlock(box, hull, { signal })
-    copyPicked(full, outer, { ...hull, shape, stride: stridesOf(shape) }, inner)
+    copyPicked(full, outer, { ...hull, shape: [...shape], stride: stridesOf(shape) }, inner)
     await source.writeBlock!(box, hull, { signal })
   })
 }

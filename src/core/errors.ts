@@ -60,7 +60,8 @@ export type ErrorTag =
   | 'ClosedError'
 
 /**
- * The one error class of this package, never changed once it is made. Tell kinds apart with {@link isHyperslabError}, not with `instanceof`.
+ * The one error class of this package; an error is never changed once it is made. Tell kinds apart with
+ * {@link isHyperslabError}, not with `instanceof`.
  */
 export class HyperslabError extends Error {
   readonly tag: ErrorTag
@@ -77,19 +78,16 @@ export class HyperslabError extends Error {
   }
 
   /**
-   * The error with what only an outer layer knows (file, array), its cause and where it was thrown; fields that are set already stay. Itself
-   * where there is nothing to add: others may wait for the same work, so an error that was thrown is not written to.
+   * The error with what only an outer layer knows (file, array), its cause and where it was thrown; fields that are
+   * set already stay. It is a new error, since others may wait for the same work, and itself where nothing is added.
    */
   within(context: ErrorDetails): HyperslabError {
-    const known = Object.entries(this.details).filter(([, value]) => value !== undefined)
-    const details: ErrorDetails = { ...context, ...Object.fromEntries(known) }
-    const fields = Object.keys(details) as (keyof ErrorDetails)[]
-    if (fields.every((field) => details[field] === this.details[field])) return this
+    const details: Record<string, unknown> = { ...this.details }
+    for (const [key, value] of Object.entries(context)) details[key] ??= value
+    if (Object.entries(details).every(([key, value]) => value === this.details[key as keyof ErrorDetails])) return this
     const error = new HyperslabError(this.tag, this.#text, details)
-    // V8 begins a stack with the message, other engines have frames only.
-    const stack = this.stack ?? ''
-    const frames = stack.search(/\n {4}at /)
-    error.stack = frames < 0 ? stack : `${error}${stack.slice(frames)}`
+    // Where the stack has the message, it is in its first line.
+    error.stack = this.stack?.replace(this.message, () => error.message) as string
     return error
   }
 }

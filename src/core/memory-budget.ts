@@ -41,7 +41,7 @@ export class MemoryBudget {
     return { held: this.#held, peak: this.#peak }
   }
 
-  /** @internal Runs work that holds a result. It may wait for blocks, but for no other result. */
+  /** Runs work that holds a result. It may wait for blocks, but for no other result. */
   result<T>(bytes: number, work: () => Promise<T>, signal?: Signal): Promise<T> {
     return this.#results.run(bytes, () => this.#holding(bytes, work), signal)
   }

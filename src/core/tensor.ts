@@ -4,11 +4,12 @@ import { eachIndex, sizeOf, stridesOf } from './shape.js'
 /**
  * A strided n-dimensional view on memory: element `index` lies at `offset + sum(index[axis] * stride[axis])` in `data`. Strides count
  * elements and may be negative or, for broadcast axes, zero. Results of this package are dense, in C order, with offset 0.
+ * Shape and strides are arrays of its own, so that it can be handed to libraries that take `number[]`.
  */
 export interface Tensor<D extends DType = DType> {
   readonly data: DataOf<D>
-  readonly shape: readonly number[]
-  readonly stride: readonly number[]
+  readonly shape: number[]
+  readonly stride: number[]
   readonly offset: number
 }
 
@@ -25,7 +26,7 @@ export const isTensorLike = (value: unknown): value is TensorLike =>
 
 /** A dense tensor over `data`, or over fresh zeroed memory. */
 export function tensorOf<D extends DType>(dtype: D, shape: readonly number[], data?: DataOf<D>): Tensor<D> {
-  return { data: data ?? allocate(dtype, sizeOf(shape)), shape, stride: stridesOf(shape), offset: 0 }
+  return { data: data ?? allocate(dtype, sizeOf(shape)), shape: [...shape], stride: stridesOf(shape), offset: 0 }
 }
 
 /** One axis of a view: `length` positions from `start`, `step` apart. */

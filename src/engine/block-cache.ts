@@ -33,7 +33,7 @@ const MIB = 2 ** 20
  * Files are told apart by place and version: opened again, one that was not replaced finds what was kept of it, as long as its version is
  * certain. That of a server without strong `ETag` is not, nor that of a local file that was changed just before.
  */
-export class BlockCache implements BlockMemory {
+export class BlockCache {
   /** @internal */
   readonly blocks: BlockMemory['blocks']
   /** @internal */

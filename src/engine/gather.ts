@@ -120,5 +120,5 @@ function split<D extends DType>(sources: readonly PickSource<D>[]): Iterable<Pic
 
 /** Puts a value wherever something is picked. */
 function fillPicked<D extends DType>(value: DataOf<D>[number], { chunkShape, inner, outer, out }: Picking<D>): void {
-  copyPicked({ data: [value] as never, shape: chunkShape, stride: inner.map(() => 0), offset: 0 }, inner, out, outer)
+  copyPicked({ data: [value] as never, shape: [...chunkShape], stride: inner.map(() => 0), offset: 0 }, inner, out, outer)
 }

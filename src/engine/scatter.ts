@@ -117,7 +117,7 @@ export function placeChunk<D extends DType>(
 
 /** Where the selected elements lie in the chunk. */
 const viewOfChunk = ({ chunkShape, inner }: Pick<Placement, 'chunkShape' | 'inner'>): Tensor =>
-  viewTensor({ data: [], shape: chunkShape, stride: stridesOf(chunkShape), offset: 0 }, inner)
+  viewTensor({ data: [], shape: [...chunkShape], stride: stridesOf(chunkShape), offset: 0 }, inner)
 
 /** @throws FormatError when the chunk has not the bytes its elements need */
 function boxOf(arena: Arena, dtype: FixedDType, chunk: ChunkBytes, placement: Placement): PieceBox {

@@ -85,12 +85,12 @@ export class Pool implements BlockWork {
     return this.close()
   }
 
-  /** @internal */
+  /** Whether its workers decode blocks of a codec. */
   decodes(codec: unknown): boolean {
     return this.size > 0 && codec === lz4
   }
 
-  /** @internal */
+  /** Has a worker do a task; see {@link BlockWork}. */
   run<T>(packed: Packed, task: Task, use: (answer: Answer) => T, signal?: Signal): Promise<T | undefined> {
     signal?.throwIfAborted()
     let job: Job

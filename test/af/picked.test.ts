@@ -52,9 +52,10 @@ function targetOf(dtype: DType, shape: readonly number[], layout: Layout): Tenso
   if (layout === 'fresh') return undefined
   const [size, dense] = [sizeOf(shape), stridesOf(shape)]
   const data = allocate(dtype, 2 * size).fill(untouched(dtype) as never)
-  if (layout === 'apart') return { data, shape, stride: dense.map((step) => 2 * step), offset: 0 }
-  if (layout === 'backwards') return { data, shape, stride: dense.map((step) => -step), offset: Math.max(0, size - 1) }
-  return { data, shape, stride: stridesOf([...shape].reverse()).reverse(), offset: size }
+  if (layout === 'apart') return { data, shape: [...shape], stride: dense.map((step) => 2 * step), offset: 0 }
+  if (layout === 'backwards')
+    return { data, shape: [...shape], stride: dense.map((step) => -step), offset: Math.max(0, size - 1) }
+  return { data, shape: [...shape], stride: stridesOf([...shape].reverse()).reverse(), offset: size }
 }
 
 const elementsOf = (result: unknown): unknown[] =>

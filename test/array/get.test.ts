@@ -120,9 +120,9 @@ describe('get', () => {
     const source = new CountingSource(numbered('float32', [4, 5]), ChunkGrid.regular([4, 5], [2, 3]), {
       dimensionNames: ['y', 'x'],
     })
-    expect(String(new DiskArray(source))).toBe('DiskArray float32 [4, 5] (y, x), 4 chunks of [2, 3]')
+    expect(String(new DiskArray(source))).toBe("DiskArray { 'plain', float32 [4, 5] (y, x), chunks [2, 3] }")
     const { inspect } = await import('node:util')
-    expect(inspect([new DiskArray(source)])).toContain('DiskArray float32 [4, 5]')
+    expect(inspect([new DiskArray(source)])).toBe(`[ ${new DiskArray(source)} ]`)
     expect(source.reads).toEqual([])
   })
 })

@@ -108,6 +108,6 @@ test('chunks by their coordinates', async () => {
 
 test('to print an array or a list of them reads nothing', () => {
   const { array, source } = upstreamArray([10, 9], SMALL)
-  expect(String([array, array])).toContain('DiskArray float64 [9, 10]')
+  expect(String([array, array])).toContain('float64 [9, 10]')
   expect(source.reads.length).toBe(0)
 })

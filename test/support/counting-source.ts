@@ -32,7 +32,7 @@ export class CountingSource<D extends DType> implements BlockSource<D> {
     this.capabilities = { steps: options.steps ?? false }
     this.dimensionNames = options.dimensionNames
     this.attrs = options.attrs
-    this.#tensor = { data: plain.data, shape: plain.shape, stride: stridesOf(plain.shape), offset: 0 }
+    this.#tensor = { data: plain.data, shape: [...plain.shape], stride: stridesOf(plain.shape), offset: 0 }
   }
 
   async readBlock(box: Box, out: Tensor<D>): Promise<void> {

@@ -1,8 +1,10 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.js'
 import type { BlockSource, Missing } from '../../array/source.js'
 import type { AsyncBuffer } from '../../core/async-buffer.js'
 import { type DType, type ScalarOf, toElement } from '../../core/dtype.js'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.js'
+import { counted } from '../../core/inspect.js'
 import type { Checks } from '../../core/options.js'
 import type { Signal } from '../../core/signal.js'
 import { checkAsyncBuffer } from './async-buffer.js'
@@ -34,6 +36,8 @@ export interface NetcdfFile extends AsyncDisposable {
    * @throws UnknownArrayError naming those there are
    */
   variable(name: string): NetcdfVariable
+  /** Its name and what it holds: `NetcdfFile { 'air.nc', 3 variables }`. */
+  toString(): string
   /** Gives back all handles; what is read afterwards is a ClosedError. */
   close(): Promise<void>
 }
@@ -89,6 +93,7 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       closed = true
       await buffer.close?.()
     }
+    const print = (): string => `NetcdfFile { '${fileName}', ${counted(variables.length, 'variable')} }`
     return {
       dimensions: header.dimensions.map((dimension, id) =>
         id === header.recordId ? { name: dimension.name, length: records, isRecord: true } : { ...dimension, isRecord: false },
@@ -99,6 +104,9 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       variable: (name) => variables.find((one) => one.name === name) ?? unknownVariable(fileName, name, variables),
       close,
       [Symbol.asyncDispose]: close,
+      toString: print,
+      [Symbol.for('nodejs.util.inspect.custom')]: print,
+      [Symbol.for('Deno.customInspect')]: print,
     }
   })
 }
