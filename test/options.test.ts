@@ -96,7 +96,7 @@ const METHODS: Record<string, Call> = {
       o,
     ),
   weightedMean: (o) => array().weightedMean({ lon: [1, 2, 3] }, o),
-  cumulativeSum: (o) => array().cumulativeSum('time', o),
+  cumsum: (o) => array().cumsum('time', o),
   groupBy: (o) => array().groupBy('time', [1, 1, 2, 2], kind, o),
 }
 const FILE_ARRAY_METHODS: Record<string, Call> = { append: async (o) => (await stored()).append(0, [1, 2, 3], o) }
@@ -127,7 +127,7 @@ const WITHOUT = {
     ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],
   ],
   methods: [
-    ...['is', 'view', 'permute', 'reshape', 'squeeze', 'expandDims', 'reverse', 'rechunk', 'astype', 'toString'],
+    ...['is', 'view', 'transpose', 'reshape', 'squeeze', 'expandDims', 'flip', 'rechunk', 'astype', 'toString'],
     ...['derive', 'planned', 'read', 'resultBytes', 'target', 'lazy', 'named'],
   ],
   fileArrayMethods: ['resize', 'storage', 'changeShape'],

@@ -74,7 +74,7 @@ test('stack traces of the package and what it prints name classes, and columns t
     chunkShape: [1, 180, 360],
     dimensionNames: ['t', 'y', 'x'],
   })
-  const shown = inspect([file, array, array.permute([2, 0, 1])], { breakLength: 1000 })
+  const shown = inspect([file, array, array.transpose([2, 0, 1])], { breakLength: 1000 })
   expect(shown).toContain("ArrayFile { 'memory:climate.af', 1 array, 1 layer }")
   expect(shown).toContain("FileArray { 'tas', float32 [12, 180, 360] (t, y, x), chunks [1, 180, 360] }")
   expect(shown).toContain('float32 [360, 12, 180] (x, t, y), chunks [360, 1, 180] }')
@@ -180,7 +180,7 @@ export { box, cell, one, row, sums, sum, openNetcdf, storeConformance }
 
 // Results as other libraries take them.
 const tas = file.array('tas', 'float32', 3)
-const view = tas.permute([2, 0, 1])
+const view = tas.transpose([2, 0, 1])
 const result = await tas.get()
 const zarrita: { data: Float32Array; shape: number[]; stride: number[] } = result
 declare function ndarray(data: Float32Array, shape?: number[], stride?: number[], offset?: number): void

@@ -23,9 +23,9 @@ async function withFile(path, pool, work) {
 
 const out = { data: new Float32Array(CHUNKS * CHUNK), shape: [CHUNKS, CHUNK], stride: [CHUNK, 1], offset: 0 }
 const JOBS = {
-  'read and mean': (array) => array.mean({ fromData: true, skipMissing: false }),
+  'read and mean': (array) => array.mean({ ignoreStats: true, skipMissing: false }),
   'get into out': (array) => array.get(null, { out }),
-  'mean along axis 0': (array) => array.mean({ axis: 0, fromData: true, skipMissing: false }),
+  'mean along axis 0': (array) => array.mean({ axis: 0, ignoreStats: true, skipMissing: false }),
 }
 
 await inFolder(async (folder) => {

@@ -4,7 +4,7 @@ import { DTYPES, type DType } from '../core/dtype.js'
 import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.js'
 import { counted, Printable } from '../core/inspect.js'
 import { checkOptions, checkValue } from '../core/options.js'
-import type { ReadCost } from '../engine/block-fetcher.js'
+import type { IoStats } from '../engine/block-fetcher.js'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.js'
 import { FileArray } from './file-array.js'
 import { type ArrayOptions, isNested } from './format/definition.js'
@@ -200,7 +200,7 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   }
 
   /** What reading has cost so far: blocks fetched, and their bytes as stored. */
-  get readCost(): ReadCost {
+  get readCost(): IoStats {
     return { ...this.#copy.blocks.cost }
   }
 

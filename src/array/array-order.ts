@@ -25,7 +25,7 @@ export function arrayOrder({ shape, chunks, dtype }: BlockSource, maxBytes = 4 *
  * Chunks for going through arrays of one shape together: unions of whole chunks of all of them where these fit in some MiB, so that each is
  * read once; the chunks of the first array where they do not.
  */
-export function commonChunks(sources: readonly [BlockSource, ...BlockSource[]]): ChunkGrid {
+export function traversalChunks(sources: readonly [BlockSource, ...BlockSource[]]): ChunkGrid {
   const [{ shape, chunks }, ...others] = sources
   const grid = new ChunkGrid(
     shape.map((length, axis) =>

@@ -4,22 +4,22 @@ import { checkOptions } from '../core/options.js'
 import type { Tensor } from '../core/tensor.js'
 import type { Axis } from './axes.js'
 import { DiskArray } from './disk-array.js'
-import { type BroadcastOptions, broadcast as broadcastSources, type Operand } from './lazy/broadcast.js'
+import { type BroadcastOptions, broadcastSource as broadcastSources, type Operand } from './lazy/broadcast.js'
 import { packingOf } from './lazy/cf-attributes.js'
 import {
   type ConcatOptions,
-  concat as concatSources,
+  concatSource as concatSources,
   mapTiles,
   type StackOptions,
-  stack as stackSources,
+  stackSource as stackSources,
   type TileGrid,
 } from './lazy/concat.js'
-import { type GenerateOptions, generate as generateSource } from './lazy/generate.js'
+import { type GenerateOptions, generateSource } from './lazy/generate.js'
 import { inMemory } from './lazy/in-memory.js'
-import { type MosaicOptions, mosaic as mosaicSources } from './lazy/mosaic.js'
-import { roll as rollSource } from './lazy/roll.js'
-import { SCALED_CHECKS, type ScaledOptions, scaled as scaledSource } from './lazy/scaled.js'
-import { zip as zipSources } from './lazy/zip.js'
+import { type MosaicOptions, mosaicSource as mosaicSources } from './lazy/mosaic.js'
+import { rollSource } from './lazy/roll.js'
+import { SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.js'
+import { zipElements as zipSources } from './lazy/zip.js'
 
 /** `D` where it is one data type; where it is one of several nobody knows what they are promoted to. */
 type Single<D extends DType, All = D> = D extends All ? ([All] extends [D] ? D : DType) : never

@@ -6,7 +6,7 @@ import type { Axis, AxisOption } from './axes.js'
 import type { DiskArray } from './disk-array.js'
 import { IterableArray } from './iterable.js'
 import { astype } from './lazy/astype.js'
-import { expandDims, permute, reverse, squeeze } from './lazy/axis-order.js'
+import { expandDims, flip, squeeze, transpose } from './lazy/axis-order.js'
 import { type CacheOptions, cache } from './lazy/cache.js'
 import { type MapOptions, map } from './lazy/map.js'
 import { type Padding, type PadOptions, pad } from './lazy/pad.js'
@@ -38,8 +38,8 @@ export abstract class Composable<D extends DType, R extends number> extends Iter
    * @param order for each axis of the result the one it comes from, by number or name
    * @throws InvalidArgumentError unless each axis is named once
    */
-  permute(order?: readonly Axis[]): DiskArray<D, R> {
-    return this.lazy(() => permute(this.source, order))
+  transpose(order?: readonly Axis[]): DiskArray<D, R> {
+    return this.lazy(() => transpose(this.source, order))
   }
 
   /**
@@ -70,8 +70,8 @@ export abstract class Composable<D extends DType, R extends number> extends Iter
   }
 
   /** Backwards along the axes that are named, or all. */
-  reverse(axis?: AxisOption): DiskArray<D, R> {
-    return this.lazy(() => reverse(this.source, axis))
+  flip(axis?: AxisOption): DiskArray<D, R> {
+    return this.lazy(() => flip(this.source, axis))
   }
 
   /**

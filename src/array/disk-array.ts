@@ -108,8 +108,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     options.signal?.throwIfAborted()
     checkWritable(source)
     // Who only reads does not load it.
-    const { write } = await import('./write.js')
-    await within(source.label ?? {}, () => write(source, planned, values, options))
+    const { writeSelection } = await import('./write.js')
+    await within(source.label ?? {}, () => writeSelection(source, planned, values, options))
   }
 
   protected derive<K extends DType, N extends number>(source: BlockSource<K>): DiskArray<K, N> {

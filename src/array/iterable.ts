@@ -51,9 +51,9 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
 
   /** Whether another array has this shape, this type and the same elements. Reads both chunk by chunk and stops at the first difference. */
   async equals(other: ArrayHandle<DType>, options: EqualsOptions = {}): Promise<boolean> {
-    const { equal } = await this.#bodies('equals', options)
+    const { equalElements } = await this.#bodies('equals', options)
     if (!sameShape(other.shape, this.shape) || other.dtype !== this.dtype) return false
-    return equal(this.source, other.source, options)
+    return equalElements(this.source, other.source, options)
   }
 
   /**
@@ -82,10 +82,10 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
     await within(this.source.label ?? {}, () => fillWhole(this.source, value, options))
   }
 
-  async #bodies(call: Parameters<Bodies['checkCall']>[0], options: unknown): Promise<Bodies> {
+  async #bodies(call: Parameters<Bodies['checkIteration']>[0], options: unknown): Promise<Bodies> {
     // Who only reads selections loads none of the bodies.
     const bodies = await import('./iteration.js')
-    bodies.checkCall(call, options, this.source)
+    bodies.checkIteration(call, options, this.source)
     return bodies
   }
 }

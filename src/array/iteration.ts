@@ -9,7 +9,7 @@ import { type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { type ChunkGrid, chunkBoxes } from '../grid/chunks.js'
 import { countChunks } from '../grid/projection.js'
 import { type Box, boxShape, viewOf } from '../grid/range.js'
-import { arrayOrder, commonChunks } from './array-order.js'
+import { arrayOrder, traversalChunks } from './array-order.js'
 import { checkChunk, checkElements } from './bounds.js'
 import { copiedTo } from './lazy/missing-as.js'
 import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
@@ -49,7 +49,7 @@ const CALLS = {
 }
 
 /** @throws InvalidArgumentError for options that a call does not take */
-export const checkCall = (call: keyof typeof CALLS, options: unknown, { label }: BlockSource): void =>
+export const checkIteration = (call: keyof typeof CALLS, options: unknown, { label }: BlockSource): void =>
   checkOptions(call, options, CALLS[call], label)
 
 /** One chunk of an array with its contents. */
@@ -217,10 +217,10 @@ export async function fillWhole<D extends DType>(
 }
 
 /** Whether all elements of two arrays of one shape and type are equal; stops at the first part that differs. */
-export async function equal(a: BlockSource, b: BlockSource, options: EqualsOptions): Promise<boolean> {
+export async function equalElements(a: BlockSource, b: BlockSource, options: EqualsOptions): Promise<boolean> {
   const tally = tallyOf(a, options)
   for (const source of [a, b]) checkElements(source)
-  for await (const { box, data } of zipped([a, b], commonChunks([a, b]), { signal: options.signal, prefetch: 0 })) {
+  for await (const { box, data } of zipped([a, b], traversalChunks([a, b]), { signal: options.signal, prefetch: 0 })) {
     if (!sameElements(data[0]!.data, data[1]!.data, options.equalNaN ?? false)) return false
     tally(box)
   }

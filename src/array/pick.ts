@@ -1,4 +1,4 @@
-import { isListed, type Places, placeAt } from '../core/places.js'
+import { type AxisIndices, indexAt, isListed } from '../core/places.js'
 import { eachIndex, sizeOf } from '../core/shape.js'
 import type { AxisView, Tensor } from '../core/tensor.js'
 
@@ -22,7 +22,7 @@ const BULK = 32
  * Copies picked elements: those at `inner` of `source` to those at `outer` of `target`, in C order, so that of several for one place the
  * last stays.
  */
-export function copyPicked(source: Tensor, inner: readonly Places[], target: Tensor, outer: readonly Places[]): void {
+export function copyPicked(source: Tensor, inner: readonly AxisIndices[], target: Tensor, outer: readonly AxisIndices[]): void {
   if (sizeOf(inner.map(({ length }) => length)) === 0) return
   const offsets: [number, number] = [source.offset, target.offset]
   const axes: Axis[] = []
@@ -52,10 +52,14 @@ export function copyPicked(source: Tensor, inner: readonly Places[], target: Ten
 }
 
 /** Adds where the axis starts to `offsets`, when it is of one stride. */
-function axisOf(places: readonly [Places, Places], strides: readonly [number, number], offsets: [number, number]): Axis {
+function axisOf(
+  places: readonly [AxisIndices, AxisIndices],
+  strides: readonly [number, number],
+  offsets: [number, number],
+): Axis {
   const { length } = places[0]
   if (places.some(isListed)) {
-    const [a, b] = places.map((each, i) => tableOf(length, (k) => placeAt(each, k) * strides[i]!)) as [Table, Table]
+    const [a, b] = places.map((each, i) => tableOf(length, (k) => indexAt(each, k) * strides[i]!)) as [Table, Table]
     if (length > 1) return { length, steps: undefined, tables: [a, b] }
     offsets[0] += a[0]!
     offsets[1] += b[0]!

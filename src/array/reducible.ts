@@ -46,7 +46,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   sum(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
   sum(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>>
   sum(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>> {
-    return this.#do('sum', options, ({ reduce }, source) => reduce(source, 'sum', options ?? {}))
+    return this.#do('sum', options, ({ reduceSource }, source) => reduceSource(source, 'sum', options ?? {}))
   }
 
   /**
@@ -58,7 +58,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   min(options: ReduceOptions & Along): Promise<Tensor<D>>
   min(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>>
   min(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>> {
-    return this.#do('min', options, ({ reduce }, source) => reduce(source, 'min', options ?? {}))
+    return this.#do('min', options, ({ reduceSource }, source) => reduceSource(source, 'min', options ?? {}))
   }
 
   /** Largest element; as {@link min} otherwise. */
@@ -66,7 +66,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   max(options: ReduceOptions & Along): Promise<Tensor<D>>
   max(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>>
   max(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>> {
-    return this.#do('max', options, ({ reduce }, source) => reduce(source, 'max', options ?? {}))
+    return this.#do('max', options, ({ reduceSource }, source) => reduceSource(source, 'max', options ?? {}))
   }
 
   /** Both, reading once; as {@link min} otherwise. */
@@ -82,7 +82,7 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   mean(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
   mean(options?: ReduceOptions): Promise<number | Tensor<'float64'>>
   mean(options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
-    return this.#do('mean', options, ({ reduce }, source) => reduce(source, 'mean', options ?? {}))
+    return this.#do('mean', options, ({ reduceSource }, source) => reduceSource(source, 'mean', options ?? {}))
   }
 
   /**
@@ -250,12 +250,12 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
    * written there and not returned.
    * @throws OverflowError; UnsupportedError; InvalidArgumentError and ReadOnlyError for what `into` is not fit for
    */
-  cumulativeSum(axis: Axis, options?: CumulativeOptions<D> & { readonly into?: undefined }): Promise<Tensor<SumDTypes[D]>>
-  cumulativeSum(axis: Axis, options: CumulativeOptions<D> & Required<Pick<CumulativeOptions<D>, 'into'>>): Promise<undefined>
-  cumulativeSum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined>
-  cumulativeSum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined> {
-    return this.#do('cumulativeSum', options, ({ cumulativeSum }, source) =>
-      cumulativeSum(source as BlockSource, axis, (options ?? {}) as CumulativeOptions),
+  cumsum(axis: Axis, options?: CumulativeOptions<D> & { readonly into?: undefined }): Promise<Tensor<SumDTypes[D]>>
+  cumsum(axis: Axis, options: CumulativeOptions<D> & Required<Pick<CumulativeOptions<D>, 'into'>>): Promise<undefined>
+  cumsum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined>
+  cumsum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined> {
+    return this.#do('cumsum', options, ({ cumsum }, source) =>
+      cumsum(source as BlockSource, axis, (options ?? {}) as CumulativeOptions),
     )
   }
 

@@ -7,7 +7,7 @@ import type { Tensor } from '../core/tensor.js'
 import { ChunkGrid } from '../grid/chunks.js'
 import type { Transfer } from '../grid/plan.js'
 import type { Box } from '../grid/range.js'
-import type { PlacedPart, Reduction } from './reductions/parts.js'
+import type { PlacedAggregate, Reduction } from './reductions/parts.js'
 
 export interface BlockOptions {
   readonly signal?: Signal | undefined
@@ -20,7 +20,7 @@ export interface ReduceBoxOptions extends BlockOptions {
    * Reduce the elements themselves, also where statistics stored beside them have the answer: `sum`, `min`, `max`, `extrema` and `mean` of a
    * container's array otherwise read no chunk that lies in one cell of the result and whose statistics tell.
    */
-  readonly fromData?: boolean
+  readonly ignoreStats?: boolean
 }
 
 /** Which values of elements say that there is none: what reductions pass over unless they are told to keep them. */
@@ -92,7 +92,7 @@ export interface BulkAccess<D extends DType = DType> {
    * together are made of each element once, and of the same box always the same parts in the same order, so that sums of floats do not
    * depend on what happens to be ready first.
    */
-  reduce?(box: Box, reduction: Reduction, take: (part: PlacedPart) => void, options?: ReduceBoxOptions): Promise<void>
+  reduce?(box: Box, reduction: Reduction, take: (part: PlacedAggregate) => void, options?: ReduceBoxOptions): Promise<void>
   /**
    * Which chunks of a grid over the array hold anything that somebody wrote, by their numbers, ascending; undefined where all of them may. The
    * others are full of the fill value, or of zeros: reductions take these without reading them.

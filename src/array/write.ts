@@ -8,7 +8,7 @@ import { foldTensor, move, type Planned, type TransferOptions, type Views } from
 import { toTensor, type Values } from './values.js'
 
 /** Writes `values` to what was selected. A block is read first exactly where something in it is not selected. */
-export async function write<D extends DType>(
+export async function writeSelection<D extends DType>(
   source: BlockSource<D>,
   { selection, plan }: Planned,
   values: Values<D>,

@@ -16,7 +16,7 @@ export async function* zipBlocks(
   arrays: readonly ArrayHandle<DType>[],
   options: BlocksOptions = {},
 ): AsyncGenerator<ZippedBlocks, void> {
-  const [{ BLOCKS_CHECKS, zipped }, { commonChunks }] = [await import('./iteration.js'), await import('./array-order.js')]
+  const [{ BLOCKS_CHECKS, zipped }, { traversalChunks }] = [await import('./iteration.js'), await import('./array-order.js')]
   checkOptions('zipBlocks', options, BLOCKS_CHECKS)
   const [first, ...others] = arrays.map(({ source }) => source)
   if (first === undefined) return
@@ -32,5 +32,5 @@ export async function* zipBlocks(
       },
     )
   }
-  yield* zipped([first, ...others], commonChunks([first, ...others]), options)
+  yield* zipped([first, ...others], traversalChunks([first, ...others]), options)
 }

@@ -4,7 +4,7 @@ import { isFixed } from '../core/dtype.js'
 import { isHyperslabError } from '../core/errors.js'
 import { showTime } from './cf-time.js'
 import { showShort } from './element.js'
-import { type AxisSelection, partOf } from './excerpt.js'
+import { type AxisSelection, excerptOf } from './excerpt.js'
 import { physical } from './physical.js'
 import { printable } from './printable.js'
 
@@ -38,7 +38,7 @@ export async function readCoordinate(
   const found = findCoordinate(file, of, axis)
   if (found === undefined) return undefined
   const { array } = physical(found, {})
-  const { data } = await array.get([partOf(selected, { from: 0, length: selected.length })])
+  const { data } = await array.get([excerptOf(selected, { from: 0, length: selected.length })])
   const [isLatitude, isLongitude, isUpward] = [tellsLatitude(found), tellsLongitude(found), tellsUpward(found)]
   return {
     name: found.name,

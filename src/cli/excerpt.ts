@@ -27,7 +27,7 @@ export async function readExcerpt(array: DiskArray, selection: Selection): Promi
   const tensor = tensorOf(array.dtype, shape)
   for (const corner of corners(kept, cut)) {
     let axis = 0
-    const part = axes.map((each) => (each.keep ? partOf(each, corner[axis++]!) : each.start))
+    const part = axes.map((each) => (each.keep ? excerptOf(each, corner[axis++]!) : each.start))
     const place = corner.map(({ to, length }) => ({ start: to, step: 1, length }))
     const piece = tensorOf(
       array.dtype,
@@ -61,7 +61,7 @@ function corners(kept: readonly AxisSelection[], cut: readonly boolean[]): Part[
 }
 
 /** Part of a resolved axis as a selector again. */
-export function partOf({ start, step }: AxisSelection, { from, length }: { from: number; length: number }): Slice {
+export function excerptOf({ start, step }: AxisSelection, { from, length }: { from: number; length: number }): Slice {
   const first = start + from * step
   const stop = first + length * step
   // Backwards past the first element: open, since a negative number would count from the end.

@@ -12,12 +12,12 @@ export const EXIT = { ok: 0, failed: 1, usage: 2 } as const
 const EXIT_OF = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 
 /** What a failed run prints on stderr (nothing where it was printed already) and exits with. */
-export interface Failure {
+export interface CommandFailure {
   readonly line?: string
   readonly exitCode: number
 }
 
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): CommandFailure {
   // commander has printed its message, or the help that was asked for.
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
   if (error instanceof UsageError) return { line: oneLine(error.message), exitCode: EXIT.usage }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { DEFAULT_BLOCK_BYTES, DEFAULT_CHUNK_BYTES } from '../runtime/import-netcdf.js'
+import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES } from '../runtime/import-netcdf.js'
 import { importNetcdf } from '../runtime/netcdf.js'
 import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.js'
 import { oneLine, UsageError } from './failure.js'
@@ -24,7 +24,7 @@ export function addImport(program: Command): void {
     .argument('<input>', 'a NetCDF file (.nc): a path, or a URL of http, https or s3')
     .argument('<output>', 'the container to make (.af)')
   addCodecOptions(command)
-    .option('--chunk-bytes <bytes>', 'size that chunks should have', integerBetween(1, 2 ** 30), DEFAULT_CHUNK_BYTES)
+    .option('--chunk-bytes <bytes>', 'size that chunks should have', integerBetween(1, 2 ** 30), IMPORT_CHUNK_BYTES)
     .option('--block-bytes <bytes>', 'size that blocks of chunks should have', integerBetween(1, 2 ** 30), DEFAULT_BLOCK_BYTES)
     .option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=12,lat=48', parseChunks)
     .option('--variables <names>', 'which variables to copy, e.g. tas,lat,lon (default: all)', parseNames)

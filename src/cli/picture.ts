@@ -65,7 +65,7 @@ export function enlarge({ rows, columns, values }: Picture, toRows: number, toCo
 }
 
 /** Upside down. */
-export function flip({ rows, columns, values }: Picture): Picture {
+export function flipRows({ rows, columns, values }: Picture): Picture {
   const flipped = new Float64Array(values.length)
   for (let y = 0; y < rows; y++) flipped.set(values.subarray(y * columns, (y + 1) * columns), (rows - 1 - y) * columns)
   return { rows, columns, values: flipped }

@@ -8,12 +8,12 @@ import type { Selection } from '../grid/selection.js'
 import { type LayerOption, layerOption, openContainer } from './container.js'
 import { type Coordinate, readCoordinate, runsUp, showPosition, textAttribute } from './coordinates.js'
 import { showShort } from './element.js'
-import { type AxisSelection, partOf, readResult, resolveFor } from './excerpt.js'
+import { type AxisSelection, excerptOf, readResult, resolveFor } from './excerpt.js'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from './heatmap.js'
 import { integerBetween } from './options.js'
 import { printPicture } from './output.js'
 import { type Physical, physical, type RawOption, rawOption } from './physical.js'
-import { BlockMeans, enlarge, flip, pictureSize } from './picture.js'
+import { BlockMeans, enlarge, flipRows, pictureSize } from './picture.js'
 import { printable } from './printable.js'
 import { parseSelection } from './selection.js'
 import { count } from './table.js'
@@ -91,7 +91,7 @@ export async function plotLines(
     yAxis,
     new BlockMeans(height, axes[xAxis]!.length, rows, size.columns),
   )
-  const picture = enlarge(upsideDown ? flip(means.picture()) : means.picture(), rows, size.columns)
+  const picture = enlarge(upsideDown ? flipRows(means.picture()) : means.picture(), rows, size.columns)
   const scale = { low: means.low ?? 0, high: means.high ?? 0 }
 
   const drawn = drawHeatmap(picture, scale, mode)
@@ -133,7 +133,7 @@ async function readMeans(
   for (let from = 0; from < height; from += slab) {
     const length = Math.min(slab, height - from)
     const part = axes.map((axis, i) =>
-      axis.keep ? partOf(axis, i === yAxis ? { from, length } : { from: 0, length: axis.length }) : axis.start,
+      axis.keep ? excerptOf(axis, i === yAxis ? { from, length } : { from: 0, length: axis.length }) : axis.start,
     )
     const { tensor } = await readResult(array, part)
     means.add(from, tensor.data as ArrayLike<number | bigint>, isMissing)

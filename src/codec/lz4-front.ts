@@ -10,7 +10,7 @@ const WINDOW_BYTES = 65_535
 const STEP_BYTES = 256 * 1024
 
 /** A block of the package's own LZ4 as far as it was needed: the bytes it is stored as, while there is more to decode, and those decoded. */
-export class Lz4Front {
+export class Lz4PrefixDecoder {
   readonly #decodedBytes: number
   #stored: Uint8Array | undefined
   #position = { read: 0, written: 0 }

@@ -1,5 +1,5 @@
 /** How a cache has done since it was made. */
-export interface CacheFigures {
+export interface CacheStats {
   /** What was asked for and there. */
   readonly hits: number
   /** What was asked for and not there. */
@@ -69,7 +69,7 @@ export class ByteCache<K, V extends { readonly byteLength: number }> {
     this.#bytes = 0
   }
 
-  get figures(): CacheFigures {
+  get figures(): CacheStats {
     return { hits: this.#hits, misses: this.#misses, bytes: this.#bytes, evictions: this.#evictions }
   }
 

@@ -1,7 +1,7 @@
 import { Pace } from './pace.js'
 
 /** How much of some work may be under way or wait to be taken. */
-export interface Limits<T> {
+export interface WorkLimits<T> {
   readonly count: number
   readonly bytes?: number
   /** What an item holds; one of more than `bytes` runs alone. */
@@ -16,7 +16,7 @@ export interface Limits<T> {
  */
 export async function* ahead<T, R>(
   items: Iterable<T>,
-  { count, bytes: most = Number.POSITIVE_INFINITY, bytesOf = () => 0 }: Limits<T>,
+  { count, bytes: most = Number.POSITIVE_INFINITY, bytesOf = () => 0 }: WorkLimits<T>,
   work: (item: T) => Promise<R>,
   giveUp?: () => void,
 ): AsyncGenerator<R, void, undefined> {
@@ -49,7 +49,7 @@ export async function* ahead<T, R>(
 /** As {@link ahead}; calls `take` with each result and throws what fails. */
 export async function inOrder<T, R>(
   items: Iterable<T>,
-  limits: Limits<T>,
+  limits: WorkLimits<T>,
   work: (item: T) => Promise<R>,
   take: (result: R) => void,
 ): Promise<void> {

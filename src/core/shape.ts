@@ -53,7 +53,7 @@ export function eachIndex(shape: readonly number[], visit: (index: readonly numb
 }
 
 /** The index of a place, counted in C order, in a box of this shape. */
-export function indexAt(place: number, shape: readonly number[]): number[] {
+export function coordsAt(place: number, shape: readonly number[]): number[] {
   const index = new Array<number>(shape.length)
   for (let axis = shape.length - 1; axis >= 0; axis--) {
     index[axis] = place % shape[axis]!

@@ -58,10 +58,13 @@ export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<reado
 /** @throws CodecError when a block that is not compressed has another length than it should */
 export function needOf<C extends Stored>(block: BlockRef, chunks: readonly C[], parts?: Parts): Need<C> {
   if (block.codec === 'none') checkStored(block)
-  return { block, chunks, parts, ranges: parts?.ranges ?? [rangeOf(block)] }
+  return { block, chunks, parts, ranges: parts?.ranges ?? [storedRange(block)] }
 }
 
-export const rangeOf = ({ fileOffset, compressedBytes }: BlockRef): ByteRange => ({ offset: fileOffset, length: compressedBytes })
+export const storedRange = ({ fileOffset, compressedBytes }: BlockRef): ByteRange => ({
+  offset: fileOffset,
+  length: compressedBytes,
+})
 
 function checkStored({ id, origin, compressedBytes, uncompressedBytes }: BlockRef): void {
   if (compressedBytes === uncompressedBytes) return

@@ -1,4 +1,4 @@
-import { ByteCache, type CacheFigures } from '../core/byte-cache.js'
+import { ByteCache, type CacheStats } from '../core/byte-cache.js'
 import { HyperslabError } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
 import { SingleFlight } from '../core/single-flight.js'
@@ -15,8 +15,8 @@ export interface BlockCacheOptions {
 
 /** What a cache holds and how it has done: decoded blocks, and slabs as they were fetched. */
 export interface BlockCacheStats {
-  readonly blocks: CacheFigures
-  readonly slabs: CacheFigures
+  readonly blocks: CacheStats
+  readonly slabs: CacheStats
 }
 
 const CHECKS: Checks<BlockCacheOptions> = { blockBytes: 'number', slabBytes: 'number' }

@@ -2,12 +2,12 @@ import { compactBytes } from '../core/bytes.js'
 import { forEachLimited } from '../core/limiter.js'
 import { jointly, type Signal } from '../core/signal.js'
 import type { ByteRange } from '../store/store.js'
-import { type Need, rangeOf } from './batches.js'
+import { type Need, storedRange } from './batches.js'
 import { type BlockOrigin, type BlockRef, checkStoredBytes } from './block.js'
 import { type BlockMemory, keyOf } from './block-memory.js'
 
 /** What reading has cost since the file was opened. */
-export interface ReadCost {
+export interface IoStats {
   /** Blocks fetched from the store; of those read in part, parts. */
   blocks: number
   /** Bytes fetched for them. */
@@ -21,7 +21,7 @@ const CONCURRENT_READS = 4
 
 /** Fetches blocks as they are stored, once for all who ask at the same time. */
 export class BlockFetcher {
-  readonly cost: ReadCost = { blocks: 0, bytes: 0 }
+  readonly cost: IoStats = { blocks: 0, bytes: 0 }
   readonly #memory: BlockMemory
   readonly #unchecked = new WeakSet<Uint8Array>()
 
@@ -87,7 +87,7 @@ function inWholeBlock(
   { part, fileOffset, compressedBytes }: BlockRef,
 ): Uint8Array | undefined {
   if (part === undefined) return undefined
-  const slab = slabs.again(keyOfRange(part.whole, rangeOf(part.whole))) as Uint8Array | undefined
+  const slab = slabs.again(keyOfRange(part.whole, storedRange(part.whole))) as Uint8Array | undefined
   const start = fileOffset - part.whole.fileOffset
   return slab?.subarray(start, start + compressedBytes)
 }

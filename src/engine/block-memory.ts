@@ -1,11 +1,11 @@
-import type { Lz4Front } from '../codec/lz4-front.js'
+import type { Lz4PrefixDecoder } from '../codec/lz4-front.js'
 import { ByteCache } from '../core/byte-cache.js'
 import { SingleFlight } from '../core/single-flight.js'
 import type { Tail } from '../store/store.js'
 import type { BlockRef } from './block.js'
 
 /** A block of which more may be wanted: decoded, or as far as it was needed. */
-export type Decoded = Uint8Array | Lz4Front
+export type Decoded = Uint8Array | Lz4PrefixDecoder
 
 /** What was fetched: a range of a file as stored, or its end. */
 export type Slab = Uint8Array | (Tail & { readonly byteLength: number; readonly identity: string })

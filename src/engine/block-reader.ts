@@ -1,6 +1,6 @@
 import { type Codec, inKernel, type KernelCodec } from '../codec/codec.js'
 import { lz4 } from '../codec/lz4.js'
-import { Lz4Front } from '../codec/lz4-front.js'
+import { Lz4PrefixDecoder } from '../codec/lz4-front.js'
 import { none } from '../codec/none.js'
 import type { Codecs } from '../codec/registry.js'
 import { compactBytes } from '../core/bytes.js'
@@ -9,20 +9,20 @@ import { forEachLimited } from '../core/limiter.js'
 import type { MemoryBudget } from '../core/memory-budget.js'
 import type { Signal } from '../core/signal.js'
 import { type Arena, withArena } from '../kernels/arena.js'
-import type { Answer, BlockWork, FilePart, Packed, Task } from '../pool/task.js'
+import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.js'
 import { batchesOf, type Groups, hasMore, type Need, type Stored } from './batches.js'
 import {
   type BlockRef,
   type ChunkBytes,
   checkBlockBytes,
-  decodeApart,
+  chunkPart,
   decodeBlock,
-  decodeElsewhere,
   decodeFront,
+  decodeInWorker,
+  decodeOutsideKernels,
   findCodec,
-  partOf,
 } from './block.js'
-import { BlockFetcher, type ReadCost } from './block-fetcher.js'
+import { BlockFetcher, type IoStats } from './block-fetcher.js'
 import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-memory.js'
 import type { SegmentReads } from './segment-reads.js'
 
@@ -36,7 +36,7 @@ export interface BlockUse<C, R> {
   /** On this thread; the bytes of the chunks are valid during the call only. */
   here(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
   /** The same as a task for another thread, and what its answer comes to. */
-  there?(chunks: readonly C[]): { readonly task: Task; result(answer: Answer): R }
+  there?(chunks: readonly C[]): { readonly task: Task; result(answer: TaskResult): R }
 }
 
 /** Called for each chunk with its bytes, which are valid during the call only. */
@@ -52,7 +52,7 @@ export class BlockReader {
   readonly #fetcher: BlockFetcher
   readonly #maxBlockBytes: number
   readonly #codecs: Codecs
-  readonly #pool: BlockWork | undefined
+  readonly #pool: WorkerPool | undefined
   readonly #budget: MemoryBudget | undefined
   /** Loaded when it is needed. */
   #segments: SegmentReads | undefined
@@ -63,7 +63,7 @@ export class BlockReader {
    * @param pool takes decoding off this thread
    * @param budget bounds what blocks under way hold, here and in other readers
    */
-  constructor(memory: BlockMemory | number, maxBlockBytes: number, codecs: Codecs, pool?: BlockWork, budget?: MemoryBudget) {
+  constructor(memory: BlockMemory | number, maxBlockBytes: number, codecs: Codecs, pool?: WorkerPool, budget?: MemoryBudget) {
     this.#shared = typeof memory !== 'number'
     this.#memory = typeof memory === 'number' ? memoryOf(memory) : memory
     this.#fetcher = new BlockFetcher(this.#memory)
@@ -73,7 +73,7 @@ export class BlockReader {
     this.#budget = budget
   }
 
-  get cost(): ReadCost {
+  get cost(): IoStats {
     return this.#fetcher.cost
   }
 
@@ -185,7 +185,7 @@ export class BlockReader {
   /** Not in the memory of the kernels here; undefined where that has to be done. */
   async #useElsewhere<C extends Stored, R>(
     need: Need<C>,
-    input: Packed['input'],
+    input: PackedBlock['input'],
     use: BlockUse<C, R>,
     signal: Signal | undefined,
   ): Promise<[R] | undefined> {
@@ -222,7 +222,7 @@ export class BlockReader {
   /** Where there is no room for what is left to decode beside what was decoded, all is decoded now. */
   #frontOf(block: BlockRef, bytes: Uint8Array): Decoded {
     const { uncompressedBytes } = block
-    const front = new Lz4Front(bytes, uncompressedBytes)
+    const front = new Lz4PrefixDecoder(bytes, uncompressedBytes)
     const { blocks } = this.#memory
     if (blocks.fits(uncompressedBytes) && !blocks.fits(bytes.length + uncompressedBytes))
       decodeFront(front, block, uncompressedBytes)
@@ -246,7 +246,7 @@ export class BlockReader {
   async #decodeApart(
     codec: Codec | KernelCodec,
     block: BlockRef,
-    input: Packed['input'],
+    input: PackedBlock['input'],
     keep: boolean,
     signal: Signal | undefined,
   ): Promise<Uint8Array | undefined> {
@@ -255,7 +255,7 @@ export class BlockReader {
     const start = async (shared: Signal): Promise<Uint8Array | undefined> => {
       const decoded = inKernel(codec)
         ? await this.#decodeThere(block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
-        : await decodeApart(codec, block, input as Uint8Array)
+        : await decodeOutsideKernels(codec, block, input as Uint8Array)
       if (decoded !== undefined && keep) this.#memory.blocks.set(key, compactBytes(decoded))
       return decoded
     }
@@ -264,12 +264,12 @@ export class BlockReader {
 
   async #decodeThere<T>(
     block: BlockRef,
-    input: Packed['input'],
+    input: PackedBlock['input'],
     task: Task,
-    use: (answer: Answer) => T,
+    use: (answer: TaskResult) => T,
     signal: Signal | undefined,
   ): Promise<T | undefined> {
-    const result = await decodeElsewhere(this.#pool!, block, input, task, use, signal)
+    const result = await decodeInWorker(this.#pool!, block, input, task, use, signal)
     if (result !== undefined && !(input instanceof Uint8Array)) this.#fetcher.count(input.length)
     return result
   }
@@ -302,5 +302,5 @@ function inPart<C extends Stored>(
 }
 
 function useBytes<C extends Stored, R>(decoded: Uint8Array, chunks: readonly C[], use: BlockUse<C, R>): R {
-  return withArena((arena) => use.here(arena, chunks, ({ address }) => partOf(decoded, address)))
+  return withArena((arena) => use.here(arena, chunks, ({ address }) => chunkPart(decoded, address)))
 }

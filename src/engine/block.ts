@@ -1,11 +1,11 @@
 import { type Codec, decodeWith, type KernelCodec } from '../codec/codec.js'
-import type { Lz4Front } from '../codec/lz4-front.js'
+import type { Lz4PrefixDecoder } from '../codec/lz4-front.js'
 import type { Codecs } from '../codec/registry.js'
 import { HyperslabError, isHyperslabError, rethrowWithin } from '../core/errors.js'
 import type { Signal } from '../core/signal.js'
 import type { Arena } from '../kernels/arena.js'
 import { putWithCrc } from '../kernels/crc32c.js'
-import type { Answer, BlockWork, Packed, Task } from '../pool/task.js'
+import type { PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.js'
 import type { ByteRange } from '../store/store.js'
 import { checkCrc, compareCrc } from './integrity.js'
 import type { SegmentChecksums } from './segment-checksums.js'
@@ -72,11 +72,12 @@ export interface ChunkAddress {
 export type ChunkBytes = { readonly pointer: number; readonly size: number } | Uint8Array
 
 /** A decoded chunk as bytes; the view is valid until kernel memory is asked for again. */
-export const viewOf = (arena: Arena, chunk: ChunkBytes): Uint8Array =>
+export const chunkView = (arena: Arena, chunk: ChunkBytes): Uint8Array =>
   chunk instanceof Uint8Array ? chunk : arena.bytes(chunk.pointer, chunk.size)
 
 /** The view of a chunk in its decoded block. */
-export const partOf = (decoded: Uint8Array, { offset, size }: ChunkAddress): Uint8Array => decoded.subarray(offset, offset + size)
+export const chunkPart = (decoded: Uint8Array, { offset, size }: ChunkAddress): Uint8Array =>
+  decoded.subarray(offset, offset + size)
 
 /** @throws IntegrityError with file and block when a whole block is not what was written, as far as the file tells */
 export function checkStoredBytes(block: BlockRef, bytes: Uint8Array): void {
@@ -100,7 +101,7 @@ export function findCodec(codecs: Codecs, block: BlockRef): Codec | KernelCodec 
  * Decodes a block of a codec that does not work in kernel memory.
  * @throws CodecError with file and block when the block cannot be decoded
  */
-export async function decodeApart(codec: Codec, block: BlockRef, bytes: Uint8Array): Promise<Uint8Array> {
+export async function decodeOutsideKernels(codec: Codec, block: BlockRef, bytes: Uint8Array): Promise<Uint8Array> {
   try {
     return await decodeWith(codec, bytes, block.uncompressedBytes)
   } catch (error) {
@@ -132,7 +133,7 @@ function putChecked(arena: Arena, bytes: Uint8Array, expected: number): number {
  * Decodes a block as far as its first `bytes` bytes at least.
  * @throws CodecError with file and block when the block cannot be decoded
  */
-export function decodeFront(front: Lz4Front, block: BlockRef, bytes: number): void {
+export function decodeFront(front: Lz4PrefixDecoder, block: BlockRef, bytes: number): void {
   try {
     front.decode(bytes)
   } catch (error) {
@@ -144,12 +145,12 @@ export function decodeFront(front: Lz4Front, block: BlockRef, bytes: number): vo
  * Has another thread decode a block and do something with it; undefined where none does.
  * @throws what {@link decodeBlock} throws
  */
-export async function decodeElsewhere<T>(
-  pool: BlockWork,
+export async function decodeInWorker<T>(
+  pool: WorkerPool,
   block: BlockRef,
-  input: Packed['input'],
+  input: PackedBlock['input'],
   task: Task,
-  use: (answer: Answer) => T,
+  use: (answer: TaskResult) => T,
   signal: Signal | undefined,
 ): Promise<T | undefined> {
   try {

@@ -1,4 +1,4 @@
-import type { PlacedPart, Reduction } from '../array/reductions/parts.js'
+import type { PlacedAggregate, Reduction } from '../array/reductions/parts.js'
 import type {
   BlockOptions,
   BlockSource,
@@ -155,7 +155,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   async #reduceBox(
     box: Box,
     reduction: Reduction,
-    take: (part: PlacedPart) => void,
+    take: (part: PlacedAggregate) => void,
     options: ReduceBoxOptions = {},
   ): Promise<void> {
     await within(this.label, async () => {

@@ -9,7 +9,7 @@ import { copyPlaces } from '../kernels/pick.js'
 import type { ChunkBytes } from './block.js'
 import type { Picking } from './gather.js'
 import { selected } from './scatter.js'
-import { endsOf, joinAxes, type PieceAxis, pieceRun } from './staging-axis.js'
+import { indexBounds, joinAxes, type PieceAxis, pieceRun } from './staging-axis.js'
 import { LONG_RUN_BYTES, MAX_PIECE_BYTES } from './staging-buffer.js'
 
 /** A decoded chunk with what is picked of it. */
@@ -59,7 +59,7 @@ function runOf({ chunkShape, inner, outer, out }: Picking<FixedDType>): number {
 /** The first and the last element of a chunk that is picked, in C order. */
 function spanOf({ chunkShape, inner }: Picking<FixedDType>): [number, number] {
   const stride = stridesOf(chunkShape)
-  const ends = inner.map(endsOf)
+  const ends = inner.map(indexBounds)
   const at = (side: 0 | 1): number => ends.reduce((sum, own, axis) => sum + own[side] * stride[axis]!, 0)
   return [at(0), at(1)]
 }

@@ -1,14 +1,14 @@
 import { copyPicked } from '../array/pick.js'
 import { type DataOf, type DType, isFixed } from '../core/dtype.js'
 import { Pace } from '../core/pace.js'
-import type { Places } from '../core/places.js'
-import { indexAt, sizeOf } from '../core/shape.js'
+import type { AxisIndices } from '../core/places.js'
+import { coordsAt, sizeOf } from '../core/shape.js'
 import type { Signal } from '../core/signal.js'
 import { type Tensor, tensorOf } from '../core/tensor.js'
 import { PickProjector } from '../grid/pick-projection.js'
 import type { Transfer } from '../grid/plan.js'
 import { type Arena, withArena } from '../kernels/arena.js'
-import { type BlockRef, type ChunkAddress, partOf, viewOf } from './block.js'
+import { type BlockRef, type ChunkAddress, chunkPart, chunkView } from './block.js'
 import type { BlockUse } from './block-reader.js'
 import type { ChunkSnapshot, StoredChunk } from './chunk-index.js'
 import { decodeChunk } from './chunk-values.js'
@@ -18,9 +18,9 @@ import { type PickSource, pickInPiece } from './gather-staging.js'
 export interface Picking<D extends DType = DType> {
   /** As stored. */
   readonly chunkShape: readonly number[]
-  readonly inner: readonly Places[]
+  readonly inner: readonly AxisIndices[]
   /** In the result. */
-  readonly outer: readonly Places[]
+  readonly outer: readonly AxisIndices[]
   readonly out: Tensor<D>
 }
 
@@ -62,7 +62,7 @@ export async function locatePicks<D extends DType>(
         await pace.turn()
         snapshot.checkGrid('read')
       }
-      const index = indexAt(at, counts)
+      const index = coordsAt(at, counts)
       const parts = projected.map((own, i) => own[index[i]!]!)
       const chunkShape = parts.map(({ length }) => length)
       const picking = { chunkShape, inner: parts.map(({ inner }) => inner), outer: parts.map(({ outer }) => outer), out }
@@ -87,7 +87,7 @@ export function picking<D extends DType>(dtype: D): BlockUse<PickedChunk<D>, voi
     here,
     there: (chunks) => ({
       task: { kind: 'decode', keep: false },
-      result: ({ bytes }) => withArena((arena) => here(arena, chunks, ({ address }) => partOf(bytes, address))),
+      result: ({ bytes }) => withArena((arena) => here(arena, chunks, ({ address }) => chunkPart(bytes, address))),
     }),
   }
 }
@@ -99,7 +99,7 @@ function pickChunks<D extends DType>(arena: Arena, dtype: D, sources: readonly P
   else {
     const [{ bytes, picking }] = sources as [PickSource<D>]
     const { chunkShape, inner, outer, out } = picking
-    const data = decodeChunk(dtype, viewOf(arena, bytes), sizeOf(chunkShape))
+    const data = decodeChunk(dtype, chunkView(arena, bytes), sizeOf(chunkShape))
     copyPicked(tensorOf(dtype, chunkShape, data), inner, out, outer)
   }
 }
@@ -108,7 +108,7 @@ function pickChunks<D extends DType>(arena: Arena, dtype: D, sources: readonly P
 function split<D extends DType>(sources: readonly PickSource<D>[]): Iterable<PickSource<D>[]> {
   const { outer } = sources[0]!.picking
   const axis = outer.findIndex((places, i) => sources.some(({ picking }) => picking.outer[i] !== places))
-  const parts = new Map<Places, PickSource<D>[]>()
+  const parts = new Map<AxisIndices, PickSource<D>[]>()
   for (const source of sources) {
     const places = source.picking.outer[axis]!
     const part = parts.get(places)

@@ -2,8 +2,8 @@ import { cellBox } from '../array/reductions/cells.js'
 import { constantMoments } from '../array/reductions/moment-cells.js'
 import {
   isWhole,
-  type Part,
-  type PlacedPart,
+  type PartialAggregate,
+  type PlacedAggregate,
   pairedParts,
   plainOf,
   type Reduction,
@@ -72,11 +72,11 @@ export async function reduceChunks(
   snapshot: ChunkSnapshot,
   request: Request,
   blocks: BlockReader,
-  take: (part: PlacedPart) => void,
-  { signal, fromData }: ReduceBoxOptions,
+  take: (part: PlacedAggregate) => void,
+  { signal, ignoreStats }: ReduceBoxOptions,
 ): Promise<void> {
   const work = new ChunkReduction(snapshot, request)
-  const asks = !fromData && work.answerable
+  const asks = !ignoreStats && work.answerable
   if (asks) {
     await snapshot.statistics!.load(signal)
     snapshot.checkGrid('reduced')
@@ -123,8 +123,13 @@ class ChunkReduction {
   }
 
   /** @param asks statistics that are loaded */
-  async run(blocks: BlockReader, take: (part: PlacedPart) => void, asks: boolean, signal: Signal | undefined): Promise<void> {
-    const use: BlockUse<TouchedChunk, PlacedPart[]> = {
+  async run(
+    blocks: BlockReader,
+    take: (part: PlacedAggregate) => void,
+    asks: boolean,
+    signal: Signal | undefined,
+  ): Promise<void> {
+    const use: BlockUse<TouchedChunk, PlacedAggregate[]> = {
       here: (arena, chunks, bytesOf) => {
         const pieces = this.#pieces(chunks, (chunk) => {
           const bytes = bytesOf(chunk)
@@ -151,7 +156,7 @@ class ChunkReduction {
 
   /** Groups by block the stored chunks that have no answer. Runs of missing chunks are reduced at once. */
   async #locate(
-    take: (part: PlacedPart) => void,
+    take: (part: PlacedAggregate) => void,
     answers: readonly Answers[] | undefined,
     signal: Signal | undefined,
   ): Promise<Map<BlockRef, TouchedChunk[]>> {
@@ -215,7 +220,7 @@ class ChunkReduction {
   }
 
   /** One part of those of what kernels do. */
-  #partOf(parts: readonly Part[]): Part {
+  #partOf(parts: readonly PartialAggregate[]): PartialAggregate {
     return parts.length === 1 ? parts[0]! : pairedParts(this.#reduction.dtype, parts)
   }
 
@@ -225,7 +230,7 @@ class ChunkReduction {
     return length === chunks.stop(chunk) - chunks.start(chunk) && (length === 1 || this.#reduction.reduced[axis]!)
   }
 
-  #takeMissing(box: Box, take: (part: PlacedPart) => void): void {
+  #takeMissing(box: Box, take: (part: PlacedAggregate) => void): void {
     const reduction = this.#reduction
     const region = this.#cellsOf(box)
     const one = toBytes((allocate(reduction.dtype, 1) as TypedArray).fill(this.#fill as never))
@@ -249,7 +254,7 @@ class ChunkReduction {
    * Cells that are each made of `count` elements nobody wrote.
    * @throws OverflowError when the sums of all there may be do not fit
    */
-  #constant(reduction: Reduction<ReduceOp>, count: number, cells: number): Part {
+  #constant(reduction: Reduction<ReduceOp>, count: number, cells: number): PartialAggregate {
     const { op, dtype, reduced } = reduction
     if (op === 'sum' && !isFloat(dtype) && !isWhole(reduction)) {
       const each = boxShape(this.#box).reduce((size, length, axis) => (reduced[axis] ? size * length : size), 1)
@@ -278,11 +283,11 @@ class ChunkReduction {
     return { values: column, counts: new Float64Array(cells).fill(count) }
   }
 
-  #reduceLoose(projections: readonly AxisProjection[], bytes: Uint8Array): PlacedPart {
+  #reduceLoose(projections: readonly AxisProjection[], bytes: Uint8Array): PlacedAggregate {
     return this.#reduceOne(bytes, this.#elements(projections, 0), this.#cellsOf(outerBox(projections)))
   }
 
-  #reduceOne(bytes: Uint8Array, elements: Target['elements'], region: Box): PlacedPart {
+  #reduceOne(bytes: Uint8Array, elements: Target['elements'], region: Box): PlacedAggregate {
     return withArena((arena) => {
       const table = tableOf(elements.shape.length, [{ ...elements, place: 0 }])
       return { ...reduceBoxes(arena, this.#reduction, table, arena.put(bytes), boxShape(region)), region }

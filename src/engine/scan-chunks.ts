@@ -8,7 +8,7 @@ import type { Signal } from '../core/signal.js'
 import { type ChunkGrid, chunkSize } from '../grid/chunks.js'
 import { boxShape, wholeBox } from '../grid/range.js'
 import { TouchedChunks } from '../grid/touched.js'
-import { type BlockRef, type ChunkAddress, partOf, viewOf } from './block.js'
+import { type BlockRef, type ChunkAddress, chunkPart, chunkView } from './block.js'
 import type { BlockReader, BlockUse } from './block-reader.js'
 import type { ChunkSnapshot, StoredChunk } from './chunk-index.js'
 import type { ChunkStats } from './chunk-stats.js'
@@ -63,10 +63,10 @@ export async function* scanChunks<D extends DType, R>(
   snapshot.checkGrid('searched')
   const use = (number: number, bytes: Uint8Array): R => scan.use(number, decodeChunk(dtype, bytes, chunkSize(grid, number)))
   const blockUse: BlockUse<Chosen, R[]> = {
-    here: (arena, chunks, bytesOf) => chunks.map((chunk) => use(chunk.number, viewOf(arena, bytesOf(chunk)))),
+    here: (arena, chunks, bytesOf) => chunks.map((chunk) => use(chunk.number, chunkView(arena, bytesOf(chunk)))),
     there: (chunks) => ({
       task: { kind: 'decode', keep: false },
-      result: ({ bytes }) => chunks.map(({ number, address }) => use(number, partOf(bytes, address))),
+      result: ({ bytes }) => chunks.map(({ number, address }) => use(number, chunkPart(bytes, address))),
     }),
   }
   const work = async (portion: readonly Item[]): Promise<R[]> => {

@@ -5,7 +5,7 @@ import { viewOf as axisView, filledBox, rangeOf } from '../grid/range.js'
 import { type Arena, withArena } from '../kernels/arena.js'
 import { tableOf } from '../kernels/boxes.js'
 import type { Task } from '../pool/task.js'
-import { type ChunkAddress, type ChunkBytes, viewOf } from './block.js'
+import { type ChunkAddress, type ChunkBytes, chunkView } from './block.js'
 import type { BlockUse } from './block-reader.js'
 import { checkChunkBytes, decodeChunk } from './chunk-values.js'
 import { isWorthPiece, type PieceBox, placeInPiece } from './staging-buffer.js'
@@ -110,7 +110,7 @@ export function placeChunk<D extends DType>(
     const box = boxOf(arena, dtype, chunk, placement)
     placeInPiece(arena, dtype, [box], placement.outer, target as Tensor<FixedDType>)
   } else {
-    const data = decodeChunk(dtype, viewOf(arena, chunk), sizeOf(placement.chunkShape))
+    const data = decodeChunk(dtype, chunkView(arena, chunk), sizeOf(placement.chunkShape))
     copyTensor({ ...view, data }, target)
   }
 }

@@ -1,12 +1,12 @@
-import { isListed, type Places, placeAt } from '../core/places.js'
+import { type AxisIndices, indexAt, isListed } from '../core/places.js'
 import type { Tensor } from '../core/tensor.js'
 import { evenOr } from '../grid/list.js'
 import { sortingOrder } from '../grid/order.js'
 
 /** The first and the last of some places. */
-export function endsOf(places: Places): [number, number] {
+export function indexBounds(places: AxisIndices): [number, number] {
   if (!isListed(places)) {
-    const [first, last] = [places.start, placeAt(places, places.length - 1)]
+    const [first, last] = [places.start, indexAt(places, places.length - 1)]
     return first < last ? [first, last] : [last, first]
   }
   let [low, high] = [Infinity, 0]
@@ -24,14 +24,14 @@ export class PieceAxis {
   /** Whether there are no gaps. */
   readonly dense: boolean
   readonly #low: number
-  readonly #lists: readonly Places[]
-  #sorted: { readonly places: Places; readonly ranks: Map<Places, Places> } | undefined
+  readonly #lists: readonly AxisIndices[]
+  #sorted: { readonly places: AxisIndices; readonly ranks: Map<AxisIndices, AxisIndices> } | undefined
 
   /** @param lists no place is in two of them */
-  constructor(lists: readonly Places[]) {
+  constructor(lists: readonly AxisIndices[]) {
     let [low, high, length] = [Infinity, 0, 0]
     for (const list of lists) {
-      const ends = endsOf(list)
+      const ends = indexBounds(list)
       low = Math.min(low, ends[0])
       high = Math.max(high, ends[1])
       length += list.length
@@ -43,26 +43,26 @@ export class PieceAxis {
   }
 
   /** In the result. */
-  get places(): Places {
+  get places(): AxisIndices {
     return this.dense ? { start: this.#low, step: 1, length: this.length } : this.#sort().places
   }
 
   /** Where in the piece the places of one of the lists are. */
-  ranksOf(list: Places): Places {
+  ranksOf(list: AxisIndices): AxisIndices {
     const low = this.#low
     if (!this.dense) return this.#sort().ranks.get(list)!
     return isListed(list) ? list.map((place) => place - low) : { ...list, start: list.start - low }
   }
 
-  #sort(): { readonly places: Places; readonly ranks: Map<Places, Places> } {
+  #sort(): { readonly places: AxisIndices; readonly ranks: Map<AxisIndices, AxisIndices> } {
     if (this.#sorted !== undefined) return this.#sorted
     const all = new Float64Array(this.length)
     let at = 0
-    for (const list of this.#lists) for (let i = 0; i < list.length; i++) all[at++] = placeAt(list, i)
+    for (const list of this.#lists) for (let i = 0; i < list.length; i++) all[at++] = indexAt(list, i)
     const order = sortingOrder(all)
     const rank = new Uint32Array(all.length)
     for (let i = 0; i < all.length; i++) rank[order?.[i] ?? i] = i
-    const ranks = new Map<Places, Places>()
+    const ranks = new Map<AxisIndices, AxisIndices>()
     at = 0
     for (const list of this.#lists) {
       ranks.set(list, evenOr(rank.subarray(at, at + list.length)))
@@ -75,7 +75,7 @@ export class PieceAxis {
 }
 
 /** The axes of a piece for the combinations of some places along each axis; undefined where not all combinations are there. */
-export function joinAxes(combinations: readonly (readonly Places[])[]): PieceAxis[] | undefined {
+export function joinAxes(combinations: readonly (readonly AxisIndices[])[]): PieceAxis[] | undefined {
   const lists = combinations[0]!.map((_, axis) => new Set(combinations.map((places) => places[axis]!)))
   if (lists.reduce((count, { size }) => count * size, 1) !== combinations.length) return undefined
   return lists.map((own) => new PieceAxis([...own]))

@@ -1,5 +1,5 @@
 import { cellType, cellWidth, WholeAccumulator } from '../array/reductions/accumulator.js'
-import { isWhole, type PlacedPart, type Reduction } from '../array/reductions/parts.js'
+import { isWhole, type PlacedAggregate, type Reduction } from '../array/reductions/parts.js'
 import { givesPositions } from '../array/reductions/positions.js'
 import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
 import { sizeOf, stridesOf } from '../core/shape.js'
@@ -9,7 +9,7 @@ import { accumulators, type ReduceOp } from '../kernels/reduce.js'
 import type { ChunkStats } from './chunk-stats.js'
 
 /** What elements are reduced to. */
-export interface Answer {
+export interface Aggregate {
   /** Anything where `count` is 0. */
   readonly value: number | bigint
   readonly count: number
@@ -26,7 +26,11 @@ export const mayAnswer = (reduction: Reduction, shape: readonly number[]): boole
  * What the elements of a chunk are reduced to, from its statistics; undefined where those do not tell with the precision of reading.
  * @param fill the element that statistics count as null; undefined where they count none
  */
-export function answer(reduction: Reduction<ReduceOp>, stats: ChunkStats, fill: number | bigint | undefined): Answer | undefined {
+export function answer(
+  reduction: Reduction<ReduceOp>,
+  stats: ChunkStats,
+  fill: number | bigint | undefined,
+): Aggregate | undefined {
   const { op, dtype, skip } = reduction
   if (givesPositions(reduction)) return undefined
   const skipsNaNs = skip === 'nan' || (typeof skip === 'object' && skip.nan === true)
@@ -86,7 +90,7 @@ export class Answers {
   }
 
   /** @param cell the one cell that the elements go to, as a box */
-  add({ value, count }: Answer, cell: Box): void {
+  add({ value, count }: Aggregate, cell: Box): void {
     if (count === 0) return
     if (isWhole(this.#reduction)) {
       this.#whole.take(value, count)
@@ -106,7 +110,7 @@ export class Answers {
   }
 
   /** All of them as one part. */
-  finish(): PlacedPart | undefined {
+  finish(): PlacedAggregate | undefined {
     const cells = isWhole(this.#reduction) ? this.#whole.finish() : this.#cells
     return cells && { ...cells, region: wholeBox(this.#shape) }
   }

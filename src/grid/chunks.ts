@@ -1,5 +1,5 @@
 import { HyperslabError } from '../core/errors.js'
-import { checkShape, eachIndex, indexAt, showShape, sizeOf } from '../core/shape.js'
+import { checkShape, coordsAt, eachIndex, showShape, sizeOf } from '../core/shape.js'
 import type { Box } from './range.js'
 
 /** One axis cut into chunks: regular ones, or {@link IrregularChunks}. An axis of length 0 has none. */
@@ -152,7 +152,7 @@ export class ChunkGrid {
 
   /** The chunk at a position in C order. */
   index(number: number): number[] {
-    return indexAt(number, this.counts)
+    return coordsAt(number, this.counts)
   }
 
   /** The chunk that holds the element at `index`. */

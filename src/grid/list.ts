@@ -1,4 +1,4 @@
-import type { Places } from '../core/places.js'
+import type { AxisIndices } from '../core/places.js'
 import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.js'
 import { type AxisView, copyTensor, extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.js'
 import { invalid, resolveIndex } from './slice.js'
@@ -119,4 +119,4 @@ export function progressionOf(values: ArrayLike<number>, from = 0, to = values.l
 }
 
 /** A list as a progression, when it is one. */
-export const evenOr = (list: Uint32Array): Places => progressionOf(list) ?? list
+export const evenOr = (list: Uint32Array): AxisIndices => progressionOf(list) ?? list

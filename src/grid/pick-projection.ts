@@ -1,5 +1,5 @@
-import { isListed, type Places, placeAt } from '../core/places.js'
-import { indexAt } from '../core/shape.js'
+import { type AxisIndices, indexAt, isListed } from '../core/places.js'
+import { coordsAt } from '../core/shape.js'
 import { type AxisView, wholeAxis } from '../core/tensor.js'
 import type { AxisChunks, ChunkGrid } from './chunks.js'
 import { evenOr } from './list.js'
@@ -15,16 +15,16 @@ export interface PickProjection {
   /** Elements of the chunk along them, taken together. */
   readonly length: number
   /** Among those, in C order. */
-  readonly inner: Places
+  readonly inner: AxisIndices
   /** In the result. */
-  readonly outer: Places
+  readonly outer: AxisIndices
 }
 
 /** Projects transfers of one plan: what they have in common, the same pieces along an axis, is projected once. */
 export class PickProjector {
   readonly #grid: ChunkGrid
   /** For each selector, by where its pieces go: no two go to the same places. */
-  readonly #known: Map<Places, PickProjection[]>[] = []
+  readonly #known: Map<AxisIndices, PickProjection[]>[] = []
 
   constructor(grid: ChunkGrid) {
     this.#grid = grid
@@ -49,14 +49,19 @@ export class PickProjector {
   }
 }
 
-function projectPiece(ranges: readonly Range[], axes: readonly AxisChunks[], inner: Places, outer: Places): PickProjection[] {
+function projectPiece(
+  ranges: readonly Range[],
+  axes: readonly AxisChunks[],
+  inner: AxisIndices,
+  outer: AxisIndices,
+): PickProjection[] {
   if (ranges.length > 1) return projectPoints(ranges, axes, inner, outer)
   if (isListed(inner)) return projectList(ranges[0]!, axes[0]!, inner, outer)
   return projectView(ranges[0]!, axes[0]!, inner, outer)
 }
 
 /** @param inner ascending */
-function projectView(range: Range, chunks: AxisChunks, inner: AxisView, outer: Places): PickProjection[] {
+function projectView(range: Range, chunks: AxisChunks, inner: AxisView, outer: AxisIndices): PickProjection[] {
   const start = range.start + inner.start * range.step
   const step = inner.step * range.step
   const picked = { start, stop: start + (inner.length - 1) * step + 1, step }
@@ -69,7 +74,7 @@ function projectView(range: Range, chunks: AxisChunks, inner: AxisView, outer: P
 }
 
 /** @param inner ascending, duplicates among them */
-function projectList(range: Range, chunks: AxisChunks, inner: Uint32Array, outer: Places): PickProjection[] {
+function projectList(range: Range, chunks: AxisChunks, inner: Uint32Array, outer: AxisIndices): PickProjection[] {
   const projections: PickProjection[] = []
   for (let from = 0; from < inner.length; ) {
     const chunk = chunks.find(range.start + inner[from]! * range.step)
@@ -84,9 +89,14 @@ function projectList(range: Range, chunks: AxisChunks, inner: Uint32Array, outer
 }
 
 /** @param inner in any order, counted in C order of what the ranges cover together */
-function projectPoints(ranges: readonly Range[], axes: readonly AxisChunks[], inner: Places, outer: Places): PickProjection[] {
+function projectPoints(
+  ranges: readonly Range[],
+  axes: readonly AxisChunks[],
+  inner: AxisIndices,
+  outer: AxisIndices,
+): PickProjection[] {
   const { length } = inner
-  const rest = new Float64Array(length).map((_, i) => placeAt(inner, i))
+  const rest = new Float64Array(length).map((_, i) => indexAt(inner, i))
   const cells = new Float64Array(length)
   const places = new Float64Array(length)
   const sizes = new Float64Array(length).fill(1)
@@ -114,14 +124,14 @@ function projectPoints(ranges: readonly Range[], axes: readonly AxisChunks[], in
     while (to < length && cells[order[to]!] === cell) to++
     const points = order.subarray(from, to)
     projections.push({
-      chunk: indexAt(cell, counts),
+      chunk: coordsAt(cell, counts),
       length: sizes[points[0]!]!,
       inner: evenOr(points.map((point) => places[point]!)),
-      outer: evenOr(points.map((point) => placeAt(outer, point))),
+      outer: evenOr(points.map((point) => indexAt(outer, point))),
     })
   }
   return projections
 }
 
-const partOf = (places: Places, from: number, to: number): Places =>
-  isListed(places) ? evenOr(places.subarray(from, to)) : { start: placeAt(places, from), step: places.step, length: to - from }
+const partOf = (places: AxisIndices, from: number, to: number): AxisIndices =>
+  isListed(places) ? evenOr(places.subarray(from, to)) : { start: indexAt(places, from), step: places.step, length: to - from }

@@ -1,5 +1,5 @@
 import { HyperslabError } from '../core/errors.js'
-import type { Places } from '../core/places.js'
+import type { AxisIndices } from '../core/places.js'
 import type { AxisView } from '../core/tensor.js'
 import type { AxisChunks } from './chunks.js'
 import { RegularChunks } from './chunks.js'
@@ -13,8 +13,8 @@ export interface Piece {
   /** What to read of the axes that the selector takes. */
   readonly ranges: readonly Range[]
   /** The picks among the elements of `ranges` (in C order, if those are of several axes), and where they lie in the result. */
-  readonly inner: Places
-  readonly outer: Places
+  readonly inner: AxisIndices
+  readonly outer: AxisIndices
   /** Elements in `ranges`. */
   readonly size: number
   /** Whether `inner` is all of them, once and in order, and `outer` a progression: then they need no place between. */

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
-import type { Places } from '../core/places.js'
+import type { AxisIndices } from '../core/places.js'
 import { eachIndex, sizeOf } from '../core/shape.js'
 import type { AxisChunks } from './chunks.js'
 import { type ChunkGrid, READ_BYTES } from './chunks.js'
@@ -21,9 +21,9 @@ export interface Transfer {
    * The wanted elements of the box so seen; `null` when they are all of it and lie in the result as in the box. Axes that points or a mask
    * take together count as one, in C order.
    */
-  readonly inner: readonly Places[] | null
+  readonly inner: readonly AxisIndices[] | null
   /** Where they lie in the result, seen with one axis for each selector (see {@link Plan.fullShape}). Backward slices go there with step -1. */
-  readonly outer: readonly Places[]
+  readonly outer: readonly AxisIndices[]
   /** Whether each element of the box is among the wanted; where not, writing reads the box first. */
   readonly covered: boolean
   /** Chunks of the box. */

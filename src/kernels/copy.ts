@@ -27,6 +27,6 @@ export function copyStrided(
 }
 
 /** Sets `count` neighbouring elements at `dst` to the element at `value`, an address in kernel memory too. */
-export function fill(arena: Arena, dst: number, elementBytes: ElementBytes, count: number, value: number): void {
+export function fillElements(arena: Arena, dst: number, elementBytes: ElementBytes, count: number, value: number): void {
   arena.kernels.fill(dst, elementBytes, count, value)
 }

@@ -1,11 +1,11 @@
-import { isListed, type Places, placeAt } from '../core/places.js'
+import { type AxisIndices, indexAt, isListed } from '../core/places.js'
 import type { Arena } from './arena.js'
 import type { ElementBytes } from './copy.js'
 
 /** One axis of a copy: as many places in one piece of memory as in the other, and the elements from one place to the next in each. */
 export interface PickAxis {
-  readonly from: Places
-  readonly to: Places
+  readonly from: AxisIndices
+  readonly to: AxisIndices
   readonly strides: readonly [number, number]
 }
 
@@ -25,8 +25,8 @@ export function copyPlaces(arena: Arena, size: ElementBytes, src: number, dst: n
     const run = tabled.length === 0 && goesOn(axis, bytes / size)
     if (!run && axis.from.length !== 1) tabled.unshift(axis)
     else {
-      src += size * axis.strides[0] * placeAt(axis.from, 0)
-      dst += size * axis.strides[1] * placeAt(axis.to, 0)
+      src += size * axis.strides[0] * indexAt(axis.from, 0)
+      dst += size * axis.strides[1] * indexAt(axis.to, 0)
       if (run) bytes *= axis.from.length
     }
   }
@@ -70,8 +70,8 @@ function fillTable(table: Int32Array, size: number, axes: readonly PickAxis[]): 
       const [a, b] = [table[2 * k]!, table[2 * k + 1]!]
       for (let i = length - 1; i >= 0; i--) {
         const at = 2 * (k * length + i)
-        table[at] = a + size * strides[0] * placeAt(from, i)
-        table[at + 1] = b + size * strides[1] * placeAt(to, i)
+        table[at] = a + size * strides[0] * indexAt(from, i)
+        table[at + 1] = b + size * strides[1] * indexAt(to, i)
       }
     }
     count *= length

@@ -1,6 +1,6 @@
 import { elementBytes, type FixedDType } from '../core/dtype.js'
 import type { Arena } from './arena.js'
-import { codeOf } from './reduce.js'
+import { typeCode } from './reduce.js'
 
 /**
  * Index of the first of `count` neighbouring elements at `src` that equals a value; `count` or more when there is none. -0 is 0.
@@ -9,7 +9,7 @@ import { codeOf } from './reduce.js'
  */
 export function find(arena: Arena, dtype: FixedDType, value: number, nan: boolean, src: number, count: number): number {
   const bytes = elementBytes(dtype)
-  return (arena.kernels.find(codeOf(dtype), value, nan, src, count * bytes) >>> 0) / bytes
+  return (arena.kernels.find(typeCode(dtype), value, nan, src, count * bytes) >>> 0) / bytes
 }
 
 /** Bytes that a row has to have for {@link firstRows}. */
@@ -40,7 +40,7 @@ export function firstRows(
     const places = arena.alloc(bytes)
     for (let start = 0; start < rows; start += none) {
       arena.bytes(places, bytes).fill(0xff)
-      arena.kernels.firstRows(codeOf(dtype), src + start * bytes, bytes, Math.min(none, rows - start), bytes, values, places)
+      arena.kernels.firstRows(typeCode(dtype), src + start * bytes, bytes, Math.min(none, rows - start), bytes, values, places)
       const found = arena.view(type, places, width * columns)
       for (let i = 0, at = 0; i < columns; i++, at += width) {
         if (first[i]! < 0 && found[at] !== none) first[i] = start + found[at]!

@@ -31,7 +31,7 @@ const CODES: Record<NumericDType, number> = {
 const numeric = (dtype: FixedDType): NumericDType => (dtype === 'bool' ? 'uint8' : dtype === 'timestamp_ns' ? 'int64' : dtype)
 
 /** What kernels call a type. */
-export const codeOf = (dtype: FixedDType): number => CODES[numeric(dtype)]
+export const typeCode = (dtype: FixedDType): number => CODES[numeric(dtype)]
 
 const isWide = (dtype: FixedDType, op: ReduceOp): boolean => op === 'sum' && isBigInt(dtype)
 
@@ -81,7 +81,7 @@ export function counters(arena: Arena, count: number): number {
  * @param cells from {@link accumulators}, of squares float64 from {@link counters}; `cellStride` counts cells and is 0 for reduced axes
  * @param counts from {@link counters}: number of elements taken for each cell; 0 for none. Of squares the shifts, float64
  */
-export function reduce(
+export function reduceElements(
   arena: Arena,
   op: ReduceOp | 'squares',
   dtype: FixedDType,
@@ -100,7 +100,7 @@ export function reduce(
     // elements are compared when they are floats, but for those that would be rounded
     if (op === 'squares' && fill !== 0 && !isBigInt(dtype))
       arena.view('float64', fill, 1)[0] = arena.view(numeric(dtype), fill, 1)[0] as number
-    arena.kernels.reduce(OPS[op], codeOf(dtype), code, fill, rank, axes, src, axes + 4 * rank, cells, axes + 8 * rank, counts)
+    arena.kernels.reduce(OPS[op], typeCode(dtype), code, fill, rank, axes, src, axes + 4 * rank, cells, axes + 8 * rank, counts)
   })
 }
 
@@ -139,7 +139,7 @@ export function results<D extends FixedDType>(arena: Arena, op: ReduceOp, dtype:
 }
 
 /** Both ends of the elements not skipped, and how many there are. The ends mean nothing when `taken` is 0. */
-export interface ChunkStats<D extends FixedDType = FixedDType> {
+export interface KernelStats<D extends FixedDType = FixedDType> {
   readonly min: Reduced<D>
   readonly max: Reduced<D>
   readonly taken: number
@@ -156,11 +156,11 @@ export function chunkStats<D extends FixedDType>(
   src: number,
   count: number,
   fill?: number | bigint,
-): ChunkStats<D> {
+): KernelStats<D> {
   return arena.scratch(() => {
     const out = arena.alloc(24)
     const skip = putSkip(arena, dtype, fill === undefined ? 'none' : { fill })
-    arena.kernels.stats(codeOf(dtype), skip.code, skip.fill, src, count, out)
+    arena.kernels.stats(typeCode(dtype), skip.code, skip.fill, src, count, out)
     return {
       min: arena.view(numeric(dtype), out, 1)[0] as Reduced<D>,
       max: arena.view(numeric(dtype), out + 8, 1)[0] as Reduced<D>,

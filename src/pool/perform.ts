@@ -1,4 +1,4 @@
-import type { Part } from '../array/reductions/parts.js'
+import type { PartialAggregate } from '../array/reductions/parts.js'
 import { reduceBoxes } from '../array/reductions/parts.js'
 import { decodeAt } from '../codec/lz4.js'
 import { type Arena, withArena } from '../kernels/arena.js'
@@ -8,7 +8,7 @@ import { readLocal } from '../store/fs/local-file.js'
 import type { FilePart, Task } from './task.js'
 
 /** A task on its way to a worker. The buffer, which may hold the compressed bytes, comes back with the answer. */
-export interface Request {
+export interface TaskRequest {
   readonly id: number
   readonly buffer: ArrayBuffer
   /** How many compressed bytes the buffer starts with, or where to read them. */
@@ -18,7 +18,7 @@ export interface Request {
 }
 
 /** Errors as data: their class does not survive being sent. */
-export interface Failure {
+export interface TaskFailure {
   readonly tag: string | undefined
   readonly text: string
   readonly details: object
@@ -29,14 +29,14 @@ export interface Reply {
   /** The request's, or a larger one, with the bytes of the answer at its start. */
   readonly buffer: ArrayBuffer
   readonly length: number
-  readonly parts: readonly Part[]
+  readonly parts: readonly PartialAggregate[]
   /** The file is not what it should be: nothing was done. */
   readonly unread?: boolean
-  readonly failure?: Failure
+  readonly failure?: TaskFailure
 }
 
 /** Does what is asked, in the memory of this thread. */
-export function perform({ id, buffer, input, decodedBytes, task }: Request): Reply {
+export function perform({ id, buffer, input, decodedBytes, task }: TaskRequest): Reply {
   try {
     return withArena((arena) => {
       const packed = typeof input === 'number' ? arena.put(new Uint8Array(buffer, 0, input)) : readIn(arena, input)
@@ -69,7 +69,7 @@ function copyOut(arena: Arena, { pointer, bytes }: { pointer: number; bytes: num
   return buffer
 }
 
-function failureOf(error: unknown): Failure {
+function failureOf(error: unknown): TaskFailure {
   const { tag, message, details = {} } = error as { tag?: string; message?: string; details?: object }
   return { tag, text: message ?? String(error), details }
 }

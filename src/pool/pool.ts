@@ -2,10 +2,10 @@ import { lz4 } from '../codec/lz4.js'
 import { type ErrorTag, HyperslabError } from '../core/errors.js'
 import { type Checks, checkOptions } from '../core/options.js'
 import { raceAbort, type Signal } from '../core/signal.js'
-import type { Failure, Reply, Request } from './perform.js'
+import type { Reply, TaskFailure, TaskRequest } from './perform.js'
 import { Recycler } from './recycler.js'
 import { spawn, threads, type WorkerLike } from './spawn.js'
-import type { Answer, BlockWork, FilePart, Packed, Task } from './task.js'
+import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from './task.js'
 import { Thread } from './thread.js'
 
 export interface PoolOptions {
@@ -27,14 +27,14 @@ const TASKS_PER_WORKER = 2
 const MAX_ENDS = 3
 
 interface Job {
-  readonly packed: Packed
+  readonly packed: PackedBlock
   readonly task: Task
   /** How often a worker has ended over it. */
   ends: number
   /** Nobody waits any more. */
   dropped: boolean
   /** With the answer, or without one where the job has to be done by whoever asked. */
-  readonly settle: (answer: Answer | undefined) => void
+  readonly settle: (answer: TaskResult | undefined) => void
   readonly fail: (error: unknown) => void
 }
 
@@ -42,7 +42,7 @@ interface Job {
  * Workers that decode and reduce blocks off the calling thread. Several files can share one. Workers are started when there is work for
  * them, and do not keep a process alive that has nothing else to do.
  */
-export class Pool implements BlockWork {
+export class Pool implements WorkerPool {
   readonly #size: number
   readonly #createWorker: () => WorkerLike | Promise<WorkerLike>
   readonly #threads = new Map<Thread, Map<number, Job>>()
@@ -90,12 +90,12 @@ export class Pool implements BlockWork {
     return this.size > 0 && codec === lz4
   }
 
-  /** Has a worker do a task; see {@link BlockWork}. */
-  run<T>(packed: Packed, task: Task, use: (answer: Answer) => T, signal?: Signal): Promise<T | undefined> {
+  /** Has a worker do a task; see {@link WorkerPool}. */
+  run<T>(packed: PackedBlock, task: Task, use: (answer: TaskResult) => T, signal?: Signal): Promise<T | undefined> {
     signal?.throwIfAborted()
     let job: Job
     const work = new Promise<T | undefined>((resolve, reject) => {
-      const settle = (answer: Answer | undefined): void => resolve(answer && use(answer))
+      const settle = (answer: TaskResult | undefined): void => resolve(answer && use(answer))
       job = { packed, task, ends: 0, dropped: false, settle, fail: reject }
       this.#queue.push(job)
       this.#dispatch()
@@ -142,7 +142,7 @@ export class Pool implements BlockWork {
   }
 
   /** Bytes are copied, since others may have a use for them, to a buffer that has room for the answer and can be given away. */
-  #requestFor({ packed: { input, decodedBytes }, task }: Job): Request {
+  #requestFor({ packed: { input, decodedBytes }, task }: Job): TaskRequest {
     const bytes = input instanceof Uint8Array ? input : new Uint8Array(0)
     const room = task.kind === 'reduce' ? bytes.length : Math.max(bytes.length, decodedBytes)
     const buffer = isKept(task) ? new ArrayBuffer(room) : this.#buffers.take(room)
@@ -191,7 +191,7 @@ export const createPool = (options?: PoolOptions): Pool => new Pool(options)
 
 const isKept = (task: Task): boolean => task.kind === 'decode' && task.keep
 
-function settle(job: Job, answer: Answer): void {
+function settle(job: Job, answer: TaskResult): void {
   try {
     job.settle(answer)
   } catch (error) {
@@ -199,6 +199,6 @@ function settle(job: Job, answer: Answer): void {
   }
 }
 
-function errorOf({ tag, text, details }: Failure): Error {
+function errorOf({ tag, text, details }: TaskFailure): Error {
   return tag === undefined ? new Error(text) : new HyperslabError(tag as ErrorTag, text, details)
 }

@@ -1,11 +1,11 @@
-import type { Part, Reduction } from '../array/reductions/parts.js'
+import type { PartialAggregate, Reduction } from '../array/reductions/parts.js'
 import type { Signal } from '../core/signal.js'
 import type { BoxTable } from '../kernels/boxes.js'
 import type { ElementBytes } from '../kernels/copy.js'
 import type { LocalRange } from '../store/fs/local-file.js'
 
 /** A block compressed by the package's own LZ4: others decode apart from the kernels, some by threads of their own. */
-export interface Packed {
+export interface PackedBlock {
   /** Its bytes, or the file in which workers find them. */
   readonly input: Uint8Array | FilePart
   readonly decodedBytes: number
@@ -31,13 +31,13 @@ export interface ReducePiece {
 }
 
 /** What becomes of a task: bytes, or of a reduction a part for each piece. */
-export interface Answer {
+export interface TaskResult {
   readonly bytes: Uint8Array
-  readonly parts: readonly Part[]
+  readonly parts: readonly PartialAggregate[]
 }
 
 /** Somebody who decodes blocks on other threads. */
-export interface BlockWork {
+export interface WorkerPool {
   /** How many threads there are; 0 where everything has to be done here. */
   readonly size: number
   /** Whether they know a codec, by identity: a user's own may have the same name. */
@@ -48,5 +48,5 @@ export interface BlockWork {
    * where it is told what is wrong.
    * @throws CodecError as decoding here does; OutOfMemoryError; the reason of the signal, at once
    */
-  run<T>(packed: Packed, task: Task, use: (answer: Answer) => T, signal?: Signal): Promise<T | undefined>
+  run<T>(packed: PackedBlock, task: Task, use: (answer: TaskResult) => T, signal?: Signal): Promise<T | undefined>
 }

@@ -1,5 +1,5 @@
 import { kernelsModule } from '../kernels/instance.js'
-import type { Reply, Request } from './perform.js'
+import type { Reply, TaskRequest } from './perform.js'
 import type { WorkerLike } from './spawn.js'
 
 /** A worker that says nothing for this long after it was started never will. */
@@ -17,7 +17,7 @@ export class Thread {
   #worker: WorkerLike | undefined
   #started = false
   #ended = false
-  #waiting: Request[] = []
+  #waiting: TaskRequest[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(worker: Promise<WorkerLike>, events: ThreadEvents) {
@@ -26,7 +26,7 @@ export class Thread {
   }
 
   /** Sends a request, or keeps it until the worker is ready. */
-  send(request: Request): void {
+  send(request: TaskRequest): void {
     if (!this.#started) {
       this.#waiting.push(request)
       return

@@ -1,6 +1,6 @@
 // What a worker runs: bundled into one file, dist/worker.js, and embedded as text by scripts/embed-worker.mjs.
 import { initKernels } from '../kernels/instance.js'
-import { perform, type Request } from './perform.js'
+import { perform, type TaskRequest } from './perform.js'
 
 interface Port {
   onmessage: ((event: { readonly data: unknown }) => void) | null
@@ -25,6 +25,6 @@ port.onmessage = ({ data }) => {
     port.postMessage({ ready: true }, [])
     return
   }
-  const reply = perform(data as Request)
+  const reply = perform(data as TaskRequest)
   port.postMessage(reply, [reply.buffer])
 }

@@ -19,7 +19,7 @@ import { type Location, resolveLocation } from './location.js'
 import type { ImportedNetcdf, ImportNetcdfOptions } from './netcdf.js'
 import { openNetcdf } from './open-netcdf.js'
 
-export const DEFAULT_CHUNK_BYTES = 128 * 1024
+export const IMPORT_CHUNK_BYTES = 128 * 1024
 export const DEFAULT_BLOCK_BYTES = 256 * 1024
 
 const CHECKS: Checks<ImportNetcdfOptions> = {
@@ -36,11 +36,7 @@ const CHECKS: Checks<ImportNetcdfOptions> = {
 }
 
 /** See `importNetcdf` of hyperslab/netcdf. */
-export async function importNetcdf(
-  source: Location,
-  target: Location,
-  options: ImportNetcdfOptions = {},
-): Promise<ImportedNetcdf> {
+export async function importFile(source: Location, target: Location, options: ImportNetcdfOptions = {}): Promise<ImportedNetcdf> {
   checkOptions('importNetcdf', options, CHECKS)
   const { store, path } = await resolveLocation(target)
   const final = new Paths(path)
@@ -121,7 +117,7 @@ function chosenVariables(netcdf: NetcdfFile, { variables }: ImportNetcdfOptions)
   return variables === undefined ? netcdf.variables : [...new Set(variables)].map((name) => netcdf.variable(name))
 }
 
-function checkChunks({ dimensions }: NetcdfFile, { chunks = {}, chunkBytes = DEFAULT_CHUNK_BYTES }: ImportNetcdfOptions): void {
+function checkChunks({ dimensions }: NetcdfFile, { chunks = {}, chunkBytes = IMPORT_CHUNK_BYTES }: ImportNetcdfOptions): void {
   const known = dimensions.map(({ name }) => name)
   for (const [name, length] of Object.entries({ ...chunks, chunkBytes })) {
     const what = name === 'chunkBytes' && !('chunkBytes' in chunks) ? name : `the length of chunks along ${name}`
@@ -153,7 +149,7 @@ function defineLike(
   file: ArrayFile,
   { name, attrs, dtype, shape, dimensionNames }: NetcdfVariable,
   fill: Element | undefined,
-  { chunks = {}, chunkBytes = DEFAULT_CHUNK_BYTES }: ImportNetcdfOptions,
+  { chunks = {}, chunkBytes = IMPORT_CHUNK_BYTES }: ImportNetcdfOptions,
 ): FileArray {
   const given = shape.map((length, axis) => {
     const wanted = chunks[dimensionNames?.[axis] ?? '']

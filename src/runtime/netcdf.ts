@@ -41,8 +41,8 @@ export async function importNetcdf(
   options: ImportNetcdfOptions = {},
 ): Promise<ImportedNetcdf> {
   // What writes containers is of no use to those who read.
-  const { importNetcdf } = await import('./import-netcdf.js')
-  return importNetcdf(source, target, options)
+  const { importFile } = await import('./import-netcdf.js')
+  return importFile(source, target, options)
 }
 
 export type {

@@ -1,4 +1,4 @@
-import { type NetcdfFile, OPEN_CHECKS, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from '../adapters/netcdf/index.js'
+import { NETCDF_CHECKS, type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from '../adapters/netcdf/index.js'
 import { HyperslabError } from '../core/errors.js'
 import { checkOptions } from '../core/options.js'
 import { newController } from '../core/signal.js'
@@ -13,7 +13,7 @@ import { type Location, resolveLocation } from './location.js'
  *   ConflictError when the file has changed since
  */
 export async function openNetcdf(location: Location, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
-  checkOptions('openNetcdf', options, OPEN_CHECKS)
+  checkOptions('openNetcdf', options, NETCDF_CHECKS)
   if (typeof location === 'object' && location !== null && isAsyncBuffer(location)) return openBuffer(location, options)
   const { store, path } = await resolveLocation(location)
   let file: OpenBuffer | undefined

@@ -35,7 +35,7 @@ export const isFileHandle = (value: object): value is FileHandleLike =>
 
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '')
 
-export const orMissing = <T>(work: Promise<T>): Promise<T | undefined> => orUndefined(work, 'NotFoundError')
+export const handleOrMissing = <T>(work: Promise<T>): Promise<T | undefined> => orUndefined(work, 'NotFoundError')
 
 /** A file in place of a folder, or the other way round, is none of what was asked for. */
 export const orNoSuch = <T>(work: Promise<T>): Promise<T | undefined> => orUndefined(work, 'NotFoundError', 'TypeMismatchError')
@@ -61,7 +61,7 @@ export function failed(file: string, what: 'read' | 'written', cause: unknown): 
 }
 
 /** Replaces the contents of a file with `parts`, one after the other, all or nothing. */
-export async function write(handle: FileHandleLike, parts: Iterable<unknown> | AsyncIterable<unknown>): Promise<void> {
+export async function writeHandle(handle: FileHandleLike, parts: Iterable<unknown> | AsyncIterable<unknown>): Promise<void> {
   if (handle.createWritable === undefined)
     throw new HyperslabError('UnsupportedError', 'this browser cannot write files: its handles have no createWritable')
   const stream = await handle.createWritable()

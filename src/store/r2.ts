@@ -5,7 +5,7 @@ import { raceAbort, type Signal } from '../core/signal.js'
 import { exists, unmatched } from './conditions.js'
 import { listPages } from './listing.js'
 import { changed, endsBefore, MemoryStage } from './memory.js'
-import { type MergeLimits, planRequests } from './ranges.js'
+import { type MergeLimits, planRangeReads } from './ranges.js'
 import { retrying, Transient } from './retry.js'
 import type {
   ByteRange,
@@ -123,7 +123,7 @@ export class R2Store implements Store {
   }
 
   async getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
-    const requests = planRequests(ranges, LIMITS)
+    const requests = planRangeReads(ranges, LIMITS)
     if (requests.length === 0) return emptyRanges(this, key, ranges, options)
     // Answers to several requests must be of one version.
     if (requests.length > 1 && options.ifMatch === undefined) {

@@ -21,7 +21,7 @@ export interface MergeLimits {
 }
 
 /** The requests to make for some ranges of one object, in ascending order. Ranges may overlap and come in any order; empty ones need none. */
-export function planRequests(ranges: readonly ByteRange[], { maxGapBytes, maxRequestBytes }: MergeLimits): RangeRequest[] {
+export function planRangeReads(ranges: readonly ByteRange[], { maxGapBytes, maxRequestBytes }: MergeLimits): RangeRequest[] {
   const pieces = ranges.flatMap((range, index) => split(range, index, maxRequestBytes)).sort((a, b) => a.offset - b.offset)
   const requests: { offset: number; end: number; parts: Piece[] }[] = []
   for (const piece of pieces) {

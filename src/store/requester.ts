@@ -4,7 +4,7 @@ import type { Checks } from '../core/options.js'
 import { newController, onAbort, type Signal } from '../core/signal.js'
 import { SingleFlight } from '../core/single-flight.js'
 import { isWorkerd } from './http/fetch.js'
-import { type MergeLimits, planRequests } from './ranges.js'
+import { type MergeLimits, planRangeReads } from './ranges.js'
 import type { ByteRange } from './store.js'
 
 /** A request that was answered, was aborted, or failed for good. */
@@ -70,7 +70,7 @@ export class RangeRequester {
 
   /** How many requests `get` makes for these ranges when nobody else wants the same. */
   count(ranges: readonly ByteRange[]): number {
-    return planRequests(ranges, this.#limits).length
+    return planRangeReads(ranges, this.#limits).length
   }
 
   /**
@@ -86,7 +86,7 @@ export class RangeRequester {
   ): Promise<Uint8Array[]> {
     const results = ranges.map(({ length }) => new Uint8Array(length))
     await allOrNone(
-      planRequests(ranges, this.#limits),
+      planRangeReads(ranges, this.#limits),
       async ({ offset, length, parts }, given) => {
         const start = (shared: Signal) => this.#limiter.run(length, () => fetch({ offset, length }, shared), shared)
         const bytes = await this.#flights.share(`${version}\0${offset}-${length}`, start, given)

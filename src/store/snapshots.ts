@@ -28,16 +28,16 @@ export class Snapshots {
 
   async stat(key: string): Promise<ObjectInfo | undefined> {
     const file = await this.take(key)
-    return file && infoOf(file)
+    return file && snapshotInfo(file)
   }
 
   async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
     const { ifMatch, signal } = options
     signal?.throwIfAborted()
     const known = ifMatch === undefined ? undefined : this.#known.get(key)
-    const file = known !== undefined && infoOf(known).etag === ifMatch ? known : await this.take(key)
+    const file = known !== undefined && snapshotInfo(known).etag === ifMatch ? known : await this.take(key)
     if (file === undefined) return undefined
-    const { size, etag } = infoOf(file)
+    const { size, etag } = snapshotInfo(file)
     if (ifMatch !== undefined && etag !== ifMatch) throw changed(this.#describe(key))
     if (offset + length > size) throw endsBefore(this.#describe(key), size, offset + length)
     try {
@@ -46,7 +46,7 @@ export class Snapshots {
       signal?.throwIfAborted()
       const now = await this.take(key)
       // Unreadable though it is as it was: no other version is to blame.
-      if (now !== undefined && infoOf(now).etag === etag) throw failed(this.#describe(key), 'read', cause)
+      if (now !== undefined && snapshotInfo(now).etag === etag) throw failed(this.#describe(key), 'read', cause)
       if (ifMatch !== undefined) throw changed(this.#describe(key))
       return this.getRange(key, offset, length, options)
     }
@@ -74,4 +74,4 @@ export class Snapshots {
 }
 
 /** A version is told by size and date. */
-export const infoOf = ({ size, lastModified }: Snapshot): ObjectInfo => ({ size, etag: `${size}-${lastModified}` })
+export const snapshotInfo = ({ size, lastModified }: Snapshot): ObjectInfo => ({ size, etag: `${size}-${lastModified}` })

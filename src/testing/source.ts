@@ -1,7 +1,7 @@
 import type { Reduction } from '../array/reductions/parts.js'
 import type { BlockSource, ChunkFacts } from '../array/source.js'
 import { type DataOf, type DType, fillElement, isBigInt, isFixed, isNumeric } from '../core/dtype.js'
-import { indexAt, sizeOf } from '../core/shape.js'
+import { coordsAt, sizeOf } from '../core/shape.js'
 import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
 import { chunkBoxes } from '../grid/chunks.js'
 import { plan } from '../grid/plan.js'
@@ -118,7 +118,7 @@ const bulkGather: Check = async (source, content) => {
   await source.bulk.gather(transfers, out)
   const wanted = tensorOf(source.dtype, fullShape)
   for (let place = 0; place < sizeOf(fullShape); place++) {
-    const index = indexAt(place, fullShape).map((i, axis) => lists[axis]![i]!)
+    const index = coordsAt(place, fullShape).map((i, axis) => lists[axis]![i]!)
     wanted.data[place] = content.data[index.reduce((at, i, axis) => at + i * content.stride[axis]!, content.offset)] as never
   }
   equal(out.data, wanted.data)

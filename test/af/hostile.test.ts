@@ -91,7 +91,7 @@ describe('an array of 2^52 elements in as many chunks, of which three are stored
     await expect(x.view([slice(1, null)]).unique()).rejects.toMatchObject({ tag: 'TooLargeError' })
     await expect(x.get()).rejects.toMatchObject({ tag: 'TooLargeError' })
     await expect(x.toTensor()).rejects.toMatchObject({ tag: 'TooLargeError' })
-    await expect(x.cumulativeSum(0)).rejects.toMatchObject({ tag: 'TooLargeError' })
+    await expect(x.cumsum(0)).rejects.toMatchObject({ tag: 'TooLargeError' })
     await expect(x.map((value) => value).median()).rejects.toMatchObject({ tag: 'TooLargeError' })
   })
 })
@@ -134,7 +134,7 @@ describe('a file of 1 kB that claims 2^52 elements: each answers, refuses with a
       reduce: () => array.reduce((sum, value) => sum + value, 0, keep),
       mapReduce: () => array.mapReduce((value) => value, (a, b) => a + b, 0, keep), // biome-ignore format: one line
       weightedMean: () => array.weightedMean({ '0': new Float64Array(array.shape[0]!) }, keep),
-      cumulativeSum: () => array.cumulativeSum(0, keep),
+      cumsum: () => array.cumsum(0, keep),
       groupBy: () => array.groupBy(0, labels, 'mean', keep),
       rolling: () => rolling(array, { '0': 2 }, 'mean', { skipMissing }).sum(keep),
       coarsen: () => coarsen(array, { '0': 2 }, 'max', { skipMissing }).get(null, { signal }),

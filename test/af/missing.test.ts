@@ -41,7 +41,7 @@ const layouts = fc.constantFrom<Type>('float32', 'float32', 'int16', 'uint8', 'i
       chunkShape: fc.constantFrom([2, 3], [1, 6], [4, 1], [3, 4]),
       flushed: fc.boolean(),
       skipMissing: fc.constantFrom(undefined, undefined, true, false),
-      fromData: fc.boolean(),
+      ignoreStats: fc.boolean(),
     }),
   )
 })
@@ -126,7 +126,7 @@ describe('what is missing in a container', () => {
   test('is passed over by every reduction, of everything and along axes', async () => {
     await fc.assert(
       fc.asyncProperty(layouts, async (layout) => {
-        const { dtype, fill, skipMissing, fromData } = layout
+        const { dtype, fill, skipMissing, ignoreStats } = layout
         const { file, array, data } = await written(layout)
         await using _ = file
         const isSkipped = (value: Value) => skipMissing !== false && missingIn(layout)(value)
@@ -144,12 +144,12 @@ describe('what is missing in a container', () => {
             expectCells(`${kind} ${axis}`, await outcome(work), expected)
           }
           for (const kind of FOLDS) {
-            const ask = ['sum', 'min', 'max', 'mean'].includes(kind) ? { ...options, fromData } : options
+            const ask = ['sum', 'min', 'max', 'mean'].includes(kind) ? { ...options, ignoreStats } : options
             await check(kind, (array[kind] as (options: object) => Promise<unknown>).call(array, ask), (values) =>
               folded(kind, dtype, values),
             )
           }
-          const both = array.extrema({ ...options, fromData })
+          const both = array.extrema({ ...options, ignoreStats })
           for (const kind of ['min', 'max'] as const)
             await check(
               `extrema ${kind}`,
@@ -263,7 +263,7 @@ describe('what is missing in a container', () => {
           else sum += x as number
           return isWide(dtype) ? ran : sum
         })
-        expectCells('cumulativeSum', [...((await array.cumulativeSum(1, skips)).data as Iterable<Value>)].slice(0, 6), running)
+        expectCells('cumsum', [...((await array.cumsum(1, skips)).data as Iterable<Value>)].slice(0, 6), running)
       }),
       { numRuns: 50 },
     )

@@ -146,8 +146,8 @@ describe('reading', () => {
     const reads: [string, () => Promise<unknown>][] = [
       ['get', () => array.get([half])],
       ['list', () => array.get([[3, 9 * CHUNK, 17 * CHUNK]])],
-      ['sum', () => array.view([half]).sum({ fromData: true })],
-      ['mean', () => array.view([half]).mean({ axis: 0, fromData: true })],
+      ['sum', () => array.view([half]).sum({ ignoreStats: true })],
+      ['mean', () => array.view([half]).mean({ axis: 0, ignoreStats: true })],
       ['quantile', () => array.view([half]).quantile(0.5)],
       ['argMax', () => array.view([half]).argMax()],
       [

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.js'
 import { splitFile } from '../../src/af/format/footer-trailer.js'
-import { decodeSegments } from '../../src/af/format/segment-tables.js'
+import { decodeSegmentTable } from '../../src/af/format/segment-tables.js'
 import { decodeVarints, encodeVarints } from '../../src/af/format/varints.js'
 import { seal } from '../../src/af/write/seal.js'
 import type { Segment } from '../../src/codec/lz4-segments.js'
@@ -96,7 +96,7 @@ function resealed(bytes: Uint8Array, change: (segments: Map<number, Segment[]>) 
     blocks.map((block) => [block.id, { ...block, codec: 'lz4', crc: undefined, origin: undefined as never } satisfies BlockRef]),
   )
   const { fileOffset, compressedBytes } = tableOf(bytes)!
-  const decoded = decodeSegments(bytes.subarray(fileOffset, fileOffset + compressedBytes), refs)
+  const decoded = decodeSegmentTable(bytes.subarray(fileOffset, fileOffset + compressedBytes), refs)
   const segments = new Map([...decoded].map(([{ id }, own]) => [id, own.refs.map((ref) => ({ ...ref }) as Segment)]))
   change(segments)
   const crcs = blocks.map((block) => crc32cOf(bytes.subarray(block.fileOffset, block.fileOffset + block.compressedBytes)))
@@ -161,7 +161,7 @@ test('a table that names no block, or ends too early', async () => {
   const { fileOffset } = tableOf(whole)!
   const numbers = [...decodeVarints(whole.subarray(fileOffset, fileOffset + tableOf(whole)!.compressedBytes))]
   for (let length = 1; length < 2 + 5 * numbers[1]!; length++)
-    expect(() => decodeSegments(encodeVarints(numbers.slice(0, length)), new Map([[0, {} as BlockRef]]))).toThrow(
+    expect(() => decodeSegmentTable(encodeVarints(numbers.slice(0, length)), new Map([[0, {} as BlockRef]]))).toThrow(
       'ends too early',
     )
 })

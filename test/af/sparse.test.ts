@@ -38,7 +38,7 @@ test('of an array of which little is stored all reads are what a plain array giv
       expect(Array.from((await x.get()).data, Number)).toEqual(plain.flat())
       const view = x.view(selection)
       const all = selected.flat()
-      const keep = { skipMissing: false, fromData: true }
+      const keep = { skipMissing: false, ignoreStats: true }
       expect(Number(await view.sum(keep))).toBe(all.reduce((a, b) => a + b, 0))
       expect(Number(await view.min(keep))).toBe(Math.min(...all))
       const taken = fill === undefined ? all : all.filter((each) => each !== fill)

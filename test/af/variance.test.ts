@@ -74,7 +74,7 @@ describe('variances of a container', () => {
           slice(start, Math.min([12, 10][k]!, start + length * step), step),
         )
         const cut = file.array.view(picks)
-        const view = (turned ? cut.permute([1, 0]) : cut) as unknown as DiskArray<'float32'>
+        const view = (turned ? cut.transpose([1, 0]) : cut) as unknown as DiskArray<'float32'>
         const options = { skipNaN, ...(axis && { axis }) }
         const [rows, columns] = view.shape as [number, number]
         const { data } = await view.get()

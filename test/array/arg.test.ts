@@ -90,7 +90,7 @@ const views = (shape: readonly number[]): fc.Arbitrary<View> =>
       which === 0
         ? { of: (array: DiskArray) => array, plain: (plain: Plain) => plain }
         : which === 1
-          ? { of: (array: DiskArray) => array.permute(order), plain: (plain: Plain) => permuted(plain, order) }
+          ? { of: (array: DiskArray) => array.transpose(order), plain: (plain: Plain) => permuted(plain, order) }
           : {
               of: (array: DiskArray) => array.view(selection as never) as DiskArray,
               plain: (plain: Plain) => plainGet(plain, selection as Selector[]),
@@ -157,7 +157,7 @@ test('positions of extremes of a container, with and without workers, and of its
       const minimum = (one: FileArray) =>
         view
           .of(one as DiskArray)
-          .min({ ...options, fromData: true })
+          .min({ ...options, ignoreStats: true })
           .catch(() => undefined)
       const blocks = await blocksOf({}, minimum)
       for (const more of [{}, { pool }])

@@ -131,8 +131,8 @@ describe('what is made of missing elements is missing', () => {
     const array = source()
     for (const made of [
       array.view([null]),
-      array.reverse(),
-      array.permute(),
+      array.flip(),
+      array.transpose(),
       array.rechunk([3]),
       array.cache(),
       array.reshape([2, 2]),

@@ -423,7 +423,7 @@ describe('reductions to other shapes', () => {
         const fits = (sum: Value): boolean =>
           typeof sum !== 'bigint' || (dtype === 'uint64' ? BigInt.asUintN(64, sum) : BigInt.asIntN(64, sum)) === sum
         const source = sourceOf(one)
-        const work = new DiskArray(source).cumulativeSum(axis, skipsOf(one))
+        const work = new DiskArray(source).cumsum(axis, skipsOf(one))
         if (!sums.every(fits)) return void (await expect(work).rejects.toMatchObject({ tag: 'OverflowError' }))
         const result = await work
         expect(Array.from(result.data as ArrayLike<Value>)).toEqual(sums)
@@ -431,7 +431,7 @@ describe('reductions to other shapes', () => {
         const kind = isBigInt(dtype) ? dtype : 'float64'
         const target = { dtype: kind, shape, data: allocate(kind, data.length) } as Plain
         const into = new DiskArray(new CountingSource(target, one.grid)) as never
-        expect(await new DiskArray(source).cumulativeSum(axis, { ...skipsOf(one), into })).toBeUndefined()
+        expect(await new DiskArray(source).cumsum(axis, { ...skipsOf(one), into })).toBeUndefined()
         expect(Array.from(target.data as ArrayLike<Value>)).toEqual(sums)
       }),
       runs,

@@ -52,7 +52,7 @@ export const types = async (
     ),
   ).toEqualTypeOf<string>()
   expectTypeOf(await f.weightedMean({ lat: [1] })).toEqualTypeOf<number>()
-  expectTypeOf(await i.cumulativeSum(0)).toEqualTypeOf<Tensor<'int64'>>()
+  expectTypeOf(await i.cumsum(0)).toEqualTypeOf<Tensor<'int64'>>()
   expectTypeOf((await f.groupBy('time', ['a'], 'max')).values).toEqualTypeOf<Tensor<'float32'>>()
   expectTypeOf((await i.groupBy(0, [1], 'mean')).labels).toEqualTypeOf<readonly number[]>()
   for await (const value of i) expectTypeOf(value).toEqualTypeOf<bigint>()
@@ -71,7 +71,7 @@ export const ranks = async (file: ArrayFile, any: DiskArray, known: DiskArray<'f
   expectTypeOf(await known.get([0, 1, 2])).toEqualTypeOf<number>()
   expectTypeOf(await known.get([0, 1, null])).toEqualTypeOf<Tensor<'float32'>>()
   expectTypeOf(await known.get({ x: 0 })).toEqualTypeOf<Tensor<'float32'> | number>()
-  expectTypeOf(await known.permute().cache().reverse().pad(1).rechunk([1, 1, 1]).get([0, 1, 2])).toEqualTypeOf<number>()
+  expectTypeOf(await known.transpose().cache().flip().pad(1).rechunk([1, 1, 1]).get([0, 1, 2])).toEqualTypeOf<number>()
   expectTypeOf(await known.astype('int64').get([0, 1, 2])).toEqualTypeOf<bigint>()
   expectTypeOf(known.reshape([2, -1])).toEqualTypeOf<DiskArray<'float32', 2>>()
   expectTypeOf(known.view([0])).toEqualTypeOf<DiskArray<'float32'>>()
@@ -122,7 +122,7 @@ export const exact = async (
   // @ts-expect-error
   await f.weightedMean({ x: [1] }, { axis: 0, keepdims: true })
   // @ts-expect-error
-  await f.cumulativeSum(0, { skipNaN: true, inta: 1 })
+  await f.cumsum(0, { skipNaN: true, inta: 1 })
   // @ts-expect-error
   await f.mapReduce(Number, Math.max, 0, { axis: 0, keepdims: true })
   // @ts-expect-error

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { showTime } from '../../src/cli/cf-time.js'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from '../../src/cli/heatmap.js'
 import { colourAt, nearest256, type Rgb } from '../../src/cli/palette.js'
-import { BlockMeans, enlarge, flip, type Picture, pictureSize } from '../../src/cli/picture.js'
+import { BlockMeans, enlarge, flipRows, type Picture, pictureSize } from '../../src/cli/picture.js'
 import { plotLines } from '../../src/cli/plot.js'
 import { progressLine } from '../../src/cli/progress.js'
 import { create, MemoryStore, type Selection, slice } from '../../src/runtime/index.js'
@@ -49,7 +49,7 @@ describe('picture', () => {
   test('is enlarged by repeating and flipped by rows', () => {
     expect([...enlarge(pictureOf([[1, 2]]), 2, 4).values]).toEqual([1, 1, 2, 2, 1, 1, 2, 2])
     expect([
-      ...flip(
+      ...flipRows(
         pictureOf([
           [1, 2],
           [3, 4],

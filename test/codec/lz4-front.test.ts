@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lz4 } from '../../src/codec/lz4.js'
-import { Lz4Front } from '../../src/codec/lz4-front.js'
+import { Lz4PrefixDecoder } from '../../src/codec/lz4-front.js'
 import { joinBytes } from '../../src/core/bytes.js'
 import { withArena } from '../../src/kernels/arena.js'
 import { expectSameBytes, noise, randoms } from '../kernels/support.js'
@@ -48,7 +48,7 @@ describe.each(KINDS)('%s', (_, data) => {
     const parts = fc.array(fc.tuple(fc.nat(data.length), fc.nat(data.length)), { minLength: 1, maxLength: 8 })
     fc.assert(
       fc.property(parts, (asked) => {
-        const front = new Lz4Front(stored, data.length)
+        const front = new Lz4PrefixDecoder(stored, data.length)
         expect(front.byteLength).toBe(stored.length)
         for (const [a, b] of asked) {
           const [from, to] = [Math.min(a, b), Math.max(a, b)]
@@ -65,7 +65,7 @@ describe.each(KINDS)('%s', (_, data) => {
   })
 
   test('bytes behind the end are found when all is asked for', () => {
-    const front = new Lz4Front(joinBytes([stored, Uint8Array.of(0)]), data.length)
+    const front = new Lz4PrefixDecoder(joinBytes([stored, Uint8Array.of(0)]), data.length)
     expect(() => front.decode(data.length)).toThrow('malformed LZ4 block')
   })
 })
@@ -73,7 +73,7 @@ describe.each(KINDS)('%s', (_, data) => {
 test('only what is needed is decoded, in steps of 256 KiB at least', () => {
   const data = measurements(256 * KiB)
   const stored = encode(data)
-  const front = new Lz4Front(stored, data.length)
+  const front = new Lz4PrefixDecoder(stored, data.length)
   const decoded = (): number => front.byteLength - stored.length
   front.decode(1)
   expect(decoded()).toBeGreaterThanOrEqual(256 * KiB)
@@ -92,7 +92,7 @@ test('only what is needed is decoded, in steps of 256 KiB at least', () => {
 test('a block that is cut off gives what comes before, and then an error each time', () => {
   const data = measurements(256 * KiB)
   const stored = encode(data)
-  const front = new Lz4Front(stored.slice(0, stored.length - 10), data.length)
+  const front = new Lz4PrefixDecoder(stored.slice(0, stored.length - 10), data.length)
   for (let i = 0; i < 3; i++) {
     front.decode(300 * KiB)
     expectSameBytes(front.bytes(0, 300 * KiB), data.subarray(0, 300 * KiB))
@@ -101,5 +101,5 @@ test('a block that is cut off gives what comes before, and then an error each ti
 })
 
 test('a block without its size', () => {
-  expect(() => new Lz4Front(new Uint8Array(3), 1)).toThrow('no room for its size prefix')
+  expect(() => new Lz4PrefixDecoder(new Uint8Array(3), 1)).toThrow('no room for its size prefix')
 })

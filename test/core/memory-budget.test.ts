@@ -111,7 +111,7 @@ describe('reads of containers that share a budget', async () => {
         joined.get(),
         a.view([slice(0, null, 2)]).get(),
         b.toTensor(),
-        a.sum({ fromData: true }),
+        a.sum({ ignoreStats: true }),
         where(b, { min: 3 }).count(),
       )
     await Promise.all(work)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { eachIndex, sizeOf } from '../../src/core/shape.js'
 import { withArena } from '../../src/kernels/arena.js'
-import { copyStrided, type ElementBytes, fill } from '../../src/kernels/copy.js'
+import { copyStrided, type ElementBytes, fillElements } from '../../src/kernels/copy.js'
 import { boxes, expectSameBytes, guarded, type Layout, layOut, noise, placeOf } from './support.js'
 
 const SIZES: ElementBytes[] = [1, 2, 4, 8]
@@ -83,7 +83,7 @@ describe.each(SIZES)('copyStrided of %i-byte elements', (size) => {
       const value = arena.put(noise(size, 3))
       for (let count = 0; count <= 100; count++) {
         const dst = guarded(arena, count * size, count % 7)
-        fill(arena, dst.pointer, size, count, value)
+        fillElements(arena, dst.pointer, size, count, value)
         dst.check()
         const expected = Uint8Array.from({ length: count * size }, (_, i) => arena.bytes(value, size)[i % size]!)
         expectSameBytes(arena.bytes(dst.pointer, count * size), expected)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { type Places, placeAt } from '../../src/core/places.js'
+import { type AxisIndices, indexAt } from '../../src/core/places.js'
 import { eachIndex, sizeOf } from '../../src/core/shape.js'
 import { withArena } from '../../src/kernels/arena.js'
 import type { ElementBytes } from '../../src/kernels/copy.js'
@@ -12,8 +12,8 @@ const SIZES: ElementBytes[] = [1, 2, 4, 8]
 /** One axis: places along axes of `lengths` elements, from which to which. */
 interface Axis {
   readonly lengths: readonly [number, number]
-  readonly from: Places
-  readonly to: Places
+  readonly from: AxisIndices
+  readonly to: AxisIndices
 }
 
 const stridesOf = (lengths: readonly number[]): number[] => lengths.map((_, axis) => sizeOf(lengths.slice(axis + 1)))
@@ -32,8 +32,8 @@ function check(size: ElementBytes, axes: readonly Axis[], misalign = 0): void {
     eachIndex(
       axes.map(({ from }) => from.length),
       (index) => {
-        const from = index.reduce((sum, i, axis) => sum + placeAt(axes[axis]!.from, i) * a[axis]!, 0)
-        const to = index.reduce((sum, i, axis) => sum + placeAt(axes[axis]!.to, i) * b[axis]!, 0)
+        const from = index.reduce((sum, i, axis) => sum + indexAt(axes[axis]!.from, i) * a[axis]!, 0)
+        const to = index.reduce((sum, i, axis) => sum + indexAt(axes[axis]!.to, i) * b[axis]!, 0)
         for (let byte = 0; byte < size; byte++) expected[to * size + byte] = source[from * size + byte]!
       },
     )
@@ -54,7 +54,7 @@ const shuffled = (length: number, next: () => number): Uint32Array => {
   return list
 }
 
-const views = (length: number, count: number): fc.Arbitrary<Places> =>
+const views = (length: number, count: number): fc.Arbitrary<AxisIndices> =>
   fc
     .tuple(fc.integer({ min: 1, max: Math.max(1, Math.floor((length - 1) / Math.max(1, count - 1))) }), fc.boolean())
     .chain(([step, back]) => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { elementBytes, NUMERIC_DTYPES, type NumericDType, type TypedArray, toBytes } from '../../src/core/dtype.js'
 import { withArena } from '../../src/kernels/arena.js'
 import { find, firstRows } from '../../src/kernels/places.js'
-import { codeOf } from '../../src/kernels/reduce.js'
+import { typeCode } from '../../src/kernels/reduce.js'
 import { expectSameBytes, extremesOf, guarded, putAt, sample } from './support.js'
 
 type Value = number | bigint
@@ -70,7 +70,7 @@ describe.each(NUMERIC_DTYPES)('%s', (dtype) => {
         const values = arena.alloc(bytes)
         arena.bytes(values, bytes + 32).fill(0)
         const places = guarded(arena, bytes, columns % 16)
-        arena.kernels.firstRows(codeOf(dtype), src, bytes, 2, bytes, values, places.pointer)
+        arena.kernels.firstRows(typeCode(dtype), src, bytes, 2, bytes, values, places.pointer)
         places.check()
         expectSameBytes(arena.bytes(places.pointer, bytes), new Uint8Array(bytes))
       })

@@ -9,7 +9,7 @@ import {
   chunkStats,
   counters,
   type ReduceOp,
-  reduce,
+  reduceElements,
   results,
   type Skip,
 } from '../../src/kernels/reduce.js'
@@ -100,7 +100,7 @@ function check(op: ReduceOp, dtype: NumericDType, skip: Skip, { shape, layout, c
     for (const seed of [1, 2]) {
       const data = sample(dtype, layout.places, seed * 1000 + shape.length + layout.places)
       const src = putAt(arena, data as TypedArray, misalign)
-      reduce(
+      reduceElements(
         arena,
         op,
         dtype,
@@ -202,7 +202,7 @@ describe.each(NUMERIC_DTYPES)('reduce %s', (dtype) => {
         const cell = accumulators(arena, op, dtype, 1)
         const count = counters(arena, 1)
         const identity = results(arena, op, dtype, cell, 1)[0]!
-        reduce(arena, op, dtype, { fill }, [3000], src, [1], cell, [0], count)
+        reduceElements(arena, op, dtype, { fill }, [3000], src, [1], cell, [0], count)
         expectCell(op, dtype, results(arena, op, dtype, cell, 1)[0]!, taken, identity)
         expect(arena.view('float64', count, 1)[0]).toBe(taken.length)
       }
@@ -242,7 +242,7 @@ describe.each(NUMERIC_DTYPES.filter((dtype) => !isFloat(dtype)))('%s', (dtype) =
         arena.view(dtype, src, count).fill((isWide(dtype) ? end : Number(end)) as never)
         for (const skip of skipsOf(dtype)) {
           const cell = accumulators(arena, 'sum', dtype, 1)
-          reduce(arena, 'sum', dtype, skip, [count], src, [1], cell, [0])
+          reduceElements(arena, 'sum', dtype, skip, [count], src, [1], cell, [0])
           const total = end * BigInt(count)
           expect(results(arena, 'sum', dtype, cell, 1)[0]).toBe(isWide(dtype) ? total : Number(total))
         }
@@ -325,7 +325,7 @@ describe('float sums', () => {
       data.fill(0.1)
       data[0] = 2 ** 60
       const cell = accumulators(arena, 'sum', dtype, 1)
-      reduce(arena, 'sum', dtype, 'none', [count], src, [1], cell, [0])
+      reduceElements(arena, 'sum', dtype, 'none', [count], src, [1], cell, [0])
       const sum = results(arena, 'sum', dtype, cell, 1)[0]!
       const exact = exactSum([2 ** 60, data[1]! * (count - 1)])
       expect(Math.abs(sum - exact)).toBeLessThanOrEqual(ROUNDINGS * 2 ** -53 * Math.abs(exact))
@@ -342,7 +342,7 @@ describe('float sums', () => {
       for (const dtype of ['float32', 'float64'] as const) {
         const cell = accumulators(arena, 'sum', dtype, 1)
         const data = dtype === 'float32' ? Float32Array.from(values) : Float64Array.from(values)
-        reduce(arena, 'sum', dtype, 'none', [values.length], putAt(arena, data), [1], cell, [0])
+        reduceElements(arena, 'sum', dtype, 'none', [values.length], putAt(arena, data), [1], cell, [0])
         expect(results(arena, 'sum', dtype, cell, 1)[0]).toBe(expected)
       }
     })
@@ -356,8 +356,8 @@ test('NaN stays in a cell over later calls, wherever it was', () => {
         withArena((arena) => {
           const cell = accumulators(arena, op, dtype, 1)
           const data = (dtype === 'float32' ? new Float32Array(70) : new Float64Array(70)).map((_, i) => (i === at ? NaN : i))
-          reduce(arena, op, dtype, 'none', [70], putAt(arena, data), [1], cell, [0])
-          reduce(arena, op, dtype, 'none', [3], putAt(arena, data.fill(2)), [1], cell, [0])
+          reduceElements(arena, op, dtype, 'none', [70], putAt(arena, data), [1], cell, [0])
+          reduceElements(arena, op, dtype, 'none', [3], putAt(arena, data.fill(2)), [1], cell, [0])
           expect(results(arena, op, dtype, cell, 1)[0]).toBe(NaN)
         })
       }
@@ -368,7 +368,7 @@ test('NaN stays in a cell over later calls, wherever it was', () => {
 test('bools count as uint8, timestamps as int64', () => {
   withArena((arena) => {
     const cell = accumulators(arena, 'sum', 'bool', 1)
-    reduce(arena, 'sum', 'bool', 'none', [5], arena.put(Uint8Array.of(1, 0, 1, 1, 0)), [1], cell, [0])
+    reduceElements(arena, 'sum', 'bool', 'none', [5], arena.put(Uint8Array.of(1, 0, 1, 1, 0)), [1], cell, [0])
     expect(results(arena, 'sum', 'bool', cell, 1)).toEqual([3])
     const times = BigInt64Array.of(5n, -7n, 9n)
     expect(chunkStats(arena, 'timestamp_ns', putAt(arena, times), 3, 9n)).toEqual({ min: -7n, max: 5n, taken: 2 })

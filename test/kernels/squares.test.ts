@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { elementBytes, isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.js'
 import { eachIndex } from '../../src/core/shape.js'
 import { type Arena, withArena } from '../../src/kernels/arena.js'
-import { counters, reduce, type Skip } from '../../src/kernels/reduce.js'
+import { counters, reduceElements, type Skip } from '../../src/kernels/reduce.js'
 import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.js'
 
 const skipsOf = (dtype: NumericDType): Skip[] => [
@@ -60,7 +60,7 @@ function check(dtype: NumericDType, skip: Skip, { shape, layout, cells, misalign
       const data = sample(dtype, layout.places, seed * 1000 + shape.length + layout.places) as TypedArray
       const src = putAt(arena, data, misalign) + layout.first * elementBytes(dtype)
       const [to, from] = [added.pointer + 8 * cells.first, about.pointer + 8 * cells.first]
-      reduce(arena, 'squares', dtype, skip, shape, src, layout.stride, to, cells.stride, from)
+      reduceElements(arena, 'squares', dtype, skip, shape, src, layout.stride, to, cells.stride, from)
       eachIndex(shape, (index) => {
         const cell = placeOf(cells, index)
         const value = data[placeOf(layout, index)]!
@@ -155,7 +155,7 @@ describe.each(NUMERIC_DTYPES.filter((dtype) => !isFloat(dtype)))('squares of %s'
 function squaresOf(arena: Arena, dtype: NumericDType, src: number, length: number, shift: number, skip: Skip = 'none'): number {
   const cell = counters(arena, 2)
   arena.view('float64', cell + 8, 1)[0] = shift
-  reduce(arena, 'squares', dtype, skip, [length], src, [1], cell, [0], cell + 8)
+  reduceElements(arena, 'squares', dtype, skip, [length], src, [1], cell, [0], cell + 8)
   return arena.view('float64', cell, 1)[0]!
 }
 

@@ -17,16 +17,16 @@ const file = await open(where, { pool })
 }
 
 test.each([
-  ['with idle workers', 'console.log(await file.array("x").sum({ fromData: true }), pool.size)', '10000 2\n'],
+  ['with idle workers', 'console.log(await file.array("x").sum({ ignoreStats: true }), pool.size)', '10000 2\n'],
   [
     'without waiting for work under way, which ends first',
-    'file.array("x").sum({ fromData: true }).then(console.log)',
+    'file.array("x").sum({ ignoreStats: true }).then(console.log)',
     '10000\n',
   ],
   ['with an unused pool', 'console.log(pool.size)', '2\n'],
   [
     'after close',
-    'console.log(await file.array("x").sum({ fromData: true })); await pool.close(); console.log(pool.size)',
+    'console.log(await file.array("x").sum({ ignoreStats: true })); await pool.close(); console.log(pool.size)',
     '10000\n0\n',
   ],
 ])('a process ends by itself %s', (_, program, stdout) => {

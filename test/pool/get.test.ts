@@ -64,7 +64,7 @@ describe('reading with a pool', () => {
     expect((await array.get()).data).toEqual(Int32Array.of(0, 1, 2, 3, 4, 5, 6, 7))
     expect([file.readCost.blocks, tasks]).toEqual([1, ['decode']])
     await using fresh = await open(where, { pool: counting })
-    expect(await fresh.array('x').sum({ fromData: true })).toBe(28)
+    expect(await fresh.array('x').sum({ ignoreStats: true })).toBe(28)
     expect(tasks).toEqual(['decode', 'reduce'])
   })
 
@@ -81,7 +81,9 @@ describe('reading with a pool', () => {
         return open(where, { pool })
       }),
     )
-    expect(await Promise.all(files.map((file) => file.array('x').sum({ fromData: true })))).toEqual(files.map((_, k) => 4950 * k))
+    expect(await Promise.all(files.map((file) => file.array('x').sum({ ignoreStats: true })))).toEqual(
+      files.map((_, k) => 4950 * k),
+    )
     for (const file of files) await file.close()
   })
 })

@@ -29,7 +29,7 @@ const cases = containers.chain((container) =>
         }),
       ),
       skipMissing: fc.boolean(),
-      fromData: fc.boolean(),
+      ignoreStats: fc.boolean(),
       flush: fc.boolean(),
     }),
   ),
@@ -82,7 +82,7 @@ function expectNearSquares(actual: Outcome, expected: Outcome, data: TypedArray,
 
 test('a container is reduced to the same bits with a pool, and to what a plain source is', async () => {
   await fc.assert(
-    fc.asyncProperty(cases, async ({ container, plain, fillAt, parts, second, kind, axes, skipMissing, fromData, flush }) => {
+    fc.asyncProperty(cases, async ({ container, plain, fillAt, parts, second, kind, axes, skipMissing, ignoreStats, flush }) => {
       const { shape, grid, selection, codec, blockBytes, segmentBytes, cacheBytes } = container
       const { dtype } = plain
       const fill = (plain.data as ArrayLike<number | bigint>)[fillAt] ?? (isBigInt(dtype) ? 0n : 0)
@@ -97,7 +97,7 @@ test('a container is reduced to the same bits with a pool, and to what a plain s
         plainSet(current, part, values)
         if (flush) await writer.flush()
       }
-      const options = { skipMissing, fromData, ...(axes && { axis: axes }) }
+      const options = { skipMissing, ignoreStats, ...(axes && { axis: axes }) }
       const chunks = ChunkGrid.regular(shape, grid.chunkShape)
       const expected = await outcome(
         new DiskArray(new CountingSource(current, chunks, { fillValue })) as DiskArray,
@@ -131,10 +131,10 @@ test('sums do not depend on the number of workers', async () => {
     await using own = createPool({ size })
     await using file = await open(where, { pool: own })
     const array = file.array('x', 'float64')
-    const fromData = true
-    const [byRow, byColumn] = [await array.sum({ axis: 0, fromData }), await array.mean({ axis: 1, fromData })]
+    const ignoreStats = true
+    const [byRow, byColumn] = [await array.sum({ axis: 0, ignoreStats }), await array.mean({ axis: 1, ignoreStats })]
     const variances = [await array.variance(), (await array.variance({ axis: 1 })).data]
-    results.push([await array.sum({ fromData }), byRow.data, byColumn.data, ...variances])
+    results.push([await array.sum({ ignoreStats }), byRow.data, byColumn.data, ...variances])
     expect(own.size).toBe(size)
   }
   for (const result of results) expect(result).toEqual(results[0])

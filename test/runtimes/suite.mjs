@@ -127,12 +127,12 @@ async function checkContainers({ open, create, slice }, { at: locate }, check, r
   })
   await check('reductions over everything and along axes', async () => {
     const all = numbered('float32')
-    for (const fromData of [false, true]) {
-      near(await small.array('float32').sum({ fromData }), SIZE * (0.25 + (SIZE - 1) / 2))
-      equal(await small.array('int32').min({ fromData }), ELEMENTS.int32(SIZE - 1))
-      equal(await small.array('uint64').max({ fromData }), 2n ** 64n - 1n)
+    for (const ignoreStats of [false, true]) {
+      near(await small.array('float32').sum({ ignoreStats }), SIZE * (0.25 + (SIZE - 1) / 2))
+      equal(await small.array('int32').min({ ignoreStats }), ELEMENTS.int32(SIZE - 1))
+      equal(await small.array('uint64').max({ ignoreStats }), 2n ** 64n - 1n)
     }
-    const means = await small.array('float32').mean({ axis: ['y', 'x'], fromData: true })
+    const means = await small.array('float32').mean({ axis: ['y', 'x'], ignoreStats: true })
     equal(means.shape, [5])
     for (const [z, mean] of means.data.entries()) near(mean, all.slice(at(z, 0, 0), at(z + 1, 0, 0)).reduce((a, b) => a + b) / 42)
     const sums = await small.array('int64').sum({ axis: 0 })

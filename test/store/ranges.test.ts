@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { planRequests } from '../../src/store/ranges.js'
+import { planRangeReads } from '../../src/store/ranges.js'
 import { RangeRequester, type RequestOptions } from '../../src/store/requester.js'
 import type { ByteRange } from '../../src/store/store.js'
 
 const LOOSE = { maxGapBytes: 10, maxRequestBytes: 1000 }
 const asked = (pairs: number[][], limits = LOOSE): number[][] =>
-  planRequests(
+  planRangeReads(
     pairs.map(([offset, length]) => ({ offset: offset!, length: length! })),
     limits,
   ).map(({ offset, length }) => [offset, length])
@@ -103,7 +103,7 @@ const wantedOf = (ranges: readonly ByteRange[]) => ranges.map(({ offset, length 
 test('requests stay within the limits, ascend, and no two that touch could be one', () => {
   fc.assert(
     fc.property(someRanges, someLimits, (ranges, limits) => {
-      const requests = planRequests(ranges, limits)
+      const requests = planRangeReads(ranges, limits)
       requests.forEach(({ offset, length, parts }, i) => {
         expect(length).toBeGreaterThan(0)
         expect(length).toBeLessThanOrEqual(limits.maxRequestBytes)
@@ -127,7 +127,7 @@ test('every byte lands once, where it belongs', async () => {
   await fc.assert(
     fc.asyncProperty(someRanges, someLimits, async (ranges, limits) => {
       const landed = ranges.map(({ length }) => new Uint8Array(length))
-      for (const { parts } of planRequests(ranges, limits)) {
+      for (const { parts } of planRangeReads(ranges, limits)) {
         for (const { range, to, length } of parts) for (let i = to; i < to + length; i++) landed[range]![i]!++
       }
       for (const [i, each] of landed.entries()) expect(each).toEqual(new Uint8Array(ranges[i]!.length).fill(1))

@@ -18,10 +18,10 @@ const fresh = (dtype: DType = 'float64', steps = true) =>
 const LAZY: [string, (array: DiskArray) => DiskArray][] = [
   ['a source', (array) => array],
   ['a view', (array) => array.view([slice(null, null, -2), 1, slice(1, null)])],
-  ['a permutation', (array) => array.permute([2, 0, 1])],
+  ['a permutation', (array) => array.transpose([2, 0, 1])],
   ['a reshape', (array) => array.rechunk([1, 6, 5]).reshape([14, 3, 5])],
   ['merged axes', (array) => array.rechunk([2, 6, 5]).reshape([42, 5])],
-  ['a new axis', (array) => array.expandDims(1).reverse(0)],
+  ['a new axis', (array) => array.expandDims(1).flip(0)],
   ['a rolled one', (array) => roll(array, 3, 1)],
   ['a padded one', (array) => array.pad([[1, 2], 0, 3])], // biome-ignore format: one line
   ['repeated edges', (array) => array.pad(2, { mode: 'edge' })],

@@ -18,7 +18,7 @@ export function checkAsyncBuffer(file: AsyncBuffer): void {
  * The bytes `[start, end)`.
  * @throws FormatError when `slice` gives another number of bytes
  */
-export async function readRange(file: AsyncBuffer, start: number, end: number): Promise<Uint8Array> {
+export async function readBytes(file: AsyncBuffer, start: number, end: number): Promise<Uint8Array> {
   const slice = await file.slice(start, end)
   const bytes = ArrayBuffer.isView(slice) ? slice : new Uint8Array(slice)
   if (bytes.byteLength !== end - start) {

@@ -21,7 +21,7 @@ export interface OpenNetcdfOptions {
   readonly signal?: Signal | undefined
 }
 
-export const OPEN_CHECKS: Checks<OpenNetcdfOptions> = { name: 'string', signal: 'AbortSignal' }
+export const NETCDF_CHECKS: Checks<OpenNetcdfOptions> = { name: 'string', signal: 'AbortSignal' }
 
 export interface NetcdfFile extends AsyncDisposable {
   readonly dimensions: readonly NetcdfDimension[]

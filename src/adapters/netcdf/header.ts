@@ -2,7 +2,7 @@ import { NetCDFReader } from 'netcdfjs'
 import type { AsyncBuffer } from '../../core/async-buffer.js'
 import { HyperslabError } from '../../core/errors.js'
 import type { Signal } from '../../core/signal.js'
-import { readRange } from './async-buffer.js'
+import { readBytes } from './async-buffer.js'
 import type { ParsedAttribute } from './attributes.js'
 import { holdsHeader } from './extent.js'
 import { decodeParsed } from './text.js'
@@ -64,7 +64,7 @@ const STREAMING = 0xffffffff
  */
 export async function readHeader(file: AsyncBuffer, signal: Signal | undefined): Promise<ClassicHeader> {
   signal?.throwIfAborted()
-  let prefix = await readRange(file, 0, Math.min(file.byteLength, FIRST_PREFIX_BYTES))
+  let prefix = await readBytes(file, 0, Math.min(file.byteLength, FIRST_PREFIX_BYTES))
   checkMagic(prefix)
   for (;;) {
     const header = holdsHeader(prefix, file.byteLength) ? parse(prefix) : undefined
@@ -87,7 +87,7 @@ async function extend(file: AsyncBuffer, prefix: Uint8Array, signal: Signal | un
   signal?.throwIfAborted()
   const longer = new Uint8Array(Math.min(file.byteLength, have * 2))
   longer.set(prefix)
-  longer.set(await readRange(file, have, longer.length), have)
+  longer.set(await readBytes(file, have, longer.length), have)
   return longer
 }
 

@@ -1,10 +1,10 @@
 /** Classic NetCDF files as arrays. */
 export type { NetcdfAttribute, NetcdfAttributes } from './attributes.js'
 export {
+  NETCDF_CHECKS,
   type NetcdfDimension,
   type NetcdfFile,
   NetcdfVariable,
-  OPEN_CHECKS,
   type OpenBuffer,
   type OpenNetcdfOptions,
   openBuffer,

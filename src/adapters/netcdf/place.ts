@@ -1,6 +1,6 @@
 import type { DataOf, DType, TypedArray } from '../../core/dtype.js'
 import { eachIndex } from '../../core/shape.js'
-import type { Request } from './requests.js'
+import type { FileRead } from './requests.js'
 import { decodeText } from './text.js'
 
 /** A row of elements: from `from` in the bytes read to `to` in the output. */
@@ -13,7 +13,13 @@ interface Run {
 }
 
 /** Puts the elements of a request into the output: numbers swapped from big-endian, characters joined to strings. */
-export function placeElements(dtype: DType, elementBytes: number, request: Request, bytes: Uint8Array, out: DataOf<DType>): void {
+export function placeElements(
+  dtype: DType,
+  elementBytes: number,
+  request: FileRead,
+  bytes: Uint8Array,
+  out: DataOf<DType>,
+): void {
   const copy = dtype === 'string' ? textCopier(bytes, elementBytes, out as string[]) : numberCopier(bytes, out as TypedArray)
   const outer = request.axes.slice(0, -1)
   const { length, byteStep, outStep } = request.axes.at(-1) ?? { length: 1, byteStep: 0, outStep: 0 }

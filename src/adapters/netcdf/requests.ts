@@ -16,7 +16,7 @@ export interface RequestAxis {
 }
 
 /** One read and where its elements go. Elements lie `axes` apart, the first one at the start of the request. */
-export interface Request {
+export interface FileRead {
   /** First byte in the file. */
   readonly start: number
   readonly byteLength: number
@@ -29,11 +29,11 @@ export interface Request {
  * The reads that fetch a box, ascending in the file. A read spans gaps of up to {@link MAX_GAP_BYTES}, so that its elements form a smaller
  * box; where the gaps are larger or the span is too long, the box is cut along the outermost axis that helps.
  */
-export function* planRequests(
+export function* planFileReads(
   { begin, strides, elementBytes }: Pick<VariableLayout, 'begin' | 'strides' | 'elementBytes'>,
   box: Box,
   out: Pick<Tensor, 'stride' | 'offset'>,
-): Generator<Request> {
+): Generator<FileRead> {
   const axes = mergeAxes(box, strides, out.stride)
   const start = box.reduce((sum, range, axis) => sum + range.start * strides[axis]!, begin)
 
@@ -48,7 +48,7 @@ export function* planRequests(
     whole[axis] = near[axis]! && span[axis]! <= MAX_REQUEST_BYTES
   }
 
-  function* cut(axis: number, from: number, to: number): Generator<Request> {
+  function* cut(axis: number, from: number, to: number): Generator<FileRead> {
     if (whole[axis]) {
       yield { start: from, byteLength: span[axis]!, axes: axes.slice(axis), outOffset: to }
       return

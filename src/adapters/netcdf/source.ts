@@ -7,11 +7,11 @@ import { raceAbort } from '../../core/signal.js'
 import type { Tensor } from '../../core/tensor.js'
 import type { ChunkGrid } from '../../grid/chunks.js'
 import type { Box } from '../../grid/range.js'
-import { readRange } from './async-buffer.js'
+import { readBytes } from './async-buffer.js'
 import type { NetcdfAttributes } from './attributes.js'
 import type { VariableLayout } from './layout.js'
 import { placeElements } from './place.js'
-import { planRequests } from './requests.js'
+import { planFileReads } from './requests.js'
 import type { ClassicDType } from './types.js'
 
 /** Requests of one read under way at the same time; with 8 MiB each at most, this bounds the memory of any read. */
@@ -56,10 +56,10 @@ export class NetcdfSource<D extends ClassicDType | 'string' = ClassicDType | 'st
 
   async readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
     await within(this.label, () =>
-      forEachLimited(planRequests(this.#layout, box, out), CONCURRENT_REQUESTS, async (request) => {
+      forEachLimited(planFileReads(this.#layout, box, out), CONCURRENT_REQUESTS, async (request) => {
         options.signal?.throwIfAborted()
         // The read goes on, but nobody waits for it.
-        const read = readRange(this.#file, request.start, request.start + request.byteLength)
+        const read = readBytes(this.#file, request.start, request.start + request.byteLength)
         const bytes = await raceAbort(read, options.signal)
         placeElements(this.dtype, this.#layout.elementBytes, request, bytes, out.data)
       }),

@@ -13,7 +13,7 @@ import {
   uint16,
   uint32,
 } from '../rkyv/leaves.js'
-import { binary, listOf, numbers, vec, vecCount, vecTarget } from '../rkyv/pointers.js'
+import { binary, listLayout, numbers, vec, vecCount, vecTarget } from '../rkyv/pointers.js'
 import { string } from '../rkyv/string.js'
 
 type NumericList = { [D in NumericDType]: { type: `${D}[]`; value: DataOf<D> } }[NumericDType]
@@ -113,7 +113,7 @@ function pairs(index: Archived<number>): Archived<Columns> {
       const target = vecTarget(from, at)
       const count = vecCount(from, at)
       from.claim(at, target, count * 2 * index.size, index.align)
-      const [keys, values] = [listOf<number>(count), listOf<number>(count)]
+      const [keys, values] = [listLayout<number>(count), listLayout<number>(count)]
       for (let i = 0, place = target; i < count; i++, place += 2 * index.size) {
         keys[i] = index.read(from, place)
         values[i] = index.read(from, place + index.size)

@@ -1,10 +1,10 @@
 import { toElement } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
 import { showShape } from '../../core/shape.js'
-import type { Store } from '../rkyv/layout.js'
+import type { StoreObject } from '../rkyv/layout.js'
 import { storeVec, VEC_BYTES, vecCount, vecTarget } from '../rkyv/pointers.js'
 import type { Reader } from '../rkyv/reader.js'
-import type { Writer } from '../rkyv/writer.js'
+import type { ArchiveWriter } from '../rkyv/writer.js'
 
 /**
  * Where the chunks of one array are, as columns: footers with hundreds of thousands of chunks are read without an object for each.
@@ -109,7 +109,7 @@ export function readChunks(from: Reader, at: number, rank: number): ChunkTable {
 }
 
 /** The mirror of {@link readChunks}: appends coordinates and entries; what it returns stores the Vec. */
-export function writeChunks(to: Writer, table: ChunkTable, rank: number): Store {
+export function writeChunks(to: ArchiveWriter, table: ChunkTable, rank: number): StoreObject {
   checkTable(table, rank)
   const { length, coords, blockIds, offsets, sizes } = table
   const coordBytes = 4 * rank

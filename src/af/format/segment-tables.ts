@@ -12,7 +12,7 @@ import { decodeVarints, encodeVarints } from './varints.js'
  */
 
 /** @param segments by id of their block */
-export function encodeSegments(segments: ReadonlyMap<number, readonly Segment[]>): Uint8Array {
+export function encodeSegmentTable(segments: ReadonlyMap<number, readonly Segment[]>): Uint8Array {
   const numbers: number[] = []
   for (const [id, own] of segments) {
     numbers.push(id, own.length)
@@ -26,7 +26,7 @@ export function encodeSegments(segments: ReadonlyMap<number, readonly Segment[]>
  * @param blocks by id
  * @throws FormatError when the table does not go with them
  */
-export function decodeSegments(bytes: Uint8Array, blocks: ReadonlyMap<number, BlockRef>): Map<BlockRef, BlockSegments> {
+export function decodeSegmentTable(bytes: Uint8Array, blocks: ReadonlyMap<number, BlockRef>): Map<BlockRef, BlockSegments> {
   const numbers = decodeVarints(bytes)
   const next = (): number => {
     const { value } = numbers.next()

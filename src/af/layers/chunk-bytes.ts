@@ -1,7 +1,7 @@
 import { allocate, type DataOf, type DType, fillElement } from '../../core/dtype.js'
 import { sameShape, sizeOf } from '../../core/shape.js'
 import { copyTensor, fillTensor, tensorOf, viewTensor } from '../../core/tensor.js'
-import { type ChunkAddress, viewOf } from '../../engine/block.js'
+import { type ChunkAddress, chunkView } from '../../engine/block.js'
 import type { BlockReader } from '../../engine/block-reader.js'
 import { decodeChunk, encodeChunk } from '../../engine/chunk-values.js'
 import { type Definition, dtypeOf, fillOf } from '../format/definition.js'
@@ -10,7 +10,7 @@ import { type Definition, dtypeOf, fillOf } from '../format/definition.js'
 export async function readChunk(address: ChunkAddress, blocks: BlockReader): Promise<Uint8Array> {
   let bytes: Uint8Array | undefined
   await blocks.visit([[address.block, [{ address }]]], (arena, _, chunk) => {
-    bytes = new Uint8Array(viewOf(arena, chunk))
+    bytes = new Uint8Array(chunkView(arena, chunk))
   })
   return bytes!
 }

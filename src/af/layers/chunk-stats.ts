@@ -1,10 +1,10 @@
 import { type FixedDType, isFixed, type TypedArray, toBytes } from '../../core/dtype.js'
-import { type ChunkBytes, viewOf } from '../../engine/block.js'
+import { type ChunkBytes, chunkView } from '../../engine/block.js'
 import { type ChunkStats, type Extreme, NO_NANS } from '../../engine/chunk-stats.js'
 import { decodeChunk } from '../../engine/chunk-values.js'
 import { chunkSize } from '../../grid/chunks.js'
 import type { Arena } from '../../kernels/arena.js'
-import { accumulators, reduce, results, chunkStats as statsOf } from '../../kernels/reduce.js'
+import { accumulators, reduceElements, results, chunkStats as statsOf } from '../../kernels/reduce.js'
 import { dtypeOf } from '../format/definition.js'
 import type { ArrayState } from './array-state.js'
 import { nullOf } from './null-value.js'
@@ -22,7 +22,7 @@ export function measure(arena: Arena, state: Measured, number: number, chunk: Ch
   if (isFixed(dtype)) {
     const pointer = chunk instanceof Uint8Array ? arena.put(chunk) : chunk.pointer
     stats = statsOfNumbers(arena, dtype as FixedDType, pointer, size, nothing as number | bigint | undefined)
-  } else stats = statsOfValues(decodeChunk(dtype, viewOf(arena, chunk), size) as (string | Uint8Array)[], nothing)
+  } else stats = statsOfValues(decodeChunk(dtype, chunkView(arena, chunk), size) as (string | Uint8Array)[], nothing)
   state.chunkStats.set(number, stats)
 }
 
@@ -43,7 +43,7 @@ function statsOfNumbers(arena: Arena, dtype: FixedDType, pointer: number, size: 
 
 function sumOf(arena: Arena, dtype: FixedDType, pointer: number, size: number, nothing?: number | bigint): number | bigint {
   const cell = accumulators(arena, 'sum', dtype, 1)
-  reduce(arena, 'sum', dtype, nothing === undefined ? 'none' : { fill: nothing }, [size], pointer, [1], cell, [0])
+  reduceElements(arena, 'sum', dtype, nothing === undefined ? 'none' : { fill: nothing }, [size], pointer, [1], cell, [0])
   return results(arena, 'sum', dtype, cell, 1)[0]!
 }
 
@@ -85,7 +85,7 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
 }
 
 /** The ends of a chunk as the format has them: a NaN counts, in the order -NaN < -Infinity < … < Infinity < NaN. */
-export function endsOf({ min, max, nans, nanCount }: Omit<ChunkStats, 'sum' | 'nullCount'>): {
+export function formatBounds({ min, max, nans, nanCount }: Omit<ChunkStats, 'sum' | 'nullCount'>): {
   min: Extreme | undefined
   max: Extreme | undefined
 } {

@@ -3,7 +3,7 @@ import type { DType } from '../../core/dtype.js'
 import type { MemoryBudget } from '../../core/memory-budget.js'
 import type { Checks } from '../../core/options.js'
 import type { BlockCache } from '../../engine/block-cache.js'
-import type { BlockWork } from '../../pool/task.js'
+import type { WorkerPool } from '../../pool/task.js'
 import { STORE_CHECKS, type StoreOptions } from '../../store/store.js'
 import type { Limits } from '../format/limits.js'
 
@@ -33,7 +33,7 @@ export interface FileOptions extends StoreOptions {
   /** How much a file may ask for before it is refused; for files of unknown origin. */
   readonly limits?: Limits
   /** Workers that decode and reduce, from `createPool`; without them all is done on the calling thread. */
-  readonly pool?: BlockWork
+  readonly pool?: WorkerPool
   /**
    * Write CRC-32C checksums and the statistics of each chunk into the file, true by default. Other programs pass over them; compacting with
    * one of those drops them.

@@ -4,7 +4,7 @@ import { SingleFlight } from '../../core/single-flight.js'
 import type { BlockRef } from '../../engine/block.js'
 import { checkCrc } from '../../engine/integrity.js'
 import { SEGMENTS_CODEC } from '../format/extras.js'
-import { decodeSegmentChecksums, decodeSegments } from '../format/segment-tables.js'
+import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-tables.js'
 
 type ByBlock<T> = ReadonlyMap<BlockRef, T>
 
@@ -38,7 +38,7 @@ export class SegmentTable<T> {
     return within({ file: origin.file }, async () => {
       this.#stored ??= await origin.read(fileOffset, compressedBytes, signal)
       if (crc !== undefined) checkCrc(`the table '${codec}'`, this.#stored, crc)
-      const decode = codec === SEGMENTS_CODEC ? decodeSegments : decodeSegmentChecksums
+      const decode = codec === SEGMENTS_CODEC ? decodeSegmentTable : decodeSegmentChecksums
       this.#segments = decode(this.#stored, this.#blocks) as ReadonlyMap<BlockRef, unknown> as ByBlock<T>
       this.#stored = undefined
       return this.#segments

@@ -24,7 +24,7 @@ export interface LiveArray {
   readonly entries: readonly LayerEntry[]
 }
 
-export interface StackOptions extends LayerOptions {
+export interface OpenStackOptions extends LayerOptions {
   /** Leave out the layers above this one. */
   readonly layer?: number | undefined
 }
@@ -53,7 +53,7 @@ export class Stack {
     store: Store,
     paths: Paths,
     limits: Required<Limits>,
-    options: StackOptions = {},
+    options: OpenStackOptions = {},
     known?: Stack,
   ): Promise<Stack> {
     const { layer: last = Number.POSITIVE_INFINITY } = options

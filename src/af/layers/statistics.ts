@@ -5,7 +5,7 @@ import type { Definition } from '../format/definition.js'
 import { floatFill, type StatValue } from '../format/footer-values.js'
 import type { ArrayStats } from '../format/stats-file.js'
 import { bitsOfFloat64 } from '../rkyv/leaves.js'
-import { compareBytes, endsOf } from './chunk-stats.js'
+import { compareBytes, formatBounds } from './chunk-stats.js'
 
 /** Statistics of an array, as users see them. Elements equal to the fill value, and those nobody wrote, count as null. */
 export interface Statistics {
@@ -21,7 +21,7 @@ export interface Statistics {
 /** The statistics of an array as the format has them, NaNs among the extremes, from those of its chunks; chunks nobody wrote are all null. */
 export function combine(definition: Definition, chunks: Iterable<ChunkStats>): ArrayStats {
   const all = merge(chunks)
-  return statsOf(definition, endsOf(all), all)
+  return statsOf(definition, formatBounds(all), all)
 }
 
 /** Those for users. */

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../../core/errors.js'
 import { Reader } from './reader.js'
-import { Writer } from './writer.js'
+import { ArchiveWriter } from './writer.js'
 
 /**
  * How values of one type are archived: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout describes both directions, so that
@@ -18,11 +18,11 @@ export interface Archived<T> {
    * order (children before parents, siblings in order) is the only one readers accept.
    * @throws InvalidArgumentError when the value does not fit the type
    */
-  write(to: Writer, value: T): Store
+  write(to: ArchiveWriter, value: T): StoreObject
 }
 
 /** Stores an object in `size` reserved bytes at `at`. */
-export type Store = (at: number) => void
+export type StoreObject = (at: number) => void
 
 /**
  * The value of a whole payload, boxes nested `maxDepth` deep at most. Its object is the last `layout.size` bytes:
@@ -45,13 +45,13 @@ export function unarchive<T>(what: string, layout: Archived<T>, payload: Uint8Ar
 
 /** The payload of a value. */
 export function archive<T>(layout: Archived<T>, value: T): Uint8Array {
-  const to = new Writer()
-  append(to, layout, value)
+  const to = new ArchiveWriter()
+  appendObject(to, layout, value)
   return to.finish()
 }
 
 /** Appends what a value points to, then its object; returns where the object is. */
-export function append<T>(to: Writer, layout: Archived<T>, value: T): number {
+export function appendObject<T>(to: ArchiveWriter, layout: Archived<T>, value: T): number {
   const store = layout.write(to, value)
   to.align(layout.align)
   const at = to.reserve(layout.size)

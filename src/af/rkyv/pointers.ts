@@ -1,8 +1,8 @@
 import { allocate, type DataOf, elementBytes, fromBytes, type NumericDType, toBytes } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
-import { type Archived, append } from './layout.js'
+import { type Archived, appendObject } from './layout.js'
 import type { Reader } from './reader.js'
-import type { Writer } from './writer.js'
+import type { ArchiveWriter } from './writer.js'
 
 /*
  * A Vec. The elements are contiguous and aligned. An empty one points to a legal place too: where its elements would have been.
@@ -14,7 +14,7 @@ export const VEC_BYTES = 16
 export const vecTarget = (from: Reader, at: number): number => from.target(at)
 export const vecCount = (from: Reader, at: number): number => from.count(at + 8)
 
-export function storeVec(to: Writer, at: number, target: number, count: number): void {
+export function storeVec(to: ArchiveWriter, at: number, target: number, count: number): void {
   to.point(at, target)
   to.uint64(at + 8, count)
 }
@@ -23,7 +23,7 @@ export function storeVec(to: Writer, at: number, target: number, count: number):
 const MOST_AT_ONCE = 2 ** 25
 
 /** A list to be filled in order; one that grows instead is copied again and again, and ends up half as long again as it need be. */
-export const listOf = <T>(count: number): T[] => (count < MOST_AT_ONCE ? new Array(count) : [])
+export const listLayout = <T>(count: number): T[] => (count < MOST_AT_ONCE ? new Array(count) : [])
 
 /** A Vec of anything. */
 export function vec<T>(item: Archived<T>): Archived<T[]> {
@@ -34,7 +34,7 @@ export function vec<T>(item: Archived<T>): Archived<T[]> {
       const target = vecTarget(from, at)
       const count = vecCount(from, at)
       return from.subtree(at, target, count * item.size, item.align, () => {
-        const values = listOf<T>(count)
+        const values = listLayout<T>(count)
         for (let index = 0; index < count; index++) values[index] = item.read(from, target + index * item.size)
         return values
       })
@@ -118,7 +118,7 @@ export function box<T>(inner: () => Archived<T>): Archived<T> {
       return from.nested(at, () => from.subtree(at, target, size, align, () => inner().read(from, target)))
     },
     write(to, value) {
-      const target = to.nested(() => append(to, inner(), value))
+      const target = to.nested(() => appendObject(to, inner(), value))
       return (at) => to.point(at, target)
     },
   }

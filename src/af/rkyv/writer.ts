@@ -5,7 +5,7 @@ const MAX_DEPTH = 256
 const HIGH_WORD = 2 ** 32
 
 /** An append-only buffer. One suffices because pointers only ever point backwards. Bytes not written to are zero, so padding is too. */
-export class Writer {
+export class ArchiveWriter {
   view: DataView
   #bytes: Uint8Array
   #length = 0

@@ -4,7 +4,7 @@ import { isFixed } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
 import { showShape, sizeOf } from '../../core/shape.js'
 import type { Signal } from '../../core/signal.js'
-import { type BlockRef, type ChunkBytes, viewOf } from '../../engine/block.js'
+import { type BlockRef, type ChunkBytes, chunkView } from '../../engine/block.js'
 import { decodeChunk } from '../../engine/chunk-values.js'
 import { checkCrc } from '../../engine/integrity.js'
 import type { SegmentChecksums } from '../../engine/segment-checksums.js'
@@ -34,7 +34,7 @@ export interface LayerContext {
 }
 
 /** An array as one layer has it. */
-export interface LayerArray {
+export interface VerifiedArray {
   readonly meta: ArrayMeta
   /** Takes measurements; its grid is that of this layer. */
   readonly state: ArrayState
@@ -50,7 +50,7 @@ export interface LayerExtras {
 }
 
 /** Rows of chunk tables, by array. */
-export type Rows = Map<LayerArray, number[]>
+export type Rows = Map<VerifiedArray, number[]>
 
 /** Whether chunks have numbers; why they have none was found with the footer. */
 export const hasGrid = ({ shape, chunkShape }: Pick<ArrayMeta, 'shape' | 'chunkShape'>): boolean =>
@@ -111,7 +111,7 @@ export class BlockCheck {
   }
 
   /** An array is named where the whole block is that array's. */
-  #place(array?: LayerArray): { file: string; block: number; array?: string } {
+  #place(array?: VerifiedArray): { file: string; block: number; array?: string } {
     const only = array ?? (this.#rows.size === 1 ? [...this.#rows.keys()][0] : undefined)
     return { file: this.#layer.file, block: this.#block.id, ...(only === undefined ? {} : { array: only.meta.name }) }
   }
@@ -192,14 +192,14 @@ export class BlockCheck {
     }
   }
 
-  #checkChunk(arena: Arena, array: LayerArray, row: number, bytes: ChunkBytes): void {
+  #checkChunk(arena: Arena, array: VerifiedArray, row: number, bytes: ChunkBytes): void {
     const { state, meta, index } = array
     if (isNested(state.definition)) return
     const coord = coordOf(meta, row)
     const dtype = dtypeOf(state.definition)
     const { deep, report, live } = this.#context
     if (!deep) {
-      if (!isFixed(dtype)) decodeChunk(dtype, viewOf(arena, bytes), sizeOf(state.grid.shapeOf(coord)))
+      if (!isFixed(dtype)) decodeChunk(dtype, chunkView(arena, bytes), sizeOf(state.grid.shapeOf(coord)))
       return
     }
     const number = state.grid.number(coord)
@@ -214,7 +214,7 @@ export class BlockCheck {
   }
 }
 
-const spanOf = ({ meta: { chunks } }: LayerArray, row: number): { offset: number; size: number } => ({
+const spanOf = ({ meta: { chunks } }: VerifiedArray, row: number): { offset: number; size: number } => ({
   offset: chunks.offsets[row]!,
   size: chunks.sizes[row]!,
 })
@@ -242,7 +242,7 @@ function checkPrefix(stored: Uint8Array, uncompressedBytes: number): void {
   throw new HyperslabError('FormatError', text, { actual: prefix, expected: uncompressedBytes })
 }
 
-function prefixed({ meta }: LayerArray, row: number, error: unknown): unknown {
+function prefixed({ meta }: VerifiedArray, row: number, error: unknown): unknown {
   if (!(error instanceof HyperslabError)) return error
   return new HyperslabError(error.tag, `chunk ${showShape(coordOf(meta, row))}: ${error.message}`, error.details)
 }

@@ -3,7 +3,7 @@ import { elementBytes, isFixed } from '../../core/dtype.js'
 import { inOrder } from '../../core/in-order.js'
 import { showShape, sizeOf } from '../../core/shape.js'
 import type { Signal } from '../../core/signal.js'
-import { rangeOf } from '../../engine/batches.js'
+import { storedRange } from '../../engine/batches.js'
 import type { BlockRef } from '../../engine/block.js'
 import { checkCrc } from '../../engine/integrity.js'
 import type { SegmentChecksums } from '../../engine/segment-checksums.js'
@@ -12,10 +12,10 @@ import { type ChunkStatsTable, decodeChunkStats } from '../format/chunk-stats-ta
 import { dtypeOf, isNested } from '../format/definition.js'
 import { CHECKSUM_CODEC, isExtra, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.js'
 import { isIdentity } from '../format/identity.js'
-import { decodeSegmentChecksums, decodeSegments } from '../format/segment-tables.js'
+import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-tables.js'
 import { ArrayState } from '../layers/array-state.js'
 import type { Layer } from '../layers/layer.js'
-import { BlockCheck, coordOf, countBlock, hasGrid, type LayerArray, type LayerContext, type Rows } from './block.js'
+import { BlockCheck, coordOf, countBlock, hasGrid, type LayerContext, type Rows, type VerifiedArray } from './block.js'
 import type { Report } from './report.js'
 
 /** Blocks read at a time, and their bytes; larger ones are read alone. */
@@ -44,7 +44,7 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
       if (block.codec === STATS_CODEC)
         tables = extra('the statistics of chunks', () => decodeChunkStats(bytes, layer.footer.arrays)) ?? new Map()
       else if (block.codec === SEGMENTS_CODEC)
-        segments = extra('the table of segments', () => decodeSegments(bytes, layer.blocks)) ?? new Map()
+        segments = extra('the table of segments', () => decodeSegmentTable(bytes, layer.blocks)) ?? new Map()
       else if (block.codec === SEGMENT_CHECKSUMS_CODEC)
         checksums = extra('the checksums of segments', () => decodeSegmentChecksums(bytes, layer.blocks)) ?? new Map()
       else {
@@ -80,7 +80,7 @@ function isReadable(layer: Layer, block: BlockRef, { settings: { limits }, repor
 }
 
 async function readBatch(layer: Layer, batch: readonly BlockRef[], signal: Signal | undefined): Promise<Uint8Array[]> {
-  const ranges = batch.map(rangeOf)
+  const ranges = batch.map(storedRange)
   if (layer.readMany !== undefined) return layer.readMany(ranges, signal)
   const [{ offset, length }] = ranges as [(typeof ranges)[0]]
   return [await layer.read(offset, length, signal)]
@@ -119,7 +119,7 @@ function chunksByBlock(layer: Layer, report: Report): Map<BlockRef, Rows> {
     for (const row of rowsIn(array, file, report)) {
       const block = blocks.get(meta.chunks.blockIds[row]!)
       if (block === undefined) continue
-      const rows = chunks.get(block) ?? new Map<LayerArray, number[]>()
+      const rows = chunks.get(block) ?? new Map<VerifiedArray, number[]>()
       chunks.set(block, rows)
       const list = rows.get(array)
       if (list === undefined) rows.set(array, [row])
@@ -130,7 +130,7 @@ function chunksByBlock(layer: Layer, report: Report): Map<BlockRef, Rows> {
 }
 
 /** The rows of a chunk table that lie in the grid and have as many bytes as their elements take. */
-function* rowsIn({ meta, state }: LayerArray, file: string, report: Report): Generator<number> {
+function* rowsIn({ meta, state }: VerifiedArray, file: string, report: Report): Generator<number> {
   const { chunks, name } = meta
   const { grid, definition } = state
   const dtype = isNested(definition) ? undefined : dtypeOf(definition)

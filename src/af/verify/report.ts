@@ -32,7 +32,7 @@ export interface Checked {
 }
 
 /** The place of a finding. */
-export type Place = Pick<Finding, 'file' | 'block' | 'array'>
+export type FindingPlace = Pick<Finding, 'file' | 'block' | 'array'>
 
 /** More findings are counted only: a file damaged all over must not fill the memory. */
 const MAX_FINDINGS = 1000
@@ -53,17 +53,17 @@ export class Report {
     arrayStatistics: 0,
   }
 
-  error(place: Place, text: string): void {
+  error(place: FindingPlace, text: string): void {
     this.errors++
     this.#add({ severity: 'error', ...place, text })
   }
 
-  warn(place: Place, text: string): void {
+  warn(place: FindingPlace, text: string): void {
     this.#add({ severity: 'warning', ...place, text })
   }
 
   /** Takes in an error that means damage; others, those of a store or an abort, are thrown. */
-  take(place: Place, error: unknown, more = ''): void {
+  take(place: FindingPlace, error: unknown, more = ''): void {
     if (!isHyperslabError(error, 'FormatError', 'UnsupportedError', 'IntegrityError', 'CodecError')) throw error
     const { file, array } = error.details
     let text = error.message

@@ -8,7 +8,7 @@ import { type ChunkStatsTable, rowOf } from '../format/chunk-stats-table.js'
 import { isNested } from '../format/definition.js'
 import { type ArrayStats, decodeStatsFile, type StatsFile, type StatValue } from '../format/stats-file.js'
 import type { ArrayState } from '../layers/array-state.js'
-import { endsOf } from '../layers/chunk-stats.js'
+import { formatBounds } from '../layers/chunk-stats.js'
 import { isAnsweredAlike } from '../layers/pages.js'
 import { combine, compare } from '../layers/statistics.js'
 import type { WorkingCopyOptions } from '../write/working-copy.js'
@@ -36,7 +36,7 @@ export class LiveStats {
     const newest = this.state.find(grid.number(coord))
     if (newest?.block !== block || newest.offset !== offset) return
     this.#taken += stats.count + stats.nanCount
-    const { min, max } = endsOf(stats)
+    const { min, max } = formatBounds(stats)
     if (min === undefined || max === undefined) return
     if (this.#min === undefined || compare(min, this.#min) < 0) this.#min = min
     if (this.#max === undefined || compare(max, this.#max) > 0) this.#max = max

@@ -1,7 +1,7 @@
 import type { Progress } from '../../array/transfers.js'
 import type { Segment } from '../../codec/lz4-segments.js'
 import { isHyperslabError } from '../../core/errors.js'
-import { type BlockRef, type ChunkAddress, viewOf } from '../../engine/block.js'
+import { type BlockRef, type ChunkAddress, chunkView } from '../../engine/block.js'
 import type { BlockReader } from '../../engine/block-reader.js'
 import { withArena } from '../../kernels/arena.js'
 import type { ArrayState } from '../layers/array-state.js'
@@ -118,7 +118,7 @@ async function repack(
 ): Promise<void> {
   const copies = new Map<number, Uint8Array>()
   await blocks.visit([[block, run]], (arena, { number }, bytes) => {
-    copies.set(number, new Uint8Array(viewOf(arena, bytes)))
+    copies.set(number, new Uint8Array(chunkView(arena, bytes)))
     if (!state.chunkStats.has(number)) withArena((inner) => measure(inner, state, number, bytes))
   })
   for (const { number, chunk } of run) await packer.put(chunk, copies.get(number)!)

@@ -10,10 +10,10 @@ import {
   type BlockRef,
   type ChunkAddress,
   checkStoredBytes,
-  decodeApart,
+  chunkPart,
   decodeBlock,
+  decodeOutsideKernels,
   findCodec,
-  partOf,
 } from '../../engine/block.js'
 import { type CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.js'
 import { withArena } from '../../kernels/arena.js'
@@ -47,7 +47,7 @@ export interface PackerOptions {
 export type VerifyWrites = boolean | 'foreign'
 
 /** The blocks of a layer: where their bytes are, and their CRC-32C. */
-export interface Packed {
+export interface PackedBlocks {
   readonly stage: Stage
   readonly blocks: BlockMeta[]
   readonly crcs: readonly number[]
@@ -165,7 +165,7 @@ export class BlockPacker implements BlockOrigin {
   }
 
   /** Packs what is loose and closes holes; returns the finished blocks, which lie in the stage one after another from its start. */
-  async finish(): Promise<Packed> {
+  async finish(): Promise<PackedBlocks> {
     if (this.#stage?.broken) await this.#restage()
     await this.settle(0)
     if ([...this.#blocks].some(([block, chunks]) => hasHoles(block, chunks))) await this.#repack()
@@ -348,8 +348,8 @@ export class BlockPacker implements BlockOrigin {
     checkStoredBytes(block, bytes)
     const codec = findCodec(this.#options.codecs, block)
     if (!inKernel(codec)) {
-      const decoded = await decodeApart(codec, block, bytes)
-      return [...chunks].map((chunk) => [chunk, partOf(decoded, chunk.address!).slice()])
+      const decoded = await decodeOutsideKernels(codec, block, bytes)
+      return [...chunks].map((chunk) => [chunk, chunkPart(decoded, chunk.address!).slice()])
     }
     return withArena((arena) => {
       const pointer = decodeBlock(arena, this.#options.codecs, block, bytes)

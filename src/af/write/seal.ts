@@ -7,7 +7,7 @@ import { type ChunkStatsTable, encodeChunkStats } from '../format/chunk-stats-ta
 import { CHECKSUM_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.js'
 import { type BlockMeta, encodeFooterFile, type Footer } from '../format/footer.js'
 import { TRAILER_BYTES } from '../format/footer-trailer.js'
-import { encodeSegmentChecksums, encodeSegments } from '../format/segment-tables.js'
+import { encodeSegmentChecksums, encodeSegmentTable } from '../format/segment-tables.js'
 
 export interface Sealed {
   readonly footer: Footer
@@ -55,7 +55,7 @@ export function seal(footer: Footer, extras: Extras | undefined, marks: readonly
     parts.push(bytes)
   }
   if (extras.tables.size > 0) put(STATS_CODEC, encodeChunkStats(extras.tables))
-  if (extras.segments.size > 0) put(SEGMENTS_CODEC, encodeSegments(extras.segments))
+  if (extras.segments.size > 0) put(SEGMENTS_CODEC, encodeSegmentTable(extras.segments))
   if (extras.checkedSegments.size > 0) put(SEGMENT_CHECKSUMS_CODEC, encodeSegmentChecksums(extras.checkedSegments))
   add(CHECKSUM_CODEC, checksumBytes(crcs.length))
   const whole = { ...footer, blocks }

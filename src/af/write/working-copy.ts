@@ -4,7 +4,7 @@ import { Lock } from '../../core/lock.js'
 import type { MemoryBudget } from '../../core/memory-budget.js'
 import type { BlockMemory } from '../../engine/block-memory.js'
 import { BlockReader } from '../../engine/block-reader.js'
-import type { BlockWork } from '../../pool/task.js'
+import type { WorkerPool } from '../../pool/task.js'
 import type { Store } from '../../store/store.js'
 import { type ArrayOptions, type Definition, define, sameButShape } from '../format/definition.js'
 import type { Limits } from '../format/limits.js'
@@ -36,7 +36,7 @@ export interface WorkingCopyOptions {
   readonly extras: boolean
   /** The newest layer that is looked at; undefined for all there are. */
   readonly layer: number | undefined
-  readonly pool?: BlockWork | undefined
+  readonly pool?: WorkerPool | undefined
 }
 
 /**

@@ -13,7 +13,7 @@ const allAxes = (source: BlockSource): number[] => [...source.shape.keys()]
  * @param order for each axis of the result the axis it comes from, by number or name
  * @throws InvalidArgumentError unless each axis is named once
  */
-export function permute<D extends DType>(source: BlockSource<D>, order?: readonly (number | string)[]): BlockSource<D> {
+export function transpose<D extends DType>(source: BlockSource<D>, order?: readonly (number | string)[]): BlockSource<D> {
   if (order === undefined) return viewAxes(source, { order: allAxes(source).reverse() })
   const axes = [...resolveAxes(order, source)]
   if (axes.length !== source.shape.length) {
@@ -57,7 +57,7 @@ export function expandDims<D extends DType>(source: BlockSource<D>, axis: number
 }
 
 /** Backwards along the axes that are named, or all. */
-export function reverse<D extends DType>(source: BlockSource<D>, axis?: AxisOption): BlockSource<D> {
+export function flip<D extends DType>(source: BlockSource<D>, axis?: AxisOption): BlockSource<D> {
   const axes = resolveAxes(axis, source)
   const picks = source.shape.map((length, each) =>
     axes.has(each) && length > 0 ? { start: length - 1, step: -1, length } : wholeAxis(length),

@@ -38,7 +38,7 @@ export type Operand = BlockSource | { readonly value: unknown }
  * @throws InvalidArgumentError when shapes do not go together, there is no array, or no value for missing results; reading, when a result is
  *   not of the data type
  */
-export function broadcast<D extends DType>(
+export function broadcastSource<D extends DType>(
   fn: (...values: never[]) => unknown,
   operands: readonly Operand[],
   options: BroadcastOptions<D> = {},

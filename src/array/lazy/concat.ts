@@ -6,7 +6,7 @@ import { type Axis, resolveAxes } from '../axes.js'
 import type { BlockSource } from '../source.js'
 import { astype } from './astype.js'
 import { expandDims } from './axis-order.js'
-import { mosaic, type Tile } from './mosaic.js'
+import { mosaicSource, type Tile } from './mosaic.js'
 import { promote } from './promotion.js'
 
 /** Arrays in lists, nested as deep as there are axes to put them along; `null` where there is none. */
@@ -26,7 +26,7 @@ const CONCAT_CHECKS: Checks<ConcatOptions> = { axis: 'number or string or list',
  * missing the others in their row say how large they would be, or, if there are none, they are of length 1.
  * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a grid
  */
-export function concat(tiles: TileGrid<BlockSource>, options: ConcatOptions = {}): BlockSource {
+export function concatSource(tiles: TileGrid<BlockSource>, options: ConcatOptions = {}): BlockSource {
   checkOptions('concat', options, CONCAT_CHECKS)
   const { axis, fillValue } = options
   const { counts, list } = flatten(tiles)
@@ -50,7 +50,7 @@ export function concat(tiles: TileGrid<BlockSource>, options: ConcatOptions = {}
     return [{ origin, source: tile.dtype === dtype ? tile : astype(tile, dtype) }]
   })
   const shape = lengths.map((each) => each.reduce((sum, length) => sum + length, 0))
-  return mosaic(placed, { shape, ...(fillValue !== undefined && { fillValue }) })
+  return mosaicSource(placed, { shape, ...(fillValue !== undefined && { fillValue }) })
 }
 
 export interface StackOptions<D extends DType = DType> {
@@ -65,9 +65,9 @@ const STACK_CHECKS: Checks<StackOptions> = { axis: 'number or list', fillValue: 
 
 /**
  * Arrays of one shape along a new axis, or nested lists of them along several.
- * @throws InvalidArgumentError as {@link concat}
+ * @throws InvalidArgumentError as {@link concatSource}
  */
-export function stack(tiles: TileGrid<BlockSource>, options: StackOptions = {}): BlockSource {
+export function stackSource(tiles: TileGrid<BlockSource>, options: StackOptions = {}): BlockSource {
   checkOptions('stack', options, STACK_CHECKS)
   const { axis, fillValue, names = [] } = options
   const { counts, list } = flatten(tiles)
@@ -76,7 +76,7 @@ export function stack(tiles: TileGrid<BlockSource>, options: StackOptions = {}):
   const axes = [...resolveAxes(given, { shape: new Array<number>(rank).fill(1) })]
   const named = axes.map((each, i) => [each, names[i] ?? ''] as const).sort(([a], [b]) => a - b)
   const expanded = mapTiles(tiles, (tile) => named.reduce((below, [each, name]) => expandDims(below, each, name), tile))
-  return concat(expanded, { axis: axes, ...(fillValue !== undefined && { fillValue }) })
+  return concatSource(expanded, { axis: axes, ...(fillValue !== undefined && { fillValue }) })
 }
 
 export const mapTiles = <T, U>(tiles: TileGrid<T>, fn: (tile: T) => U): TileGrid<U> =>

@@ -1,7 +1,7 @@
 import type { DType } from '../../core/dtype.js'
 import { viewOf } from '../../grid/range.js'
 import type { BlockSource } from '../source.js'
-import { deriveSource, type Kind, type Layer } from './layer.js'
+import { type DerivedSource, deriveSource, type Kind } from './layer.js'
 import { requestsThrough } from './picks.js'
 
 /** From one element to another, both as they are stored. */
@@ -23,7 +23,7 @@ export function elementwise<D extends DType>(
   back?: Convert,
   treatment: Treatment = 'convert',
 ): BlockSource<D> {
-  const layer: Layer<D> = {
+  const layer: DerivedSource<D> = {
     // What lies between written elements must not go forth and back.
     capabilities: { steps: true },
     bulk: {

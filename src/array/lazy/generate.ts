@@ -27,7 +27,10 @@ const CHECKS: Checks<GenerateOptions<DType>> = {
  * @param fn takes the index, one number an axis
  * @throws reading, InvalidArgumentError when a result is not a value of the data type
  */
-export function generate<D extends DType>(fn: (...index: number[]) => ScalarOf<D>, options: GenerateOptions<D>): BlockSource<D> {
+export function generateSource<D extends DType>(
+  fn: (...index: number[]) => ScalarOf<D>,
+  options: GenerateOptions<D>,
+): BlockSource<D> {
   checkValue('generate', 'fn', fn, 'function')
   checkOptions('generate', options, CHECKS)
   checkValue('generate', 'dtype', Object(options).dtype, DTYPES)

@@ -2,7 +2,7 @@ import type { DType, ScalarOf } from '../../core/dtype.js'
 import type { BlockSource, Missing, NamedValues } from '../source.js'
 
 /** What a lazy array says of itself; the rest is as below. */
-export type Layer<D extends DType> = Pick<BlockSource<D>, 'readBlock'> &
+export type DerivedSource<D extends DType> = Pick<BlockSource<D>, 'readBlock'> &
   Partial<Pick<BlockSource<D>, 'chunks' | 'dimensionNames' | 'capabilities' | 'writeBlock' | 'bulk'>>
 
 /** What a source says of its elements. */
@@ -20,7 +20,7 @@ export interface Kind<D extends DType> {
  */
 export const deriveSource = <D extends DType>(
   below: BlockSource,
-  layer: Layer<D>,
+  layer: DerivedSource<D>,
   { dtype, fillValue, missing, attrs }: Kind<D> = below as BlockSource<D>,
 ): BlockSource<D> => {
   const chunks = layer.chunks ?? below.chunks

@@ -40,7 +40,7 @@ const CHECKS: Checks<MosaicOptions<DType>> = { shape: 'list', fillValue: 'value'
  * @throws InvalidArgumentError when there are no tiles, they differ in type or rank, overlap, or reach beyond the shape; reading, for an
  *   element that is not missing in its tile and would be in the whole, unless `fillValue` was given
  */
-export function mosaic<D extends DType>(tiles: readonly Tile<D>[], options: MosaicOptions<D> = {}): BlockSource<D> {
+export function mosaicSource<D extends DType>(tiles: readonly Tile<D>[], options: MosaicOptions<D> = {}): BlockSource<D> {
   checkOptions('mosaic', options, CHECKS)
   const first = tiles[0]?.source
   if (first === undefined) return invalidArgument('there are no tiles', tiles)

@@ -2,7 +2,7 @@ import type { TypedArray } from '../../core/dtype.js'
 import { sizeOf, stridesOf } from '../../core/shape.js'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.js'
 import { type Box, boxShape } from '../../grid/range.js'
-import { isWhole, type PlacedPart, type Reduction } from '../reductions/parts.js'
+import { isWhole, type PlacedAggregate, type Reduction } from '../reductions/parts.js'
 import type { BlockSource, ReduceBoxOptions } from '../source.js'
 
 /**
@@ -16,7 +16,7 @@ export async function reducePermuted(
   places: readonly number[],
   order: readonly number[],
   reduction: Reduction,
-  take: (part: PlacedPart) => void,
+  take: (part: PlacedAggregate) => void,
   options?: ReduceBoxOptions,
 ): Promise<void> {
   const whole = isWhole(reduction)
@@ -30,7 +30,7 @@ export async function reducePermuted(
  * A part of a reduction with its axes in another order, and its cells likewise.
  * @param order for each axis the one it comes from; axes of length 1 may be missing
  */
-function permutedPart(part: PlacedPart, order: readonly number[]): PlacedPart {
+function permutedPart(part: PlacedAggregate, order: readonly number[]): PlacedAggregate {
   const region = order.map((axis) => part.region[axis]!)
   if (order.every((axis, i) => i === 0 || axis > order[i - 1]!)) return { ...part, region }
   const ordered = (values: TypedArray): TypedArray => {

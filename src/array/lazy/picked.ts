@@ -3,7 +3,7 @@ import { type AxisView, type Tensor, viewTensor } from '../../core/tensor.js'
 import { type Box, rangeOf } from '../../grid/range.js'
 import type { BlockOptions, BlockSource, BulkAccess, ChunkFacts } from '../source.js'
 import { readInto, type Views } from '../transfers.js'
-import { write } from '../write.js'
+import { writeSelection } from '../write.js'
 import { type AxisPick, isList, planned } from './picks.js'
 
 /** Reads what `picks` takes of each axis, in its order, into `out`, which has an axis for each. */
@@ -20,7 +20,7 @@ export const writePicks = <D extends DType>(
   picks: readonly AxisPick[],
   values: Tensor<D>,
   options: BlockOptions = {},
-): Promise<void> => write(source, planned(source, picks), values, options)
+): Promise<void> => writeSelection(source, planned(source, picks), values, options)
 
 /** Reads several at once; what takes lists goes one by one. */
 export async function readManyPicks<D extends DType>(

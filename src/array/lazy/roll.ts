@@ -4,13 +4,13 @@ import { wholeAxis } from '../../core/tensor.js'
 import { type Axis, resolveAxes } from '../axes.js'
 import type { BlockSource } from '../source.js'
 import { viewAxes } from './axes-view.js'
-import { mosaic } from './mosaic.js'
+import { mosaicSource } from './mosaic.js'
 
 /**
  * Shifted along an axis, what leaves at one end coming back at the other: element i is at `i + shift`.
  * @throws InvalidArgumentError unless `shift` is an integer and there is such an axis
  */
-export function roll<D extends DType>(source: BlockSource<D>, shift: number, axis: Axis): BlockSource<D> {
+export function rollSource<D extends DType>(source: BlockSource<D>, shift: number, axis: Axis): BlockSource<D> {
   if (!Number.isSafeInteger(shift))
     throw new HyperslabError('InvalidArgumentError', `a shift must be an integer, got ${shift}`, { actual: shift })
   const [along] = resolveAxes(axis, source)
@@ -23,7 +23,7 @@ export function roll<D extends DType>(source: BlockSource<D>, shift: number, axi
       order: [...source.shape.keys()],
     })
   const at = (position: number): number[] => source.shape.map((_, i) => (i === along ? position : 0))
-  return mosaic([
+  return mosaicSource([
     { origin: at(0), source: part(length - moved, moved) },
     { origin: at(moved), source: part(0, length - moved) },
   ])

@@ -36,7 +36,7 @@ export const SCALED_CHECKS: Checks<ScaledOptions> = {
  * rounding to the nearest integer where integers are packed.
  * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0 or when a written value cannot be packed
  */
-export function scaled(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
+export function scaledSource(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
   const { scaleFactor = 1, addOffset = 0, fillValue, missingValues = [], unsigned = false, dtype = 'float64' } = options
   const packed = source.dtype
   if (!isNumeric(packed)) throw new HyperslabError('UnsupportedError', `${packed} values cannot be scaled`, { actual: packed })

@@ -9,7 +9,7 @@ import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
  * The elements of several arrays at each position, in C order, whatever their chunks; some MiB are held at a time.
  * @throws InvalidArgumentError when shapes differ or there is no array
  */
-export function zip<D extends readonly DType[]>(
+export function zipElements<D extends readonly DType[]>(
   sources: readonly BlockSource[],
   options: BlockOptions = {},
 ): AsyncGenerator<{ [K in keyof D]: ScalarOf<D[K]> }, void> {

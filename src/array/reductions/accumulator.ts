@@ -3,7 +3,7 @@ import { sizeOf, stridesOf } from '../../core/shape.js'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
 import { type Box, viewOf } from '../../grid/range.js'
 import type { Arena } from '../../kernels/arena.js'
-import { accumulators, counters, type ReduceOp, reduce, results, type Skip } from '../../kernels/reduce.js'
+import { accumulators, counters, type ReduceOp, reduceElements, results, type Skip } from '../../kernels/reduce.js'
 
 /** Takes in blocks of an array, one after another, and gives the reduction of all of them. */
 export interface Accumulator {
@@ -45,7 +45,7 @@ export class WholeAccumulator implements Accumulator {
     const cells = accumulators(arena, this.#op, this.#dtype, 1)
     const counter = counters(arena, 1)
     const none = shape.map(() => 0)
-    reduce(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stride, cells, none, counter)
+    reduceElements(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stride, cells, none, counter)
     this.take(results(arena, this.#op, this.#dtype, cells, 1)[0]!, arena.view('float64', counter, 1)[0]!)
   }
 
@@ -100,7 +100,7 @@ export class AxisAccumulator implements Accumulator {
     const counts = viewTensor(this.#counts, region)
     this.#cells.load(arena, cells, region)
     copyTensor(counts, tensorOf('float64', cellShape, arena.view('float64', counter, size)))
-    reduce(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stridesOf(shape), cells, stride, counter)
+    reduceElements(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stridesOf(shape), cells, stride, counter)
     this.#cells.store(arena, cells, region)
     copyTensor(tensorOf('float64', cellShape, arena.view('float64', counter, size)), counts)
   }

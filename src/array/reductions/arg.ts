@@ -1,6 +1,6 @@
 import type { FixedDType } from '../../core/dtype.js'
 import { HyperslabError } from '../../core/errors.js'
-import { indexAt, stridesOf } from '../../core/shape.js'
+import { coordsAt, stridesOf } from '../../core/shape.js'
 import { type Tensor, tensorOf } from '../../core/tensor.js'
 import type { BlockSource } from '../source.js'
 import { CellLayout } from './cells.js'
@@ -42,5 +42,5 @@ export async function arg(
     const positions = places!.map((place, cell) => (counts[cell] === 0 ? -1 : place))
     return tensorOf('float64', layout.resultShape(options.keepDims), positions)
   }
-  return indexAt(places![0]!, shape)
+  return coordsAt(places![0]!, shape)
 }

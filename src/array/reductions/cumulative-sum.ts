@@ -20,7 +20,7 @@ export interface CumulativeOptions<D extends DType = DType> extends BlockOptions
 }
 
 /** @returns the result; undefined when it went into an array */
-export async function cumulativeSum(source: BlockSource, axis: Axis, options: CumulativeOptions): Promise<Tensor | undefined> {
+export async function cumsum(source: BlockSource, axis: Axis, options: CumulativeOptions): Promise<Tensor | undefined> {
   checkFoldable('sum', source.dtype)
   const dtype = foldedDType(source.dtype, 'sum')
   const layout = new CellLayout(source, axis)

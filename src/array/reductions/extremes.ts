@@ -1,6 +1,6 @@
 import { allocate, type FixedDType, isBigInt, type TypedArray } from '../../core/dtype.js'
 import type { ReduceOp } from '../../kernels/reduce.js'
-import type { Part } from './parts.js'
+import type { PartialAggregate } from './parts.js'
 
 /** Values of any type as one of few, so that loops over them stay fast. */
 export type Comparables = Float64Array | BigInt64Array | BigUint64Array
@@ -13,7 +13,7 @@ export const comparable = (data: TypedArray): Comparables =>
  * The extremes of cells and where they are, in C order. A NaN is beyond all; of equal elements the one at the first place counts, in whatever
  * order they come.
  */
-export class Extremes implements Part {
+export class Extremes implements PartialAggregate {
   readonly values: Comparables
   /** 1 where there is an extreme. */
   readonly counts: Float64Array

@@ -11,7 +11,7 @@ import { eachRun } from './runs.js'
 import { eachUnwritten } from './unwritten.js'
 
 /** Takes every element into its cell, reading each chunk once. */
-export async function fill(
+export async function fillCells(
   source: BlockSource,
   mode: RowMode,
   layout: CellLayout,
@@ -36,7 +36,9 @@ export async function fill(
 export async function product(source: BlockSource, options: ReduceOptions): Promise<Tensor | ScalarOf<DType>> {
   const { dtype } = source
   const layout = new CellLayout(source, options.axis)
-  const data = await fill(source, modeOf('prod'), layout, options, ({ skipped }) => foldOf('prod', dtype, layout.size, skipped))
+  const data = await fillCells(source, modeOf('prod'), layout, options, ({ skipped }) =>
+    foldOf('prod', dtype, layout.size, skipped),
+  )
   return shaped(foldedDType(dtype, 'prod'), data, layout, options)
 }
 
@@ -53,7 +55,7 @@ export async function truth(
 ): Promise<Tensor | ScalarOf<DType>> {
   const { dtype } = source
   const layout = new CellLayout(source, options.axis)
-  const data = await fill(
+  const data = await fillCells(
     source,
     options.where || isBigInt(dtype) || !isFixed(dtype) ? 'raw' : 'float',
     layout,

@@ -3,11 +3,11 @@ import { sizeOf, stridesOf } from '../../core/shape.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import { type Arena, withArena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf, tableOf } from '../../kernels/boxes.js'
-import { accumulators, cellBytes, counters, reduce, results } from '../../kernels/reduce.js'
+import { accumulators, cellBytes, counters, reduceElements, results } from '../../kernels/reduce.js'
 import type { Accumulator, Cells } from './accumulator.js'
 import { type CellLayout, cellBox, cellStride, eachCell } from './cells.js'
 import { Moments } from './moments.js'
-import type { Part, PlacedPart, Reduction } from './parts.js'
+import type { PartialAggregate, PlacedAggregate, Reduction } from './parts.js'
 
 /**
  * The mean of the elements of each cell, and the sum of squares of what they differ from it by: two numbers a cell. The boxes are gone through
@@ -15,7 +15,13 @@ import type { Part, PlacedPart, Reduction } from './parts.js'
  * @param base address that offsets count from
  * @param shape of the cells; `place` of a box is the first of its cells
  */
-export function momentsOf(arena: Arena, reduction: Reduction, table: BoxTable, base: number, shape: readonly number[]): Part {
+export function momentsOf(
+  arena: Arena,
+  reduction: Reduction,
+  table: BoxTable,
+  base: number,
+  shape: readonly number[],
+): PartialAggregate {
   const { dtype, skip, reduced } = reduction
   const size = sizeOf(shape)
   const own = cellStride(shape, reduced)
@@ -23,7 +29,7 @@ export function momentsOf(arena: Arena, reduction: Reduction, table: BoxTable, b
   const [sums, counter] = [accumulators(arena, 'sum', dtype, size), counters(arena, size)]
   const bytes = cellBytes('sum', dtype)
   for (const { offset, place, shape, stride } of boxes)
-    reduce(arena, 'sum', dtype, skip, shape, base + offset, stride, sums + place * bytes, own, counter + place * 8)
+    reduceElements(arena, 'sum', dtype, skip, shape, base + offset, stride, sums + place * bytes, own, counter + place * 8)
   const [means, squares] = [counters(arena, size), counters(arena, size)]
   const counts = arena.view('float64', counter, size).slice()
   const about = arena.view('float64', means, size)
@@ -31,7 +37,7 @@ export function momentsOf(arena: Arena, reduction: Reduction, table: BoxTable, b
     about[cell] = Number(sum) / counts[cell]!
   })
   for (const { offset, place, shape, stride } of boxes)
-    reduce(arena, 'squares', dtype, skip, shape, base + offset, stride, squares + place * 8, own, means + place * 8)
+    reduceElements(arena, 'squares', dtype, skip, shape, base + offset, stride, squares + place * 8, own, means + place * 8)
   const values = new Float64Array(2 * size)
   const [mean, square] = [means, squares].map((pointer) => arena.view('float64', pointer, size)) as [Float64Array, Float64Array]
   for (let cell = 0; cell < size; cell++) {
@@ -59,7 +65,7 @@ export class MomentAssembly implements Accumulator {
     this.take({ ...momentsOf(arena, this.#reduction, table, pointer, boxShape(region)), region })
   }
 
-  take({ region, values, counts }: PlacedPart): void {
+  take({ region, values, counts }: PlacedAggregate): void {
     eachCell(boxShape(region), this.#layout.first(region), this.#layout.stride, (i, cell) =>
       this.#moments.merge(cell, counts[i]!, values[2 * i] as number, values[2 * i + 1] as number),
     )
@@ -71,7 +77,7 @@ export class MomentAssembly implements Accumulator {
 }
 
 /** The moments of as many elements as there are in a box, all of them the one at `bytes`. */
-export function constantMoments(reduction: Reduction, element: Uint8Array, box: Box, region: Box): PlacedPart {
+export function constantMoments(reduction: Reduction, element: Uint8Array, box: Box, region: Box): PlacedAggregate {
   const shape = region.map(() => 1)
   const table = tableOf(shape.length, [{ offset: 0, place: 0, shape, stride: shape }])
   const { values, counts } = withArena((arena) => momentsOf(arena, reduction, table, arena.put(element), shape))

@@ -17,7 +17,7 @@ import type { WindowOptions } from './windows.js'
 const SKIP: Checks<SkipOptions> = { skipMissing: 'boolean', skipNaN: 'boolean' }
 const FOLD: Checks<FoldOptions> = { ddof: 'number' }
 const EACH: Checks<BlockOptions & SkipOptions> = { ...BLOCK_CHECKS, ...SKIP }
-const REDUCE: Checks<ReduceOptions> = { ...EACH, axis: 'number or string or list', keepDims: 'boolean', fromData: 'boolean' }
+const REDUCE: Checks<ReduceOptions> = { ...EACH, axis: 'number or string or list', keepDims: 'boolean', ignoreStats: 'boolean' }
 const VARIANCE: Checks<ReduceOptions & FoldOptions> = { ...REDUCE, ...FOLD }
 const TRUTH: Checks<TruthOptions<DType>> = { ...REDUCE, where: 'function' }
 const QUANTILE: Checks<QuantileOptions> = { ...REDUCE, maxBytes: 'number from 0' }
@@ -44,7 +44,7 @@ export type ReducingCall =
   | 'reduce'
   | 'mapReduce'
   | 'weightedMean'
-  | 'cumulativeSum'
+  | 'cumsum'
   | 'groupBy'
   | 'coarsen'
   | 'rolling'
@@ -72,7 +72,7 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   reduce: EACH,
   mapReduce: REDUCE,
   weightedMean: REDUCE,
-  cumulativeSum: { ...EACH, into: 'object' } satisfies Checks<CumulativeOptions>,
+  cumsum: { ...EACH, into: 'object' } satisfies Checks<CumulativeOptions>,
   groupBy: { ...EACH, ...FOLD } satisfies Checks<GroupOptions>,
   coarsen: WINDOW,
   rolling: WINDOW,

@@ -3,7 +3,7 @@ import { sizeOf } from '../../core/shape.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import { type Arena, withArena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
-import { accumulators, cellBytes, counters, type ReduceOp, reduce, type Skip } from '../../kernels/reduce.js'
+import { accumulators, cellBytes, counters, type ReduceOp, reduceElements, type Skip } from '../../kernels/reduce.js'
 import { AxisAccumulator, type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.js'
 import { cellStride } from './cells.js'
 import { momentsOf } from './moment-cells.js'
@@ -50,22 +50,22 @@ export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> 
  * (of sums of 64-bit integers, two numbers), so that parts can be reduced further without a loss. Of a whole reduction there is one cell,
  * with its value.
  */
-export type Part = Cells
+export type PartialAggregate = Cells
 
 /** A part with the cells of minima and of maxima, from one of each. */
-export function pairedParts(dtype: FixedDType, [min, max]: readonly Part[]): Part {
+export function pairedParts(dtype: FixedDType, [min, max]: readonly PartialAggregate[]): PartialAggregate {
   const values = allocate(dtype, 2 * min!.counts.length) as TypedArray
   for (let i = 0; i < values.length; i++) values[i] = (i % 2 === 0 ? min! : max!).values[i >> 1] as never
   return { values, counts: min!.counts }
 }
 
 /** The minima (0) or the maxima (1) of such a part. */
-export function unpairedPart(part: PlacedPart, which: number): PlacedPart {
+export function unpairedPart(part: PlacedAggregate, which: number): PlacedAggregate {
   return { ...part, values: (part.values as TypedArray).filter((_, i) => i % 2 === which) }
 }
 
 /** A part and the cells of the result that it belongs to; reduced axes have length 1. */
-export interface PlacedPart extends Part {
+export interface PlacedAggregate extends PartialAggregate {
   readonly region: Box
 }
 
@@ -74,7 +74,13 @@ export interface PlacedPart extends Part {
  * @param base address that offsets count from
  * @param shape of the cells; `place` of a box is the first of its cells
  */
-export function reduceBoxes(arena: Arena, reduction: Reduction, table: BoxTable, base: number, shape: readonly number[]): Part {
+export function reduceBoxes(
+  arena: Arena,
+  reduction: Reduction,
+  table: BoxTable,
+  base: number,
+  shape: readonly number[],
+): PartialAggregate {
   if (!isPlain(reduction)) {
     if (reduction.op === 'moments') return momentsOf(arena, reduction, table, base, shape)
     const both = plainOf(reduction).map((each) => reduceBoxes(arena, each, table, base, shape))
@@ -93,7 +99,7 @@ export function reduceBoxes(arena: Arena, reduction: Reduction, table: BoxTable,
   const own = cellStride(shape, reduced)
   const step = cellBytes(op, dtype)
   for (const { offset, place, shape: boxShape, stride } of boxesOf(table))
-    reduce(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, own, counts + place * 8)
+    reduceElements(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, own, counts + place * 8)
   const type = cellType(reduction)
   return {
     values: arena.view(type, cells, size * cellWidth(reduction)).slice(),
@@ -117,7 +123,7 @@ export class Assembly {
     this.#counts = new AxisAccumulator('sum', 'float64', 'none', shape)
   }
 
-  take({ region, values, counts }: PlacedPart): void {
+  take({ region, values, counts }: PlacedAggregate): void {
     if (isWhole(this.#reduction)) {
       this.#whole.take(values[0]!, counts[0]!)
       return

@@ -1,16 +1,16 @@
 import { elementBytes } from '../../core/dtype.js'
-import { indexAt, sizeOf, stridesOf } from '../../core/shape.js'
+import { coordsAt, sizeOf, stridesOf } from '../../core/shape.js'
 import { isDense } from '../../core/tensor.js'
 import { type Box, boxShape } from '../../grid/range.js'
 import type { Arena } from '../../kernels/arena.js'
 import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
 import { copyStrided, type ElementBytes } from '../../kernels/copy.js'
 import { find, firstRows, LEAST_ROW_BYTES } from '../../kernels/places.js'
-import { accumulators, counters, reduce } from '../../kernels/reduce.js'
+import { accumulators, counters, reduceElements } from '../../kernels/reduce.js'
 import type { Accumulator } from './accumulator.js'
 import { type CellLayout, cellStride, eachCell } from './cells.js'
 import { type Comparables, comparable, Extremes } from './extremes.js'
-import type { Part, PlacedPart, Reduction } from './parts.js'
+import type { PartialAggregate, PlacedAggregate, Reduction } from './parts.js'
 
 /** A reduction to the positions of minima or maxima, of everything or along one axis. */
 export type PositionReduction = Reduction & { readonly op: 'min' | 'max'; readonly places: readonly number[] }
@@ -44,7 +44,7 @@ export function extremesOf(
   table: BoxTable,
   base: number,
   shape: readonly number[],
-): Part {
+): PartialAggregate {
   const best = new Extremes(reduction.op, reduction.dtype, sizeOf(shape))
   const own = cellStride(shape, reduction.reduced)
   for (const { offset, place, ...box } of boxesOf(table))
@@ -71,7 +71,7 @@ export class PositionAssembly implements Accumulator {
     addExtremes(arena, this.#reduction, this.#best, { ...elements, ...cells })
   }
 
-  take({ region, values, counts, places }: PlacedPart): void {
+  take({ region, values, counts, places }: PlacedAggregate): void {
     eachCell(boxShape(region), this.#layout.first(region), this.#layout.stride, (i, cell) => {
       if (counts[i]! > 0) this.#best.offer(cell, values[i]!, places![i]!)
     })
@@ -106,7 +106,7 @@ function cellsOf(
   const address = accumulators(arena, op, dtype, cells)
   // Counting takes longer than comparing.
   const counts = skip === 'none' ? 0 : counters(arena, cells)
-  reduce(arena, op, dtype, skip, shape, pointer, stride, address, cellStride, counts)
+  reduceElements(arena, op, dtype, skip, shape, pointer, stride, address, cellStride, counts)
   const taken = counts === 0 ? new Float64Array(cells).fill(sizeOf(shape) / cells) : arena.view('float64', counts, cells).slice()
   return { address, values: comparable(arena.view(dtype, address, cells)), taken }
 }
@@ -130,7 +130,7 @@ function addWhole(arena: Arena, reduction: PositionReduction, best: Extremes, el
   if (piece === undefined || !best.beats(cell, piece.value, first)) return
   const { value, address, start } = piece
   const found = start + find(arena, dtype, address, Number.isNaN(value), pointer + start * size, count - start)
-  const index = indexAt(found, shape)
+  const index = coordsAt(found, shape)
   best.offer(
     cell,
     value,

@@ -22,7 +22,7 @@ import { checkFoldable, foldedDType } from './fold-kinds.js'
 import { checkFits, emptyExtreme, emptyReduction } from './fold-results.js'
 import { MomentAssembly } from './moment-cells.js'
 import { deviations } from './moments.js'
-import { Assembly, isPlain, isWhole, type PlacedPart, plainOf, type Reduction, unpairedPart } from './parts.js'
+import { Assembly, isPlain, isWhole, type PlacedAggregate, plainOf, type Reduction, unpairedPart } from './parts.js'
 import { givesPositions, PositionAssembly } from './positions.js'
 import { type SkipOptions, skipOf, skippedOf } from './rows.js'
 import { eachRun, runsOf } from './runs.js'
@@ -44,7 +44,7 @@ export type ReductionKind = 'sum' | 'min' | 'max' | 'mean'
  * each cell is added to once a row, of at most n * 2^-53. A source that has statistics of its chunks answers from them; the result then is the
  * same but for sums of floats, which may differ by as much as that error, and the sign of an extreme that is 0.
  */
-export async function reduce(
+export async function reduceSource(
   source: BlockSource,
   kind: ReductionKind,
   options: ReduceOptions,
@@ -158,7 +158,7 @@ async function extremaCells(
   const both = plainOf(reduction)
   if (source.bulk?.reduce !== undefined && (shrinks(source, reduction) || (await isSparse(source, options)))) {
     const assemblies = both.map((each) => new Assembly(each, layout.shape))
-    const take = (part: PlacedPart): void => {
+    const take = (part: PlacedAggregate): void => {
       for (const [i, assembly] of assemblies.entries()) assembly.take(unpairedPart(part, i))
     }
     await source.bulk.reduce(wholeBox(source.shape), reduction, take, options)

@@ -33,7 +33,7 @@ export function skipOf(source: BlockSource, options: SkipOptions): Skip {
 }
 
 /** Elements as loops see them. */
-export type Values = { readonly [index: number]: number | bigint }
+export type RowValues = { readonly [index: number]: number | bigint }
 
 /**
  * Takes a row of elements: `length` of them from `at`, one after another. The first belongs to `cell` and `place`, each next one `cellStep`
@@ -115,7 +115,7 @@ export class RowReader {
 
   #piece(data: unknown, converted: boolean, at: number, length: number, step: number): unknown {
     if (this.#converts && !converted) return this.#converted(data as DataOf<FixedDType>, at, length, step)
-    return Array.from({ length }, (_, i) => (data as Values)[at + i * step])
+    return Array.from({ length }, (_, i) => (data as RowValues)[at + i * step])
   }
 
   #converted(data: DataOf<DType>, at: number, length: number, step: number): Float64Array {

@@ -31,7 +31,7 @@ const MEANINGS: Readonly<Record<string, readonly [string, ErrorTag?]>> = {
 
 const READ_ONLY = ['EACCES', 'EPERM', 'EROFS']
 
-export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '')
+export const errorCode = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '')
 
 /** An error of the platform as one of ours, which names the file and says what can be done. Ours only get the name. */
 export function fileError(file: string, doing: Doing, cause: unknown): HyperslabError {
@@ -41,7 +41,7 @@ export function fileError(file: string, doing: Doing, cause: unknown): Hyperslab
     const text = `cannot be ${doing}: no path holds a NUL character (\\0)`
     return new HyperslabError('InvalidArgumentError', text, { file, actual: file, cause })
   }
-  const code = codeOf(cause)
+  const code = errorCode(cause)
   const [meaning, tag = doing === 'written' && READ_ONLY.includes(code) ? 'ReadOnlyError' : 'StoreError'] = MEANINGS[code] ?? []
   const reason = meaning === undefined ? reasonOf(cause) : `${meaning} (${code})`
   return new HyperslabError(tag, `cannot be ${doing}: ${reason}`, { file, cause })
@@ -64,7 +64,7 @@ export function orMissing<T>(file: string, doing: Doing, work: () => Promise<T>)
     try {
       return await work()
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined
+      if (errorCode(error) === 'ENOENT') return undefined
       throw error
     }
   })

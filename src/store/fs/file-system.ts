@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { HyperslabError } from '../../core/errors.js'
 import { endsBefore } from '../memory.js'
 import type { ObjectInfo } from '../store.js'
-import { codeOf, onFile } from './errors.js'
+import { errorCode, onFile } from './errors.js'
 import { etagOf } from './local-file.js'
 
 /** What is used of `node:fs`. */
@@ -43,12 +43,12 @@ interface FileStats {
   isFile(): boolean
 }
 
-export const infoOf = (stats: Omit<FileStats, 'isFile'>): ObjectInfo => ({ size: Number(stats.size), etag: etagOf(stats) })
+export const fileInfo = (stats: Omit<FileStats, 'isFile'>): ObjectInfo => ({ size: Number(stats.size), etag: etagOf(stats) })
 
 /** @throws FormatError for folders, pipes and devices */
 export function checkedInfo(key: string, stats: FileStats): ObjectInfo {
   if (!stats.isFile()) throw new HyperslabError('FormatError', 'not a regular file', { file: key })
-  return infoOf(stats)
+  return fileInfo(stats)
 }
 
 /** Of a path, with the slash at its end; empty for the current one. */
@@ -58,7 +58,7 @@ export function orMissingSync<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }

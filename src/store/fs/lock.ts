@@ -1,6 +1,6 @@
 import { raceAbort, type Signal } from '../../core/signal.js'
 import { randomName } from '../random-name.js'
-import { codeOf, fileError } from './errors.js'
+import { errorCode, fileError } from './errors.js'
 import { type FileSystem, folderOf, orMissingSync } from './file-system.js'
 import { etagOf } from './local-file.js'
 import { isTemporary, lockName, temporaryName } from './names.js'
@@ -93,7 +93,7 @@ function take(fs: FileSystem, lock: string, staged: string | undefined): string 
   try {
     file = fs.openSync(lock, 'wx')
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return undefined
+    if (errorCode(error) === 'EEXIST') return undefined
     throw error
   }
   try {
@@ -120,7 +120,7 @@ function write(fs: FileSystem, file: number, staged: string | undefined): string
     if (fs.writeSync(file, bytes) === bytes.length) return text
   } catch (error) {
     // On a full disk things can still be removed: what is missing then only tells others when they may take over.
-    if (staged === undefined && ['ENOSPC', 'EDQUOT'].includes(codeOf(error))) return ''
+    if (staged === undefined && ['ENOSPC', 'EDQUOT'].includes(errorCode(error))) return ''
     throw error
   }
   throw Object.assign(new Error('the file of the lock was cut short'), { code: 'ENOSPC' })
@@ -180,7 +180,7 @@ function restore(fs: FileSystem, aside: string, lock: string): void {
     fs.linkSync(aside, lock)
   } catch (error) {
     // A third one has taken it meanwhile: the one whose lock was moved sees that before it does anything.
-    if (codeOf(error) === 'EEXIST') return
+    if (errorCode(error) === 'EEXIST') return
     if (orMissingSync(() => fs.lstatSync(lock)) === undefined) orMissingSync(() => fs.renameSync(aside, lock))
   }
 }
@@ -213,6 +213,6 @@ function isDead(fs: FileSystem, { pid, machine: where }: Holder): boolean {
     process.kill(pid, 0)
     return false
   } catch (error) {
-    return codeOf(error) === 'ESRCH'
+    return errorCode(error) === 'ESRCH'
   }
 }

@@ -2,8 +2,8 @@ import type { FileHandle } from 'node:fs/promises'
 import { HyperslabError } from '../../core/errors.js'
 import { checkMatch, exists } from '../conditions.js'
 import type { ObjectInfo, PublishCondition, Stage } from '../store.js'
-import { codeOf, fileError, onFile, orMissing } from './errors.js'
-import { checkedInfo, type FileSystem, folderOf, infoOf, orMissingSync, readExactly } from './file-system.js'
+import { errorCode, fileError, onFile, orMissing } from './errors.js'
+import { checkedInfo, type FileSystem, fileInfo, folderOf, orMissingSync, readExactly } from './file-system.js'
 import { underLock } from './lock.js'
 import { temporaryName } from './names.js'
 
@@ -87,7 +87,7 @@ export class FileStage implements Stage {
       await spread(handle)
       await this.#sync(handle)
       // Linking and renaming change neither size nor date: this is what the object will have.
-      return infoOf(await handle.stat({ bigint: true }))
+      return fileInfo(await handle.stat({ bigint: true }))
     })
   }
 
@@ -108,11 +108,11 @@ export class FileStage implements Stage {
       this.#spent = true
       await this.#fs.promises.link(path, key)
     } catch (cause) {
-      const code = codeOf(cause)
+      const code = errorCode(cause)
       if (NO_LINKS.includes(code)) return this.#rename(key, info, condition)
       // On network file systems a request may have been carried out though it seems to have failed.
       const found = await orMissing(key, 'read', () => this.#fs.promises.stat(key, { bigint: true }))
-      if (found !== undefined && infoOf(found).etag === info.etag) return
+      if (found !== undefined && fileInfo(found).etag === info.etag) return
       if (code === 'ENOENT') throw this.#lost(cause)
       if (code !== 'EEXIST') throw fileError(key, 'written', cause)
       this.#spent = false
@@ -133,8 +133,8 @@ export class FileStage implements Stage {
         fs.renameSync(path, key)
       } catch (cause) {
         const found = orMissingSync(() => fs.statSync(key, { bigint: true }))
-        if (found !== undefined && infoOf(found).etag === info.etag) return
-        throw codeOf(cause) === 'ENOENT' ? this.#lost(cause) : cause
+        if (found !== undefined && fileInfo(found).etag === info.etag) return
+        throw errorCode(cause) === 'ENOENT' ? this.#lost(cause) : cause
       }
     }
     return underLock(fs, key, work, { staged: path })
@@ -238,7 +238,7 @@ async function openFolder(fs: FileSystem, key: string): Promise<FileHandle | und
     return await fs.promises.open(folderOf(key) || '.', 'r')
   } catch (cause) {
     // Windows has no such thing, and denies it.
-    if (NO_FOLDER_SYNC.includes(codeOf(cause)) || (fs.constants.O_NONBLOCK === undefined && codeOf(cause) === 'EACCES'))
+    if (NO_FOLDER_SYNC.includes(errorCode(cause)) || (fs.constants.O_NONBLOCK === undefined && errorCode(cause) === 'EACCES'))
       return undefined
     throw fileError(key, 'written', cause)
   }
@@ -249,7 +249,7 @@ async function syncFolder(folder: FileHandle | undefined, key: string, info: Obj
   try {
     await folder?.sync()
   } catch (cause) {
-    if (NO_FOLDER_SYNC.includes(codeOf(cause))) return
+    if (NO_FOLDER_SYNC.includes(errorCode(cause))) return
     const reason = cause instanceof Error ? cause.message : String(cause)
     const text = `the file is in its place, but may be gone after a power failure, because its folder could not be synchronized: ${reason}`
     throw new HyperslabError('StoreError', text, { file: key, cause, published: { ...info } })

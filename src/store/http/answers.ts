@@ -2,11 +2,11 @@ import { HyperslabError } from '../../core/errors.js'
 import { changed, endsBefore } from '../memory.js'
 import { Transient } from '../retry.js'
 import type { ByteRange, ObjectInfo, Tail } from '../store.js'
-import type { Answer } from './client.js'
-import { contentLength, contentRange, encodingOf, infoOf, isVersion, sizeOfUnsatisfied } from './headers.js'
+import type { HttpAnswer } from './client.js'
+import { contentLength, contentRange, encodingOf, headerInfo, isVersion, sizeOfUnsatisfied } from './headers.js'
 
 /** Where a request goes. */
-export interface Place {
+export interface RequestContext {
   readonly url: string
   /** How errors name the object. */
   readonly file: string
@@ -31,24 +31,24 @@ export const MAX_DROPPED_BYTES = 64 * 2 ** 20
 /** Transferring so much more is cheaper than asking again. */
 const SMALL_BYTES = 2 ** 20
 
-export function refused(status: number, { file, forbidden }: Place): HyperslabError {
+export function statusError(status: number, { file, forbidden }: RequestContext): HyperslabError {
   const hint = status === 403 ? `: access is refused; ${forbidden}` : ''
   return new HyperslabError('StoreError', `the server answered ${status}${hint}`, { file, actual: status })
 }
 
 /** The size from an answer to HEAD or to a request for the first byte; `unknown` when another way of asking may tell. */
-export function readSize(answer: Answer, place: Place): ObjectInfo | 'missing' | 'unknown' {
+export function readSize(answer: HttpAnswer, place: RequestContext): ObjectInfo | 'missing' | 'unknown' {
   answer.discard()
   const { status, headers } = answer
   const { file, missing } = place
   // HEAD may be all that is forbidden: URLs are signed for one method.
   if (answer.method === 'HEAD' && [403, 405, 501].includes(status)) return 'unknown'
   if (missing.includes(status)) return 'missing'
-  if (![200, 206, 416].includes(status)) throw refused(status, place)
+  if (![200, 206, 416].includes(status)) throw statusError(status, place)
   if (status === 206) refuseEncoded(answer, file)
   const size =
     status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : sizeOfUnsatisfied(headers)
-  return size === undefined ? 'unknown' : infoOf(headers, size)
+  return size === undefined ? 'unknown' : headerInfo(headers, size)
 }
 
 /**
@@ -58,8 +58,8 @@ export function readSize(answer: Answer, place: Place): ObjectInfo | 'missing' |
  *   UnsupportedError when the part is compressed; StoreError for all else; Transient when the transfer was cut short
  */
 export async function readRange(
-  answer: Answer,
-  place: Place,
+  answer: HttpAnswer,
+  place: RequestContext,
   { offset, length, ifMatch }: HttpRange,
 ): Promise<Uint8Array | 412 | 416> {
   const { status, headers } = answer
@@ -68,7 +68,7 @@ export async function readRange(
   if (status !== 200 && status !== 206) {
     answer.discard()
     if (status === 412 || status === 416) return status
-    throw place.missing.includes(status) ? MISSING : refused(status, place)
+    throw place.missing.includes(status) ? MISSING : statusError(status, place)
   }
   const covers = covered(answer, place, offset)
   const problem =
@@ -93,7 +93,7 @@ interface Covered {
   readonly total: number | undefined
 }
 
-function covered(answer: Answer, { file, crossOrigin }: Place, offset: number): Covered {
+function covered(answer: HttpAnswer, { file, crossOrigin }: RequestContext, offset: number): Covered {
   const { status, headers } = answer
   if (status === 200) {
     const total = contentLength(headers)
@@ -125,8 +125,8 @@ function misfit({ start, end, total }: Covered, offset: number, wanted: number, 
  * large; `unknown` when it does something else.
  */
 export async function readSuffix(
-  answer: Answer,
-  place: Place,
+  answer: HttpAnswer,
+  place: RequestContext,
   length: number,
 ): Promise<Tail | ObjectInfo | 'missing' | 'unknown'> {
   const { status, headers } = answer
@@ -135,7 +135,7 @@ export async function readSuffix(
     answer.discard()
     if (place.missing.includes(status)) return 'missing'
     if ([200, 206, 400, 405, 416, 501].includes(status)) return 'unknown'
-    throw refused(status, place)
+    throw statusError(status, place)
   }
   const wanted = Math.min(length, total)
   if (status === 206) {
@@ -147,15 +147,15 @@ export async function readSuffix(
     }
   } else if (total - wanted > SMALL_BYTES) {
     answer.discard()
-    return infoOf(headers, total)
+    return headerInfo(headers, total)
   }
   const bytes = await answer.read(status === 200 ? total - wanted : 0, wanted)
   if (bytes.length < wanted) throw short(place.file, bytes.length, wanted)
-  return { ...infoOf(headers, total), bytes }
+  return { ...headerInfo(headers, total), bytes }
 }
 
 /** Of a compressed object, bytes by number are useless. */
-function refuseEncoded(answer: Answer, file: string): void {
+function refuseEncoded(answer: HttpAnswer, file: string): void {
   const encoding = encodingOf(answer.headers)
   if (encoding === undefined) return
   answer.discard()

@@ -27,7 +27,7 @@ export interface HttpRequest {
 const MAX_TEXT_BYTES = 16 * 2 ** 20
 
 /** An answer whose body was not read yet. Whoever gets one reads it or discards it, or the connection stays busy. */
-export class Answer {
+export class HttpAnswer {
   readonly method: HttpRequest['method']
   readonly status: number
   readonly headers: Headers
@@ -171,13 +171,13 @@ export class HttpClient {
    */
   async send<T>(
     request: HttpRequest,
-    receive: (answer: Answer, attempts: number) => Promise<T> | T,
+    receive: (answer: HttpAnswer, attempts: number) => Promise<T> | T,
     signal?: Signal,
   ): Promise<T> {
     const { retries = 4, retryDelay = 100, onRequest } = this.#options
     const { method, file, range } = request
     let attempts = 0
-    let answer: Answer | undefined
+    let answer: HttpAnswer | undefined
     try {
       const attempt = async (): Promise<T> => {
         attempts++
@@ -206,7 +206,7 @@ export class HttpClient {
     return fetchGuarded(fetch, this.#sign, url, init, file)
   }
 
-  async #fetch(request: HttpRequest, watchdog: Watchdog, signal: Signal): Promise<Answer> {
+  async #fetch(request: HttpRequest, watchdog: Watchdog, signal: Signal): Promise<HttpAnswer> {
     const { method, url, file, headers, body, copiedBytes = 0 } = request
     const { fetch = platformFetch } = this.#options
     const browser = isBrowser()
@@ -219,14 +219,14 @@ export class HttpClient {
       // Browsers' caches make ranges of one URL wait for each other, and have answered with truncated ones.
       ...(browser && { cache: 'no-store' as const }),
     }
-    let answer: Answer
+    let answer: HttpAnswer
     watchdog.awaitAll('answerTimeout', (body?.length ?? 0) + copiedBytes)
     try {
       const response = this.#guarded ? this.#fetchGuarded(fetch, url, init, file) : fetch(url, init)
       // A `fetch` that takes no notice of signals may answer all the same.
       const late = (each: FetchResponse): void => void (signal.aborted && each.body?.cancel().catch(() => undefined))
       response.then(late, () => undefined)
-      answer = new Answer(await raceAbort(response, signal), request, watchdog, signal)
+      answer = new HttpAnswer(await raceAbort(response, signal), request, watchdog, signal)
     } catch (cause) {
       if (watchdog.passed !== undefined) throw watchdog.passed
       if (isHyperslabError(cause)) throw cause.within({ file })

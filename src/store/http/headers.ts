@@ -43,7 +43,7 @@ const MODIFIED = 'modified:'
 const SIZE_ONLY = 'size-only:'
 
 /** Size and version of an object from the headers of any answer about it. */
-export function infoOf(headers: Headers, size: number): ObjectInfo {
+export function headerInfo(headers: Headers, size: number): ObjectInfo {
   const modified = headers.get('last-modified')
   const etag = headers.get('etag') ?? (modified === null ? `${SIZE_ONLY}${size}` : `${MODIFIED}${size} ${modified}`)
   return { size, etag }

@@ -1,7 +1,7 @@
 import { HyperslabError } from '../../core/errors.js'
 import { type Checks, checkOptions } from '../../core/options.js'
 import { REQUEST_CHECKS, type RequestOptions } from '../requester.js'
-import type { Place } from './answers.js'
+import type { RequestContext } from './answers.js'
 import { CLIENT_CHECKS, type HttpClientOptions } from './client.js'
 import { isCrossOrigin } from './fetch.js'
 import { HttpReader } from './reader.js'
@@ -43,7 +43,7 @@ export class HttpStore extends HttpReader {
   }
 
   /** @throws InvalidArgumentError when `key` is not a URL that can be fetched */
-  protected override place(key: string): Place {
+  protected override place(key: string): RequestContext {
     const file = this.describe(key)
     const url = parse(key)
     if (url === undefined || !/^https?:$/.test(url.protocol))

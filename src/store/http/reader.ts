@@ -4,8 +4,8 @@ import { changed, endsBefore } from '../memory.js'
 import { RangeRequester, type RequestOptions } from '../requester.js'
 import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail } from '../store.js'
 import { emptyRanges, readVersion } from '../versions.js'
-import { type HttpRange, MISSING, type Place, readRange, readSize, readSuffix, refused } from './answers.js'
-import { type Answer, HttpClient, type HttpClientOptions } from './client.js'
+import { type HttpRange, MISSING, type RequestContext, readRange, readSize, readSuffix, statusError } from './answers.js'
+import { type HttpAnswer, HttpClient, type HttpClientOptions } from './client.js'
 import { contentLength, isStrong } from './headers.js'
 import type { Sign } from './redirects.js'
 
@@ -34,7 +34,7 @@ export abstract class HttpReader implements Store {
   abstract describe(key: string): string
 
   /** @throws InvalidArgumentError for keys that cannot be fetched */
-  protected abstract place(key: string): Place
+  protected abstract place(key: string): RequestContext
 
   identify(key: string, etag: string): string | undefined {
     return isStrong(etag) ? `${this.place(key).url} ${etag}` : undefined
@@ -92,7 +92,7 @@ export abstract class HttpReader implements Store {
   /** The whole object, by a request without a range, as pages are asked for; `undefined` where the status is not 200 or it is large. */
   #whole(key: string, signal: Signal | undefined): Promise<Uint8Array | undefined> {
     const place = this.place(key)
-    const receive = async (answer: Answer): Promise<Uint8Array | undefined> => {
+    const receive = async (answer: HttpAnswer): Promise<Uint8Array | undefined> => {
       if (answer.status === 200 && (contentLength(answer.headers) ?? 0) <= MAX_PAGE_BYTES) {
         const bytes = await answer.read(0, MAX_PAGE_BYTES + 1)
         return bytes.length <= MAX_PAGE_BYTES ? bytes : undefined
@@ -105,7 +105,7 @@ export abstract class HttpReader implements Store {
   }
 
   /** Waits for no limit: also called by requests that are under way, which would wait for themselves. */
-  async #stat(place: Place, signal: Signal | undefined): Promise<ObjectInfo | undefined> {
+  async #stat(place: RequestContext, signal: Signal | undefined): Promise<ObjectInfo | undefined> {
     const quirks = this.#quirksOf(place)
     if (!quirks.noHead) {
       const found = await this.client.send({ ...place, method: 'HEAD' }, (answer) => readSize(answer, place), signal)
@@ -127,7 +127,7 @@ export abstract class HttpReader implements Store {
   }
 
   /** @throws MISSING when there is no object */
-  async #range(place: Place, range: HttpRange, signal: Signal): Promise<Uint8Array> {
+  async #range(place: RequestContext, range: HttpRange, signal: Signal): Promise<Uint8Array> {
     const { offset, length, ifMatch } = range
     const quirks = this.#quirksOf(place)
     const pin = ifMatch !== undefined && isStrong(ifMatch) && !place.crossOrigin && !quirks.noIfMatch
@@ -145,10 +145,14 @@ export abstract class HttpReader implements Store {
       return this.#range(place, range, signal)
     }
     if (result === 416 && offset + length > now.size) throw endsBefore(place.file, now.size, offset + length)
-    throw refused(result, place)
+    throw statusError(result, place)
   }
 
-  async #suffix(place: Place, length: number, signal: Signal | undefined): Promise<Tail | ObjectInfo | 'unknown' | undefined> {
+  async #suffix(
+    place: RequestContext,
+    length: number,
+    signal: Signal | undefined,
+  ): Promise<Tail | ObjectInfo | 'unknown' | undefined> {
     const range = { offset: -length, length }
     const request = { ...place, method: 'GET', headers: { range: `bytes=-${length}` }, range } as const
     const found = await this.client.send(request, (answer) => readSuffix(answer, place, length), signal)
@@ -157,7 +161,7 @@ export abstract class HttpReader implements Store {
     return found
   }
 
-  #quirksOf({ url }: Place): Quirks {
+  #quirksOf({ url }: RequestContext): Quirks {
     const { origin } = new URL(url)
     const quirks = this.#quirks.get(origin) ?? {}
     this.#quirks.set(origin, quirks)

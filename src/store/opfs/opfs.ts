@@ -1,7 +1,7 @@
 import { HyperslabError } from '../../core/errors.js'
 import { checkCondition, checkMatch } from '../conditions.js'
-import { type DirectoryHandleLike, type FileHandleLike, failed, orMissing, orNoSuch, write } from '../handles.js'
-import { infoOf, type Snapshot, Snapshots } from '../snapshots.js'
+import { type DirectoryHandleLike, type FileHandleLike, failed, handleOrMissing, orNoSuch, writeHandle } from '../handles.js'
+import { type Snapshot, Snapshots, snapshotInfo } from '../snapshots.js'
 import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from '../store.js'
 import { OpfsStage, removeAbandoned, STAGE_PREFIX } from './stage.js'
 import { withLock } from './web-locks.js'
@@ -74,10 +74,10 @@ export class OpfsStore implements Store {
       // Not at once `removeEntry`, which would take a folder as well.
       const old = await this.#snapshots.take(key)
       if (old === undefined) return
-      checkMatch(this.describe(key), ifMatch, infoOf(old))
+      checkMatch(this.describe(key), ifMatch, snapshotInfo(old))
       // Whoever creates it anew must give it another date.
       await outlast(old)
-      await orMissing(directory.removeEntry(name))
+      await handleOrMissing(directory.removeEntry(name))
     })
   }
 
@@ -106,8 +106,8 @@ export class OpfsStore implements Store {
   async #publish(key: string, condition: PublishCondition, complete: () => Promise<FileHandleLike>): Promise<ObjectInfo> {
     const info = await this.#changing(key, { create: true }, async (directory, name) => {
       // Fails for a folder, which a file might else replace with all that is in it.
-      const old = await orMissing(fileIn(directory, name))
-      checkCondition(this.describe(key), condition, old && infoOf(old))
+      const old = await handleOrMissing(fileIn(directory, name))
+      checkCondition(this.describe(key), condition, old && snapshotInfo(old))
       if (old !== undefined) await outlast(old)
       const file = await complete()
       if (file.move !== undefined) await file.move(directory, name)
@@ -200,9 +200,9 @@ async function copy(
   const file = await from.getFile()
   const target = await directory.getFileHandle(name, { create: true })
   try {
-    await write(target, [file])
+    await writeHandle(target, [file])
   } catch (error) {
-    if (isNew) await orMissing(directory.removeEntry(name))
+    if (isNew) await handleOrMissing(directory.removeEntry(name))
     throw error
   }
 }

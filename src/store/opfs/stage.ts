@@ -1,5 +1,5 @@
 import { HyperslabError } from '../../core/errors.js'
-import { type DirectoryHandleLike, type FileHandleLike, failed, nameOf, orMissing, write } from '../handles.js'
+import { type DirectoryHandleLike, type FileHandleLike, failed, handleOrMissing, nameOf, writeHandle } from '../handles.js'
 import { endsBefore } from '../memory.js'
 import type { ObjectInfo, PublishCondition, Stage } from '../store.js'
 import { hold, ifUnlocked } from './web-locks.js'
@@ -82,7 +82,7 @@ export class OpfsStage implements Stage {
     if (release === undefined) return
     this.#release = undefined
     try {
-      for (const name of this.#files) await orMissing(this.#folder.removeEntry(name))
+      for (const name of this.#files) await handleOrMissing(this.#folder.removeEntry(name))
     } catch (cause) {
       throw failed(this.#label, 'written', cause)
     } finally {
@@ -109,7 +109,7 @@ export class OpfsStage implements Stage {
     try {
       const file = await this.#folder.getFileHandle(name, { create: true })
       this.#files.add(name)
-      await write(file, parts)
+      await writeHandle(file, parts)
       return file
     } catch (cause) {
       throw failed(this.#label, 'written', cause)
@@ -134,7 +134,7 @@ export async function removeAbandoned(folder: DirectoryHandleLike): Promise<void
 
 async function remove(folder: DirectoryHandleLike, name: string): Promise<void> {
   try {
-    await orMissing(folder.removeEntry(name))
+    await handleOrMissing(folder.removeEntry(name))
   } catch (error) {
     // The browser has not let go of it yet; whoever comes next will remove it.
     if (nameOf(error) !== 'NoModificationAllowedError') throw error

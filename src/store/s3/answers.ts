@@ -1,5 +1,5 @@
 import { HyperslabError } from '../../core/errors.js'
-import type { Answer } from '../http/client.js'
+import type { HttpAnswer } from '../http/client.js'
 import type { ListPage } from '../listing.js'
 import { Transient } from '../retry.js'
 
@@ -40,7 +40,7 @@ export function checkComplete(xml: string, root: string, file: string): void {
 const TRANSIENT = ['RequestTimeout', 'SlowDown', 'InternalError', 'Throttling']
 
 /** What an answer means that is not the one hoped for; reads it. */
-export async function refusal(answer: Answer, file: string): Promise<HyperslabError | Transient> {
+export async function refusal(answer: HttpAnswer, file: string): Promise<HyperslabError | Transient> {
   const { status, method } = answer
   const xml = method === 'HEAD' ? '' : await answer.text()
   const code = textOf(xml, 'Code')

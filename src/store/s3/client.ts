@@ -1,5 +1,5 @@
 import type { Signal } from '../../core/signal.js'
-import type { Answer, HttpClient, HttpRequest } from '../http/client.js'
+import type { HttpAnswer, HttpClient, HttpRequest } from '../http/client.js'
 import type { RangeRequester } from '../requester.js'
 import type { S3Address } from './address.js'
 import { refusal } from './answers.js'
@@ -36,14 +36,14 @@ export class S3Client {
   send<T>(
     { key, about = key, query, body, ...request }: S3Request,
     statuses: readonly number[],
-    receive: (answer: Answer, attempts: number) => Promise<T> | T,
+    receive: (answer: HttpAnswer, attempts: number) => Promise<T> | T,
     signal?: Signal,
   ): Promise<T> {
     const url = this.address.url(key, query)
     const file = this.address.describe(about)
     // Never shared memory here: what is written was copied or made by this package or came as plain bytes.
     const sent = { ...request, url, file, ...(body && { body: body as Uint8Array<ArrayBuffer> }) }
-    const checked = async (answer: Answer, attempts: number): Promise<T> => {
+    const checked = async (answer: HttpAnswer, attempts: number): Promise<T> => {
       if (answer.status === 200 || statuses.includes(answer.status)) return receive(answer, attempts)
       throw await refusal(answer, file)
     }

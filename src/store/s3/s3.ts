@@ -1,6 +1,6 @@
 import { HyperslabError } from '../../core/errors.js'
 import { type Checks, checkOptions, checkValue } from '../../core/options.js'
-import { type Place, refused } from '../http/answers.js'
+import { type RequestContext, statusError } from '../http/answers.js'
 import { CLIENT_CHECKS, type HttpClientOptions } from '../http/client.js'
 import { isCrossOrigin } from '../http/fetch.js'
 import { HttpReader } from '../http/reader.js'
@@ -106,7 +106,7 @@ export class S3Store extends HttpReader implements Store {
     return this.#conditions.all(near)
   }
 
-  protected override place(key: string): Place {
+  protected override place(key: string): RequestContext {
     const url = this.#address.url(key)
     return { url, file: this.describe(key), missing: this.#missing, forbidden: FORBIDDEN, crossOrigin: isCrossOrigin(url) }
   }
@@ -125,7 +125,7 @@ export class S3Store extends HttpReader implements Store {
         [403],
         async (answer) => {
           const xml = await answer.text()
-          if (answer.status === 403) throw refused(403, this.place(prefix))
+          if (answer.status === 403) throw statusError(403, this.place(prefix))
           return pageOf(xml, file)
         },
         signal,

@@ -1,8 +1,8 @@
 import { HyperslabError, isHyperslabError } from '../../core/errors.js'
 import type { Signal } from '../../core/signal.js'
 import { exists, unmatched } from '../conditions.js'
-import type { Answer } from '../http/client.js'
-import { contentLength, infoOf } from '../http/headers.js'
+import type { HttpAnswer } from '../http/client.js'
+import { contentLength, headerInfo } from '../http/headers.js'
 import { changed } from '../memory.js'
 import { randomName } from '../random-name.js'
 import { allOrNone } from '../requester.js'
@@ -17,7 +17,7 @@ export interface CopiedPart {
   readonly size: number
 }
 
-export type Part = Uint8Array | CopiedPart
+export type UploadedPart = Uint8Array | CopiedPart
 
 export interface WriteOptions {
   readonly ifAbsent?: boolean
@@ -50,12 +50,12 @@ export class S3Writer {
   put(key: string, bytes: Uint8Array, options: WriteOptions = {}): Promise<ObjectInfo> {
     return this.#settled(key, options, (mark, attempt) => {
       const headers = { [MARK]: mark, ...conditional(options) }
-      const receive = async (answer: Answer, attempts: number): Promise<ObjectInfo> => {
+      const receive = async (answer: HttpAnswer, attempts: number): Promise<ObjectInfo> => {
         attempt(attempts)
         // Read, so that the connection is free for the next request.
         const xml = await answer.text()
         if (answer.status !== 200) throw this.#refusal(answer.status, xml, key, options)
-        return infoOf(answer.headers, bytes.length)
+        return headerInfo(answer.headers, bytes.length)
       }
       return this.#client.send({ method: 'PUT', key, headers, body: bytes }, refusedOn(options), receive, options.signal)
     })
@@ -65,7 +65,7 @@ export class S3Writer {
    * In parts, which nobody sees before all are there; each of at least 5 MiB, except the last.
    * @throws ConflictError when the condition does not hold, on servers that look
    */
-  async putParts(key: string, parts: readonly Part[], options: WriteOptions = {}): Promise<ObjectInfo> {
+  async putParts(key: string, parts: readonly UploadedPart[], options: WriteOptions = {}): Promise<ObjectInfo> {
     const { signal } = options
     const file = this.#file(key)
     if (parts.length > MAX_PARTS) {
@@ -76,7 +76,7 @@ export class S3Writer {
       const uploadId = await this.#begin(key, mark, signal)
       try {
         const etags: string[] = []
-        const upload = async ([i, part]: [number, Part], shared: Signal): Promise<void> => {
+        const upload = async ([i, part]: [number, UploadedPart], shared: Signal): Promise<void> => {
           etags[i] = await this.#part(key, { partNumber: String(i + 1), uploadId }, part, shared)
         }
         await allOrNone([...parts.entries()], upload, signal)
@@ -98,7 +98,7 @@ export class S3Writer {
 
   /** @throws ConflictError with `ifMatch` when there is another version, on servers that look */
   async delete(key: string, { ifMatch, signal }: Omit<WriteOptions, 'ifAbsent'> = {}): Promise<void> {
-    const receive = async (answer: Answer): Promise<void> => {
+    const receive = async (answer: HttpAnswer): Promise<void> => {
       const xml = await answer.text()
       if (answer.status === 409 || answer.status === 412) throw this.#refusal(answer.status, xml, key, { ifMatch })
     }
@@ -155,10 +155,10 @@ export class S3Writer {
 
   /** The object as it is now, with the mark of the writing that made it. */
   #found(key: string, signal: Signal | undefined): Promise<(ObjectInfo & { readonly mark: string | null }) | undefined> {
-    const receive = (answer: Answer): (ObjectInfo & { readonly mark: string | null }) | undefined => {
+    const receive = (answer: HttpAnswer): (ObjectInfo & { readonly mark: string | null }) | undefined => {
       answer.discard()
       if (answer.status === 404) return undefined
-      return { ...infoOf(answer.headers, contentLength(answer.headers) ?? 0), mark: answer.headers.get(MARK) }
+      return { ...headerInfo(answer.headers, contentLength(answer.headers) ?? 0), mark: answer.headers.get(MARK) }
     }
     return this.#client.send({ method: 'HEAD', key }, [404], receive, signal)
   }
@@ -168,17 +168,17 @@ export class S3Writer {
     return this.#client.send(request, [], async (answer) => this.#field(await answer.text(), 'UploadId', key), signal)
   }
 
-  #part(key: string, query: Record<string, string>, part: Part, signal: Signal): Promise<string> {
+  #part(key: string, query: Record<string, string>, part: UploadedPart, signal: Signal): Promise<string> {
     const request = { method: 'PUT', key, query } as const
     if (part instanceof Uint8Array) {
-      const receive = async (answer: Answer): Promise<string> => {
+      const receive = async (answer: HttpAnswer): Promise<string> => {
         await answer.text()
         return answer.headers.get('etag') ?? this.#field('', 'ETag', key)
       }
       return this.#client.send({ ...request, body: part }, [], receive, signal)
     }
     const headers = { 'x-amz-copy-source': this.#client.address.copySource(part.key) }
-    const receive = async (answer: Answer): Promise<string> => {
+    const receive = async (answer: HttpAnswer): Promise<string> => {
       const xml = await answer.text()
       checkComplete(xml, 'CopyPartResult', this.#file(key))
       return this.#field(xml, 'ETag', key)
@@ -195,7 +195,7 @@ export class S3Writer {
   ): Promise<string> {
     const parts = etags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`)
     const body = new TextEncoder().encode(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
-    const receive = async (answer: Answer, attempts: number): Promise<string> => {
+    const receive = async (answer: HttpAnswer, attempts: number): Promise<string> => {
       attempt(attempts)
       const xml = await answer.text()
       const late = textOf(xml, 'Code') === 'PreconditionFailed'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_GAP_BYTES, MAX_REQUEST_BYTES, planRequests } from '../../../src/adapters/netcdf/requests.js'
+import { MAX_GAP_BYTES, MAX_REQUEST_BYTES, planFileReads } from '../../../src/adapters/netcdf/requests.js'
 import { sizeOf, stridesOf } from '../../../src/core/shape.js'
 import { boxShape, type Range } from '../../../src/grid/range.js'
 import { slice } from '../../../src/grid/slice.js'
@@ -89,7 +89,7 @@ describe('requests', () => {
   test('a gap of exactly 64 KiB is the largest', () => {
     const wide = { begin: 0, strides: [MAX_GAP_BYTES + 4], elementBytes: 4 }
     const box = [{ start: 0, stop: 3, step: 1 }]
-    const plan = (byteStep: number) => [...planRequests({ ...wide, strides: [byteStep] }, box, { stride: [1], offset: 0 })]
+    const plan = (byteStep: number) => [...planFileReads({ ...wide, strides: [byteStep] }, box, { stride: [1], offset: 0 })]
     expect(plan(MAX_GAP_BYTES + 4)).toHaveLength(1)
     expect(plan(MAX_GAP_BYTES + 5).map(({ start, byteLength, outOffset }) => [start, byteLength, outOffset])).toEqual([
       [0, 4, 0],
@@ -115,7 +115,7 @@ describe('requests', () => {
   test('so is one just above, and one just as long is not', () => {
     const lengths = (length: number) => {
       const layout = { begin: 0, strides: [4], elementBytes: 4 }
-      return [...planRequests(layout, [{ start: 0, stop: length, step: 1 }], { stride: [1], offset: 0 })].map(
+      return [...planFileReads(layout, [{ start: 0, stop: length, step: 1 }], { stride: [1], offset: 0 })].map(
         ({ byteLength }) => byteLength,
       )
     }
@@ -180,7 +180,7 @@ describe('requests', () => {
         const stride = stridesOf(shape)
         const found = new Map<number, number>()
         let previous = -1
-        for (const { start, byteLength, axes, outOffset } of planRequests({ begin: 1000, strides, elementBytes }, box, {
+        for (const { start, byteLength, axes, outOffset } of planFileReads({ begin: 1000, strides, elementBytes }, box, {
           stride,
           offset: 5,
         })) {

@@ -24,9 +24,9 @@ const LAZY: Record<string, (array: Numbers, other: Numbers) => DiskArray> = {
   'a part': (x) => x.view([slice(3, 21), slice(1, null, 3)]),
   'a row': (x) => x.view([5]),
   'a list': (x) => x.view([[1, 17, 2], null]),
-  'a permutation': (x) => x.permute([1, 0]),
-  'a reversed one': (x) => x.reverse(),
-  'a part of a permutation': (x) => x.permute().view([slice(2, 11), slice(null, null, -2)]),
+  'a permutation': (x) => x.transpose([1, 0]),
+  'a reversed one': (x) => x.flip(),
+  'a part of a permutation': (x) => x.transpose().view([slice(2, 11), slice(null, null, -2)]),
   'other chunks': (x) => x.rechunk([2, 4]),
   'larger chunks': (x) => x.rechunk([8, 8]),
   'smaller chunks': (x) => x.rechunk([3, 5]),
@@ -104,7 +104,7 @@ describe.each(Object.entries(LAZY))('%s of containers', (name, make) => {
 test('chunks of one block are read together by a view of more chunks than blocks', async () => {
   await using file = await container('a.af', new Array(24).fill(true), 1 << 20)
   const x = file.array('x') as DiskArray as Numbers
-  for (const array of [x, x.view([null, null]), x.rechunk([3, 5]), x.permute([1, 0])] as DiskArray[]) {
+  for (const array of [x, x.view([null, null]), x.rechunk([3, 5]), x.transpose([1, 0])] as DiskArray[]) {
     const before = file.readCost.blocks
     await where(array, { min: 3, max: 9 }).all()
     expect(file.readCost.blocks - before).toBe(1)

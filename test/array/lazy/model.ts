@@ -64,13 +64,13 @@ export function steps(shape: readonly number[], another: Another): fc.Arbitrary<
     views(shape),
     fc.shuffledSubarray([...shape.keys()], { minLength: rank, maxLength: rank }).map((order) => ({
       name: `permute ${order}`,
-      apply: (array) => array.permute(order),
+      apply: (array) => array.transpose(order),
       model: (m) =>
         gather(m, order.map((each) => m.shape[each]!), (index) => at(m, m.shape.map((_, i) => index[order.indexOf(i)]!))), // biome-ignore format: one line
     })),
     fc.subarray([...shape.keys()]).map((axes) => ({
       name: `reverse ${axes}`,
-      apply: (array) => array.reverse(axes),
+      apply: (array) => array.flip(axes),
       model: (m) => gather(m, m.shape, (index) => at(m, index.map((i, k) => (axes.includes(k) ? m.shape[k]! - 1 - i : i)))), // biome-ignore format: one line
     })),
     fc.constant({

@@ -41,7 +41,7 @@ test('views, permutations and reshapes of an array of a container are reduced wh
         const cut = array.view(selection)
         const rank = cut.shape.length
         const order = [...cut.shape.keys()].sort((a, b) => ((a + turn) % 3) - ((b + turn) % 3))
-        const view = expand ? cut.permute(order).expandDims(turn % (rank + 1)) : cut.permute(order)
+        const view = expand ? cut.transpose(order).expandDims(turn % (rank + 1)) : cut.transpose(order)
         const axis = [...view.shape.keys()].filter((each) => (reduced >> each) & 1)
         const plain = new DiskArray({
           dtype: 'int64' as const,
@@ -63,13 +63,13 @@ test('views, permutations and reshapes of an array of a container are reduced wh
 test('cells of a permutation lie in the order of its axes', async () => {
   const array = await stored()
   for (const kind of ['sum', 'min', 'mean'] as const) {
-    const [turned, plain] = [await array.permute([1, 2, 0])[kind]({ axis: 1 }), await array[kind]({ axis: 2 })]
+    const [turned, plain] = [await array.transpose([1, 2, 0])[kind]({ axis: 1 }), await array[kind]({ axis: 2 })]
     expect(turned.shape).toEqual([7, 6])
     for (let i = 0; i < 42; i++) expect(turned.data[(i % 7) * 6 + Math.floor(i / 7)]).toBe(plain.data[i])
   }
-  const turned = array.permute([1, 2, 0])
+  const turned = array.transpose([1, 2, 0])
   const [min, max] = [await turned.min({ axis: 1 }), await turned.max({ axis: 1 })]
-  expect(await turned.extrema({ axis: 1, fromData: true })).toEqual({ min, max })
+  expect(await turned.extrema({ axis: 1, ignoreStats: true })).toEqual({ min, max })
 })
 
 test('they are not read for it', async () => {
@@ -77,12 +77,12 @@ test('they are not read for it', async () => {
   const read = vi.spyOn(array.source, 'readBlock')
   const view = array
     .view([slice(1, 5), null, slice(null, null, 2)])
-    .permute([2, 0, 1])
+    .transpose([2, 0, 1])
     .rechunk([4, 4, 4])
   expect(await view.sum()).toBe(
     await array
       .view([slice(1, 5), null, slice(null, null, 2)])
-      .reverse()
+      .flip()
       .sum(),
   )
   expect(read.mock.calls.length).toBe(1)

@@ -220,8 +220,8 @@ describe('scaled without options', () => {
     const same: [DiskArray, unknown[]][] = [
       [array.view([slice(1, 3)]), [50, Number.NaN]],
       [array.view([[2, 0]]), [Number.NaN, 0]],
-      [array.view([slice(1, 3)]).reverse(), [Number.NaN, 50]],
-      [array.permute(), [0, 50, Number.NaN]],
+      [array.view([slice(1, 3)]).flip(), [Number.NaN, 50]],
+      [array.transpose(), [0, 50, Number.NaN]],
       [array.reshape([1, 3]), [0, 50, Number.NaN]],
       [array.expandDims(0).squeeze(), [0, 50, Number.NaN]],
       [array.rechunk([3]), [0, 50, Number.NaN]],

@@ -51,7 +51,7 @@ describe('views', () => {
       await all(
         array
           .view([[98, 0, 3, 0, 2]])
-          .reverse()
+          .flip()
           .view([slice(0, 4)]),
       ),
     ).toEqual([3, 1, 4, 1])
@@ -68,8 +68,8 @@ describe('views', () => {
     const { array, reads } = counted([6, 8], [2, 3])
     const view = array
       .view([slice(1, null), slice(null, null, 2)])
-      .permute()
-      .reverse(0)
+      .transpose()
+      .flip(0)
       .expandDims(1)
       .view([slice(1, 3), 0, slice(null, null, -2)])
     expect((view.source as unknown as { base: unknown }).base).toBe(array.source)
@@ -81,18 +81,18 @@ describe('views', () => {
   test('names, fill value and label stay', () => {
     const { source } = counted([3, 1, 4])
     const named = new DiskArray({ ...base(source), dimensionNames: ['t', 'y', 'x'], fillValue: -9 })
-    expect(named.permute(['x', 't', 'y']).dimensionNames).toEqual(['x', 't', 'y'])
+    expect(named.transpose(['x', 't', 'y']).dimensionNames).toEqual(['x', 't', 'y'])
     expect(named.view([0]).squeeze().expandDims(-1, 'band').dimensionNames).toEqual(['x', 'band'])
     expect(named.reshape([12]).dimensionNames).toEqual([''])
-    expect(named.reverse('t').pad(1).cache().rechunk([1, 1, 1]).dimensionNames).toEqual(['t', 'y', 'x'])
-    const lazy = named.permute().astype('float32')
+    expect(named.flip('t').pad(1).cache().rechunk([1, 1, 1]).dimensionNames).toEqual(['t', 'y', 'x'])
+    const lazy = named.transpose().astype('float32')
     expect([lazy.fillValue, lazy.source.label]).toEqual([-9, source.label])
-    expect(() => named.permute([0, 1])).toThrow("counting: array 'plain': 2 axes named of an array of 3")
+    expect(() => named.transpose([0, 1])).toThrow("counting: array 'plain': 2 axes named of an array of 3")
   })
 
   test.each<[string, (array: DiskArray) => unknown, string]>([
     ['an index beyond the end', (a) => a.view([9]), 'InvalidSelectionError'],
-    ['an axis twice', (a) => a.permute([0, 0]), 'InvalidArgumentError'],
+    ['an axis twice', (a) => a.transpose([0, 0]), 'InvalidArgumentError'],
     ['squeezing a longer axis', (a) => a.squeeze(0), 'InvalidArgumentError'],
     ['a new axis beyond the end', (a) => a.expandDims(4), 'InvalidArgumentError'],
     ['another size', (a) => a.reshape([5]), 'InvalidArgumentError'],
@@ -126,7 +126,7 @@ describe('without axes', () => {
     expect(await array.view().get([])).toBe(0)
     await array.view([]).set([], 5)
     expect([...data]).toEqual([5])
-    expect(await all(array.expandDims(0).reverse().squeeze())).toEqual([5])
+    expect(await all(array.expandDims(0).flip().squeeze())).toEqual([5])
     expect([reads.length, writes.length]).toEqual([2, 1])
     expect(await all(array.reshape([1, 1]))).toEqual([5])
   })
@@ -209,7 +209,7 @@ describe('reshaped', () => {
 describe('permuted, reversed, rolled', () => {
   test('one read is one read', async () => {
     const { array, reads } = counted([2, 9, 10], [2, 3, 5])
-    const permuted = array.permute([2, 0, 1])
+    const permuted = array.transpose([2, 0, 1])
     expect(permuted.chunks.chunkShape).toEqual([5, 2, 3])
     expect(await permuted.get([3, 1, 2])).toBe(1 + 90 + 20 + 3)
     await permuted.get([slice(1, 7), 0, slice(2, 5)])
@@ -218,9 +218,9 @@ describe('permuted, reversed, rolled', () => {
 
   test('turned round and round', async () => {
     const { array, reads } = counted([9, 10], [3, 5])
-    expect(await all(array.reverse())).toEqual(range(1, 91).reverse())
-    expect(await array.reverse(1).get([0, 0])).toBe(10)
-    expect(await array.permute().reverse(0).get([0, 0])).toBe(10)
+    expect(await all(array.flip())).toEqual(range(1, 91).reverse())
+    expect(await array.flip(1).get([0, 0])).toBe(10)
+    expect(await array.transpose().flip(0).get([0, 0])).toBe(10)
     expect(reads.length).toBe(3)
     expect(await all(roll(array, 2, 0).view([null, 0]))).toEqual([71, 81, 1, 11, 21, 31, 41, 51, 61])
     expect(chunkLengths(roll(array, 2, 0))[0]).toEqual([2, 3, 3, 1])
