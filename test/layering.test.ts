@@ -83,7 +83,7 @@ test.each(files)('%s imports only from the layers below', (file) => {
     if (!specifier.startsWith('.'))
       return packages.some((name) => specifier === name || (name.endsWith(':') && specifier.startsWith(name)))
     const target = relative(root, join(root, dirname(file), specifier))
-    return layers.some((layer) => target === `${layer}.js` || target.startsWith(`${layer}/`))
+    return layers.some((layer) => target === `${layer}.ts` || target.startsWith(`${layer}/`))
   }
   expect(importsOf(file, { types: true }).filter((specifier) => !isAllowed(specifier))).toEqual([])
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type Check, checkOptions } from '../src/core/options.js'
-import * as hyperslab from '../src/runtime/index.js'
-import * as netcdf from '../src/runtime/netcdf.js'
-import * as testing from '../src/testing/index.js'
+import { type Check, checkOptions } from '../src/core/options.ts'
+import * as hyperslab from '../src/runtime/index.ts'
+import * as netcdf from '../src/runtime/netcdf.ts'
+import * as testing from '../src/testing/index.ts'
 
 const { create, DiskArray, MemoryStore } = hyperslab
 

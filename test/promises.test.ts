@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { DEFAULT_LIMITS } from '../src/af/format/limits.js'
+import { DEFAULT_LIMITS } from '../src/af/format/limits.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { importFile } from '../src/runtime/import-netcdf.js'
-import { type ArrayFile, open } from '../src/runtime/index.js'
+import { importFile } from '../src/runtime/import-netcdf.ts'
+import { type ArrayFile, open } from '../src/runtime/index.ts'
 
 /** Means of each month, as computed with other software. */
 const MONTHS = [

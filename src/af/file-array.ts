@@ -1,15 +1,15 @@
-import type { Axis } from '../array/axes.js'
-import { DiskArray } from '../array/disk-array.js'
-import type { BlockOptions } from '../array/source.js'
-import type { Values } from '../array/values.js'
-import type { DType } from '../core/dtype.js'
-import { within } from '../core/errors.js'
-import { ChunkedSource } from '../engine/chunked-source.js'
-import { ArrayIndex } from './array-index.js'
-import type { ArrayState } from './layers/array-state.js'
-import type { Attributes } from './layers/attributes.js'
-import type { Container } from './layers/container.js'
-import type { NewShape } from './write/append.js'
+import type { Axis } from '../array/axes.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import type { BlockOptions } from '../array/source.ts'
+import type { Values } from '../array/values.ts'
+import type { DType } from '../core/dtype.ts'
+import { within } from '../core/errors.ts'
+import { ChunkedSource } from '../engine/chunked-source.ts'
+import { ArrayIndex } from './array-index.ts'
+import type { ArrayState } from './layers/array-state.ts'
+import type { Attributes } from './layers/attributes.ts'
+import type { Container } from './layers/container.ts'
+import type { NewShape } from './write/append.ts'
 
 /** How an array is stored. */
 export interface ArrayStorage {
@@ -51,7 +51,7 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
    */
   resize(to: NewShape): Promise<void> {
     return within(this.source.label ?? {}, async () => {
-      const { newShape } = await import('./write/append.js')
+      const { newShape } = await import('./write/append.ts')
       await this.changeShape((shape) => newShape(to, { shape, dimensionNames: this.dimensionNames }))
     })
   }
@@ -62,7 +62,7 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
    * @throws InvalidArgumentError, before anything changes, when the values do not fit; otherwise as `resize` and `set`
    */
   append(axis: Axis, values: Values<D>, options: BlockOptions = {}): Promise<void> {
-    return within(this.source.label ?? {}, async () => (await import('./write/append.js')).append(this, axis, values, options))
+    return within(this.source.label ?? {}, async () => (await import('./write/append.ts')).append(this, axis, values, options))
   }
 
   /** @internal */

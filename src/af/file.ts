@@ -1,23 +1,23 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { Progress } from '../array/transfers.js'
-import { DTYPES, type DType } from '../core/dtype.js'
-import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.js'
-import { counted, Printable } from '../core/inspect.js'
-import { checkOptions, checkValue } from '../core/options.js'
-import type { IoStats } from '../engine/block-fetcher.js'
-import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.js'
-import { FileArray } from './file-array.js'
-import { type ArrayOptions, isNested } from './format/definition.js'
-import { isUnknownExtra, UNKNOWN_EXTRA } from './format/extras.js'
-import type { ArrayState } from './layers/array-state.js'
-import { AMBIGUOUS_ATTRIBUTES, Attributes } from './layers/attributes.js'
-import { type ArrayTypes, CREATE_CHECKS, type CreateOptions, OPEN_CHECKS, type OpenOptions } from './layers/file-options.js'
-import { Paths } from './layers/paths.js'
-import { Stack } from './layers/stack.js'
-import type { Statistics } from './layers/statistics.js'
-import { withDefaults } from './settings.js'
-import type { Verification, VerifyOptions } from './verify/verify.js'
-import { canWrite, WorkingCopy } from './write/working-copy.js'
+import type { Progress } from '../array/transfers.ts'
+import { DTYPES, type DType } from '../core/dtype.ts'
+import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.ts'
+import { counted, Printable } from '../core/inspect.ts'
+import { checkOptions, checkValue } from '../core/options.ts'
+import type { IoStats } from '../engine/block-fetcher.ts'
+import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.ts'
+import { FileArray } from './file-array.ts'
+import { type ArrayOptions, isNested } from './format/definition.ts'
+import { isUnknownExtra, UNKNOWN_EXTRA } from './format/extras.ts'
+import type { ArrayState } from './layers/array-state.ts'
+import { AMBIGUOUS_ATTRIBUTES, Attributes } from './layers/attributes.ts'
+import { type ArrayTypes, CREATE_CHECKS, type CreateOptions, OPEN_CHECKS, type OpenOptions } from './layers/file-options.ts'
+import { Paths } from './layers/paths.ts'
+import { Stack } from './layers/stack.ts'
+import type { Statistics } from './layers/statistics.ts'
+import { withDefaults } from './settings.ts'
+import type { Verification, VerifyOptions } from './verify/verify.ts'
+import { canWrite, WorkingCopy } from './write/working-copy.ts'
 
 const COMPACT_CHECKS = { onProgress: 'function' }
 
@@ -75,7 +75,7 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
       checkOptions('create', options, CREATE_CHECKS)
       paths.checkCreatable()
       if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
-      const { createContainer } = await import('./write/create.js')
+      const { createContainer } = await import('./write/create.ts')
       const { overwrite = false, ...settings } = options
       await createContainer({ store, paths, options: await withDefaults(settings) }, overwrite)
       return ArrayFile.open(store, path, settings)
@@ -245,7 +245,7 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   async verify(options: VerifyOptions = {}): Promise<Verification> {
     this.#copy.checkOpen()
     const { store, paths, options: settings } = this.#copy
-    const { checkVerifyOptions, verifyContainer } = await import('./verify/verify.js')
+    const { checkVerifyOptions, verifyContainer } = await import('./verify/verify.ts')
     checkVerifyOptions(options, this.location)
     return within({ file: this.location }, () => verifyContainer(store, paths, settings, options))
   }

@@ -1,8 +1,8 @@
-import { Codecs } from '../codec/registry.js'
-import { HyperslabError } from '../core/errors.js'
-import { withDefaultLimits } from './format/limits.js'
-import type { OpenOptions } from './layers/file-options.js'
-import type { WorkingCopyOptions } from './write/working-copy.js'
+import { Codecs } from '../codec/registry.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { withDefaultLimits } from './format/limits.ts'
+import type { OpenOptions } from './layers/file-options.ts'
+import type { WorkingCopyOptions } from './write/working-copy.ts'
 
 const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024

@@ -1,6 +1,6 @@
-import { type AxisChunks, ChunkGrid, READ_BYTES, RegularChunks, sameChunks } from '../grid/chunks.js'
-import { commonChunks as alignedChunks } from '../grid/joined-chunks.js'
-import { type BlockSource, bytesOf } from './source.js'
+import { type AxisChunks, ChunkGrid, READ_BYTES, RegularChunks, sameChunks } from '../grid/chunks.ts'
+import { commonChunks as alignedChunks } from '../grid/joined-chunks.ts'
+import { type BlockSource, bytesOf } from './source.ts'
 
 /**
  * Parts of an array that come one after another in C order of its elements, as large as fits in some MiB: whole rows of chunks where they

@@ -1,4 +1,4 @@
-import { HyperslabError, invalidArgument } from '../core/errors.js'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
 
 /** An axis by number, negative ones counting from the end, or by dimension name. */
 export type Axis = number | string

@@ -1,8 +1,8 @@
-import type { DType } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { sizeOf } from '../core/shape.js'
-import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
-import { type BlockSource, bytesOf } from './source.js'
+import type { DType } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { sizeOf } from '../core/shape.ts'
+import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.ts'
+import { type BlockSource, bytesOf } from './source.ts'
 
 /** @throws TooLargeError when one chunk does not fit in `maxBytes` */
 export function checkChunk(source: BlockSource<DType>, maxBytes: number = MAX_RESULT_BYTES): void {

@@ -1,11 +1,11 @@
-import type { DType, ScalarOf } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { checkOptions } from '../core/options.js'
-import type { Tensor } from '../core/tensor.js'
-import type { Axis } from './axes.js'
-import { DiskArray } from './disk-array.js'
-import { type BroadcastOptions, broadcastSource as broadcastSources, type Operand } from './lazy/broadcast.js'
-import { packingOf } from './lazy/cf-attributes.js'
+import type { DType, ScalarOf } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { checkOptions } from '../core/options.ts'
+import type { Tensor } from '../core/tensor.ts'
+import type { Axis } from './axes.ts'
+import { DiskArray } from './disk-array.ts'
+import { type BroadcastOptions, broadcastSource as broadcastSources, type Operand } from './lazy/broadcast.ts'
+import { packingOf } from './lazy/cf-attributes.ts'
 import {
   type ConcatOptions,
   concatSource as concatSources,
@@ -13,13 +13,13 @@ import {
   type StackOptions,
   stackSource as stackSources,
   type TileGrid,
-} from './lazy/concat.js'
-import { type GenerateOptions, generateSource } from './lazy/generate.js'
-import { inMemory } from './lazy/in-memory.js'
-import { type MosaicOptions, mosaicSource as mosaicSources } from './lazy/mosaic.js'
-import { rollSource } from './lazy/roll.js'
-import { SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.js'
-import { zipElements as zipSources } from './lazy/zip.js'
+} from './lazy/concat.ts'
+import { type GenerateOptions, generateSource } from './lazy/generate.ts'
+import { inMemory } from './lazy/in-memory.ts'
+import { type MosaicOptions, mosaicSource as mosaicSources } from './lazy/mosaic.ts'
+import { rollSource } from './lazy/roll.ts'
+import { SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.ts'
+import { zipElements as zipSources } from './lazy/zip.ts'
 
 /** `D` where it is one data type; where it is one of several nobody knows what they are promoted to. */
 type Single<D extends DType, All = D> = D extends All ? ([All] extends [D] ? D : DType) : never

@@ -1,20 +1,20 @@
-import type { DType, ScalarOf } from '../core/dtype.js'
-import { within } from '../core/errors.js'
-import type { ChunkGrid } from '../grid/chunks.js'
-import type { Selection } from '../grid/selection.js'
-import type { Axis, AxisOption } from './axes.js'
-import type { DiskArray } from './disk-array.js'
-import { IterableArray } from './iterable.js'
-import { astype } from './lazy/astype.js'
-import { expandDims, flip, squeeze, transpose } from './lazy/axis-order.js'
-import { type CacheOptions, cache } from './lazy/cache.js'
-import { type MapOptions, map } from './lazy/map.js'
-import { type Padding, type PadOptions, pad } from './lazy/pad.js'
-import { rechunk } from './lazy/rechunk.js'
-import type { RechunkOptions } from './lazy/rechunk-to.js'
-import { reshape } from './lazy/reshape.js'
-import { view } from './lazy/view.js'
-import type { BlockSource } from './source.js'
+import type { DType, ScalarOf } from '../core/dtype.ts'
+import { within } from '../core/errors.ts'
+import type { ChunkGrid } from '../grid/chunks.ts'
+import type { Selection } from '../grid/selection.ts'
+import type { Axis, AxisOption } from './axes.ts'
+import type { DiskArray } from './disk-array.ts'
+import { IterableArray } from './iterable.ts'
+import { astype } from './lazy/astype.ts'
+import { expandDims, flip, squeeze, transpose } from './lazy/axis-order.ts'
+import { type CacheOptions, cache } from './lazy/cache.ts'
+import { type MapOptions, map } from './lazy/map.ts'
+import { type Padding, type PadOptions, pad } from './lazy/pad.ts'
+import { rechunk } from './lazy/rechunk.ts'
+import type { RechunkOptions } from './lazy/rechunk-to.ts'
+import { reshape } from './lazy/reshape.ts'
+import { view } from './lazy/view.ts'
+import type { BlockSource } from './source.ts'
 
 /**
  * An array that other arrays are made of. They are lazy: nothing is read until they are, and then the parts that are needed, from here.
@@ -119,7 +119,7 @@ export abstract class Composable<D extends DType, R extends number> extends Iter
    * @throws InvalidArgumentError when shapes or types differ, and as `assign` does; ReadOnlyError
    */
   async rechunkTo(target: DiskArray<D>, options?: RechunkOptions): Promise<void> {
-    const { rechunkTo } = await import('./lazy/rechunk-to.js')
+    const { rechunkTo } = await import('./lazy/rechunk-to.ts')
     await within(this.source.label ?? {}, () => rechunkTo(this.source, target.source, options))
   }
 

@@ -1,16 +1,16 @@
-import { checkDType, type DType, readElement, type ScalarOf } from '../core/dtype.js'
-import { within } from '../core/errors.js'
-import { type Check, type Checks, checkOptions } from '../core/options.js'
-import { showShape, sizeOf } from '../core/shape.js'
-import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.js'
-import { PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.js'
-import { resolveSelection, type Selection } from '../grid/selection.js'
-import { Composable } from './composable.js'
-import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
-import type { Selected } from './selected.js'
-import { type BlockSource, bytesOf, checkWritable, requestsOf } from './source.js'
-import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.js'
-import type { Values } from './values.js'
+import { checkDType, type DType, readElement, type ScalarOf } from '../core/dtype.ts'
+import { within } from '../core/errors.ts'
+import { type Check, type Checks, checkOptions } from '../core/options.ts'
+import { showShape, sizeOf } from '../core/shape.ts'
+import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
+import { PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
+import { resolveSelection, type Selection } from '../grid/selection.ts'
+import { Composable } from './composable.ts'
+import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.ts'
+import type { Selected } from './selected.ts'
+import { type BlockSource, bytesOf, checkWritable, requestsOf } from './source.ts'
+import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
+import type { Values } from './values.ts'
 
 export interface GetOptions<D extends DType> extends TransferOptions {
   /** Where to put the result instead of fresh memory: data of the array's type, the shape of the result; dense where strides are left out. */
@@ -108,7 +108,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     options.signal?.throwIfAborted()
     checkWritable(source)
     // Who only reads does not load it.
-    const { writeSelection } = await import('./write.js')
+    const { writeSelection } = await import('./write.ts')
     await within(source.label ?? {}, () => writeSelection(source, planned, values, options))
   }
 
@@ -137,7 +137,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
 
   private async target(shape: readonly number[], { out }: GetOptions<D>): Promise<Tensor<D>> {
     if (out !== undefined) {
-      const { outOf } = await import('./out.js')
+      const { outOf } = await import('./out.ts')
       return this.named(() => outOf(this.dtype, out, shape))
     }
     return tensorOf(this.dtype, shape)

@@ -1,10 +1,10 @@
-import { checkDType, type DType, type ScalarOf } from '../core/dtype.js'
-import { type ErrorDetails, HyperslabError, rethrowWithin } from '../core/errors.js'
-import { Printable } from '../core/inspect.js'
-import { checkOptions, checkValue } from '../core/options.js'
-import { checkShape, sameShape, showShape, sizeOf } from '../core/shape.js'
-import type { ChunkGrid } from '../grid/chunks.js'
-import { missingElements, missingOf } from './missing.js'
+import { checkDType, type DType, type ScalarOf } from '../core/dtype.ts'
+import { type ErrorDetails, HyperslabError, rethrowWithin } from '../core/errors.ts'
+import { Printable } from '../core/inspect.ts'
+import { checkOptions, checkValue } from '../core/options.ts'
+import { checkShape, sameShape, showShape, sizeOf } from '../core/shape.ts'
+import type { ChunkGrid } from '../grid/chunks.ts'
+import { missingElements, missingOf } from './missing.ts'
 import {
   type BlockSource,
   ESTIMATE_CHECKS,
@@ -13,7 +13,7 @@ import {
   type Missing,
   type NamedValues,
   type SourceLike,
-} from './source.js'
+} from './source.ts'
 
 /** What there is to know of an array without reading it. */
 export abstract class ArrayHandle<D extends DType> extends Printable {

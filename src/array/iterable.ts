@@ -1,14 +1,14 @@
-import type { DType, ScalarOf } from '../core/dtype.js'
-import { within } from '../core/errors.js'
-import { sameShape, sizeOf } from '../core/shape.js'
-import { type Tensor, tensorOf } from '../core/tensor.js'
-import type { ArrayHandle } from './handle.js'
-import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.js'
-import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.js'
-import { Reducible } from './reducible.js'
-import { type BlockOptions, bytesOf } from './source.js'
+import type { DType, ScalarOf } from '../core/dtype.ts'
+import { within } from '../core/errors.ts'
+import { sameShape, sizeOf } from '../core/shape.ts'
+import { type Tensor, tensorOf } from '../core/tensor.ts'
+import type { ArrayHandle } from './handle.ts'
+import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.ts'
+import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.ts'
+import { Reducible } from './reducible.ts'
+import { type BlockOptions, bytesOf } from './source.ts'
 
-type Bodies = typeof import('./iteration.js')
+type Bodies = typeof import('./iteration.ts')
 
 /** An array that can be gone through, compared and copied as a whole, holding some chunks at a time. */
 export abstract class IterableArray<D extends DType> extends Reducible<D> {
@@ -84,7 +84,7 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
 
   async #bodies(call: Parameters<Bodies['checkIteration']>[0], options: unknown): Promise<Bodies> {
     // Who only reads selections loads none of the bodies.
-    const bodies = await import('./iteration.js')
+    const bodies = await import('./iteration.ts')
     bodies.checkIteration(call, options, this.source)
     return bodies
   }

@@ -1,5 +1,5 @@
-import { HyperslabError } from '../core/errors.js'
-import type { BlockSource } from './source.js'
+import { HyperslabError } from '../core/errors.ts'
+import type { BlockSource } from './source.ts'
 
 /** Large enough for what is read on purpose; below what an allocation refuses. */
 export const MAX_RESULT_BYTES = 2 ** 31

@@ -1,4 +1,4 @@
-import type { MissingElements } from './missing.js'
+import type { MissingElements } from './missing.ts'
 
 /** Tells missing elements from others; undefined where none are. -0 is 0, binaries are equal byte for byte. */
 export function missingTest({ values, nan }: MissingElements): ((element: unknown) => boolean) | undefined {

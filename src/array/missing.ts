@@ -1,6 +1,6 @@
-import { type DataOf, type DType, isFloat, readElement, toElement } from '../core/dtype.js'
-import { invalidArgument } from '../core/errors.js'
-import type { BlockSource, Missing } from './source.js'
+import { type DataOf, type DType, isFloat, readElement, toElement } from '../core/dtype.ts'
+import { invalidArgument } from '../core/errors.ts'
+import type { BlockSource, Missing } from './source.ts'
 
 /** An element as it is stored. */
 export type Element = number | bigint | string | Uint8Array

@@ -1,8 +1,8 @@
-import { allocate, type DType } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { sameShape, showShape, stridesOf } from '../core/shape.js'
-import type { Tensor, TensorLike } from '../core/tensor.js'
-import { checkReach } from './reach.js'
+import { allocate, type DType } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { sameShape, showShape, stridesOf } from '../core/shape.ts'
+import type { Tensor, TensorLike } from '../core/tensor.ts'
+import { checkReach } from './reach.ts'
 
 /**
  * What a user gives as `out`, as a tensor: the same object where nothing was left out.

@@ -1,6 +1,6 @@
-import { type AxisIndices, indexAt, isListed } from '../core/places.js'
-import { eachIndex, sizeOf } from '../core/shape.js'
-import type { AxisView, Tensor } from '../core/tensor.js'
+import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
+import { eachIndex, sizeOf } from '../core/shape.ts'
+import type { AxisView, Tensor } from '../core/tensor.ts'
 
 /** One axis of a copy: how far each of its elements lies from the first of all, in both tensors. */
 interface Axis {

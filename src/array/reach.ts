@@ -1,6 +1,6 @@
-import { HyperslabError } from '../core/errors.js'
-import { showShape, sizeOf } from '../core/shape.js'
-import { extentOf, type Tensor } from '../core/tensor.js'
+import { HyperslabError } from '../core/errors.ts'
+import { showShape, sizeOf } from '../core/shape.ts'
+import { extentOf, type Tensor } from '../core/tensor.ts'
 
 /**
  * Sees that a tensor of a user lies within its data.

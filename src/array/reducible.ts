@@ -1,21 +1,21 @@
-import type { DType, ScalarOf } from '../core/dtype.js'
-import { within } from '../core/errors.js'
-import type { Tensor } from '../core/tensor.js'
-import type { Axis, AxisOption } from './axes.js'
-import { ArrayHandle } from './handle.js'
-import type { CumulativeOptions } from './reductions/cumulative-sum.js'
-import type { FoldOptions } from './reductions/fold.js'
-import type { FoldedDType, FoldKind, SumDTypes } from './reductions/fold-kinds.js'
-import type { TruthOptions } from './reductions/folded.js'
-import type { Grouped, GroupOptions } from './reductions/group-by.js'
-import type { Histogram, HistogramOptions } from './reductions/histogram.js'
-import type { ReducingCall } from './reductions/options.js'
-import type { QuantileOptions } from './reductions/quantile.js'
-import type { ReduceOptions } from './reductions/reduce.js'
-import type { SkipOptions } from './reductions/rows.js'
-import type { Unique, UniqueOptions } from './reductions/unique.js'
-import type { Weights } from './reductions/weighted-mean.js'
-import type { BlockOptions, BlockSource } from './source.js'
+import type { DType, ScalarOf } from '../core/dtype.ts'
+import { within } from '../core/errors.ts'
+import type { Tensor } from '../core/tensor.ts'
+import type { Axis, AxisOption } from './axes.ts'
+import { ArrayHandle } from './handle.ts'
+import type { CumulativeOptions } from './reductions/cumulative-sum.ts'
+import type { FoldOptions } from './reductions/fold.ts'
+import type { FoldedDType, FoldKind, SumDTypes } from './reductions/fold-kinds.ts'
+import type { TruthOptions } from './reductions/folded.ts'
+import type { Grouped, GroupOptions } from './reductions/group-by.ts'
+import type { Histogram, HistogramOptions } from './reductions/histogram.ts'
+import type { ReducingCall } from './reductions/options.ts'
+import type { QuantileOptions } from './reductions/quantile.ts'
+import type { ReduceOptions } from './reductions/reduce.ts'
+import type { SkipOptions } from './reductions/rows.ts'
+import type { Unique, UniqueOptions } from './reductions/unique.ts'
+import type { Weights } from './reductions/weighted-mean.ts'
+import type { BlockOptions, BlockSource } from './source.ts'
 
 /** What options of a reduction of everything have, and what those of one along axes do. */
 type Whole = { readonly axis?: undefined }
@@ -277,10 +277,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   async #do<T>(
     call: ReducingCall,
     options: SkipOptions | undefined,
-    work: (bodies: typeof import('./reductions/reductions.js'), source: BlockSource<D>) => Promise<unknown>,
+    work: (bodies: typeof import('./reductions/reductions.ts'), source: BlockSource<D>) => Promise<unknown>,
   ): Promise<T> {
     // Who only reads does not load it.
-    const bodies = await import('./reductions/reductions.js')
+    const bodies = await import('./reductions/reductions.ts')
     bodies.checkCall(call, options, this.source)
     return (await within(this.source.label ?? {}, () => work(bodies, bodies.withOneMissing(this.source, options)))) as T
   }

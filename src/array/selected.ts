@@ -1,6 +1,6 @@
-import type { DType, ScalarOf } from '../core/dtype.js'
-import type { Tensor } from '../core/tensor.js'
-import type { PointsSelector } from '../grid/selectors.js'
+import type { DType, ScalarOf } from '../core/dtype.ts'
+import type { Tensor } from '../core/tensor.ts'
+import type { PointsSelector } from '../grid/selectors.ts'
 
 /** What drops its axes. */
 type Dropping = number | PointsSelector<true>

@@ -1,13 +1,13 @@
-import { type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import type { MemoryBudget } from '../core/memory-budget.js'
-import type { Checks } from '../core/options.js'
-import type { Signal } from '../core/signal.js'
-import type { Tensor } from '../core/tensor.js'
-import { ChunkGrid } from '../grid/chunks.js'
-import type { Transfer } from '../grid/plan.js'
-import type { Box } from '../grid/range.js'
-import type { PlacedAggregate, Reduction } from './reductions/parts.js'
+import { type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
+import type { Checks } from '../core/options.ts'
+import type { Signal } from '../core/signal.ts'
+import type { Tensor } from '../core/tensor.ts'
+import { ChunkGrid } from '../grid/chunks.ts'
+import type { Transfer } from '../grid/plan.ts'
+import type { Box } from '../grid/range.ts'
+import type { PlacedAggregate, Reduction } from './reductions/parts.ts'
 
 export interface BlockOptions {
   readonly signal?: Signal | undefined

@@ -1,12 +1,12 @@
-import type { DType } from '../core/dtype.js'
-import { forEachLimited, Limiter } from '../core/limiter.js'
-import type { Checks } from '../core/options.js'
-import { sizeOf, stridesOf } from '../core/shape.js'
-import { type AxisView, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { PLAN_CHECKS, type Plan, type PlanOptions, type Transfer } from '../grid/plan.js'
-import { boxShape } from '../grid/range.js'
-import type { ResolvedSelection } from '../grid/selection.js'
-import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf } from './source.js'
+import type { DType } from '../core/dtype.ts'
+import { forEachLimited, Limiter } from '../core/limiter.ts'
+import type { Checks } from '../core/options.ts'
+import { sizeOf, stridesOf } from '../core/shape.ts'
+import { type AxisView, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { PLAN_CHECKS, type Plan, type PlanOptions, type Transfer } from '../grid/plan.ts'
+import { boxShape } from '../grid/range.ts'
+import type { ResolvedSelection } from '../grid/selection.ts'
+import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf } from './source.ts'
 
 export interface TransferOptions extends BlockOptions, PlanOptions {
   /** Blocks read or written at the same time. What the source says unless given; else 8 for reading, 1 for writing. */
@@ -110,7 +110,7 @@ const placeOf = <D extends DType>({ dtype }: BlockSource<D>, { box, inner, outer
 /** Puts what is wanted of a box into the result. */
 async function settle<D extends DType>({ inner, outer, shape }: Transfer, read: Tensor<D>, full: Tensor<D>): Promise<void> {
   if (inner === null) return
-  const { copyPicked } = await import('./pick.js')
+  const { copyPicked } = await import('./pick.ts')
   copyPicked({ ...read, shape: [...shape], stride: stridesOf(shape) }, inner, full, outer)
 }
 

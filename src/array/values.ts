@@ -1,9 +1,9 @@
-import { allocate, type DataOf, type DType, isFixed, type ScalarOf, toElement } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.js'
-import { isTensorLike, type Tensor, type TensorLike } from '../core/tensor.js'
-import { isArrayLike, listOf } from '../grid/list.js'
-import { checkReach } from './reach.js'
+import { allocate, type DataOf, type DType, isFixed, type ScalarOf, toElement } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.ts'
+import { isTensorLike, type Tensor, type TensorLike } from '../core/tensor.ts'
+import { isArrayLike, listOf } from '../grid/list.ts'
+import { checkReach } from './reach.ts'
 
 /**
  * What can be written to a selection: one value for all of it, its elements in C order (a typed array, or a plain array of values), nested

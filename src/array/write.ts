@@ -1,11 +1,11 @@
-import type { DType } from '../core/dtype.js'
-import { stridesOf } from '../core/shape.js'
-import { cloneTensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { boxShape } from '../grid/range.js'
-import { copyPicked } from './pick.js'
-import type { BlockSource } from './source.js'
-import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.js'
-import { toTensor, type Values } from './values.js'
+import type { DType } from '../core/dtype.ts'
+import { stridesOf } from '../core/shape.ts'
+import { cloneTensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { boxShape } from '../grid/range.ts'
+import { copyPicked } from './pick.ts'
+import type { BlockSource } from './source.ts'
+import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.ts'
+import { toTensor, type Values } from './values.ts'
 
 /** Writes `values` to what was selected. A block is read first exactly where something in it is not selected. */
 export async function writeSelection<D extends DType>(

@@ -1,11 +1,11 @@
-import type { DType } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { checkOptions } from '../core/options.js'
-import { sameShape, showShape } from '../core/shape.js'
-import type { ArrayHandle } from './handle.js'
-import type { BlocksOptions, ZippedBlocks } from './iteration.js'
+import type { DType } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { checkOptions } from '../core/options.ts'
+import { sameShape, showShape } from '../core/shape.ts'
+import type { ArrayHandle } from './handle.ts'
+import type { BlocksOptions, ZippedBlocks } from './iteration.ts'
 
-export type { ZippedBlocks } from './iteration.js'
+export type { ZippedBlocks } from './iteration.ts'
 
 /**
  * Goes through arrays of one shape together, in C order of parts that are whole chunks of all of them where those fit in some MiB, so that
@@ -16,7 +16,7 @@ export async function* zipBlocks(
   arrays: readonly ArrayHandle<DType>[],
   options: BlocksOptions = {},
 ): AsyncGenerator<ZippedBlocks, void> {
-  const [{ BLOCKS_CHECKS, zipped }, { traversalChunks }] = [await import('./iteration.js'), await import('./array-order.js')]
+  const [{ BLOCKS_CHECKS, zipped }, { traversalChunks }] = [await import('./iteration.ts'), await import('./array-order.ts')]
   checkOptions('zipBlocks', options, BLOCKS_CHECKS)
   const [first, ...others] = arrays.map(({ source }) => source)
   if (first === undefined) return

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
-import { UsageError } from './failure.js'
-import { integerBetween } from './options.js'
+import { UsageError } from './failure.ts'
+import { integerBetween } from './options.ts'
 
 /** For commands that write blocks. */
 export interface CodecOptions {

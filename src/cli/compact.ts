@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { type ArrayFile, open, type Progress } from '../runtime/index.js'
-import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.js'
-import { interruptible } from './interrupt.js'
-import { printLines } from './output.js'
-import { progressLine } from './progress.js'
-import { count, showBytes, table } from './table.js'
+import { type ArrayFile, open, type Progress } from '../runtime/index.ts'
+import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.ts'
+import { interruptible } from './interrupt.ts'
+import { printLines } from './output.ts'
+import { progressLine } from './progress.ts'
+import { count, showBytes, table } from './table.ts'
 
 export function addCompact(program: Command): void {
   const command = program

@@ -1,8 +1,8 @@
 import { Option } from 'commander'
-import { type ArrayFile, open } from '../runtime/index.js'
-import { oneLine } from './failure.js'
-import { integerBetween } from './options.js'
-import { printError } from './output.js'
+import { type ArrayFile, open } from '../runtime/index.ts'
+import { oneLine } from './failure.ts'
+import { integerBetween } from './options.ts'
+import { printError } from './output.ts'
 
 /** For commands that read: which state of the container. */
 export interface LayerOption {

@@ -1,12 +1,12 @@
-import type { ArrayFile } from '../af/file.js'
-import type { FileArray } from '../af/file-array.js'
-import { isFixed } from '../core/dtype.js'
-import { isHyperslabError } from '../core/errors.js'
-import { showTime } from './cf-time.js'
-import { showShort } from './element.js'
-import { type AxisSelection, excerptOf } from './excerpt.js'
-import { physical } from './physical.js'
-import { printable } from './printable.js'
+import type { ArrayFile } from '../af/file.ts'
+import type { FileArray } from '../af/file-array.ts'
+import { isFixed } from '../core/dtype.ts'
+import { isHyperslabError } from '../core/errors.ts'
+import { showTime } from './cf-time.ts'
+import { showShort } from './element.ts'
+import { type AxisSelection, excerptOf } from './excerpt.ts'
+import { physical } from './physical.ts'
+import { printable } from './printable.ts'
 
 /** A coordinate variable: an array along one axis that says where its positions lie. */
 export interface Coordinate {

@@ -1,7 +1,7 @@
-import type { FileArray } from '../af/file-array.js'
-import { isHyperslabError } from '../core/errors.js'
-import type { ArrayFile, AttributeValue, LayerInfo, Statistics } from '../runtime/index.js'
-import { physical, type RawOption } from './physical.js'
+import type { FileArray } from '../af/file-array.ts'
+import { isHyperslabError } from '../core/errors.ts'
+import type { ArrayFile, AttributeValue, LayerInfo, Statistics } from '../runtime/index.ts'
+import { physical, type RawOption } from './physical.ts'
 
 export interface ArrayDescription {
   readonly name: string

@@ -1,4 +1,4 @@
-import { type DType, isBigInt } from '../core/dtype.js'
+import { type DType, isBigInt } from '../core/dtype.ts'
 
 const NANOSECONDS = 1_000_000_000n
 

@@ -1,10 +1,10 @@
-import type { DiskArray } from '../array/disk-array.js'
-import { rethrowWithin } from '../core/errors.js'
-import { sizeOf } from '../core/shape.js'
-import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { resolveSelection, type Selection } from '../grid/selection.js'
-import { type Slice, slice } from '../grid/slice.js'
-import { EDGE, type Excerpt, type Result, SUMMARY_SIZE, whole } from './format.js'
+import type { DiskArray } from '../array/disk-array.ts'
+import { rethrowWithin } from '../core/errors.ts'
+import { sizeOf } from '../core/shape.ts'
+import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { resolveSelection, type Selection } from '../grid/selection.ts'
+import { type Slice, slice } from '../grid/slice.ts'
+import { EDGE, type Excerpt, type Result, SUMMARY_SIZE, whole } from './format.ts'
 
 /** What a selector of the command takes of its axis: integers do not keep it. */
 export type AxisSelection = AxisView & { readonly keep: boolean }

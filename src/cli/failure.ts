@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
-import { isHyperslabError } from '../core/errors.js'
-import { Interrupted } from './interrupt.js'
-import { printable } from './printable.js'
+import { isHyperslabError } from '../core/errors.ts'
+import { Interrupted } from './interrupt.ts'
+import { printable } from './printable.ts'
 
 /** The command line itself is wrong: seen without looking at any file. */
 export class UsageError extends Error {}

@@ -1,9 +1,9 @@
-import { type DType, isFixed, readElement, type TypedArray, toBytes } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { sizeOf } from '../core/shape.js'
-import type { Tensor } from '../core/tensor.js'
-import { jsonElement, showElement } from './element.js'
-import { print, printBytes } from './output.js'
+import { type DType, isFixed, readElement, type TypedArray, toBytes } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { sizeOf } from '../core/shape.ts'
+import type { Tensor } from '../core/tensor.ts'
+import { jsonElement, showElement } from './element.ts'
+import { print, printBytes } from './output.ts'
 
 export const FORMATS = ['text', 'json', 'bytes'] as const
 export type Format = (typeof FORMATS)[number]

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
-import { type LayerOption, layerOption, openContainer } from './container.js'
-import { readExcerpt, readResult } from './excerpt.js'
-import { checkFormat, FORMATS, type Format, printResult } from './format.js'
-import { physical, type RawOption, rawOption } from './physical.js'
-import { parseSelection } from './selection.js'
+import { type LayerOption, layerOption, openContainer } from './container.ts'
+import { readExcerpt, readResult } from './excerpt.ts'
+import { checkFormat, FORMATS, type Format, printResult } from './format.ts'
+import { physical, type RawOption, rawOption } from './physical.ts'
+import { parseSelection } from './selection.ts'
 
 interface GetOptions extends LayerOption, RawOption {
   readonly format: Format

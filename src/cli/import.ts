@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES } from '../runtime/import-netcdf.js'
-import { importNetcdf } from '../runtime/netcdf.js'
-import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.js'
-import { oneLine, UsageError } from './failure.js'
-import { interruptible } from './interrupt.js'
-import { integerBetween } from './options.js'
-import { printError, printLines } from './output.js'
-import { progressLine } from './progress.js'
-import { count, showBytes } from './table.js'
+import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES } from '../runtime/import-netcdf.ts'
+import { importNetcdf } from '../runtime/netcdf.ts'
+import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.ts'
+import { oneLine, UsageError } from './failure.ts'
+import { interruptible } from './interrupt.ts'
+import { integerBetween } from './options.ts'
+import { printError, printLines } from './output.ts'
+import { progressLine } from './progress.ts'
+import { count, showBytes } from './table.ts'
 
 interface Options extends CodecOptions {
   readonly chunkBytes: number

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
-import { type DType, isFloat } from '../core/dtype.js'
-import type { AttributeValue, LayerInfo } from '../runtime/index.js'
-import { type LayerOption, layerOption, openContainer } from './container.js'
-import { type ArrayDescription, type Description, describe } from './describe.js'
-import { jsonElement, showElement } from './element.js'
-import { EXIT, oneLine } from './failure.js'
-import { print, printError, printLines } from './output.js'
-import { type RawOption, rawOption } from './physical.js'
-import { type Column, count, showBytes, table } from './table.js'
+import { type DType, isFloat } from '../core/dtype.ts'
+import type { AttributeValue, LayerInfo } from '../runtime/index.ts'
+import { type LayerOption, layerOption, openContainer } from './container.ts'
+import { type ArrayDescription, type Description, describe } from './describe.ts'
+import { jsonElement, showElement } from './element.ts'
+import { EXIT, oneLine } from './failure.ts'
+import { print, printError, printLines } from './output.ts'
+import { type RawOption, rawOption } from './physical.ts'
+import { type Column, count, showBytes, table } from './table.ts'
 
 interface Options extends LayerOption, RawOption {
   readonly json?: boolean

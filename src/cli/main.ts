@@ -1,7 +1,7 @@
-import { failureOf } from './failure.js'
-import { endQuietlyOnClosedPipe, printError, printStack } from './output.js'
-import { createProgram } from './program.js'
-import { protectNegatives } from './selection.js'
+import { failureOf } from './failure.ts'
+import { endQuietlyOnClosedPipe, printError, printStack } from './output.ts'
+import { createProgram } from './program.ts'
+import { protectNegatives } from './selection.ts'
 
 async function main(args: readonly string[]): Promise<void> {
   endQuietlyOnClosedPipe()

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { inspect } from 'node:util'
-import { printable, printableLines, printablePicture } from './printable.js'
+import { printable, printableLines, printablePicture } from './printable.ts'
 
 const BATCH_LENGTH = 1 << 16
 

@@ -1,10 +1,10 @@
 import { Option } from 'commander'
-import type { FileArray } from '../af/file-array.js'
-import type { DiskArray } from '../array/disk-array.js'
-import { packingOf } from '../array/lazy/cf-attributes.js'
-import { type DType, elementBytes, isBigInt, isFloat, isNumeric, toElement } from '../core/dtype.js'
-import { HyperslabError, isHyperslabError } from '../core/errors.js'
-import { type ArrayFile, type Statistics, scaled } from '../runtime/index.js'
+import type { FileArray } from '../af/file-array.ts'
+import type { DiskArray } from '../array/disk-array.ts'
+import { packingOf } from '../array/lazy/cf-attributes.ts'
+import { type DType, elementBytes, isBigInt, isFloat, isNumeric, toElement } from '../core/dtype.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { type ArrayFile, type Statistics, scaled } from '../runtime/index.ts'
 
 /** For commands that show values. */
 export interface RawOption {

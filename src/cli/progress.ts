@@ -1,4 +1,4 @@
-import type { Progress } from '../array/transfers.js'
+import type { Progress } from '../array/transfers.ts'
 
 /** What a progress line is written to. */
 export interface Terminal {

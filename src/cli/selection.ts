@@ -1,6 +1,6 @@
-import type { Selection, Selector } from '../grid/selection.js'
-import { type Slice, slice } from '../grid/slice.js'
-import { UsageError } from './failure.js'
+import type { Selection, Selector } from '../grid/selection.ts'
+import { type Slice, slice } from '../grid/slice.ts'
+import { UsageError } from './failure.ts'
 
 const INTEGER = /^[+-]?\d+$/
 

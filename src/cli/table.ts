@@ -1,4 +1,4 @@
-import { printable } from './printable.js'
+import { printable } from './printable.ts'
 
 export interface Column {
   readonly title: string

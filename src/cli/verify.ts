@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { type Finding, type Verification, verify } from '../runtime/index.js'
-import { type LayerOption, layerOption } from './container.js'
-import { EXIT, oneLine } from './failure.js'
-import { interruptible } from './interrupt.js'
-import { print, printLines } from './output.js'
-import { progressLine } from './progress.js'
-import { count, showBytes } from './table.js'
+import { type Finding, type Verification, verify } from '../runtime/index.ts'
+import { type LayerOption, layerOption } from './container.ts'
+import { EXIT, oneLine } from './failure.ts'
+import { interruptible } from './interrupt.ts'
+import { print, printLines } from './output.ts'
+import { progressLine } from './progress.ts'
+import { count, showBytes } from './table.ts'
 
 interface Options extends LayerOption {
   readonly deep?: boolean

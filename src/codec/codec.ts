@@ -1,5 +1,5 @@
-import { HyperslabError, isHyperslabError } from '../core/errors.js'
-import type { Arena } from '../kernels/arena.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import type { Arena } from '../kernels/arena.ts'
 
 /** Turns blocks into fewer bytes and back. Pass codecs of your own as the option `codecs` of `open` and `create`. */
 export interface Codec {

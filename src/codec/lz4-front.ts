@@ -1,8 +1,8 @@
-import { joinBytes } from '../core/bytes.js'
-import { isHyperslabError } from '../core/errors.js'
-import { type Arena, withArena } from '../kernels/arena.js'
-import { lz4Position, lz4Resume, lz4State } from '../kernels/lz4.js'
-import { checkPrefix, PREFIX_BYTES } from './lz4.js'
+import { joinBytes } from '../core/bytes.ts'
+import { isHyperslabError } from '../core/errors.ts'
+import { type Arena, withArena } from '../kernels/arena.ts'
+import { lz4Position, lz4Resume, lz4State } from '../kernels/lz4.ts'
+import { checkPrefix, PREFIX_BYTES } from './lz4.ts'
 
 /** How far back matches reach. */
 const WINDOW_BYTES = 65_535

@@ -1,8 +1,8 @@
-import { joinBytes } from '../core/bytes.js'
-import type { Arena } from '../kernels/arena.js'
-import { crc32cOf } from '../kernels/crc32c.js'
-import { lz4EncodeSegments } from '../kernels/lz4-segments.js'
-import { PREFIX_BYTES, prefixOf } from './lz4.js'
+import { joinBytes } from '../core/bytes.ts'
+import type { Arena } from '../kernels/arena.ts'
+import { crc32cOf } from '../kernels/crc32c.ts'
+import { lz4EncodeSegments } from '../kernels/lz4-segments.ts'
+import { PREFIX_BYTES, prefixOf } from './lz4.ts'
 
 /*
  * A block of segments is an LZ4 block as any other. No match reaches from one segment into another; a boundary lies within the literals of a

@@ -1,8 +1,8 @@
-import { joinBytes } from '../core/bytes.js'
-import { HyperslabError } from '../core/errors.js'
-import type { Arena } from '../kernels/arena.js'
-import { lz4Decode, lz4Encode } from '../kernels/lz4.js'
-import type { KernelCodec } from './codec.js'
+import { joinBytes } from '../core/bytes.ts'
+import { HyperslabError } from '../core/errors.ts'
+import type { Arena } from '../kernels/arena.ts'
+import { lz4Decode, lz4Encode } from '../kernels/lz4.ts'
+import type { KernelCodec } from './codec.ts'
 
 /** Bytes in front of the LZ4 block: the decoded size as u32, little-endian. */
 export const PREFIX_BYTES = 4

@@ -1,4 +1,4 @@
-import { type KernelCodec, wrongLength } from './codec.js'
+import { type KernelCodec, wrongLength } from './codec.ts'
 
 /** Blocks as they are. */
 export const none: KernelCodec = {

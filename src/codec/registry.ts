@@ -1,8 +1,8 @@
-import { HyperslabError } from '../core/errors.js'
-import type { Codec, KernelCodec } from './codec.js'
-import { lz4 } from './lz4.js'
-import { none } from './none.js'
-import { zstdOnDemand } from './zstd-on-demand.js'
+import { HyperslabError } from '../core/errors.ts'
+import type { Codec, KernelCodec } from './codec.ts'
+import { lz4 } from './lz4.ts'
+import { none } from './none.ts'
+import { zstdOnDemand } from './zstd-on-demand.ts'
 
 /** A codec that can write. */
 export type Encoder = KernelCodec | (Codec & Required<Pick<Codec, 'encode'>>)

@@ -1,4 +1,4 @@
-import { HyperslabError } from '../core/errors.js'
+import { HyperslabError } from '../core/errors.ts'
 
 // RFC 8878. A block of a container is one frame, or several, with skippable ones between them:
 //

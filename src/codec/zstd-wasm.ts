@@ -1,7 +1,7 @@
-import { type Allocator, Arena, isTrap, KEPT_BYTES } from '../kernels/arena.js'
-import { bytesOfText } from '../kernels/module-text.js'
-import { type Frame, malformed } from './zstd-frames.js'
-import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.js'
+import { type Allocator, Arena, isTrap, KEPT_BYTES } from '../kernels/arena.ts'
+import { bytesOfText } from '../kernels/module-text.ts'
+import { type Frame, malformed } from './zstd-frames.ts'
+import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.ts'
 
 /** What the module exports: `assembly/zstd/`. Numbers are byte addresses and lengths. */
 export interface ZstdExports extends Allocator {

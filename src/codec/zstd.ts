@@ -1,9 +1,9 @@
 import type { Zstd } from '@hpcc-js/wasm-zstd'
-import { joinBytes } from '../core/bytes.js'
-import { HyperslabError } from '../core/errors.js'
-import { type Codec, wrongLength } from './codec.js'
-import { continued, type Frame, frameOf, framesOf, malformed } from './zstd-frames.js'
-import { nativeZstd } from './zstd-native.js'
+import { joinBytes } from '../core/bytes.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { type Codec, wrongLength } from './codec.ts'
+import { continued, type Frame, frameOf, framesOf, malformed } from './zstd-frames.ts'
+import { nativeZstd } from './zstd-native.ts'
 
 const DEFAULT_LEVEL = 3
 const MAX_LEVEL = 22
@@ -56,7 +56,7 @@ function sizesOf(frames: readonly Frame[], decodedBytes: number): number[] {
 }
 
 async function portable(): Promise<FrameDecoder> {
-  const { wasmDecoder } = await import('./zstd-wasm.js')
+  const { wasmDecoder } = await import('./zstd-wasm.ts')
   return wasmDecoder() ?? interpreted()
 }
 

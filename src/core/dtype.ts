@@ -1,4 +1,4 @@
-import { HyperslabError } from './errors.js'
+import { HyperslabError } from './errors.ts'
 
 /** Typed array classes and JavaScript values behind each data type. Names are Zarr v3's; `timestamp_ns` is nanoseconds since 1970-01-01T00:00Z. */
 interface DTypes {

@@ -1,4 +1,4 @@
-import { Pace } from './pace.js'
+import { Pace } from './pace.ts'
 
 /** How much of some work may be under way or wait to be taken. */
 export interface WorkLimits<T> {

@@ -1,5 +1,5 @@
-import { Pace } from './pace.js'
-import { onAbort, type Signal } from './signal.js'
+import { Pace } from './pace.ts'
+import { onAbort, type Signal } from './signal.ts'
 
 /**
  * Calls `work` for every item, with at most `limit` calls under way. After a failure nothing new starts, and the error is thrown once the

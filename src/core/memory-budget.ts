@@ -1,6 +1,6 @@
-import { HyperslabError } from './errors.js'
-import { Limiter } from './limiter.js'
-import type { Signal } from './signal.js'
+import { HyperslabError } from './errors.ts'
+import { Limiter } from './limiter.ts'
+import type { Signal } from './signal.ts'
 
 /** The share of a budget that is kept for blocks, which reads wait for while their results are held. */
 const BLOCK_SHARE = 1 / 4

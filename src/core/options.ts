@@ -1,4 +1,4 @@
-import { type ErrorDetails, HyperslabError } from './errors.js'
+import { type ErrorDetails, HyperslabError } from './errors.ts'
 
 /**
  * What the value of an option must be: what `typeof` calls it, several joined by ` or `; one of a list; or, with `value`, anything,

@@ -1,4 +1,4 @@
-import type { Signal } from './signal.js'
+import type { Signal } from './signal.ts'
 
 // Every runtime has some of these, but no library that is loaded without the DOM.
 declare const setImmediate: ((call: () => void) => unknown) | undefined

@@ -1,4 +1,4 @@
-import { onAbort, type Signal } from './signal.js'
+import { onAbort, type Signal } from './signal.ts'
 
 declare function setTimeout(callback: () => void, ms: number): unknown
 declare function clearTimeout(timer: unknown): void

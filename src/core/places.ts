@@ -1,4 +1,4 @@
-import type { AxisView } from './tensor.js'
+import type { AxisView } from './tensor.ts'
 
 /** Positions along one axis: in arithmetic progression, or one by one. */
 export type AxisIndices = AxisView | Uint32Array

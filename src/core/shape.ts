@@ -1,4 +1,4 @@
-import { HyperslabError } from './errors.js'
+import { HyperslabError } from './errors.ts'
 
 /** Number of elements; 1 for the shape of a scalar. */
 export function sizeOf(shape: readonly number[]): number {

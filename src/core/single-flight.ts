@@ -1,4 +1,4 @@
-import { type Controller, newController, raceAbort, type Signal } from './signal.js'
+import { type Controller, newController, raceAbort, type Signal } from './signal.ts'
 
 interface Flight<T> {
   readonly work: Promise<T>

@@ -1,5 +1,5 @@
-import { allocate, type DataOf, type DType } from './dtype.js'
-import { eachIndex, sizeOf, stridesOf } from './shape.js'
+import { allocate, type DataOf, type DType } from './dtype.ts'
+import { eachIndex, sizeOf, stridesOf } from './shape.ts'
 
 /**
  * A strided n-dimensional view on memory: element `index` lies at `offset + sum(index[axis] * stride[axis])` in `data`. Strides count

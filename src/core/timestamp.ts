@@ -1,4 +1,4 @@
-import { HyperslabError } from './errors.js'
+import { HyperslabError } from './errors.ts'
 
 const NS_PER_MS = 1_000_000n
 const MIN = -(2n ** 63n)

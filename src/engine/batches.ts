@@ -1,6 +1,6 @@
-import { HyperslabError } from '../core/errors.js'
-import type { ByteRange } from '../store/store.js'
-import type { BlockOrigin, BlockRef, ChunkAddress } from './block.js'
+import { HyperslabError } from '../core/errors.ts'
+import type { ByteRange } from '../store/store.ts'
+import type { BlockOrigin, BlockRef, ChunkAddress } from './block.ts'
 
 export interface Stored {
   readonly address: ChunkAddress

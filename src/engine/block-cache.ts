@@ -1,10 +1,10 @@
-import { ByteCache, type CacheStats } from '../core/byte-cache.js'
-import { HyperslabError } from '../core/errors.js'
-import { type Checks, checkOptions } from '../core/options.js'
-import { SingleFlight } from '../core/single-flight.js'
-import type { Store } from '../store/store.js'
-import type { BlockMemory } from './block-memory.js'
-import { keptEnds } from './file-tails.js'
+import { ByteCache, type CacheStats } from '../core/byte-cache.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import { SingleFlight } from '../core/single-flight.ts'
+import type { Store } from '../store/store.ts'
+import type { BlockMemory } from './block-memory.ts'
+import { keptEnds } from './file-tails.ts'
 
 export interface BlockCacheOptions {
   /** Memory for decoded blocks of which more may be wanted; 128 MiB by default, none with 0. */

@@ -1,10 +1,10 @@
-import { compactBytes } from '../core/bytes.js'
-import { forEachLimited } from '../core/limiter.js'
-import { jointly, type Signal } from '../core/signal.js'
-import type { ByteRange } from '../store/store.js'
-import { type Need, storedRange } from './batches.js'
-import { type BlockOrigin, type BlockRef, checkStoredBytes } from './block.js'
-import { type BlockMemory, keyOf } from './block-memory.js'
+import { compactBytes } from '../core/bytes.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import { jointly, type Signal } from '../core/signal.ts'
+import type { ByteRange } from '../store/store.ts'
+import { type Need, storedRange } from './batches.ts'
+import { type BlockOrigin, type BlockRef, checkStoredBytes } from './block.ts'
+import { type BlockMemory, keyOf } from './block-memory.ts'
 
 /** What reading has cost since the file was opened. */
 export interface IoStats {

@@ -1,8 +1,8 @@
-import type { Lz4PrefixDecoder } from '../codec/lz4-front.js'
-import { ByteCache } from '../core/byte-cache.js'
-import { SingleFlight } from '../core/single-flight.js'
-import type { Tail } from '../store/store.js'
-import type { BlockRef } from './block.js'
+import type { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
+import { ByteCache } from '../core/byte-cache.ts'
+import { SingleFlight } from '../core/single-flight.ts'
+import type { Tail } from '../store/store.ts'
+import type { BlockRef } from './block.ts'
 
 /** A block of which more may be wanted: decoded, or as far as it was needed. */
 export type Decoded = Uint8Array | Lz4PrefixDecoder

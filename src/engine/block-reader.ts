@@ -1,16 +1,16 @@
-import { type Codec, inKernel, type KernelCodec } from '../codec/codec.js'
-import { lz4 } from '../codec/lz4.js'
-import { Lz4PrefixDecoder } from '../codec/lz4-front.js'
-import { none } from '../codec/none.js'
-import type { Codecs } from '../codec/registry.js'
-import { compactBytes } from '../core/bytes.js'
-import { inOrder } from '../core/in-order.js'
-import { forEachLimited } from '../core/limiter.js'
-import type { MemoryBudget } from '../core/memory-budget.js'
-import type { Signal } from '../core/signal.js'
-import { type Arena, withArena } from '../kernels/arena.js'
-import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.js'
-import { batchesOf, type Groups, hasMore, type Need, type Stored } from './batches.js'
+import { type Codec, inKernel, type KernelCodec } from '../codec/codec.ts'
+import { lz4 } from '../codec/lz4.ts'
+import { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
+import { none } from '../codec/none.ts'
+import type { Codecs } from '../codec/registry.ts'
+import { compactBytes } from '../core/bytes.ts'
+import { inOrder } from '../core/in-order.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
+import type { Signal } from '../core/signal.ts'
+import { type Arena, withArena } from '../kernels/arena.ts'
+import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
+import { batchesOf, type Groups, hasMore, type Need, type Stored } from './batches.ts'
 import {
   type BlockRef,
   type ChunkBytes,
@@ -21,10 +21,10 @@ import {
   decodeInWorker,
   decodeOutsideKernels,
   findCodec,
-} from './block.js'
-import { BlockFetcher, type IoStats } from './block-fetcher.js'
-import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-memory.js'
-import type { SegmentReads } from './segment-reads.js'
+} from './block.ts'
+import { BlockFetcher, type IoStats } from './block-fetcher.ts'
+import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-memory.ts'
+import type { SegmentReads } from './segment-reads.ts'
 
 /** Blocks under way at the same time; with a pool, two more for each worker. */
 const CONCURRENT_BLOCKS = 4
@@ -126,7 +126,7 @@ export class BlockReader {
   }
 
   async #segmentReads(): Promise<SegmentReads> {
-    const { SegmentReads } = await import('./segment-reads.js')
+    const { SegmentReads } = await import('./segment-reads.ts')
     return new SegmentReads(this.#codecs, this.#memory.blocks, this.#maxBlockBytes, (block) => this.#keyOf(block))
   }
 

@@ -1,9 +1,9 @@
-import type { ChunkFacts } from '../array/source.js'
-import { sizeOf } from '../core/shape.js'
-import { countChunks, projectBox } from '../grid/projection.js'
-import type { Box } from '../grid/range.js'
-import { type ChunkSnapshot, FEW_CHUNKS } from './chunk-index.js'
-import { factsOf, factsOfMissing } from './scan-chunks.js'
+import type { ChunkFacts } from '../array/source.ts'
+import { sizeOf } from '../core/shape.ts'
+import { countChunks, projectBox } from '../grid/projection.ts'
+import type { Box } from '../grid/range.ts'
+import { type ChunkSnapshot, FEW_CHUNKS } from './chunk-index.ts'
+import { factsOf, factsOfMissing } from './scan-chunks.ts'
 
 /**
  * What is known of the elements of a box by the statistics of the chunks that it touches, which must be loaded: of whole chunks exactly, of

@@ -1,11 +1,11 @@
-import type { NamedValues } from '../array/source.js'
-import type { DType, ScalarOf } from '../core/dtype.js'
-import type { MemoryBudget } from '../core/memory-budget.js'
-import type { Signal } from '../core/signal.js'
-import type { ChunkGrid } from '../grid/chunks.js'
-import type { ChunkAddress } from './block.js'
-import type { BlockReader } from './block-reader.js'
-import type { ChunkStats } from './chunk-stats.js'
+import type { NamedValues } from '../array/source.ts'
+import type { DType, ScalarOf } from '../core/dtype.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
+import type { Signal } from '../core/signal.ts'
+import type { ChunkGrid } from '../grid/chunks.ts'
+import type { ChunkAddress } from './block.ts'
+import type { BlockReader } from './block-reader.ts'
+import type { ChunkStats } from './chunk-stats.ts'
 
 /**
  * What a format tells the engine of one array: what its elements are, and where its chunks lie. This is all that a new format writes beside

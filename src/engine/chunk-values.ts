@@ -8,8 +8,8 @@ import {
   type TypedArray,
   toBytes,
   type VariableDType,
-} from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
+} from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
 
 /*
  * A chunk's payload holds its elements in C order. Fixed-width types are little-endian, one after another. Strings and binaries:

@@ -1,4 +1,4 @@
-import type { PlacedAggregate, Reduction } from '../array/reductions/parts.js'
+import type { PlacedAggregate, Reduction } from '../array/reductions/parts.ts'
 import type {
   BlockOptions,
   BlockSource,
@@ -8,24 +8,24 @@ import type {
   ChunkScan,
   NamedValues,
   ReduceBoxOptions,
-} from '../array/source.js'
-import { type DType, fillElement, type ScalarOf } from '../core/dtype.js'
-import { HyperslabError, within } from '../core/errors.js'
-import type { MemoryBudget } from '../core/memory-budget.js'
-import { Pace } from '../core/pace.js'
-import { sizeOf } from '../core/shape.js'
-import { fillTensor, type Tensor, viewTensor } from '../core/tensor.js'
-import type { ChunkGrid } from '../grid/chunks.js'
-import type { Transfer } from '../grid/plan.js'
-import { type AxisProjection, countChunks, projectBox, touches } from '../grid/projection.js'
-import type { Box } from '../grid/range.js'
-import { withArena } from '../kernels/arena.js'
-import type { Stored } from './batches.js'
-import type { BlockRef, ChunkAddress } from './block.js'
-import { type ChunkIndex, type ChunkSnapshot, type ChunkWriter, FEW_CHUNKS, type StoredChunk } from './chunk-index.js'
-import { checkChunkBytes } from './chunk-values.js'
-import type { Find } from './gather.js'
-import { type PlacedChunk, type Placement, placeChunk, placing } from './scatter.js'
+} from '../array/source.ts'
+import { type DType, fillElement, type ScalarOf } from '../core/dtype.ts'
+import { HyperslabError, within } from '../core/errors.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
+import { Pace } from '../core/pace.ts'
+import { sizeOf } from '../core/shape.ts'
+import { fillTensor, type Tensor, viewTensor } from '../core/tensor.ts'
+import type { ChunkGrid } from '../grid/chunks.ts'
+import type { Transfer } from '../grid/plan.ts'
+import { type AxisProjection, countChunks, projectBox, touches } from '../grid/projection.ts'
+import type { Box } from '../grid/range.ts'
+import { withArena } from '../kernels/arena.ts'
+import type { Stored } from './batches.ts'
+import type { BlockRef, ChunkAddress } from './block.ts'
+import { type ChunkIndex, type ChunkSnapshot, type ChunkWriter, FEW_CHUNKS, type StoredChunk } from './chunk-index.ts'
+import { checkChunkBytes } from './chunk-values.ts'
+import type { Find } from './gather.ts'
+import { type PlacedChunk, type Placement, placeChunk, placing } from './scatter.ts'
 
 /** Chunks that a plan looks up to count requests. */
 const MOST_LOOKUPS = 2 ** 20
@@ -90,7 +90,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
         const snapshot = this.#snapshot([box])
         if (countChunks(box, snapshot.grid) <= FEW_CHUNKS) this.#locate(snapshot, box, out, blocks)
         else {
-          const { locateMany } = await import('./locate-many.js')
+          const { locateMany } = await import('./locate-many.ts')
           const add = (found: ChunkAddress, chunk: Placement & { readonly out: Tensor<D> }) => this.#add(found, chunk, blocks)
           await locateMany(
             snapshot,
@@ -106,7 +106,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
 
   async #gather(transfers: readonly Transfer[], out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
-      const { locatePicks, picking } = await import('./gather.js')
+      const { locatePicks, picking } = await import('./gather.ts')
       const snapshot = this.#snapshot(transfers.map(({ box }) => box))
       const fill = fillElement(this.dtype, this.fillValue)
       const find: Find<D> = (...chunk) => this.#find(snapshot, ...chunk)
@@ -141,7 +141,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   }
 
   async #statistics({ signal }: BlockOptions = {}): Promise<(box: Box) => ChunkFacts | undefined> {
-    const { boxStatistics } = await import('./box-statistics.js')
+    const { boxStatistics } = await import('./box-statistics.ts')
     const snapshot = this.#snapshot()
     await snapshot.statistics?.load(signal)
     snapshot.checkGrid('searched')
@@ -159,7 +159,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     options: ReduceBoxOptions = {},
   ): Promise<void> {
     await within(this.label, async () => {
-      const { reduceChunks } = await import('./reduce-chunks.js')
+      const { reduceChunks } = await import('./reduce-chunks.ts')
       const fill = fillElement(this.dtype, this.fillValue) as number | bigint
       const request = { box, reduction, fill, hasFill: this.fillValue !== undefined }
       await reduceChunks(this.#snapshot([box]), request, this.#index.blocks, take, options)
@@ -168,13 +168,13 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
 
   async #written(grid: ChunkGrid, { signal }: BlockOptions = {}): Promise<Float64Array | undefined> {
     const snapshot = this.#snapshot()
-    return (await import('./written-chunks.js')).writtenChunks(snapshot, grid, signal)
+    return (await import('./written-chunks.ts')).writtenChunks(snapshot, grid, signal)
   }
 
   async *#scan<R>(scan: ChunkScan<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
     const snapshot = this.#snapshot()
     const { dtype, fillValue } = this
-    const { scanChunks } = await import('./scan-chunks.js')
+    const { scanChunks } = await import('./scan-chunks.ts')
     const elements = { dtype, fill: fillElement(dtype, fillValue), hasFill: fillValue !== undefined }
     yield* scanChunks(snapshot, elements, this.#index.blocks, scan, options.signal)
   }
@@ -183,7 +183,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     await within(this.label, async () => {
       const { readOnly } = writer
       if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)
-      const { writeBox } = await import('./write-box.js')
+      const { writeBox } = await import('./write-box.ts')
       await writer.exclusive(async () => {
         this.#snapshot([box])
         await writeBox(this, box, source, writer, options.signal)

@@ -1,7 +1,7 @@
-import type { ByteCache } from '../core/byte-cache.js'
-import { compactBytes } from '../core/bytes.js'
-import { readTail, type Store } from '../store/store.js'
-import type { Slab } from './block-memory.js'
+import type { ByteCache } from '../core/byte-cache.ts'
+import { compactBytes } from '../core/bytes.ts'
+import { readTail, type Store } from '../store/store.ts'
+import type { Slab } from './block-memory.ts'
 
 /**
  * A store as seen by whoever opens layers: the ends of files are kept. One that was kept is good as long as the file is of the same version,

@@ -1,5 +1,5 @@
-import { HyperslabError } from '../core/errors.js'
-import { crc32cOf } from '../kernels/crc32c.js'
+import { HyperslabError } from '../core/errors.ts'
+import { crc32cOf } from '../kernels/crc32c.ts'
 
 /**
  * @param what names the bytes in the error

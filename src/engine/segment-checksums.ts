@@ -1,8 +1,8 @@
-import { HyperslabError, rethrowWithin } from '../core/errors.js'
-import type { ByteRange } from '../store/store.js'
-import type { Parts, Stored } from './batches.js'
-import { type BlockRef, prefixed } from './block.js'
-import { checkCrc } from './integrity.js'
+import { HyperslabError, rethrowWithin } from '../core/errors.ts'
+import type { ByteRange } from '../store/store.ts'
+import type { Parts, Stored } from './batches.ts'
+import { type BlockRef, prefixed } from './block.ts'
+import { checkCrc } from './integrity.ts'
 
 /** A part of a block that is not compressed, which ends where a chunk does. */
 export interface CheckedSegment {

@@ -1,11 +1,11 @@
-import type { Codecs } from '../codec/registry.js'
-import { isHyperslabError } from '../core/errors.js'
-import type { Signal } from '../core/signal.js'
-import { type Groups, hasMore, type Need, needOf, type Parts, type Stored } from './batches.js'
-import { type BlockOrigin, type BlockRef, checkBlockBytes } from './block.js'
-import type { BlockMemory } from './block-memory.js'
-import type { SegmentChecksums } from './segment-checksums.js'
-import { type BlockSegments, moved } from './segments.js'
+import type { Codecs } from '../codec/registry.ts'
+import { isHyperslabError } from '../core/errors.ts'
+import type { Signal } from '../core/signal.ts'
+import { type Groups, hasMore, type Need, needOf, type Parts, type Stored } from './batches.ts'
+import { type BlockOrigin, type BlockRef, checkBlockBytes } from './block.ts'
+import type { BlockMemory } from './block-memory.ts'
+import type { SegmentChecksums } from './segment-checksums.ts'
+import { type BlockSegments, moved } from './segments.ts'
 
 /** Readers that may go through files at the same time. */
 const REMEMBERED = 8

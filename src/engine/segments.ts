@@ -1,8 +1,8 @@
-import { PREFIX_BYTES } from '../codec/lz4.js'
-import { jointsOf, type Segment, standalone } from '../codec/lz4-segments.js'
-import { HyperslabError } from '../core/errors.js'
-import type { Stored } from './batches.js'
-import type { BlockRef, SegmentPart } from './block.js'
+import { PREFIX_BYTES } from '../codec/lz4.ts'
+import { jointsOf, type Segment, standalone } from '../codec/lz4-segments.ts'
+import { HyperslabError } from '../core/errors.ts'
+import type { Stored } from './batches.ts'
+import type { BlockRef, SegmentPart } from './block.ts'
 
 /** A segment as a block of its own. */
 export type SegmentRef = BlockRef & Segment & { readonly part: SegmentPart }

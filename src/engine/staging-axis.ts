@@ -1,7 +1,7 @@
-import { type AxisIndices, indexAt, isListed } from '../core/places.js'
-import type { Tensor } from '../core/tensor.js'
-import { evenOr } from '../grid/list.js'
-import { sortingOrder } from '../grid/order.js'
+import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
+import type { Tensor } from '../core/tensor.ts'
+import { evenOr } from '../grid/list.ts'
+import { sortingOrder } from '../grid/order.ts'
 
 /** The first and the last of some places. */
 export function indexBounds(places: AxisIndices): [number, number] {

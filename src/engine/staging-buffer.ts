@@ -1,8 +1,8 @@
-import { elementBytes, type FixedDType } from '../core/dtype.js'
-import { sizeOf, stridesOf } from '../core/shape.js'
-import { type AxisView, copyTensor, runLength, type Tensor, viewTensor } from '../core/tensor.js'
-import type { Arena } from '../kernels/arena.js'
-import { copyStrided } from '../kernels/copy.js'
+import { elementBytes, type FixedDType } from '../core/dtype.ts'
+import { sizeOf, stridesOf } from '../core/shape.ts'
+import { type AxisView, copyTensor, runLength, type Tensor, viewTensor } from '../core/tensor.ts'
+import type { Arena } from '../kernels/arena.ts'
+import { copyStrided } from '../kernels/copy.ts'
 
 /** Elements in kernel memory, from a byte address, and the positions of the target they fill. */
 export interface PieceBox {

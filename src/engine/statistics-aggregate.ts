@@ -1,12 +1,12 @@
-import { cellType, cellWidth, WholeAccumulator } from '../array/reductions/accumulator.js'
-import { isWhole, type PlacedAggregate, type Reduction } from '../array/reductions/parts.js'
-import { givesPositions } from '../array/reductions/positions.js'
-import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.js'
-import { sizeOf, stridesOf } from '../core/shape.js'
-import { type Box, wholeBox } from '../grid/range.js'
-import { withArena } from '../kernels/arena.js'
-import { accumulators, type ReduceOp } from '../kernels/reduce.js'
-import type { ChunkStats } from './chunk-stats.js'
+import { cellType, cellWidth, WholeAccumulator } from '../array/reductions/accumulator.ts'
+import { isWhole, type PlacedAggregate, type Reduction } from '../array/reductions/parts.ts'
+import { givesPositions } from '../array/reductions/positions.ts'
+import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.ts'
+import { sizeOf, stridesOf } from '../core/shape.ts'
+import { type Box, wholeBox } from '../grid/range.ts'
+import { withArena } from '../kernels/arena.ts'
+import { accumulators, type ReduceOp } from '../kernels/reduce.ts'
+import type { ChunkStats } from './chunk-stats.ts'
 
 /** What elements are reduced to. */
 export interface Aggregate {

@@ -1,7 +1,7 @@
-import { Pace } from '../core/pace.js'
-import type { Signal } from '../core/signal.js'
-import type { TouchedChunks } from '../grid/touched.js'
-import { type ChunkSnapshot, FEW_CHUNKS, type StoredChunk } from './chunk-index.js'
+import { Pace } from '../core/pace.ts'
+import type { Signal } from '../core/signal.ts'
+import type { TouchedChunks } from '../grid/touched.ts'
+import { type ChunkSnapshot, FEW_CHUNKS, type StoredChunk } from './chunk-index.ts'
 
 /** Chunks are looked up one by one also where about one in so many may be stored: fewer are faster found by going through what is stored. */
 const SPARSE = 8

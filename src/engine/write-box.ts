@@ -1,12 +1,12 @@
-import type { BlockSource } from '../array/source.js'
-import type { DType } from '../core/dtype.js'
-import { Pace } from '../core/pace.js'
-import type { Signal } from '../core/signal.js'
-import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { type Box, boxShape } from '../grid/range.js'
-import { TouchedChunks } from '../grid/touched.js'
-import type { ChunkWriter } from './chunk-index.js'
-import { encodeChunk } from './chunk-values.js'
+import type { BlockSource } from '../array/source.ts'
+import type { DType } from '../core/dtype.ts'
+import { Pace } from '../core/pace.ts'
+import type { Signal } from '../core/signal.ts'
+import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { type Box, boxShape } from '../grid/range.ts'
+import { TouchedChunks } from '../grid/touched.ts'
+import type { ChunkWriter } from './chunk-index.ts'
+import { encodeChunk } from './chunk-values.ts'
 
 /**
  * Writes a box chunk by chunk; of a chunk that it does not fill the rest is read first.

@@ -1,8 +1,8 @@
-import { Pace } from '../core/pace.js'
-import { eachIndex } from '../core/shape.js'
-import type { Signal } from '../core/signal.js'
-import type { ChunkGrid } from '../grid/chunks.js'
-import type { ChunkSnapshot } from './chunk-index.js'
+import { Pace } from '../core/pace.ts'
+import { eachIndex } from '../core/shape.ts'
+import type { Signal } from '../core/signal.ts'
+import type { ChunkGrid } from '../grid/chunks.ts'
+import type { ChunkSnapshot } from './chunk-index.ts'
 
 /** Chunks of the other grid are marked in a table while there are at most so many for each that is stored. */
 const MAX_MARKS_PER_CHUNK = 8

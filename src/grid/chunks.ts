@@ -1,6 +1,6 @@
-import { HyperslabError } from '../core/errors.js'
-import { checkShape, coordsAt, eachIndex, showShape, sizeOf } from '../core/shape.js'
-import type { Box } from './range.js'
+import { HyperslabError } from '../core/errors.ts'
+import { checkShape, coordsAt, eachIndex, showShape, sizeOf } from '../core/shape.ts'
+import type { Box } from './range.ts'
 
 /** One axis cut into chunks: regular ones, or {@link IrregularChunks}. An axis of length 0 has none. */
 export interface AxisChunks {

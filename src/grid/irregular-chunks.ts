@@ -1,5 +1,5 @@
-import { HyperslabError } from '../core/errors.js'
-import { type AxisChunks, RegularChunks } from './chunks.js'
+import { HyperslabError } from '../core/errors.ts'
+import { type AxisChunks, RegularChunks } from './chunks.ts'
 
 /** One axis cut into chunks of any lengths: chunk k covers `[borders[k], borders[k + 1])`. */
 export class IrregularChunks implements AxisChunks {

@@ -1,5 +1,5 @@
-import { type AxisChunks, RegularChunks, sameChunks } from './chunks.js'
-import { checkListed, chunksOf, IrregularChunks, lengthsOf } from './irregular-chunks.js'
+import { type AxisChunks, RegularChunks, sameChunks } from './chunks.ts'
+import { checkListed, chunksOf, IrregularChunks, lengthsOf } from './irregular-chunks.ts'
 
 /** The chunks of axes put one after another. */
 export const concatChunks = (parts: readonly AxisChunks[]): AxisChunks =>

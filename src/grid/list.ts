@@ -1,7 +1,7 @@
-import type { AxisIndices } from '../core/places.js'
-import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.js'
-import { type AxisView, copyTensor, extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.js'
-import { invalid, resolveIndex } from './slice.js'
+import type { AxisIndices } from '../core/places.ts'
+import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.ts'
+import { type AxisView, copyTensor, extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.ts'
+import { invalid, resolveIndex } from './slice.ts'
 
 /** Arrays in arrays, all of one length at each depth: their shape is that of the nesting. */
 export type Nested<T> = ArrayLike<T> | readonly Nested<T>[]

@@ -1,12 +1,12 @@
-import { type AxisIndices, indexAt, isListed } from '../core/places.js'
-import { coordsAt } from '../core/shape.js'
-import { type AxisView, wholeAxis } from '../core/tensor.js'
-import type { AxisChunks, ChunkGrid } from './chunks.js'
-import { evenOr } from './list.js'
-import { numbersTo, sortingOrder } from './order.js'
-import type { Transfer } from './plan.js'
-import { projectAxis } from './projection.js'
-import { type Range, rangeLength } from './range.js'
+import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
+import { coordsAt } from '../core/shape.ts'
+import { type AxisView, wholeAxis } from '../core/tensor.ts'
+import type { AxisChunks, ChunkGrid } from './chunks.ts'
+import { evenOr } from './list.ts'
+import { numbersTo, sortingOrder } from './order.ts'
+import type { Transfer } from './plan.ts'
+import { projectAxis } from './projection.ts'
+import { type Range, rangeLength } from './range.ts'
 
 /** What a selector picks from one chunk of the axes that it takes, and where that goes. */
 export interface PickProjection {

@@ -1,12 +1,12 @@
-import { HyperslabError } from '../core/errors.js'
-import type { AxisIndices } from '../core/places.js'
-import type { AxisView } from '../core/tensor.js'
-import type { AxisChunks } from './chunks.js'
-import { RegularChunks } from './chunks.js'
-import { progressionOf } from './list.js'
-import { numbersTo, sortingOrder } from './order.js'
-import { countTouched } from './projection.js'
-import type { Range } from './range.js'
+import { HyperslabError } from '../core/errors.ts'
+import type { AxisIndices } from '../core/places.ts'
+import type { AxisView } from '../core/tensor.ts'
+import type { AxisChunks } from './chunks.ts'
+import { RegularChunks } from './chunks.ts'
+import { progressionOf } from './list.ts'
+import { numbersTo, sortingOrder } from './order.ts'
+import { countTouched } from './projection.ts'
+import type { Range } from './range.ts'
 
 /** What one read gives of the picks of a selector. */
 export interface Piece {

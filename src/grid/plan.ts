@@ -1,13 +1,13 @@
-import { HyperslabError } from '../core/errors.js'
-import { type Checks, checkOptions } from '../core/options.js'
-import type { AxisIndices } from '../core/places.js'
-import { eachIndex, sizeOf } from '../core/shape.js'
-import type { AxisChunks } from './chunks.js'
-import { type ChunkGrid, READ_BYTES } from './chunks.js'
-import { type Cutting, checkReads, cutList, cutProgression, type Piece } from './pieces.js'
-import { cutPoints } from './point-pieces.js'
-import type { Box } from './range.js'
-import type { ResolvedSelection, SelectionPart } from './selection.js'
+import { HyperslabError } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { AxisIndices } from '../core/places.ts'
+import { eachIndex, sizeOf } from '../core/shape.ts'
+import type { AxisChunks } from './chunks.ts'
+import { type ChunkGrid, READ_BYTES } from './chunks.ts'
+import { type Cutting, checkReads, cutList, cutProgression, type Piece } from './pieces.ts'
+import { cutPoints } from './point-pieces.ts'
+import type { Box } from './range.ts'
+import type { ResolvedSelection, SelectionPart } from './selection.ts'
 
 /** One transfer between a source and a result. */
 export interface Transfer {

@@ -1,7 +1,7 @@
-import type { AxisChunks } from './chunks.js'
-import { progressionOf } from './list.js'
-import { numbersTo, sortingOrder } from './order.js'
-import type { Cutting, Piece } from './pieces.js'
+import type { AxisChunks } from './chunks.ts'
+import { progressionOf } from './list.ts'
+import { numbersTo, sortingOrder } from './order.ts'
+import type { Cutting, Piece } from './pieces.ts'
 
 /** Some whole chunks, a box of the grid. */
 interface Area {

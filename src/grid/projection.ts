@@ -1,8 +1,8 @@
-import { eachIndex } from '../core/shape.js'
-import type { AxisView } from '../core/tensor.js'
-import { project, RECORD_LENGTH } from '../kernels/project.js'
-import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.js'
-import { type Box, type Range, rangeLength } from './range.js'
+import { eachIndex } from '../core/shape.ts'
+import type { AxisView } from '../core/tensor.ts'
+import { project, RECORD_LENGTH } from '../kernels/project.ts'
+import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.ts'
+import { type Box, type Range, rangeLength } from './range.ts'
 
 /** Chunks below which calling the kernel costs more than it saves. */
 const FEW = 64

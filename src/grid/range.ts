@@ -1,5 +1,5 @@
-import { sizeOf } from '../core/shape.js'
-import type { AxisView } from '../core/tensor.js'
+import { sizeOf } from '../core/shape.ts'
+import type { AxisView } from '../core/tensor.ts'
 
 /** The positions `start`, `start + step`, … below `stop`, of one axis. `step` is at least 1; an empty range has `start === stop`. */
 export interface Range {

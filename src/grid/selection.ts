@@ -1,9 +1,9 @@
-import { showShape } from '../core/shape.js'
-import { type AxisView, isTensorLike, type TensorLike } from '../core/tensor.js'
-import type { ChunkGrid } from './chunks.js'
-import { isArrayLike, isMask, type Listed, listOf, listPositions, maskPositions, type Nested, progressionOf } from './list.js'
-import { ChunkSelector, newAxis, PointsSelector } from './selectors.js'
-import { invalid, isSlice, resolveIndex, resolveSlice, type Slice, show } from './slice.js'
+import { showShape } from '../core/shape.ts'
+import { type AxisView, isTensorLike, type TensorLike } from '../core/tensor.ts'
+import type { ChunkGrid } from './chunks.ts'
+import { isArrayLike, isMask, type Listed, listOf, listPositions, maskPositions, type Nested, progressionOf } from './list.ts'
+import { ChunkSelector, newAxis, PointsSelector } from './selectors.ts'
+import { invalid, isSlice, resolveIndex, resolveSlice, type Slice, show } from './slice.ts'
 
 /**
  * What is taken of an axis:

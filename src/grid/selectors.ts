@@ -1,5 +1,5 @@
-import type { TensorLike } from '../core/tensor.js'
-import type { Nested } from './list.js'
+import type { TensorLike } from '../core/tensor.ts'
+import type { Nested } from './list.ts'
 
 /** A new axis of length 1 in the result. */
 export const newAxis: unique symbol = Symbol.for('hyperslab.newAxis')

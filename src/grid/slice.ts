@@ -1,5 +1,5 @@
-import { HyperslabError } from '../core/errors.js'
-import type { AxisView } from '../core/tensor.js'
+import { HyperslabError } from '../core/errors.ts'
+import type { AxisView } from '../core/tensor.ts'
 
 /** A slice as written: `null` stands for "from the end this slice starts at" and "to the other end". */
 export interface Slice {

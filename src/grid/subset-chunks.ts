@@ -1,6 +1,6 @@
-import { type AxisChunks, RegularChunks } from './chunks.js'
-import { checkListed, chunksOf } from './irregular-chunks.js'
-import { countTouched, projectAxis } from './projection.js'
+import { type AxisChunks, RegularChunks } from './chunks.ts'
+import { checkListed, chunksOf } from './irregular-chunks.ts'
+import { countTouched, projectAxis } from './projection.ts'
 
 /** `length` positions from `start`, `step` apart; the step may be negative. */
 interface Progression {

@@ -1,7 +1,7 @@
-import { sizeOf } from '../core/shape.js'
-import type { AxisChunks, ChunkGrid } from './chunks.js'
-import { type AxisProjection, countTouched, projectAxis } from './projection.js'
-import { type Box, boxShape, type Range, rangeLength, rangeOf } from './range.js'
+import { sizeOf } from '../core/shape.ts'
+import type { AxisChunks, ChunkGrid } from './chunks.ts'
+import { type AxisProjection, countTouched, projectAxis } from './projection.ts'
+import { type Box, boxShape, type Range, rangeLength, rangeOf } from './range.ts'
 
 /** Axes that touch more chunks than this have no list of them. */
 const LISTED = 4096

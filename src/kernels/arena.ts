@@ -1,6 +1,6 @@
-import { type DataOf, elementBytes, type FixedDType, fromBytes } from '../core/dtype.js'
-import { HyperslabError } from '../core/errors.js'
-import { dropKernels, type Kernels, kernels } from './instance.js'
+import { type DataOf, elementBytes, type FixedDType, fromBytes } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { dropKernels, type Kernels, kernels } from './instance.ts'
 
 /** Kernel memory above which it is given back after use: 64 MiB. WebAssembly memory cannot shrink, so the instance goes with it. */
 export const KEPT_BYTES = 64 * 1024 * 1024

@@ -1,6 +1,6 @@
-import { sizeOf, stridesOf } from '../core/shape.js'
-import type { Arena } from './arena.js'
-import { copyStrided, type ElementBytes } from './copy.js'
+import { sizeOf, stridesOf } from '../core/shape.ts'
+import type { Arena } from './arena.ts'
+import { copyStrided, type ElementBytes } from './copy.ts'
 
 /**
  * Strided boxes of elements in one piece of memory, as numbers that other threads understand: a record of 3 + 2 * rank for each,

@@ -1,4 +1,4 @@
-import type { Arena } from './arena.js'
+import type { Arena } from './arena.ts'
 
 /** Sizes of elements the kernels can move. */
 export type ElementBytes = 1 | 2 | 4 | 8

@@ -1,4 +1,4 @@
-import { type Arena, withArena } from './arena.js'
+import { type Arena, withArena } from './arena.ts'
 
 /** Bytes outside kernel memory are taken in as many at a time: what the cache holds beside other things. */
 const PIECE_BYTES = 256 * 1024

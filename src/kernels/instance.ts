@@ -1,7 +1,7 @@
 import { instantiateSync } from '@assemblyscript/loader'
-import { HyperslabError } from '../core/errors.js'
-import { bytesOfText } from './module-text.js'
-import { KERNELS_BYTES, KERNELS_TEXT } from './wasm.generated.js'
+import { HyperslabError } from '../core/errors.ts'
+import { bytesOfText } from './module-text.ts'
+import { KERNELS_BYTES, KERNELS_TEXT } from './wasm.generated.ts'
 
 /** What the module exports: `assembly/index.ts`, where each file states its contract. Numbers are byte addresses and lengths unless they say. */
 export interface Kernels {

@@ -1,5 +1,5 @@
-import type { Arena } from './arena.js'
-import { lz4Room } from './lz4.js'
+import type { Arena } from './arena.ts'
+import { lz4Room } from './lz4.ts'
 
 /** Where a segment starts in a block: in the middle of the literals of a sequence. */
 export interface SegmentStart {

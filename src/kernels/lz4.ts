@@ -1,5 +1,5 @@
-import { HyperslabError } from '../core/errors.js'
-import type { Arena } from './arena.js'
+import { HyperslabError } from '../core/errors.ts'
+import type { Arena } from './arena.ts'
 
 /** Why a block does not decode, by the kernel's error codes -1, -2, ... (assembly/lz4-decode.ts). */
 const REASONS = [

@@ -1,6 +1,6 @@
-import { type AxisIndices, indexAt, isListed } from '../core/places.js'
-import type { Arena } from './arena.js'
-import type { ElementBytes } from './copy.js'
+import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
+import type { Arena } from './arena.ts'
+import type { ElementBytes } from './copy.ts'
 
 /** One axis of a copy: as many places in one piece of memory as in the other, and the elements from one place to the next in each. */
 export interface PickAxis {

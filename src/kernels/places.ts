@@ -1,6 +1,6 @@
-import { elementBytes, type FixedDType } from '../core/dtype.js'
-import type { Arena } from './arena.js'
-import { typeCode } from './reduce.js'
+import { elementBytes, type FixedDType } from '../core/dtype.ts'
+import type { Arena } from './arena.ts'
+import { typeCode } from './reduce.ts'
 
 /**
  * Index of the first of `count` neighbouring elements at `src` that equals a value; `count` or more when there is none. -0 is 0.

@@ -1,4 +1,4 @@
-import { withArena } from './arena.js'
+import { withArena } from './arena.ts'
 
 /** Numbers in one record of {@link project}. */
 export const RECORD_LENGTH = 4

@@ -1,5 +1,5 @@
-import { elementBytes, type FixedDType, isBigInt, isFloat, type NumericDType } from '../core/dtype.js'
-import type { Arena } from './arena.js'
+import { elementBytes, type FixedDType, isBigInt, isFloat, type NumericDType } from '../core/dtype.ts'
+import type { Arena } from './arena.ts'
 
 /** Reductions there are kernels for. */
 export type ReduceOp = 'sum' | 'min' | 'max'

@@ -1,11 +1,11 @@
-import type { PartialAggregate } from '../array/reductions/parts.js'
-import { reduceBoxes } from '../array/reductions/parts.js'
-import { decodeAt } from '../codec/lz4.js'
-import { type Arena, withArena } from '../kernels/arena.js'
-import { gather } from '../kernels/boxes.js'
-import { crc32c } from '../kernels/crc32c.js'
-import { readLocal } from '../store/fs/local-file.js'
-import type { FilePart, Task } from './task.js'
+import type { PartialAggregate } from '../array/reductions/parts.ts'
+import { reduceBoxes } from '../array/reductions/parts.ts'
+import { decodeAt } from '../codec/lz4.ts'
+import { type Arena, withArena } from '../kernels/arena.ts'
+import { gather } from '../kernels/boxes.ts'
+import { crc32c } from '../kernels/crc32c.ts'
+import { readLocal } from '../store/fs/local-file.ts'
+import type { FilePart, Task } from './task.ts'
 
 /** A task on its way to a worker. The buffer, which may hold the compressed bytes, comes back with the answer. */
 export interface TaskRequest {

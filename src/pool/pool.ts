@@ -1,12 +1,12 @@
-import { lz4 } from '../codec/lz4.js'
-import { type ErrorTag, HyperslabError } from '../core/errors.js'
-import { type Checks, checkOptions } from '../core/options.js'
-import { raceAbort, type Signal } from '../core/signal.js'
-import type { Reply, TaskFailure, TaskRequest } from './perform.js'
-import { Recycler } from './recycler.js'
-import { spawn, threads, type WorkerLike } from './spawn.js'
-import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from './task.js'
-import { Thread } from './thread.js'
+import { lz4 } from '../codec/lz4.ts'
+import { type ErrorTag, HyperslabError } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import { raceAbort, type Signal } from '../core/signal.ts'
+import type { Reply, TaskFailure, TaskRequest } from './perform.ts'
+import { Recycler } from './recycler.ts'
+import { spawn, threads, type WorkerLike } from './spawn.ts'
+import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from './task.ts'
+import { Thread } from './thread.ts'
 
 export interface PoolOptions {
   /** Number of workers; as many as the machine has threads, 8 at most, when left out. With 0 everything runs on the calling thread. */

@@ -21,7 +21,7 @@ declare const Worker: WorkerClass | undefined
 /** Starts a worker from the source that the package carries. Only here is it loaded. @throws where there are no workers or they are forbidden */
 export async function spawn(): Promise<WorkerLike> {
   if (isWorkerOfFirefox()) throw new Error('what Firefox starts from a worker does not always run')
-  const { WORKER_TEXT } = await import('./worker.generated.js')
+  const { WORKER_TEXT } = await import('./worker.generated.ts')
   // Of Deno's two kinds only this one lets the process end, in Bun it does not answer.
   const node =
     typeof process === 'undefined' || process.versions?.bun ? undefined : process.getBuiltinModule?.('node:worker_threads')

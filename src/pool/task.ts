@@ -1,8 +1,8 @@
-import type { PartialAggregate, Reduction } from '../array/reductions/parts.js'
-import type { Signal } from '../core/signal.js'
-import type { BoxTable } from '../kernels/boxes.js'
-import type { ElementBytes } from '../kernels/copy.js'
-import type { LocalRange } from '../store/fs/local-file.js'
+import type { PartialAggregate, Reduction } from '../array/reductions/parts.ts'
+import type { Signal } from '../core/signal.ts'
+import type { BoxTable } from '../kernels/boxes.ts'
+import type { ElementBytes } from '../kernels/copy.ts'
+import type { LocalRange } from '../store/fs/local-file.ts'
 
 /** A block compressed by the package's own LZ4: others decode apart from the kernels, some by threads of their own. */
 export interface PackedBlock {

@@ -1,6 +1,6 @@
-import { kernelsModule } from '../kernels/instance.js'
-import type { Reply, TaskRequest } from './perform.js'
-import type { WorkerLike } from './spawn.js'
+import { kernelsModule } from '../kernels/instance.ts'
+import type { Reply, TaskRequest } from './perform.ts'
+import type { WorkerLike } from './spawn.ts'
 
 /** A worker that says nothing for this long after it was started never will. */
 const START_MS = 5_000

@@ -1,6 +1,6 @@
 // What a worker runs: bundled into one file, dist/worker.js, and embedded as text by scripts/embed-worker.mjs.
-import { initKernels } from '../kernels/instance.js'
-import { perform, type TaskRequest } from './perform.js'
+import { initKernels } from '../kernels/instance.ts'
+import { perform, type TaskRequest } from './perform.ts'
 
 interface Port {
   onmessage: ((event: { readonly data: unknown }) => void) | null

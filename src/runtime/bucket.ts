@@ -1,7 +1,7 @@
-import { HyperslabError } from '../core/errors.js'
-import { parseS3Url } from '../store/s3/address.js'
-import { S3Store } from '../store/s3/s3.js'
-import type { S3Credentials } from '../store/s3/sign.js'
+import { HyperslabError } from '../core/errors.ts'
+import { parseS3Url } from '../store/s3/address.ts'
+import { S3Store } from '../store/s3/s3.ts'
+import type { S3Credentials } from '../store/s3/sign.ts'
 
 declare const process: { readonly env?: Readonly<Record<string, string | undefined>> } | undefined
 

@@ -1,10 +1,10 @@
-import type { AsyncBuffer } from '../core/async-buffer.js'
-import { HyperslabError } from '../core/errors.js'
-import { type BlobLike, type FileHandleLike, isAsyncBuffer, isBlob, isFileHandle } from '../store/handles.js'
-import { HttpStore } from '../store/http/http.js'
-import type { PickedFile } from '../store/picked-files.js'
-import type { R2BucketLike } from '../store/r2.js'
-import type { Store } from '../store/store.js'
+import type { AsyncBuffer } from '../core/async-buffer.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { type BlobLike, type FileHandleLike, isAsyncBuffer, isBlob, isFileHandle } from '../store/handles.ts'
+import { HttpStore } from '../store/http/http.ts'
+import type { PickedFile } from '../store/picked-files.ts'
+import type { R2BucketLike } from '../store/r2.ts'
+import type { Store } from '../store/store.ts'
 
 /**
  * Where a container is:
@@ -44,7 +44,7 @@ export async function resolveLocation(location: Location): Promise<Resolved> {
   if (typeof location === 'object' && location !== null) {
     if ('store' in location) return location
     if ('bucket' in location) {
-      const { R2Store } = await import('../store/r2.js')
+      const { R2Store } = await import('../store/r2.ts')
       return { store: new R2Store(location.bucket), path: location.key }
     }
     if ('href' in location) return resolveText(location.href)
@@ -58,16 +58,16 @@ export async function resolveLocation(location: Location): Promise<Resolved> {
 
 async function singleFile(file: object): Promise<(Store & { readonly key: string }) | undefined> {
   if (isBlob(file) || isAsyncBuffer(file)) {
-    const { BlobStore } = await import('../store/blob.js')
+    const { BlobStore } = await import('../store/blob.ts')
     return new BlobStore(file)
   }
   if (!isFileHandle(file)) return undefined
-  const { FileHandleStore } = await import('../store/file-handle.js')
+  const { FileHandleStore } = await import('../store/file-handle.ts')
   return new FileHandleStore(file)
 }
 
 async function pickedFiles(files: readonly unknown[]): Promise<(Store & { readonly key: string }) | undefined> {
-  const { PickedFiles } = await import('../store/picked-files.js')
+  const { PickedFiles } = await import('../store/picked-files.ts')
   const picked: PickedFile[] = []
   for (const file of files) {
     const store = await singleFile(Object(file))
@@ -94,7 +94,7 @@ async function resolveText(text: string): Promise<Resolved> {
       return { store: new HttpStore({ query }), path }
     }
     case 's3': {
-      const { openBucket } = await import('./bucket.js')
+      const { openBucket } = await import('./bucket.ts')
       return openBucket(text)
     }
     default:
@@ -105,6 +105,6 @@ async function resolveText(text: string): Promise<Resolved> {
 }
 
 async function fileStore(): Promise<Store> {
-  const { FileStore } = await import('../store/fs/file.js')
+  const { FileStore } = await import('../store/fs/file.ts')
   return new FileStore()
 }

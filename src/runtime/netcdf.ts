@@ -1,8 +1,8 @@
-import type { CreateOptions } from '../af/layers/file-options.js'
+import type { CreateOptions } from '../af/layers/file-options.ts'
 /** Classic NetCDF files: their variables as arrays, and copies of them as containers. */
-import type { Progress } from '../array/transfers.js'
-import type { Signal } from '../core/signal.js'
-import type { Location } from './location.js'
+import type { Progress } from '../array/transfers.ts'
+import type { Signal } from '../core/signal.ts'
+import type { Location } from './location.ts'
 
 export interface ImportNetcdfOptions extends Pick<CreateOptions, 'codec' | 'level' | 'codecs' | 'overwrite'> {
   /** Names of the variables to copy; all when left out. */
@@ -41,7 +41,7 @@ export async function importNetcdf(
   options: ImportNetcdfOptions = {},
 ): Promise<ImportedNetcdf> {
   // What writes containers is of no use to those who read.
-  const { importFile } = await import('./import-netcdf.js')
+  const { importFile } = await import('./import-netcdf.ts')
   return importFile(source, target, options)
 }
 
@@ -52,6 +52,6 @@ export type {
   NetcdfFile,
   NetcdfVariable,
   OpenNetcdfOptions,
-} from '../adapters/netcdf/index.js'
-export type { AsyncBuffer } from '../core/async-buffer.js'
-export { openNetcdf } from './open-netcdf.js'
+} from '../adapters/netcdf/index.ts'
+export type { AsyncBuffer } from '../core/async-buffer.ts'
+export { openNetcdf } from './open-netcdf.ts'

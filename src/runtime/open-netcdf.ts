@@ -1,10 +1,10 @@
-import { NETCDF_CHECKS, type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from '../adapters/netcdf/index.js'
-import { HyperslabError } from '../core/errors.js'
-import { checkOptions } from '../core/options.js'
-import { newController } from '../core/signal.js'
-import { isAsyncBuffer } from '../store/handles.js'
-import type { Store, StoreOptions } from '../store/store.js'
-import { type Location, resolveLocation } from './location.js'
+import { NETCDF_CHECKS, type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from '../adapters/netcdf/index.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { checkOptions } from '../core/options.ts'
+import { newController } from '../core/signal.ts'
+import { isAsyncBuffer } from '../store/handles.ts'
+import type { Store, StoreOptions } from '../store/store.ts'
+import { type Location, resolveLocation } from './location.ts'
 
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2), wherever `open` finds a container. Reads the header only; the variables are lazy arrays,

@@ -1,9 +1,9 @@
-import type { AsyncBuffer } from '../core/async-buffer.js'
-import { HyperslabError } from '../core/errors.js'
-import { raceAbort } from '../core/signal.js'
-import { type BlobLike, isBlob, keyFor } from './handles.js'
-import { changed, endsBefore } from './memory.js'
-import type { ObjectInfo, RangeOptions, Store } from './store.js'
+import type { AsyncBuffer } from '../core/async-buffer.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { raceAbort } from '../core/signal.ts'
+import { type BlobLike, isBlob, keyFor } from './handles.ts'
+import { changed, endsBefore } from './memory.ts'
+import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 
 /** One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under every other key there is none. */
 export class BlobStore implements Store {

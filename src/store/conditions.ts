@@ -1,5 +1,5 @@
-import { HyperslabError } from '../core/errors.js'
-import type { PublishCondition } from './store.js'
+import { HyperslabError } from '../core/errors.ts'
+import type { PublishCondition } from './store.ts'
 
 export const exists = (file: string): HyperslabError =>
   new HyperslabError('ConflictError', 'another writer has created this file first', { file })

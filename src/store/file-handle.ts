@@ -1,7 +1,7 @@
-import type { FileHandleLike } from './handles.js'
-import { keyFor } from './handles.js'
-import { Snapshots } from './snapshots.js'
-import type { ObjectInfo, RangeOptions, Store } from './store.js'
+import type { FileHandleLike } from './handles.ts'
+import { keyFor } from './handles.ts'
+import { Snapshots } from './snapshots.ts'
+import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 
 /** One object: the file of a `FileSystemFileHandle`, read only. Its siblings cannot be seen from there. */
 export class FileHandleStore implements Store {

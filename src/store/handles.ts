@@ -1,6 +1,6 @@
-import type { AsyncBuffer } from '../core/async-buffer.js'
-import { HyperslabError, isHyperslabError } from '../core/errors.js'
-import type { Snapshot } from './snapshots.js'
+import type { AsyncBuffer } from '../core/async-buffer.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import type { Snapshot } from './snapshots.ts'
 
 /** What is used of a `FileSystemFileHandle`. */
 export interface FileHandleLike {

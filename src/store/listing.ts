@@ -1,4 +1,4 @@
-import { HyperslabError } from '../core/errors.js'
+import { HyperslabError } from '../core/errors.ts'
 
 /** A part of a listing. */
 export interface ListPage {

@@ -1,6 +1,6 @@
-import { HyperslabError } from '../core/errors.js'
-import { checkCondition, checkMatch } from './conditions.js'
-import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from './store.js'
+import { HyperslabError } from '../core/errors.ts'
+import { checkCondition, checkMatch } from './conditions.ts'
+import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from './store.ts'
 
 interface Entry {
   readonly bytes: Uint8Array

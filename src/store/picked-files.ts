@@ -1,5 +1,5 @@
-import { HyperslabError } from '../core/errors.js'
-import type { ObjectInfo, RangeOptions, Store } from './store.js'
+import { HyperslabError } from '../core/errors.ts'
+import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 
 /** A file by itself, and the store that reads it. */
 export interface PickedFile {

@@ -1,12 +1,12 @@
-import { HyperslabError, isHyperslabError } from '../core/errors.js'
-import { forEachLimited } from '../core/limiter.js'
-import { type Checks, checkOptions, checkValue } from '../core/options.js'
-import { raceAbort, type Signal } from '../core/signal.js'
-import { exists, unmatched } from './conditions.js'
-import { listPages } from './listing.js'
-import { changed, endsBefore, MemoryStage } from './memory.js'
-import { type MergeLimits, planRangeReads } from './ranges.js'
-import { retrying, Transient } from './retry.js'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { raceAbort, type Signal } from '../core/signal.ts'
+import { exists, unmatched } from './conditions.ts'
+import { listPages } from './listing.ts'
+import { changed, endsBefore, MemoryStage } from './memory.ts'
+import { type MergeLimits, planRangeReads } from './ranges.ts'
+import { retrying, Transient } from './retry.ts'
 import type {
   ByteRange,
   ConditionalWrites,
@@ -18,8 +18,8 @@ import type {
   Store,
   StoreOptions,
   Tail,
-} from './store.js'
-import { emptyRanges, readVersion } from './versions.js'
+} from './store.ts'
+import { emptyRanges, readVersion } from './versions.ts'
 
 /** What is used of a bucket, the binding of a Cloudflare Worker. */
 export interface R2BucketLike {

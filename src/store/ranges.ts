@@ -1,4 +1,4 @@
-import type { ByteRange } from './store.js'
+import type { ByteRange } from './store.ts'
 
 /** One request, and the ranges (or parts of them) that it answers. */
 export interface RangeRequest extends ByteRange {

@@ -1,11 +1,11 @@
-import { HyperslabError } from '../core/errors.js'
-import { Limiter } from '../core/limiter.js'
-import type { Checks } from '../core/options.js'
-import { newController, onAbort, type Signal } from '../core/signal.js'
-import { SingleFlight } from '../core/single-flight.js'
-import { isWorkerd } from './http/fetch.js'
-import { type MergeLimits, planRangeReads } from './ranges.js'
-import type { ByteRange } from './store.js'
+import { HyperslabError } from '../core/errors.ts'
+import { Limiter } from '../core/limiter.ts'
+import type { Checks } from '../core/options.ts'
+import { newController, onAbort, type Signal } from '../core/signal.ts'
+import { SingleFlight } from '../core/single-flight.ts'
+import { isWorkerd } from './http/fetch.ts'
+import { type MergeLimits, planRangeReads } from './ranges.ts'
+import type { ByteRange } from './store.ts'
 
 /** A request that was answered, was aborted, or failed for good. */
 export interface RequestLog {

@@ -1,6 +1,6 @@
-import type { HyperslabError } from '../core/errors.js'
-import { pause } from '../core/pause.js'
-import type { Signal } from '../core/signal.js'
+import type { HyperslabError } from '../core/errors.ts'
+import { pause } from '../core/pause.ts'
+import type { Signal } from '../core/signal.ts'
 
 /** Thrown by work that may succeed when it is repeated. */
 export class Transient {

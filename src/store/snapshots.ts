@@ -1,8 +1,8 @@
-import { raceAbort } from '../core/signal.js'
-import type { BlobLike } from './handles.js'
-import { failed, orNoSuch } from './handles.js'
-import { changed, endsBefore } from './memory.js'
-import type { ObjectInfo, RangeOptions } from './store.js'
+import { raceAbort } from '../core/signal.ts'
+import type { BlobLike } from './handles.ts'
+import { failed, orNoSuch } from './handles.ts'
+import { changed, endsBefore } from './memory.ts'
+import type { ObjectInfo, RangeOptions } from './store.ts'
 
 /** A `File`. */
 export type Snapshot = BlobLike & { readonly lastModified: number }

@@ -1,5 +1,5 @@
-import type { Checks } from '../core/options.js'
-import type { Signal } from '../core/signal.js'
+import type { Checks } from '../core/options.ts'
+import type { Signal } from '../core/signal.ts'
 export interface StoreOptions {
   readonly signal?: Signal | undefined
 }

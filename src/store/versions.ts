@@ -1,7 +1,7 @@
-import { isHyperslabError } from '../core/errors.js'
-import type { Signal } from '../core/signal.js'
-import { changed, endsBefore } from './memory.js'
-import type { ByteRange, ObjectInfo, RangeOptions, Store } from './store.js'
+import { isHyperslabError } from '../core/errors.ts'
+import type { Signal } from '../core/signal.ts'
+import { changed, endsBefore } from './memory.ts'
+import type { ByteRange, ObjectInfo, RangeOptions, Store } from './store.ts'
 
 /** How often an object may be replaced while it is being read. */
 const VERSION_RETRIES = 3

@@ -1,7 +1,7 @@
-import type { BlockSource } from '../array/source.js'
-import type { DType } from '../core/dtype.js'
-import { sameShape } from '../core/shape.js'
-import { type Box, boxShape, showBox } from '../grid/range.js'
+import type { BlockSource } from '../array/source.ts'
+import type { DType } from '../core/dtype.ts'
+import { sameShape } from '../core/shape.ts'
+import { type Box, boxShape, showBox } from '../grid/range.ts'
 
 /** A source that logs what it is asked for. */
 export interface CountedSource<D extends DType> extends BlockSource<D> {

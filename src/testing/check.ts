@@ -1,4 +1,4 @@
-import { type ErrorTag, isHyperslabError } from '../core/errors.js'
+import { type ErrorTag, isHyperslabError } from '../core/errors.ts'
 
 /** One thing that must hold, for the test framework at hand: `for (const { name, run } of cases) test(name, run)`. */
 export interface Conformance {

@@ -1,6 +1,6 @@
-import { HyperslabError, invalidArgument } from '../core/errors.js'
-import { type Checks, checkOptions } from '../core/options.js'
-import type { ObjectInfo, Stage, Store } from '../store/store.js'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { ObjectInfo, Stage, Store } from '../store/store.ts'
 import {
   concerns,
   detailsOf,
@@ -9,8 +9,8 @@ import {
   type FaultScript,
   type Operation,
   type OperationKind,
-} from './faults.js'
-import type { WritableStore } from './writable.js'
+} from './faults.ts'
+import type { WritableStore } from './writable.ts'
 
 export interface FaultStoreOptions {
   /** Asked before each operation; without it, and without `faultAfter`, nothing goes wrong. */

@@ -1,5 +1,5 @@
-import { invalidArgument } from '../core/errors.js'
-import { type Checks, checkOptions } from '../core/options.js'
+import { invalidArgument } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
 
 /** What is asked of a store: `read` and `append` of a stage, `ranges` is `getRanges`, `tail` is `getTail`, `compare` is `answersAlike`, `conditions` is `conditionalWrites`. */
 export type OperationKind =

@@ -1,6 +1,6 @@
-export { type CountedSource, countAccesses } from './access-counter.js'
-export type { Conformance } from './check.js'
-export { type FaultControls, FaultStore, type FaultStoreOptions } from './fault-store.js'
+export { type CountedSource, countAccesses } from './access-counter.ts'
+export type { Conformance } from './check.ts'
+export { type FaultControls, FaultStore, type FaultStoreOptions } from './fault-store.ts'
 export {
   type Fault,
   type FaultDetails,
@@ -10,9 +10,9 @@ export {
   type OperationKind,
   type SeededFaultsOptions,
   seededFaults,
-} from './faults.js'
-export { type RaceOptions, raceWriters } from './race.js'
-export { type ContainerRace, type ContainerRaceOptions, raceContainer } from './race-container.js'
-export { type ReadablePlace, readableConformance } from './readable.js'
-export { sourceConformance } from './source.js'
-export { storeConformance, type WritablePlace, type WritableStore, writableConformance } from './writable.js'
+} from './faults.ts'
+export { type RaceOptions, raceWriters } from './race.ts'
+export { type ContainerRace, type ContainerRaceOptions, raceContainer } from './race-container.ts'
+export { type ReadablePlace, readableConformance } from './readable.ts'
+export { sourceConformance } from './source.ts'
+export { storeConformance, type WritablePlace, type WritableStore, writableConformance } from './writable.ts'

@@ -1,8 +1,8 @@
-import { ArrayFile } from '../af/file.js'
-import { type HyperslabError, isHyperslabError } from '../core/errors.js'
-import { type Checks, checkOptions } from '../core/options.js'
-import type { Store } from '../store/store.js'
-import { shuffled } from './race.js'
+import { ArrayFile } from '../af/file.ts'
+import { type HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { Store } from '../store/store.ts'
+import { shuffled } from './race.ts'
 
 export interface ContainerRaceOptions {
   /** A store for each who takes part, numbered from 0: writers, then compactors, then readers; and -1, who creates and at last reads. */

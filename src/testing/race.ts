@@ -1,7 +1,7 @@
-import { ArrayFile } from '../af/file.js'
-import { type Checks, checkOptions } from '../core/options.js'
-import type { Store } from '../store/store.js'
-import { checkError, equal } from './check.js'
+import { ArrayFile } from '../af/file.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { Store } from '../store/store.ts'
+import { checkError, equal } from './check.ts'
 
 const WRITERS = 12
 

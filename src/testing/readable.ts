@@ -1,5 +1,5 @@
-import type { ByteRange, Store } from '../store/store.js'
-import { type Conformance, checkError, equal, refused } from './check.js'
+import type { ByteRange, Store } from '../store/store.ts'
+import { type Conformance, checkError, equal, refused } from './check.ts'
 
 /** One object somewhere, and the store that reads it. */
 export interface ReadablePlace {

@@ -1,13 +1,13 @@
-import type { Reduction } from '../array/reductions/parts.js'
-import type { BlockSource, ChunkFacts } from '../array/source.js'
-import { type DataOf, type DType, fillElement, isBigInt, isFixed, isNumeric } from '../core/dtype.js'
-import { coordsAt, sizeOf } from '../core/shape.js'
-import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.js'
-import { chunkBoxes } from '../grid/chunks.js'
-import { plan } from '../grid/plan.js'
-import { type Box, boxShape, rangeLength, wholeBox } from '../grid/range.js'
-import { resolveSelection } from '../grid/selection.js'
-import { type Conformance, equal } from './check.js'
+import type { Reduction } from '../array/reductions/parts.ts'
+import type { BlockSource, ChunkFacts } from '../array/source.ts'
+import { type DataOf, type DType, fillElement, isBigInt, isFixed, isNumeric } from '../core/dtype.ts'
+import { coordsAt, sizeOf } from '../core/shape.ts'
+import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { chunkBoxes } from '../grid/chunks.ts'
+import { plan } from '../grid/plan.ts'
+import { type Box, boxShape, rangeLength, wholeBox } from '../grid/range.ts'
+import { resolveSelection } from '../grid/selection.ts'
+import { type Conformance, equal } from './check.ts'
 
 type Check = (source: BlockSource, content: Tensor) => Promise<void>
 

@@ -1,6 +1,6 @@
-import type { Store } from '../store/store.js'
-import { type Conformance, equal, refused } from './check.js'
-import { bytes, readableConformance } from './readable.js'
+import type { Store } from '../store/store.ts'
+import { type Conformance, equal, refused } from './check.ts'
+import { bytes, readableConformance } from './readable.ts'
 
 export type WritableStore = Store & Required<Pick<Store, 'list' | 'put' | 'delete' | 'stage'>>
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { create, MemoryStore, open } from '../../src/runtime/index.js'
+import { create, MemoryStore, open } from '../../src/runtime/index.ts'
 
 let place: { store: MemoryStore; path: string }
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type AttributeValue, chunkTable, decodeFooter, encodeFooterFile, type Footer } from '../../src/af/format/footer.js'
-import { FOOTER_MAGIC, splitFile } from '../../src/af/format/footer-trailer.js'
-import { resolveAttributes } from '../../src/af/layers/attributes.js'
-import type { LayerEntry } from '../../src/af/layers/stack.js'
-import { MemoryStore, open } from '../../src/runtime/index.js'
+import { type AttributeValue, chunkTable, decodeFooter, encodeFooterFile, type Footer } from '../../src/af/format/footer.ts'
+import { FOOTER_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
+import { resolveAttributes } from '../../src/af/layers/attributes.ts'
+import type { LayerEntry } from '../../src/af/layers/stack.ts'
+import { MemoryStore, open } from '../../src/runtime/index.ts'
 
 type Pair = readonly [number, number]
 interface LayerSpec {

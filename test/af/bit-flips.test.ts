@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.js'
-import { splitFile } from '../../src/af/format/footer-trailer.js'
-import { isHyperslabError } from '../../src/core/errors.js'
-import { type ArrayFile, create, MemoryStore, open, slice, type Tensor } from '../../src/runtime/index.js'
+import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
+import { splitFile } from '../../src/af/format/footer-trailer.ts'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import { type ArrayFile, create, MemoryStore, open, slice, type Tensor } from '../../src/runtime/index.ts'
 
 const path = 'a.af'
 const [ROWS, COLUMNS] = [4, 6]

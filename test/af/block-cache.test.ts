@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { toBytes } from '../../src/core/dtype.js'
-import { type ArrayFile, BlockCache, type CreateOptions, create, MemoryStore, open, slice } from '../../src/runtime/index.js'
-import { expectSameBytes } from '../kernels/support.js'
-import { RudeServer } from '../support/rude-server.js'
+import { toBytes } from '../../src/core/dtype.ts'
+import { type ArrayFile, BlockCache, type CreateOptions, create, MemoryStore, open, slice } from '../../src/runtime/index.ts'
+import { expectSameBytes } from '../kernels/support.ts'
+import { RudeServer } from '../support/rude-server.ts'
 
 const KiB = 1024
 const CHUNK = 16 * KiB

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { ArrayFile } from '../../src/af/file.js'
-import { create, MemoryStore, open, slice } from '../../src/runtime/index.js'
-import { FaultStore } from '../../src/testing/index.js'
-import { createWithBase } from '../support/containers.js'
+import { ArrayFile } from '../../src/af/file.ts'
+import { create, MemoryStore, open, slice } from '../../src/runtime/index.ts'
+import { FaultStore } from '../../src/testing/index.ts'
+import { createWithBase } from '../support/containers.ts'
 
 const path = 'a.af'
 

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { define } from '../../src/af/format/definition.js'
-import { DEFAULT_LIMITS } from '../../src/af/format/limits.js'
-import { ArrayState } from '../../src/af/layers/array-state.js'
-import { Dictionary } from '../../src/af/layers/dictionary.js'
-import { publishLayer } from '../../src/af/write/commit.js'
-import { BlockPacker } from '../../src/af/write/packer.js'
-import { measuredChunk } from '../../src/af/write/resize.js'
-import { Codecs } from '../../src/codec/registry.js'
-import { MemoryStore } from '../../src/store/memory.js'
+import { define } from '../../src/af/format/definition.ts'
+import { DEFAULT_LIMITS } from '../../src/af/format/limits.ts'
+import { ArrayState } from '../../src/af/layers/array-state.ts'
+import { Dictionary } from '../../src/af/layers/dictionary.ts'
+import { publishLayer } from '../../src/af/write/commit.ts'
+import { BlockPacker } from '../../src/af/write/packer.ts'
+import { measuredChunk } from '../../src/af/write/resize.ts'
+import { Codecs } from '../../src/codec/registry.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
 
 it('looks at each array a bounded number of times, and finds its statistics behind deleted arrays', async () => {
   const count = 300

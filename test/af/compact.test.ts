@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Codec, type FileOptions, MemoryStore, open, slice } from '../../src/runtime/index.js'
-import { createWithBase as create } from '../support/containers.js'
+import { type Codec, type FileOptions, MemoryStore, open, slice } from '../../src/runtime/index.ts'
+import { createWithBase as create } from '../support/containers.ts'
 
 const path = 'a.af'
 const CHUNK = 64

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { DType, NumericDType, ScalarOf } from '../../src/core/dtype.js'
-import type { Selector } from '../../src/grid/selection.js'
-import { MemoryStore, open, slice } from '../../src/runtime/index.js'
-import { FaultStore } from '../../src/testing/index.js'
-import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.js'
-import { createWithBase as create } from '../support/containers.js'
-import { type Plain, plainGet, plainSet, touched } from '../support/oracle.js'
+import type { DType, NumericDType, ScalarOf } from '../../src/core/dtype.ts'
+import type { Selector } from '../../src/grid/selection.ts'
+import { MemoryStore, open, slice } from '../../src/runtime/index.ts'
+import { FaultStore } from '../../src/testing/index.ts'
+import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.ts'
+import { createWithBase as create } from '../support/containers.ts'
+import { type Plain, plainGet, plainSet, touched } from '../support/oracle.ts'
 
 const place = (path = 'a.af') => ({ store: new MemoryStore(), path })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { MemoryStore, open } from '../../src/runtime/index.js'
-import { FaultStore } from '../../src/testing/index.js'
-import { createWithBase as create } from '../support/containers.js'
+import { MemoryStore, open } from '../../src/runtime/index.ts'
+import { FaultStore } from '../../src/testing/index.ts'
+import { createWithBase as create } from '../support/containers.ts'
 
 const OPTIONS = { dtype: 'int32' as const, shape: [6], chunkShape: [2], fillValue: -1 }
 const place = () => ({ store: new MemoryStore(), path: 'a.af' })

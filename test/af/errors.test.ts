@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ErrorTag } from '../../src/core/errors.js'
-import { type ArrayFile, create, MemoryStore, open } from '../../src/runtime/index.js'
-import type { Store } from '../../src/store/store.js'
+import type { ErrorTag } from '../../src/core/errors.ts'
+import { type ArrayFile, create, MemoryStore, open } from '../../src/runtime/index.ts'
+import type { Store } from '../../src/store/store.ts'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/af/${name}`, import.meta.url))
 let folder: string

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeFooter } from '../../src/af/format/footer.js'
-import { FOOTER_MAGIC, splitFile } from '../../src/af/format/footer-trailer.js'
-import type { DType } from '../../src/core/dtype.js'
-import { MemoryStore, open } from '../../src/runtime/index.js'
-import { createWithBase as create } from '../support/containers.js'
+import { decodeFooter } from '../../src/af/format/footer.ts'
+import { FOOTER_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
+import type { DType } from '../../src/core/dtype.ts'
+import { MemoryStore, open } from '../../src/runtime/index.ts'
+import { createWithBase as create } from '../support/containers.ts'
 
 const DTYPES = [
   'bool',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { ArrayFile } from '../../src/af/file.js'
-import { MemoryStore } from '../../src/store/memory.js'
-import { FaultStore } from '../../src/testing/index.js'
+import { ArrayFile } from '../../src/af/file.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
+import { FaultStore } from '../../src/testing/index.ts'
 
 const KEY = 'a.af'
 const SHAPE = [4, 4]

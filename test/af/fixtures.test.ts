@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { NumericDType } from '../../src/core/dtype.js'
-import { open } from '../../src/runtime/index.js'
+import type { NumericDType } from '../../src/core/dtype.ts'
+import { open } from '../../src/runtime/index.ts'
 
 /** Files written by the Rust crate array-format; test/fixtures/af/README.md says what is in them. */
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/af/${name}`, import.meta.url))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type ArrayMeta, checkFooter, chunkTable, type Footer } from '../../src/af/format/footer.js'
-import { caught } from './rkyv/support.js'
+import { type ArrayMeta, checkFooter, chunkTable, type Footer } from '../../src/af/format/footer.ts'
+import { caught } from './rkyv/support.ts'
 
 const ARRAY: ArrayMeta = {
   name: 't',

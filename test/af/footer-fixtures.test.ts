@@ -7,9 +7,9 @@ import {
   encodeFooterFile,
   FOOTER_MAGIC,
   type Footer,
-} from '../../src/af/format/footer.js'
-import { splitFile } from '../../src/af/format/footer-trailer.js'
-import { caught, fixture, fixtures, hex, toHex } from './rkyv/support.js'
+} from '../../src/af/format/footer.ts'
+import { splitFile } from '../../src/af/format/footer-trailer.ts'
+import { caught, fixture, fixtures, hex, toHex } from './rkyv/support.ts'
 
 const open = (path: string): { footer: Footer; payload: Uint8Array; dataBytes: number } => {
   const { payload, dataBytes } = splitFile(fixture(path), FOOTER_MAGIC)

@@ -13,12 +13,12 @@ import {
   type FillValue,
   FOOTER_MAGIC,
   type Footer,
-} from '../../src/af/format/footer.js'
-import { isVersion4Attribute } from '../../src/af/format/footer-attributes.js'
-import { splitFile } from '../../src/af/format/footer-trailer.js'
-import { DTYPES, type DType, NUMERIC_DTYPES, toBytes } from '../../src/core/dtype.js'
-import { isHyperslabError } from '../../src/core/errors.js'
-import { fixture, fixtures, mutate, random, toHex } from './rkyv/support.js'
+} from '../../src/af/format/footer.ts'
+import { isVersion4Attribute } from '../../src/af/format/footer-attributes.ts'
+import { splitFile } from '../../src/af/format/footer-trailer.ts'
+import { DTYPES, type DType, NUMERIC_DTYPES, toBytes } from '../../src/core/dtype.ts'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import { fixture, fixtures, mutate, random, toHex } from './rkyv/support.ts'
 
 const SEED = 20240817
 

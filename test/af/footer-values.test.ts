@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { type AttributeValue, floatFill } from '../../src/af/format/footer.js'
-import { ATTRIBUTE_TYPES, attributePairsLayout, attributeValueLayout } from '../../src/af/format/footer-attributes.js'
-import { type AfDType, dtypeLayout } from '../../src/af/format/footer-dtype.js'
-import { fillValueLayout, statValueLayout } from '../../src/af/format/footer-values.js'
-import { archive, option, struct, unarchive } from '../../src/af/rkyv/layout.js'
-import { caught, hex, i64, join, toHex, u64 } from './rkyv/support.js'
+import { type AttributeValue, floatFill } from '../../src/af/format/footer.ts'
+import { ATTRIBUTE_TYPES, attributePairsLayout, attributeValueLayout } from '../../src/af/format/footer-attributes.ts'
+import { type AfDType, dtypeLayout } from '../../src/af/format/footer-dtype.ts'
+import { fillValueLayout, statValueLayout } from '../../src/af/format/footer-values.ts'
+import { archive, option, struct, unarchive } from '../../src/af/rkyv/layout.ts'
+import { caught, hex, i64, join, toHex, u64 } from './rkyv/support.ts'
 
 test('sizes of all types', () => {
   const sizes = [dtypeLayout, fillValueLayout, statValueLayout, attributeValueLayout, attributePairsLayout].map(

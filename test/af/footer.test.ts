@@ -11,13 +11,13 @@ import {
   floatFill,
   readTrailer,
   TRAILER_BYTES,
-} from '../../src/af/format/footer.js'
-import { readChunks } from '../../src/af/format/footer-chunks.js'
-import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/format/footer-trailer.js'
-import { fillValueLayout } from '../../src/af/format/footer-values.js'
-import { archive, option } from '../../src/af/rkyv/layout.js'
-import { Reader } from '../../src/af/rkyv/reader.js'
-import { ascii, caught, fixture, hex, i64, join, toHex, u32, u64 } from './rkyv/support.js'
+} from '../../src/af/format/footer.ts'
+import { readChunks } from '../../src/af/format/footer-chunks.ts'
+import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/format/footer-trailer.ts'
+import { fillValueLayout } from '../../src/af/format/footer-values.ts'
+import { archive, option } from '../../src/af/rkyv/layout.ts'
+import { Reader } from '../../src/af/rkyv/reader.ts'
+import { ascii, caught, fixture, hex, i64, join, toHex, u32, u64 } from './rkyv/support.ts'
 
 const EMPTY: Footer = {
   version: 5,

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { type ArrayOptions, create, MemoryStore, open } from '../../src/runtime/index.js'
-import { dtypes, elements, grids, shapes } from '../support/arbitraries.js'
-import { Define, Delete, Resize, SetAttribute, Write } from './history/edits.js'
-import { type Arrays, blank, Model } from './history/model.js'
-import { Check, CheckPast, Flush, Refresh, Reopen } from './history/publishing.js'
-import { expectPast, expectSees, type Real } from './history/real.js'
+import { type ArrayOptions, create, MemoryStore, open } from '../../src/runtime/index.ts'
+import { dtypes, elements, grids, shapes } from '../support/arbitraries.ts'
+import { Define, Delete, Resize, SetAttribute, Write } from './history/edits.ts'
+import { type Arrays, blank, Model } from './history/model.ts'
+import { Check, CheckPast, Flush, Refresh, Reopen } from './history/publishing.ts'
+import { expectPast, expectSees, type Real } from './history/real.ts'
 
 const handle = fc.nat(1)
 const name = fc.oneof(fc.constant('a'), fc.constantFrom('a', 'b', 'c'))

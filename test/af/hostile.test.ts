@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { floatFill } from '../../src/af/format/footer.js'
-import { coarsen, DiskArray, isHyperslabError, rolling, slice, where, zipBlocks } from '../../src/runtime/index.js'
-import { claim, givenUp } from '../support/hostile.js'
+import { floatFill } from '../../src/af/format/footer.ts'
+import { coarsen, DiskArray, isHyperslabError, rolling, slice, where, zipBlocks } from '../../src/runtime/index.ts'
+import { claim, givenUp } from '../support/hostile.ts'
 
 const HUGE = { shape: [2 ** 26, 2 ** 26], chunkShape: [1, 1] }
 const ELEMENTS = 2 ** 52

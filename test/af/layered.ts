@@ -1,11 +1,11 @@
 import fc from 'fast-check'
-import { allocate, isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType } from '../../src/core/dtype.js'
-import { sizeOf } from '../../src/core/shape.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import type { Selector } from '../../src/grid/selection.js'
-import { type ArrayFile, create, type FileArray, MemoryStore, open } from '../../src/runtime/index.js'
-import { elements, selections } from '../support/arbitraries.js'
-import { type Plain, pick, plainSet } from '../support/oracle.js'
+import { allocate, isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType } from '../../src/core/dtype.ts'
+import { sizeOf } from '../../src/core/shape.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import type { Selector } from '../../src/grid/selection.ts'
+import { type ArrayFile, create, type FileArray, MemoryStore, open } from '../../src/runtime/index.ts'
+import { elements, selections } from '../support/arbitraries.ts'
+import { type Plain, pick, plainSet } from '../support/oracle.ts'
 
 export type Element = number | bigint
 export type Type = NumericDType | 'bool'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MemoryStore, open } from '../../src/runtime/index.js'
-import { createWithBase as create } from '../support/containers.js'
+import { MemoryStore, open } from '../../src/runtime/index.ts'
+import { createWithBase as create } from '../support/containers.ts'
 
 const SHAPE = [6, 5]
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { type AfDType, decodeFooter, encodeFooter } from '../../src/af/format/footer.js'
-import { DEFAULT_LIMITS } from '../../src/af/format/limits.js'
+import { type AfDType, decodeFooter, encodeFooter } from '../../src/af/format/footer.ts'
+import { DEFAULT_LIMITS } from '../../src/af/format/limits.ts'
 
 const program = fileURLToPath(new URL('costly-footer.mjs', import.meta.url))
 const MIB = 2 ** 20

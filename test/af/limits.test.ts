@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { type AfDType, chunkTable, encodeFooterFile } from '../../src/af/format/footer.js'
-import { type Limits, MemoryStore, open } from '../../src/runtime/index.js'
-import { FaultStore } from '../../src/testing/index.js'
-import { createWithBase as create } from '../support/containers.js'
+import { type AfDType, chunkTable, encodeFooterFile } from '../../src/af/format/footer.ts'
+import { type Limits, MemoryStore, open } from '../../src/runtime/index.ts'
+import { FaultStore } from '../../src/testing/index.ts'
+import { createWithBase as create } from '../support/containers.ts'
 
 const where = { store: new MemoryStore(), path: 'a.af' }
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { chunkStatsTable } from '../../src/af/format/chunk-stats-table.js'
-import type { ArrayMeta } from '../../src/af/format/footer.js'
-import { ArrayState } from '../../src/af/layers/array-state.js'
-import type { LayerChunks } from '../../src/af/layers/layer-chunks.js'
-import type { LayerEntry } from '../../src/af/layers/stack.js'
-import { NO_NANS } from '../../src/engine/chunk-stats.js'
+import { chunkStatsTable } from '../../src/af/format/chunk-stats-table.ts'
+import type { ArrayMeta } from '../../src/af/format/footer.ts'
+import { ArrayState } from '../../src/af/layers/array-state.ts'
+import type { LayerChunks } from '../../src/af/layers/layer-chunks.ts'
+import type { LayerEntry } from '../../src/af/layers/stack.ts'
+import { NO_NANS } from '../../src/engine/chunk-stats.ts'
 
 const COUNT = 100_000
 const dtype = { kind: 'float64' } as const

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { DType } from '../../src/core/dtype.js'
+import type { DType } from '../../src/core/dtype.ts'
 import {
   broadcast,
   coarsen,
@@ -13,8 +13,8 @@ import {
   rolling,
   slice,
   where,
-} from '../../src/runtime/index.js'
-import { cells } from '../support/oracle.js'
+} from '../../src/runtime/index.ts'
+import { cells } from '../support/oracle.ts'
 
 type Value = number | bigint
 type Type = 'float32' | 'int16' | 'uint8' | 'int64'

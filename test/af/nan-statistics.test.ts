@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeStatsFile } from '../../src/af/format/stats-file.js'
-import { MemoryStore, open } from '../../src/runtime/index.js'
-import { createWithBase as create } from '../support/containers.js'
+import { decodeStatsFile } from '../../src/af/format/stats-file.ts'
+import { MemoryStore, open } from '../../src/runtime/index.ts'
+import { createWithBase as create } from '../support/containers.ts'
 
 const POSITIVE = 0x7ff8000000000000n
 const NEGATIVE = 0xfff8000000000000n

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { allocate, type DType, isBigInt } from '../../src/core/dtype.js'
-import { sizeOf, stridesOf } from '../../src/core/shape.js'
-import { copyTensor, type Tensor, tensorOf } from '../../src/core/tensor.js'
-import { points } from '../../src/grid/selectors.js'
-import { create, createPool, MemoryStore, open } from '../../src/runtime/index.js'
-import { anySelections, grids, numbered, numericDTypes, shapes } from '../support/arbitraries.js'
-import { type Plain, pick, plainGet, plainSet } from '../support/oracle.js'
+import { allocate, type DType, isBigInt } from '../../src/core/dtype.ts'
+import { sizeOf, stridesOf } from '../../src/core/shape.ts'
+import { copyTensor, type Tensor, tensorOf } from '../../src/core/tensor.ts'
+import { points } from '../../src/grid/selectors.ts'
+import { create, createPool, MemoryStore, open } from '../../src/runtime/index.ts'
+import { anySelections, grids, numbered, numericDTypes, shapes } from '../support/arbitraries.ts'
+import { type Plain, pick, plainGet, plainSet } from '../support/oracle.ts'
 
 const pool = createPool({ size: 1 })
 afterAll(() => pool.close())

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { allocate, isBigInt } from '../../src/core/dtype.js'
-import { eachIndex, sizeOf } from '../../src/core/shape.js'
-import { create, MemoryStore, open } from '../../src/runtime/index.js'
-import { grids, numbered, numericDTypes } from '../support/arbitraries.js'
-import { pick } from '../support/oracle.js'
+import { allocate, isBigInt } from '../../src/core/dtype.ts'
+import { eachIndex, sizeOf } from '../../src/core/shape.ts'
+import { create, MemoryStore, open } from '../../src/runtime/index.ts'
+import { grids, numbered, numericDTypes } from '../support/arbitraries.ts'
+import { pick } from '../support/oracle.ts'
 
 const shapes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 })
 

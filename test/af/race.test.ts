@@ -1,10 +1,10 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { FileStore } from '../../src/store/fs/file.js'
-import { MemoryStore } from '../../src/store/memory.js'
-import { raceWriters } from '../../src/testing/index.js'
-import { folderInMemory } from '../support/folder.js'
+import { FileStore } from '../../src/store/fs/file.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
+import { raceWriters } from '../../src/testing/index.ts'
+import { folderInMemory } from '../support/folder.ts'
 
 /** Few unless asked for. */
 const ROUNDS = Number(process.env['HYPERSLAB_RACE_ROUNDS'] ?? 8)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { PendingChunk } from '../../src/af/layers/pending-chunk.js'
-import { BlockPacker } from '../../src/af/write/packer.js'
-import { Codecs } from '../../src/codec/registry.js'
-import { MemoryStore, open, slice } from '../../src/runtime/index.js'
-import { FaultStore } from '../../src/testing/index.js'
-import { createWithBase as create } from '../support/containers.js'
+import { PendingChunk } from '../../src/af/layers/pending-chunk.ts'
+import { BlockPacker } from '../../src/af/write/packer.ts'
+import { Codecs } from '../../src/codec/registry.ts'
+import { MemoryStore, open, slice } from '../../src/runtime/index.ts'
+import { FaultStore } from '../../src/testing/index.ts'
+import { createWithBase as create } from '../support/containers.ts'
 
 const place = () => ({ store: new MemoryStore(), path: 'a.af' })
 const ints = (...values: number[]) => Int32Array.from(values)

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.js'
-import { splitFile } from '../../src/af/format/footer-trailer.js'
-import { decodeSegmentChecksums, encodeSegmentChecksums } from '../../src/af/format/segment-tables.js'
-import { decodeVarints, encodeVarints } from '../../src/af/format/varints.js'
-import { seal } from '../../src/af/write/seal.js'
-import { joinBytes } from '../../src/core/bytes.js'
-import type { BlockRef } from '../../src/engine/block.js'
-import type { CheckedSegment } from '../../src/engine/segment-checksums.js'
-import { crc32cOf } from '../../src/kernels/crc32c.js'
+import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
+import { splitFile } from '../../src/af/format/footer-trailer.ts'
+import { decodeSegmentChecksums, encodeSegmentChecksums } from '../../src/af/format/segment-tables.ts'
+import { decodeVarints, encodeVarints } from '../../src/af/format/varints.ts'
+import { seal } from '../../src/af/write/seal.ts'
+import { joinBytes } from '../../src/core/bytes.ts'
+import type { BlockRef } from '../../src/engine/block.ts'
+import type { CheckedSegment } from '../../src/engine/segment-checksums.ts'
+import { crc32cOf } from '../../src/kernels/crc32c.ts'
 import {
   type ArrayFile,
   BlockCache,
@@ -18,9 +18,9 @@ import {
   open,
   slice,
   verify,
-} from '../../src/runtime/index.js'
-import { marksOf } from '../support/containers.js'
-import { RudeServer } from '../support/rude-server.js'
+} from '../../src/runtime/index.ts'
+import { marksOf } from '../support/containers.ts'
+import { RudeServer } from '../support/rude-server.ts'
 
 const path = 'a.af'
 const CODEC = 'hyperslab.segment-checksums.1'

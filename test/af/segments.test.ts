@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.js'
-import { splitFile } from '../../src/af/format/footer-trailer.js'
-import { type ArrayFile, BlockCache, type CreateOptions, MemoryStore, open, slice } from '../../src/runtime/index.js'
-import { createWithBase as create } from '../support/containers.js'
-import { RudeServer } from '../support/rude-server.js'
+import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
+import { splitFile } from '../../src/af/format/footer-trailer.ts'
+import { type ArrayFile, BlockCache, type CreateOptions, MemoryStore, open, slice } from '../../src/runtime/index.ts'
+import { createWithBase as create } from '../support/containers.ts'
+import { RudeServer } from '../support/rude-server.ts'
 
 const path = 'a.af'
 /** Elements of a chunk, chunks of a block, blocks. */

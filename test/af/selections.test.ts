@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { ArrayFile } from '../../src/af/file.js'
-import { points } from '../../src/grid/selectors.js'
-import { slice } from '../../src/grid/slice.js'
-import { MemoryStore } from '../../src/store/memory.js'
+import { ArrayFile } from '../../src/af/file.ts'
+import { points } from '../../src/grid/selectors.ts'
+import { slice } from '../../src/grid/slice.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
 
 test('the boxes of a selection share blocks: each is fetched once, as planned', async () => {
   const store = new MemoryStore()

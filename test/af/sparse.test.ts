@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { create, MemoryStore, slice, where } from '../../src/runtime/index.js'
+import { create, MemoryStore, slice, where } from '../../src/runtime/index.ts'
 
 /** Enough chunks for runs of missing ones not to be looked up one by one. */
 const SHAPE = [140, 70]

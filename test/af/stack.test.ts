@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { ArrayFile } from '../../src/af/file.js'
-import { chunkTable, encodeFooterFile } from '../../src/af/format/footer.js'
-import { MemoryStore } from '../../src/store/memory.js'
-import { FaultStore } from '../../src/testing/index.js'
-import { createWithBase } from '../support/containers.js'
+import { ArrayFile } from '../../src/af/file.ts'
+import { chunkTable, encodeFooterFile } from '../../src/af/format/footer.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
+import { FaultStore } from '../../src/testing/index.ts'
+import { createWithBase } from '../support/containers.ts'
 
 /** Two layers above the base: all elements 1, then the second 2. */
 async function written(store: MemoryStore): Promise<ArrayFile> {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { floatFill } from '../../src/af/format/footer.js'
-import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/format/footer-trailer.js'
-import { type ArrayStats, decodeStats, encodeStats, type StatValue } from '../../src/af/format/stats-file.js'
-import { isHyperslabError } from '../../src/core/errors.js'
-import { ascii, caught, fixture, fixtures, hex, i64, join, mutate, random, toHex, u64 } from './rkyv/support.js'
+import { floatFill } from '../../src/af/format/footer.ts'
+import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/format/footer-trailer.ts'
+import { type ArrayStats, decodeStats, encodeStats, type StatValue } from '../../src/af/format/stats-file.ts'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import { ascii, caught, fixture, fixtures, hex, i64, join, mutate, random, toHex, u64 } from './rkyv/support.ts'
 
 const SEED = 20240817
 const payloadOf = (path: string): Uint8Array => splitFile(fixture(path), STATS_MAGIC).payload

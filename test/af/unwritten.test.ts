@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Box } from '../../src/grid/range.js'
-import { ChunkGrid, create, DiskArray, type DType, MemoryStore, slice, type Tensor } from '../../src/runtime/index.js'
+import type { Box } from '../../src/grid/range.ts'
+import { ChunkGrid, create, DiskArray, type DType, MemoryStore, slice, type Tensor } from '../../src/runtime/index.ts'
 
 /** A grid whose runs are its chunks, so that small arrays have several. */
 class SingleChunks extends ChunkGrid {
@@ -147,7 +147,7 @@ test('products of what nobody wrote do not leave the range of numbers on the way
       fc.constantFrom(0, 1e-300, -1e300, 1, Number.NEGATIVE_INFINITY, Number.NaN),
       fc.integer({ min: 1, max: 200 }),
       async (fillValue, first, length) => {
-        const { ProductFold } = await import('../../src/array/reductions/fold-values.js')
+        const { ProductFold } = await import('../../src/array/reductions/fold-values.ts')
         const [one, all] = [1, 2].map(() => new ProductFold(1, { fill: undefined, nan: false })) as never as [
           InstanceType<typeof ProductFold>,
           InstanceType<typeof ProductFold>,

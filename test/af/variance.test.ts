@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { DiskArray } from '../../src/array/disk-array.js'
-import { type ArrayOptions, create, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.js'
+import type { DiskArray } from '../../src/array/disk-array.ts'
+import { type ArrayOptions, create, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 
 /** With exact numbers, of small integers. */
 function plainly(values: readonly number[], ddof = 0): number {

@@ -1,8 +1,8 @@
 import { Zstd } from '@hpcc-js/wasm-zstd'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { lz4 } from '../../src/codec/lz4.js'
-import { type Codec, type CreateOptions, MemoryStore, open } from '../../src/runtime/index.js'
-import { createWithBase as create } from '../support/containers.js'
+import { lz4 } from '../../src/codec/lz4.ts'
+import { type Codec, type CreateOptions, MemoryStore, open } from '../../src/runtime/index.ts'
+import { createWithBase as create } from '../support/containers.ts'
 
 const path = 'a.af'
 const values = Int32Array.from({ length: 40 }, (_, i) => i * i)
@@ -123,7 +123,7 @@ describe('a codec that fails once: the flush refuses, and the next one writes wh
 
   test('encodes at the same time: none goes on with an instance that another one trapped', async () => {
     vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
-    const { zstd } = await import('../../src/codec/zstd.js')
+    const { zstd } = await import('../../src/codec/zstd.ts')
     const first = await Zstd.load()
     vi.spyOn(first, 'compress').mockImplementationOnce(trap).mockImplementation(flipped)
     const codec = zstd()

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { create, createPool, MemoryStore, open, where } from '../../src/runtime/index.js'
-import { pick } from '../support/oracle.js'
-import { type Element, layered, same, values, write } from './layered.js'
+import { create, createPool, MemoryStore, open, where } from '../../src/runtime/index.ts'
+import { pick } from '../support/oracle.ts'
+import { type Element, layered, same, values, write } from './layered.ts'
 
 const cases = layered.chain((history) =>
   fc.record({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { WholeAccumulator } from '../../src/array/reductions/accumulator.js'
-import { toBytes } from '../../src/core/dtype.js'
-import { withArena } from '../../src/kernels/arena.js'
+import { WholeAccumulator } from '../../src/array/reductions/accumulator.ts'
+import { toBytes } from '../../src/core/dtype.ts'
+import { withArena } from '../../src/kernels/arena.ts'
 
 test('partial sums of very many blocks are added in halves', () => {
   const accumulator = new WholeAccumulator('sum', 'float64', 'none')

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { allocate, type FixedDType, isBigInt, isFloat, NUMERIC_DTYPES, type TypedArray } from '../../src/core/dtype.js'
-import { sizeOf, stridesOf } from '../../src/core/shape.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { create, createPool, type FileArray, type FileOptions, MemoryStore, open, slice } from '../../src/runtime/index.js'
-import { containers } from '../pool/support.js'
-import { selections } from '../support/arbitraries.js'
-import { CountingSource } from '../support/counting-source.js'
-import { cells, type Plain, plainGet, plainSet, type Selector } from '../support/oracle.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { allocate, type FixedDType, isBigInt, isFloat, NUMERIC_DTYPES, type TypedArray } from '../../src/core/dtype.ts'
+import { sizeOf, stridesOf } from '../../src/core/shape.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { create, createPool, type FileArray, type FileOptions, MemoryStore, open, slice } from '../../src/runtime/index.ts'
+import { containers } from '../pool/support.ts'
+import { selections } from '../support/arbitraries.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { cells, type Plain, plainGet, plainSet, type Selector } from '../support/oracle.ts'
 
 const pool = createPool({ size: 2 })
 afterAll(() => pool.close())

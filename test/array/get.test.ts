@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { isHyperslabError } from '../../src/core/errors.js'
-import { stridesOf } from '../../src/core/shape.js'
-import type { Tensor } from '../../src/core/tensor.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { slice } from '../../src/grid/slice.js'
-import { dtypes, grids, numbered, selections, shapes } from '../support/arbitraries.js'
-import { CountingSource } from '../support/counting-source.js'
-import { plainGet, type Selector, touched } from '../support/oracle.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import { stridesOf } from '../../src/core/shape.ts'
+import type { Tensor } from '../../src/core/tensor.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { slice } from '../../src/grid/slice.ts'
+import { dtypes, grids, numbered, selections, shapes } from '../support/arbitraries.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { plainGet, type Selector, touched } from '../support/oracle.ts'
 
 const cases = shapes.chain((shape) =>
   fc.record({ shape: fc.constant(shape), dtype: dtypes, grid: grids(shape), selection: selections(shape), steps: fc.boolean() }),

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { arrayOrder } from '../../src/array/array-order.js'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { zipBlocks } from '../../src/array/zip-blocks.js'
-import { allocate, type DType, readElement } from '../../src/core/dtype.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { dtypes, grids, numbered, plains, shapes } from '../support/arbitraries.js'
-import { CountingSource } from '../support/counting-source.js'
-import type { Plain } from '../support/oracle.js'
+import { arrayOrder } from '../../src/array/array-order.ts'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { zipBlocks } from '../../src/array/zip-blocks.ts'
+import { allocate, type DType, readElement } from '../../src/core/dtype.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { dtypes, grids, numbered, plains, shapes } from '../support/arbitraries.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import type { Plain } from '../support/oracle.ts'
 
 const arrays = fc
   .tuple(shapes, dtypes)

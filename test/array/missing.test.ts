@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { copiedTo } from '../../src/array/lazy/missing-as.js'
-import { copyTensor, type Tensor } from '../../src/core/tensor.js'
-import type { Box } from '../../src/grid/range.js'
+import { copiedTo } from '../../src/array/lazy/missing-as.ts'
+import { copyTensor, type Tensor } from '../../src/core/tensor.ts'
+import type { Box } from '../../src/grid/range.ts'
 import {
   broadcast,
   coarsen,
@@ -13,7 +13,7 @@ import {
   type Missing,
   scaled,
   where,
-} from '../../src/runtime/index.js'
+} from '../../src/runtime/index.ts'
 
 /** Numbers of any of some types, those of `missing` among them. */
 const of = <D extends 'int16' | 'float32' | 'float64'>(

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { type DType, isFloat } from '../../src/core/dtype.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { showBox } from '../../src/grid/range.js'
-import { CountingSource } from '../support/counting-source.js'
-import { cells, type Plain } from '../support/oracle.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { type DType, isFloat } from '../../src/core/dtype.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { showBox } from '../../src/grid/range.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { cells, type Plain } from '../support/oracle.ts'
 
 /** A seeded generator of numbers in [0, 1). */
 function random(seed: number): () => number {

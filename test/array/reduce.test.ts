@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { allocate, type DType, isBigInt, isFloat, type NumericDType } from '../../src/core/dtype.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { grids, numbered, numericDTypes, plains, shapes } from '../support/arbitraries.js'
-import { CountingSource } from '../support/counting-source.js'
-import { cells, type Plain } from '../support/oracle.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { allocate, type DType, isBigInt, isFloat, type NumericDType } from '../../src/core/dtype.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { grids, numbered, numericDTypes, plains, shapes } from '../support/arbitraries.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { cells, type Plain } from '../support/oracle.ts'
 
 type Kind = 'sum' | 'min' | 'max' | 'mean'
 const KINDS: Kind[] = ['sum', 'min', 'max', 'mean']

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { stridesOf } from '../../src/core/shape.js'
-import type { Tensor } from '../../src/core/tensor.js'
-import type { ChunkGrid } from '../../src/grid/chunks.js'
-import { projectBox } from '../../src/grid/projection.js'
-import { type Box, boxShape, showBox } from '../../src/grid/range.js'
-import { anySelections, dtypes, elements, grids, numbered, shapes } from '../support/arbitraries.js'
-import { CountingSource } from '../support/counting-source.js'
-import { pick, plainGet, plainSet } from '../support/oracle.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { stridesOf } from '../../src/core/shape.ts'
+import type { Tensor } from '../../src/core/tensor.ts'
+import type { ChunkGrid } from '../../src/grid/chunks.ts'
+import { projectBox } from '../../src/grid/projection.ts'
+import { type Box, boxShape, showBox } from '../../src/grid/range.ts'
+import { anySelections, dtypes, elements, grids, numbered, shapes } from '../support/arbitraries.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { pick, plainGet, plainSet } from '../support/oracle.ts'
 
 const cases = shapes.chain((shape) =>
   grids(shape).chain((grid) =>

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { allocate } from '../../src/core/dtype.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { slice } from '../../src/grid/slice.js'
-import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.js'
-import { CountingSource } from '../support/counting-source.js'
-import { pick, plainSet, touched } from '../support/oracle.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { allocate } from '../../src/core/dtype.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { slice } from '../../src/grid/slice.ts'
+import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { pick, plainSet, touched } from '../support/oracle.ts'
 
 const cases = shapes.chain((shape) =>
   dtypes.chain((dtype) =>

@@ -1,12 +1,12 @@
 // Rows of the tests of DiskArrays.jl (0.4.22), with axes reversed to C order. Its numbers of block calls are upper bounds here.
 import { describe, expect, test } from 'vitest'
-import type { Tensor } from '../../src/core/tensor.js'
-import type { PlanOptions } from '../../src/grid/plan.js'
-import type { Selection } from '../../src/grid/selection.js'
-import { newAxis, points } from '../../src/grid/selectors.js'
-import { slice } from '../../src/grid/slice.js'
-import { unravel } from '../support/oracle.js'
-import { maskOf, upstreamArray } from '../support/upstream.js'
+import type { Tensor } from '../../src/core/tensor.ts'
+import type { PlanOptions } from '../../src/grid/plan.ts'
+import type { Selection } from '../../src/grid/selection.ts'
+import { newAxis, points } from '../../src/grid/selectors.ts'
+import { slice } from '../../src/grid/slice.ts'
+import { unravel } from '../support/oracle.ts'
+import { maskOf, upstreamArray } from '../support/upstream.ts'
 
 const S = [0, 0, 0, 2, 4, 5, 5, 6, 9, 12, 15, 15, 18, 19]
 const U = [6, 4, 0, 15, 0, 9, 19, 5, 18, 0, 12, 5, 2, 15]

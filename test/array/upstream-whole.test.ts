@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { concat } from '../../src/array/combine.js'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { tensorOf } from '../../src/core/tensor.js'
-import { RegularChunks } from '../../src/grid/chunks.js'
-import { chunk } from '../../src/grid/selectors.js'
-import { slice } from '../../src/grid/slice.js'
-import { upstreamArray } from '../support/upstream.js'
+import { concat } from '../../src/array/combine.ts'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { tensorOf } from '../../src/core/tensor.ts'
+import { RegularChunks } from '../../src/grid/chunks.ts'
+import { chunk } from '../../src/grid/selectors.ts'
+import { slice } from '../../src/grid/slice.ts'
+import { upstreamArray } from '../support/upstream.ts'
 
 // Rows of DiskArrays.jl's tests on whole arrays and chunks, axes reversed to C order. Upstream's counts are upper bounds.
 

@@ -1,11 +1,11 @@
 // Rows of the tests of DiskArrays.jl (0.4.22) that write, with axes reversed to C order, and its known defects done right.
 import { describe, expect, test } from 'vitest'
-import type { PlanOptions } from '../../src/grid/plan.js'
-import type { Selection } from '../../src/grid/selection.js'
-import { points } from '../../src/grid/selectors.js'
-import { slice } from '../../src/grid/slice.js'
-import { unravel } from '../support/oracle.js'
-import { maskOf, upstreamArray } from '../support/upstream.js'
+import type { PlanOptions } from '../../src/grid/plan.ts'
+import type { Selection } from '../../src/grid/selection.ts'
+import { points } from '../../src/grid/selectors.ts'
+import { slice } from '../../src/grid/slice.ts'
+import { unravel } from '../support/oracle.ts'
+import { maskOf, upstreamArray } from '../support/upstream.ts'
 
 const SHAPE = [1, 5, 4]
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { where } from '../../src/array/where.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { elements, grids, numbered, numericDTypes, plains, shapes } from '../support/arbitraries.js'
-import { CountingSource } from '../support/counting-source.js'
-import type { Plain } from '../support/oracle.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { where } from '../../src/array/where.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { elements, grids, numbered, numericDTypes, plains, shapes } from '../support/arbitraries.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import type { Plain } from '../support/oracle.ts'
 
 const cases = shapes.chain((shape) =>
   numericDTypes.chain((dtype) =>

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { coarsen, rolling } from '../../src/array/reductions/windows.js'
-import { allocate, type NumericDType } from '../../src/core/dtype.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { grids, numbered, shapes } from '../support/arbitraries.js'
-import { CountingSource } from '../support/counting-source.js'
-import { type Plain, plainGet } from '../support/oracle.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { coarsen, rolling } from '../../src/array/reductions/windows.ts'
+import { allocate, type NumericDType } from '../../src/core/dtype.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { grids, numbered, shapes } from '../support/arbitraries.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { type Plain, plainGet } from '../support/oracle.ts'
 
 const KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
 type Kind = (typeof KINDS)[number]

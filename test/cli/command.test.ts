@@ -1,8 +1,8 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { create, open } from '../../src/runtime/index.js'
-import { contents, hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.js'
+import { create, open } from '../../src/runtime/index.ts'
+import { contents, hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
 
 describe('get', () => {
   test('prints text', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { toTensor } from '../../src/array/values.js'
-import { jsonElement, showElement } from '../../src/cli/element.js'
-import { readExcerpt } from '../../src/cli/excerpt.js'
-import { jsonPieces, textPieces, whole } from '../../src/cli/format.js'
-import type { DType } from '../../src/core/dtype.js'
-import { DiskArray, slice } from '../../src/runtime/index.js'
+import { toTensor } from '../../src/array/values.ts'
+import { jsonElement, showElement } from '../../src/cli/element.ts'
+import { readExcerpt } from '../../src/cli/excerpt.ts'
+import { jsonPieces, textPieces, whole } from '../../src/cli/format.ts'
+import type { DType } from '../../src/core/dtype.ts'
+import { DiskArray, slice } from '../../src/runtime/index.ts'
 
 const resultOf = (dtype: DType, shape: number[], values: unknown[]) => ({ dtype, tensor: toTensor(dtype, values, shape) })
 const text = (dtype: DType, shape: number[], values: unknown[]): string =>

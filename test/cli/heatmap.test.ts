@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { showTime } from '../../src/cli/cf-time.js'
-import { type ColourMode, colourMode, drawBar, drawHeatmap } from '../../src/cli/heatmap.js'
-import { colourAt, nearest256, type Rgb } from '../../src/cli/palette.js'
-import { BlockMeans, enlarge, flipRows, type Picture, pictureSize } from '../../src/cli/picture.js'
-import { plotLines } from '../../src/cli/plot.js'
-import { progressLine } from '../../src/cli/progress.js'
-import { create, MemoryStore, type Selection, slice } from '../../src/runtime/index.js'
+import { showTime } from '../../src/cli/cf-time.ts'
+import { type ColourMode, colourMode, drawBar, drawHeatmap } from '../../src/cli/heatmap.ts'
+import { colourAt, nearest256, type Rgb } from '../../src/cli/palette.ts'
+import { BlockMeans, enlarge, flipRows, type Picture, pictureSize } from '../../src/cli/picture.ts'
+import { plotLines } from '../../src/cli/plot.ts'
+import { progressLine } from '../../src/cli/progress.ts'
+import { create, MemoryStore, type Selection, slice } from '../../src/runtime/index.ts'
 
 const pictureOf = (rows: number[][]): Picture => ({
   rows: rows.length,

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { create } from '../../src/runtime/index.js'
-import { hyperslab, NETCDF, type Run, temporaryFolder } from './support.js'
+import { create } from '../../src/runtime/index.ts'
+import { hyperslab, NETCDF, type Run, temporaryFolder } from './support.ts'
 
 /** Colour, a sequence begun by one character, DEL, lines of several kinds, text turned around, an isolate never closed. */
 const HOSTILE = 'a\x1b[31mb\x9b2Jc\x7fd\u2028e\u2029f\u202eg\u2066h\x07i\u200fj'

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { NETCDF, temporaryFolder } from './support.js'
+import { NETCDF, temporaryFolder } from './support.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { create } from '../../src/runtime/index.js'
-import { hyperslab, temporaryFolder } from './support.js'
+import { create } from '../../src/runtime/index.ts'
+import { hyperslab, temporaryFolder } from './support.ts'
 
 /**
  * `packed.af`: `t(y 3, x 2)` of int16, packed by 0.01 and 273.15, with a fill value and another missing value; `u`, unsigned bytes; `count`,

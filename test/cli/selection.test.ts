@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../src/cli/failure.js'
-import { parseAxes, parseSelection, protectNegatives } from '../../src/cli/selection.js'
-import { slice } from '../../src/runtime/index.js'
+import { UsageError } from '../../src/cli/failure.ts'
+import { parseAxes, parseSelection, protectNegatives } from '../../src/cli/selection.ts'
+import { slice } from '../../src/runtime/index.ts'
 
 describe('parseSelection', () => {
   test.each([

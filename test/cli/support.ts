@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { create } from '../../src/runtime/index.js'
+import { create } from '../../src/runtime/index.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 export const NETCDF = fileURLToPath(new URL('../../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url))

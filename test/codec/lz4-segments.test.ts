@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lz4 } from '../../src/codec/lz4.js'
-import { cutSegments, encodeSegments, jointsOf, type Segment, standalone } from '../../src/codec/lz4-segments.js'
-import { joinBytes } from '../../src/core/bytes.js'
-import { withArena } from '../../src/kernels/arena.js'
-import { crc32cOf } from '../../src/kernels/crc32c.js'
-import { expectSameBytes, guarded, noise } from '../kernels/support.js'
-import { contents } from './support.js'
+import { lz4 } from '../../src/codec/lz4.ts'
+import { cutSegments, encodeSegments, jointsOf, type Segment, standalone } from '../../src/codec/lz4-segments.ts'
+import { joinBytes } from '../../src/core/bytes.ts'
+import { withArena } from '../../src/kernels/arena.ts'
+import { crc32cOf } from '../../src/kernels/crc32c.ts'
+import { expectSameBytes, guarded, noise } from '../kernels/support.ts'
+import { contents } from './support.ts'
 
 const decode = (block: Uint8Array, bytes: number): Uint8Array =>
   withArena((arena) => arena.bytes(lz4.decodeIn(arena, arena.put(block), block.length, bytes), bytes).slice())

@@ -1,7 +1,7 @@
 import { deflateSync, inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Codec, create, type FileOptions, MemoryStore, open } from '../../src/runtime/index.js'
+import { type Codec, create, type FileOptions, MemoryStore, open } from '../../src/runtime/index.ts'
 
 /** A codec of a user: deflate, at once or after a while. */
 const deflate = (

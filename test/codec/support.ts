@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { randoms } from '../kernels/support.js'
+import { randoms } from '../kernels/support.ts'
 
 /** Runs the reference implementation, the program `zstd`. */
 export function zstdProgram(args: string[], input: Uint8Array): Uint8Array {

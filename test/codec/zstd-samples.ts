@@ -1,7 +1,7 @@
 import type { Zstd } from '@hpcc-js/wasm-zstd'
-import { type Frame, framesOf } from '../../src/codec/zstd-frames.js'
-import { KINDS } from '../kernels/lz4-data.js'
-import { noise } from '../kernels/support.js'
+import { type Frame, framesOf } from '../../src/codec/zstd-frames.ts'
+import { KINDS } from '../kernels/lz4-data.ts'
+import { noise } from '../kernels/support.ts'
 
 /** What compressors seldom write: literals that are one byte, tables of one symbol and the same again, three bytes of count. */
 const RARE = [

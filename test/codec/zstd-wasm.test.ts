@@ -3,15 +3,15 @@ import { gzipSync } from 'node:zlib'
 import { Zstd } from '@hpcc-js/wasm-zstd'
 import { decompress } from 'fzstd'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { decodeFooter } from '../../src/af/format/footer.js'
-import { FOOTER_MAGIC, splitFile } from '../../src/af/format/footer-trailer.js'
-import { continued, type Frame, frameOf, framesOf } from '../../src/codec/zstd-frames.js'
-import { nativeZstd } from '../../src/codec/zstd-native.js'
-import { wasmDecoder, type ZstdExports } from '../../src/codec/zstd-wasm.js'
-import { fixture } from '../af/rkyv/support.js'
-import { KINDS } from '../kernels/lz4-data.js'
-import { expectSameBytes, noise, randoms } from '../kernels/support.js'
-import { samples } from './zstd-samples.js'
+import { decodeFooter } from '../../src/af/format/footer.ts'
+import { FOOTER_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
+import { continued, type Frame, frameOf, framesOf } from '../../src/codec/zstd-frames.ts'
+import { nativeZstd } from '../../src/codec/zstd-native.ts'
+import { wasmDecoder, type ZstdExports } from '../../src/codec/zstd-wasm.ts'
+import { fixture } from '../af/rkyv/support.ts'
+import { KINDS } from '../kernels/lz4-data.ts'
+import { expectSameBytes, noise, randoms } from '../kernels/support.ts'
+import { samples } from './zstd-samples.ts'
 
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object
@@ -258,7 +258,7 @@ describe('in the package', () => {
 
   test('an instance that trapped is not used again', async () => {
     vi.resetModules()
-    const { wasmDecoder } = await import('../../src/codec/zstd-wasm.js')
+    const { wasmDecoder } = await import('../../src/codec/zstd-wasm.ts')
     const { Instance } = WebAssembly
     const trap = () => {
       throw new WebAssembly.RuntimeError('unreachable')
@@ -281,7 +281,7 @@ describe('in the package', () => {
 
   test('where WebAssembly must not be compiled, fzstd decodes', async () => {
     vi.resetModules()
-    const { zstd } = await import('../../src/codec/zstd.js')
+    const { zstd } = await import('../../src/codec/zstd.ts')
     vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
     const compile = vi.spyOn(WebAssembly, 'Module').mockImplementation(
       class {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { decodeWith } from '../../src/codec/codec.js'
-import { zstd } from '../../src/codec/zstd.js'
-import { nativeZstd } from '../../src/codec/zstd-native.js'
-import { expectSameBytes, randoms } from '../kernels/support.js'
-import { contents, skipZstd, zstdProgram } from './support.js'
+import { decodeWith } from '../../src/codec/codec.ts'
+import { zstd } from '../../src/codec/zstd.ts'
+import { nativeZstd } from '../../src/codec/zstd-native.ts'
+import { expectSameBytes, randoms } from '../kernels/support.ts'
+import { contents, skipZstd, zstdProgram } from './support.ts'
 
 const native = nativeZstd()
 const decode = (bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> => decodeWith(zstd(), bytes, decodedBytes)
@@ -21,7 +21,7 @@ const failure = async (work: Promise<unknown>): Promise<string> =>
 
 afterEach(() => {
   vi.restoreAllMocks()
-  vi.doUnmock('../../src/codec/zstd-wasm.js')
+  vi.doUnmock('../../src/codec/zstd-wasm.ts')
 })
 
 describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])('%s', (which) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ByteCache } from '../../src/core/byte-cache.js'
+import { ByteCache } from '../../src/core/byte-cache.ts'
 
 /** Weighs what it is told to, and may grow. */
 interface Weight {

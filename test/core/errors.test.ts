@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { HyperslabError, isHyperslabError, within } from '../../src/core/errors.js'
-import { SingleFlight } from '../../src/core/single-flight.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { create, MemoryStore, open } from '../../src/runtime/index.js'
-import { FaultStore } from '../../src/testing/index.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { HyperslabError, isHyperslabError, within } from '../../src/core/errors.ts'
+import { SingleFlight } from '../../src/core/single-flight.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { create, MemoryStore, open } from '../../src/runtime/index.ts'
+import { FaultStore } from '../../src/testing/index.ts'
 
 const failureOf = (work: Promise<unknown>): Promise<HyperslabError> =>
   work.then(

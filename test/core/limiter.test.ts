@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Limiter } from '../../src/core/limiter.js'
+import { Limiter } from '../../src/core/limiter.ts'
 
 const ENOUGH = new Error('enough')
 const settle = () => new Promise((resolve) => setImmediate(resolve))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { tensorOf } from '../../src/core/tensor.js'
+import { tensorOf } from '../../src/core/tensor.ts'
 import {
   broadcast,
   concat,
@@ -18,7 +18,7 @@ import {
   where,
   zip,
   zipBlocks,
-} from '../../src/runtime/index.js'
+} from '../../src/runtime/index.ts'
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { jointly, onAbort, raceAbort } from '../../src/core/signal.js'
+import { jointly, onAbort, raceAbort } from '../../src/core/signal.ts'
 
 const ENOUGH = new Error('enough')
 

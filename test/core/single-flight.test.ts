@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import type { Signal } from '../../src/core/signal.js'
-import { SingleFlight } from '../../src/core/single-flight.js'
+import type { Signal } from '../../src/core/signal.ts'
+import { SingleFlight } from '../../src/core/single-flight.ts'
 
 const ENOUGH = new Error('enough')
 const settle = () => new Promise((resolve) => setImmediate(resolve))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { dateOf, isoOf, timestampOf } from '../../src/core/timestamp.js'
+import { dateOf, isoOf, timestampOf } from '../../src/core/timestamp.ts'
 
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { tensorOf, wholeAxis } from '../../src/core/tensor.js'
-import type { ChunkSnapshot } from '../../src/engine/chunk-index.js'
-import { locatePicks } from '../../src/engine/gather.js'
-import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.js'
+import { tensorOf, wholeAxis } from '../../src/core/tensor.ts'
+import type { ChunkSnapshot } from '../../src/engine/chunk-index.ts'
+import { locatePicks } from '../../src/engine/gather.ts'
+import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
 
 const LENGTH = 300
 const grid = new ChunkGrid([new RegularChunks(1, LENGTH), new RegularChunks(1, LENGTH)])

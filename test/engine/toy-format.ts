@@ -1,12 +1,12 @@
-import { Codecs } from '../../src/codec/registry.js'
-import { type DType, elementBytes, type FixedDType } from '../../src/core/dtype.js'
-import { HyperslabError } from '../../src/core/errors.js'
-import { sizeOf } from '../../src/core/shape.js'
-import type { BlockOrigin, BlockRef } from '../../src/engine/block.js'
-import { BlockReader } from '../../src/engine/block-reader.js'
-import type { ChunkIndex, ChunkSnapshot, StoredChunk } from '../../src/engine/chunk-index.js'
-import { ChunkGrid, chunkSize } from '../../src/grid/chunks.js'
-import type { Store } from '../../src/store/store.js'
+import { Codecs } from '../../src/codec/registry.ts'
+import { type DType, elementBytes, type FixedDType } from '../../src/core/dtype.ts'
+import { HyperslabError } from '../../src/core/errors.ts'
+import { sizeOf } from '../../src/core/shape.ts'
+import type { BlockOrigin, BlockRef } from '../../src/engine/block.ts'
+import { BlockReader } from '../../src/engine/block-reader.ts'
+import type { ChunkIndex, ChunkSnapshot, StoredChunk } from '../../src/engine/chunk-index.ts'
+import { ChunkGrid, chunkSize } from '../../src/grid/chunks.ts'
+import type { Store } from '../../src/store/store.ts'
 
 /*
  * A format made up to show what a new one takes:

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sizeOf } from '../../src/core/shape.js'
-import { type AxisChunks, ChunkGrid, RegularChunks } from '../../src/grid/chunks.js'
-import { axisChunks, mixedGrids, shapes } from '../support/arbitraries.js'
+import { sizeOf } from '../../src/core/shape.ts'
+import { type AxisChunks, ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
+import { axisChunks, mixedGrids, shapes } from '../support/arbitraries.ts'
 
 const ranges = (chunks: AxisChunks): [number, number][] =>
   Array.from({ length: chunks.count }, (_, k) => [chunks.start(k), chunks.stop(k)])

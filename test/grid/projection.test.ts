@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.js'
-import { type Box, boxShape, rangeLength, showBox } from '../../src/grid/range.js'
-import { axisChunks, mixedGrids, shapes } from '../support/arbitraries.js'
+import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.ts'
+import { type Box, boxShape, rangeLength, showBox } from '../../src/grid/range.ts'
+import { axisChunks, mixedGrids, shapes } from '../support/arbitraries.ts'
 
 const axes = fc.record({
   // few chunks are projected here, many in the kernel

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.js'
-import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.js'
-import { type Box, boxShape } from '../../src/grid/range.js'
-import { cutBox, TouchedChunks } from '../../src/grid/touched.js'
+import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
+import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.ts'
+import { type Box, boxShape } from '../../src/grid/range.ts'
+import { cutBox, TouchedChunks } from '../../src/grid/touched.ts'
 
 const someAxis = (most: number) =>
   fc

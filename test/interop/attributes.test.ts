@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AttributeValue } from '../../src/af/format/footer.js'
-import { ATTRIBUTE_TYPES } from '../../src/af/format/footer-attributes.js'
-import { create, MemoryStore, open, type TypedAttribute } from '../../src/runtime/index.js'
-import { havePeer, Peer } from './peer.js'
-import { wireAttribute } from './wire.js'
+import type { AttributeValue } from '../../src/af/format/footer.ts'
+import { ATTRIBUTE_TYPES } from '../../src/af/format/footer-attributes.ts'
+import { create, MemoryStore, open, type TypedAttribute } from '../../src/runtime/index.ts'
+import { havePeer, Peer } from './peer.ts'
+import { wireAttribute } from './wire.ts'
 
 const bytes = (...values: number[]) => Uint8Array.from(values)
 

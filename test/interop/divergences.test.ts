@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/format/footer-trailer.js'
-import { decodeStats, encodeStats } from '../../src/af/format/stats-file.js'
-import { decodeChunk } from '../../src/engine/chunk-values.js'
-import { type ArrayFile, create, open } from '../../src/runtime/index.js'
-import { havePeer, Peer, type PeerArray } from './peer.js'
-import { fromHex, wireAttribute, wireData } from './wire.js'
+import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/format/footer-trailer.ts'
+import { decodeStats, encodeStats } from '../../src/af/format/stats-file.ts'
+import { decodeChunk } from '../../src/engine/chunk-values.ts'
+import { type ArrayFile, create, open } from '../../src/runtime/index.ts'
+import { havePeer, Peer, type PeerArray } from './peer.ts'
+import { fromHex, wireAttribute, wireData } from './wire.ts'
 
 /*
  * Where array-format 0.12 and this package differ, each with the smallest history that shows it. Which side is right follows from the

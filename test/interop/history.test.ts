@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { judge } from './judge.js'
-import { havePeer, Peer } from './peer.js'
-import { Shared } from './shared.js'
-import { histories } from './steps.js'
+import { judge } from './judge.ts'
+import { havePeer, Peer } from './peer.ts'
+import { Shared } from './shared.ts'
+import { histories } from './steps.ts'
 
 const RUNS = Number(process.env['HYPERSLAB_INTEROP_RUNS'] ?? 40)
 const SEED = 20261121

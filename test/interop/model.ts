@@ -1,9 +1,9 @@
-import { type ArrayOptions, define } from '../../src/af/format/definition.js'
-import { toFill } from '../../src/af/format/fill.js'
-import type { AttributeValue, FillValue } from '../../src/af/format/footer.js'
-import { floatFill, type StatValue } from '../../src/af/format/footer-values.js'
-import { allocate, type DataOf, type DType, isFloat, toElement, zeroOf } from '../../src/core/dtype.js'
-import { sizeOf } from '../../src/core/shape.js'
+import { type ArrayOptions, define } from '../../src/af/format/definition.ts'
+import { toFill } from '../../src/af/format/fill.ts'
+import type { AttributeValue, FillValue } from '../../src/af/format/footer.ts'
+import { floatFill, type StatValue } from '../../src/af/format/footer-values.ts'
+import { allocate, type DataOf, type DType, isFloat, toElement, zeroOf } from '../../src/core/dtype.ts'
+import { sizeOf } from '../../src/core/shape.ts'
 
 export interface ExpectedStats {
   readonly min: StatValue | null

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { inject } from 'vitest'
-import type { WireAttribute, WireScalar } from './wire.js'
+import type { WireAttribute, WireScalar } from './wire.ts'
 
 /** An array as the Rust crate sees it. */
 export interface PeerArray {

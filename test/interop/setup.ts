@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
-import { installation } from '../support/provide.js'
+import { installation } from '../support/provide.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

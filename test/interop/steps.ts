@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import type { AttributeValue } from '../../src/af/format/footer.js'
-import { allocate, type DataOf, DTYPES, type DType, isBigInt, isFloat, NUMERIC_DTYPES } from '../../src/core/dtype.js'
-import { elements } from '../support/arbitraries.js'
-import type { ModelArray } from './model.js'
+import type { AttributeValue } from '../../src/af/format/footer.ts'
+import { allocate, type DataOf, DTYPES, type DType, isBigInt, isFloat, NUMERIC_DTYPES } from '../../src/core/dtype.ts'
+import { elements } from '../support/arbitraries.ts'
+import type { ModelArray } from './model.ts'
 
 /** One change of a container. What it applies to is chosen when it runs: the array that is `pick`th then. */
 export type Step =

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
-import { isHyperslabError } from '../../src/core/errors.js'
-import { type Arena, withArena } from '../../src/kernels/arena.js'
-import { kernels } from '../../src/kernels/instance.js'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import { type Arena, withArena } from '../../src/kernels/arena.ts'
+import { kernels } from '../../src/kernels/instance.ts'
 
 declare const WebAssembly: { RuntimeError: new (text: string) => Error }
 
@@ -155,7 +155,7 @@ describe('instance', () => {
     vi.resetModules()
     vi.stubGlobal('WebAssembly', undefined)
     try {
-      const fresh = await import('../../src/kernels/instance.js')
+      const fresh = await import('../../src/kernels/instance.ts')
       for (let i = 0; i < 2; i++) {
         try {
           fresh.kernels()
@@ -183,7 +183,7 @@ describe('instance', () => {
     }
     vi.stubGlobal('WebAssembly', Object.assign(Object.create(platform), { Module: Counting }))
     try {
-      const fresh = await import('../../src/kernels/instance.js')
+      const fresh = await import('../../src/kernels/instance.ts')
       expect(compiled).toBe(1)
       fresh.kernels()
       fresh.dropKernels()

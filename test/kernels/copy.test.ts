@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { eachIndex, sizeOf } from '../../src/core/shape.js'
-import { withArena } from '../../src/kernels/arena.js'
-import { copyStrided, type ElementBytes, fillElements } from '../../src/kernels/copy.js'
-import { boxes, expectSameBytes, guarded, type Layout, layOut, noise, placeOf } from './support.js'
+import { eachIndex, sizeOf } from '../../src/core/shape.ts'
+import { withArena } from '../../src/kernels/arena.ts'
+import { copyStrided, type ElementBytes, fillElements } from '../../src/kernels/copy.ts'
+import { boxes, expectSameBytes, guarded, type Layout, layOut, noise, placeOf } from './support.ts'
 
 const SIZES: ElementBytes[] = [1, 2, 4, 8]
 

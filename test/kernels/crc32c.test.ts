@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { withArena } from '../../src/kernels/arena.js'
-import { crc32c, crc32cOf } from '../../src/kernels/crc32c.js'
-import { expectSameBytes, guarded, noise } from './support.js'
+import { withArena } from '../../src/kernels/arena.ts'
+import { crc32c, crc32cOf } from '../../src/kernels/crc32c.ts'
+import { expectSameBytes, guarded, noise } from './support.ts'
 
 /** Bit by bit, as the standard says it. */
 function naive(bytes: Uint8Array, seed = 0): number {

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { isHyperslabError } from '../../src/core/errors.js'
+import { isHyperslabError } from '../../src/core/errors.ts'
 
 const bytes = readFileSync(new URL('../../build/kernels.wasm', import.meta.url))
 const { WebAssembly } = globalThis as unknown as { WebAssembly: { Module: new (bytes: Uint8Array) => object } }
 
-let fresh: typeof import('../../src/kernels/instance.js')
+let fresh: typeof import('../../src/kernels/instance.ts')
 beforeEach(async () => {
   vi.resetModules()
-  fresh = await import('../../src/kernels/instance.js')
+  fresh = await import('../../src/kernels/instance.ts')
 })
 
 function failure(run: () => void): unknown {

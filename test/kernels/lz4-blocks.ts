@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { isHyperslabError } from '../../src/core/errors.js'
-import type { Arena } from '../../src/kernels/arena.js'
-import { lz4Decode, lz4Encode, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.js'
-import { guarded } from './support.js'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import type { Arena } from '../../src/kernels/arena.ts'
+import { lz4Decode, lz4Encode, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.ts'
+import { guarded } from './support.ts'
 
 /** One sequence: literals, and unless it is the last a match. */
 export interface Sequence {

@@ -1,4 +1,4 @@
-import { noise, randoms } from './support.js'
+import { noise, randoms } from './support.ts'
 
 const text = (bytes: number): Uint8Array => {
   const words =

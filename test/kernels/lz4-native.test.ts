@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { isHyperslabError } from '../../src/core/errors.js'
-import { type Arena, withArena } from '../../src/kernels/arena.js'
-import { type Lz4State, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.js'
-import { Liblz4 } from '../support/liblz4.js'
-import { decode, decodeInSteps, encode, parse, type Sequence, write } from './lz4-blocks.js'
-import { KINDS } from './lz4-data.js'
-import { expectSameBytes, guarded, noise, putAt, randoms } from './support.js'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import { type Arena, withArena } from '../../src/kernels/arena.ts'
+import { type Lz4State, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.ts'
+import { Liblz4 } from '../support/liblz4.ts'
+import { decode, decodeInSteps, encode, parse, type Sequence, write } from './lz4-blocks.ts'
+import { KINDS } from './lz4-data.ts'
+import { expectSameBytes, guarded, noise, putAt, randoms } from './support.ts'
 
 /** Each has its seed, from 1 on: a failure names it. */
 const STREAMS = Number(process.env['HYPERSLAB_LZ4_STREAMS'] ?? 8000)

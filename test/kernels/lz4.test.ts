@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { withArena } from '../../src/kernels/arena.js'
-import { lz4Encode, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.js'
-import { decode, decodeInSteps, encode, parse, type Sequence, write } from './lz4-blocks.js'
-import { KINDS } from './lz4-data.js'
-import { expectSameBytes, guarded, noise, randoms } from './support.js'
+import { withArena } from '../../src/kernels/arena.ts'
+import { lz4Encode, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.ts'
+import { decode, decodeInSteps, encode, parse, type Sequence, write } from './lz4-blocks.ts'
+import { KINDS } from './lz4-data.ts'
+import { expectSameBytes, guarded, noise, randoms } from './support.ts'
 
 /** Positions in the output at which a sequence ends, 0 included. */
 function boundariesOf(block: Uint8Array): number[] {

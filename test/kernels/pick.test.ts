@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { type AxisIndices, indexAt } from '../../src/core/places.js'
-import { eachIndex, sizeOf } from '../../src/core/shape.js'
-import { withArena } from '../../src/kernels/arena.js'
-import type { ElementBytes } from '../../src/kernels/copy.js'
-import { copyPlaces } from '../../src/kernels/pick.js'
-import { expectSameBytes, guarded, noise, randoms } from './support.js'
+import { type AxisIndices, indexAt } from '../../src/core/places.ts'
+import { eachIndex, sizeOf } from '../../src/core/shape.ts'
+import { withArena } from '../../src/kernels/arena.ts'
+import type { ElementBytes } from '../../src/kernels/copy.ts'
+import { copyPlaces } from '../../src/kernels/pick.ts'
+import { expectSameBytes, guarded, noise, randoms } from './support.ts'
 
 const SIZES: ElementBytes[] = [1, 2, 4, 8]
 

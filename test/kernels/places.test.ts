@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { elementBytes, NUMERIC_DTYPES, type NumericDType, type TypedArray, toBytes } from '../../src/core/dtype.js'
-import { withArena } from '../../src/kernels/arena.js'
-import { find, firstRows } from '../../src/kernels/places.js'
-import { typeCode } from '../../src/kernels/reduce.js'
-import { expectSameBytes, extremesOf, guarded, putAt, sample } from './support.js'
+import { elementBytes, NUMERIC_DTYPES, type NumericDType, type TypedArray, toBytes } from '../../src/core/dtype.ts'
+import { withArena } from '../../src/kernels/arena.ts'
+import { find, firstRows } from '../../src/kernels/places.ts'
+import { typeCode } from '../../src/kernels/reduce.ts'
+import { expectSameBytes, extremesOf, guarded, putAt, sample } from './support.ts'
 
 type Value = number | bigint
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { project } from '../../src/kernels/project.js'
+import { project } from '../../src/kernels/project.ts'
 
 /** One position at a time. */
 function naive(start: number, step: number, count: number, chunkLength: number, gridOffset: number): number[][] {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { allocate, elementBytes, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.js'
-import { eachIndex } from '../../src/core/shape.js'
-import { withArena } from '../../src/kernels/arena.js'
+import { allocate, elementBytes, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.ts'
+import { eachIndex } from '../../src/core/shape.ts'
+import { withArena } from '../../src/kernels/arena.ts'
 import {
   accumulators,
   cellBytes,
@@ -12,8 +12,8 @@ import {
   reduceElements,
   results,
   type Skip,
-} from '../../src/kernels/reduce.js'
-import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.js'
+} from '../../src/kernels/reduce.ts'
+import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.ts'
 
 const OPS: ReduceOp[] = ['sum', 'min', 'max']
 const isFloat = (dtype: NumericDType) => dtype.startsWith('float')

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { elementBytes, isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.js'
-import { eachIndex } from '../../src/core/shape.js'
-import { type Arena, withArena } from '../../src/kernels/arena.js'
-import { counters, reduceElements, type Skip } from '../../src/kernels/reduce.js'
-import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.js'
+import { elementBytes, isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.ts'
+import { eachIndex } from '../../src/core/shape.ts'
+import { type Arena, withArena } from '../../src/kernels/arena.ts'
+import { counters, reduceElements, type Skip } from '../../src/kernels/reduce.ts'
+import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.ts'
 
 const skipsOf = (dtype: NumericDType): Skip[] => [
   'none',

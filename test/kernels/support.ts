@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { allocate, type DataOf, elementBytes, type NumericDType, type TypedArray, toBytes } from '../../src/core/dtype.js'
-import type { Arena } from '../../src/kernels/arena.js'
+import { allocate, type DataOf, elementBytes, type NumericDType, type TypedArray, toBytes } from '../../src/core/dtype.ts'
+import type { Arena } from '../../src/kernels/arena.ts'
 
 /** Guard bytes on both sides of a destination: a kernel may neither write them nor care what they are. */
 const GUARD = 0xa5

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, test } from 'vitest'
-import { WORKER_TEXT } from '../../src/pool/worker.generated.js'
-import { create, createPool, MemoryStore, open, type Pool, type PoolOptions } from '../../src/runtime/index.js'
+import { WORKER_TEXT } from '../../src/pool/worker.generated.ts'
+import { create, createPool, MemoryStore, open, type Pool, type PoolOptions } from '../../src/runtime/index.ts'
 
 const LENGTH = 40_000
 const SUM = (LENGTH * (LENGTH - 1)) / 2

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { create, createPool, type FileOptions, MemoryStore, open } from '../../src/runtime/index.js'
-import { dtypes, numbered } from '../support/arbitraries.js'
-import { plainGet } from '../support/oracle.js'
-import { containers } from './support.js'
+import { create, createPool, type FileOptions, MemoryStore, open } from '../../src/runtime/index.ts'
+import { dtypes, numbered } from '../support/arbitraries.ts'
+import { plainGet } from '../support/oracle.ts'
+import { containers } from './support.ts'
 
 const pool = createPool({ size: 2 })
 afterAll(() => pool.close())

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { create, createPool, type FileOptions, FileStore, open } from '../../src/runtime/index.js'
-import { numbered } from '../support/arbitraries.js'
-import { plainGet } from '../support/oracle.js'
-import { containers } from './support.js'
+import { create, createPool, type FileOptions, FileStore, open } from '../../src/runtime/index.ts'
+import { numbered } from '../support/arbitraries.ts'
+import { plainGet } from '../support/oracle.ts'
+import { containers } from './support.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperslab-local-'))
 const pool = createPool({ size: 2 })

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { DiskArray } from '../../src/array/disk-array.js'
-import { isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { type ArrayFile, create, createPool, type FileOptions, MemoryStore, open } from '../../src/runtime/index.js'
-import { plains, selections } from '../support/arbitraries.js'
-import { CountingSource } from '../support/counting-source.js'
-import { type Plain, plainGet, plainSet } from '../support/oracle.js'
-import { containers } from './support.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { type ArrayFile, create, createPool, type FileOptions, MemoryStore, open } from '../../src/runtime/index.ts'
+import { plains, selections } from '../support/arbitraries.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { type Plain, plainGet, plainSet } from '../support/oracle.ts'
+import { containers } from './support.ts'
 
 const pool = createPool({ size: 2 })
 afterAll(() => pool.close())

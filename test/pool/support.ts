@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { grids, selections, shapes } from '../support/arbitraries.js'
+import { grids, selections, shapes } from '../support/arbitraries.ts'
 
 /** How a container may be laid out and read. */
 export const containers = shapes.chain((shape) =>

@@ -15,7 +15,7 @@ import {
   type Stats,
   type Step,
   view,
-} from './model.js'
+} from './model.ts'
 
 export interface Actor extends Pick<Process, 'role' | 'turn'> {
   /** Begins when this one, by its place in the list, is done. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Actor, check, type Scenario } from './check.js'
-import { bitOf, type File, type Flaw, file, PROFILES } from './model.js'
+import { type Actor, check, type Scenario } from './check.ts'
+import { bitOf, type File, type Flaw, file, PROFILES } from './model.ts'
 
 // Bounds that take minutes and gigabytes, for CI and whoever changes the protocol: HYPERSLAB_PROTOCOL=large.
 const LARGE = process.env.HYPERSLAB_PROTOCOL === 'large'

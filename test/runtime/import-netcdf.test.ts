@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { create, isHyperslabError, MemoryStore, open } from '../../src/runtime/index.js'
-import { importNetcdf } from '../../src/runtime/netcdf.js'
-import type { Store } from '../../src/store/store.js'
-import { type FaultScript, FaultStore } from '../../src/testing/index.js'
-import { contents, NETCDF, temporaryFolder } from '../cli/support.js'
-import { writeNetcdf } from '../support/netcdf-writer.js'
+import { create, isHyperslabError, MemoryStore, open } from '../../src/runtime/index.ts'
+import { importNetcdf } from '../../src/runtime/netcdf.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type FaultScript, FaultStore } from '../../src/testing/index.ts'
+import { contents, NETCDF, temporaryFolder } from '../cli/support.ts'
+import { writeNetcdf } from '../support/netcdf-writer.ts'
 
 /** A container of two layers and statistics, at `c.af`. */
 async function twoLayers(): Promise<string> {

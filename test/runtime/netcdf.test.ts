@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { DiskArray } from '../../src/array/disk-array.js'
-import { HttpStore, MemoryStore, open } from '../../src/runtime/index.js'
-import { type ImportNetcdfOptions, importNetcdf, openNetcdf } from '../../src/runtime/netcdf.js'
-import { contents, hyperslab, NETCDF, temporaryFolder } from '../cli/support.js'
-import { writeNetcdf } from '../support/netcdf-writer.js'
+import type { DiskArray } from '../../src/array/disk-array.ts'
+import { HttpStore, MemoryStore, open } from '../../src/runtime/index.ts'
+import { type ImportNetcdfOptions, importNetcdf, openNetcdf } from '../../src/runtime/netcdf.ts'
+import { contents, hyperslab, NETCDF, temporaryFolder } from '../cli/support.ts'
+import { writeNetcdf } from '../support/netcdf-writer.ts'
 
 /** A server of one file, with ranges; notes what was asked. */
 async function served(bytes: Uint8Array): Promise<{ url: string; asked: string[] }> {

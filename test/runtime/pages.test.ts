@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer } from 'vite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { create, HttpStore, MemoryStore, open, type Store, verify } from '../../src/runtime/index.js'
-import { haveNginx, Nginx } from '../support/nginx.js'
-import { RudeServer } from '../support/rude-server.js'
+import { create, HttpStore, MemoryStore, open, type Store, verify } from '../../src/runtime/index.ts'
+import { haveNginx, Nginx } from '../support/nginx.ts'
+import { RudeServer } from '../support/rude-server.ts'
 
 const PAGE = '<!doctype html><html><body>The page of an application, which has one for every name.</body></html>\n'
 const text = (content: string): Uint8Array => new TextEncoder().encode(content)

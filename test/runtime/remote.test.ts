@@ -2,9 +2,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { create, open, slice } from '../../src/runtime/index.js'
-import { HttpStore } from '../../src/store/http/http.js'
-import { type Manners, RudeServer } from '../support/rude-server.js'
+import { create, open, slice } from '../../src/runtime/index.ts'
+import { HttpStore } from '../../src/store/http/http.ts'
+import { type Manners, RudeServer } from '../support/rude-server.ts'
 
 const SHAPE = [40, 500]
 const LAYERS = 2

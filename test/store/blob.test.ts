@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { AsyncBuffer } from '../../src/core/async-buffer.js'
-import { BlobStore } from '../../src/store/blob.js'
-import { readableConformance } from '../../src/testing/index.js'
-import { testAll } from '../support/conformance.js'
+import type { AsyncBuffer } from '../../src/core/async-buffer.ts'
+import { BlobStore } from '../../src/store/blob.ts'
+import { readableConformance } from '../../src/testing/index.ts'
+import { testAll } from '../support/conformance.ts'
 
 const missing = 'none.af'
 

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isHyperslabError } from '../../src/core/errors.js'
-import { fileError } from '../../src/store/fs/errors.js'
-import { FileStore } from '../../src/store/fs/file.js'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import { fileError } from '../../src/store/fs/errors.ts'
+import { FileStore } from '../../src/store/fs/file.ts'
 
 let folder = ''
 beforeAll(async () => {

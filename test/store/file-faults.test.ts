@@ -4,13 +4,13 @@ import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { ArrayFile } from '../../src/af/file.js'
-import { isHyperslabError } from '../../src/core/errors.js'
-import { FileStore } from '../../src/store/fs/file.js'
-import { LEASE_MS } from '../../src/store/fs/lock.js'
-import type { Stage } from '../../src/store/store.js'
-import { storeConformance } from '../../src/testing/index.js'
-import { testAll } from '../support/conformance.js'
+import { ArrayFile } from '../../src/af/file.ts'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import { FileStore } from '../../src/store/fs/file.ts'
+import { LEASE_MS } from '../../src/store/fs/lock.ts'
+import type { Stage } from '../../src/store/store.ts'
+import { storeConformance } from '../../src/testing/index.ts'
+import { testAll } from '../support/conformance.ts'
 
 let folder: string
 let key: string

@@ -3,9 +3,9 @@ import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { FileStore } from '../../src/store/fs/file.js'
-import { storeConformance } from '../../src/testing/index.js'
-import { testAll } from '../support/conformance.js'
+import { FileStore } from '../../src/store/fs/file.ts'
+import { storeConformance } from '../../src/testing/index.ts'
+import { testAll } from '../support/conformance.ts'
 
 const folders: string[] = []
 const folder = async (): Promise<string> => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Fetch } from '../../src/store/http/fetch.js'
-import { HttpStore } from '../../src/store/http/http.js'
-import type { RequestLog } from '../../src/store/requester.js'
-import type { RudeServer } from '../support/rude-server.js'
-import { counting, serve } from '../support/served.js'
+import type { Fetch } from '../../src/store/http/fetch.ts'
+import { HttpStore } from '../../src/store/http/http.ts'
+import type { RequestLog } from '../../src/store/requester.ts'
+import type { RudeServer } from '../support/rude-server.ts'
+import { counting, serve } from '../support/served.ts'
 
 const ENOUGH = new Error('enough')
 

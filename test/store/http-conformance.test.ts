@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe } from 'vitest'
-import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.js'
-import { type ReadablePlace, readableConformance } from '../../src/testing/index.js'
-import { testAll } from '../support/conformance.js'
-import { haveNginx, Nginx } from '../support/nginx.js'
-import { type Manners, RudeServer } from '../support/rude-server.js'
+import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.ts'
+import { type ReadablePlace, readableConformance } from '../../src/testing/index.ts'
+import { testAll } from '../support/conformance.ts'
+import { haveNginx, Nginx } from '../support/nginx.ts'
+import { type Manners, RudeServer } from '../support/rude-server.ts'
 
 const FAST = { retryDelay: 1 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Fetch } from '../../src/store/http/fetch.js'
-import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.js'
-import type { RequestLog } from '../../src/store/requester.js'
-import { S3Store } from '../../src/store/s3/s3.js'
-import type { Manners, RudeServer } from '../support/rude-server.js'
-import { counting, serve } from '../support/served.js'
+import type { Fetch } from '../../src/store/http/fetch.ts'
+import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.ts'
+import type { RequestLog } from '../../src/store/requester.ts'
+import { S3Store } from '../../src/store/s3/s3.ts'
+import type { Manners, RudeServer } from '../support/rude-server.ts'
+import { counting, serve } from '../support/served.ts'
 
 let rude: RudeServer
 let url: string

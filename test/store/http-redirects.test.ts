@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Fetch } from '../../src/store/http/fetch.js'
-import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.js'
-import { S3Store } from '../../src/store/s3/s3.js'
-import { RudeServer, type Seen } from '../support/rude-server.js'
-import { counting } from '../support/served.js'
+import type { Fetch } from '../../src/store/http/fetch.ts'
+import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.ts'
+import { S3Store } from '../../src/store/s3/s3.ts'
+import { RudeServer, type Seen } from '../support/rude-server.ts'
+import { counting } from '../support/served.ts'
 
 let one: RudeServer
 let other: RudeServer

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { FetchInit } from '../../src/store/http/fetch.js'
-import type { HttpStoreOptions } from '../../src/store/http/http.js'
-import type { RequestLog } from '../../src/store/requester.js'
-import type { RudeServer } from '../support/rude-server.js'
-import { counting, serve, slow } from '../support/served.js'
+import type { FetchInit } from '../../src/store/http/fetch.ts'
+import type { HttpStoreOptions } from '../../src/store/http/http.ts'
+import type { RequestLog } from '../../src/store/requester.ts'
+import type { RudeServer } from '../support/rude-server.ts'
+import { counting, serve, slow } from '../support/served.ts'
 
 let rude: RudeServer
 let url: string

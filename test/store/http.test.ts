@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { RequestLog } from '../../src/store/requester.js'
-import type { Manners, RudeServer } from '../support/rude-server.js'
-import { counting, serve, slow } from '../support/served.js'
+import type { RequestLog } from '../../src/store/requester.ts'
+import type { Manners, RudeServer } from '../support/rude-server.ts'
+import { counting, serve, slow } from '../support/served.ts'
 
 const MIB = 2 ** 20
 

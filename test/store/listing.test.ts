@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ListPage, listPages } from '../../src/store/listing.js'
+import { type ListPage, listPages } from '../../src/store/listing.ts'
 
 /** As many pages of a size as are asked for, without end. */
 function endless(size: number) {

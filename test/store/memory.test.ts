@@ -1,7 +1,7 @@
 import { describe } from 'vitest'
-import { MemoryStore } from '../../src/store/memory.js'
-import { storeConformance } from '../../src/testing/index.js'
-import { testAll } from '../support/conformance.js'
+import { MemoryStore } from '../../src/store/memory.ts'
+import { storeConformance } from '../../src/testing/index.ts'
+import { testAll } from '../support/conformance.ts'
 
 describe('memory store', () => {
   testAll(

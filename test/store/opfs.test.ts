@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { DirectoryHandleLike } from '../../src/store/handles.js'
-import { OpfsStore } from '../../src/store/opfs/opfs.js'
-import { storeConformance } from '../../src/testing/index.js'
-import { coarseFiles } from '../support/coarse-files.js'
-import { testAll } from '../support/conformance.js'
+import type { DirectoryHandleLike } from '../../src/store/handles.ts'
+import { OpfsStore } from '../../src/store/opfs/opfs.ts'
+import { storeConformance } from '../../src/testing/index.ts'
+import { coarseFiles } from '../support/coarse-files.ts'
+import { testAll } from '../support/conformance.ts'
 
 // The store itself is tested in browsers, by test/runtimes; here is what shows without one.
 

@@ -1,7 +1,7 @@
 import { File } from 'node:buffer'
 import { expect, test } from 'vitest'
-import { MemoryStore, open } from '../../src/runtime/index.js'
-import { createWithBase } from '../support/containers.js'
+import { MemoryStore, open } from '../../src/runtime/index.ts'
+import { createWithBase } from '../support/containers.ts'
 
 /** Files as a page gets them of a user who has picked a container of three layers. */
 async function picked(): Promise<Map<string, File>> {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { ArrayFile } from '../../src/af/file.js'
-import { type R2BucketLike, type R2Condition, type R2GetOptions, R2Store } from '../../src/store/r2.js'
-import { storeConformance } from '../../src/testing/index.js'
-import { testAll } from '../support/conformance.js'
-import { MemoryBucket } from '../support/r2-bucket.js'
+import { ArrayFile } from '../../src/af/file.ts'
+import { type R2BucketLike, type R2Condition, type R2GetOptions, R2Store } from '../../src/store/r2.ts'
+import { storeConformance } from '../../src/testing/index.ts'
+import { testAll } from '../support/conformance.ts'
+import { MemoryBucket } from '../support/r2-bucket.ts'
 
 // Against a bucket in workerd, `npm run test:runtimes -- workerd` runs the whole conformance. Here is what that one never does: fail.
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { planRangeReads } from '../../src/store/ranges.js'
-import { RangeRequester, type RequestOptions } from '../../src/store/requester.js'
-import type { ByteRange } from '../../src/store/store.js'
+import { planRangeReads } from '../../src/store/ranges.ts'
+import { RangeRequester, type RequestOptions } from '../../src/store/requester.ts'
+import type { ByteRange } from '../../src/store/store.ts'
 
 const LOOSE = { maxGapBytes: 10, maxRequestBytes: 1000 }
 const asked = (pairs: number[][], limits = LOOSE): number[][] =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { HyperslabError } from '../../src/core/errors.js'
-import { backOff, MAX_WAIT_MS, retryAfterMs, retrying, Transient } from '../../src/store/retry.js'
+import { HyperslabError } from '../../src/core/errors.ts'
+import { backOff, MAX_WAIT_MS, retryAfterMs, retrying, Transient } from '../../src/store/retry.ts'
 
 const trouble = new HyperslabError('StoreError', 'out of order')
 const POLICY = { retries: 3, retryDelay: 0 }

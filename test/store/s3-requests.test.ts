@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Fetch, FetchInit } from '../../src/store/http/fetch.js'
-import { parseS3Url, S3Address } from '../../src/store/s3/address.js'
-import { pageOf } from '../../src/store/s3/answers.js'
-import { S3Store, type S3StoreOptions } from '../../src/store/s3/s3.js'
+import type { Fetch, FetchInit } from '../../src/store/http/fetch.ts'
+import { parseS3Url, S3Address } from '../../src/store/s3/address.ts'
+import { pageOf } from '../../src/store/s3/answers.ts'
+import { S3Store, type S3StoreOptions } from '../../src/store/s3/s3.ts'
 
 const KEYS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'geheim' }
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { S3Store } from '../../src/store/s3/s3.js'
-import { raceContainer, raceWriters, readableConformance, storeConformance } from '../../src/testing/index.js'
-import { Ceph, haveCeph } from '../support/ceph.js'
-import { testAll } from '../support/conformance.js'
-import { containers } from './s3/containers.js'
-import { faults } from './s3/faults.js'
-import { objects } from './s3/objects.js'
-import { type Bucket, bucketOf } from './s3/support.js'
+import { S3Store } from '../../src/store/s3/s3.ts'
+import { raceContainer, raceWriters, readableConformance, storeConformance } from '../../src/testing/index.ts'
+import { Ceph, haveCeph } from '../support/ceph.ts'
+import { testAll } from '../support/conformance.ts'
+import { containers } from './s3/containers.ts'
+import { faults } from './s3/faults.ts'
+import { objects } from './s3/objects.ts'
+import { type Bucket, bucketOf } from './s3/support.ts'
 
 /** Few unless asked for: a round is some 750 requests and takes a second or two. */
 const ROUNDS = Number(process.env['HYPERSLAB_STORE_ROUNDS'] ?? 3)

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { FileStore } from '../../src/store/fs/file.js'
-import { MemoryStore } from '../../src/store/memory.js'
-import { ZipStore } from '../../src/store/zip/zip.js'
-import { type Files, haveZip, runPython, WRITE_ALL, zipped, zippedByPython } from '../support/archives.js'
+import { FileStore } from '../../src/store/fs/file.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
+import { ZipStore } from '../../src/store/zip/zip.ts'
+import { type Files, haveZip, runPython, WRITE_ALL, zipped, zippedByPython } from '../support/archives.ts'
 
 const random = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => (i * 7919 + (i >> 3)) & 255)
 const FILES: Files = { 'climate.af': random(3000), 'folder/größe 温度.bin': random(300), empty: new Uint8Array() }

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
-import { allocate, DTYPES, type DType, isBigInt, isFloat, NUMERIC_DTYPES } from '../../src/core/dtype.js'
-import { sizeOf } from '../../src/core/shape.js'
-import { type AxisChunks, ChunkGrid, RegularChunks } from '../../src/grid/chunks.js'
-import { IrregularChunks } from '../../src/grid/irregular-chunks.js'
-import type { Selector as AnySelector } from '../../src/grid/selection.js'
-import { chunk, newAxis, points } from '../../src/grid/selectors.js'
-import type { Plain, Selector } from './oracle.js'
+import { allocate, DTYPES, type DType, isBigInt, isFloat, NUMERIC_DTYPES } from '../../src/core/dtype.ts'
+import { sizeOf } from '../../src/core/shape.ts'
+import { type AxisChunks, ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
+import { IrregularChunks } from '../../src/grid/irregular-chunks.ts'
+import type { Selector as AnySelector } from '../../src/grid/selection.ts'
+import { chunk, newAxis, points } from '../../src/grid/selectors.ts'
+import type { Plain, Selector } from './oracle.ts'
 
 export const shapes = fc.array(
   fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 9 }) }, { weight: 1, arbitrary: fc.constant(0) }),

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { provide, runs } from './provide.js'
+import { provide, runs } from './provide.ts'
 
 export const haveZip = (): boolean =>
   [provide('zip', () => runs('zip', '-v')), provide('python3', () => runs('python3', '-c', 'import zipfile'))].every(Boolean)

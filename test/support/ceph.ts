@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { AwsClient } from 'aws4fetch'
-import { freePort } from './nginx.js'
-import { install } from './provide.js'
+import { freePort } from './nginx.ts'
+import { install } from './provide.ts'
 
 const SCRIPT = new URL('ceph.sh', import.meta.url).pathname
 const PACKAGES = ['ceph-mon', 'ceph-osd', 'radosgw', 'ceph-common']

@@ -1,4 +1,4 @@
-import type { DirectoryHandleLike, FileHandleLike } from '../../src/store/handles.js'
+import type { DirectoryHandleLike, FileHandleLike } from '../../src/store/handles.ts'
 
 /** Dates of files are multiples of this, as on systems that take the time of the last tick. */
 const TICK_MS = 10

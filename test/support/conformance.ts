@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Conformance } from '../../src/testing/index.js'
+import type { Conformance } from '../../src/testing/index.ts'
 
 /** Makes a test of each case. */
 export function testAll(cases: readonly Conformance[]): void {

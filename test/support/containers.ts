@@ -1,12 +1,12 @@
-import { ArrayFile } from '../../src/af/file.js'
-import type { Footer } from '../../src/af/format/footer.js'
-import { isIdentity } from '../../src/af/format/identity.js'
-import type { CreateOptions } from '../../src/af/layers/file-options.js'
-import { Paths } from '../../src/af/layers/paths.js'
-import { withDefaults } from '../../src/af/settings.js'
-import { publishEmpty } from '../../src/af/write/commit.js'
-import { newPacker } from '../../src/af/write/container-files.js'
-import type { Store } from '../../src/store/store.js'
+import { ArrayFile } from '../../src/af/file.ts'
+import type { Footer } from '../../src/af/format/footer.ts'
+import { isIdentity } from '../../src/af/format/identity.ts'
+import type { CreateOptions } from '../../src/af/layers/file-options.ts'
+import { Paths } from '../../src/af/layers/paths.ts'
+import { withDefaults } from '../../src/af/settings.ts'
+import { publishEmpty } from '../../src/af/write/commit.ts'
+import { newPacker } from '../../src/af/write/container-files.ts'
+import type { Store } from '../../src/store/store.ts'
 
 /**
  * Creates a container whose base takes layers from the start, as other programs do: the first flush is layer 1. That of one made by `create`

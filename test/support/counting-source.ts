@@ -1,10 +1,10 @@
-import type { BlockSource, NamedValues } from '../../src/array/source.js'
-import type { DType, ScalarOf } from '../../src/core/dtype.js'
-import { stridesOf } from '../../src/core/shape.js'
-import { copyTensor, type Tensor, viewTensor } from '../../src/core/tensor.js'
-import type { ChunkGrid } from '../../src/grid/chunks.js'
-import { type Box, boxShape, rangeLength } from '../../src/grid/range.js'
-import type { Plain } from './oracle.js'
+import type { BlockSource, NamedValues } from '../../src/array/source.ts'
+import type { DType, ScalarOf } from '../../src/core/dtype.ts'
+import { stridesOf } from '../../src/core/shape.ts'
+import { copyTensor, type Tensor, viewTensor } from '../../src/core/tensor.ts'
+import type { ChunkGrid } from '../../src/grid/chunks.ts'
+import { type Box, boxShape, rangeLength } from '../../src/grid/range.ts'
+import type { Plain } from './oracle.ts'
 
 /** A source over a plain array that logs every call and refuses boxes that break the contract. */
 export class CountingSource<D extends DType> implements BlockSource<D> {

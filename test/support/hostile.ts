@@ -1,5 +1,5 @@
-import { type AfDType, chunkTable, encodeFooterFile, type FillValue } from '../../src/af/format/footer.js'
-import { type ArrayFile, MemoryStore, type OpenOptions, open } from '../../src/runtime/index.js'
+import { type AfDType, chunkTable, encodeFooterFile, type FillValue } from '../../src/af/format/footer.ts'
+import { type ArrayFile, MemoryStore, type OpenOptions, open } from '../../src/runtime/index.ts'
 
 export interface Claimed {
   readonly dtype?: AfDType['kind']

@@ -1,5 +1,5 @@
 import koffi from 'koffi'
-import { provide } from './provide.js'
+import { provide } from './provide.ts'
 
 type Call = (source: Uint8Array, target: Uint8Array, sourceBytes: number, targetBytes: number, ...level: number[]) => number
 

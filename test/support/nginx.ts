@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { provide, runs } from './provide.js'
+import { provide, runs } from './provide.ts'
 
 const BINARY = '/usr/sbin/nginx'
 

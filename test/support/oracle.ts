@@ -1,9 +1,9 @@
-import { allocate, type DataOf, type DType } from '../../src/core/dtype.js'
-import type { TensorLike } from '../../src/core/tensor.js'
-import type { ChunkGrid } from '../../src/grid/chunks.js'
-import type { Selector as AnySelector } from '../../src/grid/selection.js'
-import { ChunkSelector, newAxis, PointsSelector } from '../../src/grid/selectors.js'
-import type { Slice } from '../../src/grid/slice.js'
+import { allocate, type DataOf, type DType } from '../../src/core/dtype.ts'
+import type { TensorLike } from '../../src/core/tensor.ts'
+import type { ChunkGrid } from '../../src/grid/chunks.ts'
+import type { Selector as AnySelector } from '../../src/grid/selection.ts'
+import { ChunkSelector, newAxis, PointsSelector } from '../../src/grid/selectors.ts'
+import type { Slice } from '../../src/grid/slice.ts'
 
 /** Selectors of one axis without lists. */
 export type Selector = number | null | Slice

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Store } from '../../src/store/store.js'
-import { FaultStore, type WritableStore } from '../../src/testing/index.js'
+import type { Store } from '../../src/store/store.ts'
+import { FaultStore, type WritableStore } from '../../src/testing/index.ts'
 
 /** Puts the operations of several stores into an order that a seed draws: one at a time of those that wait. */
 export class Scheduler {

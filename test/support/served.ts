@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.js'
-import { RudeServer } from './rude-server.js'
+import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.ts'
+import { RudeServer } from './rude-server.ts'
 
 /** Bytes of which each tells its place. */
 export const counting = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i)

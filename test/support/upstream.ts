@@ -1,10 +1,10 @@
-import { DiskArray } from '../../src/array/disk-array.js'
-import { allocate } from '../../src/core/dtype.js'
-import { sizeOf } from '../../src/core/shape.js'
-import { ChunkGrid } from '../../src/grid/chunks.js'
-import { showBox } from '../../src/grid/range.js'
-import { CountingSource } from './counting-source.js'
-import type { Plain } from './oracle.js'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import { allocate } from '../../src/core/dtype.ts'
+import { sizeOf } from '../../src/core/shape.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { showBox } from '../../src/grid/range.ts'
+import { CountingSource } from './counting-source.ts'
+import type { Plain } from './oracle.ts'
 
 /**
  * An array as the rows of DiskArrays.jl's tests have it, axes reversed to C order: `size` and `chunks` are given as there, first axis

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { MemoryStore } from '../../src/store/memory.js'
-import type { Stage, Store } from '../../src/store/store.js'
-import { raceWriters, storeConformance, type WritableStore } from '../../src/testing/index.js'
+import { MemoryStore } from '../../src/store/memory.ts'
+import type { Stage, Store } from '../../src/store/store.ts'
+import { raceWriters, storeConformance, type WritableStore } from '../../src/testing/index.ts'
 
 /** A store in memory of which some part is not what it should be. */
 const broken = (part: (store: MemoryStore) => Partial<Store>) => async () => {

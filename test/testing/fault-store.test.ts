@@ -2,12 +2,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ArrayFile } from '../../src/af/file.js'
-import { FileStore } from '../../src/store/fs/file.js'
-import { MemoryStore } from '../../src/store/memory.js'
-import type { Store } from '../../src/store/store.js'
-import { type Fault, type FaultKind, FaultStore, seededFaults, storeConformance } from '../../src/testing/index.js'
-import { testAll } from '../support/conformance.js'
+import { ArrayFile } from '../../src/af/file.ts'
+import { FileStore } from '../../src/store/fs/file.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type Fault, type FaultKind, FaultStore, seededFaults, storeConformance } from '../../src/testing/index.ts'
+import { testAll } from '../support/conformance.ts'
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
 

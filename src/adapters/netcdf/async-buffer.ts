@@ -1,5 +1,5 @@
-import type { AsyncBuffer } from '../../core/async-buffer.js'
-import { HyperslabError } from '../../core/errors.js'
+import type { AsyncBuffer } from '../../core/async-buffer.ts'
+import { HyperslabError } from '../../core/errors.ts'
 
 /** @throws InvalidArgumentError unless `file` has a size and a `slice` */
 export function checkAsyncBuffer(file: AsyncBuffer): void {

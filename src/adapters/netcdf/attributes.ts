@@ -1,7 +1,7 @@
-import { ReadonlyAttributes } from '../../core/attributes.js'
-import type { DataOf } from '../../core/dtype.js'
-import { decodeParsed } from './text.js'
-import { type ClassicDType, NUMERIC_TYPES, type NumericType } from './types.js'
+import { ReadonlyAttributes } from '../../core/attributes.ts'
+import type { DataOf } from '../../core/dtype.ts'
+import { decodeParsed } from './text.ts'
+import { type ClassicDType, NUMERIC_TYPES, type NumericType } from './types.ts'
 
 type NumericList = { [D in ClassicDType]: { type: `${D}[]`; value: DataOf<D> } }[ClassicDType]
 

@@ -1,4 +1,4 @@
-import { HyperslabError } from '../../core/errors.js'
+import { HyperslabError } from '../../core/errors.ts'
 
 const DIMENSIONS = 10
 const VARIABLES = 11

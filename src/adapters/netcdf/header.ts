@@ -1,12 +1,12 @@
 import { NetCDFReader } from 'netcdfjs'
-import type { AsyncBuffer } from '../../core/async-buffer.js'
-import { HyperslabError } from '../../core/errors.js'
-import type { Signal } from '../../core/signal.js'
-import { readBytes } from './async-buffer.js'
-import type { ParsedAttribute } from './attributes.js'
-import { holdsHeader } from './extent.js'
-import { decodeParsed } from './text.js'
-import { type ClassicType, isClassicType } from './types.js'
+import type { AsyncBuffer } from '../../core/async-buffer.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Signal } from '../../core/signal.ts'
+import { readBytes } from './async-buffer.ts'
+import type { ParsedAttribute } from './attributes.ts'
+import { holdsHeader } from './extent.ts'
+import { decodeParsed } from './text.ts'
+import { type ClassicType, isClassicType } from './types.ts'
 
 /** Enough for most headers, at the price of one request. */
 const FIRST_PREFIX_BYTES = 64 * 1024

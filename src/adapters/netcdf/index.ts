@@ -1,5 +1,5 @@
 /** Classic NetCDF files as arrays. */
-export type { NetcdfAttribute, NetcdfAttributes } from './attributes.js'
+export type { NetcdfAttribute, NetcdfAttributes } from './attributes.ts'
 export {
   NETCDF_CHECKS,
   type NetcdfDimension,
@@ -8,4 +8,4 @@ export {
   type OpenBuffer,
   type OpenNetcdfOptions,
   openBuffer,
-} from './file.js'
+} from './file.ts'

@@ -1,8 +1,8 @@
-import { HyperslabError } from '../../core/errors.js'
-import { sizeOf, stridesOf } from '../../core/shape.js'
-import { ChunkGrid } from '../../grid/chunks.js'
-import type { ClassicHeader, ClassicVariable } from './header.js'
-import { TYPE_BYTES } from './types.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { sizeOf, stridesOf } from '../../core/shape.ts'
+import { ChunkGrid } from '../../grid/chunks.ts'
+import type { ClassicHeader, ClassicVariable } from './header.ts'
+import { TYPE_BYTES } from './types.ts'
 
 /** Records are gathered into one chunk up to this size. */
 const RECORD_CHUNK_BYTES = 1024 * 1024

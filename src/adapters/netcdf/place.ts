@@ -1,7 +1,7 @@
-import type { DataOf, DType, TypedArray } from '../../core/dtype.js'
-import { eachIndex } from '../../core/shape.js'
-import type { FileRead } from './requests.js'
-import { decodeText } from './text.js'
+import type { DataOf, DType, TypedArray } from '../../core/dtype.ts'
+import { eachIndex } from '../../core/shape.ts'
+import type { FileRead } from './requests.ts'
+import { decodeText } from './text.ts'
 
 /** A row of elements: from `from` in the bytes read to `to` in the output. */
 interface Run {

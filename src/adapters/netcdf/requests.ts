@@ -1,6 +1,6 @@
-import type { Tensor } from '../../core/tensor.js'
-import { type Box, rangeLength } from '../../grid/range.js'
-import type { VariableLayout } from './layout.js'
+import type { Tensor } from '../../core/tensor.ts'
+import { type Box, rangeLength } from '../../grid/range.ts'
+import type { VariableLayout } from './layout.ts'
 
 /** No request is longer, unless a single element is. */
 export const MAX_REQUEST_BYTES = 8 * 1024 * 1024

@@ -1,4 +1,4 @@
-import type { FixedDType } from '../../core/dtype.js'
+import type { FixedDType } from '../../core/dtype.ts'
 
 /** The external types of the classic format by the names netcdfjs gives them; `char` is text and has no numeric type. */
 export const NUMERIC_TYPES = {

@@ -1,4 +1,4 @@
-import { crc32cOf } from '../../kernels/crc32c.js'
+import { crc32cOf } from '../../kernels/crc32c.ts'
 
 /** CRC-32C of what a file holds. */
 export interface Checksums {

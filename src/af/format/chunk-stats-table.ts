@@ -1,7 +1,7 @@
-import { isBigInt, isFixed, type NumericDType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import type { ChunkStats } from '../../engine/chunk-stats.js'
-import type { ArrayMeta } from './footer.js'
+import { isBigInt, isFixed, type NumericDType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { ChunkStats } from '../../engine/chunk-stats.ts'
+import type { ArrayMeta } from './footer.ts'
 
 /** Statistics of the chunks of one array in one layer, row by row as in its chunk table, as columns. */
 export interface ChunkStatsTable {

@@ -1,10 +1,10 @@
-import { checkDType, DTYPES, type DType, elementBytes, isFixed, type ScalarOf } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { type Checks, checkOptions, checkValue } from '../../core/options.js'
-import { checkShape, sameShape, showShape, sizeOf } from '../../core/shape.js'
-import { ChunkGrid } from '../../grid/chunks.js'
-import { fromFill, toFill } from './fill.js'
-import type { AfDType, FillValue } from './footer.js'
+import { checkDType, DTYPES, type DType, elementBytes, isFixed, type ScalarOf } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import { checkShape, sameShape, showShape, sizeOf } from '../../core/shape.ts'
+import { ChunkGrid } from '../../grid/chunks.ts'
+import { fromFill, toFill } from './fill.ts'
+import type { AfDType, FillValue } from './footer.ts'
 
 /** What an array is, as given to `define`. */
 export interface ArrayOptions<D extends DType = DType, S extends readonly number[] = readonly number[]> {

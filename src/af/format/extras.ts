@@ -1,4 +1,4 @@
-import { isIdentity } from './identity.js'
+import { isIdentity } from './identity.ts'
 
 /*
  * What only this package reads lies in blocks of codecs of its own, to which no chunk points, so that others pass over them:

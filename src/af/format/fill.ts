@@ -1,6 +1,6 @@
-import { type DType, isBigInt, isFloat, type ScalarOf, toElement } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { type FillValue, floatFill } from './footer-values.js'
+import { type DType, isBigInt, isFloat, type ScalarOf, toElement } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type FillValue, floatFill } from './footer-values.ts'
 
 /**
  * The fill value as the format stores it.

@@ -1,6 +1,6 @@
-import { type DataOf, type NumericDType, toElement } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { type Archived, archive, mapped, struct, unarchive, union } from '../rkyv/layout.js'
+import { type DataOf, type NumericDType, toElement } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Archived, archive, mapped, struct, unarchive, union } from '../rkyv/layout.ts'
 import {
   bitsOfFloat32,
   bitsOfFloat64,
@@ -12,9 +12,9 @@ import {
   scalar,
   uint16,
   uint32,
-} from '../rkyv/leaves.js'
-import { binary, listLayout, numbers, vec, vecCount, vecTarget } from '../rkyv/pointers.js'
-import { string } from '../rkyv/string.js'
+} from '../rkyv/leaves.ts'
+import { binary, listLayout, numbers, vec, vecCount, vecTarget } from '../rkyv/pointers.ts'
+import { string } from '../rkyv/string.ts'
 
 type NumericList = { [D in NumericDType]: { type: `${D}[]`; value: DataOf<D> } }[NumericDType]
 

@@ -1,6 +1,6 @@
-import { HyperslabError } from '../../core/errors.js'
-import { showShape, sizeOf } from '../../core/shape.js'
-import type { ArrayMeta, BlockMeta, Footer } from './footer.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { showShape, sizeOf } from '../../core/shape.ts'
+import type { ArrayMeta, BlockMeta, Footer } from './footer.ts'
 
 /**
  * Checks that the numbers in a footer agree with each other and with the file, so that reading needs no further checks of ranges.

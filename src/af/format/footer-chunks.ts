@@ -1,10 +1,10 @@
-import { toElement } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { showShape } from '../../core/shape.js'
-import type { StoreObject } from '../rkyv/layout.js'
-import { storeVec, VEC_BYTES, vecCount, vecTarget } from '../rkyv/pointers.js'
-import type { Reader } from '../rkyv/reader.js'
-import type { ArchiveWriter } from '../rkyv/writer.js'
+import { toElement } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { showShape } from '../../core/shape.ts'
+import type { StoreObject } from '../rkyv/layout.ts'
+import { storeVec, VEC_BYTES, vecCount, vecTarget } from '../rkyv/pointers.ts'
+import type { Reader } from '../rkyv/reader.ts'
+import type { ArchiveWriter } from '../rkyv/writer.ts'
 
 /**
  * Where the chunks of one array are, as columns: footers with hundreds of thousands of chunks are read without an object for each.

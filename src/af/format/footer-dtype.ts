@@ -1,7 +1,7 @@
-import type { DType } from '../../core/dtype.js'
-import { type Archived, nothing, struct, union } from '../rkyv/layout.js'
-import { uint32 } from '../rkyv/leaves.js'
-import { box } from '../rkyv/pointers.js'
+import type { DType } from '../../core/dtype.ts'
+import { type Archived, nothing, struct, union } from '../rkyv/layout.ts'
+import { uint32 } from '../rkyv/leaves.ts'
+import { box } from '../rkyv/pointers.ts'
 
 /** The element type of an array. Lists exist in the metadata only: the format says nothing certain about their data. */
 export type AfDType =

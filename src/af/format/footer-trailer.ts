@@ -1,4 +1,4 @@
-import { HyperslabError } from '../../core/errors.js'
+import { HyperslabError } from '../../core/errors.ts'
 
 /** Last four bytes of an `.af` file. */
 export const FOOTER_MAGIC = 'ARRF'

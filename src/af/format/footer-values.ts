@@ -1,7 +1,7 @@
-import { type Archived, struct, union } from '../rkyv/layout.js'
-import { bitsOfFloat64, bool, float64WithBits, int64, uint64 } from '../rkyv/leaves.js'
-import { binary } from '../rkyv/pointers.js'
-import { string } from '../rkyv/string.js'
+import { type Archived, struct, union } from '../rkyv/layout.ts'
+import { bitsOfFloat64, bool, float64WithBits, int64, uint64 } from '../rkyv/leaves.ts'
+import { binary } from '../rkyv/pointers.ts'
+import { string } from '../rkyv/string.ts'
 
 /** A float; `bits` is what the file has, and tells NaNs apart. */
 type FloatValue = { kind: 'float'; value: number; bits: bigint }

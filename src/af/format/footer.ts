@@ -1,8 +1,8 @@
-import { HyperslabError, rethrowWithin } from '../../core/errors.js'
-import { type Archived, archive, option, struct, unarchive } from '../rkyv/layout.js'
-import { bool, safeUint64, uint32 } from '../rkyv/leaves.js'
-import { vec } from '../rkyv/pointers.js'
-import { string } from '../rkyv/string.js'
+import { HyperslabError, rethrowWithin } from '../../core/errors.ts'
+import { type Archived, archive, option, struct, unarchive } from '../rkyv/layout.ts'
+import { bool, safeUint64, uint32 } from '../rkyv/leaves.ts'
+import { vec } from '../rkyv/pointers.ts'
+import { string } from '../rkyv/string.ts'
 import {
   ATTRIBUTE_TYPES,
   type AttributePairs,
@@ -10,18 +10,18 @@ import {
   attributePairsLayout,
   attributeValueLayout,
   isVersion4Attribute,
-} from './footer-attributes.js'
-import { type ChunkTable, readChunks, writeChunks } from './footer-chunks.js'
-import { type AfDType, dtypeLayout } from './footer-dtype.js'
-import { FOOTER_MAGIC, withTrailer } from './footer-trailer.js'
-import { type FillValue, fillValueLayout } from './footer-values.js'
+} from './footer-attributes.ts'
+import { type ChunkTable, readChunks, writeChunks } from './footer-chunks.ts'
+import { type AfDType, dtypeLayout } from './footer-dtype.ts'
+import { FOOTER_MAGIC, withTrailer } from './footer-trailer.ts'
+import { type FillValue, fillValueLayout } from './footer-values.ts'
 
-export type { AttributePairs, AttributeValue } from './footer-attributes.js'
-export { checkFooter } from './footer-check.js'
-export { type ChunkRow, type ChunkTable, chunkTable } from './footer-chunks.js'
-export type { AfDType } from './footer-dtype.js'
-export { FOOTER_MAGIC, readTrailer, TRAILER_BYTES } from './footer-trailer.js'
-export { type FillValue, floatFill } from './footer-values.js'
+export type { AttributePairs, AttributeValue } from './footer-attributes.ts'
+export { checkFooter } from './footer-check.ts'
+export { type ChunkRow, type ChunkTable, chunkTable } from './footer-chunks.ts'
+export type { AfDType } from './footer-dtype.ts'
+export { FOOTER_MAGIC, readTrailer, TRAILER_BYTES } from './footer-trailer.ts'
+export { type FillValue, floatFill } from './footer-values.ts'
 
 /** The metadata of one `.af` file, which is one layer of a stack. */
 export interface Footer {

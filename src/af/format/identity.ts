@@ -1,5 +1,5 @@
-import { HyperslabError } from '../../core/errors.js'
-import type { BlockMeta } from './footer.js'
+import { HyperslabError } from '../../core/errors.ts'
+import type { BlockMeta } from './footer.ts'
 
 /**
  * - `base`: holds a state of its own; `initial`: a base that was just created, which the first flush replaces

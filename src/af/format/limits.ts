@@ -1,5 +1,5 @@
-import { HyperslabError } from '../../core/errors.js'
-import { type Checks, checkOptions } from '../../core/options.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
 
 /** How much a file may ask for. What goes beyond is refused before anything of its size is fetched or allocated. */
 export interface Limits {

@@ -1,9 +1,9 @@
-import type { Segment } from '../../codec/lz4-segments.js'
-import { HyperslabError } from '../../core/errors.js'
-import type { BlockRef } from '../../engine/block.js'
-import { type CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.js'
-import { BlockSegments } from '../../engine/segments.js'
-import { decodeVarints, encodeVarints } from './varints.js'
+import type { Segment } from '../../codec/lz4-segments.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { BlockRef } from '../../engine/block.ts'
+import { type CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.ts'
+import { BlockSegments } from '../../engine/segments.ts'
+import { decodeVarints, encodeVarints } from './varints.ts'
 
 /*
  * The table, of numbers as `varints.ts` has them:

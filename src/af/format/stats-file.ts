@@ -1,15 +1,15 @@
-import { joinBytes } from '../../core/bytes.js'
-import { HyperslabError } from '../../core/errors.js'
-import { checkCrc } from '../../engine/integrity.js'
-import { crc32cOf } from '../../kernels/crc32c.js'
-import { type Archived, archive, option, struct, unarchive } from '../rkyv/layout.js'
-import { uint32, uint64 } from '../rkyv/leaves.js'
-import { vec } from '../rkyv/pointers.js'
-import { string } from '../rkyv/string.js'
-import { STATS_MAGIC, splitFile, withTrailer } from './footer-trailer.js'
-import { type StatValue, statValueLayout } from './footer-values.js'
+import { joinBytes } from '../../core/bytes.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { checkCrc } from '../../engine/integrity.ts'
+import { crc32cOf } from '../../kernels/crc32c.ts'
+import { type Archived, archive, option, struct, unarchive } from '../rkyv/layout.ts'
+import { uint32, uint64 } from '../rkyv/leaves.ts'
+import { vec } from '../rkyv/pointers.ts'
+import { string } from '../rkyv/string.ts'
+import { STATS_MAGIC, splitFile, withTrailer } from './footer-trailer.ts'
+import { type StatValue, statValueLayout } from './footer-values.ts'
 
-export type { StatValue } from './footer-values.js'
+export type { StatValue } from './footer-values.ts'
 
 /** Statistics of one array. Counts are those in the file, which are wrong in some: see the format's trust rule for statistics. */
 export interface ArrayStats {

@@ -1,13 +1,13 @@
-import { sameShape } from '../../core/shape.js'
-import type { Signal } from '../../core/signal.js'
-import type { ChunkAddress } from '../../engine/block.js'
-import type { ChunkStats } from '../../engine/chunk-stats.js'
-import type { ChunkGrid } from '../../grid/chunks.js'
-import { type Definition, gridFor } from '../format/definition.js'
-import { type AttributeMap, resolveAttributes } from './attributes.js'
-import { findIn, type LayerChunks } from './layer-chunks.js'
-import type { PendingChunk } from './pending-chunk.js'
-import { indexOf, type LayerEntry, type LiveArray } from './stack.js'
+import { sameShape } from '../../core/shape.ts'
+import type { Signal } from '../../core/signal.ts'
+import type { ChunkAddress } from '../../engine/block.ts'
+import type { ChunkStats } from '../../engine/chunk-stats.ts'
+import type { ChunkGrid } from '../../grid/chunks.ts'
+import { type Definition, gridFor } from '../format/definition.ts'
+import { type AttributeMap, resolveAttributes } from './attributes.ts'
+import { findIn, type LayerChunks } from './layer-chunks.ts'
+import type { PendingChunk } from './pending-chunk.ts'
+import { indexOf, type LayerEntry, type LiveArray } from './stack.ts'
 
 /** What an open container knows of one array: what its layers hold and what was changed since the last flush. */
 export class ArrayState {
@@ -78,7 +78,7 @@ export class ArrayState {
 
   /** Takes in what the layers know of their chunks, the newest version of each. */
   async loadStats(signal?: Signal): Promise<void> {
-    if (this.described !== this.stored) await (await import('./load-stats.js')).loadStats(this, signal)
+    if (this.described !== this.stored) await (await import('./load-stats.ts')).loadStats(this, signal)
   }
 
   /** What was pending is in a layer now. */

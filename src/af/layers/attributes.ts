@@ -1,9 +1,9 @@
-import { ReadonlyAttributes } from '../../core/attributes.js'
-import { allocate, isNumeric, type NumericDType, toElement } from '../../core/dtype.js'
-import { HyperslabError, invalidArgument, isHyperslabError } from '../../core/errors.js'
-import type { AttributeValue } from '../format/footer.js'
-import { ATTRIBUTE_TYPES, copyAttribute } from '../format/footer-attributes.js'
-import type { LayerEntry } from './stack.js'
+import { ReadonlyAttributes } from '../../core/attributes.ts'
+import { allocate, isNumeric, type NumericDType, toElement } from '../../core/dtype.ts'
+import { HyperslabError, invalidArgument, isHyperslabError } from '../../core/errors.ts'
+import type { AttributeValue } from '../format/footer.ts'
+import { ATTRIBUTE_TYPES, copyAttribute } from '../format/footer-attributes.ts'
+import type { LayerEntry } from './stack.ts'
 
 export type AttributeMap = Map<string, AttributeValue>
 

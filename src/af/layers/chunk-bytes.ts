@@ -1,10 +1,10 @@
-import { allocate, type DataOf, type DType, fillElement } from '../../core/dtype.js'
-import { sameShape, sizeOf } from '../../core/shape.js'
-import { copyTensor, fillTensor, tensorOf, viewTensor } from '../../core/tensor.js'
-import { type ChunkAddress, chunkView } from '../../engine/block.js'
-import type { BlockReader } from '../../engine/block-reader.js'
-import { decodeChunk, encodeChunk } from '../../engine/chunk-values.js'
-import { type Definition, dtypeOf, fillOf } from '../format/definition.js'
+import { allocate, type DataOf, type DType, fillElement } from '../../core/dtype.ts'
+import { sameShape, sizeOf } from '../../core/shape.ts'
+import { copyTensor, fillTensor, tensorOf, viewTensor } from '../../core/tensor.ts'
+import { type ChunkAddress, chunkView } from '../../engine/block.ts'
+import type { BlockReader } from '../../engine/block-reader.ts'
+import { decodeChunk, encodeChunk } from '../../engine/chunk-values.ts'
+import { type Definition, dtypeOf, fillOf } from '../format/definition.ts'
 
 /** The payload of a stored chunk, as a copy. */
 export async function readChunk(address: ChunkAddress, blocks: BlockReader): Promise<Uint8Array> {

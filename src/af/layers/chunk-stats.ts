@@ -1,13 +1,13 @@
-import { type FixedDType, isFixed, type TypedArray, toBytes } from '../../core/dtype.js'
-import { type ChunkBytes, chunkView } from '../../engine/block.js'
-import { type ChunkStats, type Extreme, NO_NANS } from '../../engine/chunk-stats.js'
-import { decodeChunk } from '../../engine/chunk-values.js'
-import { chunkSize } from '../../grid/chunks.js'
-import type { Arena } from '../../kernels/arena.js'
-import { accumulators, reduceElements, results, chunkStats as statsOf } from '../../kernels/reduce.js'
-import { dtypeOf } from '../format/definition.js'
-import type { ArrayState } from './array-state.js'
-import { nullOf } from './null-value.js'
+import { type FixedDType, isFixed, type TypedArray, toBytes } from '../../core/dtype.ts'
+import { type ChunkBytes, chunkView } from '../../engine/block.ts'
+import { type ChunkStats, type Extreme, NO_NANS } from '../../engine/chunk-stats.ts'
+import { decodeChunk } from '../../engine/chunk-values.ts'
+import { chunkSize } from '../../grid/chunks.ts'
+import type { Arena } from '../../kernels/arena.ts'
+import { accumulators, reduceElements, results, chunkStats as statsOf } from '../../kernels/reduce.ts'
+import { dtypeOf } from '../format/definition.ts'
+import type { ArrayState } from './array-state.ts'
+import { nullOf } from './null-value.ts'
 
 /** Where statistics of chunks go, and what their numbers mean. */
 export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'chunkStats'>

@@ -1,6 +1,6 @@
-import type { MemoryBudget } from '../../core/memory-budget.js'
-import type { BlockReader } from '../../engine/block-reader.js'
-import type { ArrayState } from './array-state.js'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
+import type { BlockReader } from '../../engine/block-reader.ts'
+import type { ArrayState } from './array-state.ts'
 
 /** What an array needs of the container it lies in. */
 export interface Container {

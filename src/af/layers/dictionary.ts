@@ -1,5 +1,5 @@
-import type { AttributePairs, AttributeValue, Footer } from '../format/footer.js'
-import { type AttributeMap, attributeKey } from './attributes.js'
+import type { AttributePairs, AttributeValue, Footer } from '../format/footer.ts'
+import { type AttributeMap, attributeKey } from './attributes.ts'
 
 /**
  * The names and values of attributes that the entries of a layer point into. A new layer writes those of the layers below and adds its

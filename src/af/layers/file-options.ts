@@ -1,11 +1,11 @@
-import type { Codec } from '../../codec/codec.js'
-import type { DType } from '../../core/dtype.js'
-import type { MemoryBudget } from '../../core/memory-budget.js'
-import type { Checks } from '../../core/options.js'
-import type { BlockCache } from '../../engine/block-cache.js'
-import type { WorkerPool } from '../../pool/task.js'
-import { STORE_CHECKS, type StoreOptions } from '../../store/store.js'
-import type { Limits } from '../format/limits.js'
+import type { Codec } from '../../codec/codec.ts'
+import type { DType } from '../../core/dtype.ts'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
+import type { Checks } from '../../core/options.ts'
+import type { BlockCache } from '../../engine/block-cache.ts'
+import type { WorkerPool } from '../../pool/task.ts'
+import { STORE_CHECKS, type StoreOptions } from '../../store/store.ts'
+import type { Limits } from '../format/limits.ts'
 
 export interface FileOptions extends StoreOptions {
   /** Codec of the blocks that are written: `'lz4'` (the default), `'zstd'`, `'none'` or one of `codecs`. */

@@ -1,6 +1,6 @@
-import type { BlockRef, ChunkAddress } from '../../engine/block.js'
-import type { ChunkGrid } from '../../grid/chunks.js'
-import type { ChunkTable } from '../format/footer.js'
+import type { BlockRef, ChunkAddress } from '../../engine/block.ts'
+import type { ChunkGrid } from '../../grid/chunks.ts'
+import type { ChunkTable } from '../format/footer.ts'
 
 /** A dense table is worth it while it is not much larger than the list of stored chunks. */
 const MAX_SLOTS_PER_CHUNK = 8

@@ -1,20 +1,20 @@
-import { joinBytes } from '../../core/bytes.js'
-import { HyperslabError, within } from '../../core/errors.js'
-import type { Signal } from '../../core/signal.js'
-import type { BlockOrigin, BlockRef } from '../../engine/block.js'
-import { checkCrc } from '../../engine/integrity.js'
-import type { SegmentChecksums } from '../../engine/segment-checksums.js'
-import type { BlockSegments } from '../../engine/segments.js'
-import { crc32cOf } from '../../kernels/crc32c.js'
-import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../../store/store.js'
-import { type Checksums, checksumBytes, checksumsAtEnd } from '../format/checksums.js'
-import type { ChunkStatsTable } from '../format/chunk-stats-table.js'
-import { CHECKSUM_CODEC, isExtra, RESIZED_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.js'
-import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from '../format/footer.js'
-import { checkFooter } from '../format/footer-check.js'
-import { foreignId, type Identity, identityIn } from '../format/identity.js'
-import type { Limits } from '../format/limits.js'
-import type { SegmentTable } from './segment-table.js'
+import { joinBytes } from '../../core/bytes.ts'
+import { HyperslabError, within } from '../../core/errors.ts'
+import type { Signal } from '../../core/signal.ts'
+import type { BlockOrigin, BlockRef } from '../../engine/block.ts'
+import { checkCrc } from '../../engine/integrity.ts'
+import type { SegmentChecksums } from '../../engine/segment-checksums.ts'
+import type { BlockSegments } from '../../engine/segments.ts'
+import { crc32cOf } from '../../kernels/crc32c.ts'
+import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../../store/store.ts'
+import { type Checksums, checksumBytes, checksumsAtEnd } from '../format/checksums.ts'
+import type { ChunkStatsTable } from '../format/chunk-stats-table.ts'
+import { CHECKSUM_CODEC, isExtra, RESIZED_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.ts'
+import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from '../format/footer.ts'
+import { checkFooter } from '../format/footer-check.ts'
+import { foreignId, type Identity, identityIn } from '../format/identity.ts'
+import type { Limits } from '../format/limits.ts'
+import type { SegmentTable } from './segment-table.ts'
 
 /** Read from the end of a file at once: enough for the footers of most. */
 const TAIL_BYTES = 64 * 1024
@@ -165,7 +165,7 @@ export class Layer implements BlockOrigin {
       if (block === undefined) return new Map<ArrayMeta, ChunkStatsTable>()
       const bytes = await this.read(block.fileOffset, block.compressedBytes, signal)
       if (block.crc !== undefined) checkCrc('the statistics of chunks', bytes, block.crc)
-      const { decodeChunkStats } = await import('../format/chunk-stats-table.js')
+      const { decodeChunkStats } = await import('../format/chunk-stats-table.ts')
       const { arrays } = this.footer
       return new Map([...decodeChunkStats(bytes, arrays)].map(([index, table]) => [arrays[index]!, table]))
     })
@@ -182,7 +182,7 @@ export class Layer implements BlockOrigin {
     let segments: SegmentTable<T> | undefined
     return async (block, signal) => {
       if (segments === undefined) {
-        const { SegmentTable } = await import('./segment-table.js')
+        const { SegmentTable } = await import('./segment-table.ts')
         segments ??= new SegmentTable<T>(table, this.blocks, stored)
         stored = undefined
       }

@@ -1,7 +1,7 @@
-import { Pace } from '../../core/pace.js'
-import type { Signal } from '../../core/signal.js'
-import { rowOf } from '../format/chunk-stats-table.js'
-import type { ArrayState } from './array-state.js'
+import { Pace } from '../../core/pace.ts'
+import type { Signal } from '../../core/signal.ts'
+import { rowOf } from '../format/chunk-stats-table.ts'
+import type { ArrayState } from './array-state.ts'
 
 /** Takes in what the layers know of their chunks, the newest version of each. Gives way to others of the thread while there are many. */
 export async function loadStats(state: ArrayState, signal: Signal | undefined): Promise<void> {

@@ -1,9 +1,9 @@
-import { type DType, toElement } from '../../core/dtype.js'
-import type { ChunkStats } from '../../engine/chunk-stats.js'
-import { chunkSize } from '../../grid/chunks.js'
-import { type Definition, dtypeOf, fillOf } from '../format/definition.js'
-import { fromFill } from '../format/fill.js'
-import type { ArrayState } from './array-state.js'
+import { type DType, toElement } from '../../core/dtype.ts'
+import type { ChunkStats } from '../../engine/chunk-stats.ts'
+import { chunkSize } from '../../grid/chunks.ts'
+import { type Definition, dtypeOf, fillOf } from '../format/definition.ts'
+import { fromFill } from '../format/fill.ts'
+import type { ArrayState } from './array-state.ts'
 
 /**
  * The statistics of a stored chunk, as far as they are known ({@link ArrayState.loadStats}); undefined also where they are not of as many

@@ -1,5 +1,5 @@
-import { isHyperslabError } from '../../core/errors.js'
-import type { Store, StoreOptions } from '../../store/store.js'
+import { isHyperslabError } from '../../core/errors.ts'
+import type { Store, StoreOptions } from '../../store/store.ts'
 
 /**
  * Whether a file that could not be read, or is not what its name says, is a page that the server has for every name.

@@ -1,7 +1,7 @@
-import { HyperslabError } from '../../core/errors.js'
-import { checkValue } from '../../core/options.js'
-import type { Signal } from '../../core/signal.js'
-import type { Store } from '../../store/store.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { checkValue } from '../../core/options.ts'
+import type { Signal } from '../../core/signal.ts'
+import type { Store } from '../../store/store.ts'
 
 const EXTENSION = '.af'
 /** `name.7.af` belongs to `name.af`; numbers are decimal without leading zeros or signs. */

@@ -1,5 +1,5 @@
-import type { ChunkAddress, ChunkBytes } from '../../engine/block.js'
-import type { Arena } from '../../kernels/arena.js'
+import type { ChunkAddress, ChunkBytes } from '../../engine/block.ts'
+import type { Arena } from '../../kernels/arena.ts'
 
 /** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
 export class PendingChunk {

@@ -1,7 +1,7 @@
-import { HyperslabError } from '../../core/errors.js'
-import type { Store, StoreOptions } from '../../store/store.js'
-import type { Limits } from '../format/limits.js'
-import type { Paths } from './paths.js'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Store, StoreOptions } from '../../store/store.ts'
+import type { Limits } from '../format/limits.ts'
+import type { Paths } from './paths.ts'
 
 /**
  * Opens a sidecar of a place that cannot be listed; `undefined` when there is none. Some servers answer every name with a page: single-page
@@ -23,7 +23,7 @@ export async function probe<T extends { readonly footer: { readonly overlayIndex
   })
   if (failure === undefined && (!layer || layer.footer.overlayIndex === number)) return layer || undefined
   if (store.answersAlike !== undefined) {
-    const { isAnsweredAlike } = await import('./pages.js')
+    const { isAnsweredAlike } = await import('./pages.ts')
     if (await isAnsweredAlike(store, key, failure, options)) return undefined
   }
   if (failure !== undefined) throw failure

@@ -1,10 +1,10 @@
-import { within } from '../../core/errors.js'
-import type { Signal } from '../../core/signal.js'
-import { SingleFlight } from '../../core/single-flight.js'
-import type { BlockRef } from '../../engine/block.js'
-import { checkCrc } from '../../engine/integrity.js'
-import { SEGMENTS_CODEC } from '../format/extras.js'
-import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-tables.js'
+import { within } from '../../core/errors.ts'
+import type { Signal } from '../../core/signal.ts'
+import { SingleFlight } from '../../core/single-flight.ts'
+import type { BlockRef } from '../../engine/block.ts'
+import { checkCrc } from '../../engine/integrity.ts'
+import { SEGMENTS_CODEC } from '../format/extras.ts'
+import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-tables.ts'
 
 type ByBlock<T> = ReadonlyMap<BlockRef, T>
 

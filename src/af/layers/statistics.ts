@@ -1,11 +1,11 @@
-import { type DType, isFloat } from '../../core/dtype.js'
-import { sizeOf } from '../../core/shape.js'
-import type { ChunkStats, Extreme } from '../../engine/chunk-stats.js'
-import type { Definition } from '../format/definition.js'
-import { floatFill, type StatValue } from '../format/footer-values.js'
-import type { ArrayStats } from '../format/stats-file.js'
-import { bitsOfFloat64 } from '../rkyv/leaves.js'
-import { compareBytes, formatBounds } from './chunk-stats.js'
+import { type DType, isFloat } from '../../core/dtype.ts'
+import { sizeOf } from '../../core/shape.ts'
+import type { ChunkStats, Extreme } from '../../engine/chunk-stats.ts'
+import type { Definition } from '../format/definition.ts'
+import { floatFill, type StatValue } from '../format/footer-values.ts'
+import type { ArrayStats } from '../format/stats-file.ts'
+import { bitsOfFloat64 } from '../rkyv/leaves.ts'
+import { compareBytes, formatBounds } from './chunk-stats.ts'
 
 /** Statistics of an array, as users see them. Elements equal to the fill value, and those nobody wrote, count as null. */
 export interface Statistics {

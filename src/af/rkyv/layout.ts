@@ -1,6 +1,6 @@
-import { HyperslabError } from '../../core/errors.js'
-import { Reader } from './reader.js'
-import { ArchiveWriter } from './writer.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { Reader } from './reader.ts'
+import { ArchiveWriter } from './writer.ts'
 
 /**
  * How values of one type are archived: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout describes both directions, so that

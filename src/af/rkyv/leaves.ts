@@ -1,6 +1,6 @@
-import { elementBytes, type NumericDType, type ScalarOf, toElement } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import type { Archived } from './layout.js'
+import { elementBytes, type NumericDType, type ScalarOf, toElement } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Archived } from './layout.ts'
 
 type Accessors<T> = { get(view: DataView, at: number): T; set(view: DataView, at: number, value: T): void }
 

@@ -1,8 +1,8 @@
-import { allocate, type DataOf, elementBytes, fromBytes, type NumericDType, toBytes } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { type Archived, appendObject } from './layout.js'
-import type { Reader } from './reader.js'
-import type { ArchiveWriter } from './writer.js'
+import { allocate, type DataOf, elementBytes, fromBytes, type NumericDType, toBytes } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Archived, appendObject } from './layout.ts'
+import type { Reader } from './reader.ts'
+import type { ArchiveWriter } from './writer.ts'
 
 /*
  * A Vec. The elements are contiguous and aligned. An empty one points to a legal place too: where its elements would have been.

@@ -1,4 +1,4 @@
-import { HyperslabError } from '../../core/errors.js'
+import { HyperslabError } from '../../core/errors.ts'
 
 /** Deepest nesting of boxed values. The format has no limit; without one a small file could exhaust the stack. */
 const DEFAULT_DEPTH = 64

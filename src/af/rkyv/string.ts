@@ -1,6 +1,6 @@
-import { HyperslabError } from '../../core/errors.js'
-import type { Archived } from './layout.js'
-import type { Reader } from './reader.js'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Archived } from './layout.ts'
+import type { Reader } from './reader.ts'
 
 const INLINE_BYTES = 16
 const END = 0xff

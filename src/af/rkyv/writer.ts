@@ -1,4 +1,4 @@
-import { HyperslabError } from '../../core/errors.js'
+import { HyperslabError } from '../../core/errors.ts'
 
 /** Of boxed values. What contains itself would never end. */
 const MAX_DEPTH = 256

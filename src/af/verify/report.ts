@@ -1,4 +1,4 @@
-import { isHyperslabError } from '../../core/errors.js'
+import { isHyperslabError } from '../../core/errors.ts'
 
 /** Something that is not as it should be. */
 export interface Finding {

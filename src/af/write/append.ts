@@ -1,12 +1,12 @@
-import { type Axis, byAxis, type Named, resolveAxes } from '../../array/axes.js'
-import type { DiskArray } from '../../array/disk-array.js'
-import { BLOCK_CHECKS, type BlockOptions } from '../../array/source.js'
-import { toTensor, type Values } from '../../array/values.js'
-import type { DType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { checkOptions } from '../../core/options.js'
-import { sizeOf } from '../../core/shape.js'
-import { type Slice, slice } from '../../grid/slice.js'
+import { type Axis, byAxis, type Named, resolveAxes } from '../../array/axes.ts'
+import type { DiskArray } from '../../array/disk-array.ts'
+import { BLOCK_CHECKS, type BlockOptions } from '../../array/source.ts'
+import { toTensor, type Values } from '../../array/values.ts'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { checkOptions } from '../../core/options.ts'
+import { sizeOf } from '../../core/shape.ts'
+import { type Slice, slice } from '../../grid/slice.ts'
 
 /** All lengths of an array, or those of some axes by number or name. */
 export type NewShape = readonly number[] | Readonly<Record<string, number>>

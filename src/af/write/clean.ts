@@ -1,9 +1,9 @@
-import { HyperslabError } from '../../core/errors.js'
-import type { PublishCondition } from '../../store/store.js'
-import type { Layer } from '../layers/layer.js'
-import type { Stack } from '../layers/stack.js'
-import { isConflict, publishEmpty } from './commit.js'
-import { type ContainerFiles, conditionsOf, newPacker } from './container-files.js'
+import { HyperslabError } from '../../core/errors.ts'
+import type { PublishCondition } from '../../store/store.ts'
+import type { Layer } from '../layers/layer.ts'
+import type { Stack } from '../layers/stack.ts'
+import { isConflict, publishEmpty } from './commit.ts'
+import { type ContainerFiles, conditionsOf, newPacker } from './container-files.ts'
 
 /** A sidecar that counts for nothing. */
 export interface DeadFile {

@@ -1,8 +1,8 @@
-import { HyperslabError } from '../../core/errors.js'
-import type { ConditionalWrites, Store } from '../../store/store.js'
-import type { Paths } from '../layers/paths.js'
-import { BlockPacker } from './packer.js'
-import type { WorkingCopyOptions } from './working-copy.js'
+import { HyperslabError } from '../../core/errors.ts'
+import type { ConditionalWrites, Store } from '../../store/store.ts'
+import type { Paths } from '../layers/paths.ts'
+import { BlockPacker } from './packer.ts'
+import type { WorkingCopyOptions } from './working-copy.ts'
 
 /** Where the files of a container are, and how new ones are written. */
 export interface ContainerFiles {

@@ -1,13 +1,13 @@
-import type { ChunkBytes } from '../../engine/block.js'
-import type { Arena } from '../../kernels/arena.js'
-import type { ArrayState } from '../layers/array-state.js'
-import { unwritten } from '../layers/chunk-bytes.js'
-import { measure } from '../layers/chunk-stats.js'
-import type { Layer } from '../layers/layer.js'
-import { LayerChunks } from '../layers/layer-chunks.js'
-import { PendingChunk } from '../layers/pending-chunk.js'
-import type { LayerArray } from './commit.js'
-import type { BlockPacker } from './packer.js'
+import type { ChunkBytes } from '../../engine/block.ts'
+import type { Arena } from '../../kernels/arena.ts'
+import type { ArrayState } from '../layers/array-state.ts'
+import { unwritten } from '../layers/chunk-bytes.ts'
+import { measure } from '../layers/chunk-stats.ts'
+import type { Layer } from '../layers/layer.ts'
+import { LayerChunks } from '../layers/layer-chunks.ts'
+import { PendingChunk } from '../layers/pending-chunk.ts'
+import type { LayerArray } from './commit.ts'
+import type { BlockPacker } from './packer.ts'
 
 /**
  * Publishes arrays. Those that no layer has yet get, wherever a layer still holds a chunk of an earlier array of their name, a chunk of

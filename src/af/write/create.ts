@@ -1,12 +1,12 @@
-import { HyperslabError, isHyperslabError } from '../../core/errors.js'
-import type { Stage, Store } from '../../store/store.js'
-import type { MergedLayer } from '../format/identity.js'
-import { Layer } from '../layers/layer.js'
-import type { Paths } from '../layers/paths.js'
-import { clean, type DeadFile, deadFile } from './clean.js'
-import { isConflict, publishEmpty } from './commit.js'
-import { cleanUp, listed } from './compaction.js'
-import { type ContainerFiles, conditionsOf, newPacker } from './container-files.js'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import type { Stage, Store } from '../../store/store.ts'
+import type { MergedLayer } from '../format/identity.ts'
+import { Layer } from '../layers/layer.ts'
+import type { Paths } from '../layers/paths.ts'
+import { clean, type DeadFile, deadFile } from './clean.ts'
+import { isConflict, publishEmpty } from './commit.ts'
+import { cleanUp, listed } from './compaction.ts'
+import { type ContainerFiles, conditionsOf, newPacker } from './container-files.ts'
 
 /**
  * Publishes an empty base.

@@ -1,10 +1,10 @@
-import { decodeWith, encodeWith, inKernel } from '../../codec/codec.js'
-import { lz4 } from '../../codec/lz4.js'
-import { cutSegments, encodeSegments, type Segment } from '../../codec/lz4-segments.js'
-import { none } from '../../codec/none.js'
-import type { Codecs, Encoder } from '../../codec/registry.js'
-import { firstDifference } from '../../core/bytes.js'
-import { HyperslabError, isHyperslabError } from '../../core/errors.js'
+import { decodeWith, encodeWith, inKernel } from '../../codec/codec.ts'
+import { lz4 } from '../../codec/lz4.ts'
+import { cutSegments, encodeSegments, type Segment } from '../../codec/lz4-segments.ts'
+import { none } from '../../codec/none.ts'
+import type { Codecs, Encoder } from '../../codec/registry.ts'
+import { firstDifference } from '../../core/bytes.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import {
   type BlockOrigin,
   type BlockRef,
@@ -14,14 +14,14 @@ import {
   decodeBlock,
   decodeOutsideKernels,
   findCodec,
-} from '../../engine/block.js'
-import { type CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.js'
-import { withArena } from '../../kernels/arena.js'
-import { crc32cOf } from '../../kernels/crc32c.js'
-import type { Stage } from '../../store/store.js'
-import { MAX_U32 } from '../format/definition.js'
-import type { BlockMeta } from '../format/footer.js'
-import { PendingChunk } from '../layers/pending-chunk.js'
+} from '../../engine/block.ts'
+import { type CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.ts'
+import { withArena } from '../../kernels/arena.ts'
+import { crc32cOf } from '../../kernels/crc32c.ts'
+import type { Stage } from '../../store/store.ts'
+import { MAX_U32 } from '../format/definition.ts'
+import type { BlockMeta } from '../format/footer.ts'
+import { PendingChunk } from '../layers/pending-chunk.ts'
 
 export interface PackerOptions {
   /** For error messages. */

@@ -1,8 +1,8 @@
-import { HyperslabError, messageOf } from '../../core/errors.js'
-import type { Store } from '../../store/store.js'
-import type { Paths } from '../layers/paths.js'
-import type { ContainerFiles } from './container-files.js'
-import { publishStaged } from './create.js'
+import { HyperslabError, messageOf } from '../../core/errors.ts'
+import type { Store } from '../../store/store.ts'
+import type { Paths } from '../layers/paths.ts'
+import type { ContainerFiles } from './container-files.ts'
+import { publishStaged } from './create.ts'
 
 const PIECE_BYTES = 8 * 1024 * 1024
 

@@ -1,13 +1,13 @@
-import type { Segment } from '../../codec/lz4-segments.js'
-import { joinBytes } from '../../core/bytes.js'
-import type { CheckedSegment } from '../../engine/segment-checksums.js'
-import { crc32cOf } from '../../kernels/crc32c.js'
-import { checksumBytes, encodeChecksums } from '../format/checksums.js'
-import { type ChunkStatsTable, encodeChunkStats } from '../format/chunk-stats-table.js'
-import { CHECKSUM_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.js'
-import { type BlockMeta, encodeFooterFile, type Footer } from '../format/footer.js'
-import { TRAILER_BYTES } from '../format/footer-trailer.js'
-import { encodeSegmentChecksums, encodeSegmentTable } from '../format/segment-tables.js'
+import type { Segment } from '../../codec/lz4-segments.ts'
+import { joinBytes } from '../../core/bytes.ts'
+import type { CheckedSegment } from '../../engine/segment-checksums.ts'
+import { crc32cOf } from '../../kernels/crc32c.ts'
+import { checksumBytes, encodeChecksums } from '../format/checksums.ts'
+import { type ChunkStatsTable, encodeChunkStats } from '../format/chunk-stats-table.ts'
+import { CHECKSUM_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.ts'
+import { type BlockMeta, encodeFooterFile, type Footer } from '../format/footer.ts'
+import { TRAILER_BYTES } from '../format/footer-trailer.ts'
+import { encodeSegmentChecksums, encodeSegmentTable } from '../format/segment-tables.ts'
 
 export interface Sealed {
   readonly footer: Footer

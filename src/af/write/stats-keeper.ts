@@ -1,13 +1,13 @@
-import { isHyperslabError } from '../../core/errors.js'
-import type { BlockReader } from '../../engine/block-reader.js'
-import type { ChunkStats } from '../../engine/chunk-stats.js'
-import { withArena } from '../../kernels/arena.js'
-import { readTail, type Store } from '../../store/store.js'
-import { isNested } from '../format/definition.js'
-import { type ArrayStats, decodeStatsFile, encodeStatsFile } from '../format/stats-file.js'
-import type { ArrayState } from '../layers/array-state.js'
-import { measure } from '../layers/chunk-stats.js'
-import { combine, haveNaN, present, type Statistics, summarize } from '../layers/statistics.js'
+import { isHyperslabError } from '../../core/errors.ts'
+import type { BlockReader } from '../../engine/block-reader.ts'
+import type { ChunkStats } from '../../engine/chunk-stats.ts'
+import { withArena } from '../../kernels/arena.ts'
+import { readTail, type Store } from '../../store/store.ts'
+import { isNested } from '../format/definition.ts'
+import { type ArrayStats, decodeStatsFile, encodeStatsFile } from '../format/stats-file.ts'
+import type { ArrayState } from '../layers/array-state.ts'
+import { measure } from '../layers/chunk-stats.ts'
+import { combine, haveNaN, present, type Statistics, summarize } from '../layers/statistics.ts'
 
 /** Statistics of some thousand arrays; those of more take a request more. */
 const TAIL_BYTES = 2 ** 20

@@ -1,21 +1,21 @@
-import type { Codecs } from '../../codec/registry.js'
-import { HyperslabError, messageOf } from '../../core/errors.js'
-import { Lock } from '../../core/lock.js'
-import type { MemoryBudget } from '../../core/memory-budget.js'
-import type { BlockMemory } from '../../engine/block-memory.js'
-import { BlockReader } from '../../engine/block-reader.js'
-import type { WorkerPool } from '../../pool/task.js'
-import type { Store } from '../../store/store.js'
-import { type ArrayOptions, type Definition, define, sameButShape } from '../format/definition.js'
-import type { Limits } from '../format/limits.js'
-import { ArrayState } from '../layers/array-state.js'
-import type { Container } from '../layers/container.js'
-import type { Layer } from '../layers/layer.js'
-import type { Paths } from '../layers/paths.js'
-import type { Stack } from '../layers/stack.js'
-import type { VerifyWrites } from './packer.js'
-import type { StatsKeeper } from './stats-keeper.js'
-import type { Writer } from './writer.js'
+import type { Codecs } from '../../codec/registry.ts'
+import { HyperslabError, messageOf } from '../../core/errors.ts'
+import { Lock } from '../../core/lock.ts'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
+import type { BlockMemory } from '../../engine/block-memory.ts'
+import { BlockReader } from '../../engine/block-reader.ts'
+import type { WorkerPool } from '../../pool/task.ts'
+import type { Store } from '../../store/store.ts'
+import { type ArrayOptions, type Definition, define, sameButShape } from '../format/definition.ts'
+import type { Limits } from '../format/limits.ts'
+import { ArrayState } from '../layers/array-state.ts'
+import type { Container } from '../layers/container.ts'
+import type { Layer } from '../layers/layer.ts'
+import type { Paths } from '../layers/paths.ts'
+import type { Stack } from '../layers/stack.ts'
+import type { VerifyWrites } from './packer.ts'
+import type { StatsKeeper } from './stats-keeper.ts'
+import type { Writer } from './writer.ts'
 
 export interface WorkingCopyOptions {
   readonly codecs: Codecs
@@ -145,13 +145,13 @@ export class WorkingCopy implements Container {
 
   /** What turns changes into layers. */
   async writer(): Promise<Writer> {
-    this.#loading ??= import('./writer.js').then(({ Writer }) => new Writer(this))
+    this.#loading ??= import('./writer.ts').then(({ Writer }) => new Writer(this))
     this.#writer = await this.#loading
     return this.#writer
   }
 
   stats(): Promise<StatsKeeper> {
-    this.#stats ??= import('./stats-keeper.js').then(
+    this.#stats ??= import('./stats-keeper.ts').then(
       // What is stored describes the newest layer.
       ({ StatsKeeper }) => {
         const { store, paths, blocks, options } = this

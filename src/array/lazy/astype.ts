@@ -8,11 +8,11 @@ import {
   readElement,
   type ScalarOf,
   toElement,
-} from '../../core/dtype.js'
-import { HyperslabError, isHyperslabError } from '../../core/errors.js'
-import { type Element, missingElements } from '../missing.js'
-import type { BlockSource } from '../source.js'
-import { type Convert, elementwise } from './elementwise.js'
+} from '../../core/dtype.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { type Element, missingElements } from '../missing.ts'
+import type { BlockSource } from '../source.ts'
+import { type Convert, elementwise } from './elementwise.ts'
 
 /**
  * An array with its elements as another data type: fractions are cut off towards integers, what is not 0 is true. It can be written where

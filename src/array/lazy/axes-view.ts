@@ -1,12 +1,12 @@
-import type { DType, ScalarOf } from '../../core/dtype.js'
-import { type AxisView, type Tensor, wholeAxis } from '../../core/tensor.js'
-import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
-import { type Box, rangeOf, viewOf } from '../../grid/range.js'
-import { subsetChunks } from '../../grid/subset-chunks.js'
-import type { BlockOptions, BlockSource, Missing } from '../source.js'
-import { type AxisPick, isList, requestsThrough, takeOf } from './picks.js'
+import type { DType, ScalarOf } from '../../core/dtype.ts'
+import { type AxisView, type Tensor, wholeAxis } from '../../core/tensor.ts'
+import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
+import { type Box, rangeOf, viewOf } from '../../grid/range.ts'
+import { subsetChunks } from '../../grid/subset-chunks.ts'
+import type { BlockOptions, BlockSource, Missing } from '../source.ts'
+import { type AxisPick, isList, requestsThrough, takeOf } from './picks.ts'
 
-const body = () => import('./picked.js')
+const body = () => import('./picked.ts')
 
 /** What a view does to the axes of the source below. */
 export interface AxesChange {
@@ -110,7 +110,7 @@ class AxesView<D extends DType> implements BlockSource<D> {
         base.capabilities?.steps &&
         forwards && {
           reduce: async (box, reduction, take, options) => {
-            const { reducePermuted } = await import('./permuted-part.js')
+            const { reducePermuted } = await import('./permuted-part.ts')
             const below = (this.#below(box) as AxisView[]).map(rangeOf)
             await reducePermuted(base, below, this.#places, order as readonly number[], reduction, take, options)
           },

@@ -1,10 +1,10 @@
-import type { DType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { showShape } from '../../core/shape.js'
-import { wholeAxis } from '../../core/tensor.js'
-import { type AxisOption, resolveAxes } from '../axes.js'
-import type { BlockSource } from '../source.js'
-import { viewAxes } from './axes-view.js'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { showShape } from '../../core/shape.ts'
+import { wholeAxis } from '../../core/tensor.ts'
+import { type AxisOption, resolveAxes } from '../axes.ts'
+import type { BlockSource } from '../source.ts'
+import { viewAxes } from './axes-view.ts'
 
 const allAxes = (source: BlockSource): number[] => [...source.shape.keys()]
 

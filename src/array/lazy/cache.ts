@@ -1,8 +1,8 @@
-import type { DType } from '../../core/dtype.js'
-import { type Checks, checkOptions } from '../../core/options.js'
-import type { BlockSource } from '../source.js'
-import type { ChunkCache } from './chunk-cache.js'
-import { deriveSource } from './layer.js'
+import type { DType } from '../../core/dtype.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import type { BlockSource } from '../source.ts'
+import type { ChunkCache } from './chunk-cache.ts'
+import { deriveSource } from './layer.ts'
 
 export interface CacheOptions {
   /** Bytes of elements that are kept, of the chunks that were used last; 64 MiB when left out. Strings count two bytes a character. */
@@ -24,7 +24,7 @@ export function cache<D extends DType>(source: BlockSource<D>, options: CacheOpt
   const grid = source.chunks
   let chunks: Promise<ChunkCache<D>> | undefined
   const loaded = (): Promise<ChunkCache<D>> => {
-    chunks ??= import('./chunk-cache.js').then(({ ChunkCache }) => new ChunkCache(source, grid, maxBytes))
+    chunks ??= import('./chunk-cache.ts').then(({ ChunkCache }) => new ChunkCache(source, grid, maxBytes))
     return chunks
   }
   return deriveSource(source, {

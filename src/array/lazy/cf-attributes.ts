@@ -1,8 +1,8 @@
-import { isNumeric, toElement } from '../../core/dtype.js'
-import { type ErrorDetails, HyperslabError } from '../../core/errors.js'
-import { type MissingOf, missingElements } from '../missing.js'
-import type { NamedValues } from '../source.js'
-import type { ScaledOptions } from './scaled.js'
+import { isNumeric, toElement } from '../../core/dtype.ts'
+import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
+import { type MissingOf, missingElements } from '../missing.ts'
+import type { NamedValues } from '../source.ts'
+import type { ScaledOptions } from './scaled.ts'
 
 interface Attributed extends MissingOf {
   readonly label?: ErrorDetails

@@ -1,7 +1,7 @@
-import { sizeOf } from '../../core/shape.js'
-import { ChunkGrid, READ_BYTES, RegularChunks } from '../../grid/chunks.js'
-import { commonChunks, refineChunks } from '../../grid/joined-chunks.js'
-import { type BlockSource, bytesOf } from '../source.js'
+import { sizeOf } from '../../core/shape.ts'
+import { ChunkGrid, READ_BYTES, RegularChunks } from '../../grid/chunks.ts'
+import { commonChunks, refineChunks } from '../../grid/joined-chunks.ts'
+import { type BlockSource, bytesOf } from '../source.ts'
 
 /**
  * Chunks for going through several arrays that are broadcast to one shape: made of whole chunks of each where that stays small, cut at the

@@ -1,13 +1,13 @@
-import type { DType, ScalarOf } from '../../core/dtype.js'
-import { HyperslabError, invalidArgument } from '../../core/errors.js'
-import { type Checks, checkOptions } from '../../core/options.js'
-import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.js'
-import { type Axis, resolveAxes } from '../axes.js'
-import type { BlockSource } from '../source.js'
-import { astype } from './astype.js'
-import { expandDims } from './axis-order.js'
-import { mosaicSource, type Tile } from './mosaic.js'
-import { promote } from './promotion.js'
+import type { DType, ScalarOf } from '../../core/dtype.ts'
+import { HyperslabError, invalidArgument } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.ts'
+import { type Axis, resolveAxes } from '../axes.ts'
+import type { BlockSource } from '../source.ts'
+import { astype } from './astype.ts'
+import { expandDims } from './axis-order.ts'
+import { mosaicSource, type Tile } from './mosaic.ts'
+import { promote } from './promotion.ts'
 
 /** Arrays in lists, nested as deep as there are axes to put them along; `null` where there is none. */
 export type TileGrid<T> = readonly (T | null | TileGrid<T>)[]

@@ -1,13 +1,13 @@
-import { toElement } from '../../core/dtype.js'
-import { HyperslabError, within } from '../../core/errors.js'
-import { eachIndex } from '../../core/shape.js'
-import { type Tensor, tensorOf } from '../../core/tensor.js'
-import { type Box, boxShape, viewOf } from '../../grid/range.js'
-import { type Element, isAnyMissing, type MissingOf, missingElement, missingElements } from '../missing.js'
-import { missingTest } from '../missing-test.js'
-import type { BlockOptions, BlockSource } from '../source.js'
-import type { Convert, Treatment } from './elementwise.js'
-import { readPicks, writePicks } from './picked.js'
+import { toElement } from '../../core/dtype.ts'
+import { HyperslabError, within } from '../../core/errors.ts'
+import { eachIndex } from '../../core/shape.ts'
+import { type Tensor, tensorOf } from '../../core/tensor.ts'
+import { type Box, boxShape, viewOf } from '../../grid/range.ts'
+import { type Element, isAnyMissing, type MissingOf, missingElement, missingElements } from '../missing.ts'
+import { missingTest } from '../missing-test.ts'
+import type { BlockOptions, BlockSource } from '../source.ts'
+import type { Convert, Treatment } from './elementwise.ts'
+import { readPicks, writePicks } from './picked.ts'
 
 /** A conversion of elements of one source into those of another that treats missing ones as it should. */
 export function treating(treatment: Treatment, from: MissingOf, to: MissingOf, convert: Convert): Convert {

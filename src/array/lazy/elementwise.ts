@@ -1,13 +1,13 @@
-import type { DType } from '../../core/dtype.js'
-import { viewOf } from '../../grid/range.js'
-import type { BlockSource } from '../source.js'
-import { type DerivedSource, deriveSource, type Kind } from './layer.js'
-import { requestsThrough } from './picks.js'
+import type { DType } from '../../core/dtype.ts'
+import { viewOf } from '../../grid/range.ts'
+import type { BlockSource } from '../source.ts'
+import { type DerivedSource, deriveSource, type Kind } from './layer.ts'
+import { requestsThrough } from './picks.ts'
 
 /** From one element to another, both as they are stored. */
 export type Convert = (element: never) => unknown
 
-const body = () => import('./converted.js')
+const body = () => import('./converted.ts')
 
 /**
  * What happens to missing elements. `spare`: they become what is missing in the result. `convert`: the same as to others. `distinguish`: so, too,

@@ -1,9 +1,9 @@
-import { DTYPES, type DType, type ScalarOf, toElement } from '../../core/dtype.js'
-import { type Checks, checkOptions, checkValue } from '../../core/options.js'
-import { checkShape, eachIndex } from '../../core/shape.js'
-import type { ChunkGrid } from '../../grid/chunks.js'
-import { type BlockSource, gridOf } from '../source.js'
-import { NO_BUDGET } from './joint-budget.js'
+import { DTYPES, type DType, type ScalarOf, toElement } from '../../core/dtype.ts'
+import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import { checkShape, eachIndex } from '../../core/shape.ts'
+import type { ChunkGrid } from '../../grid/chunks.ts'
+import { type BlockSource, gridOf } from '../source.ts'
+import { NO_BUDGET } from './joint-budget.ts'
 
 export interface GenerateOptions<D extends DType, S extends readonly number[] = readonly number[]> {
   readonly dtype: D

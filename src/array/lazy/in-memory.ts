@@ -1,8 +1,8 @@
-import { allocate, checkDType, DTYPES, type DType, isFixed, type TypedArray } from '../../core/dtype.js'
-import { copyTensor, type Tensor, viewTensor } from '../../core/tensor.js'
-import { viewOf } from '../../grid/range.js'
-import { type BlockSource, gridOf } from '../source.js'
-import { NO_BUDGET } from './joint-budget.js'
+import { allocate, checkDType, DTYPES, type DType, isFixed, type TypedArray } from '../../core/dtype.ts'
+import { copyTensor, type Tensor, viewTensor } from '../../core/tensor.ts'
+import { viewOf } from '../../grid/range.ts'
+import { type BlockSource, gridOf } from '../source.ts'
+import { NO_BUDGET } from './joint-budget.ts'
 
 /** A tensor as a source: of the type of its typed array, or of numbers or strings in a plain array. */
 export function inMemory(tensor: Tensor): BlockSource {

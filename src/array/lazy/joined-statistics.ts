@@ -1,10 +1,10 @@
-import { fillElement } from '../../core/dtype.js'
-import { forEachLimited } from '../../core/limiter.js'
-import type { Box } from '../../grid/range.js'
-import type { BlockOptions, BlockSource, ChunkFacts } from '../source.js'
-import type { Tile } from './mosaic.js'
-import { overlapOf } from './overlap.js'
-import { READS_AT_A_TIME } from './picks.js'
+import { fillElement } from '../../core/dtype.ts'
+import { forEachLimited } from '../../core/limiter.ts'
+import type { Box } from '../../grid/range.ts'
+import type { BlockOptions, BlockSource, ChunkFacts } from '../source.ts'
+import type { Tile } from './mosaic.ts'
+import { overlapOf } from './overlap.ts'
+import { READS_AT_A_TIME } from './picks.ts'
 
 /**
  * What is known of the elements of boxes of arrays put together: of those that lie in one tile what is known there. Where the tile has another

@@ -1,6 +1,6 @@
-import type { MemoryBudget } from '../../core/memory-budget.js'
-import type { Signal } from '../../core/signal.js'
-import type { BlockSource } from '../source.js'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
+import type { Signal } from '../../core/signal.ts'
+import type { BlockSource } from '../source.ts'
 
 /**
  * The budgets of several arrays that are read together: results are held in each of them, always in the order they were

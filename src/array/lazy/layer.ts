@@ -1,5 +1,5 @@
-import type { DType, ScalarOf } from '../../core/dtype.js'
-import type { BlockSource, Missing, NamedValues } from '../source.js'
+import type { DType, ScalarOf } from '../../core/dtype.ts'
+import type { BlockSource, Missing, NamedValues } from '../source.ts'
 
 /** What a lazy array says of itself; the rest is as below. */
 export type DerivedSource<D extends DType> = Pick<BlockSource<D>, 'readBlock'> &

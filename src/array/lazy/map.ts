@@ -1,10 +1,10 @@
-import { type DataOf, DTYPES, type DType, isFloat, readElement, type ScalarOf, toElement } from '../../core/dtype.js'
-import { invalidArgument } from '../../core/errors.js'
-import { type Checks, checkOptions, checkValue } from '../../core/options.js'
-import { isAnyMissing, missingElement, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.js'
-import type { BlockSource } from '../source.js'
-import { elementwise } from './elementwise.js'
-import type { Kind } from './layer.js'
+import { type DataOf, DTYPES, type DType, isFloat, readElement, type ScalarOf, toElement } from '../../core/dtype.ts'
+import { invalidArgument } from '../../core/errors.ts'
+import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import { isAnyMissing, missingElement, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
+import type { BlockSource } from '../source.ts'
+import { elementwise } from './elementwise.ts'
+import type { Kind } from './layer.ts'
 
 export interface MapOptions<D extends DType, E extends DType> {
   /** Data type of the results; that of the array when left out. */

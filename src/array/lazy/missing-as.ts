@@ -1,9 +1,9 @@
-import { type DataOf, type DType, readElement } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { type Element, isAnyMissing, missingElement, missingElements } from '../missing.js'
-import { missingTest, sameMissing } from '../missing-test.js'
-import type { BlockSource } from '../source.js'
-import { elementwise } from './elementwise.js'
+import { type DataOf, type DType, readElement } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Element, isAnyMissing, missingElement, missingElements } from '../missing.ts'
+import { missingTest, sameMissing } from '../missing-test.ts'
+import type { BlockSource } from '../source.ts'
+import { elementwise } from './elementwise.ts'
 
 /**
  * The same elements, but for the missing ones, which become `value`. Writing goes back, to the missing value of the source.

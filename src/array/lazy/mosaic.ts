@@ -1,20 +1,20 @@
-import { type DataOf, type DType, fillElement, readElement, type ScalarOf } from '../../core/dtype.js'
-import { HyperslabError, invalidArgument, within } from '../../core/errors.js'
-import { forEachLimited } from '../../core/limiter.js'
-import { type Checks, checkOptions } from '../../core/options.js'
-import { checkShape, showShape, sizeOf } from '../../core/shape.js'
-import { fillTensor, viewTensor } from '../../core/tensor.js'
-import { type AxisChunks, ChunkGrid } from '../../grid/chunks.js'
-import { commonChunks, refineChunks } from '../../grid/joined-chunks.js'
-import { type Box, wholeBox } from '../../grid/range.js'
-import { isAnyMissing, type MissingElements, missingElement, missingElements, missingOf, NOTHING } from '../missing.js'
-import { sameMissing } from '../missing-test.js'
-import { type BlockSource, type BulkAccess, type Missing, type NamedValues, requestsOf } from '../source.js'
-import { jointBudget, leastElements } from './joint-budget.js'
-import type { Kind } from './layer.js'
-import { missingAs } from './missing-as.js'
-import { type Overlap, overlapOf } from './overlap.js'
-import { READS_AT_A_TIME } from './picks.js'
+import { type DataOf, type DType, fillElement, readElement, type ScalarOf } from '../../core/dtype.ts'
+import { HyperslabError, invalidArgument, within } from '../../core/errors.ts'
+import { forEachLimited } from '../../core/limiter.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { checkShape, showShape, sizeOf } from '../../core/shape.ts'
+import { fillTensor, viewTensor } from '../../core/tensor.ts'
+import { type AxisChunks, ChunkGrid } from '../../grid/chunks.ts'
+import { commonChunks, refineChunks } from '../../grid/joined-chunks.ts'
+import { type Box, wholeBox } from '../../grid/range.ts'
+import { isAnyMissing, type MissingElements, missingElement, missingElements, missingOf, NOTHING } from '../missing.ts'
+import { sameMissing } from '../missing-test.ts'
+import { type BlockSource, type BulkAccess, type Missing, type NamedValues, requestsOf } from '../source.ts'
+import { jointBudget, leastElements } from './joint-budget.ts'
+import type { Kind } from './layer.ts'
+import { missingAs } from './missing-as.ts'
+import { type Overlap, overlapOf } from './overlap.ts'
+import { READS_AT_A_TIME } from './picks.ts'
 
 /** An array and where its first element lies in the whole. */
 export interface Tile<D extends DType = DType> {
@@ -136,7 +136,7 @@ class Mosaic<D extends DType> implements BlockSource<D> {
           })
         })
       },
-      statistics: async (options) => (await import('./joined-statistics.js')).joinedStatistics(this, this.tiles, options),
+      statistics: async (options) => (await import('./joined-statistics.ts')).joinedStatistics(this, this.tiles, options),
     }
     // Sources without their own are read faster box by box.
     const { requests } = bulk

@@ -1,5 +1,5 @@
-import type { AxisView } from '../../core/tensor.js'
-import { type Box, type Range, rangeLength } from '../../grid/range.js'
+import type { AxisView } from '../../core/tensor.ts'
+import { type Box, type Range, rangeLength } from '../../grid/range.ts'
 
 /** What a box takes of a part of an array, and where in the result that goes. */
 export interface Overlap {

@@ -1,11 +1,11 @@
-import { type DType, fillElement, type ScalarOf } from '../../core/dtype.js'
-import { invalidArgument } from '../../core/errors.js'
-import { type Checks, checkOptions } from '../../core/options.js'
-import { ChunkGrid } from '../../grid/chunks.js'
-import { padChunks } from '../../grid/joined-chunks.js'
-import { missingElement, missingElements } from '../missing.js'
-import type { BlockSource } from '../source.js'
-import { deriveSource } from './layer.js'
+import { type DType, fillElement, type ScalarOf } from '../../core/dtype.ts'
+import { invalidArgument } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { ChunkGrid } from '../../grid/chunks.ts'
+import { padChunks } from '../../grid/joined-chunks.ts'
+import { missingElement, missingElements } from '../missing.ts'
+import type { BlockSource } from '../source.ts'
+import { deriveSource } from './layer.ts'
 
 export interface PadOptions<D extends DType> {
   /** What is around the array: one value (the default), or its nearest element. */
@@ -41,7 +41,7 @@ export function pad<D extends DType>(
   return deriveSource(source, {
     chunks: new ChunkGrid(source.chunks.axes.map((chunks, axis) => padChunks(chunks, ...pairs[axis]!))),
     readBlock: async (box, out, options) =>
-      (await import('./padded.js')).readPadded(source, { origin, edge, fill }, box, out, options),
+      (await import('./padded.ts')).readPadded(source, { origin, edge, fill }, box, out, options),
   })
 }
 

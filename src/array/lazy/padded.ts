@@ -1,10 +1,10 @@
-import type { DataOf, DType } from '../../core/dtype.js'
-import { eachIndex } from '../../core/shape.js'
-import { type AxisView, copyTensor, fillTensor, type Tensor, viewTensor } from '../../core/tensor.js'
-import { type Box, type Range, rangeLength } from '../../grid/range.js'
-import type { BlockOptions, BlockSource } from '../source.js'
-import { overlapOf } from './overlap.js'
-import { readFresh } from './picks.js'
+import type { DataOf, DType } from '../../core/dtype.ts'
+import { eachIndex } from '../../core/shape.ts'
+import { type AxisView, copyTensor, fillTensor, type Tensor, viewTensor } from '../../core/tensor.ts'
+import { type Box, type Range, rangeLength } from '../../grid/range.ts'
+import type { BlockOptions, BlockSource } from '../source.ts'
+import { overlapOf } from './overlap.ts'
+import { readFresh } from './picks.ts'
 
 /** What is around an array. */
 export interface Surroundings<D extends DType> {

@@ -1,9 +1,9 @@
-import type { TypedArray } from '../../core/dtype.js'
-import { sizeOf, stridesOf } from '../../core/shape.js'
-import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.js'
-import { type Box, boxShape } from '../../grid/range.js'
-import { isWhole, type PlacedAggregate, type Reduction } from '../reductions/parts.js'
-import type { BlockSource, ReduceBoxOptions } from '../source.js'
+import type { TypedArray } from '../../core/dtype.ts'
+import { sizeOf, stridesOf } from '../../core/shape.ts'
+import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
+import { type Box, boxShape } from '../../grid/range.ts'
+import { isWhole, type PlacedAggregate, type Reduction } from '../reductions/parts.ts'
+import type { BlockSource, ReduceBoxOptions } from '../source.ts'
 
 /**
  * Reduces a box of a source for one that has its axes in another order.

@@ -1,10 +1,10 @@
-import type { DType } from '../../core/dtype.js'
-import { type AxisView, type Tensor, viewTensor } from '../../core/tensor.js'
-import { type Box, rangeOf } from '../../grid/range.js'
-import type { BlockOptions, BlockSource, BulkAccess, ChunkFacts } from '../source.js'
-import { readInto, type Views } from '../transfers.js'
-import { writeSelection } from '../write.js'
-import { type AxisPick, isList, planned } from './picks.js'
+import type { DType } from '../../core/dtype.ts'
+import { type AxisView, type Tensor, viewTensor } from '../../core/tensor.ts'
+import { type Box, rangeOf } from '../../grid/range.ts'
+import type { BlockOptions, BlockSource, BulkAccess, ChunkFacts } from '../source.ts'
+import { readInto, type Views } from '../transfers.ts'
+import { writeSelection } from '../write.ts'
+import { type AxisPick, isList, planned } from './picks.ts'
 
 /** Reads what `picks` takes of each axis, in its order, into `out`, which has an axis for each. */
 export const readPicks = <D extends DType>(

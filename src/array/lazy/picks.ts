@@ -1,10 +1,10 @@
-import type { DType } from '../../core/dtype.js'
-import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.js'
-import { progressionOf } from '../../grid/list.js'
-import { planChecked } from '../../grid/plan.js'
-import { type Box, boxShape } from '../../grid/range.js'
-import { type BlockOptions, type BlockSource, bytesOf, requestsOf } from '../source.js'
-import type { Planned } from '../transfers.js'
+import type { DType } from '../../core/dtype.ts'
+import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.ts'
+import { progressionOf } from '../../grid/list.ts'
+import { planChecked } from '../../grid/plan.ts'
+import { type Box, boxShape } from '../../grid/range.ts'
+import { type BlockOptions, type BlockSource, bytesOf, requestsOf } from '../source.ts'
+import type { Planned } from '../transfers.ts'
 
 /** Reads of a lazy array that are under way at a time. */
 export const READS_AT_A_TIME = 8

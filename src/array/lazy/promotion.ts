@@ -1,5 +1,5 @@
-import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
+import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
 
 /**
  * The data type that holds the values of all given ones, by numpy's rules: the larger of two of a kind, a signed integer with room for an

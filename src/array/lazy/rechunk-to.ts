@@ -1,9 +1,9 @@
-import { type Checks, checkOptions } from '../../core/options.js'
-import { sizeOf } from '../../core/shape.js'
-import { type AxisChunks, ChunkGrid } from '../../grid/chunks.js'
-import { IrregularChunks } from '../../grid/irregular-chunks.js'
-import { copyWhole, PROGRESS_CHECKS, type ProgressOptions } from '../iteration.js'
-import { type BlockSource, bytesOf } from '../source.js'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { sizeOf } from '../../core/shape.ts'
+import { type AxisChunks, ChunkGrid } from '../../grid/chunks.ts'
+import { IrregularChunks } from '../../grid/irregular-chunks.ts'
+import { copyWhole, PROGRESS_CHECKS, type ProgressOptions } from '../iteration.ts'
+import { type BlockSource, bytesOf } from '../source.ts'
 
 export interface RechunkOptions extends ProgressOptions {
   /** Bytes of elements held at a time; 64 MiB when left out. One chunk of the target is held even where it is larger. */

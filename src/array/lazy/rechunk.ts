@@ -1,9 +1,9 @@
-import type { DType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { sameShape, showShape } from '../../core/shape.js'
-import { ChunkGrid } from '../../grid/chunks.js'
-import type { BlockSource } from '../source.js'
-import { deriveSource } from './layer.js'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { sameShape, showShape } from '../../core/shape.ts'
+import { ChunkGrid } from '../../grid/chunks.ts'
+import type { BlockSource } from '../source.ts'
+import { deriveSource } from './layer.ts'
 
 /**
  * The same array under other chunks: what is gone through chunk by chunk goes by them. Nothing is stored differently.

@@ -1,6 +1,6 @@
-import { sizeOf } from '../../core/shape.js'
-import { type AxisChunks, RegularChunks } from '../../grid/chunks.js'
-import { chunksOf, lengthsOf } from '../../grid/irregular-chunks.js'
+import { sizeOf } from '../../core/shape.ts'
+import { type AxisChunks, RegularChunks } from '../../grid/chunks.ts'
+import { chunksOf, lengthsOf } from '../../grid/irregular-chunks.ts'
 
 /** Neighbouring axes below that become neighbouring axes of the result: as many elements, in the same order. */
 export interface AxisGroup {

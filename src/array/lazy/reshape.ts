@@ -1,11 +1,11 @@
-import type { DType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { checkShape, showShape, sizeOf } from '../../core/shape.js'
-import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
-import type { BlockSource } from '../source.js'
-import { viewAxes } from './axes-view.js'
-import { deriveSource } from './layer.js'
-import { type AxisGroup, groupAxes, mergeChunks, splitChunks } from './reshape-chunks.js'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { checkShape, showShape, sizeOf } from '../../core/shape.ts'
+import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
+import type { BlockSource } from '../source.ts'
+import { viewAxes } from './axes-view.ts'
+import { deriveSource } from './layer.ts'
+import { type AxisGroup, groupAxes, mergeChunks, splitChunks } from './reshape-chunks.ts'
 
 /**
  * The elements in C order under another shape, as long as whole chunks stay whole: adding and dropping axes of length 1, merging axes of
@@ -33,7 +33,7 @@ export function reshape<D extends DType>(source: BlockSource<D>, to: readonly nu
           return (merged && splitChunks(merged, lengths)) ?? torn(source, shape)
         }),
   )
-  const body = () => import('./reshaped.js')
+  const body = () => import('./reshaped.ts')
   return deriveSource(source, {
     chunks,
     dimensionNames: namesOf(source, groups, shape.length),

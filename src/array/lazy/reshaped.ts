@@ -1,13 +1,13 @@
-import type { DType } from '../../core/dtype.js'
-import { forEachLimited } from '../../core/limiter.js'
-import { eachIndex, sizeOf, stridesOf } from '../../core/shape.js'
-import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.js'
-import type { ChunkGrid } from '../../grid/chunks.js'
-import { type AxisProjection, projectAxis } from '../../grid/projection.js'
-import { type Box, boxShape, type Range, rangeLength, viewOf } from '../../grid/range.js'
-import type { BlockOptions, BlockSource } from '../source.js'
-import { READS_AT_A_TIME, readFresh } from './picks.js'
-import type { AxisGroup } from './reshape-chunks.js'
+import type { DType } from '../../core/dtype.ts'
+import { forEachLimited } from '../../core/limiter.ts'
+import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
+import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
+import type { ChunkGrid } from '../../grid/chunks.ts'
+import { type AxisProjection, projectAxis } from '../../grid/projection.ts'
+import { type Box, boxShape, type Range, rangeLength, viewOf } from '../../grid/range.ts'
+import type { BlockOptions, BlockSource } from '../source.ts'
+import { READS_AT_A_TIME, readFresh } from './picks.ts'
+import type { AxisGroup } from './reshape-chunks.ts'
 
 /** Reads a box of a reshaped array. */
 export async function readReshaped<D extends DType>(

@@ -1,10 +1,10 @@
-import type { DType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { wholeAxis } from '../../core/tensor.js'
-import { type Axis, resolveAxes } from '../axes.js'
-import type { BlockSource } from '../source.js'
-import { viewAxes } from './axes-view.js'
-import { mosaicSource } from './mosaic.js'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { wholeAxis } from '../../core/tensor.ts'
+import { type Axis, resolveAxes } from '../axes.ts'
+import type { BlockSource } from '../source.ts'
+import { viewAxes } from './axes-view.ts'
+import { mosaicSource } from './mosaic.ts'
 
 /**
  * Shifted along an axis, what leaves at one end coming back at the other: element i is at `i + shift`.

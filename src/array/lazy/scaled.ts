@@ -1,11 +1,11 @@
-import { elementBytes, isNumeric, toElement } from '../../core/dtype.js'
-import { HyperslabError, invalidArgument } from '../../core/errors.js'
-import type { Checks } from '../../core/options.js'
-import { isAnyMissing, missingElement, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.js'
-import { missingTest } from '../missing-test.js'
-import type { BlockSource } from '../source.js'
-import { casting } from './astype.js'
-import { elementwise } from './elementwise.js'
+import { elementBytes, isNumeric, toElement } from '../../core/dtype.ts'
+import { HyperslabError, invalidArgument } from '../../core/errors.ts'
+import type { Checks } from '../../core/options.ts'
+import { isAnyMissing, missingElement, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
+import { missingTest } from '../missing-test.ts'
+import type { BlockSource } from '../source.ts'
+import { casting } from './astype.ts'
+import { elementwise } from './elementwise.ts'
 
 export interface ScaledOptions {
   /** CF's `scale_factor`; 1 when left out. */

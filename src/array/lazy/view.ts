@@ -1,8 +1,8 @@
-import type { DType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { resolveSelection, type Selection } from '../../grid/selection.js'
-import type { BlockSource } from '../source.js'
-import { viewAxes } from './axes-view.js'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { resolveSelection, type Selection } from '../../grid/selection.ts'
+import type { BlockSource } from '../source.ts'
+import { viewAxes } from './axes-view.ts'
 
 /**
  * A selection of an array as an array: integers drop their axis, slices of any sign, lists and masks of one axis cut it.

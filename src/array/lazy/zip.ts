@@ -1,9 +1,9 @@
-import { type DType, readElement, type ScalarOf } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { Pace } from '../../core/pace.js'
-import { sameShape, showShape } from '../../core/shape.js'
-import { READ_BYTES } from '../../grid/chunks.js'
-import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
+import { type DType, readElement, type ScalarOf } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { Pace } from '../../core/pace.ts'
+import { sameShape, showShape } from '../../core/shape.ts'
+import { READ_BYTES } from '../../grid/chunks.ts'
+import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
 
 /**
  * The elements of several arrays at each position, in C order, whatever their chunks; some MiB are held at a time.
@@ -29,7 +29,7 @@ async function* elements(
   first: BlockSource,
   options: BlockOptions,
 ): AsyncGenerator<unknown[], void> {
-  const [{ ELEMENTS_AT_ONCE, zipped }, { arrayOrder }] = [await import('../iteration.js'), await import('../array-order.js')]
+  const [{ ELEMENTS_AT_ONCE, zipped }, { arrayOrder }] = [await import('../iteration.ts'), await import('../array-order.ts')]
   const share = bytesOf(first.dtype) / sources.reduce((sum, { dtype }) => sum + bytesOf(dtype), 0)
   const pace = new Pace(options.signal)
   for await (const { data } of zipped(sources, arrayOrder(first, READ_BYTES * share), options)) {

@@ -1,8 +1,8 @@
-import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.js'
-import type { Box } from '../../grid/range.js'
-import { type AxisOption, resolveAxes } from '../axes.js'
-import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.js'
-import type { BlockSource } from '../source.js'
+import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.ts'
+import type { Box } from '../../grid/range.ts'
+import { type AxisOption, resolveAxes } from '../axes.ts'
+import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.ts'
+import type { BlockSource } from '../source.ts'
 
 /** How many cells one goes on along each axis; 0 along reduced ones. */
 export const cellStride = (shape: readonly number[], reduced: readonly boolean[]): number[] =>

@@ -1,6 +1,6 @@
-import { allocate, type FixedDType, isBigInt, type TypedArray } from '../../core/dtype.js'
-import type { ReduceOp } from '../../kernels/reduce.js'
-import type { PartialAggregate } from './parts.js'
+import { allocate, type FixedDType, isBigInt, type TypedArray } from '../../core/dtype.ts'
+import type { ReduceOp } from '../../kernels/reduce.ts'
+import type { PartialAggregate } from './parts.ts'
 
 /** Values of any type as one of few, so that loops over them stay fast. */
 export type Comparables = Float64Array | BigInt64Array | BigUint64Array

@@ -1,6 +1,6 @@
-import { type DType, type FixedDType, isBigInt, isFixed } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import type { RowMode } from './rows.js'
+import { type DType, type FixedDType, isBigInt, isFixed } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { RowMode } from './rows.ts'
 
 /** What elements can be folded into, one value a cell. */
 export const FOLD_KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const

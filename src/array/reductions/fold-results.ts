@@ -1,6 +1,6 @@
-import { allocate, type DType, type FixedDType, isFloat, type TypedArray } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import type { Skipped } from './rows.js'
+import { allocate, type DType, type FixedDType, isFloat, type TypedArray } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Skipped } from './rows.ts'
 
 /** What the minimum of nothing is along axes where elements were skipped: NaN of floats, of others the missing value. */
 export function emptyExtreme(dtype: DType, { fill, nan }: Skipped): unknown {

@@ -1,7 +1,7 @@
-import { allocate, type FixedDType, type TypedArray } from '../../core/dtype.js'
-import type { Fold } from './fold.js'
-import { cellsAs, checkFits, emptyReduction } from './fold-results.js'
-import type { Row, Skipped } from './rows.js'
+import { allocate, type FixedDType, type TypedArray } from '../../core/dtype.ts'
+import type { Fold } from './fold.ts'
+import { cellsAs, checkFits, emptyReduction } from './fold-results.ts'
+import type { Row, Skipped } from './rows.ts'
 
 type Wide = BigInt64Array | BigUint64Array
 

@@ -1,8 +1,8 @@
-import { type DType, isBigInt, type TypedArray } from '../../core/dtype.js'
-import { checkFoldable, type FoldKind } from './fold-kinds.js'
-import { ExtremeFold, ProductFold, SumFold, TruthFold, WideProductFold, WideSumFold } from './fold-values.js'
-import { MomentFold } from './moments.js'
-import type { Row, Skipped } from './rows.js'
+import { type DType, isBigInt, type TypedArray } from '../../core/dtype.ts'
+import { checkFoldable, type FoldKind } from './fold-kinds.ts'
+import { ExtremeFold, ProductFold, SumFold, TruthFold, WideProductFold, WideSumFold } from './fold-values.ts'
+import { MomentFold } from './moments.ts'
+import type { Row, Skipped } from './rows.ts'
 
 export interface FoldOptions {
   /** What a variance of n elements divides by is n less this; 0 when left out. */

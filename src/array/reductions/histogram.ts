@@ -1,12 +1,12 @@
-import type { DType } from '../../core/dtype.js'
-import { invalidArgument, isHyperslabError } from '../../core/errors.js'
-import { type Tensor, tensorOf } from '../../core/tensor.js'
-import type { BlockOptions, BlockSource } from '../source.js'
-import { checkFoldable } from './fold-kinds.js'
-import { extrema } from './reduce.js'
-import { RowReader, type SkipOptions, skippedOf } from './rows.js'
-import { eachRun } from './runs.js'
-import { eachUnwritten, oneCell } from './unwritten.js'
+import type { DType } from '../../core/dtype.ts'
+import { invalidArgument, isHyperslabError } from '../../core/errors.ts'
+import { type Tensor, tensorOf } from '../../core/tensor.ts'
+import type { BlockOptions, BlockSource } from '../source.ts'
+import { checkFoldable } from './fold-kinds.ts'
+import { extrema } from './reduce.ts'
+import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
+import { eachRun } from './runs.ts'
+import { eachUnwritten, oneCell } from './unwritten.ts'
 
 export interface HistogramOptions extends BlockOptions, SkipOptions {
   /** Number of bins of equal width, or their edges, ascending; 10 when left out. */

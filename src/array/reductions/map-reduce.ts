@@ -1,13 +1,13 @@
-import type { DType, ScalarOf } from '../../core/dtype.js'
-import { checkValue } from '../../core/options.js'
-import { type Tensor, tensorOf } from '../../core/tensor.js'
-import { arrayOrder } from '../array-order.js'
-import type { BlockOptions, BlockSource } from '../source.js'
-import { CellLayout } from './cells.js'
-import type { ReduceOptions } from './reduce.js'
-import { type Row, RowReader, type SkipOptions, skippedOf } from './rows.js'
-import { eachRun } from './runs.js'
-import { unwrittenValue } from './unwritten.js'
+import type { DType, ScalarOf } from '../../core/dtype.ts'
+import { checkValue } from '../../core/options.ts'
+import { type Tensor, tensorOf } from '../../core/tensor.ts'
+import { arrayOrder } from '../array-order.ts'
+import type { BlockOptions, BlockSource } from '../source.ts'
+import { CellLayout } from './cells.ts'
+import type { ReduceOptions } from './reduce.ts'
+import { type Row, RowReader, type SkipOptions, skippedOf } from './rows.ts'
+import { eachRun } from './runs.ts'
+import { unwrittenValue } from './unwritten.ts'
 
 /** Folds the elements one after another, in C order of the array. */
 export async function foldElements<D extends DType, T>(

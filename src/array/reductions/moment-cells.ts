@@ -1,13 +1,13 @@
-import type { TypedArray } from '../../core/dtype.js'
-import { sizeOf, stridesOf } from '../../core/shape.js'
-import { type Box, boxShape } from '../../grid/range.js'
-import { type Arena, withArena } from '../../kernels/arena.js'
-import { type BoxTable, boxesOf, tableOf } from '../../kernels/boxes.js'
-import { accumulators, cellBytes, counters, reduceElements, results } from '../../kernels/reduce.js'
-import type { Accumulator, Cells } from './accumulator.js'
-import { type CellLayout, cellBox, cellStride, eachCell } from './cells.js'
-import { Moments } from './moments.js'
-import type { PartialAggregate, PlacedAggregate, Reduction } from './parts.js'
+import type { TypedArray } from '../../core/dtype.ts'
+import { sizeOf, stridesOf } from '../../core/shape.ts'
+import { type Box, boxShape } from '../../grid/range.ts'
+import { type Arena, withArena } from '../../kernels/arena.ts'
+import { type BoxTable, boxesOf, tableOf } from '../../kernels/boxes.ts'
+import { accumulators, cellBytes, counters, reduceElements, results } from '../../kernels/reduce.ts'
+import type { Accumulator, Cells } from './accumulator.ts'
+import { type CellLayout, cellBox, cellStride, eachCell } from './cells.ts'
+import { Moments } from './moments.ts'
+import type { PartialAggregate, PlacedAggregate, Reduction } from './parts.ts'
 
 /**
  * The mean of the elements of each cell, and the sum of squares of what they differ from it by: two numbers a cell. The boxes are gone through

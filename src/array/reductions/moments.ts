@@ -1,5 +1,5 @@
-import type { Fold } from './fold.js'
-import type { Row, Skipped } from './rows.js'
+import type { Fold } from './fold.ts'
+import type { Row, Skipped } from './rows.ts'
 
 /** Elements taken together: small enough to stay in the cache for the second pass over them. */
 const PART = 1024

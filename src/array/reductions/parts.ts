@@ -1,13 +1,13 @@
-import { allocate, type FixedDType, type TypedArray, toBytes } from '../../core/dtype.js'
-import { sizeOf } from '../../core/shape.js'
-import { type Box, boxShape } from '../../grid/range.js'
-import { type Arena, withArena } from '../../kernels/arena.js'
-import { type BoxTable, boxesOf } from '../../kernels/boxes.js'
-import { accumulators, cellBytes, counters, type ReduceOp, reduceElements, type Skip } from '../../kernels/reduce.js'
-import { AxisAccumulator, type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.js'
-import { cellStride } from './cells.js'
-import { momentsOf } from './moment-cells.js'
-import { extremesOf, givesPositions } from './positions.js'
+import { allocate, type FixedDType, type TypedArray, toBytes } from '../../core/dtype.ts'
+import { sizeOf } from '../../core/shape.ts'
+import { type Box, boxShape } from '../../grid/range.ts'
+import { type Arena, withArena } from '../../kernels/arena.ts'
+import { type BoxTable, boxesOf } from '../../kernels/boxes.ts'
+import { accumulators, cellBytes, counters, type ReduceOp, reduceElements, type Skip } from '../../kernels/reduce.ts'
+import { AxisAccumulator, type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
+import { cellStride } from './cells.ts'
+import { momentsOf } from './moment-cells.ts'
+import { extremesOf, givesPositions } from './positions.ts'
 
 /** A reduction, as data that other threads understand. */
 export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {

@@ -1,4 +1,4 @@
-import type { Row, Skipped } from './rows.js'
+import type { Row, Skipped } from './rows.ts'
 
 /** Bits of the mantissa that tell buckets apart. */
 const BITS = 12

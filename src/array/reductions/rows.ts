@@ -1,9 +1,9 @@
-import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat } from '../../core/dtype.js'
-import { sizeOf } from '../../core/shape.js'
-import { mergedAxes, type Tensor } from '../../core/tensor.js'
-import type { Skip } from '../../kernels/reduce.js'
-import { missingElements } from '../missing.js'
-import type { BlockSource } from '../source.js'
+import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat } from '../../core/dtype.ts'
+import { sizeOf } from '../../core/shape.ts'
+import { mergedAxes, type Tensor } from '../../core/tensor.ts'
+import type { Skip } from '../../kernels/reduce.ts'
+import { missingElements } from '../missing.ts'
+import type { BlockSource } from '../source.ts'
 
 /** Which elements a reduction passes over. */
 export interface SkipOptions {

@@ -1,13 +1,13 @@
-import { allocate, type DataOf, type DType, isFixed, type TypedArray } from '../../core/dtype.js'
-import { ahead } from '../../core/in-order.js'
-import { sizeOf } from '../../core/shape.js'
-import { type Tensor, tensorOf } from '../../core/tensor.js'
-import { type ChunkGrid, chunkBoxes, READ_BYTES } from '../../grid/chunks.js'
-import { type Box, boxShape, wholeBox } from '../../grid/range.js'
-import { TouchedChunks } from '../../grid/touched.js'
-import { checkElements } from '../bounds.js'
-import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.js'
-import { type BlockOptions, type BlockSource, bytesOf } from '../source.js'
+import { allocate, type DataOf, type DType, isFixed, type TypedArray } from '../../core/dtype.ts'
+import { ahead } from '../../core/in-order.ts'
+import { sizeOf } from '../../core/shape.ts'
+import { type Tensor, tensorOf } from '../../core/tensor.ts'
+import { type ChunkGrid, chunkBoxes, READ_BYTES } from '../../grid/chunks.ts'
+import { type Box, boxShape, wholeBox } from '../../grid/range.ts'
+import { TouchedChunks } from '../../grid/touched.ts'
+import { checkElements } from '../bounds.ts'
+import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.ts'
+import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
 
 /** A part of an array with its elements, dense, in C order. They are good until the next one is taken: their memory is used again. */
 export interface Run<D extends DType = DType> {

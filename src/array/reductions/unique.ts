@@ -1,10 +1,10 @@
-import { allocate, type DataOf, type DType } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import { type Tensor, tensorOf } from '../../core/tensor.js'
-import type { BlockOptions, BlockSource } from '../source.js'
-import { RowReader, type SkipOptions, skippedOf } from './rows.js'
-import { eachRun } from './runs.js'
-import { eachUnwritten, oneCell } from './unwritten.js'
+import { allocate, type DataOf, type DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Tensor, tensorOf } from '../../core/tensor.ts'
+import type { BlockOptions, BlockSource } from '../source.ts'
+import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
+import { eachRun } from './runs.ts'
+import { eachUnwritten, oneCell } from './unwritten.ts'
 
 export interface UniqueOptions extends BlockOptions, SkipOptions {
   /** How many different values may be held; a million when left out. */

@@ -1,13 +1,13 @@
-import { type DataOf, type DType, fillElement } from '../../core/dtype.js'
-import { Pace } from '../../core/pace.js'
-import { sizeOf } from '../../core/shape.js'
-import type { Signal } from '../../core/signal.js'
-import { tensorOf } from '../../core/tensor.js'
-import { type Box, boxShape } from '../../grid/range.js'
-import { cutBox } from '../../grid/touched.js'
-import type { BlockSource } from '../source.js'
-import { cellBox, eachCell } from './cells.js'
-import type { RowReader } from './rows.js'
+import { type DataOf, type DType, fillElement } from '../../core/dtype.ts'
+import { Pace } from '../../core/pace.ts'
+import { sizeOf } from '../../core/shape.ts'
+import type { Signal } from '../../core/signal.ts'
+import { tensorOf } from '../../core/tensor.ts'
+import { type Box, boxShape } from '../../grid/range.ts'
+import { cutBox } from '../../grid/touched.ts'
+import type { BlockSource } from '../source.ts'
+import { cellBox, eachCell } from './cells.ts'
+import type { RowReader } from './rows.ts'
 
 /** Cells that are visited without giving way. */
 export const MOST_CELLS = 2 ** 16

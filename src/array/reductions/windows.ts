@@ -1,17 +1,17 @@
-import { type DType, isFloat, type ScalarOf } from '../../core/dtype.js'
-import { HyperslabError } from '../../core/errors.js'
-import type { Tensor } from '../../core/tensor.js'
-import { ChunkGrid, RegularChunks } from '../../grid/chunks.js'
-import type { Box } from '../../grid/range.js'
-import { byAxis } from '../axes.js'
-import { DiskArray } from '../disk-array.js'
-import { withOneMissing } from '../lazy/missing-as.js'
-import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.js'
-import type { BlockOptions, BlockSource, Missing } from '../source.js'
-import type { FoldOptions } from './fold.js'
-import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.js'
-import { checkCall, checkKind } from './options.js'
-import type { SkipOptions } from './rows.js'
+import { type DType, isFloat, type ScalarOf } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Tensor } from '../../core/tensor.ts'
+import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
+import type { Box } from '../../grid/range.ts'
+import { byAxis } from '../axes.ts'
+import { DiskArray } from '../disk-array.ts'
+import { withOneMissing } from '../lazy/missing-as.ts'
+import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
+import type { BlockOptions, BlockSource, Missing } from '../source.ts'
+import type { FoldOptions } from './fold.ts'
+import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.ts'
+import { checkCall, checkKind } from './options.ts'
+import type { SkipOptions } from './rows.ts'
 
 /** Lengths along some axes, by dimension name or number. */
 export type Lengths = { readonly [axis: string]: number }
@@ -157,7 +157,7 @@ class WindowSource implements BlockSource {
   }
 
   async readBlock(box: Box, out: Tensor, { signal }: BlockOptions = {}): Promise<void> {
-    const { foldWindows } = await import('./window-fold.js')
+    const { foldWindows } = await import('./window-fold.ts')
     await foldWindows(this.#windows, this.chunks, box, out, signal)
   }
 }

@@ -1,4 +1,4 @@
-import { type ErrorTag, HyperslabError, isHyperslabError } from '../../core/errors.js'
+import { type ErrorTag, HyperslabError, isHyperslabError } from '../../core/errors.ts'
 
 export type Doing = 'read' | 'written' | 'listed'
 

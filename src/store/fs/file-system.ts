@@ -1,9 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
-import { HyperslabError } from '../../core/errors.js'
-import { endsBefore } from '../memory.js'
-import type { ObjectInfo } from '../store.js'
-import { errorCode, onFile } from './errors.js'
-import { etagOf } from './local-file.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { endsBefore } from '../memory.ts'
+import type { ObjectInfo } from '../store.ts'
+import { errorCode, onFile } from './errors.ts'
+import { etagOf } from './local-file.ts'
 
 /** What is used of `node:fs`. */
 export type FileSystem = Pick<

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { changed } from '../memory.js'
+import { changed } from '../memory.ts'
 import type {
   ConditionalWrites,
   DeleteOptions,
@@ -10,12 +10,12 @@ import type {
   Stage,
   Store,
   Tail,
-} from '../store.js'
-import { onFile, orMissing } from './errors.js'
-import { checkedInfo, type FileSystem, fileSystem, folderOf, orMissingSync, readExactly } from './file-system.js'
-import { underLock } from './lock.js'
-import { isTemporary } from './names.js'
-import { checkVersion, FileStage } from './stage.js'
+} from '../store.ts'
+import { onFile, orMissing } from './errors.ts'
+import { checkedInfo, type FileSystem, fileSystem, folderOf, orMissingSync, readExactly } from './file-system.ts'
+import { underLock } from './lock.ts'
+import { isTemporary } from './names.ts'
+import { checkVersion, FileStage } from './stage.ts'
 
 interface OpenFile extends ObjectInfo {
   readonly handle: FileHandle

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../store.js'
+import type { ByteRange } from '../store.ts'
 
 /** A range of one version of a file on this machine. */
 export interface LocalRange extends ByteRange {

@@ -1,9 +1,9 @@
-import { raceAbort, type Signal } from '../../core/signal.js'
-import { randomName } from '../random-name.js'
-import { errorCode, fileError } from './errors.js'
-import { type FileSystem, folderOf, orMissingSync } from './file-system.js'
-import { etagOf } from './local-file.js'
-import { isTemporary, lockName, temporaryName } from './names.js'
+import { raceAbort, type Signal } from '../../core/signal.ts'
+import { randomName } from '../random-name.ts'
+import { errorCode, fileError } from './errors.ts'
+import { type FileSystem, folderOf, orMissingSync } from './file-system.ts'
+import { etagOf } from './local-file.ts'
+import { isTemporary, lockName, temporaryName } from './names.ts'
 
 declare const process: { readonly pid: number; kill(pid: number, signal: 0): void }
 declare function setTimeout(callback: () => void, ms: number): unknown

@@ -1,4 +1,4 @@
-import { randomName } from '../random-name.js'
+import { randomName } from '../random-name.ts'
 
 declare const process: { readonly pid: number }
 

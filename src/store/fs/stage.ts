@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises'
-import { HyperslabError } from '../../core/errors.js'
-import { checkMatch, exists } from '../conditions.js'
-import type { ObjectInfo, PublishCondition, Stage } from '../store.js'
-import { errorCode, fileError, onFile, orMissing } from './errors.js'
-import { checkedInfo, type FileSystem, fileInfo, folderOf, orMissingSync, readExactly } from './file-system.js'
-import { underLock } from './lock.js'
-import { temporaryName } from './names.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { checkMatch, exists } from '../conditions.ts'
+import type { ObjectInfo, PublishCondition, Stage } from '../store.ts'
+import { errorCode, fileError, onFile, orMissing } from './errors.ts'
+import { checkedInfo, type FileSystem, fileInfo, folderOf, orMissingSync, readExactly } from './file-system.ts'
+import { underLock } from './lock.ts'
+import { temporaryName } from './names.ts'
 
 /** Bytes copied at a time. */
 const COPY_BYTES = 1024 * 1024

@@ -1,9 +1,9 @@
-import { HyperslabError } from '../../core/errors.js'
-import { changed, endsBefore } from '../memory.js'
-import { Transient } from '../retry.js'
-import type { ByteRange, ObjectInfo, Tail } from '../store.js'
-import type { HttpAnswer } from './client.js'
-import { contentLength, contentRange, encodingOf, headerInfo, isVersion, sizeOfUnsatisfied } from './headers.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { changed, endsBefore } from '../memory.ts'
+import { Transient } from '../retry.ts'
+import type { ByteRange, ObjectInfo, Tail } from '../store.ts'
+import type { HttpAnswer } from './client.ts'
+import { contentLength, contentRange, encodingOf, headerInfo, isVersion, sizeOfUnsatisfied } from './headers.ts'
 
 /** Where a request goes. */
 export interface RequestContext {

@@ -1,14 +1,14 @@
-import { joinBytes } from '../../core/bytes.js'
-import { HyperslabError, isHyperslabError } from '../../core/errors.js'
-import type { Checks } from '../../core/options.js'
-import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.js'
-import type { RequestOptions } from '../requester.js'
-import { retryAfterMs, retrying, Transient } from '../retry.js'
-import type { ByteRange } from '../store.js'
-import { type Fetch, type FetchInit, type FetchResponse, isBrowser, platformFetch, type ResponseBody } from './fetch.js'
-import { contentLength, type Headers } from './headers.js'
-import type { Sign } from './redirects.js'
-import { TIME_CHECKS, type TimeLimits, timeLimits, Watchdog } from './time-limits.js'
+import { joinBytes } from '../../core/bytes.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import type { Checks } from '../../core/options.ts'
+import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
+import type { RequestOptions } from '../requester.ts'
+import { retryAfterMs, retrying, Transient } from '../retry.ts'
+import type { ByteRange } from '../store.ts'
+import { type Fetch, type FetchInit, type FetchResponse, isBrowser, platformFetch, type ResponseBody } from './fetch.ts'
+import { contentLength, type Headers } from './headers.ts'
+import type { Sign } from './redirects.ts'
+import { TIME_CHECKS, type TimeLimits, timeLimits, Watchdog } from './time-limits.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
@@ -202,7 +202,7 @@ export class HttpClient {
   }
 
   async #fetchGuarded(fetch: Fetch, url: string, init: FetchInit, file: string): Promise<FetchResponse> {
-    const { fetchGuarded } = await import('./redirects.js')
+    const { fetchGuarded } = await import('./redirects.ts')
     return fetchGuarded(fetch, this.#sign, url, init, file)
   }
 

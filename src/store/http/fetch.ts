@@ -1,4 +1,4 @@
-import { HyperslabError } from '../../core/errors.js'
+import { HyperslabError } from '../../core/errors.ts'
 
 /** What is used of a `Response`; a platform's own fits, and so does one made by hand. */
 export interface FetchResponse {

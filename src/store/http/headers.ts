@@ -1,4 +1,4 @@
-import type { ObjectInfo } from '../store.js'
+import type { ObjectInfo } from '../store.ts'
 
 /** The headers of an answer. */
 export interface Headers {

@@ -1,10 +1,10 @@
-import { HyperslabError } from '../../core/errors.js'
-import { type Checks, checkOptions } from '../../core/options.js'
-import { REQUEST_CHECKS, type RequestOptions } from '../requester.js'
-import type { RequestContext } from './answers.js'
-import { CLIENT_CHECKS, type HttpClientOptions } from './client.js'
-import { isCrossOrigin } from './fetch.js'
-import { HttpReader } from './reader.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { REQUEST_CHECKS, type RequestOptions } from '../requester.ts'
+import type { RequestContext } from './answers.ts'
+import { CLIENT_CHECKS, type HttpClientOptions } from './client.ts'
+import { isCrossOrigin } from './fetch.ts'
+import { HttpReader } from './reader.ts'
 
 export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
   /** Added to every URL: signatures, tokens. It is part of no key and of no error message. */

@@ -1,13 +1,13 @@
-import { HyperslabError } from '../../core/errors.js'
-import type { Signal } from '../../core/signal.js'
-import { changed, endsBefore } from '../memory.js'
-import { RangeRequester, type RequestOptions } from '../requester.js'
-import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail } from '../store.js'
-import { emptyRanges, readVersion } from '../versions.js'
-import { type HttpRange, MISSING, type RequestContext, readRange, readSize, readSuffix, statusError } from './answers.js'
-import { type HttpAnswer, HttpClient, type HttpClientOptions } from './client.js'
-import { contentLength, isStrong } from './headers.js'
-import type { Sign } from './redirects.js'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Signal } from '../../core/signal.ts'
+import { changed, endsBefore } from '../memory.ts'
+import { RangeRequester, type RequestOptions } from '../requester.ts'
+import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail } from '../store.ts'
+import { emptyRanges, readVersion } from '../versions.ts'
+import { type HttpRange, MISSING, type RequestContext, readRange, readSize, readSuffix, statusError } from './answers.ts'
+import { type HttpAnswer, HttpClient, type HttpClientOptions } from './client.ts'
+import { contentLength, isStrong } from './headers.ts'
+import type { Sign } from './redirects.ts'
 
 /** What a server turned out not to do. */
 interface Quirks {

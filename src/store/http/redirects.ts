@@ -1,5 +1,5 @@
-import { HyperslabError } from '../../core/errors.js'
-import { type Fetch, type FetchInit, type FetchResponse, platformFetch } from './fetch.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Fetch, type FetchInit, type FetchResponse, platformFetch } from './fetch.ts'
 
 /** The headers of a request to a URL, signed for it. */
 export type Sign = (url: string, init: FetchInit) => Promise<Record<string, string>>

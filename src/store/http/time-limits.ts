@@ -1,7 +1,7 @@
-import { HyperslabError } from '../../core/errors.js'
-import type { Checks } from '../../core/options.js'
-import { checkLimits } from '../requester.js'
-import { MAX_TIMER_MS, Transient } from '../retry.js'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Checks } from '../../core/options.ts'
+import { checkLimits } from '../requester.ts'
+import { MAX_TIMER_MS, Transient } from '../retry.ts'
 
 /** How long a server may take. Infinity is no limit. */
 export interface TimeLimits {

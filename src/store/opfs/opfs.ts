@@ -1,10 +1,10 @@
-import { HyperslabError } from '../../core/errors.js'
-import { checkCondition, checkMatch } from '../conditions.js'
-import { type DirectoryHandleLike, type FileHandleLike, failed, handleOrMissing, orNoSuch, writeHandle } from '../handles.js'
-import { type Snapshot, Snapshots, snapshotInfo } from '../snapshots.js'
-import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from '../store.js'
-import { OpfsStage, removeAbandoned, STAGE_PREFIX } from './stage.js'
-import { withLock } from './web-locks.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { checkCondition, checkMatch } from '../conditions.ts'
+import { type DirectoryHandleLike, type FileHandleLike, failed, handleOrMissing, orNoSuch, writeHandle } from '../handles.ts'
+import { type Snapshot, Snapshots, snapshotInfo } from '../snapshots.ts'
+import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from '../store.ts'
+import { OpfsStage, removeAbandoned, STAGE_PREFIX } from './stage.ts'
+import { withLock } from './web-locks.ts'
 
 declare const navigator: { readonly storage?: { getDirectory?(): Promise<DirectoryHandleLike> } } | undefined
 declare function setTimeout(callback: () => void, ms: number): unknown

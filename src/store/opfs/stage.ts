@@ -1,8 +1,8 @@
-import { HyperslabError } from '../../core/errors.js'
-import { type DirectoryHandleLike, type FileHandleLike, failed, handleOrMissing, nameOf, writeHandle } from '../handles.js'
-import { endsBefore } from '../memory.js'
-import type { ObjectInfo, PublishCondition, Stage } from '../store.js'
-import { hold, ifUnlocked } from './web-locks.js'
+import { HyperslabError } from '../../core/errors.ts'
+import { type DirectoryHandleLike, type FileHandleLike, failed, handleOrMissing, nameOf, writeHandle } from '../handles.ts'
+import { endsBefore } from '../memory.ts'
+import type { ObjectInfo, PublishCondition, Stage } from '../store.ts'
+import { hold, ifUnlocked } from './web-locks.ts'
 
 /** Names of temporary files start with it: those of keys do not, and no listing shows them. */
 export const STAGE_PREFIX = '.hyperslab-stage-'

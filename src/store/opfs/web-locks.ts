@@ -1,4 +1,4 @@
-import { HyperslabError } from '../../core/errors.js'
+import { HyperslabError } from '../../core/errors.ts'
 
 /** What is used of a `LockManager`. A lock ends with its callback, or with the tab or worker that holds it. */
 interface LockManager {

@@ -1,5 +1,5 @@
-import { HyperslabError } from '../../core/errors.js'
-import type { Checks } from '../../core/options.js'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Checks } from '../../core/options.ts'
 
 export interface S3AddressOptions {
   readonly bucket: string

@@ -1,7 +1,7 @@
-import { HyperslabError } from '../../core/errors.js'
-import type { HttpAnswer } from '../http/client.js'
-import type { ListPage } from '../listing.js'
-import { Transient } from '../retry.js'
+import { HyperslabError } from '../../core/errors.ts'
+import type { HttpAnswer } from '../http/client.ts'
+import type { ListPage } from '../listing.ts'
+import { Transient } from '../retry.ts'
 
 /** The texts of all elements of a name, in order. What S3 answers has no attributes, comments or CDATA that would matter. */
 function textsOf(xml: string, name: string): string[] {

@@ -1,8 +1,8 @@
-import type { Signal } from '../../core/signal.js'
-import type { HttpAnswer, HttpClient, HttpRequest } from '../http/client.js'
-import type { RangeRequester } from '../requester.js'
-import type { S3Address } from './address.js'
-import { refusal } from './answers.js'
+import type { Signal } from '../../core/signal.ts'
+import type { HttpAnswer, HttpClient, HttpRequest } from '../http/client.ts'
+import type { RangeRequester } from '../requester.ts'
+import type { S3Address } from './address.ts'
+import { refusal } from './answers.ts'
 
 export interface S3Request {
   readonly method: HttpRequest['method']

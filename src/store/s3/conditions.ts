@@ -1,8 +1,8 @@
-import { HyperslabError, isHyperslabError } from '../../core/errors.js'
-import { randomName } from '../random-name.js'
-import type { ConditionalWrites } from '../store.js'
-import type { S3Address } from './address.js'
-import type { CopiedPart, S3Writer, WriteOptions } from './writer.js'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { randomName } from '../random-name.ts'
+import type { ConditionalWrites } from '../store.ts'
+import type { S3Address } from './address.ts'
+import type { CopiedPart, S3Writer, WriteOptions } from './writer.ts'
 
 /** A tag as a server wants it in `If-Match`. */
 type Spelling = (etag: string) => string

@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch'
-import type { Sign } from '../http/redirects.js'
+import type { Sign } from '../http/redirects.ts'
 
 export interface S3Credentials {
   readonly accessKeyId: string

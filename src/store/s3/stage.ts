@@ -1,10 +1,10 @@
-import { joinBytes } from '../../core/bytes.js'
-import { HyperslabError } from '../../core/errors.js'
-import { checkCondition } from '../conditions.js'
-import { endsBefore } from '../memory.js'
-import type { ObjectInfo, PublishCondition, Stage, Store } from '../store.js'
-import { type S3Conditions, temporary } from './conditions.js'
-import type { CopiedPart, S3Writer, WriteOptions } from './writer.js'
+import { joinBytes } from '../../core/bytes.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { checkCondition } from '../conditions.ts'
+import { endsBefore } from '../memory.ts'
+import type { ObjectInfo, PublishCondition, Stage, Store } from '../store.ts'
+import { type S3Conditions, temporary } from './conditions.ts'
+import type { CopiedPart, S3Writer, WriteOptions } from './writer.ts'
 
 /** S3 takes no larger object in one request. */
 const MAX_PUT_BYTES = 5 * 2 ** 30

@@ -1,4 +1,4 @@
-import { HyperslabError } from '../../core/errors.js'
+import { HyperslabError } from '../../core/errors.ts'
 
 /** One file in an archive, as the central directory has it. */
 export interface ZipEntry {

@@ -1,8 +1,8 @@
-import { HyperslabError, isHyperslabError, within } from '../../core/errors.js'
-import { type Checks, checkOptions, checkValue } from '../../core/options.js'
-import type { Signal } from '../../core/signal.js'
-import { SingleFlight } from '../../core/single-flight.js'
-import { changed, endsBefore } from '../memory.js'
+import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
+import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import type { Signal } from '../../core/signal.ts'
+import { SingleFlight } from '../../core/single-flight.ts'
+import { changed, endsBefore } from '../memory.ts'
 import {
   type ByteRange,
   type ObjectInfo,
@@ -11,8 +11,8 @@ import {
   type Store,
   type StoreOptions,
   type Tail,
-} from '../store.js'
-import { contentOffset, findDirectory, LOCAL_HEADER_BYTES, readDirectory, ZIP_TAIL_BYTES, type ZipEntry } from './directory.js'
+} from '../store.ts'
+import { contentOffset, findDirectory, LOCAL_HEADER_BYTES, readDirectory, ZIP_TAIL_BYTES, type ZipEntry } from './directory.ts'
 
 export interface ZipOptions {
   /** Where the archive lies. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type ErrorTag, HyperslabError } from '../../../src/core/errors.js'
-import { type AsyncBuffer, openNetcdf } from '../../../src/runtime/netcdf.js'
-import { utf8, type WriterFile, writeNetcdf } from '../../support/netcdf-writer.js'
-import { CountingFile, variable } from './support.js'
+import { type ErrorTag, HyperslabError } from '../../../src/core/errors.ts'
+import { type AsyncBuffer, openNetcdf } from '../../../src/runtime/netcdf.ts'
+import { utf8, type WriterFile, writeNetcdf } from '../../support/netcdf-writer.ts'
+import { CountingFile, variable } from './support.ts'
 
 const SAMPLE: WriterFile = {
   dimensions: [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { openNetcdf } from '../../../src/runtime/netcdf.js'
-import { type WriterFile, writeNetcdf } from '../../support/netcdf-writer.js'
-import { CountingFile } from './support.js'
+import { openNetcdf } from '../../../src/runtime/netcdf.ts'
+import { type WriterFile, writeNetcdf } from '../../support/netcdf-writer.ts'
+import { CountingFile } from './support.ts'
 
 const SAMPLE: WriterFile = {
   dimensions: [['x', 4]],

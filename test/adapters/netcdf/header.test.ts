@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { scaled } from '../../../src/runtime/index.js'
-import { openNetcdf } from '../../../src/runtime/netcdf.js'
-import { utf8, type WriterAttribute, writeNetcdf } from '../../support/netcdf-writer.js'
-import { CountingFile, open, valuesOf, variable } from './support.js'
+import { scaled } from '../../../src/runtime/index.ts'
+import { openNetcdf } from '../../../src/runtime/netcdf.ts'
+import { utf8, type WriterAttribute, writeNetcdf } from '../../support/netcdf-writer.ts'
+import { CountingFile, open, valuesOf, variable } from './support.ts'
 
 const attribute = async (...attributes: WriterAttribute[]) => (await open({ attributes })).attrs
 

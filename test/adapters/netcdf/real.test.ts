@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { DiskArray } from '../../../src/array/disk-array.js'
-import { openNetcdf } from '../../../src/runtime/netcdf.js'
-import { CountingFile, variable } from './support.js'
+import type { DiskArray } from '../../../src/array/disk-array.ts'
+import { openNetcdf } from '../../../src/runtime/netcdf.ts'
+import { CountingFile, variable } from './support.ts'
 
 const read = (path: string) => new CountingFile(readFileSync(new URL(`../../../${path}`, import.meta.url)))
 const relative = (actual: number, expected: number): number => Math.abs(actual / expected - 1)

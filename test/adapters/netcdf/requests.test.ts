@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_GAP_BYTES, MAX_REQUEST_BYTES, planFileReads } from '../../../src/adapters/netcdf/requests.js'
-import { sizeOf, stridesOf } from '../../../src/core/shape.js'
-import { boxShape, type Range } from '../../../src/grid/range.js'
-import { slice } from '../../../src/grid/slice.js'
-import { openNetcdf } from '../../../src/runtime/netcdf.js'
-import { writeNetcdf } from '../../support/netcdf-writer.js'
-import { CountingFile, HugeFile, variable } from './support.js'
+import { MAX_GAP_BYTES, MAX_REQUEST_BYTES, planFileReads } from '../../../src/adapters/netcdf/requests.ts'
+import { sizeOf, stridesOf } from '../../../src/core/shape.ts'
+import { boxShape, type Range } from '../../../src/grid/range.ts'
+import { slice } from '../../../src/grid/slice.ts'
+import { openNetcdf } from '../../../src/runtime/netcdf.ts'
+import { writeNetcdf } from '../../support/netcdf-writer.ts'
+import { CountingFile, HugeFile, variable } from './support.ts'
 
 const MiB = 1024 * 1024
 

@@ -1,8 +1,8 @@
-import type { DiskArray } from '../../../src/array/disk-array.js'
-import type { AsyncBuffer } from '../../../src/core/async-buffer.js'
-import type { DType } from '../../../src/core/dtype.js'
-import { type NetcdfFile, type NetcdfVariable, openNetcdf } from '../../../src/runtime/netcdf.js'
-import { type WriterFile, writeNetcdf } from '../../support/netcdf-writer.js'
+import type { DiskArray } from '../../../src/array/disk-array.ts'
+import type { AsyncBuffer } from '../../../src/core/async-buffer.ts'
+import type { DType } from '../../../src/core/dtype.ts'
+import { type NetcdfFile, type NetcdfVariable, openNetcdf } from '../../../src/runtime/netcdf.ts'
+import { type WriterFile, writeNetcdf } from '../../support/netcdf-writer.ts'
 
 /** A file in memory that notes what is read. */
 export class CountingFile implements AsyncBuffer {

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sizeOf, stridesOf } from '../../../src/core/shape.js'
-import { type Tensor, tensorOf } from '../../../src/core/tensor.js'
-import { boxShape, wholeBox } from '../../../src/grid/range.js'
-import { slice } from '../../../src/grid/slice.js'
-import { openNetcdf } from '../../../src/runtime/netcdf.js'
-import { utf8, type WriterFile, type WriterType, type WriterVariable, writeNetcdf } from '../../support/netcdf-writer.js'
-import { CountingFile, open, valuesOf, variable } from './support.js'
+import { sizeOf, stridesOf } from '../../../src/core/shape.ts'
+import { type Tensor, tensorOf } from '../../../src/core/tensor.ts'
+import { boxShape, wholeBox } from '../../../src/grid/range.ts'
+import { slice } from '../../../src/grid/slice.ts'
+import { openNetcdf } from '../../../src/runtime/netcdf.ts'
+import { utf8, type WriterFile, type WriterType, type WriterVariable, writeNetcdf } from '../../support/netcdf-writer.ts'
+import { CountingFile, open, valuesOf, variable } from './support.ts'
 
 /** Texts as fixed-length rows of bytes, filled up with NULs. */
 const rows = (length: number, texts: readonly (string | number[])[]): number[] =>

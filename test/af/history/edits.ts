@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import type { ArrayOptions } from '../../../src/runtime/index.js'
-import { elements, selections } from '../../support/arbitraries.js'
-import { pick, unravel } from '../../support/oracle.js'
-import { type Arrays, blank, type Edit, type Model, type PlainArray, resized, setAt } from './model.js'
-import type { Real } from './real.js'
+import type { ArrayOptions } from '../../../src/runtime/index.ts'
+import { elements, selections } from '../../support/arbitraries.ts'
+import { pick, unravel } from '../../support/oracle.ts'
+import { type Arrays, blank, type Edit, type Model, type PlainArray, resized, setAt } from './model.ts'
+import type { Real } from './real.ts'
 
 /** One thing that one handle does. */
 export abstract class Command implements fc.AsyncCommand<Model, Real, false> {

@@ -1,7 +1,7 @@
-import { allocate, toElement, zeroOf } from '../../../src/core/dtype.js'
-import { sizeOf } from '../../../src/core/shape.js'
-import type { ArrayOptions } from '../../../src/runtime/index.js'
-import { type Plain, pick } from '../../support/oracle.js'
+import { allocate, toElement, zeroOf } from '../../../src/core/dtype.ts'
+import { sizeOf } from '../../../src/core/shape.ts'
+import type { ArrayOptions } from '../../../src/runtime/index.ts'
+import { type Plain, pick } from '../../support/oracle.ts'
 
 /** An array as plain data. */
 export interface PlainArray extends Plain {

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { open } from '../../../src/runtime/index.js'
-import { Command } from './edits.js'
-import { copyOf, freshHandle, isGone, type Model } from './model.js'
-import { expectPast, expectSees, type Real } from './real.js'
+import { open } from '../../../src/runtime/index.ts'
+import { Command } from './edits.ts'
+import { copyOf, freshHandle, isGone, type Model } from './model.ts'
+import { expectPast, expectSees, type Real } from './real.ts'
 
 export class Flush extends Command {
   constructor(

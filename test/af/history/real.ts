@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import type { ArrayFile } from '../../../src/af/file.js'
-import type { FileOptions } from '../../../src/af/layers/file-options.js'
-import { type MemoryStore, open, type Tensor } from '../../../src/runtime/index.js'
-import type { Arrays, Model } from './model.js'
+import type { ArrayFile } from '../../../src/af/file.ts'
+import type { FileOptions } from '../../../src/af/layers/file-options.ts'
+import { type MemoryStore, open, type Tensor } from '../../../src/runtime/index.ts'
+import type { Arrays, Model } from './model.ts'
 
 /** Two handles on one container. */
 export interface Real {

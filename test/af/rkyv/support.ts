@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect } from 'vitest'
-import { type ErrorTag, HyperslabError } from '../../../src/core/errors.js'
+import { type ErrorTag, HyperslabError } from '../../../src/core/errors.ts'
 
 const ROOT = new URL('../../fixtures/af/', import.meta.url)
 

@@ -1,13 +1,13 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { broadcast, generate, zip } from '../../../src/array/combine.js'
-import { DiskArray } from '../../../src/array/disk-array.js'
-import { allocate } from '../../../src/core/dtype.js'
-import type { Tensor } from '../../../src/core/tensor.js'
-import { ChunkGrid } from '../../../src/grid/chunks.js'
-import { slice } from '../../../src/grid/slice.js'
-import { numbered } from '../../support/arbitraries.js'
-import { CountingSource } from '../../support/counting-source.js'
-import { all, chunkLengths, counted, range, refused } from './support.js'
+import { broadcast, generate, zip } from '../../../src/array/combine.ts'
+import { DiskArray } from '../../../src/array/disk-array.ts'
+import { allocate } from '../../../src/core/dtype.ts'
+import type { Tensor } from '../../../src/core/tensor.ts'
+import { ChunkGrid } from '../../../src/grid/chunks.ts'
+import { slice } from '../../../src/grid/slice.ts'
+import { numbered } from '../../support/arbitraries.ts'
+import { CountingSource } from '../../support/counting-source.ts'
+import { all, chunkLengths, counted, range, refused } from './support.ts'
 
 const fixture = () => {
   const da = counted([2, 9, 10], [2, 3, 5])

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { concat, create, type DiskArray, MemoryStore, open, scaled, slice, where } from '../../../src/runtime/index.js'
+import { concat, create, type DiskArray, MemoryStore, open, scaled, slice, where } from '../../../src/runtime/index.ts'
 
 const SHAPE = [24, 16]
 type Numbers = DiskArray<'float64', 2>

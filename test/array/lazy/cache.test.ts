@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../../src/array/disk-array.js'
-import { slice } from '../../../src/grid/slice.js'
-import { all, bounds, counted, range } from './support.js'
+import { DiskArray } from '../../../src/array/disk-array.ts'
+import { slice } from '../../../src/grid/slice.ts'
+import { all, bounds, counted, range } from './support.ts'
 
 describe('cached', () => {
   test('read once however often', async () => {

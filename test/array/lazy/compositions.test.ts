@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../../src/array/disk-array.js'
-import { sizeOf } from '../../../src/core/shape.js'
-import type { ChunkGrid } from '../../../src/grid/chunks.js'
-import { type Box, rangeLength } from '../../../src/grid/range.js'
-import { mixedGrids, selections } from '../../support/arbitraries.js'
-import { CountingSource } from '../../support/counting-source.js'
-import { pick } from '../../support/oracle.js'
-import { type Model, type Step, same, steps } from './model.js'
+import { DiskArray } from '../../../src/array/disk-array.ts'
+import { sizeOf } from '../../../src/core/shape.ts'
+import type { ChunkGrid } from '../../../src/grid/chunks.ts'
+import { type Box, rangeLength } from '../../../src/grid/range.ts'
+import { mixedGrids, selections } from '../../support/arbitraries.ts'
+import { CountingSource } from '../../support/counting-source.ts'
+import { pick } from '../../support/oracle.ts'
+import { type Model, type Step, same, steps } from './model.ts'
 
 /** Few unless asked for. */
 const RUNS = Number(process.env['HYPERSLAB_COMPOSITIONS'] ?? 200)

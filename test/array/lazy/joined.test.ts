@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { concat, mosaic, stack } from '../../../src/array/combine.js'
-import type { DiskArray } from '../../../src/array/disk-array.js'
-import { DiskArray as Handle } from '../../../src/array/disk-array.js'
-import { HyperslabError } from '../../../src/core/errors.js'
-import { sizeOf } from '../../../src/core/shape.js'
-import { slice } from '../../../src/grid/slice.js'
-import { all, bounds, chunkLengths, counted, range, refused } from './support.js'
+import { concat, mosaic, stack } from '../../../src/array/combine.ts'
+import type { DiskArray } from '../../../src/array/disk-array.ts'
+import { DiskArray as Handle } from '../../../src/array/disk-array.ts'
+import { HyperslabError } from '../../../src/core/errors.ts'
+import { sizeOf } from '../../../src/core/shape.ts'
+import { slice } from '../../../src/grid/slice.ts'
+import { all, bounds, chunkLengths, counted, range, refused } from './support.ts'
 
 const sum = (values: readonly unknown[]): number => (values as number[]).reduce((a, b) => a + b, 0)
 

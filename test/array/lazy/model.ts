@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { broadcast, concat, roll, scaled, stack } from '../../../src/array/combine.js'
-import type { DiskArray } from '../../../src/array/disk-array.js'
-import { sizeOf, stridesOf } from '../../../src/core/shape.js'
-import type { Slice } from '../../../src/grid/slice.js'
-import { slice } from '../../../src/grid/slice.js'
-import { pick } from '../../support/oracle.js'
+import { broadcast, concat, roll, scaled, stack } from '../../../src/array/combine.ts'
+import type { DiskArray } from '../../../src/array/disk-array.ts'
+import { sizeOf, stridesOf } from '../../../src/core/shape.ts'
+import type { Slice } from '../../../src/grid/slice.ts'
+import { slice } from '../../../src/grid/slice.ts'
+import { pick } from '../../support/oracle.ts'
 
 /** An element: what is made of one in a pool, or of a value from nowhere. */
 interface Cell {

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DiskArray } from '../../../src/array/disk-array.js'
-import { copyGrid } from '../../../src/array/lazy/rechunk-to.js'
-import { allocate } from '../../../src/core/dtype.js'
-import { sizeOf } from '../../../src/core/shape.js'
-import { ChunkGrid } from '../../../src/grid/chunks.js'
-import { boxShape } from '../../../src/grid/range.js'
-import { mixedGrids, numbered, shapes } from '../../support/arbitraries.js'
-import { CountingSource } from '../../support/counting-source.js'
-import { counted } from './support.js'
+import { DiskArray } from '../../../src/array/disk-array.ts'
+import { copyGrid } from '../../../src/array/lazy/rechunk-to.ts'
+import { allocate } from '../../../src/core/dtype.ts'
+import { sizeOf } from '../../../src/core/shape.ts'
+import { ChunkGrid } from '../../../src/grid/chunks.ts'
+import { boxShape } from '../../../src/grid/range.ts'
+import { mixedGrids, numbered, shapes } from '../../support/arbitraries.ts'
+import { CountingSource } from '../../support/counting-source.ts'
+import { counted } from './support.ts'
 
 const cases = shapes
   .map((shape) => shape.slice(0, 3))

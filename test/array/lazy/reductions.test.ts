@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { ArrayFile } from '../../../src/af/file.js'
-import { DiskArray } from '../../../src/array/disk-array.js'
-import { slice } from '../../../src/grid/slice.js'
-import { MemoryStore } from '../../../src/store/memory.js'
+import { ArrayFile } from '../../../src/af/file.ts'
+import { DiskArray } from '../../../src/array/disk-array.ts'
+import { slice } from '../../../src/grid/slice.ts'
+import { MemoryStore } from '../../../src/store/memory.ts'
 
 /** An array of a container, of which some chunks are missing. */
 async function stored() {

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
-import { DiskArray } from '../../../src/array/disk-array.js'
-import { allocate, type DType, isBigInt } from '../../../src/core/dtype.js'
-import { sizeOf } from '../../../src/core/shape.js'
-import { ChunkGrid } from '../../../src/grid/chunks.js'
-import { lengthsOf } from '../../../src/grid/irregular-chunks.js'
-import type { Box } from '../../../src/grid/range.js'
-import { CountingSource } from '../../support/counting-source.js'
+import { DiskArray } from '../../../src/array/disk-array.ts'
+import { allocate, type DType, isBigInt } from '../../../src/core/dtype.ts'
+import { sizeOf } from '../../../src/core/shape.ts'
+import { ChunkGrid } from '../../../src/grid/chunks.ts'
+import { lengthsOf } from '../../../src/grid/irregular-chunks.ts'
+import type { Box } from '../../../src/grid/range.ts'
+import { CountingSource } from '../../support/counting-source.ts'
 
 /** An array of 1, 2, 3 … with a log of what is read and written. */
 export function counted<D extends DType = 'float64'>(

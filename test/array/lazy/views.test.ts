@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { roll } from '../../../src/array/combine.js'
-import { DiskArray } from '../../../src/array/disk-array.js'
-import { slice } from '../../../src/grid/slice.js'
-import { all, bounds, chunkLengths, counted, range, refused } from './support.js'
+import { roll } from '../../../src/array/combine.ts'
+import { DiskArray } from '../../../src/array/disk-array.ts'
+import { slice } from '../../../src/grid/slice.ts'
+import { all, bounds, chunkLengths, counted, range, refused } from './support.ts'
 
 describe('views', () => {
   test('a view is read and written through', async () => {

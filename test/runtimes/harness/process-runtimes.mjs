@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { scratch } from './app.mjs'
 import { execute } from './processes.mjs'
-import { fileOf, TOOLS } from './tools.mjs'
+import { fileOf, root, TOOLS } from './tools.mjs'
 
 const nodeOf = (name) => fileOf(name, `${Object.keys(TOOLS[name])[0]}/bin/node`)
 const run = ['run', '--no-prompt', '--quiet']
@@ -16,22 +16,23 @@ export const PROCESSES = {
     label: 'Deno',
     program: denoProgram,
     args: (app) => [...run, `--allow-read=${app.folder}`, `--allow-write=${app.folder}`],
+    // The sources import each other with the names of their files, and what else they need from the repository's packages.
+    sources: [...run, '--node-modules-dir=manual', '--allow-all', join(root, 'test/runtimes/programs/sources.mjs')],
   },
   bun: { label: 'Bun', program: () => fileOf('bun', `${Object.keys(TOOLS.bun)[0]}/bin/bun`), args: () => [] },
 }
 
 export async function runProcess(name, app) {
-  const { label, program, args } = PROCESSES[name]
+  const { label, program, args, sources } = PROCESSES[name]
   const { stdout: version } = await execute(program(), ['--version'])
-  const { code, stdout, stderr } = await execute(
-    program(),
-    [...args(app), join(app.folder, 'programs/process.mjs'), scratch(app, name)],
-    {
-      cwd: app.folder,
-    },
-  )
-  const results = code === 0 ? parse(stdout) : undefined
-  const cells = [{ name: 'import', results: results ?? [{ name: 'runs', error: `exit code ${code}\n${stderr || stdout}` }] }]
+  const resultsOf = async (given) => {
+    const { code, stdout, stderr } = await execute(program(), given, { cwd: app.folder })
+    const results = code === 0 ? parse(stdout) : undefined
+    return results ?? [{ name: 'runs', error: `exit code ${code}\n${stderr || stdout}` }]
+  }
+  const folder = scratch(app, name)
+  const cells = [{ name: 'import', results: await resultsOf([...args(app), join(app.folder, 'programs/process.mjs'), folder]) }]
+  if (sources !== undefined) cells.push({ name: 'sources', results: await resultsOf([...sources, folder]) })
   return { label, version: /\d+\.\d+\.\d+/.exec(version)?.[0], cells, stores: 'memory, files' }
 }
 

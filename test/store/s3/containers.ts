@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ArrayFile } from '../../../src/af/file.js'
-import type { RequestLog } from '../../../src/store/requester.js'
-import type { Bucket } from './support.js'
+import { ArrayFile } from '../../../src/af/file.ts'
+import type { RequestLog } from '../../../src/store/requester.ts'
+import type { Bucket } from './support.ts'
 
 export function containers(given: () => Bucket): void {
   const logged = () => {

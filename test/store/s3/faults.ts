@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { ArrayFile } from '../../../src/af/file.js'
-import { readableConformance } from '../../../src/testing/index.js'
-import { type Fault, FaultProxy } from '../../support/fault-proxy.js'
-import { type Bucket, MIB, noise, same } from './support.js'
+import { ArrayFile } from '../../../src/af/file.ts'
+import { readableConformance } from '../../../src/testing/index.ts'
+import { type Fault, FaultProxy } from '../../support/fault-proxy.ts'
+import { type Bucket, MIB, noise, same } from './support.ts'
 
 const PART = 5 * MIB
 const ENOUGH = new Error('enough')

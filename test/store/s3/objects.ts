@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { RequestLog } from '../../../src/store/requester.js'
-import { S3Store } from '../../../src/store/s3/s3.js'
-import { type Bucket, MIB, noise, same } from './support.js'
+import type { RequestLog } from '../../../src/store/requester.ts'
+import { S3Store } from '../../../src/store/s3/s3.ts'
+import { type Bucket, MIB, noise, same } from './support.ts'
 
 const PART = 5 * MIB
 

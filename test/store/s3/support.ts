@@ -1,6 +1,6 @@
-import { S3Store, type S3StoreOptions } from '../../../src/store/s3/s3.js'
-import type { WritableStore } from '../../../src/testing/index.js'
-import type { Ceph } from '../../support/ceph.js'
+import { S3Store, type S3StoreOptions } from '../../../src/store/s3/s3.ts'
+import type { WritableStore } from '../../../src/testing/index.ts'
+import type { Ceph } from '../../support/ceph.ts'
 
 export const MIB = 2 ** 20
 
