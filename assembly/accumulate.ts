@@ -1,11 +1,12 @@
 /**
  * Element-wise accumulation: element k of a run goes into cell k of a row of cells.
  *
- * Contract: `n` is a multiple of 16, and elements and cells are dense. Cells are those of reduce.ts: i64 for sums of integers up to 32 bits,
- * two i64 {low, high} for wider ones, f64 for floats, the element type for extremes, f64 for counts. Skipped elements leave them alone.
+ * Contract: `n` is a multiple of 16, and elements and cells are dense. Cells are those of reduce.ts: i64 for
+ * sums of integers up to 32 bits, two i64 {low, high} for wider ones, f64 for floats, the element type for
+ * extremes, f64 for counts. Skipped elements leave them alone.
  *
- * Why it is fast: no lane ever meets another, so a run costs a load, a widening, an addition and a store a vector; skipped lanes are masked
- * to zero (to the cell itself for extremes) instead of branched over.
+ * Why it is fast: no lane ever meets another, so a run costs a load, a widening, an addition and a store a
+ * vector; skipped lanes are masked to zero (to the cell itself for extremes) instead of branched over.
  */
 import { fillValue, flipBits, least, skipMask, skipped } from './lanes'
 

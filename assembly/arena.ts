@@ -1,16 +1,17 @@
 /**
  * Bump allocation over the linear memory.
  *
- * Contract: `arenaAlloc` hands out 16-byte aligned regions one after another, from `__heap_base` or 64 KiB upwards; `arenaReset` gives
- * back everything allocated since the `arenaMark` it is handed. Contents are not cleared. At least 64 bytes behind every region can be
- * read and belong to no other region, so kernels may load whole vectors at the end of their input. No region lies below 64 KiB, so 0 is
- * out of reach of any 16-bit offset.
+ * Contract: `arenaAlloc` hands out 16-byte aligned regions one after another, from `__heap_base` or 64 KiB
+ * upwards; `arenaReset` gives back everything allocated since the `arenaMark` it is handed. Contents are not
+ * cleared. At least 64 bytes behind every region can be read and belong to no other region, so kernels may
+ * load whole vectors at the end of their input. No region lies below 64 KiB, so 0 is out of reach of any
+ * 16-bit offset.
  *
  *     | static tables | (64 KiB) | region | slack | region | slack | free ... | end of memory
  *                     ^ __heap_base                                ^ top
  *
- * Why it is fast: an allocation is an addition and a compare. Growing is slow (it also detaches the views JavaScript holds), so memory
- * doubles, by 4 MiB at least and 256 MiB at most.
+ * Why it is fast: an allocation is an addition and a compare. Growing is slow (it also detaches the views
+ * JavaScript holds), so memory doubles, by 4 MiB at least and 256 MiB at most.
  */
 const SLACK: u64 = 64
 const PAGE_BITS: u64 = 16

@@ -1,9 +1,10 @@
 /**
  * Normalised axes of a walk over two strided operands.
  *
- * Contract: `normalise` reads a shape and two lists of strides in elements and fills the table below with the axes that are left after
- * dropping those of length 1, turning round those along which the leading operand runs backwards, sorting so that the leading operand moves
- * least along axis 0, and merging neighbours that form one longer run in both operands. Addresses wrap modulo 2^32 and so do these steps.
+ * Contract: `normalise` reads a shape and two lists of strides in elements and fills the table below with the
+ * axes that are left after dropping those of length 1, turning round those along which the leading operand
+ * runs backwards, sorting so that the leading operand moves least along axis 0, and merging neighbours that
+ * form one longer run in both operands. Addresses wrap modulo 2^32 and so do these steps.
  *
  *     AXES + 16 * axis:  u32 length | i32 leadStep | i32 otherStep | u32 position      (steps in bytes; axis 0 is the innermost)
  *
@@ -21,7 +22,10 @@ const PLANE: i32 = 2
 const MOST_AXES: i32 = 32
 const AXES: usize = memory.data(512, 16)
 
-/** Bytes to add to the operands' addresses: where the first place of the walk is, after axes were turned round. */
+/**
+ * Bytes to add to the operands' addresses: where the first place of the walk is, after axes were turned
+ * round.
+ */
 export let leadShift: usize = 0
 export let otherShift: usize = 0
 
@@ -107,7 +111,8 @@ export function swapAxes(a: i32, b: i32): void {
 }
 
 /**
- * Moves the odometer over the axes from `first` up by one place and the shifts with it; false when it has been round and is back at the start.
+ * Moves the odometer over the axes from `first` up by one place and the shifts with it; false when it has
+ * been round and is back at the start.
  */
 export function advance(first: i32, count: i32): bool {
   for (let axis = first; axis < count; axis++) {

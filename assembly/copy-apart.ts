@@ -1,12 +1,13 @@
 /**
  * Copies of one row whose elements lie apart in the source, the destination or both.
  *
- * Contract: steps are in bytes and may be negative, or 0 in the source. Nothing but destination elements is written; up to 16 bytes behind
- * the last source element may be read.
+ * Contract: steps are in bytes and may be negative, or 0 in the source. Nothing but destination elements is
+ * written; up to 16 bytes behind the last source element may be read.
  *
- * Why it is fast: into a dense row, source steps of 2, 3 and -1 elements are loaded in whole vectors and picked apart by shuffles, a step
- * of 0 is one vector stored again and again. Other steps are loads and stores of single elements, four at a time; where they are neighbours on
- * one side, at places the engine knows as it compiles.
+ * Why it is fast: into a dense row, source steps of 2, 3 and -1 elements are loaded in whole vectors and
+ * picked apart by shuffles, a step of 0 is one vector stored again and again. Other steps are loads and
+ * stores of single elements, four at a time; where they are neighbours on one side, at places the engine
+ * knows as it compiles.
  */
 
 /** `copyApart` for elements of `bytes` bytes. */

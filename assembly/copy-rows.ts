@@ -1,11 +1,12 @@
 /**
  * Copies and fills of whole bytes.
  *
- * Contract: `copyRows` copies `rows` rows of `bytes` bytes, the starts `srcRow` and `dstRow` bytes apart; `fill` repeats one element. Both
- * write exactly the bytes asked for and read no others.
+ * Contract: `copyRows` copies `rows` rows of `bytes` bytes, the starts `srcRow` and `dstRow` bytes apart;
+ * `fill` repeats one element. Both write exactly the bytes asked for and read no others.
  *
- * Why it is fast: the last vector of a row is moved back to end where the row ends and overlaps the one before, so there is no loop over
- * single bytes. Long rows go to the engine's memmove, which is wider than 128 bits; short ones would spend longer in that call than here.
+ * Why it is fast: the last vector of a row is moved back to end where the row ends and overlaps the one
+ * before, so there is no loop over single bytes. Long rows go to the engine's memmove, which is wider than
+ * 128 bits; short ones would spend longer in that call than here.
  */
 import { splat } from './lanes'
 

@@ -1,14 +1,15 @@
 /**
  * Strided n-d copy: gather and scatter in one.
  *
- * Contract: `copyStrided` copies every element of a box from `src` to `dst`; strides are in elements, may be negative, and 0 in the source.
- * The operands do not overlap. Nothing but destination elements is written; up to 16 bytes behind a source element may be read.
+ * Contract: `copyStrided` copies every element of a box from `src` to `dst`; strides are in elements, may be
+ * negative, and 0 in the source. The operands do not overlap. Nothing but destination elements is written; up
+ * to 16 bytes behind a source element may be read.
  *
  * Memory: the shape and both lists of strides are `rank` i32 each.
  *
- * Why it is fast: axes are merged and sorted so that the destination is written front to back (axes.ts). Then the two innermost axes
- * form a plane and one of these copies it: rows of bytes (copy-rows.ts), tiles transposed in registers (transpose.ts), or rows whose
- * elements lie apart (copy-apart.ts).
+ * Why it is fast: axes are merged and sorted so that the destination is written front to back (axes.ts). Then
+ * the two innermost axes form a plane and one of these copies it: rows of bytes (copy-rows.ts), tiles
+ * transposed in registers (transpose.ts), or rows whose elements lie apart (copy-apart.ts).
  */
 import { advance, axisLength, leadShift, leadStep, normalise, otherShift, otherStep, swapAxes } from './axes'
 import { copyRow } from './copy-apart'
@@ -53,7 +54,10 @@ export function copyStrided(
   } while (advance(2, axes))
 }
 
-/** Makes axis 1 the one along which source elements are neighbours; false when there is none worth a transposition. */
+/**
+ * Makes axis 1 the one along which source elements are neighbours; false when there is none worth a
+ * transposition.
+ */
 function bringUnitAxis(axes: i32, elementBytes: i32): bool {
   for (let axis = 1; axis < axes; axis++) {
     if (otherStep(axis) == elementBytes && axisLength(axis) >= LEAST_TILE) {

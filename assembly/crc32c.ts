@@ -1,16 +1,18 @@
 /**
  * CRC-32C (Castagnoli), as iSCSI (RFC 3720), Zarr and ext4 use it.
  *
- * Contract: `crc32c(src, bytes, crc)` is the checksum of what had the checksum `crc` (of nothing: 0) and goes on with `bytes` bytes at `src`. Any
- * length and alignment; up to 15 bytes behind the input are read, none written. Not for two callers at once: it has memory of its own.
+ * Contract: `crc32c(src, bytes, crc)` is the checksum of what had the checksum `crc` (of nothing: 0) and goes
+ * on with `bytes` bytes at `src`. Any length and alignment; up to 15 bytes behind the input are read, none
+ * written. Not for two callers at once: it has memory of its own.
  *
  *     | TABLES: 8 x 256 u32 | SCRATCH: the last HISTORY folded bytes | a segment being folded |
  *
- * Why it is fast: x^5321 + x^3574 + x^2491 + 1 is a multiple of the polynomial, and so is what squaring it three times gives, the same with
- * exponents 8 times as large. So a byte of the message can be moved: added (xor) to those 1747, 2830 and 5321 bytes after it, it may be dropped
- * itself. All but the last HISTORY bytes are folded into these, 16 at a time, with three xors and neither table nor multiplication; the distances
- * are long enough for what was stored to have reached the cache. (S. Russell, "Chorba", 2024, does this for the polynomial of zip.)
- * The rest, and short input, goes through tables, 8 bytes at a time.
+ * Why it is fast: x^5321 + x^3574 + x^2491 + 1 is a multiple of the polynomial, and so is what squaring it
+ * three times gives, the same with exponents 8 times as large. So a byte of the message can be moved: added
+ * (xor) to those 1747, 2830 and 5321 bytes after it, it may be dropped itself. All but the last HISTORY bytes
+ * are folded into these, 16 at a time, with three xors and neither table nor multiplication; the distances
+ * are long enough for what was stored to have reached the cache. (S. Russell, "Chorba", 2024, does this for
+ * the polynomial of zip.) The rest, and short input, goes through tables, 8 bytes at a time.
  */
 const POLYNOMIAL: u32 = 0x82f63b78
 /** The largest distance, rounded up to whole vectors. */
@@ -65,7 +67,10 @@ function update(src: usize, bytes: usize, crc: u32): u32 {
   return crc
 }
 
-/** 16 bytes of input together with what was moved to them; `at` is HISTORY bytes before their place in the scratch. */
+/**
+ * 16 bytes of input together with what was moved to them; `at` is HISTORY bytes before their place in the
+ * scratch.
+ */
 // @ts-ignore: decorator
 @inline
 function gathered(src: usize, at: usize): v128 {

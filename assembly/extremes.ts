@@ -1,16 +1,18 @@
 /**
  * Minimum and maximum of a run of neighbouring elements.
  *
- * Contract: `leastAs` lowers the cell to the least element taken of `bytes` bytes, a multiple of 64, and with `rest` of the group at
- * LAST; with `flipBits` set it sees unsigned order, or raises the cell to the greatest. It counts in `passed` what it skipped. A NaN that is
- * taken makes the cell NaN, and a cell that is NaN stays so. `stats` finds both ends and the count in one pass; floats are in IEEE
- * totalOrder there (-NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN).
+ * Contract: `leastAs` lowers the cell to the least element taken of `bytes` bytes, a multiple of 64, and with
+ * `rest` of the group at LAST; with `flipBits` set it sees unsigned order, or raises the cell to the
+ * greatest. It counts in `passed` what it skipped. A NaN that is taken makes the cell NaN, and a cell that is
+ * NaN stays so. `stats` finds both ends and the count in one pass; floats are in IEEE totalOrder there (-NaN
+ * < -inf < ... < -0 < +0 < ... < +inf < +NaN).
  *
  *     out of stats:  8 bytes, minimum in the low ones | 8 bytes, maximum likewise | f64 elements taken
  *
- * Why it is fast: `pmin` with the running minimum first passes over NaN at no cost, so NaN needs only one compare and no order of its own.
- * Groups of 64 bytes in which nothing is skipped are told apart by one test; others leave the hot loop. The bits of a float, those behind
- * the sign flipped where it is negative, are in total order as a signed integer: exact, and one minimum instruction.
+ * Why it is fast: `pmin` with the running minimum first passes over NaN at no cost, so NaN needs only one
+ * compare and no order of its own. Groups of 64 bytes in which nothing is skipped are told apart by one test;
+ * others leave the hot loop. The bits of a float, those behind the sign flipped where it is negative, are in
+ * total order as a signed integer: exact, and one minimum instruction.
  */
 import {
   addPassed,
@@ -124,7 +126,10 @@ export function leastAs(kind: i32, at: usize, bytes: u32, rest: bool, skipping: 
 const LEAST: usize = memory.data(32, 16)
 const GREATEST: usize = LEAST + 16
 
-/** Bytes a call of the loop is handed at most: the engine replaces slow first code between calls, not within one. */
+/**
+ * Bytes a call of the loop is handed at most: the engine replaces slow first code between calls, not within
+ * one.
+ */
 const BLOCK: u32 = 65536
 
 export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32, out: usize): void {
@@ -156,7 +161,10 @@ export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32
   putEnd(kind, GREATEST, back, out + 8)
 }
 
-/** Puts the element that the first of the lanes at `ends` stands for to `out`, first in the order set by `setFlip`. */
+/**
+ * Puts the element that the first of the lanes at `ends` stands for to `out`, first in the order set by
+ * `setFlip`.
+ */
 function putEnd(kind: i32, ends: usize, back: v128, out: usize): void {
   const lanes = v128.load(ends)
   for (let k: usize = 0; k < 64; k += 16) v128.store(LAST + k, lanes)
@@ -242,8 +250,9 @@ function widen<T, I>(at: usize, bytes: u32, skipping: bool): void {
 }
 
 /**
- * The same for f64 by the order of numbers, in half the time, as there is no minimum instruction for integers of 64 bits. False, with nothing
- * done, where a NaN is among them or an end is zero, of which that order does not see the sign.
+ * The same for f64 by the order of numbers, in half the time, as there is no minimum instruction for integers
+ * of 64 bits. False, with nothing done, where a NaN is among them or an end is zero, of which that order does
+ * not see the sign.
  */
 function widenNumbers(at: usize, bytes: u32, skipping: bool): bool {
   const fill = fillValue()

@@ -1,4 +1,7 @@
-/** The kernel ABI: every export of the module. Pointers are byte addresses; each file states the contract of what it exports. */
+/**
+ * The kernel ABI: every export of the module. Pointers are byte addresses; each file states the contract of
+ * what it exports.
+ */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
 export { copyStrided } from './copy'
 export { crc32c } from './crc32c'

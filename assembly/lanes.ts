@@ -1,13 +1,15 @@
 /**
- * What the reductions share: vectors of T, which lanes of them count, and the parameters of the reduction under way.
+ * What the reductions share: vectors of T, which lanes of them count, and the parameters of the reduction
+ * under way.
  *
  * Memory: constants of one reduction, each repeated over a vector, set by `prepare` and `setFlip`:
  *
  *     FILL | MASK | FLIP:  the fill value, for floats NaN when there is none | all ones when elements are skipped: integers that are the fill
  *                          value, floats that are NaN | bits to flip in each element
  *
- * Kinds are the data types without their signedness: 0 to 3 the integers of 1, 2, 4 and 8 bytes, 4 f32, 5 f64. Flipping bits makes one
- * kernel serve several orders: the sign bit turns unsigned into signed order, all other bits (for floats: the sign) turn maximum into minimum.
+ * Kinds are the data types without their signedness: 0 to 3 the integers of 1, 2, 4 and 8 bytes, 4 f32, 5
+ * f64. Flipping bits makes one kernel serve several orders: the sign bit turns unsigned into signed order,
+ * all other bits (for floats: the sign) turn maximum into minimum.
  */
 const FILL: usize = memory.data(48, 16)
 const MASK: usize = FILL + 16
@@ -120,8 +122,8 @@ export function anySkipped<T>(a: v128, b: v128, c: v128, d: v128, fill: v128, na
 export const LAST: usize = memory.data(64, 16)
 
 /**
- * Makes a group of the `bytes` bytes at `at` and, behind them, what is skipped, which does not count as passed, or else `neutral` elements. Up
- * to 63 bytes behind the run are read.
+ * Makes a group of the `bytes` bytes at `at` and, behind them, what is skipped, which does not count as
+ * passed, or else `neutral` elements. Up to 63 bytes behind the run are read.
  */
 export function padGroup(at: usize, bytes: u32, elementBytes: u32, skipping: bool, neutral: v128): void {
   if (skipping) passed -= (64 - bytes) / elementBytes
@@ -143,7 +145,9 @@ export function countLanes<T>(mask: v128): u32 {
   return popcnt(i64x2.bitmask(mask))
 }
 
-/** Adds how many lanes of T four masks have set to counts, in lanes of 32 bits (of 64 where T has as many). */
+/**
+ * Adds how many lanes of T four masks have set to counts, in lanes of 32 bits (of 64 where T has as many).
+ */
 // @ts-ignore: decorator
 @inline
 export function countMasks<T>(counts: v128, w: v128, x: v128, y: v128, z: v128): v128 {
@@ -163,7 +167,10 @@ export function totalOf(counts: v128): u32 {
   return i32x4.extract_lane(counts, 0) + i32x4.extract_lane(counts, 1)
 }
 
-/** The lesser of each lane, signed for integers. For floats the second operand where it is less, so that its NaNs are passed over. */
+/**
+ * The lesser of each lane, signed for integers. For floats the second operand where it is less, so that its
+ * NaNs are passed over.
+ */
 // @ts-ignore: decorator
 @inline
 export function least<T>(a: v128, b: v128): v128 {

@@ -1,21 +1,25 @@
 /**
  * LZ4 block decoding.
  *
- * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written and nothing outside the input and the decoded output
- * influences the result. `dstBytes` is the exact size of the decoded block. `state` holds two u32 {source position, destination position},
- * zero at the start; decoding stops at the first sequence boundary at which `wanted` bytes are there, and a later call goes on from it.
- * With `wanted` equal to `dstBytes` the block is decoded, and checked, to its end. Returns the destination position or an error below.
+ * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written and nothing outside the input
+ * and the decoded output influences the result. `dstBytes` is the exact size of the decoded block. `state`
+ * holds two u32 {source position, destination position}, zero at the start; decoding stops at the first
+ * sequence boundary at which `wanted` bytes are there, and a later call goes on from it. With `wanted` equal
+ * to `dstBytes` the block is decoded, and checked, to its end. Returns the destination position or an error
+ * below.
  *
  *     sequence:  token (literals << 4 | match - 4) | 255... rest | literals | u16 offset | 255... rest      the last one ends after its literals
  *
- * Verdicts are those of liblz4's LZ4_decompress_safe for a buffer of exactly the right size, but for offset 0, which is an error here.
+ * Verdicts are those of liblz4's LZ4_decompress_safe for a buffer of exactly the right size, but for offset
+ * 0, which is an error here.
  *
- * Why it is fast: while both ends are far away, literals and matches are copied in whole vectors past their end, without a call. What most
- * sequences are made of, runs up to 32 bytes and matches up to 64, is decoded in a loop that has no loop in it, which lets the engine keep
- * everything in registers; it commits a sequence when all of it is known to be of that kind, and loads the token behind it before it copies,
- * for that is the chain everything waits for. Bounds cost one decrement a sequence: a budget in units of 32 bytes, of which a short sequence
- * takes one and longer runs what they need. Small offsets repeat a pattern that one swizzle builds. What is near an end is left to `finish`,
- * which is exact, and so is a run too long for the budget.
+ * Why it is fast: while both ends are far away, literals and matches are copied in whole vectors past their
+ * end, without a call. What most sequences are made of, runs up to 32 bytes and matches up to 64, is decoded
+ * in a loop that has no loop in it, which lets the engine keep everything in registers; it commits a sequence
+ * when all of it is known to be of that kind, and loads the token behind it before it copies, for that is the
+ * chain everything waits for. Bounds cost one decrement a sequence: a budget in units of 32 bytes, of which a
+ * short sequence takes one and longer runs what they need. Small offsets repeat a pattern that one swizzle
+ * builds. What is near an end is left to `finish`, which is exact, and so is a run too long for the budget.
  */
 import { copyOver, patternAt, repeat, STEPS } from './overlap'
 
@@ -27,8 +31,9 @@ const TRAILING_INPUT: i32 = -5
 const LATE_MATCH: i32 = -6
 
 /**
- * Distances from the ends that the fast loops keep, behind all their budget. Of input a short sequence takes up to 18 bytes. Of output it
- * writes up to 14 + 64; a long match may end 31 bytes behind its budget, and a pattern goes on for 47.
+ * Distances from the ends that the fast loops keep, behind all their budget. Of input a short sequence takes
+ * up to 18 bytes. Of output it writes up to 14 + 64; a long match may end 31 bytes behind its budget, and a
+ * pattern goes on for 47.
  */
 const INPUT_MARGIN: usize = 48
 const OUTPUT_MARGIN: usize = 80
@@ -178,7 +183,10 @@ function decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize, state:
   return finish(src, inputEnd, next, dst, outputEnd, out, state, wanted < dstBytes ? dst + wanted : 0)
 }
 
-/** Budget that a run of `length` bytes takes beside its sequence: its bytes and those of its length in the input, rounded up. */
+/**
+ * Budget that a run of `length` bytes takes beside its sequence: its bytes and those of its length in the
+ * input, rounded up.
+ */
 // @ts-ignore: decorator
 @inline
 function unitsOf(length: usize): usize {

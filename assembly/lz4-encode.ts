@@ -1,22 +1,25 @@
 /**
  * LZ4 block encoding.
  *
- * Contract: `lz4Encode` writes one raw block to `dst`, where there is room for `lz4Bound` bytes, and returns its size, or 0 for more input
- * than a block can hold. Blocks keep the end rules: the last 5 bytes are literals, and the last match starts at least 12 bytes before the
- * end. The source lies in the arena. Up to 32 bytes behind it are read; nothing behind the bound is written.
+ * Contract: `lz4Encode` writes one raw block to `dst`, where there is room for `lz4Bound` bytes, and returns
+ * its size, or 0 for more input than a block can hold. Blocks keep the end rules: the last 5 bytes are
+ * literals, and the last match starts at least 12 bytes before the end. The source lies in the arena. Up to
+ * 32 bytes behind it are read; nothing behind the bound is written.
  *
- * With `carry`, the address of a u32, the source is a segment of a block, and no match reaches to before it: the number of bytes in front of
- * it that no sequence holds is read there, and they become literals of its first sequence; the last bytes are not written, and their number
- * is left there.
+ * With `carry`, the address of a u32, the source is a segment of a block, and no match reaches to before it:
+ * the number of bytes in front of it that no sequence holds is read there, and they become literals of its
+ * first sequence; the last bytes are not written, and their number is left there.
  *
  *     TABLE, sources up to 64 KiB:  8192 u16, the last place, relative to `src`, whose 4 bytes had this hash
  *            longer ones:           4096 u32, the address of the last place whose 5 bytes had this hash; 0 is too far away to be a match
  *
- * Why it is fast: greedy, one probe a place; the table fits the first-level cache. Places without a match are visited ever more sparsely
- * (one step wider for each 64 misses), so that incompressible data costs little. The search is a loop of its own, without a call or a loop
- * in it, which the engine keeps in registers. Most matches end within the 16 bytes that are compared at once, and most extend backwards by
- * fewer than 8: both lengths are counts of zero bits. Nothing asks for room: a sequence is never longer, by more than the bound allows for,
- * than what it stands for, and behind the last match 12 bytes of input are still to come, which with the 16 of the bound is room for whole vectors.
+ * Why it is fast: greedy, one probe a place; the table fits the first-level cache. Places without a match are
+ * visited ever more sparsely (one step wider for each 64 misses), so that incompressible data costs little.
+ * The search is a loop of its own, without a call or a loop in it, which the engine keeps in registers. Most
+ * matches end within the 16 bytes that are compared at once, and most extend backwards by fewer than 8: both
+ * lengths are counts of zero bits. Nothing asks for room: a sequence is never longer, by more than the bound
+ * allows for, than what it stands for, and behind the last match 12 bytes of input are still to come, which
+ * with the 16 of the bound is room for whole vectors.
  */
 import { copyOver } from './overlap'
 

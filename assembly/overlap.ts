@@ -1,6 +1,6 @@
 /**
- * Runs of the LZ family: literals, and matches, bytes that are copied from `offset` bytes before, which may lie within what the copy itself
- * writes.
+ * Runs of the LZ family: literals, and matches, bytes that are copied from `offset` bytes before, which may
+ * lie within what the copy itself writes.
  *
  * Why it is fast: below 16 a match repeats a pattern, and one swizzle makes a whole vector of it.
  */
@@ -34,7 +34,9 @@ export function patternAt(match: usize, offset: usize): v128 {
   return i8x16.swizzle(v128.load(match), v128.load(PATTERNS + (offset << 4)))
 }
 
-/** Copies to [to, end) and up to 31 bytes behind it. The bytes may be those being written, from 16 back on. */
+/**
+ * Copies to [to, end) and up to 31 bytes behind it. The bytes may be those being written, from 16 back on.
+ */
 // @ts-ignore: decorator
 @inline
 export function copyOver(from: usize, to: usize, end: usize): void {

@@ -1,17 +1,19 @@
 /**
  * Where a value is: the second half of looking for the place of an extreme.
  *
- * Contract: a value is found where an element is equal to it (IEEE ==: -0 is +0) or, if it is NaN, where one is NaN.
+ * Contract: a value is found where an element is equal to it (IEEE ==: -0 is +0) or, if it is NaN, where one
+ * is NaN.
  *
  *     find        gives the place of the first such element in a run of `bytes` bytes, in bytes from its start; `bytes` or more if there is none
  *     firstRows   puts the first row (of `rows` rows, `step` bytes apart, at least 16 bytes long) that has the value of its column into the
  *                 column's place; both have the size of an element. A column that has none keeps its place, so rows are at most as many as
  *                 the places of one size can tell apart, less one to stand for none.
  *
- * Up to 15 bytes behind the run of `find` are read. `firstRows` ends each row with a vector that overlaps the last one: finding a row again
- * changes nothing.
+ * Up to 15 bytes behind the run of `find` are read. `firstRows` ends each row with a vector that overlaps the
+ * last one: finding a row again changes nothing.
  *
- * Why it is fast: places as narrow as the elements cost one instruction a vector, whatever is found, and no test.
+ * Why it is fast: places as narrow as the elements cost one instruction a vector, whatever is found, and no
+ * test.
  */
 import { fillValue, kindOf, prepare, SKIP_FILL, SKIP_NANS, skipMask, skipped } from './lanes'
 

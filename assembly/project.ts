@@ -1,13 +1,15 @@
 /**
  * Projection of an ascending slice onto the regular chunks of its axis.
  *
- * Contract: the slice takes `count` positions start, start + step, ...; chunk k covers [k * chunkLength - gridOffset, (k + 1) *
- * chunkLength - gridOffset), clipped at 0. One record is written per chunk that is touched, in ascending order; chunks a step jumps over
- * get none. All numbers are whole and at most 2^53, and computed as i64. The number of records is returned.
+ * Contract: the slice takes `count` positions start, start + step, ...; chunk k covers [k * chunkLength -
+ * gridOffset, (k + 1) * chunkLength - gridOffset), clipped at 0. One record is written per chunk that is
+ * touched, in ascending order; chunks a step jumps over get none. All numbers are whole and at most 2^53, and
+ * computed as i64. The number of records is returned.
  *
  *     record:  f64 chunk | f64 first, counted from the clipped start of the chunk | f64 count | f64 position in the result
  *
- * Why it is fast: O(1) per touched chunk whatever the number of positions; the next chunk is found by addition while steps are short.
+ * Why it is fast: O(1) per touched chunk whatever the number of positions; the next chunk is found by
+ * addition while steps are short.
  */
 export function project(start: f64, step: f64, count: f64, chunkLength: f64, gridOffset: f64, out: usize): i32 {
   const stride = <i64>step

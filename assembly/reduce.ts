@@ -1,9 +1,10 @@
 /**
  * Reduction of a strided n-d box into accumulator cells: sum, minimum, maximum, sum of squares about a shift.
  *
- * Contract: element (i, j, ...) of the box goes into the cell at the sum of index * accStride; reduced axes have stride 0 there. `counts` is 0
- * or points to f64 cells at the same places, to which the number of elements taken is added. Skipped are elements equal to `fill` (IEEE ==:
- * -0 is +0, NaN nothing), NaNs, or both. Cells hold what earlier calls left in them:
+ * Contract: element (i, j, ...) of the box goes into the cell at the sum of index * accStride; reduced axes
+ * have stride 0 there. `counts` is 0 or points to f64 cells at the same places, to which the number of
+ * elements taken is added. Skipped are elements equal to `fill` (IEEE ==: -0 is +0, NaN nothing), NaNs, or
+ * both. Cells hold what earlier calls left in them:
  *
  *     sum, integers up to 32 bits   i64, exact
  *     sum, 64-bit integers          i64 sum of low halves (unsigned) | i64 sum of high halves (signed for int64, unsigned for uint64)
@@ -11,18 +12,20 @@
  *     minimum, maximum              the element type; the caller puts the identity there. A NaN that is taken stays.
  *     squares                       f64
  *
- * Of squares, `counts` points to the shifts instead, f64 at the same places, which stay as they are, and `fill` to an f64 but for 64-bit
- * integers.
+ * Of squares, `counts` points to the shifts instead, f64 at the same places, which stay as they are, and
+ * `fill` to an f64 but for 64-bit integers.
  *
- * Order of float sums: a run of elements that go into one cell is cut into blocks of 8 KiB; a block is added up in eight interleaved
- * sums (f64 in four of them where a group of 64 bytes holds something to skip); blocks are added pairwise, as in a balanced tree; then the
- * run is added to the cell. So a sum is off by at most 268 + log2(blocks) roundings, each half a unit in the last place of the sum of
- * magnitudes. Elements that are kept along the innermost axis are added to their cells one after the other. Squares of a run are added up
- * in blocks of 32768: 64 to each of 512 sums, these one after the other, then the block to the cell.
+ * Order of float sums: a run of elements that go into one cell is cut into blocks of 8 KiB; a block is added
+ * up in eight interleaved sums (f64 in four of them where a group of 64 bytes holds something to skip);
+ * blocks are added pairwise, as in a balanced tree; then the run is added to the cell. So a sum is off by at
+ * most 268 + log2(blocks) roundings, each half a unit in the last place of the sum of magnitudes. Elements
+ * that are kept along the innermost axis are added to their cells one after the other. Squares of a run are
+ * added up in blocks of 32768: 64 to each of 512 sums, these one after the other, then the block to the cell.
  *
- * Why it is fast: axes are merged and sorted so that the source is read front to back (axes.ts), and the innermost one is either reduced
- * (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts, squares.ts: vectors into cells). Other layouts are brought into that form
- * block by block, in a scratch that stays in the first-level cache.
+ * Why it is fast: axes are merged and sorted so that the source is read front to back (axes.ts), and the
+ * innermost one is either reduced (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts, squares.ts:
+ * vectors into cells). Other layouts are brought into that form block by block, in a scratch that stays in
+ * the first-level cache.
  */
 import { addCounts, addFloats, addInts, addLeast, addWides } from './accumulate'
 import { advance, axisLength, leadShift, leadStep, normalise, otherShift, otherStep, swapAxes } from './axes'
@@ -103,7 +106,8 @@ export function reduce(
   const length = axisLength(0)
   const from = leadStep(0)
   const step = otherStep(0)
-  // a kept axis and a reduced one around it go together: cells are accumulated to the end while they are in the cache
+  // a kept axis and a reduced one around it go together: cells are accumulated to the end while they are in
+  // the cache
   const plane = step != 0 && otherStep(1) == 0
   do {
     const cell = acc + otherShift * cellBytes
@@ -113,7 +117,10 @@ export function reduce(
   } while (advance(plane ? 2 : 1, axes))
 }
 
-/** Which bits the kernels flip. Sums: 64-bit ones are of unsigned halves, all others signed. Extremes: so that signed minimum finds them. */
+/**
+ * Which bits the kernels flip. Sums: 64-bit ones are of unsigned halves, all others signed. Extremes: so that
+ * signed minimum finds them.
+ */
 function flipOf(op: i32): v128 {
   const sign = signBits(kind)
   const none = i64x2.splat(0)
@@ -198,8 +205,9 @@ function reduceGroups(at: usize, bytes: u32, rest: bool, cell: usize): void {
 }
 
 /**
- * Accumulates `rows` rows (axis 1) of `n` elements `from` bytes apart into `n` cells, `step` cells apart. A step of 0 is a run that goes to one
- * cell: it is folded onto the cells of the scratch, piece by piece as if these were rows, and what they hold is added up.
+ * Accumulates `rows` rows (axis 1) of `n` elements `from` bytes apart into `n` cells, `step` cells apart. A
+ * step of 0 is a run that goes to one cell: it is folded onto the cells of the scratch, piece by piece as if
+ * these were rows, and what they hold is added up.
  */
 function keepRun(src: usize, from: i32, n: u32, cell: usize, count: usize, step: i32, rows: u32): void {
   const jump = step * cellBytes

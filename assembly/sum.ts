@@ -1,18 +1,23 @@
 /**
  * Sums of a run of neighbouring elements.
  *
- * Contract: each adds `bytes` bytes of elements at `at`, a multiple of 64, then with `rest` the group at LAST, and counts in `passed` those
- * skipped. Integers add to the cell: those up to 32 bits their exact sum (the bits of `flipBits` flipped in each: the caller corrects for the
- * sign bit), 64-bit ones the sums of their low and high halves, both unsigned. Floats replace it by the sum in f64 of at most a block, which
+ * Contract: each adds `bytes` bytes of elements at `at`, a multiple of 64, then with `rest` the group at
+ * LAST, and counts in `passed` those skipped. Integers add to the cell: those up to 32 bits their exact sum
+ * (the bits of `flipBits` flipped in each: the caller corrects for the sign bit), 64-bit ones the sums of
+ * their low and high halves, both unsigned. Floats replace it by the sum in f64 of at most a block, which
  * reduce.ts adds up pairwise.
  *
- * Why it is fast: lanes are widened as late as possible, in two to four independent accumulators. Integers to skip are masked to zero and
- * counted in lanes, without a branch, so that it does not matter how they lie. Floats take more registers than that leaves, and what is
- * missing of them tends to come in long stretches: groups of 64 bytes are tested as a whole, and masked when there is something to skip.
+ * Why it is fast: lanes are widened as late as possible, in two to four independent accumulators. Integers to
+ * skip are masked to zero and counted in lanes, without a branch, so that it does not matter how they lie.
+ * Floats take more registers than that leaves, and what is missing of them tends to come in long stretches:
+ * groups of 64 bytes are tested as a whole, and masked when there is something to skip.
  */
 import { addPassed, anySkipped, countLanes, countMasks, fillValue, flipBits, LAST, skipMask, skipped, totalOf } from './lanes'
 
-/** Vectors of 64 bytes that may be added before 16-bit partial sums of 8-bit elements overflow (2 * 32 * 256 = 2^14). */
+/**
+ * Vectors of 64 bytes that may be added before 16-bit partial sums of 8-bit elements overflow (2 * 32 * 256 =
+ * 2^14).
+ */
 const GROUPS: u32 = 16
 
 // @ts-ignore: decorator
@@ -84,8 +89,9 @@ export function sumInts<T>(at: usize, bytes: u32, rest: bool, skipping: bool, ce
 }
 
 /**
- * Adds the halves of 64-bit elements to the cell of two i64 {low, high}. The sum of the low ones is what the sum modulo 2^64 is more than
- * that of the high ones: it has less than 64 bits as long as there are fewer than 2^32 elements.
+ * Adds the halves of 64-bit elements to the cell of two i64 {low, high}. The sum of the low ones is what the
+ * sum modulo 2^64 is more than that of the high ones: it has less than 64 bits as long as there are fewer
+ * than 2^32 elements.
  */
 export function sumWide(at: usize, bytes: u32, rest: bool, skipping: bool, cell: usize): void {
   const flip = flipBits()

@@ -1,11 +1,13 @@
 /**
  * Transposition of a plane.
  *
- * Contract: element (i, j), i < n, j < m, goes from `src + i * srcRow + j * size` to `dst + j * dstRow + i * size`.
+ * Contract: element (i, j), i < n, j < m, goes from `src + i * srcRow + j * size` to
+ * `dst + j * dstRow + i * size`.
  *
- * Why it is fast: square tiles are loaded row by row, turned in registers by rounds of interleaving (after log2(tile) rounds of pairing
- * row k with row k + tile/2 rows have become columns) and stored row by row. Bands of destination rows are as high as a cache line of the
- * source is long, so every line is read once and written whole.
+ * Why it is fast: square tiles are loaded row by row, turned in registers by rounds of interleaving (after
+ * log2(tile) rounds of pairing row k with row k + tile/2 rows have become columns) and stored row by row.
+ * Bands of destination rows are as high as a cache line of the source is long, so every line is read once and
+ * written whole.
  */
 import { copyApart } from './copy-apart'
 

@@ -4,9 +4,11 @@ import { BAD_TABLE, BASES, COUNTS, INPUT_TRUNCATED, NEXT_STATES } from './layout
 export let accuracy: u32 = 0
 
 /**
- * Reads how many states each of up to `symbols` (64 at most) symbols has, -1 for less than one, to COUNTS. Returns where it ends, or an error.
+ * Reads how many states each of up to `symbols` (64 at most) symbols has, -1 for less than one, to COUNTS.
+ * Returns where it ends, or an error.
  *
- * A count is as short as what is left of the table's states allows; after a count of 0 follow numbers of more such, 2 bits each.
+ * A count is as short as what is left of the table's states allows; after a count of 0 follow numbers of more
+ * such, 2 bits each.
  */
 export function readCounts(src: usize, end: usize, symbols: u32, mostAccuracy: u32): usize {
   if (src >= end) return INPUT_TRUNCATED
@@ -56,8 +58,8 @@ export function knownCounts(from: usize, symbols: u32, log: u32): void {
 }
 
 /**
- * Builds the table of COUNTS, which add up to its size. Symbol i stands for bases that start where those of i - 1 end, the first at
- * `base`, `2^added[i]` of them.
+ * Builds the table of COUNTS, which add up to its size. Symbol i stands for bases that start where those of i
+ * - 1 end, the first at `base`, `2^added[i]` of them.
  */
 export function buildTable(table: usize, symbols: u32, added: usize, base: u32): void {
   const size: u32 = 1 << accuracy

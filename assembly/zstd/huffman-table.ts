@@ -7,12 +7,14 @@ const MOST_WEIGHTS: usize = 255
 const NOTHING_ADDED: usize = memory.data<u8>([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
 /**
- * Reads the weights of a Huffman code and builds its table: whatever the longest code, by 11 bits. Returns where the streams start, or an error.
+ * Reads the weights of a Huffman code and builds its table: whatever the longest code, by 11 bits. Returns
+ * where the streams start, or an error.
  *
  *     weights:  u8 127 + how many | 4 bits each, the first of a byte in its upper half
  *               u8 bytes | FSE counts | two states that take turns
  *
- * A symbol of weight w > 0 has 2^(w - 1) shares of the code; that of the last symbol, which is not told, makes their sum a power of 2.
+ * A symbol of weight w > 0 has 2^(w - 1) shares of the code; that of the last symbol, which is not told,
+ * makes their sum a power of 2.
  */
 export function readWeights(src: usize, end: usize): usize {
   if (src >= end) return INPUT_TRUNCATED

@@ -1,12 +1,14 @@
 import { HUFFMAN } from './layout'
 
 /**
- * Huffman streams, read backwards from a last byte whose highest bit marks the start. Each returns whether its streams hold what they should.
+ * Huffman streams, read backwards from a last byte whose highest bit marks the start. Each returns whether
+ * its streams hold what they should.
  *
- * Why it is fast: a stream is one word, its next bits uppermost. It is loaded with its lowest bit set, which no code reaches, so that this bit
- * tells how far the word has been used up, and nothing counts: a symbol costs a shift, a load, a shift and a store. Five codes fit into what a
- * word has at least; four streams are decoded by turns, none waiting for another. How often all of them can go on is known beforehand: each
- * time takes 7 bytes of each stream at most.
+ * Why it is fast: a stream is one word, its next bits uppermost. It is loaded with its lowest bit set, which
+ * no code reaches, so that this bit tells how far the word has been used up, and nothing counts: a symbol
+ * costs a shift, a load, a shift and a store. Five codes fit into what a word has at least; four streams are
+ * decoded by turns, none waiting for another. How often all of them can go on is known beforehand: each time
+ * takes 7 bytes of each stream at most.
  */
 const BYTES_A_TURN: usize = 7
 const SYMBOLS_A_TURN: usize = 5
@@ -91,7 +93,10 @@ export function decodeHuffman(src: usize, end: usize, out: usize, outEnd: usize)
   return src < end && load<u8>(at, 7) != 0 && finish(at, firstBits(at), src, out, outEnd)
 }
 
-/** Decodes what is left of a stream, whose word is at `at`. What a word holds of bytes before the stream is not used, or found out. */
+/**
+ * Decodes what is left of a stream, whose word is at `at`. What a word holds of bytes before the stream is
+ * not used, or found out.
+ */
 function finish(at: usize, bits: u64, from: usize, out: usize, outEnd: usize): bool {
   for (; out < outEnd; out++) {
     bits = symbol(bits, out, 0)
@@ -116,7 +121,9 @@ function reload(at: usize, used: u64): u64 {
   return (load<u64>(at) | 1) << (used & 7)
 }
 
-/** Writes the next symbol. The shift takes from its count what a word has, 6 bits: those of the code's length. */
+/**
+ * Writes the next symbol. The shift takes from its count what a word has, 6 bits: those of the code's length.
+ */
 // @ts-ignore: decorator
 @inline
 function symbol(bits: u64, out: usize, index: usize): u64 {

@@ -1,12 +1,13 @@
 /**
- * Where the tables are: below 64 KiB, behind the static data and before the first region of the arena, at addresses that are part of the
- * instructions. They last from one block of a frame to the next.
+ * Where the tables are: below 64 KiB, behind the static data and before the first region of the arena, at
+ * addresses that are part of the instructions. They last from one block of a frame to the next.
  *
  * A state of an FSE table is 8 bytes, all that a sequence needs of it:
  *
  *     u16 next state, 8 times | u8 bits that are added to the base | u8 bits that are added to the next state | u32 base
  *
- * Functions of this folder return an address, or a number that says what is wrong: none of these is as large as an address.
+ * Functions of this folder return an address, or a number that says what is wrong: none of these is as large
+ * as an address.
  */
 export const LITERAL_LENGTHS: usize = 0x2000 // 512 states
 export const MATCH_LENGTHS: usize = 0x3000 // 512 states

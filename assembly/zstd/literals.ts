@@ -18,7 +18,8 @@ export function forgetHuffman(): void {
 }
 
 /**
- * Finds the literals of a block, or decodes them into `buffer`, which holds `MOST_LITERALS`. Returns where the sequences start, or an error.
+ * Finds the literals of a block, or decodes them into `buffer`, which holds `MOST_LITERALS`. Returns where
+ * the sequences start, or an error.
  *
  *     literals:  type (2), size format (2), size (5, 12, 20) | bytes, or one
  *                type (2), size format (2), size and compressed size (10, 14, 18 each) | table, if not treeless | 1 or 4 streams

@@ -42,8 +42,9 @@ export function matchAccuracy(): u32 {
 }
 
 /**
- * Makes the tables of a block's sequences ready, by the modes at `src`: predefined, a single symbol, counted, or that of the block before.
- * Returns where the stream starts, or an error. Offsets have a base 3 lower, for the first three stand for those that came before.
+ * Makes the tables of a block's sequences ready, by the modes at `src`: predefined, a single symbol, counted,
+ * or that of the block before. Returns where the stream starts, or an error. Offsets have a base 3 lower, for
+ * the first three stand for those that came before.
  */
 export function readTables(src: usize, end: usize): usize {
   if (src >= end) return INPUT_TRUNCATED

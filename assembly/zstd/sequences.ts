@@ -18,16 +18,18 @@ const SHORT_LITERALS: usize = 16
 const SHORT_MATCH: usize = 32
 
 /**
- * Decodes the sequences of a block, carries them out and appends what literals are left. At least 32 bytes behind the literals can be read.
- * Returns the end of the output, or an error.
+ * Decodes the sequences of a block, carries them out and appends what literals are left. At least 32 bytes
+ * behind the literals can be read. Returns the end of the output, or an error.
  *
  *     sequences:  their number (0 to 127: 1 byte, 128 to 254: 2, 255: 3) | u8 modes | tables | stream, read backwards
  *     stream:     states of literal lengths, offsets, match lengths | a sequence: bits added to offset, match, literals; to the next states
  *
- * Why it is fast: what most sequences are, up to 16 literals and a match of up to 32 bytes, is decoded and copied in one loop that has no loop
- * and no call in it, which lets the engine keep everything in registers. A state is one word that says all of its symbol. A load of the stream
- * brings at least 57 bits, and nearly all sequences take fewer, so that a second one is rare. Literals and matches are copied in whole vectors
- * past their end; small offsets repeat a pattern that one swizzle builds. What is longer or near the end is left to exact copies.
+ * Why it is fast: what most sequences are, up to 16 literals and a match of up to 32 bytes, is decoded and
+ * copied in one loop that has no loop and no call in it, which lets the engine keep everything in registers.
+ * A state is one word that says all of its symbol. A load of the stream brings at least 57 bits, and nearly
+ * all sequences take fewer, so that a second one is rare. Literals and matches are copied in whole vectors
+ * past their end; small offsets repeat a pattern that one swizzle builds. What is longer or near the end is
+ * left to exact copies.
  */
 export function decodeSequences(src: usize, end: usize, literals: usize, literalsEnd: usize, dst: usize, out: usize, outputEnd: usize): usize {
   if (src >= end) return INPUT_TRUNCATED

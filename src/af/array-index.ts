@@ -13,7 +13,10 @@ import type { Container } from './layers/container.ts'
 import { findIn } from './layers/layer-chunks.ts'
 import { knownStats, nullsAreFill } from './layers/null-value.ts'
 
-/** Where the chunks of an array of a container are: in its layers, or among what was written since the last flush. Elements equal to the fill value are missing. */
+/**
+ * Where the chunks of an array of a container are: in its layers, or among what was written since the last
+ * flush. Elements equal to the fill value are missing.
+ */
 export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
   readonly dtype: D
   readonly dimensionNames: readonly string[]

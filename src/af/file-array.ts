@@ -44,10 +44,12 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Gives the array another shape: all lengths, or those of some axes by number or name (`{ time: 24 }`). What is added is the fill value;
-   * what is cut off is gone, and comes back as fill. Chunks keep their shape, and where they are unless they end elsewhere now. All
-   * handles see the new shape at once, other readers with the next flush.
-   * @throws InvalidArgumentError for axes that do not exist and lengths the format has no numbers for; ReadOnlyError
+   * Gives the array another shape: all lengths, or those of some axes by number or name (`{ time: 24 }`).
+   * What is added is the fill value; what is cut off is gone, and comes back as fill. Chunks keep their
+   * shape, and where they are unless they end elsewhere now. All handles see the new shape at once, other
+   * readers with the next flush.
+   * @throws InvalidArgumentError for axes that do not exist and lengths the format has no numbers for;
+   *   ReadOnlyError
    */
   resize(to: NewShape): Promise<void> {
     return within(this.source.label ?? {}, async () => {
@@ -57,9 +59,11 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Makes the array longer along an axis (a number or name) and writes there: elements in C order or a tensor, of the shape of the array in
-   * all other axes. Of several appends each gets a place of its own. When writing fails, the array has its new length.
-   * @throws InvalidArgumentError, before anything changes, when the values do not fit; otherwise as `resize` and `set`
+   * Makes the array longer along an axis (a number or name) and writes there: elements in C order or a
+   * tensor, of the shape of the array in all other axes. Of several appends each gets a place of its own.
+   * When writing fails, the array has its new length.
+   * @throws InvalidArgumentError, before anything changes, when the values do not fit; otherwise as `resize`
+   *   and `set`
    */
   append(axis: Axis, values: Values<D>, options: BlockOptions = {}): Promise<void> {
     return within(this.source.label ?? {}, async () => (await import('./write/append.ts')).append(this, axis, values, options))

@@ -47,8 +47,8 @@ export interface LayerInfo {
 const FILE_ARRAY = '__file__'
 
 /**
- * A container: many arrays in one `.af` file with its sidecars. Changes are collected and become visible to others, all at once, with
- * `flush`; whatever was not flushed is dropped by `close`.
+ * A container: many arrays in one `.af` file with its sidecars. Changes are collected and become visible to
+ * others, all at once, with `flush`; whatever was not flushed is dropped by `close`.
  */
 export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Printable {
   /** How messages name it. */
@@ -65,9 +65,9 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
 
   /**
    * Creates an empty container.
-   * @throws AlreadyExistsError when there is one, sidecars alone included, and `overwrite` is not set; ReadOnlyError;
-   *   InvalidArgumentError for a name not ending in `.af` or that of a sidecar; CodecError for an unknown codec, MissingDependencyError
-   *   or UnsupportedError for one that cannot be written here
+   * @throws AlreadyExistsError when there is one, sidecars alone included, and `overwrite` is not set;
+   *   ReadOnlyError; InvalidArgumentError for a name not ending in `.af` or that of a sidecar; CodecError for
+   *   an unknown codec, MissingDependencyError or UnsupportedError for one that cannot be written here
    */
   static async create(store: Store, path: string, options: CreateOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)
@@ -84,8 +84,8 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
 
   /**
    * Opens a container: two range reads a layer at most.
-   * @throws NotFoundError when there is no such file or layer; FormatError, UnsupportedError; UnknownArrayError and InvalidArgumentError for
-   *   `arrays` that are not there, or are others
+   * @throws NotFoundError when there is no such file or layer; FormatError, UnsupportedError;
+   *   UnknownArrayError and InvalidArgumentError for `arrays` that are not there, or are others
    */
   static async open<const A extends ArrayTypes = Record<never, never>>(
     store: Store,
@@ -117,8 +117,8 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   }
 
   /**
-   * Names of the arrays, in the order they were defined. The scalar `__file__`, which carries {@link attrs}, is not among them; by its name
-   * it can be opened.
+   * Names of the arrays, in the order they were defined. The scalar `__file__`, which carries {@link attrs},
+   * is not among them; by its name it can be opened.
    */
   arrays(): string[] {
     const { states } = this.#copy
@@ -126,8 +126,10 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   }
 
   /**
-   * The array of a name; typed as `dtype` and as having `rank` axes where these are given, or were when the file was opened.
-   * @throws UnknownArrayError; InvalidArgumentError when it is of another type or rank; UnsupportedError for nested types
+   * The array of a name; typed as `dtype` and as having `rank` axes where these are given, or were when the
+   * file was opened.
+   * @throws UnknownArrayError; InvalidArgumentError when it is of another type or rank; UnsupportedError for
+   *   nested types
    */
   array<N extends keyof A & string>(name: N): FileArray<A[N][0], A[N][1]>
   array<D extends DType = DType, R extends number = number>(name: string, dtype?: D, rank?: R): FileArray<D, R>
@@ -205,7 +207,8 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   }
 
   /**
-   * Extremes and counts of an array: those stored beside the container, or, when there are none or the array was changed since, computed.
+   * Extremes and counts of an array: those stored beside the container, or, when there are none or the array
+   * was changed since, computed.
    * @throws UnknownArrayError
    */
   stats(name: string): Promise<Statistics>
@@ -238,9 +241,11 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   }
 
   /**
-   * Looks through all layers as they are in the store now, not at what is pending: structure, checksums, that every block decodes to what
-   * was promised and, with `deep`, statistics against the elements. Collects what it finds. Each block is read once.
-   * @throws NotFoundError when the container is gone; ConflictError when another writer compacts it meanwhile; errors of the store
+   * Looks through all layers as they are in the store now, not at what is pending: structure, checksums, that
+   * every block decodes to what was promised and, with `deep`, statistics against the elements. Collects what
+   * it finds. Each block is read once.
+   * @throws NotFoundError when the container is gone; ConflictError when another writer compacts it
+   *   meanwhile; errors of the store
    */
   async verify(options: VerifyOptions = {}): Promise<Verification> {
     this.#copy.checkOpen()
@@ -256,19 +261,22 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   }
 
   /**
-   * Writes everything that changed as a new layer or, the first time, in place of the empty base; others see it completely or not at all. Does
-   * nothing when nothing changed. What fails afterwards, such as storing statistics, is told by `warnings`.
-   * @throws ConflictError when another writer has added that layer first, or has compacted the container; the changes are kept: `refresh`, then
-   *   flush again
+   * Writes everything that changed as a new layer or, the first time, in place of the empty base; others see
+   * it completely or not at all. Does nothing when nothing changed. What fails afterwards, such as storing
+   * statistics, is told by `warnings`.
+   * @throws ConflictError when another writer has added that layer first, or has compacted the container; the
+   *   changes are kept: `refresh`, then flush again
    */
   flush(): Promise<void> {
     return within({ file: this.location }, async () => (await this.#copy.writer()).flush())
   }
 
   /**
-   * Takes in what other writers have added since the file was opened; pending changes stay and can be flushed afterwards.
-   * @throws ConflictError when an array with pending changes was deleted or defined anew by another writer, or when a chunk was changed here in
-   *   part and another writer has compacted away what it was before; the changes are kept, and can be read here
+   * Takes in what other writers have added since the file was opened; pending changes stay and can be flushed
+   * afterwards.
+   * @throws ConflictError when an array with pending changes was deleted or defined anew by another writer,
+   *   or when a chunk was changed here in part and another writer has compacted away what it was before; the
+   *   changes are kept, and can be read here
    */
   refresh(options: StoreOptions = {}): Promise<void> {
     return within({ file: this.location }, async () => {
@@ -278,11 +286,12 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   }
 
   /**
-   * Rewrites the container as a single file without deleted arrays and replaced chunks. Pending changes are flushed first; what others have
-   * flushed since the file was opened is taken in, as by `refresh`. The new base replaces the old one in one step; whoever opened the old one
-   * goes on reading it, or is told. Other writers lose nothing: see docs/commit-protocol.md.
-   * @throws ConflictError where pending changes cannot be flushed: see `flush`; UnsupportedError where the store cannot replace a file on
-   *   condition of its version
+   * Rewrites the container as a single file without deleted arrays and replaced chunks. Pending changes are
+   * flushed first; what others have flushed since the file was opened is taken in, as by `refresh`. The new
+   * base replaces the old one in one step; whoever opened the old one goes on reading it, or is told. Other
+   * writers lose nothing: see docs/commit-protocol.md.
+   * @throws ConflictError where pending changes cannot be flushed: see `flush`; UnsupportedError where the
+   *   store cannot replace a file on condition of its version
    */
   compact(options: { readonly onProgress?: (progress: Progress) => void } = {}): Promise<void> {
     return within({ file: this.location }, async () => {

@@ -3,8 +3,9 @@ import { commonChunks as alignedChunks } from '../grid/joined-chunks.ts'
 import { type BlockSource, bytesOf } from './source.ts'
 
 /**
- * Parts of an array that come one after another in C order of its elements, as large as fits in some MiB: whole rows of chunks where they
- * fit. Where not even one does, its chunks are read as often as there are parts of it.
+ * Parts of an array that come one after another in C order of its elements, as large as fits in some MiB:
+ * whole rows of chunks where they fit. Where not even one does, its chunks are read as often as there are
+ * parts of it.
  */
 export function arrayOrder({ shape, chunks, dtype }: BlockSource, maxBytes = 4 * READ_BYTES): ChunkGrid {
   const room = Math.floor(maxBytes / bytesOf(dtype))
@@ -22,8 +23,8 @@ export function arrayOrder({ shape, chunks, dtype }: BlockSource, maxBytes = 4 *
 }
 
 /**
- * Chunks for going through arrays of one shape together: unions of whole chunks of all of them where these fit in some MiB, so that each is
- * read once; the chunks of the first array where they do not.
+ * Chunks for going through arrays of one shape together: unions of whole chunks of all of them where these
+ * fit in some MiB, so that each is read once; the chunks of the first array where they do not.
  */
 export function traversalChunks(sources: readonly [BlockSource, ...BlockSource[]]): ChunkGrid {
   const [{ shape, chunks }, ...others] = sources

@@ -25,7 +25,8 @@ export function resolveAxes(option: AxisOption | undefined, array: Named): Set<n
 }
 
 /**
- * What an object gives for axes, by their numbers. Its keys are names or numbers; as keys these are strings, too.
+ * What an object gives for axes, by their numbers. Its keys are names or numbers; as keys these are strings,
+ * too.
  * @throws InvalidArgumentError for axes that do not exist or are given twice
  */
 export function byAxis<T>(given: { readonly [axis: string]: T }, array: Named): Map<number, T> {

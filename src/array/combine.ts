@@ -25,9 +25,10 @@ import { zipElements as zipSources } from './lazy/zip.ts'
 type Single<D extends DType, All = D> = D extends All ? ([All] extends [D] ? D : DType) : never
 
 /**
- * Arrays one after another along an axis, or nested lists of them along several. Data types are promoted to one. `null` stands for a tile
- * that is missing: it reads as the fill value.
- * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a grid
+ * Arrays one after another along an axis, or nested lists of them along several. Data types are promoted to
+ * one. `null` stands for a tile that is missing: it reads as the fill value.
+ * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a
+ *   grid
  */
 export const concat = <D extends DType>(
   tiles: TileGrid<DiskArray<D>>,
@@ -43,9 +44,10 @@ export const stack = <D extends DType>(tiles: TileGrid<DiskArray<D>>, options?: 
   new DiskArray(stackSources(mapTiles(tiles, sourceOf), options as StackOptions)) as DiskArray<Single<D>>
 
 /**
- * Arrays of any shapes put together, each with its first element at `origin`; what none of them covers reads as the fill value and cannot
- * be written.
- * @throws InvalidArgumentError when there are none, they differ in type or rank, overlap, or reach beyond the shape
+ * Arrays of any shapes put together, each with its first element at `origin`; what none of them covers reads
+ * as the fill value and cannot be written.
+ * @throws InvalidArgumentError when there are none, they differ in type or rank, overlap, or reach beyond the
+ *   shape
  */
 export const mosaic = <D extends DType>(
   tiles: readonly { readonly origin: readonly number[]; readonly array: DiskArray<D> }[],
@@ -96,10 +98,11 @@ type DTypesOf<O extends readonly BroadcastOperand[]> = Single<
 >
 
 /**
- * A function of the elements of arrays, tensors and single values at the same position. Shapes go together by numpy's rules: they are
- * aligned at their last axes, and axes that are missing or of length 1 are repeated. Data types are promoted to one, unless the options,
- * which come last, name one.
- * @throws InvalidArgumentError when shapes do not go together or there is no array; reading, when a result is not of the data type
+ * A function of the elements of arrays, tensors and single values at the same position. Shapes go together by
+ * numpy's rules: they are aligned at their last axes, and axes that are missing or of length 1 are repeated.
+ * Data types are promoted to one, unless the options, which come last, name one.
+ * @throws InvalidArgumentError when shapes do not go together or there is no array; reading, when a result is
+ *   not of the data type
  */
 export function broadcast<const O extends readonly BroadcastOperand[]>(
   fn: (...values: ValuesOf<O>) => ScalarOf<DTypesOf<O>>,
@@ -120,11 +123,13 @@ export function broadcast(fn: (...values: never[]) => unknown, ...given: unknown
 }
 
 /**
- * Packed values unpacked by CF's rules, `packed * scaleFactor + addOffset`, with NaN where there is none; written values are packed. Without
- * options that say how, the attributes of the array do: `scale_factor`, `add_offset`, `_FillValue`, `missing_value` and `_Unsigned`. Lazy
- * arrays of the same elements have them, too, as {@link DiskArray.attrs} says.
- * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, a written value that cannot be packed, an
- *   attribute of another type, and for an array without attributes when there are no options
+ * Packed values unpacked by CF's rules, `packed * scaleFactor + addOffset`, with NaN where there is none;
+ * written values are packed. Without options that say how, the attributes of the array do: `scale_factor`,
+ * `add_offset`, `_FillValue`, `missing_value` and `_Unsigned`. Lazy arrays of the same elements have them,
+ * too, as {@link DiskArray.attrs} says.
+ * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, a written
+ *   value that cannot be packed, an attribute of another type, and for an array without attributes when there
+ *   are no options
  */
 export function scaled<F extends 'float32' | 'float64' = 'float64', R extends number = number>(
   array: DiskArray<DType, R>,
@@ -151,7 +156,8 @@ export const generate = <D extends DType, const S extends readonly number[] = re
 ): DiskArray<D, S['length']> => new DiskArray(generateSource(fn, options))
 
 /**
- * The elements of arrays of one shape at each position, in C order: `for await (const [x, y] of zip(a, b))`. `zipBlocks` goes faster.
+ * The elements of arrays of one shape at each position, in C order: `for await (const [x, y] of zip(a, b))`.
+ * `zipBlocks` goes faster.
  * @throws InvalidArgumentError when shapes differ or there is no array
  */
 export const zip = <D extends readonly DType[]>(

@@ -17,17 +17,18 @@ import { view } from './lazy/view.ts'
 import type { BlockSource } from './source.ts'
 
 /**
- * An array that other arrays are made of. They are lazy: nothing is read until they are, and then the parts that are needed, from here.
- * They keep the chunks, and take writes where each element is one of this array.
+ * An array that other arrays are made of. They are lazy: nothing is read until they are, and then the parts
+ * that are needed, from here. They keep the chunks, and take writes where each element is one of this array.
  */
 export abstract class Composable<D extends DType, R extends number> extends IterableArray<D> {
   /** The handle of a source made of this one's. */
   protected abstract derive<K extends DType, N extends number>(source: BlockSource<K>): DiskArray<K, N>
 
   /**
-   * A selection of this array as an array: integers, slices, lists and masks of one axis. With a list that has a position twice, it cannot
-   * be written.
-   * @throws InvalidSelectionError naming axis and numbers; UnsupportedError for points, masks of several axes and nested lists
+   * A selection of this array as an array: integers, slices, lists and masks of one axis. With a list that
+   * has a position twice, it cannot be written.
+   * @throws InvalidSelectionError naming axis and numbers; UnsupportedError for points, masks of several axes
+   *   and nested lists
    */
   view(selection?: Selection): DiskArray<D> {
     return this.lazy(() => view(this.source, selection))
@@ -45,7 +46,8 @@ export abstract class Composable<D extends DType, R extends number> extends Iter
   /**
    * The elements in C order under another shape, as long as whole chunks stay whole.
    * @param shape one length may be -1, for what is left
-   * @throws InvalidArgumentError when sizes differ; UnsupportedError when chunks would be torn apart: `rechunk` first
+   * @throws InvalidArgumentError when sizes differ; UnsupportedError when chunks would be torn apart:
+   *   `rechunk` first
    */
   reshape<const S extends readonly number[]>(shape: S): DiskArray<D, S['length']> {
     return this.lazy(() => reshape(this.source, shape))
@@ -84,7 +86,8 @@ export abstract class Composable<D extends DType, R extends number> extends Iter
   }
 
   /**
-   * Under other chunks: what goes through it chunk by chunk goes by these. Nothing is stored differently; see {@link rechunkTo}.
+   * Under other chunks: what goes through it chunk by chunk goes by these. Nothing is stored differently; see
+   * {@link rechunkTo}.
    * @throws InvalidArgumentError when the grid is of another shape
    */
   rechunk(chunks: ChunkGrid | readonly number[]): DiskArray<D, R> {
@@ -101,21 +104,24 @@ export abstract class Composable<D extends DType, R extends number> extends Iter
 
   /**
    * With its elements as another data type: fractions are cut off towards integers, what is not 0 is true.
-   * @throws UnsupportedError between strings, binaries or timestamps and others; reading InvalidArgumentError for elements that are out of
-   *   range
+   * @throws UnsupportedError between strings, binaries or timestamps and others; reading InvalidArgumentError
+   *   for elements that are out of range
    */
   astype<K extends DType>(dtype: K): DiskArray<K, R> {
     return this.lazy(() => astype(this.source, dtype))
   }
 
-  /** A function of each element. Results that are not values of the data type are an InvalidArgumentError when they are read. */
+  /**
+   * A function of each element. Results that are not values of the data type are an InvalidArgumentError when
+   * they are read.
+   */
   map<K extends DType = D>(fn: (value: ScalarOf<D>) => ScalarOf<K>, options?: MapOptions<D, K>): DiskArray<K, R> {
     return this.lazy(() => map(this.source, fn, options))
   }
 
   /**
-   * Copies this array into one with other chunks: each of its chunks is written once and whole, a chunk of this one read once where memory
-   * allows. What is missing is treated as by {@link assign}.
+   * Copies this array into one with other chunks: each of its chunks is written once and whole, a chunk of
+   * this one read once where memory allows. What is missing is treated as by {@link assign}.
    * @throws InvalidArgumentError when shapes or types differ, and as `assign` does; ReadOnlyError
    */
   async rechunkTo(target: DiskArray<D>, options?: RechunkOptions): Promise<void> {

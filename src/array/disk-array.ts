@@ -13,7 +13,10 @@ import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptio
 import type { Values } from './values.ts'
 
 export interface GetOptions<D extends DType> extends TransferOptions {
-  /** Where to put the result instead of fresh memory: data of the array's type, the shape of the result; dense where strides are left out. */
+  /**
+   * Where to put the result instead of fresh memory: data of the array's type, the shape of the result; dense
+   * where strides are left out.
+   */
   readonly out?: TensorLike & Pick<Tensor<D>, 'data'>
   /** Results of more bytes are refused, unless they go to `out`. 2 GiB unless given. */
   readonly maxBytes?: number
@@ -26,16 +29,16 @@ export interface ReadPlan extends Plan {
   /** Bytes of the elements read; for strings and binaries a guess. */
   readonly bytes: number
   /**
-   * Blocks that are fetched while nothing is cached: of containers those that hold the chunks, of other sources one for each transfer. Undefined
-   * where that is not known, as of lazy arrays that keep what they read or are made of several of one file. Beyond
-   * 2^20 chunks to look up, as many as could be.
+   * Blocks that are fetched while nothing is cached: of containers those that hold the chunks, of other
+   * sources one for each transfer. Undefined where that is not known, as of lazy arrays that keep what they
+   * read or are made of several of one file. Beyond 2^20 chunks to look up, as many as could be.
    */
   readonly requests: number | undefined
 }
 
 /**
- * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`, writing `set`; reductions and
- * `assign` go through the chunks once, holding a few MiB of them at a time.
+ * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`,
+ * writing `set`; reductions and `assign` go through the chunks once, holding a few MiB of them at a time.
  */
 export class DiskArray<D extends DType = DType, R extends number = number> extends Composable<D, R> {
   /** Number of axes. */
@@ -54,7 +57,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
 
   /**
    * What reading (or writing) a selection would do, before any I/O.
-   * @throws InvalidSelectionError; InvalidArgumentError for options that make no sense; TooLargeError for more than 2^20 reads
+   * @throws InvalidSelectionError; InvalidArgumentError for options that make no sense; TooLargeError for
+   *   more than 2^20 reads
    */
   plan(selection?: Selection, options: PlanOptions = {}): ReadPlan {
     const { plan } = this.planned('plan', selection, options, PLAN_CHECKS)
@@ -66,12 +70,13 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Reads a selection (see {@link Selection}): what its selectors pick, in every combination. Integers (negative ones count from the end)
-   * drop their axis. The result is dense, in C order; where nothing but integers are given and no axis is left it is the element itself.
+   * Reads a selection (see {@link Selection}): what its selectors pick, in every combination. Integers
+   * (negative ones count from the end) drop their axis. The result is dense, in C order; where nothing but
+   * integers are given and no axis is left it is the element itself.
    *
    * An abort ends it when the source has given up what was under way.
-   * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError when `out` does not fit; TooLargeError for more than
-   *   `maxBytes`; whatever the source throws
+   * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError when `out` does not fit;
+   *   TooLargeError for more than `maxBytes`; whatever the source throws
    */
   async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S, R>> {
     const planned = this.planned('get', selection, options, GET_CHECKS)
@@ -98,9 +103,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Writes a selection: one value for all of it, elements in C order, nested arrays or a tensor of its shape; of several for one element the
-   * last stays. Where something between the selected elements cannot be left out, it is read first and written back.
-   * @throws ReadOnlyError when the source does not take writes; InvalidSelectionError; InvalidArgumentError when the values do not fit
+   * Writes a selection: one value for all of it, elements in C order, nested arrays or a tensor of its shape;
+   * of several for one element the last stays. Where something between the selected elements cannot be left
+   * out, it is read first and written back.
+   * @throws ReadOnlyError when the source does not take writes; InvalidSelectionError; InvalidArgumentError
+   *   when the values do not fit
    */
   async set(selection: Selection, values: Values<D>, options: TransferOptions = {}): Promise<void> {
     const { source } = this

@@ -70,8 +70,9 @@ export abstract class ArrayHandle<D extends DType> extends Printable {
   }
 
   /**
-   * What is said of the elements; undefined where nothing is. Views, permutations, other chunks and caches of an array have its attributes, arrays
-   * put together those that all of them have alike, arrays that are computed have none.
+   * What is said of the elements; undefined where nothing is. Views, permutations, other chunks and caches of
+   * an array have its attributes, arrays put together those that all of them have alike, arrays that are
+   * computed have none.
    */
   get attrs(): NamedValues | undefined {
     return this.source.attrs
@@ -82,7 +83,10 @@ export abstract class ArrayHandle<D extends DType> extends Printable {
     return sizeOf(this.shape)
   }
 
-  /** Class, name, type, shape and chunks: `FileArray { 'tas', float32 [12, 180], chunks [1, 180] }`; never reads data. */
+  /**
+   * Class, name, type, shape and chunks: `FileArray { 'tas', float32 [12, 180], chunks [1, 180] }`; never
+   * reads data.
+   */
   override toString(): string {
     const { array } = this.source.label ?? {}
     const names = this.dimensionNames === undefined ? '' : ` (${this.dimensionNames.join(', ')})`

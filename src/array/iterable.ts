@@ -13,16 +13,16 @@ type Bodies = typeof import('./iteration.ts')
 /** An array that can be gone through, compared and copied as a whole, holding some chunks at a time. */
 export abstract class IterableArray<D extends DType> extends Reducible<D> {
   /**
-   * The chunks in C order of the grid, one read each; some are read ahead. Each comes in memory of its own. Leaving the loop early ends what
-   * is under way.
+   * The chunks in C order of the grid, one read each; some are read ahead. Each comes in memory of its own.
+   * Leaving the loop early ends what is under way.
    */
   async *blocks(options: BlocksOptions = {}): AsyncGenerator<Block<D>, void> {
     yield* (await this.#bodies('blocks', options)).blocks(this.source, options)
   }
 
   /**
-   * The elements in C order of the array, holding at most 64 MiB. Chunks are read once where a row of them fits in half of that; otherwise as
-   * often as it has parts that do.
+   * The elements in C order of the array, holding at most 64 MiB. Chunks are read once where a row of them
+   * fits in half of that; otherwise as often as it has parts that do.
    */
   async *values(options: BlockOptions = {}): AsyncGenerator<ScalarOf<D>, void> {
     yield* (await this.#bodies('values', options)).values(this.source, options)
@@ -49,7 +49,10 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
     return this.source.budget?.result(bytes, read, options.signal) ?? read()
   }
 
-  /** Whether another array has this shape, this type and the same elements. Reads both chunk by chunk and stops at the first difference. */
+  /**
+   * Whether another array has this shape, this type and the same elements. Reads both chunk by chunk and
+   * stops at the first difference.
+   */
   async equals(other: ArrayHandle<DType>, options: EqualsOptions = {}): Promise<boolean> {
     const { equalElements } = await this.#bodies('equals', options)
     if (!sameShape(other.shape, this.shape) || other.dtype !== this.dtype) return false
@@ -57,10 +60,12 @@ export abstract class IterableArray<D extends DType> extends Reducible<D> {
   }
 
   /**
-   * Copies another array of this shape and type into this one, some chunks of this one at a time. Elements that are missing there become what is
-   * missing here. An array in which none are is copied as it is: elements that happen to have this one's missing value are missing then.
-   * @throws InvalidArgumentError when shape or type differ, for a missing element where nothing is missing here (NaN stays NaN), and, where
-   *   others are missing there, for an element that would become missing; ReadOnlyError; whatever reading and writing throw
+   * Copies another array of this shape and type into this one, some chunks of this one at a time. Elements
+   * that are missing there become what is missing here. An array in which none are is copied as it is:
+   * elements that happen to have this one's missing value are missing then.
+   * @throws InvalidArgumentError when shape or type differ, for a missing element where nothing is missing
+   *   here (NaN stays NaN), and, where others are missing there, for an element that would become missing;
+   *   ReadOnlyError; whatever reading and writing throw
    */
   async assign(from: ArrayHandle<DType>, options: ProgressOptions = {}): Promise<void> {
     const { copyWhole } = await this.#bodies('assign', options)

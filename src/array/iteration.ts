@@ -74,7 +74,9 @@ export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksO
   })
 }
 
-/** Elements that are handed out, each of which takes turns of promises only, before the clock is looked at. */
+/**
+ * Elements that are handed out, each of which takes turns of promises only, before the clock is looked at.
+ */
 export const ELEMENTS_AT_ONCE = 1024
 
 /** The elements in C order of the array. */
@@ -107,7 +109,9 @@ export function zipped(
   return readAhead(grid, options, async (box, signal) => ({ box, data: await readParts(sources, box, signal) }))
 }
 
-/** The same part of several arrays, held in the budget that they share, if they do, until all of it is read. */
+/**
+ * The same part of several arrays, held in the budget that they share, if they do, until all of it is read.
+ */
 async function readParts(sources: readonly BlockSource[], box: Box, signal: Signal): Promise<Tensor[]> {
   const shape = boxShape(box)
   const read = async (): Promise<Tensor[]> => {
@@ -121,7 +125,10 @@ async function readParts(sources: readonly BlockSource[], box: Box, signal: Sign
   return budget === undefined || others.length > 0 ? read() : budget.result(bytes, read, signal)
 }
 
-/** Yields what `read` gives for the chunks of a grid, reading some ahead. At its end, however it comes, nothing is under way. */
+/**
+ * Yields what `read` gives for the chunks of a grid, reading some ahead. At its end, however it comes,
+ * nothing is under way.
+ */
 async function* readAhead<T>(
   grid: ChunkGrid,
   { prefetch = 1, signal }: BlocksOptions,
@@ -167,7 +174,8 @@ export async function readWhole<D extends DType>(
 }
 
 /**
- * Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. What is missing stays so (see {@link copiedTo}).
+ * Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. What is
+ * missing stays so (see {@link copiedTo}).
  * @param cut says what is copied at once, once both are known to be of one shape
  * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
  */
@@ -216,7 +224,9 @@ export async function fillWhole<D extends DType>(
   }
 }
 
-/** Whether all elements of two arrays of one shape and type are equal; stops at the first part that differs. */
+/**
+ * Whether all elements of two arrays of one shape and type are equal; stops at the first part that differs.
+ */
 export async function equalElements(a: BlockSource, b: BlockSource, options: EqualsOptions): Promise<boolean> {
   const tally = tallyOf(a, options)
   for (const source of [a, b]) checkElements(source)

@@ -1,6 +1,8 @@
 import type { MissingElements } from './missing.ts'
 
-/** Tells missing elements from others; undefined where none are. -0 is 0, binaries are equal byte for byte. */
+/**
+ * Tells missing elements from others; undefined where none are. -0 is 0, binaries are equal byte for byte.
+ */
 export function missingTest({ values, nan }: MissingElements): ((element: unknown) => boolean) | undefined {
   if (values.some((value) => value instanceof Uint8Array)) return (element) => values.some((value) => sameBytes(value, element))
   const [first] = values

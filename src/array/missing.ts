@@ -5,7 +5,10 @@ import type { BlockSource, Missing } from './source.ts'
 /** An element as it is stored. */
 export type Element = number | bigint | string | Uint8Array
 
-/** What is missing, as elements are stored: different values, none of them NaN. The first is what others become. */
+/**
+ * What is missing, as elements are stored: different values, none of them NaN. The first is what others
+ * become.
+ */
 export interface MissingElements {
   readonly values: readonly Element[]
   readonly nan: boolean
@@ -21,7 +24,8 @@ export const NOTHING: Missing<never> = { values: [], nan: false }
 export const NOT_A_NUMBER: Missing<never> = { values: [], nan: true }
 
 /**
- * The elements of a source that are missing: those that it names, or, where it names none, those equal to its fill value.
+ * The elements of a source that are missing: those that it names, or, where it names none, those equal to its
+ * fill value.
  * @throws InvalidArgumentError for values that are none of the type
  */
 export function missingElements({ dtype, fillValue, missing }: MissingOf): MissingElements {

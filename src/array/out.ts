@@ -6,7 +6,8 @@ import { checkReach } from './reach.ts'
 
 /**
  * What a user gives as `out`, as a tensor: the same object where nothing was left out.
- * @throws InvalidArgumentError when its shape or the kind of its data differ, or its strides reach beyond the data
+ * @throws InvalidArgumentError when its shape or the kind of its data differ, or its strides reach beyond the
+ *   data
  */
 export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonly number[]): Tensor<D> {
   if (!sameShape(out.shape, shape)) {
@@ -24,5 +25,8 @@ export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonl
   return tensor
 }
 
-/** The name of a typed array's class, that of subclasses and of other realms included; other arrays are plain ones. */
+/**
+ * The name of a typed array's class, that of subclasses and of other realms included; other arrays are plain
+ * ones.
+ */
 const kindOf = (data: object): string => (data as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? 'Array'

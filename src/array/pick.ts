@@ -19,8 +19,8 @@ type Bulk = { set(source: unknown, offset: number): void; subarray(start: number
 const BULK = 32
 
 /**
- * Copies picked elements: those at `inner` of `source` to those at `outer` of `target`, in C order, so that of several for one place the
- * last stays.
+ * Copies picked elements: those at `inner` of `source` to those at `outer` of `target`, in C order, so that
+ * of several for one place the last stays.
  */
 export function copyPicked(source: Tensor, inner: readonly AxisIndices[], target: Tensor, outer: readonly AxisIndices[]): void {
   if (sizeOf(inner.map(({ length }) => length)) === 0) return

@@ -28,19 +28,23 @@ interface Extrema<T> {
 }
 
 /**
- * An array that can be reduced, going through its chunks once, some MiB at a time. Results do not depend on which chunk is there first.
+ * An array that can be reduced, going through its chunks once, some MiB at a time. Results do not depend on
+ * which chunk is there first.
  *
- * With `axis`, a reduction gives a tensor of the other axes (with `keepDims`, the reduced ones stay with length 1), without it one value.
+ * With `axis`, a reduction gives a tensor of the other axes (with `keepDims`, the reduced ones stay with
+ * length 1), without it one value.
  *
- * Missing elements are passed over, unless `skipMissing` is false. Of those alone the sum is 0, the count 0, the mean NaN, and a minimum is
- * refused; along axes it is NaN, and of integers the missing value.
+ * Missing elements are passed over, unless `skipMissing` is false. Of those alone the sum is 0, the count 0,
+ * the mean NaN, and a minimum is refused; along axes it is NaN, and of integers the missing value.
  */
 export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   /**
-   * Sum over everything or along `axis`. Integers are added exactly: the result is `float64` for types up to 32 bits, a 64-bit type for
-   * 64-bit ones; floats are added in `float64`. The sum of nothing is 0. A sum of n floats is off by at most about (280 + log2(n)) * 2^-53
-   * of the sum of their magnitudes; where many cells are kept and each is added to once a row, by n * 2^-53 of it.
-   * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and timestamps
+   * Sum over everything or along `axis`. Integers are added exactly: the result is `float64` for types up to
+   * 32 bits, a 64-bit type for 64-bit ones; floats are added in `float64`. The sum of nothing is 0. A sum of
+   * n floats is off by at most about (280 + log2(n)) * 2^-53 of the sum of their magnitudes; where many cells
+   * are kept and each is added to once a row, by n * 2^-53 of it.
+   * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and
+   *   timestamps
    */
   sum(options?: ReduceOptions & Whole): Promise<ScalarOf<SumDTypes[D]>>
   sum(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
@@ -50,8 +54,8 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   }
 
   /**
-   * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was skipped are NaN, those of integers
-   * the missing value.
+   * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was
+   * skipped are NaN, those of integers the missing value.
    * @throws EmptyReductionError when there is no element to take
    */
   min(options?: ReduceOptions & Whole): Promise<ScalarOf<D>>
@@ -97,9 +101,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   }
 
   /**
-   * Variance in `float64`, divided by the number of elements less `ddof`; NaN where that is not positive. From means of what is read at once (a
-   * block, or a run of chunks) and the squares of what elements differ from them by, merged by Chan's formula in order: off by at most about
-   * (600 + n / 32768 + how many are merged) * 2^-53 of itself, times the root of 1 + mean^2 / variance; where many cells are kept and each is
+   * Variance in `float64`, divided by the number of elements less `ddof`; NaN where that is not positive.
+   * From means of what is read at once (a block, or a run of chunks) and the squares of what elements differ
+   * from them by, merged by Chan's formula in order: off by at most about (600 + n / 32768 + how many are
+   * merged) * 2^-53 of itself, times the root of 1 + mean^2 / variance; where many cells are kept and each is
    * added to once a row, by n * 2^-53.
    */
   variance(options?: ReduceOptions & FoldOptions & Whole): Promise<number>
@@ -117,7 +122,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     return this.#do('std', options, ({ variance }, source) => variance(source, 'std', options ?? {}))
   }
 
-  /** How many elements are not 0, false or empty, or how many `where` holds for: `count({ where: () => true, skipNaN: true })`. */
+  /**
+   * How many elements are not 0, false or empty, or how many `where` holds for:
+   * `count({ where: () => true, skipNaN: true })`.
+   */
   count(options?: TruthOptions<D> & Whole): Promise<number>
   count(options: TruthOptions<D> & Along): Promise<Tensor<'float64'>>
   count(options?: TruthOptions<D>): Promise<number | Tensor<'float64'>>
@@ -125,7 +133,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
     return this.#do('count', options, ({ truth }, source) => truth(source, 'count', (options ?? {}) as TruthOptions))
   }
 
-  /** Whether an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with nothing read ahead. False of nothing. */
+  /**
+   * Whether an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with
+   * nothing read ahead. False of nothing.
+   */
   any(options?: TruthOptions<D> & Whole): Promise<boolean>
   any(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
   any(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
@@ -142,8 +153,8 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   }
 
   /**
-   * The index of the smallest element, of equal ones the first in C order (of the first NaN where there is one and it is not skipped); along
-   * one axis the positions on it, -1 where everything was skipped.
+   * The index of the smallest element, of equal ones the first in C order (of the first NaN where there is
+   * one and it is not skipped); along one axis the positions on it, -1 where everything was skipped.
    * @throws EmptyReductionError when there is no element to take; InvalidArgumentError for several axes
    */
   argMin(options?: ReduceOptions & Whole): Promise<readonly number[]>
@@ -170,7 +181,8 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   }
 
   /**
-   * How many elements lie in each of some bins; 64-bit integers are rounded to `float64`. What lies outside and NaN are not counted.
+   * How many elements lie in each of some bins; 64-bit integers are rounded to `float64`. What lies outside
+   * and NaN are not counted.
    * @throws InvalidArgumentError for bins that are none
    */
   histogram(options: HistogramOptions = {}): Promise<Histogram> {
@@ -178,12 +190,13 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   }
 
   /**
-   * The value that a share `q` (0 to 1; a list gives a leading axis) of the elements is not above, between elements in proportion (numpy's
-   * `linear`); in `float64`. NaN of nothing and where there is a NaN that is not skipped.
+   * The value that a share `q` (0 to 1; a list gives a leading axis) of the elements is not above, between
+   * elements in proportion (numpy's `linear`); in `float64`. NaN of nothing and where there is a NaN that is
+   * not skipped.
    *
-   * Exact while the elements fit in `maxBytes` as `float64`. A whole array that does not is sketched: counted by value to 12 bits of the
-   * mantissa. What that gives is within 2^-12, relatively, of the element of that rank, and the same every time. Along axes, columns of
-   * chunks have to fit.
+   * Exact while the elements fit in `maxBytes` as `float64`. A whole array that does not is sketched: counted
+   * by value to 12 bits of the mantissa. What that gives is within 2^-12, relatively, of the element of that
+   * rank, and the same every time. Along axes, columns of chunks have to fit.
    * @throws InvalidArgumentError for a `q` outside 0 to 1; TooLargeError when a column does not fit
    */
   quantile(q: number, options?: QuantileOptions & Whole): Promise<number>
@@ -208,8 +221,8 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   }
 
   /**
-   * Maps every element and combines the results with `combine`, which must give the same in any order; `init` is what is there before the
-   * first, of every cell. Along axes, results are numbers.
+   * Maps every element and combines the results with `combine`, which must give the same in any order; `init`
+   * is what is there before the first, of every cell. Along axes, results are numbers.
    * @throws InvalidArgumentError for what are no functions
    */
   mapReduce<T>(map: (value: ScalarOf<D>) => T, combine: (a: T, b: T) => T, init: T, options?: ReduceOptions & Whole): Promise<T>
@@ -235,7 +248,8 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   }
 
   /**
-   * Mean in which elements count as the product of the weights of their positions says, `{ lat: cosines }`; NaN where weights add up to 0.
+   * Mean in which elements count as the product of the weights of their positions says, `{ lat: cosines }`;
+   * NaN where weights add up to 0.
    * @throws InvalidArgumentError when an axis has not as many positions as weights
    */
   weightedMean(weights: Weights, options?: ReduceOptions & Whole): Promise<number>
@@ -246,9 +260,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   }
 
   /**
-   * For every element the sum of those up to it along an axis, of the type that sums have; what is skipped adds nothing. With `into` it is
-   * written there and not returned.
-   * @throws OverflowError; UnsupportedError; InvalidArgumentError and ReadOnlyError for what `into` is not fit for
+   * For every element the sum of those up to it along an axis, of the type that sums have; what is skipped
+   * adds nothing. With `into` it is written there and not returned.
+   * @throws OverflowError; UnsupportedError; InvalidArgumentError and ReadOnlyError for what `into` is not
+   *   fit for
    */
   cumsum(axis: Axis, options?: CumulativeOptions<D> & { readonly into?: undefined }): Promise<Tensor<SumDTypes[D]>>
   cumsum(axis: Axis, options: CumulativeOptions<D> & Required<Pick<CumulativeOptions<D>, 'into'>>): Promise<undefined>
@@ -260,9 +275,10 @@ export abstract class Reducible<D extends DType> extends ArrayHandle<D> {
   }
 
   /**
-   * Reduces together the positions of an axis that have the same label: `groupBy('time', months, 'mean')`. Sums are compensated: off by
-   * about 2^-53 of themselves.
-   * @throws InvalidArgumentError when the axis has not as many positions as there are labels; as the reduction of that kind otherwise
+   * Reduces together the positions of an axis that have the same label: `groupBy('time', months, 'mean')`.
+   * Sums are compensated: off by about 2^-53 of themselves.
+   * @throws InvalidArgumentError when the axis has not as many positions as there are labels; as the
+   *   reduction of that kind otherwise
    */
   groupBy<L, K extends FoldKind>(
     axis: Axis,

@@ -17,13 +17,17 @@ export const BLOCK_CHECKS: Checks<BlockOptions> = { signal: 'AbortSignal' }
 
 export interface ReduceBoxOptions extends BlockOptions {
   /**
-   * Reduce the elements themselves, also where statistics stored beside them have the answer: `sum`, `min`, `max`, `extrema` and `mean` of a
-   * container's array otherwise read no chunk that lies in one cell of the result and whose statistics tell.
+   * Reduce the elements themselves, also where statistics stored beside them have the answer: `sum`, `min`,
+   * `max`, `extrema` and `mean` of a container's array otherwise read no chunk that lies in one cell of the
+   * result and whose statistics tell.
    */
   readonly ignoreStats?: boolean
 }
 
-/** Which values of elements say that there is none: what reductions pass over unless they are told to keep them. */
+/**
+ * Which values of elements say that there is none: what reductions pass over unless they are told to keep
+ * them.
+ */
 export interface Missing<D extends DType = DType> {
   /** Elements equal to one of these; -0 is 0. Where one of them is to be put, it is the first. */
   readonly values: readonly ScalarOf<D>[]
@@ -39,26 +43,31 @@ export interface NamedValues {
 
 /** What is known of a chunk without reading it. */
 export interface ChunkFacts {
-  /** Ends of the elements that are neither NaN nor the fill value, and how many those are; without any, the ends mean nothing. */
+  /**
+   * Ends of the elements that are neither NaN nor the fill value, and how many those are; without any, the
+   * ends mean nothing.
+   */
   readonly min: number | bigint | undefined
   readonly max: number | bigint | undefined
   readonly count: number
   /** Elements that are the fill value. */
   readonly fillCount: number
   /**
-   * Whether all of this is of these very elements. Otherwise it is of more, of which these are some: what it rules out is not there, but
-   * counts are not theirs.
+   * Whether all of this is of these very elements. Otherwise it is of more, of which these are some: what it
+   * rules out is not there, but counts are not theirs.
    */
   readonly exact: boolean
 }
 
 /** What to do with the chunks of an array. */
 export interface ChunkScan<D extends DType, R> {
-  /** Asked once for each chunk, by its number in the grid, ascending: those that are not chosen are not read. */
+  /**
+   * Asked once for each chunk, by its number in the grid, ascending: those that are not chosen are not read.
+   */
   choose(number: number, facts: ChunkFacts | undefined): boolean
   /**
-   * Asked of neighbouring chunks that nobody wrote, with what is known of all their elements; otherwise `choose` is asked for each. False when
-   * none of them is to be used.
+   * Asked of neighbouring chunks that nobody wrote, with what is known of all their elements; otherwise
+   * `choose` is asked for each. False when none of them is to be used.
    */
   chooseMissing(facts: ChunkFacts | undefined): boolean
   /** @param elements of a chosen chunk, dense, in C order, during the call only */
@@ -72,44 +81,58 @@ export interface BoxRead<D extends DType = DType> {
 }
 
 /**
- * What a source does for much of an array at once, better than by reading its boxes one by one. A source gives those operations that it can do;
- * whoever needs another one reads boxes. Lazy arrays pass on what their operation allows, so operations are called without `this`.
+ * What a source does for much of an array at once, better than by reading its boxes one by one. A source
+ * gives those operations that it can do; whoever needs another one reads boxes. Lazy arrays pass on what
+ * their operation allows, so operations are called without `this`.
  */
 export interface BulkAccess<D extends DType = DType> {
-  /** Reads several boxes, for sources that can share work between them: requests for neighbours, a block that several boxes lie in. */
+  /**
+   * Reads several boxes, for sources that can share work between them: requests for neighbours, a block that
+   * several boxes lie in.
+   */
   read?(reads: readonly BoxRead<D>[], options?: BlockOptions): Promise<void>
   /**
-   * Reads what some transfers want, each straight to its places in `out`, for sources that need not hold their boxes to do so.
+   * Reads what some transfers want, each straight to its places in `out`, for sources that need not hold
+   * their boxes to do so.
    * @param out of the plan's `fullShape`
    */
   gather?(transfers: readonly Transfer[], out: Tensor<D>, options?: BlockOptions): Promise<void>
-  /** How many blocks reading some boxes would fetch while nothing is cached, for plans; undefined where that is not known. */
+  /**
+   * How many blocks reading some boxes would fetch while nothing is cached, for plans; undefined where that
+   * is not known.
+   */
   requests?(boxes: readonly Box[]): number | undefined
-  /** Loads what is known of elements without reading them, and tells it of boxes; undefined where nothing is known. */
+  /**
+   * Loads what is known of elements without reading them, and tells it of boxes; undefined where nothing is
+   * known.
+   */
   statistics?(options?: BlockOptions): Promise<(box: Box) => ChunkFacts | undefined>
   /**
-   * Reduces the elements of a box where they are decoded, for sources that can do so without handing them over. `take` gets parts that
-   * together are made of each element once, and of the same box always the same parts in the same order, so that sums of floats do not
-   * depend on what happens to be ready first.
+   * Reduces the elements of a box where they are decoded, for sources that can do so without handing them
+   * over. `take` gets parts that together are made of each element once, and of the same box always the same
+   * parts in the same order, so that sums of floats do not depend on what happens to be ready first.
    */
   reduce?(box: Box, reduction: Reduction, take: (part: PlacedAggregate) => void, options?: ReduceBoxOptions): Promise<void>
   /**
-   * Which chunks of a grid over the array hold anything that somebody wrote, by their numbers, ascending; undefined where all of them may. The
-   * others are full of the fill value, or of zeros: reductions take these without reading them.
+   * Which chunks of a grid over the array hold anything that somebody wrote, by their numbers, ascending;
+   * undefined where all of them may. The others are full of the fill value, or of zeros: reductions take
+   * these without reading them.
    */
   written?(grid: ChunkGrid, options?: BlockOptions): Promise<Float64Array | undefined>
   /**
-   * Goes through the chunks, for sources that know something of them without reading them, or read several at once: hands out what `use` makes
-   * of each chosen one, in any order.
+   * Goes through the chunks, for sources that know something of them without reading them, or read several at
+   * once: hands out what `use` makes of each chosen one, in any order.
    */
   scan?<R>(scan: ChunkScan<D, R>, options?: BlockOptions): AsyncIterable<R>
 }
 
 /**
- * Whatever can read a hyper-rectangle. This is all the author of a backend writes: `new DiskArray(source)` gives the rest.
+ * Whatever can read a hyper-rectangle. This is all the author of a backend writes: `new DiskArray(source)`
+ * gives the rest.
  *
- * Boxes are inside the shape, never empty, one range per axis with start <= stop; their step is 1 unless the source declares that it
- * takes steps. `out` (and `source`) have the shape of the box and any strides: write straight into the final place.
+ * Boxes are inside the shape, never empty, one range per axis with start <= stop; their step is 1 unless the
+ * source declares that it takes steps. `out` (and `source`) have the shape of the box and any strides: write
+ * straight into the final place.
  */
 export interface BlockSource<D extends DType = DType> {
   readonly dtype: D
@@ -118,9 +141,15 @@ export interface BlockSource<D extends DType = DType> {
   readonly dimensionNames?: readonly string[] | undefined
   /** What elements nobody wrote read as. */
   readonly fillValue?: ScalarOf<D> | undefined
-  /** Which elements are missing; those that equal the fill value when left out, none where there is no fill value either. */
+  /**
+   * Which elements are missing; those that equal the fill value when left out, none where there is no fill
+   * value either.
+   */
   readonly missing?: Missing<D> | undefined
-  /** What is said of the elements, such as their unit and how they are packed. Lazy arrays of the same elements say it, too. */
+  /**
+   * What is said of the elements, such as their unit and how they are packed. Lazy arrays of the same
+   * elements say it, too.
+   */
   readonly attrs?: NamedValues | undefined
   readonly capabilities?: {
     /** True when boxes with a step above 1 may be asked for. */
@@ -130,13 +159,18 @@ export interface BlockSource<D extends DType = DType> {
   }
   /** Memory that results of reading it share; its reads must wait for no other results of the budget. */
   readonly budget?: Pick<MemoryBudget, 'result'> | undefined
-  /** Elements that one operation may go through; more are refused with TooLargeError. Without it there is no bound. */
+  /**
+   * Elements that one operation may go through; more are refused with TooLargeError. Without it there is no
+   * bound.
+   */
   readonly maxElements?: number | undefined
   /** For error messages: file and array. */
   readonly label?: { readonly file?: string; readonly array?: string }
   readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
-  /** What it does for many boxes at once; without it, boxes are read one by one and reduced where they arrive. */
+  /**
+   * What it does for many boxes at once; without it, boxes are read one by one and reduced where they arrive.
+   */
   readonly bulk?: BulkAccess<D> | undefined
 }
 
@@ -154,7 +188,9 @@ type Writable<D extends DType> = BlockSource<D> & Required<Pick<BlockSource<D>, 
 /** A source as its author may give it: `chunks` as a chunk shape, or left out for a source without chunks. */
 export type SourceLike<D extends DType> = Omit<BlockSource<D>, 'chunks'> & { readonly chunks?: ChunkGrid | readonly number[] }
 
-/** Elements of strings and binaries have no fixed size; this stands in for it when chunk sizes are estimated. */
+/**
+ * Elements of strings and binaries have no fixed size; this stands in for it when chunk sizes are estimated.
+ */
 const VARIABLE_ELEMENT_BYTES = 64
 
 /** How the chunks of a source without any are estimated. */

@@ -9,7 +9,10 @@ import type { ResolvedSelection } from '../grid/selection.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf } from './source.ts'
 
 export interface TransferOptions extends BlockOptions, PlanOptions {
-  /** Blocks read or written at the same time. What the source says unless given; else 8 for reading, 1 for writing. */
+  /**
+   * Blocks read or written at the same time. What the source says unless given; else 8 for reading, 1 for
+   * writing.
+   */
   readonly concurrency?: number | undefined
   /** Told after every block. */
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined
@@ -43,8 +46,8 @@ export interface Planned {
 const MAX_BYTES = 128 * 1024 * 1024
 
 /**
- * Moves the transfers of a plan, several at a time. After a failure or an abort nothing new starts, and the error is thrown when what was
- * under way has ended.
+ * Moves the transfers of a plan, several at a time. After a failure or an abort nothing new starts, and the
+ * error is thrown when what was under way has ended.
  */
 export async function move(
   { dtype }: BlockSource,
@@ -103,7 +106,10 @@ export async function readInto<D extends DType>(
   })
 }
 
-/** Where to read the box of a transfer: its place in the result, or memory of its own when only some of it is wanted. */
+/**
+ * Where to read the box of a transfer: its place in the result, or memory of its own when only some of it is
+ * wanted.
+ */
 const placeOf = <D extends DType>({ dtype }: BlockSource<D>, { box, inner, outer }: Transfer, full: Tensor<D>): Tensor<D> =>
   inner === null ? viewTensor(full, outer as Views) : tensorOf(dtype, boxShape(box))
 
@@ -118,8 +124,8 @@ async function settle<D extends DType>({ inner, outer, shape }: Transfer, read: 
 export type Views = readonly AxisView[]
 
 /**
- * A tensor of the shape of a result seen with one axis for each selector; `undefined` where the strides of the axes of a list do not make
- * one.
+ * A tensor of the shape of a result seen with one axis for each selector; `undefined` where the strides of
+ * the axes of a list do not make one.
  */
 export function foldTensor<D extends DType>(tensor: Tensor<D>, { parts }: ResolvedSelection): Tensor<D> | undefined {
   let axis = 0

@@ -6,8 +6,8 @@ import { isArrayLike, listOf } from '../grid/list.ts'
 import { checkReach } from './reach.ts'
 
 /**
- * What can be written to a selection: one value for all of it, its elements in C order (a typed array, or a plain array of values), nested
- * arrays or a tensor of its shape, `stride` and `offset` optional.
+ * What can be written to a selection: one value for all of it, its elements in C order (a typed array, or a
+ * plain array of values), nested arrays or a tensor of its shape, `stride` and `offset` optional.
  */
 export type Values<D extends DType> = ScalarOf<D> | ArrayLike<unknown> | TensorLike
 

@@ -16,7 +16,8 @@ import { checkCall } from './reductions/options.ts'
 import { type BlockOptions, type BlockSource, bytesOf, type ChunkFacts, type ChunkScan } from './source.ts'
 
 /**
- * Values from `min` to `max`, both included; what is left out does not bound. For float32, ends are rounded to the type. NaN lies in no range.
+ * Values from `min` to `max`, both included; what is left out does not bound. For float32, ends are rounded
+ * to the type. NaN lies in no range.
  */
 export interface ValueRange {
   readonly min?: number | bigint | boolean
@@ -56,15 +57,16 @@ export interface FoundInArray<D extends DType> extends Found<D> {
 }
 
 /**
- * The elements of an array whose values lie in a range: goes through the chunks once, holding a few MiB of them. Where the source has
- * statistics of its chunks, as containers written by this package have, chunks they rule out are not read. Nothing is read before the result
- * is iterated, counted or collected. Elements that are missing are not found.
+ * The elements of an array whose values lie in a range: goes through the chunks once, holding a few MiB of
+ * them. Where the source has statistics of its chunks, as containers written by this package have, chunks
+ * they rule out are not read. Nothing is read before the result is iterated, counted or collected. Elements
+ * that are missing are not found.
  *
  *     for await (const { indices, values } of where(tas, { min: 310 })) …
  *     const count = await where(tas, { max: 273.15 }).count()
  *
- * @throws UnsupportedError for strings and binaries; InvalidArgumentError for ends that are no numbers; when it is read, TooLargeError for more
- *   than `maxBytes`
+ * @throws UnsupportedError for strings and binaries; InvalidArgumentError for ends that are no numbers; when
+ *   it is read, TooLargeError for more than `maxBytes`
  */
 export function where<D extends DType>(
   array: { readonly source: BlockSource<D> },
@@ -108,7 +110,10 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
       options.skipMissing === false ? undefined : (missingElements(this.#source).values[0] as number | bigint | undefined)
   }
 
-  /** Chunk by chunk, those without any left out; in C order of the chunks, or, in containers, of the blocks that hold them. */
+  /**
+   * Chunk by chunk, those without any left out; in C order of the chunks, or, in containers, of the blocks
+   * that hold them.
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<FoundInChunk<D>, void, undefined> {
     const { chunks, shape, dtype } = this.#source
     const use = (number: number, elements: DataOf<D>): FoundInChunk<D> => {
@@ -232,7 +237,10 @@ class Chunk<D extends DType> implements FoundInChunk<D> {
   }
 }
 
-/** The chosen chunks of a source that does not scan: those that bulk reads together, others each for itself, some ahead. */
+/**
+ * The chosen chunks of a source that does not scan: those that bulk reads together, others each for itself,
+ * some ahead.
+ */
 async function* chunkByChunk<D extends DType, R>(
   source: BlockSource<D>,
   { choose, use }: ChunkScan<D, R>,

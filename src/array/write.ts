@@ -7,7 +7,9 @@ import type { BlockSource } from './source.ts'
 import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.ts'
 import { toTensor, type Values } from './values.ts'
 
-/** Writes `values` to what was selected. A block is read first exactly where something in it is not selected. */
+/**
+ * Writes `values` to what was selected. A block is read first exactly where something in it is not selected.
+ */
 export async function writeSelection<D extends DType>(
   source: BlockSource<D>,
   { selection, plan }: Planned,
@@ -27,6 +29,8 @@ export async function writeSelection<D extends DType>(
   })
 }
 
-/** Blocks cut by ranges may lie in one chunk, which the source may have to change twice: one after another. */
+/**
+ * Blocks cut by ranges may lie in one chunk, which the source may have to change twice: one after another.
+ */
 const concurrencyOf = (source: BlockSource, { concurrency, strategy }: TransferOptions): number =>
   strategy === 'ranges' ? 1 : (concurrency ?? source.capabilities?.concurrency ?? 1)

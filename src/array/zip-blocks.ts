@@ -8,8 +8,9 @@ import type { BlocksOptions, ZippedBlocks } from './iteration.ts'
 export type { ZippedBlocks } from './iteration.ts'
 
 /**
- * Goes through arrays of one shape together, in C order of parts that are whole chunks of all of them where those fit in some MiB, so that
- * each chunk is read once; in chunks of the first array where they do not. Some parts are read ahead.
+ * Goes through arrays of one shape together, in C order of parts that are whole chunks of all of them where
+ * those fit in some MiB, so that each chunk is read once; in chunks of the first array where they do not.
+ * Some parts are read ahead.
  * @throws InvalidArgumentError when shapes differ
  */
 export async function* zipBlocks(

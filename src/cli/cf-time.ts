@@ -17,8 +17,8 @@ const SINCE =
 const GREGORIAN_START = Date.UTC(1582, 9, 15)
 
 /**
- * A time of the CF conventions (`days since 1850-01-01`) as `2005-01-16 12:00`; `undefined` for units and calendars in which this would
- * take more than arithmetic.
+ * A time of the CF conventions (`days since 1850-01-01`) as `2005-01-16 12:00`; `undefined` for units and
+ * calendars in which this would take more than arithmetic.
  */
 export function showTime(value: number, units: string, calendar = 'standard'): string | undefined {
   const match = SINCE.exec(units)

@@ -52,8 +52,9 @@ export async function readCoordinate(
 }
 
 /**
- * Of the arrays along an axis those are coordinates that are named like its dimension, and those that say so: by their units, their standard
- * name or the axis they are for, or that the array names. Ones that tell a direction come first, then the dimension's own.
+ * Of the arrays along an axis those are coordinates that are named like its dimension, and those that say so:
+ * by their units, their standard name or the axis they are for, or that the array names. Ones that tell a
+ * direction come first, then the dimension's own.
  */
 function findCoordinate(file: ArrayFile, of: FileArray, axis: number): FileArray | undefined {
   const dimension = of.dimensionNames?.[axis]
@@ -92,7 +93,10 @@ const tellsUpward = (array: FileArray): boolean =>
   textAttribute(array, 'axis')?.toUpperCase() === 'Y' ||
   /^(grid_latitude|projection_y_coordinate)$/.test(textAttribute(array, 'standard_name') ?? '')
 
-/** True when positions run upwards, as from south to north, so that they have to be drawn from the last to the first. */
+/**
+ * True when positions run upwards, as from south to north, so that they have to be drawn from the last to the
+ * first.
+ */
 export const runsUp = ({ isUpward, values }: Coordinate): boolean => isUpward && values.length > 1 && values.at(-1)! > values[0]!
 
 /** One position of a coordinate in words: `45.5N`, `2005-01-16 12:00`, `850 hPa`. */

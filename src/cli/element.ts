@@ -21,8 +21,8 @@ export function showElement(dtype: DType, value: unknown): string {
 }
 
 /**
- * An element as JSON, without loss: 64-bit integers and non-finite floats as strings, binaries as base64. Floats are written exactly, a
- * `float32` with the digits of the `float64` it is.
+ * An element as JSON, without loss: 64-bit integers and non-finite floats as strings, binaries as base64.
+ * Floats are written exactly, a `float32` with the digits of the `float64` it is.
  */
 export function jsonElement(dtype: DType, value: unknown): string {
   if (dtype === 'string') return JSON.stringify(value)

@@ -39,7 +39,9 @@ export async function readExcerpt(array: DiskArray, selection: Selection): Promi
   return { dtype: array.dtype, tensor, cut }
 }
 
-/** `length` positions of an axis, from position `from` of the selection; `to` is their place in the excerpt. */
+/**
+ * `length` positions of an axis, from position `from` of the selection; `to` is their place in the excerpt.
+ */
 interface Part {
   readonly from: number
   readonly length: number

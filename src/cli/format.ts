@@ -23,7 +23,10 @@ export const SUMMARY_SIZE = 1000
 
 const LINE_LENGTH = 100
 
-/** A result of which text output shows only the edges: `cut` axes hold `2 * EDGE` positions, with something left out in the middle. */
+/**
+ * A result of which text output shows only the edges: `cut` axes hold `2 * EDGE` positions, with something
+ * left out in the middle.
+ */
 export interface Excerpt extends Result {
   readonly cut: readonly boolean[]
 }

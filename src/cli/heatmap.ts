@@ -15,8 +15,8 @@ export interface Scale {
 }
 
 /**
- * The lines of a heat map. In colour a line holds two rows of the picture: a character's upper half has one colour, its lower half
- * another. In ASCII it holds one, whose cells are therefore twice as high as wide.
+ * The lines of a heat map. In colour a line holds two rows of the picture: a character's upper half has one
+ * colour, its lower half another. In ASCII it holds one, whose cells are therefore twice as high as wide.
  */
 export function drawHeatmap(picture: Picture, scale: Scale, mode: ColourMode): string[] {
   const { rows, columns, values } = picture

@@ -160,7 +160,9 @@ function totals({ arrays, layers }: Pick<Description, 'arrays' | 'layers'>) {
   }
 }
 
-/** The description in values that JSON has: 64-bit integers and non-finite floats as strings, bytes as base64. */
+/**
+ * The description in values that JSON has: 64-bit integers and non-finite floats as strings, bytes as base64.
+ */
 function plain({ file, arrays, attributes, layers, problems }: Description) {
   const json = (dtype: string, value: unknown): unknown =>
     value === undefined ? null : typeof value === 'boolean' ? value : JSON.parse(jsonElement(dtype as DType, value))

@@ -13,7 +13,10 @@ export class Interrupted extends Error {
   }
 }
 
-/** Runs work that ends early, and cleans up, when the user interrupts it, the system ends or the terminal is closed. */
+/**
+ * Runs work that ends early, and cleans up, when the user interrupts it, the system ends or the terminal is
+ * closed.
+ */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController()
   const listeners = SIGNALS.map((name) => [name, (): void => interrupt.abort(new Interrupted(name))] as const)

@@ -4,7 +4,8 @@ import { printable, printableLines, printablePicture } from './printable.ts'
 
 const BATCH_LENGTH = 1 << 16
 
-// Names, values and messages come out of files: whatever is written as text goes through `printable` here, and nowhere else in the command.
+// Names, values and messages come out of files: whatever is written as text goes through `printable` here,
+// and nowhere else in the command.
 
 /** Writes text to stdout no faster than it takes the bytes. */
 export async function print(pieces: Iterable<string>): Promise<void> {

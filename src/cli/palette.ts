@@ -5,8 +5,9 @@ export type Rgb = readonly [number, number, number]
 const CHROMA = 0.15
 
 /**
- * A colour for every position from 0 to 1, dark blue to light yellow. It is a path through OKLCH, a space in which equal steps look equally
- * large: lightness only rises, so that the order of colours is the order of values, in print and for colour-blind eyes as well.
+ * A colour for every position from 0 to 1, dark blue to light yellow. It is a path through OKLCH, a space in
+ * which equal steps look equally large: lightness only rises, so that the order of colours is the order of
+ * values, in print and for colour-blind eyes as well.
  */
 export function colourAt(position: number): Rgb {
   const t = Math.min(1, Math.max(0, position))
@@ -46,7 +47,10 @@ function encode(linear: number): number {
   return Math.round(255 * encoded)
 }
 
-/** Component values of the 6x6x6 cube of 256-colour terminals, colours 16 to 231; 232 to 255 are greys 8, 18, … 238. */
+/**
+ * Component values of the 6x6x6 cube of 256-colour terminals, colours 16 to 231; 232 to 255 are greys 8, 18,
+ * … 238.
+ */
 const CUBE = [0, 95, 135, 175, 215, 255]
 
 /** The nearest of the 256 terminal colours that have a fixed value. */

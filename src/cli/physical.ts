@@ -20,9 +20,15 @@ export interface Physical {
   readonly array: DiskArray
   /** True for elements of `array` that stand for a missing value and are no NaN. */
   isMissing(element: unknown): boolean
-  /** What is reduced: `array`, or the stored one where leaving out its fill value gives the same, exactly and by stored statistics. */
+  /**
+   * What is reduced: `array`, or the stored one where leaving out its fill value gives the same, exactly and
+   * by stored statistics.
+   */
   reducible(): DiskArray
-  /** Extremes of the values, the number of missing ones and, of floats that are stored, of NaNs that are not missing. */
+  /**
+   * Extremes of the values, the number of missing ones and, of floats that are stored, of NaNs that are not
+   * missing.
+   */
   statistics(file: ArrayFile): Promise<Statistics>
 }
 

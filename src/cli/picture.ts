@@ -5,7 +5,10 @@ export interface Picture {
   readonly values: Float64Array
 }
 
-/** A grid of values made smaller: each cell of the result is the mean of the values that fall into it, missing ones left out. */
+/**
+ * A grid of values made smaller: each cell of the result is the mean of the values that fall into it, missing
+ * ones left out.
+ */
 export class BlockMeans {
   readonly rows: number
   readonly columns: number
@@ -28,7 +31,10 @@ export class BlockMeans {
     this.#counts = new Float64Array(this.rows * this.columns)
   }
 
-  /** Adds `values` of whole rows, the first of which is row `first`; those that `isMissing` and non-finite ones count as missing. */
+  /**
+   * Adds `values` of whole rows, the first of which is row `first`; those that `isMissing` and non-finite
+   * ones count as missing.
+   */
   add(first: number, values: ArrayLike<number | bigint>, isMissing: (value: number | bigint) => boolean): void {
     const columnOf = Int32Array.from({ length: this.#width }, (_, x) => Math.floor((x * this.columns) / this.#width))
     for (let i = 0, x = 0, y = first; i < values.length; i++) {
@@ -76,8 +82,8 @@ const MAX_ENLARGEMENT = 8
 const MAX_ASPECT = 8
 
 /**
- * How many square cells a picture of `height` by `width` values takes: as wide as allowed, enlarged by whole numbers only, with the
- * proportions of the data unless they are extreme.
+ * How many square cells a picture of `height` by `width` values takes: as wide as allowed, enlarged by whole
+ * numbers only, with the proportions of the data unless they are extreme.
  */
 export function pictureSize(
   height: number,

@@ -57,7 +57,9 @@ const SLAB_SIZE = 4 * 1024 * 1024
 const MAX_ROWS = 120
 const BAR_LENGTH = 40
 
-/** @throws InvalidSelectionError unless two axes are left; UnsupportedError for elements that are no numbers */
+/**
+ * @throws InvalidSelectionError unless two axes are left; UnsupportedError for elements that are no numbers
+ */
 export async function plotLines(
   file: ArrayFile,
   array: FileArray,

@@ -1,6 +1,7 @@
 /**
- * What steers terminals or turns text around on screens: C0, DEL and C1 (U+009B begins a sequence as ESC [ does), separators of lines and
- * paragraphs, marks, embeddings, overrides and isolates of the bidirectional algorithm.
+ * What steers terminals or turns text around on screens: C0, DEL and C1 (U+009B begins a sequence as ESC [
+ * does), separators of lines and paragraphs, marks, embeddings, overrides and isolates of the bidirectional
+ * algorithm.
  */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 

@@ -5,7 +5,8 @@ import { UsageError } from './failure.ts'
 const INTEGER = /^[+-]?\d+$/
 
 /**
- * A selection written as in numpy: `0,10:20,::-2`. `:` is a whole axis, `...` stands for as many of them as the array has axes left.
+ * A selection written as in numpy: `0,10:20,::-2`. `:` is a whole axis, `...` stands for as many of them as
+ * the array has axes left.
  * @throws UsageError naming the piece that does not parse
  */
 export function parseSelection(text: string, rank: number): Selection {
@@ -41,7 +42,8 @@ function toInteger(text: string, bad: (why: string) => never): number {
 }
 
 /**
- * Selections may start with a minus sign, which commander takes for an option: a space in front, which parsing ignores, prevents that.
+ * Selections may start with a minus sign, which commander takes for an option: a space in front, which
+ * parsing ignores, prevents that.
  */
 export const protectNegatives = (args: readonly string[]): string[] =>
   args.map((arg) => (/^-\d[-+\d:,.\s]*$/.test(arg) ? ` ${arg}` : arg))

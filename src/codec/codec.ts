@@ -1,24 +1,39 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Arena } from '../kernels/arena.ts'
 
-/** Turns blocks into fewer bytes and back. Pass codecs of your own as the option `codecs` of `open` and `create`. */
+/**
+ * Turns blocks into fewer bytes and back. Pass codecs of your own as the option `codecs` of `open` and
+ * `create`.
+ */
 export interface Codec {
   /** The name files carry. */
   readonly name: string
   /**
-   * Decodes `bytes`, which must not be changed, into exactly `decodedBytes` bytes: another length is reported as a `CodecError`, and so is
-   * whatever this throws.
+   * Decodes `bytes`, which must not be changed, into exactly `decodedBytes` bytes: another length is reported
+   * as a `CodecError`, and so is whatever this throws.
    */
   decode(bytes: Uint8Array, decodedBytes: number): Uint8Array | Promise<Uint8Array>
-  /** The bytes a block is stored as; left out by codecs that only read. The array belongs to the codec from then on. */
+  /**
+   * The bytes a block is stored as; left out by codecs that only read. The array belongs to the codec from
+   * then on.
+   */
   encode?(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
-  /** Awaited when a file is created, or opened, with this as the codec of its writes: loads what `encode` needs, or says what is missing. */
+  /**
+   * Awaited when a file is created, or opened, with this as the codec of its writes: loads what `encode`
+   * needs, or says what is missing.
+   */
   ready?(): unknown
-  /** Awaited when `encode` has thrown, or made what does not decode to what it was given: lets go of what may be the cause, such as an instance. */
+  /**
+   * Awaited when `encode` has thrown, or made what does not decode to what it was given: lets go of what may
+   * be the cause, such as an instance.
+   */
   reset?(): unknown
 }
 
-/** A codec that works in kernel memory, within a synchronous session: nothing is copied to JavaScript's memory and back. */
+/**
+ * A codec that works in kernel memory, within a synchronous session: nothing is copied to JavaScript's memory
+ * and back.
+ */
 export interface KernelCodec {
   readonly name: string
   /**

@@ -9,14 +9,18 @@ const WINDOW_BYTES = 65_535
 /** Decoded at a time, at least: what a step costs beside decoding must not count. */
 const STEP_BYTES = 256 * 1024
 
-/** A block of the package's own LZ4 as far as it was needed: the bytes it is stored as, while there is more to decode, and those decoded. */
+/**
+ * A block of the package's own LZ4 as far as it was needed: the bytes it is stored as, while there is more to
+ * decode, and those decoded.
+ */
 export class Lz4PrefixDecoder {
   readonly #decodedBytes: number
   #stored: Uint8Array | undefined
   #position = { read: 0, written: 0 }
   /**
-   * One behind another, so that going on moves nothing. The last is what a step had to decode beyond what was asked for: with the next
-   * step it becomes part of its piece, and so what is asked for step by step is never in two.
+   * One behind another, so that going on moves nothing. The last is what a step had to decode beyond what was
+   * asked for: with the next step it becomes part of its piece, and so what is asked for step by step is
+   * never in two.
    */
   readonly #pieces: Uint8Array[] = [new Uint8Array(0)]
 
@@ -37,7 +41,8 @@ export class Lz4PrefixDecoder {
 
   /**
    * Decodes on until the first `bytes` bytes are there; with all of them the block is checked to its end.
-   * @throws CodecError when it is malformed or has another size; OutOfMemoryError. What was decoded before stays
+   * @throws CodecError when it is malformed or has another size; OutOfMemoryError. What was decoded before
+   *   stays
    */
   decode(bytes: number): void {
     const { written } = this.#position

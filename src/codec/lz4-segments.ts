@@ -5,14 +5,16 @@ import { lz4EncodeSegments } from '../kernels/lz4-segments.ts'
 import { PREFIX_BYTES, prefixOf } from './lz4.ts'
 
 /*
- * A block of segments is an LZ4 block as any other. No match reaches from one segment into another; a boundary lies within the literals of a
- * sequence, the last ones of one segment and the first ones of the next. So each has one piece of the block to itself,
+ * A block of segments is an LZ4 block as any other. No match reaches from one segment into another; a
+ * boundary lies within the literals of a sequence, the last ones of one segment and the first ones of the
+ * next. So each has one piece of the block to itself,
  *
  *     ... | token, length | tail of segment 0 : head of segment 1 | offset, length | token ... | token, length | tail of 1 : head of 2 | ...
  *                                             `---------- what segment 1 is stored as ----------------------------------´
  *
- * and with a token for its head alone in front, and one for its tail alone in the place of the last, this is a block of its own. Of a segment
- * that is one run of literals all is head; its literals may share their sequence with several segments.
+ * and with a token for its head alone in front, and one for its tail alone in the place of the last, this is
+ * a block of its own. Of a segment that is one run of literals all is head; its literals may share their
+ * sequence with several segments.
  */
 
 /** A part of a block that can be decoded by itself. */
@@ -30,7 +32,10 @@ export interface Segment {
   readonly tail: number
 }
 
-/** Lengths of segments that end with parts of a block, each of `least` bytes at least; what is left joins the last one. */
+/**
+ * Lengths of segments that end with parts of a block, each of `least` bytes at least; what is left joins the
+ * last one.
+ */
 export function cutSegments(parts: Iterable<number>, least: number): number[] {
   const lengths: number[] = []
   let rest = 0
@@ -72,8 +77,8 @@ export function encodeSegments(
 }
 
 /**
- * Bytes of token and length in front of the literals in which the segments of a block begin, and of those with which it ends: what belongs
- * to no segment. Between two of one run of literals there are none.
+ * Bytes of token and length in front of the literals in which the segments of a block begin, and of those
+ * with which it ends: what belongs to no segment. Between two of one run of literals there are none.
  */
 export function jointsOf(segments: readonly Segment[]): number[] {
   const joints: number[] = []

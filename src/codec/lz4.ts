@@ -20,8 +20,8 @@ export function checkPrefix(length: number): void {
 }
 
 /**
- * One raw LZ4 block behind its decoded size. The size is written for other readers; here the file's own block table decides, so that a
- * wrong prefix can neither cost memory nor hide a short block.
+ * One raw LZ4 block behind its decoded size. The size is written for other readers; here the file's own block
+ * table decides, so that a wrong prefix can neither cost memory nor hide a short block.
  */
 export const lz4: KernelCodec = {
   name: 'lz4',

@@ -4,7 +4,8 @@ import { HyperslabError } from '../core/errors.ts'
 //
 //     magic 28 B5 2F FD | descriptor | window 0-1 | dictionary 0-4 | content size 0-8 | blocks | checksum 0 or 4
 //
-// A block is 3 bytes, little-endian: last (1 bit), type (2 bits), size (21 bits); then as many bytes, or one that is repeated.
+// A block is 3 bytes, little-endian: last (1 bit), type (2 bits), size (21 bits); then as many bytes, or one
+// that is repeated.
 
 const MAGIC = 0xfd2fb528
 /** `184D2A50` to `184D2A5F`; behind them u32 the bytes to skip. */
@@ -76,7 +77,10 @@ function blocksAt(view: DataView, start: number): { last: number; end: number } 
   }
 }
 
-/** The frame with a header of ours: it says the size, and asks of a decoder no memory beside the output, whatever the old one asked for. */
+/**
+ * The frame with a header of ours: it says the size, and asks of a decoder no memory beside the output,
+ * whatever the old one asked for.
+ */
 export function frameOf({ blocks, checksum }: Frame, contentBytes: number): Uint8Array {
   const out = new Uint8Array(9 + blocks.length + checksum.length)
   const view = new DataView(out.buffer)

@@ -36,8 +36,8 @@ let refused = false
 let current: Arena<ZstdExports> | undefined
 
 /**
- * Decodes frames to exactly as many bytes as they should have; checksums are not looked at. Undefined where the platform does not compile the
- * module now, as in edge workers and under some security policies.
+ * Decodes frames to exactly as many bytes as they should have; checksums are not looked at. Undefined where
+ * the platform does not compile the module now, as in edge workers and under some security policies.
  */
 export function wasmDecoder(): ((frame: Frame, contentBytes: number) => Uint8Array) | undefined {
   // Asked for anew by each frame: memory does not outlive a large one.
@@ -56,7 +56,10 @@ function memory(): Arena<ZstdExports> | undefined {
   return current
 }
 
-/** @throws CodecError when the frame is malformed or has another size; OutOfMemoryError when 4 GiB do not hold it, encoded and decoded */
+/**
+ * @throws CodecError when the frame is malformed or has another size; OutOfMemoryError when 4 GiB do not hold
+ *   it, encoded and decoded
+ */
 function decodeFrame(arena: Arena<ZstdExports>, { blocks }: Frame, contentBytes: number): Uint8Array {
   try {
     return arena.scratch(() => {

@@ -9,8 +9,9 @@ const DEFAULT_LEVEL = 3
 const MAX_LEVEL = 22
 
 /**
- * Zstandard frames, by the platform's library where it has one. Where not, a module of this package decodes, or fzstd where WebAssembly cannot
- * be compiled, and `@hpcc-js/wasm-zstd` encodes; each is loaded when it is first needed.
+ * Zstandard frames, by the platform's library where it has one. Where not, a module of this package decodes,
+ * or fzstd where WebAssembly cannot be compiled, and `@hpcc-js/wasm-zstd` encodes; each is loaded when it is
+ * first needed.
  * @throws InvalidArgumentError for a level other than 1 to 22
  */
 export function zstd(level: number = DEFAULT_LEVEL): Required<Codec> {
@@ -45,7 +46,8 @@ type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise
 
 /**
  * What each frame has to decode to: what it says, or, of the one that says nothing, what the others leave.
- * @throws CodecError when that is not `decodedBytes` in all, so that no frame is given more room than the block has
+ * @throws CodecError when that is not `decodedBytes` in all, so that no frame is given more room than the
+ *   block has
  */
 function sizesOf(frames: readonly Frame[], decodedBytes: number): number[] {
   const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
@@ -64,11 +66,13 @@ async function portable(): Promise<FrameDecoder> {
 async function interpreted(): Promise<FrameDecoder> {
   const { decompress } = await import('fzstd')
   return (frame, contentBytes) => {
-    // So the frame goes on with bytes nobody knows: they are where they belong only when all before them has the size it should.
+    // So the frame goes on with bytes nobody knows: they are where they belong only when all before them has
+    // the size it should.
     const mark = Uint8Array.from({ length: 8 }, () => Math.random() * 256)
     let out: Uint8Array
     try {
-      // Given no output it allocates what the frame says. Given one, it compares that with a number, as text, for longer than it decodes.
+      // Given no output it allocates what the frame says. Given one, it compares that with a number, as text,
+      // for longer than it decodes.
       out = decompress(frameOf(continued(frame, mark), contentBytes + mark.length))
     } catch (cause) {
       if (!(cause instanceof RangeError)) throw cause
@@ -98,7 +102,9 @@ async function encoder(): Promise<(bytes: Uint8Array, level: number) => Uint8Arr
   }
 }
 
-/** Instances of the package that have thrown, or made what does not decode: their memory may hold anything. */
+/**
+ * Instances of the package that have thrown, or made what does not decode: their memory may hold anything.
+ */
 const spoilt = new WeakSet<Zstd>()
 let used: Zstd | undefined
 
@@ -126,7 +132,9 @@ async function liveWasm(): Promise<Zstd> {
   throw new HyperslabError('UnsupportedError', "@hpcc-js/wasm-zstd has failed and cannot be loaded anew; choose the codec 'lz4'")
 }
 
-/** Put together at run time, and marked: a bundler would look for it, and complain where it is not installed. */
+/**
+ * Put together at run time, and marked: a bundler would look for it, and complain where it is not installed.
+ */
 const WASM_PACKAGE = ['@hpcc-js', 'wasm-zstd'].join('/')
 
 async function loadWasm(): Promise<typeof import('@hpcc-js/wasm-zstd')> {

@@ -1,4 +1,7 @@
-/** Bytes that can be read by range: a file, an object behind HTTP, or an `ArrayBuffer` or `Uint8Array` as they are. */
+/**
+ * Bytes that can be read by range: a file, an object behind HTTP, or an `ArrayBuffer` or `Uint8Array` as they
+ * are.
+ */
 export interface AsyncBuffer {
   readonly byteLength: number
   /** The bytes `[start, end)`, all of them. */

@@ -1,6 +1,9 @@
 import { invalidArgument } from './errors.ts'
 
-/** Attributes by name: `get` gives plain values (text, numbers, typed arrays), `typed` the same with the type that is stored. */
+/**
+ * Attributes by name: `get` gives plain values (text, numbers, typed arrays), `typed` the same with the type
+ * that is stored.
+ */
 export class ReadonlyAttributes<A extends { readonly value: unknown }> implements Iterable<[string, A['value']]> {
   readonly #map: () => ReadonlyMap<string, A>
 

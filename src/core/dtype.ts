@@ -1,6 +1,9 @@
 import { HyperslabError } from './errors.ts'
 
-/** Typed array classes and JavaScript values behind each data type. Names are Zarr v3's; `timestamp_ns` is nanoseconds since 1970-01-01T00:00Z. */
+/**
+ * Typed array classes and JavaScript values behind each data type. Names are Zarr v3's; `timestamp_ns` is
+ * nanoseconds since 1970-01-01T00:00Z.
+ */
 interface DTypes {
   bool: { data: Uint8Array; scalar: boolean }
   int8: { data: Int8Array; scalar: number }
@@ -105,7 +108,9 @@ export function allocate<D extends DType>(dtype: D, length: number): DataOf<D> {
   return new Array(length).fill(zeroOf(dtype)) as DataOf<D>
 }
 
-/** The elements in `bytes` (little-endian). Shares memory when the bytes are aligned for it, copies when not. */
+/**
+ * The elements in `bytes` (little-endian). Shares memory when the bytes are aligned for it, copies when not.
+ */
 export function fromBytes<D extends FixedDType>(dtype: D, bytes: Uint8Array): DataOf<D> {
   const size = ELEMENT_BYTES[dtype]
   const aligned = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
@@ -149,8 +154,8 @@ const INTEGER_RANGES: Partial<Record<DType, readonly [number | bigint, number | 
 }
 
 /**
- * What to store for one element given as `value`: booleans become 0 or 1, floats are rounded to the type, safe integers are accepted
- * for 64-bit types.
+ * What to store for one element given as `value`: booleans become 0 or 1, floats are rounded to the type,
+ * safe integers are accepted for 64-bit types.
  * @throws InvalidArgumentError when the value is of another kind or out of the type's range
  */
 export function toElement(dtype: DType, value: unknown): number | bigint | string | Uint8Array {

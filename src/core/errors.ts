@@ -32,11 +32,13 @@ export interface ErrorDetails {
  * - `CodecError`: a block that does not decode, or a codec nobody knows
  * - `ConflictError`: another writer took the place first; pending changes are kept
  * - `EmptyReductionError`: a minimum or maximum of no elements
- * - `TooLargeError`: more bytes or values than one call may give or hold; `blocks()` goes through an array in parts
+ * - `TooLargeError`: more bytes or values than one call may give or hold; `blocks()` goes through an array in
+ *   parts
  * - `OverflowError`: an exact result does not fit its data type
  * - `OutOfMemoryError`: the kernel memory (4 GiB at most) is exhausted
  * - `MissingDependencyError`: an optional package is not installed
- * - `StoreError`: the place where the bytes live failed (a full disk, a missing folder); `cause` has its own error
+ * - `StoreError`: the place where the bytes live failed (a full disk, a missing folder); `cause` has its own
+ *   error
  * - `ClosedError`: the file was closed
  */
 export type ErrorTag =
@@ -78,8 +80,9 @@ export class HyperslabError extends Error {
   }
 
   /**
-   * The error with what only an outer layer knows (file, array), its cause and where it was thrown; fields that are
-   * set already stay. It is a new error, since others may wait for the same work, and itself where nothing is added.
+   * The error with what only an outer layer knows (file, array), its cause and where it was thrown; fields
+   * that are set already stay. It is a new error, since others may wait for the same work, and itself where
+   * nothing is added.
    */
   within(context: ErrorDetails): HyperslabError {
     const details: Record<string, unknown> = { ...this.details }
@@ -97,7 +100,10 @@ function describe(text: string, { file, array }: ErrorDetails): string {
   return [...where, text].join(': ')
 }
 
-/** True for an error of this package; with tags, only for one of those kinds. Works across duplicate copies of the package. */
+/**
+ * True for an error of this package; with tags, only for one of those kinds. Works across duplicate copies of
+ * the package.
+ */
 export function isHyperslabError(error: unknown, ...tags: ErrorTag[]): error is HyperslabError {
   if (!(error instanceof Error) || !('tag' in error) || !('details' in error)) return false
   return tags.length === 0 || tags.includes(error.tag as ErrorTag)

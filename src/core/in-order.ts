@@ -9,9 +9,9 @@ export interface WorkLimits<T> {
 }
 
 /**
- * Works on several items at a time and hands out the results in the order of the items. After a failure, or when nobody wants more, nothing
- * new starts, and it ends once the work under way has ended, so that nothing runs on behind the caller's back. Gives way to others of the
- * thread every few milliseconds.
+ * Works on several items at a time and hands out the results in the order of the items. After a failure, or
+ * when nobody wants more, nothing new starts, and it ends once the work under way has ended, so that nothing
+ * runs on behind the caller's back. Gives way to others of the thread every few milliseconds.
  * @param giveUp called first when it ends, however that comes
  */
 export async function* ahead<T, R>(

@@ -2,8 +2,9 @@ import { Pace } from './pace.ts'
 import { onAbort, type Signal } from './signal.ts'
 
 /**
- * Calls `work` for every item, with at most `limit` calls under way. After a failure nothing new starts, and the error is thrown once the
- * calls under way have ended, so that nothing runs on behind the caller's back. Gives way to others of the thread every few milliseconds.
+ * Calls `work` for every item, with at most `limit` calls under way. After a failure nothing new starts, and
+ * the error is thrown once the calls under way have ended, so that nothing runs on behind the caller's back.
+ * Gives way to others of the thread every few milliseconds.
  */
 export async function forEachLimited<T>(items: Iterable<T>, limit: number, work: (item: T) => Promise<void>): Promise<void> {
   const iterator = items[Symbol.iterator]()
@@ -21,7 +22,10 @@ export async function forEachLimited<T>(items: Iterable<T>, limit: number, work:
   if (failures.length > 0) throw failures[0]
 }
 
-/** Lets work run while no more than a number of pieces and of bytes are under way; the rest waits in the order of asking. */
+/**
+ * Lets work run while no more than a number of pieces and of bytes are under way; the rest waits in the order
+ * of asking.
+ */
 export class Limiter {
   readonly #maxCount: number
   readonly #maxBytes: number

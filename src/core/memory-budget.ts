@@ -8,14 +8,15 @@ const BLOCK_SHARE = 1 / 4
 let made = 0
 
 /**
- * Memory that reads of any number of files may take at a time: `open(place, { budget })`. Reads wait in the order of asking, before anything
- * of their size is allocated, until they fit; one that is larger than the budget runs alone. An abort ends the waiting.
+ * Memory that reads of any number of files may take at a time: `open(place, { budget })`. Reads wait in the
+ * order of asking, before anything of their size is allocated, until they fit; one that is larger than the
+ * budget runs alone. An abort ends the waiting.
  *
- * Three quarters are for results of `get` and `toTensor`, and for the parts that `blocks`, `zipBlocks`, `values` and
- * `zip` read, until these reads resolve; what the caller then keeps, or has not taken yet, does not count. Lazy arrays
- * made of arrays with several budgets hold results in each; what is zipped of such is not held. One quarter is for
- * blocks while they are fetched, decoded and used, of reductions and searches, too: who holds one waits for nobody, so
- * that nothing deadlocks. What a cache keeps is bounded by the cache.
+ * Three quarters are for results of `get` and `toTensor`, and for the parts that `blocks`, `zipBlocks`,
+ * `values` and `zip` read, until these reads resolve; what the caller then keeps, or has not taken yet, does
+ * not count. Lazy arrays made of arrays with several budgets hold results in each; what is zipped of such is
+ * not held. One quarter is for blocks while they are fetched, decoded and used, of reductions and searches,
+ * too: who holds one waits for nobody, so that nothing deadlocks. What a cache keeps is bounded by the cache.
  */
 export class MemoryBudget {
   readonly bytes: number

@@ -1,8 +1,8 @@
 import { type ErrorDetails, HyperslabError } from './errors.ts'
 
 /**
- * What the value of an option must be: what `typeof` calls it, several joined by ` or `; one of a list; or, with `value`, anything,
- * because what takes it checks it. Numbers are not NaN.
+ * What the value of an option must be: what `typeof` calls it, several joined by ` or `; one of a list; or,
+ * with `value`, anything, because what takes it checks it. Numbers are not NaN.
  */
 export type Check = string | readonly (string | boolean)[]
 

@@ -9,12 +9,14 @@ declare const MessageChannel:
 
 /** Milliseconds that work keeps the thread to itself. */
 const SLICE_MS = 8
-/** Steps after which work gives way also where the clock stands still while a program computes, as in workerd. */
+/**
+ * Steps after which work gives way also where the clock stands still while a program computes, as in workerd.
+ */
 const SLICE_STEPS = 8192
 
 /**
- * Lets timers, requests and other work of the thread have their turn: waits for a task, not a microtask, since a program that only awaits
- * promises which are settled already starves all others.
+ * Lets timers, requests and other work of the thread have their turn: waits for a task, not a microtask,
+ * since a program that only awaits promises which are settled already starves all others.
  */
 export function giveWay(): Promise<void> {
   if (typeof setImmediate === 'function') return new Promise((resolve) => void setImmediate(resolve))
@@ -31,8 +33,8 @@ export function giveWay(): Promise<void> {
 }
 
 /**
- * The pace of a long loop: `if (pace.due()) await pace.turn()` at each step lets others have the thread every few milliseconds, and ends the
- * loop when its signal is aborted.
+ * The pace of a long loop: `if (pace.due()) await pace.turn()` at each step lets others have the thread every
+ * few milliseconds, and ends the loop when its signal is aborted.
  */
 export class Pace {
   readonly #signal: Signal | undefined

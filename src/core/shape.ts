@@ -25,7 +25,8 @@ export const showShape = (shape: readonly number[]): string => `[${shape.join(',
 
 /**
  * @param what names the argument in the error
- * @throws InvalidArgumentError unless `shape` is a list of non-negative integers whose product is a safe integer
+ * @throws InvalidArgumentError unless `shape` is a list of non-negative integers whose product is a safe
+ *   integer
  */
 export function checkShape(shape: unknown, what: string): asserts shape is readonly number[] {
   if (!Array.isArray(shape) || !shape.every((n) => Number.isSafeInteger(n) && n >= 0)) {

@@ -1,4 +1,6 @@
-/** What this package uses of an `AbortSignal`, spelled out because the public types must not need the DOM's. */
+/**
+ * What this package uses of an `AbortSignal`, spelled out because the public types must not need the DOM's.
+ */
 export interface Signal {
   readonly aborted: boolean
   readonly reason: unknown
@@ -20,8 +22,8 @@ export const newController = (): Controller => new AbortController()
 const listening = new WeakMap<Signal, Set<() => void>>()
 
 /**
- * Calls `listener` when `signal` aborts, unless the function that is returned was called before. However many listen to one signal, it has
- * one listener of ours: Node warns of a leak when there are more than ten.
+ * Calls `listener` when `signal` aborts, unless the function that is returned was called before. However many
+ * listen to one signal, it has one listener of ours: Node warns of a leak when there are more than ten.
  */
 export function onAbort(signal: Signal, listener: () => void): () => void {
   const known = listening.get(signal)

@@ -7,8 +7,8 @@ interface Flight<T> {
 }
 
 /**
- * Lets all who want the same thing at the same time share one piece of work. Who aborts stops waiting at once; the work itself is aborted
- * when nobody waits for it any more.
+ * Lets all who want the same thing at the same time share one piece of work. Who aborts stops waiting at
+ * once; the work itself is aborted when nobody waits for it any more.
  */
 export class SingleFlight<K, T> {
   readonly #flights = new Map<K, Flight<T>>()

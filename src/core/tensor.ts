@@ -2,9 +2,10 @@ import { allocate, type DataOf, type DType } from './dtype.ts'
 import { eachIndex, sizeOf, stridesOf } from './shape.ts'
 
 /**
- * A strided n-dimensional view on memory: element `index` lies at `offset + sum(index[axis] * stride[axis])` in `data`. Strides count
- * elements and may be negative or, for broadcast axes, zero. Results of this package are dense, in C order, with offset 0.
- * Shape and strides are arrays of its own, so that it can be handed to libraries that take `number[]`.
+ * A strided n-dimensional view on memory: element `index` lies at `offset + sum(index[axis] * stride[axis])`
+ * in `data`. Strides count elements and may be negative or, for broadcast axes, zero. Results of this package
+ * are dense, in C order, with offset 0. Shape and strides are arrays of its own, so that it can be handed to
+ * libraries that take `number[]`.
  */
 export interface Tensor<D extends DType = DType> {
   readonly data: DataOf<D>
@@ -95,13 +96,19 @@ export function fillTensor<D extends DType>(target: Tensor<D>, value: DataOf<D>[
   })
 }
 
-/** How many elements {@link copyTensor} copies at once: the length of the runs that lie one element after the other in all tensors. */
+/**
+ * How many elements {@link copyTensor} copies at once: the length of the runs that lie one element after the
+ * other in all tensors.
+ */
 export function runLength(tensors: readonly Pick<Tensor, 'shape' | 'stride'>[]): number {
   const { length, strides } = splitRuns(tensors).run
   return strides.every((stride) => stride === 1) ? length : 1
 }
 
-/** Copies every element of `source` to the same index of `target`; both have the same shape and must not overlap. */
+/**
+ * Copies every element of `source` to the same index of `target`; both have the same shape and must not
+ * overlap.
+ */
 export function copyTensor<D extends DType>(source: Tensor<D>, target: Tensor<D>): void {
   const { outer, run } = splitRuns([source, target])
   const [from, to] = run.strides as [number, number]
@@ -125,8 +132,8 @@ interface Axes {
 }
 
 /**
- * The axes that tensors of one shape share, with axes of length 1 dropped and neighbours merged where every tensor runs through them in
- * one stride.
+ * The axes that tensors of one shape share, with axes of length 1 dropped and neighbours merged where every
+ * tensor runs through them in one stride.
  */
 export function mergedAxes(lengths: readonly number[], tensors: readonly (readonly number[])[]): Axes {
   const shape: number[] = []

@@ -6,7 +6,10 @@ export interface Stored {
   readonly address: ChunkAddress
 }
 
-/** Chunks by the block they lie in, with the parts that are to be fetched of one that is not compressed and of which not all is needed. */
+/**
+ * Chunks by the block they lie in, with the parts that are to be fetched of one that is not compressed and of
+ * which not all is needed.
+ */
 export type Groups<C> = Iterable<readonly [BlockRef, readonly C[], Parts?]>
 
 /** Parts of a block as stored in which some chunks lie. */
@@ -15,7 +18,10 @@ export interface Parts {
   readonly ranges: readonly ByteRange[]
   /** Number of the part in which each chunk lies. */
   readonly partOf: readonly number[]
-  /** @throws IntegrityError with file and block when the part of that number is not what was written, as far as the file tells */
+  /**
+   * @throws IntegrityError with file and block when the part of that number is not what was written, as far
+   *   as the file tells
+   */
   check?(part: number, bytes: Uint8Array): void
 }
 
@@ -33,8 +39,8 @@ export interface Need<C> {
 const BATCH_BYTES = 32 * 1024 * 1024
 
 /**
- * What is fetched at once: one block or, of stores that read many ranges, several. Depends on the groups alone, so that whatever goes
- * through batches in order does so in the same order every time.
+ * What is fetched at once: one block or, of stores that read many ranges, several. Depends on the groups
+ * alone, so that whatever goes through batches in order does so in the same order every time.
  */
 export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<readonly Need<C>[]> {
   const open = new Map<BlockOrigin, { needs: Need<C>[]; bytes: number }>()

@@ -24,14 +24,18 @@ const CHECKS: Checks<BlockCacheOptions> = { blockBytes: 'number', slabBytes: 'nu
 const MIB = 2 ** 20
 
 /**
- * Memory that any number of files share: `open(place, { cache })`. What was used last stays, up to a number of bytes of each kind.
+ * Memory that any number of files share: `open(place, { cache })`. What was used last stays, up to a number
+ * of bytes of each kind.
  *
- * - Decoded blocks: of the package's own LZ4, blocks are decoded as far as they were read, and count with what is left to decode.
- * - Slabs: blocks and the ends of files as they came from stores that read many ranges at once (HTTP, S3, R2 and zip archives there), so
- *   that a block that had to go, or a file that is opened again, is not fetched again. Files of this machine are read again instead.
+ * - Decoded blocks: of the package's own LZ4, blocks are decoded as far as they were read, and count with
+ *   what is left to decode.
+ * - Slabs: blocks and the ends of files as they came from stores that read many ranges at once (HTTP, S3, R2
+ *   and zip archives there), so that a block that had to go, or a file that is opened again, is not fetched
+ *   again. Files of this machine are read again instead.
  *
- * Files are told apart by place and version: opened again, one that was not replaced finds what was kept of it, as long as its version is
- * certain. That of a server without strong `ETag` is not, nor that of a local file that was changed just before.
+ * Files are told apart by place and version: opened again, one that was not replaced finds what was kept of
+ * it, as long as its version is certain. That of a server without strong `ETag` is not, nor that of a local
+ * file that was changed just before.
  */
 export class BlockCache {
   /** @internal */

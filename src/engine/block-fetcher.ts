@@ -30,7 +30,8 @@ export class BlockFetcher {
   }
 
   /**
-   * What some blocks of one origin need, in the order of their ranges; of stores that take many ranges all are asked for at once.
+   * What some blocks of one origin need, in the order of their ranges; of stores that take many ranges all
+   * are asked for at once.
    * @throws IntegrityError when a block is not what was written; what the store throws
    */
   async fetch<C>(needs: readonly Need<C>[], signal: Signal | undefined): Promise<Map<Need<C>, readonly Uint8Array[]>> {
@@ -44,7 +45,10 @@ export class BlockFetcher {
     return found
   }
 
-  /** Whether a block was fetched but not checked: whoever decodes it in the memory of the kernels checks it there. */
+  /**
+   * Whether a block was fetched but not checked: whoever decodes it in the memory of the kernels checks it
+   * there.
+   */
   isUnchecked(bytes: Uint8Array): boolean {
     return this.#unchecked.has(bytes)
   }
@@ -99,7 +103,9 @@ const apart =
   ({ offset, length }, signal) =>
     origin.read(offset, length, signal)
 
-/** Makes one call of what is asked for before the next turn. It is given up when nobody waits for any of it. */
+/**
+ * Makes one call of what is asked for before the next turn. It is given up when nobody waits for any of it.
+ */
 function together(origin: BlockOrigin): Read {
   const ranges: ByteRange[] = []
   const joint = jointly()

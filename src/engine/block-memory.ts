@@ -35,7 +35,10 @@ export function keyOf(block: BlockRef): string {
 const ownKeys = new WeakMap<BlockRef, string>()
 let last = 0
 
-/** A key of this very block: where bytes may still change under the same number, or codecs of other files under the same name. */
+/**
+ * A key of this very block: where bytes may still change under the same number, or codecs of other files
+ * under the same name.
+ */
 export function ownKeyOf(block: BlockRef): string {
   const key = ownKeys.get(block) ?? `#${++last}`
   ownKeys.set(block, key)

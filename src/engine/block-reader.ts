@@ -43,8 +43,8 @@ export interface BlockUse<C, R> {
 export type ChunkVisitor<C> = (arena: Arena, chunk: C, bytes: ChunkBytes) => void
 
 /**
- * Fetches blocks, once for all who ask at the same time, decodes them, and keeps decoded ones whose other chunks are likely to be wanted
- * soon, the least recently used going first when the byte budget is spent.
+ * Fetches blocks, once for all who ask at the same time, decodes them, and keeps decoded ones whose other
+ * chunks are likely to be wanted soon, the least recently used going first when the byte budget is spent.
  */
 export class BlockReader {
   readonly #memory: BlockMemory
@@ -79,16 +79,18 @@ export class BlockReader {
 
   /**
    * Fetches what some chunks, grouped by their blocks, need, and hands each of them to `visit`, decoded.
-   * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was written
+   * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was
+   *   written
    */
   visit<C extends Stored>(groups: Groups<C>, visit: ChunkVisitor<C>, signal?: Signal): Promise<void> {
     return this.use(groups, { here: visiting(visit) }, () => undefined, signal)
   }
 
   /**
-   * Fetches what some chunks, grouped by their blocks, need, and takes what `use` makes of each block: for the same groups always in the
-   * same order.
-   * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was written
+   * Fetches what some chunks, grouped by their blocks, need, and takes what `use` makes of each block: for
+   * the same groups always in the same order.
+   * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was
+   *   written
    */
   async use<C extends Stored, R>(
     groups: Groups<C>,
@@ -237,12 +239,17 @@ export class BlockReader {
     return withArena((arena) => use.here(arena, chunks, ({ address: { offset, size } }) => decoded.bytes(offset, size)))
   }
 
-  /** What users' codecs make of a block is no concern of other files: codecs of theirs may have the same name. */
+  /**
+   * What users' codecs make of a block is no concern of other files: codecs of theirs may have the same name.
+   */
   #keyOf(block: BlockRef): string {
     return this.#codecs.isUsers(block.codec) ? ownKeyOf(block) : keyOf(block)
   }
 
-  /** A whole decoded block, once for all who ask at the same time; undefined where that has to be done in the memory of the kernels here. */
+  /**
+   * A whole decoded block, once for all who ask at the same time; undefined where that has to be done in the
+   * memory of the kernels here.
+   */
   async #decodeApart(
     codec: Codec | KernelCodec,
     block: BlockRef,

@@ -30,13 +30,16 @@ export interface BlockOrigin {
    */
   readonly segmentsOf?: ((block: BlockRef, signal?: Signal) => Promise<BlockSegments | undefined>) | undefined
   /**
-   * The checksums of a block that is not compressed in segments, where there are any; left out where no block has.
+   * The checksums of a block that is not compressed in segments, where there are any; left out where no block
+   * has.
    * @throws FormatError, IntegrityError when the table of them is damaged
    */
   readonly checksumsOf?: ((block: BlockRef, signal?: Signal) => Promise<SegmentChecksums | undefined>) | undefined
 }
 
-/** A compressed run of chunks. Two references to one block are the same object, which is what caches key on. */
+/**
+ * A compressed run of chunks. Two references to one block are the same object, which is what caches key on.
+ */
 export interface BlockRef {
   readonly origin: BlockOrigin
   readonly id: number
@@ -79,7 +82,10 @@ export const chunkView = (arena: Arena, chunk: ChunkBytes): Uint8Array =>
 export const chunkPart = (decoded: Uint8Array, { offset, size }: ChunkAddress): Uint8Array =>
   decoded.subarray(offset, offset + size)
 
-/** @throws IntegrityError with file and block when a whole block is not what was written, as far as the file tells */
+/**
+ * @throws IntegrityError with file and block when a whole block is not what was written, as far as the file
+ *   tells
+ */
 export function checkStoredBytes(block: BlockRef, bytes: Uint8Array): void {
   try {
     if (block.crc !== undefined) checkCrc('the bytes as stored', bytes, block.crc)

@@ -6,8 +6,8 @@ import { type ChunkSnapshot, FEW_CHUNKS } from './chunk-index.ts'
 import { factsOf, factsOfMissing } from './scan-chunks.ts'
 
 /**
- * What is known of the elements of a box by the statistics of the chunks that it touches, which must be loaded: of whole chunks exactly, of
- * parts of chunks as much as is known of all of them.
+ * What is known of the elements of a box by the statistics of the chunks that it touches, which must be
+ * loaded: of whole chunks exactly, of parts of chunks as much as is known of all of them.
  * @param fill what missing chunks are full of, as stored, and whether that is a fill value
  * @returns undefined when nothing is known of one of them, and of boxes that touch too many
  */

@@ -8,8 +8,9 @@ import type { BlockReader } from './block-reader.ts'
 import type { ChunkStats } from './chunk-stats.ts'
 
 /**
- * What a format tells the engine of one array: what its elements are, and where its chunks lie. This is all that a new format writes beside
- * its metadata; `ChunkedSource` makes an array of it, with every kind of reading, reduction, cache and worker.
+ * What a format tells the engine of one array: what its elements are, and where its chunks lie. This is all
+ * that a new format writes beside its metadata; `ChunkedSource` makes an array of it, with every kind of
+ * reading, reduction, cache and worker.
  */
 export interface ChunkIndex<D extends DType = DType> {
   readonly dtype: D
@@ -65,14 +66,20 @@ export interface ChunkSnapshot {
    * @throws ConflictError when it was resized, which is told after what was `done` to it
    */
   checkGrid(done: string): void
-  /** Statistics of stored chunks that leave out exactly the elements equal to the fill value; left out where there are none such. */
+  /**
+   * Statistics of stored chunks that leave out exactly the elements equal to the fill value; left out where
+   * there are none such.
+   */
   readonly statistics?: ChunkStatistics | undefined
 }
 
 export interface ChunkStatistics {
   /** Reads what is stored of them. */
   load(signal: Signal | undefined): Promise<void>
-  /** Those of a chunk, as far as they are loaded; undefined where they are not known, or not of as many elements as the chunk has. */
+  /**
+   * Those of a chunk, as far as they are loaded; undefined where they are not known, or not of as many
+   * elements as the chunk has.
+   */
   of(chunkIndex: number): ChunkStats | undefined
 }
 

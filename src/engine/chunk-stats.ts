@@ -1,6 +1,9 @@
 /** What one chunk contributes to statistics. Elements equal to the fill value are null. */
 export interface ChunkStats {
-  /** Ends of the elements that are neither null nor NaN, of strings and binaries as bytes; undefined when there are none. */
+  /**
+   * Ends of the elements that are neither null nor NaN, of strings and binaries as bytes; undefined when
+   * there are none.
+   */
   readonly min: Extreme | undefined
   readonly max: Extreme | undefined
   /** Sum of the same elements, exact for 64-bit integers, which have bigints; 0 for strings and binaries. */
@@ -9,7 +12,9 @@ export interface ChunkStats {
   readonly count: number
   readonly nullCount: number
   readonly nanCount: number
-  /** Which NaNs there are: the order of the format has those with a sign below all numbers, the others above. */
+  /**
+   * Which NaNs there are: the order of the format has those with a sign below all numbers, the others above.
+   */
   readonly nans: { readonly negative: boolean; readonly positive: boolean }
 }
 

@@ -12,10 +12,11 @@ import {
 import { HyperslabError } from '../core/errors.ts'
 
 /*
- * A chunk's payload holds its elements in C order. Fixed-width types are little-endian, one after another. Strings and binaries:
+ * A chunk's payload holds its elements in C order. Fixed-width types are little-endian, one after another.
+ * Strings and binaries:
  *
- *   u32 offset[N + 1]   relative to the first value, offset[0] = 0, never decreasing
- *   bytes               the values, one after another
+ *   u32 offset[N + 1] relative to the first value, offset[0] = 0, never decreasing bytes the values, one
+ *   after another
  */
 
 const OFFSET_BYTES = 4
@@ -41,7 +42,10 @@ export function checkChunkBytes(dtype: DType, actual: number, count: number): vo
     })
 }
 
-/** The payload of a chunk, from its elements in C order. Shares memory with `data` where the type is fixed-width. */
+/**
+ * The payload of a chunk, from its elements in C order. Shares memory with `data` where the type is
+ * fixed-width.
+ */
 export function encodeChunk<D extends DType>(dtype: D, data: DataOf<D>): Uint8Array {
   if (isFixed(dtype)) return toBytes(data as TypedArray)
   const utf8 = new TextEncoder()

@@ -31,8 +31,8 @@ import { type PlacedChunk, type Placement, placeChunk, placing } from './scatter
 const MOST_LOOKUPS = 2 ** 20
 
 /**
- * An array of any chunked format as a source: projects boxes on its chunks, finds them by the format's index, fetches and decodes their blocks, and
- * copies or reduces their elements.
+ * An array of any chunked format as a source: projects boxes on its chunks, finds them by the format's index,
+ * fetches and decodes their blocks, and copies or reduces their elements.
  */
 export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly dtype: D
@@ -191,7 +191,10 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     })
   }
 
-  /** Finds the chunks that a box touches and adds them to `blocks`. Those that need no I/O are placed on the way. */
+  /**
+   * Finds the chunks that a box touches and adds them to `blocks`. Those that need no I/O are placed on the
+   * way.
+   */
   #locate(snapshot: ChunkSnapshot, box: Box, out: Tensor<D>, blocks: Map<BlockRef, PlacedChunk<D>[]>): void {
     const { grid } = snapshot
     projectBox(box, grid, (chunk, projections) => {

@@ -4,8 +4,8 @@ import { readTail, type Store } from '../store/store.ts'
 import type { Slab } from './block-memory.ts'
 
 /**
- * A store as seen by whoever opens layers: the ends of files are kept. One that was kept is good as long as the file is of the same version,
- * which takes a request for that instead of one for the bytes.
+ * A store as seen by whoever opens layers: the ends of files are kept. One that was kept is good as long as
+ * the file is of the same version, which takes a request for that instead of one for the bytes.
  */
 export function keptEnds(slabs: ByteCache<string, Slab>, store: Store): Store {
   const { identify } = store

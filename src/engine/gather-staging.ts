@@ -18,12 +18,16 @@ export interface PickSource<D extends DType> {
   readonly picking: Picking<D>
 }
 
-/** Bytes that are put into kernel memory in the time by which a kernel is faster at an element than JavaScript. */
+/**
+ * Bytes that are put into kernel memory in the time by which a kernel is faster at an element than
+ * JavaScript.
+ */
 const BYTES_PER_PICK = 32
 
 /**
- * Copies what is picked of chunks to the result by way of a piece of kernel memory, in which it lies in the order of the result. False where
- * they do not make up such a piece, or it would not lengthen the runs that JavaScript copies.
+ * Copies what is picked of chunks to the result by way of a piece of kernel memory, in which it lies in the
+ * order of the result. False where they do not make up such a piece, or it would not lengthen the runs that
+ * JavaScript copies.
  */
 export function pickInPiece(arena: Arena, dtype: FixedDType, sources: readonly PickSource<FixedDType>[]): boolean {
   const { out } = sources[0]!.picking
@@ -69,7 +73,10 @@ function isWorthPutting(picking: Picking<FixedDType>, size: number): boolean {
   return (last + 1 - first) * size <= BYTES_PER_PICK * sizeOf(picking.inner.map(({ length }) => length))
 }
 
-/** Where the first element of a chunk is in kernel memory, or would be: of those from elsewhere only what holds the picks is put there. */
+/**
+ * Where the first element of a chunk is in kernel memory, or would be: of those from elsewhere only what
+ * holds the picks is put there.
+ */
 function addressOf(arena: Arena, size: number, bytes: ChunkBytes, picking: Picking<FixedDType>): number {
   if (!(bytes instanceof Uint8Array)) return bytes.pointer
   const [first, last] = spanOf(picking)

@@ -14,7 +14,10 @@ import type { ChunkSnapshot, StoredChunk } from './chunk-index.ts'
 import { decodeChunk } from './chunk-values.ts'
 import { type PickSource, pickInPiece } from './gather-staging.ts'
 
-/** Which elements of a chunk go where; all with one axis for each selector, which may be several axes of the array taken together. */
+/**
+ * Which elements of a chunk go where; all with one axis for each selector, which may be several axes of the
+ * array taken together.
+ */
 export interface Picking<D extends DType = DType> {
   /** As stored. */
   readonly chunkShape: readonly number[]
@@ -35,7 +38,10 @@ interface Target<D extends DType> {
 
 type Blocks<D extends DType> = Map<BlockRef, PickedChunk<D>[]>
 
-/** Adds a chunk, given its index in the grid, to the blocks where it lies in one; gives what is at hand of it, and nothing of a missing one. */
+/**
+ * Adds a chunk, given its index in the grid, to the blocks where it lies in one; gives what is at hand of it,
+ * and nothing of a missing one.
+ */
 export type Find<D extends DType> = (chunkIndex: number, chunk: Picking<D>, blocks: Blocks<D>) => StoredChunk | undefined
 
 /**

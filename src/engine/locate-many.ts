@@ -23,7 +23,10 @@ interface Target<D extends DType> {
   add(found: ChunkAddress, chunk: Placement & { readonly out: Tensor<D> }): void
 }
 
-/** Finds the chunks that a box touches. Those that need no I/O are placed on the way, runs of missing ones at once. */
+/**
+ * Finds the chunks that a box touches. Those that need no I/O are placed on the way, runs of missing ones at
+ * once.
+ */
 export async function locateMany<D extends DType>(
   snapshot: ChunkSnapshot,
   box: Box,

@@ -48,7 +48,10 @@ interface Target {
 /** What is reduced at once, with its cells among those of the result. */
 type Piece = ReducePiece & { readonly region: Box }
 
-/** How many cells a piece may have for each that elements go to: chunks that lie far apart are not reduced at once. */
+/**
+ * How many cells a piece may have for each that elements go to: chunks that lie far apart are not reduced at
+ * once.
+ */
 const MAX_SPREAD = 4
 
 /** Cells that runs of missing chunks are reduced to at once. */
@@ -85,9 +88,9 @@ export async function reduceChunks(
 }
 
 /**
- * The reduction of a box of an array, block by block: the chunks of each are reduced where they were decoded, without copying an element.
- * Chunks that need no I/O come first, missing and loose ones and those whose statistics answer, then the blocks in the order of their
- * first chunks.
+ * The reduction of a box of an array, block by block: the chunks of each are reduced where they were decoded,
+ * without copying an element. Chunks that need no I/O come first, missing and loose ones and those whose
+ * statistics answer, then the blocks in the order of their first chunks.
  */
 class ChunkReduction {
   readonly #snapshot: ChunkSnapshot
@@ -224,7 +227,10 @@ class ChunkReduction {
     return parts.length === 1 ? parts[0]! : pairedParts(this.#reduction.dtype, parts)
   }
 
-  /** Whether all of a chunk goes to one position of the result along an axis; where that holds along every axis, it can be answered. */
+  /**
+   * Whether all of a chunk goes to one position of the result along an axis; where that holds along every
+   * axis, it can be answered.
+   */
   #merges({ chunk, inner: { length } }: AxisProjection, axis: number): boolean {
     const chunks = this.#grid.axes[axis]!
     return length === chunks.stop(chunk) - chunks.start(chunk) && (length === 1 || this.#reduction.reduced[axis]!)

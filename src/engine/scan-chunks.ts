@@ -144,7 +144,8 @@ function* each<D extends DType>(
     else
       for (let number = item.from; number < item.to; number++) {
         const size = chunkSize(grid, number)
-        // Elements of strings and binaries take at least a reference, and what is made of a chunk takes some memory, too.
+        // Elements of strings and binaries take at least a reference, and what is made of a chunk takes some
+        // memory, too.
         const bytes = Math.max(LEAST_BYTES, 8 * size)
         if (choose(number, factsOfMissing(size, fill, hasFill))) yield { number, loose: undefined, bytes }
       }

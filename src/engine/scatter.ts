@@ -83,7 +83,10 @@ export function selected(
   return { offset: start + offset * size, shape: [...shape], stride: [...stride] }
 }
 
-/** Copies chunks of a block, where they fill a part of the result that has longer runs than each of them; false where they do not. */
+/**
+ * Copies chunks of a block, where they fill a part of the result that has longer runs than each of them;
+ * false where they do not.
+ */
 function placeTogether(arena: Arena, dtype: FixedDType, chunks: readonly PlacedChunk<FixedDType>[], bytesOf: BytesOf): boolean {
   const { out } = chunks[0]!
   const hull = chunks.length > 1 ? filledBox(chunks.map(({ outer }) => outer.map(rangeOf)))?.map(axisView) : undefined

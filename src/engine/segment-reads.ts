@@ -28,7 +28,10 @@ export class SegmentReads {
     this.#keyOf = keyOf
   }
 
-  /** In the place of blocks of which little is wanted their segments. Depends on the groups alone, as batches do. */
+  /**
+   * In the place of blocks of which little is wanted their segments. Depends on the groups alone, as batches
+   * do.
+   */
   async split<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
     const parts: (readonly [BlockRef, readonly C[], Parts?])[] = []
     for (const [block, chunks] of groups) {
@@ -46,8 +49,8 @@ export class SegmentReads {
   }
 
   /**
-   * In the place of segments whole blocks that are in memory, or should be: over a network, whoever goes through a block segment by segment
-   * would wait for a request each time.
+   * In the place of segments whole blocks that are in memory, or should be: over a network, whoever goes
+   * through a block segment by segment would wait for a request each time.
    */
   atHand<C extends Stored>(needs: readonly Need<C>[]): readonly Need<C>[] {
     return needs.map((need) => {
@@ -65,8 +68,8 @@ export class SegmentReads {
   }
 
   /**
-   * Of a block that is not compressed only the parts with some chunks are needed: those that can be checked or, where the file has no checksum
-   * even of the block, the chunks.
+   * Of a block that is not compressed only the parts with some chunks are needed: those that can be checked
+   * or, where the file has no checksum even of the block, the chunks.
    */
   async #partsOf(block: BlockRef, chunks: readonly Stored[], signal: Signal | undefined): Promise<Parts | undefined> {
     if (block.crc === undefined) {
@@ -78,7 +81,10 @@ export class SegmentReads {
     return parts
   }
 
-  /** Takes note of segments that are read at once; whether the first of them comes right behind some that were read lately. */
+  /**
+   * Takes note of segments that are read at once; whether the first of them comes right behind some that were
+   * read lately.
+   */
   #continues(segments: readonly BlockRef[]): boolean {
     const { origin, fileOffset } = segments[0]!
     const behind = (end: number): boolean => fileOffset >= end && fileOffset <= end + MOST_BETWEEN
@@ -97,7 +103,10 @@ const segmentsOf = (block: BlockRef, signal: Signal | undefined): Promise<BlockS
 const checksumsOf = (block: BlockRef, signal: Signal | undefined): Promise<SegmentChecksums | undefined> =>
   unlessDamaged(async () => block.origin.checksumsOf?.(block, signal))
 
-/** None where the table of them is damaged, of which `verify` tells: then whole blocks are read, which have checksums of their own. */
+/**
+ * None where the table of them is damaged, of which `verify` tells: then whole blocks are read, which have
+ * checksums of their own.
+ */
 async function unlessDamaged<T>(segments: () => Promise<T | undefined>): Promise<T | undefined> {
   try {
     return await segments()

@@ -7,7 +7,9 @@ import type { BlockRef, SegmentPart } from './block.ts'
 /** A segment as a block of its own. */
 export type SegmentRef = BlockRef & Segment & { readonly part: SegmentPart }
 
-/** What is wanted of a block is read in segments up to this part of its bytes; of more, all are read at once. */
+/**
+ * What is wanted of a block is read in segments up to this part of its bytes; of more, all are read at once.
+ */
 const MOST = 3 / 4
 
 /** The segments of one block, which end where chunks do. */

@@ -18,7 +18,10 @@ export function indexBounds(places: AxisIndices): [number, number] {
   return [low, high]
 }
 
-/** One axis of a piece: the places of the result that several lists hold together, in ascending order and without the gaps between. */
+/**
+ * One axis of a piece: the places of the result that several lists hold together, in ascending order and
+ * without the gaps between.
+ */
 export class PieceAxis {
   readonly length: number
   /** Whether there are no gaps. */
@@ -74,7 +77,10 @@ export class PieceAxis {
   }
 }
 
-/** The axes of a piece for the combinations of some places along each axis; undefined where not all combinations are there. */
+/**
+ * The axes of a piece for the combinations of some places along each axis; undefined where not all
+ * combinations are there.
+ */
 export function joinAxes(combinations: readonly (readonly AxisIndices[])[]): PieceAxis[] | undefined {
   const lists = combinations[0]!.map((_, axis) => new Set(combinations.map((places) => places[axis]!)))
   if (lists.reduce((count, { size }) => count * size, 1) !== combinations.length) return undefined

@@ -28,8 +28,9 @@ export function isWorthPiece(dtype: FixedDType, run: number, target: Tensor<Fixe
 }
 
 /**
- * Copies boxes to their target by way of a piece of kernel memory in which they lie as they do there: a kernel moves the short runs and steps,
- * JavaScript, which takes as long for a run as a kernel for a kilobyte, the long ones.
+ * Copies boxes to their target by way of a piece of kernel memory in which they lie as they do there: a
+ * kernel moves the short runs and steps, JavaScript, which takes as long for a run as a kernel for a
+ * kilobyte, the long ones.
  * @param target filled by the boxes without a gap; `hull` are its positions among those that boxes count by
  */
 export function placeInPiece(
@@ -42,7 +43,8 @@ export function placeInPiece(
   const size = elementBytes(dtype)
   const ordered = inMemoryOrder(target)
   const dense = stridesOf(ordered.shape)
-  // Back in the order of the axes: from where the first element lies, backwards where the target runs backwards.
+  // Back in the order of the axes: from where the first element lies, backwards where the target runs
+  // backwards.
   const stride = new Array<number>(target.shape.length)
   let first = 0
   ordered.axes.forEach((axis, i) => {

@@ -23,7 +23,8 @@ export const mayAnswer = (reduction: Reduction, shape: readonly number[]): boole
   reduction.op !== 'moments' && !givesPositions(reduction) && sizeOf(shape) <= MAX_CELLS
 
 /**
- * What the elements of a chunk are reduced to, from its statistics; undefined where those do not tell with the precision of reading.
+ * What the elements of a chunk are reduced to, from its statistics; undefined where those do not tell with
+ * the precision of reading.
  * @param fill the element that statistics count as null; undefined where they count none
  */
 export function answer(

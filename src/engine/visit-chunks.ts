@@ -3,7 +3,10 @@ import type { Signal } from '../core/signal.ts'
 import type { TouchedChunks } from '../grid/touched.ts'
 import { type ChunkSnapshot, FEW_CHUNKS, type StoredChunk } from './chunk-index.ts'
 
-/** Chunks are looked up one by one also where about one in so many may be stored: fewer are faster found by going through what is stored. */
+/**
+ * Chunks are looked up one by one also where about one in so many may be stored: fewer are faster found by
+ * going through what is stored.
+ */
 const SPARSE = 8
 
 /** What to do with the chunks that a box touches, by their numbers among those. */
@@ -14,8 +17,9 @@ export interface ChunkVisit {
 }
 
 /**
- * Visits the chunks that a box touches, in C order: those stored one by one, runs of missing ones at once. Takes time linear in the chunks
- * that are stored, or touched, whichever are fewer, and gives way to others of the thread while there are many.
+ * Visits the chunks that a box touches, in C order: those stored one by one, runs of missing ones at once.
+ * Takes time linear in the chunks that are stored, or touched, whichever are fewer, and gives way to others
+ * of the thread while there are many.
  * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
  */
 export async function visitChunks(

@@ -9,8 +9,8 @@ const MAX_MARKS_PER_CHUNK = 8
 const ALWAYS_MARKED = 2 ** 16
 
 /**
- * Which chunks of some grid over an array hold anything of a chunk that is stored, by their numbers, ascending. Takes time linear in the
- * chunks that are stored.
+ * Which chunks of some grid over an array hold anything of a chunk that is stored, by their numbers,
+ * ascending. Takes time linear in the chunks that are stored.
  * @returns undefined for all of them
  * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
  */

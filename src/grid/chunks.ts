@@ -23,8 +23,9 @@ export interface AxisChunks {
 }
 
 /**
- * One axis cut into chunks of `chunkLength`. The first chunk is shortened by `offset`, the last one ends with the axis: chunk k covers
- * `[k * chunkLength - offset, (k + 1) * chunkLength - offset)`, clipped. An axis of length 0 has no chunks.
+ * One axis cut into chunks of `chunkLength`. The first chunk is shortened by `offset`, the last one ends with
+ * the axis: chunk k covers `[k * chunkLength - offset, (k + 1) * chunkLength - offset)`, clipped. An axis of
+ * length 0 has no chunks.
  */
 export class RegularChunks implements AxisChunks {
   readonly chunkLength: number
@@ -32,7 +33,10 @@ export class RegularChunks implements AxisChunks {
   readonly offset: number
   readonly count: number
 
-  /** @throws InvalidArgumentError unless chunkLength >= 1, length >= 0 and 0 <= offset < chunkLength, all integers */
+  /**
+   * @throws InvalidArgumentError unless chunkLength >= 1, length >= 0 and 0 <= offset < chunkLength, all
+   *   integers
+   */
   constructor(chunkLength: number, length: number, offset = 0) {
     const valid =
       [chunkLength, length, offset].every(Number.isSafeInteger) &&
@@ -126,8 +130,9 @@ export class ChunkGrid {
   }
 
   /**
-   * A grid whose chunks are runs of whole chunks of this one, neighbours in C order, as large as fits in `maxElements`: what to read at
-   * once to go through an array in few reads. Where one chunk is larger than that, the grid itself.
+   * A grid whose chunks are runs of whole chunks of this one, neighbours in C order, as large as fits in
+   * `maxElements`: what to read at once to go through an array in few reads. Where one chunk is larger than
+   * that, the grid itself.
    */
   coarsen(maxElements: number): ChunkGrid {
     const axes = [...this.axes]
@@ -217,7 +222,10 @@ export function sameChunks(a: AxisChunks, b: AxisChunks): boolean {
   return true
 }
 
-/** What is read at once when a whole array is gone through: many small chunks, so that each read is worth its overhead. */
+/**
+ * What is read at once when a whole array is gone through: many small chunks, so that each read is worth its
+ * overhead.
+ */
 export const READ_BYTES = 8 * 1024 * 1024
 
 /** Chunks of unchunked sources: large enough to amortise a request, small enough that a few fit in memory. */

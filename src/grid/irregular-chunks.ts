@@ -86,7 +86,8 @@ export function lengthsOf(chunks: AxisChunks): number[] {
 }
 
 /**
- * Chunks of the given lengths, one after another: regular ones where only the first and the last are shorter than the rest.
+ * Chunks of the given lengths, one after another: regular ones where only the first and the last are shorter
+ * than the rest.
  * @throws InvalidArgumentError unless all `lengths` are positive integers
  */
 export function chunksOf(lengths: readonly number[]): AxisChunks {

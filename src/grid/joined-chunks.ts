@@ -6,8 +6,8 @@ export const concatChunks = (parts: readonly AxisChunks[]): AxisChunks =>
   parts.length === 1 ? parts[0]! : chunksOf(parts.flatMap(lengthsOf))
 
 /**
- * The chunks of an axis with `low` positions added before it and `high` after it. Regular chunks take the new positions into their lattice;
- * beside irregular ones they make a chunk of their own.
+ * The chunks of an axis with `low` positions added before it and `high` after it. Regular chunks take the new
+ * positions into their lattice; beside irregular ones they make a chunk of their own.
  */
 export function padChunks(chunks: AxisChunks, low: number, high: number): AxisChunks {
   if (low === 0 && high === 0) return chunks
@@ -20,8 +20,9 @@ export function padChunks(chunks: AxisChunks, low: number, high: number): AxisCh
 }
 
 /**
- * Chunks that suit several arrays of one shape at once. Where some are made of whole chunks of all others, these are taken, so that nobody
- * reads a chunk in parts; where they do not align, they are refined: cut at the borders of each.
+ * Chunks that suit several arrays of one shape at once. Where some are made of whole chunks of all others,
+ * these are taken, so that nobody reads a chunk in parts; where they do not align, they are refined: cut at
+ * the borders of each.
  */
 export function commonChunks(all: readonly AxisChunks[]): AxisChunks {
   const [first, ...others] = all

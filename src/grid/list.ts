@@ -16,7 +16,8 @@ export const isArrayLike = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))
 
 /**
- * The elements of a typed, plain or nested array or of a tensor; those that are in C order already are not copied.
+ * The elements of a typed, plain or nested array or of a tensor; those that are in C order already are not
+ * copied.
  * @param ragged called when arrays in arrays differ in shape
  */
 export function listOf(value: ArrayLike<unknown> | TensorLike, ragged: (shapes: [unknown, unknown]) => never): Listed {
@@ -54,7 +55,8 @@ export const isMask = ({ values }: Listed): boolean => typeof values[0] === 'boo
 /**
  * The positions that a mask picks, one array for each axis that it covers, in C order.
  * @param axis the first of them
- * @throws InvalidSelectionError when its shape is not that of the axes, or an element is neither true nor false
+ * @throws InvalidSelectionError when its shape is not that of the axes, or an element is neither true nor
+ *   false
  */
 export function maskPositions({ values, shape }: Listed, axis: number, expected: readonly number[]): Float64Array[] {
   const fits = sameShape(shape, expected) && values.length >= sizeOf(shape)

@@ -12,8 +12,8 @@ export function numbersTo(length: number): Uint32Array {
 }
 
 /**
- * The order that sorts whole numbers below 2^53, equal ones as they come; `undefined` when they are sorted. Of many it is a radix sort: its
- * time is linear in their number and in the digits of the range they span.
+ * The order that sorts whole numbers below 2^53, equal ones as they come; `undefined` when they are sorted.
+ * Of many it is a radix sort: its time is linear in their number and in the digits of the range they span.
  */
 export function sortingOrder(values: Float64Array): Uint32Array | undefined {
   const { length } = values

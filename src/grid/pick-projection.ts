@@ -20,7 +20,9 @@ export interface PickProjection {
   readonly outer: AxisIndices
 }
 
-/** Projects transfers of one plan: what they have in common, the same pieces along an axis, is projected once. */
+/**
+ * Projects transfers of one plan: what they have in common, the same pieces along an axis, is projected once.
+ */
 export class PickProjector {
   readonly #grid: ChunkGrid
   /** For each selector, by where its pieces go: no two go to the same places. */

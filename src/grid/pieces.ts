@@ -12,12 +12,18 @@ import type { Range } from './range.ts'
 export interface Piece {
   /** What to read of the axes that the selector takes. */
   readonly ranges: readonly Range[]
-  /** The picks among the elements of `ranges` (in C order, if those are of several axes), and where they lie in the result. */
+  /**
+   * The picks among the elements of `ranges` (in C order, if those are of several axes), and where they lie
+   * in the result.
+   */
   readonly inner: AxisIndices
   readonly outer: AxisIndices
   /** Elements in `ranges`. */
   readonly size: number
-  /** Whether `inner` is all of them, once and in order, and `outer` a progression: then they need no place between. */
+  /**
+   * Whether `inner` is all of them, once and in order, and `outer` a progression: then they need no place
+   * between.
+   */
   readonly exact: boolean
   /** Whether each of them is picked: then writing need not know what was there. */
   readonly covered: boolean
@@ -32,7 +38,10 @@ export interface Cutting {
   readonly strategy: 'chunk' | 'ranges' | 'hull'
   /** What is at least this full of picks is not cut. */
   readonly density: number
-  /** Pieces that are read for some of their elements only are cut between chunks when they hold more than this. */
+  /**
+   * Pieces that are read for some of their elements only are cut between chunks when they hold more than
+   * this.
+   */
   readonly maxSize: number
 }
 
@@ -48,7 +57,9 @@ export function checkReads(count: number): void {
   })
 }
 
-/** Cuts a progression. Its positions are never listed, so that it costs as little as the pieces it comes to. */
+/**
+ * Cuts a progression. Its positions are never listed, so that it costs as little as the pieces it comes to.
+ */
 export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cutting): Piece[] {
   const { start, step, length } = picks
   if (length === 0) return []

@@ -18,11 +18,14 @@ export interface Transfer {
   /** How many axes of the box each of these is. */
   readonly axes: readonly number[]
   /**
-   * The wanted elements of the box so seen; `null` when they are all of it and lie in the result as in the box. Axes that points or a mask
-   * take together count as one, in C order.
+   * The wanted elements of the box so seen; `null` when they are all of it and lie in the result as in the
+   * box. Axes that points or a mask take together count as one, in C order.
    */
   readonly inner: readonly AxisIndices[] | null
-  /** Where they lie in the result, seen with one axis for each selector (see {@link Plan.fullShape}). Backward slices go there with step -1. */
+  /**
+   * Where they lie in the result, seen with one axis for each selector (see {@link Plan.fullShape}). Backward
+   * slices go there with step -1.
+   */
   readonly outer: readonly AxisIndices[]
   /** Whether each element of the box is among the wanted; where not, writing reads the box first. */
   readonly covered: boolean
@@ -34,7 +37,10 @@ export interface Transfer {
 export interface Plan {
   /** Shape of the result. */
   readonly shape: readonly number[]
-  /** Shape of the result with one axis for each selector, missing ones included: of length 1 for integers, flat for lists of any rank. */
+  /**
+   * Shape of the result with one axis for each selector, missing ones included: of length 1 for integers,
+   * flat for lists of any rank.
+   */
   readonly fullShape: readonly number[]
   /** What is read, in ascending order; no element of the array is in two of them. */
   readonly transfers: readonly Transfer[]
@@ -47,12 +53,16 @@ export interface Plan {
 /** How a selection with gaps is cut into reads. What is wanted comes out the same. */
 export interface PlanOptions {
   /**
-   * - `'chunk'`, unless told otherwise: reads are cut where at least one whole chunk is saved, the only I/O that a cut can save
+   * - `'chunk'`, unless told otherwise: reads are cut where at least one whole chunk is saved, the only I/O
+   *   that a cut can save
    * - `'ranges'`: wherever something between is not wanted, for sources that read single elements cheaply
    * - `'hull'`: not at all, unless 32 bits do not count what lies between
    */
   readonly strategy?: 'chunk' | 'ranges' | 'hull' | undefined
-  /** From 0 to 1: what is wanted of an axis is not cut when it makes up at least this part of its hull. 1 unless told otherwise. */
+  /**
+   * From 0 to 1: what is wanted of an axis is not cut when it makes up at least this part of its hull. 1
+   * unless told otherwise.
+   */
   readonly density?: number | undefined
 }
 
@@ -73,11 +83,13 @@ const MOST_PLACES = 2 ** 32
 /**
  * Plans how to read (or write) a resolved selection.
  *
- * A source is asked for ascending boxes only: a backward slice is read forwards and placed backwards, which costs nothing. Where it takes
- * steps, it gets them. What cannot be asked for as a box is read as its hull, cut by the rules of {@link PlanOptions}, and also between
- * chunks where that would hold more than 8 MiB for elements of which some are not wanted. Transfers come in C order.
+ * A source is asked for ascending boxes only: a backward slice is read forwards and placed backwards, which
+ * costs nothing. Where it takes steps, it gets them. What cannot be asked for as a box is read as its hull,
+ * cut by the rules of {@link PlanOptions}, and also between chunks where that would hold more than 8 MiB for
+ * elements of which some are not wanted. Transfers come in C order.
  *
- * @throws InvalidArgumentError for options that are not those; TooLargeError for a selection of more than 2^20 reads
+ * @throws InvalidArgumentError for options that are not those; TooLargeError for a selection of more than
+ *   2^20 reads
  */
 export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext = {}): Plan {
   checkOptions('plan', context, CONTEXT_CHECKS)

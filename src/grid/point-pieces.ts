@@ -12,8 +12,8 @@ interface Area {
 }
 
 /**
- * Cuts points: those of one chunk are read at once, and those of neighbouring chunks as long as that reads no chunk without a point.
- * Pieces come in the order of their first chunks.
+ * Cuts points: those of one chunk are read at once, and those of neighbouring chunks as long as that reads no
+ * chunk without a point. Pieces come in the order of their first chunks.
  */
 export function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChunks[], cutting: Cutting): Piece[] {
   const { length } = coordinates[0]!
@@ -53,7 +53,10 @@ function areaOf(coordinates: readonly Float64Array[], axes: readonly AxisChunks[
   return { start, stop: start.map((k) => k + 1) }
 }
 
-/** Joins areas that together are a box again, along one axis after another, the last first; `areas` are in C order. */
+/**
+ * Joins areas that together are a box again, along one axis after another, the last first; `areas` are in C
+ * order.
+ */
 function join(areas: readonly Area[], axes: readonly AxisChunks[], maxSize: number): void {
   for (let axis = axes.length - 1; axis >= 0; axis--) {
     const open = new Map<string, Area>()

@@ -17,7 +17,10 @@ export interface AxisProjection {
   readonly outer: AxisView
 }
 
-/** Projects a range onto the chunks of its axis: one entry per touched chunk, ascending. Chunks that a step jumps over get none. */
+/**
+ * Projects a range onto the chunks of its axis: one entry per touched chunk, ascending. Chunks that a step
+ * jumps over get none.
+ */
 export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] {
   const total = rangeLength(range)
   if (total === 0) return []
@@ -37,7 +40,10 @@ export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] 
   return projections
 }
 
-/** The same number, as an integer of the engine's if it can be one: others would each be an object on the heap. */
+/**
+ * The same number, as an integer of the engine's if it can be one: others would each be an object on the
+ * heap.
+ */
 const small = (number: number): number => (number === (number | 0) ? number | 0 : number)
 
 function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChunks): AxisProjection[] {
@@ -57,9 +63,9 @@ function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChun
 }
 
 /**
- * Projects a box onto a grid: calls `visit` for every touched chunk, in C order, with its index and the projection of each axis. Axes are
- * projected once and combined by an odometer, so the cost is the sum over axes plus one visit per chunk. The arrays handed to `visit` are
- * reused between calls.
+ * Projects a box onto a grid: calls `visit` for every touched chunk, in C order, with its index and the
+ * projection of each axis. Axes are projected once and combined by an odometer, so the cost is the sum over
+ * axes plus one visit per chunk. The arrays handed to `visit` are reused between calls.
  */
 export function projectBox(
   box: Box,

@@ -1,7 +1,10 @@
 import { sizeOf } from '../core/shape.ts'
 import type { AxisView } from '../core/tensor.ts'
 
-/** The positions `start`, `start + step`, … below `stop`, of one axis. `step` is at least 1; an empty range has `start === stop`. */
+/**
+ * The positions `start`, `start + step`, … below `stop`, of one axis. `step` is at least 1; an empty range
+ * has `start === stop`.
+ */
 export interface Range {
   readonly start: number
   readonly stop: number

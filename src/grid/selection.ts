@@ -11,9 +11,10 @@ import { invalid, isSlice, resolveIndex, resolveSlice, type Slice, show } from '
  * - an integer: one position; the axis is dropped
  * - `null`: all of it
  * - a `slice`
- * - a list of positions, in any order and with duplicates: an array, nested arrays or a tensor, whose shape takes the place of the axis
- * - a mask: booleans (an array, nested ones, a `Uint8Array` of 0 and 1 or a tensor of `bool`) of the shape of the axes it covers; what is
- *   true comes in C order, on one axis
+ * - a list of positions, in any order and with duplicates: an array, nested arrays or a tensor, whose shape
+ *   takes the place of the axis
+ * - a mask: booleans (an array, nested ones, a `Uint8Array` of 0 and 1 or a tensor of `bool`) of the shape of
+ *   the axes it covers; what is true comes in C order, on one axis
  * - `points([[i, j], …])`: single elements of several axes; `chunk(i, j)`: the elements of one chunk
  * - `'...'`: as many whole axes as are left; `newAxis`: an axis of length 1 more
  */
@@ -35,16 +36,17 @@ export interface NamedSelection {
 }
 
 /**
- * Selectors in the order of the axes, which combine orthogonally: the result has every combination of what they pick. Missing trailing ones
- * mean `null`, a missing selection everything. Or selectors by dimension name; or a single one that is no array.
+ * Selectors in the order of the axes, which combine orthogonally: the result has every combination of what
+ * they pick. Missing trailing ones mean `null`, a missing selection everything. Or selectors by dimension
+ * name; or a single one that is no array.
  */
 export type Selection = readonly Selector[] | NamedSelection | PointsSelector | ChunkSelector | TensorLike | null | undefined
 
 /** What a selector comes to. */
 export interface SelectionPart {
   /**
-   * What it picks, in the order of the result: of one axis `length` positions from `start`, `step` (which may be negative) apart; or
-   * points, as one list of positions for each of the axes it takes.
+   * What it picks, in the order of the result: of one axis `length` positions from `start`, `step` (which may
+   * be negative) apart; or points, as one list of positions for each of the axes it takes.
    */
   readonly picks: AxisView | readonly Float64Array[]
   /** Number of picks. */
@@ -69,8 +71,8 @@ export interface SelectionContext {
 
 /**
  * Resolves `selection` against an array of this shape.
- * @throws InvalidSelectionError with the axis and the numbers: more selectors than axes, an index out of bounds, a number that is no
- *   integer, a step of 0, a mask of another shape, a name that no dimension has
+ * @throws InvalidSelectionError with the axis and the numbers: more selectors than axes, an index out of
+ *   bounds, a number that is no integer, a step of 0, a mask of another shape, a name that no dimension has
  */
 export function resolveSelection(
   selection: Selection,

@@ -18,8 +18,9 @@ export class PointsSelector<Single extends boolean = boolean> {
 }
 
 /**
- * Picks single elements: each point has one integer for each of the axes it takes the place of. `points([[0, 3], [2, 5]])` is the elements
- * (0, 3) and (2, 5) of two axes, one axis in the result; deeper nesting gives more axes, a single point `points([0, 3])` none.
+ * Picks single elements: each point has one integer for each of the axes it takes the place of.
+ * `points([[0, 3], [2, 5]])` is the elements (0, 3) and (2, 5) of two axes, one axis in the result; deeper
+ * nesting gives more axes, a single point `points([0, 3])` none.
  *
  * @param coordinates nested arrays, or a tensor whose last axis holds the coordinates of a point
  * @param axes how many axes they pick from; needed only when there is no point to tell
@@ -40,5 +41,8 @@ export class ChunkSelector {
   }
 }
 
-/** Picks the elements of one chunk: its coordinates in the grid, negative ones counting from the end, in place of as many axes. */
+/**
+ * Picks the elements of one chunk: its coordinates in the grid, negative ones counting from the end, in place
+ * of as many axes.
+ */
 export const chunk = (...index: number[]): ChunkSelector => new ChunkSelector(index)

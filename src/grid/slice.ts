@@ -9,8 +9,8 @@ export interface Slice {
 }
 
 /**
- * A slice of one axis with Python's rules: negative numbers count from the end, bounds beyond the axis are clipped, a negative step runs
- * backwards.
+ * A slice of one axis with Python's rules: negative numbers count from the end, bounds beyond the axis are
+ * clipped, a negative step runs backwards.
  *
  * `slice(stop)`, `slice(start, stop)` or `slice(start, stop, step)`; `null` leaves a bound open.
  */

@@ -10,8 +10,8 @@ interface Progression {
 }
 
 /**
- * The chunks of what is taken of an axis, in the order it is taken: positions that follow each other stay together as long as they are of
- * one chunk. Regular chunks stay regular where they can.
+ * The chunks of what is taken of an axis, in the order it is taken: positions that follow each other stay
+ * together as long as they are of one chunk. Regular chunks stay regular where they can.
  */
 export function subsetChunks(chunks: AxisChunks, taken: Progression | Iterable<number>): AxisChunks {
   if ('step' in taken) return subsetProgression(chunks, taken)
@@ -32,7 +32,8 @@ function subsetProgression(chunks: AxisChunks, { start, step, length }: Progress
   const stride = Math.abs(step)
   if (chunks instanceof RegularChunks && chunks.chunkLength % stride === 0) {
     const own = chunks.chunkLength / stride
-    // How many of the positions that the first chunk could give, clipping aside, come before the first one taken.
+    // How many of the positions that the first chunk could give, clipping aside, come before the first one
+    // taken.
     const skipped = Math.floor(((start + chunks.offset) % chunks.chunkLength) / stride)
     return single(new RegularChunks(own, length, step > 0 ? skipped : own - 1 - skipped))
   }

@@ -49,7 +49,10 @@ class TouchedAxis {
   }
 }
 
-/** The chunks of a grid of regular chunks that a box touches, numbered in C order. There may be very many: nothing here lists them. */
+/**
+ * The chunks of a grid of regular chunks that a box touches, numbered in C order. There may be very many:
+ * nothing here lists them.
+ */
 export class TouchedChunks {
   readonly count: number
   readonly #counts: readonly number[]
@@ -79,7 +82,10 @@ export class TouchedChunks {
     return this.#grid.number(this.projections(at).map(({ chunk }) => chunk))
   }
 
-  /** Whether something holds for a chunk along an axis. Only those at both ends differ in shape from the others. */
+  /**
+   * Whether something holds for a chunk along an axis. Only those at both ends differ in shape from the
+   * others.
+   */
   someAlong(axis: number, holds: (projection: AxisProjection) => boolean): boolean {
     const { count } = this.#axes[axis]!
     const places = new Set([0, 1, count - 1].filter((i) => i >= 0 && i < count))
@@ -98,7 +104,10 @@ export class TouchedChunks {
     return at
   }
 
-  /** What chunks from one up to another make up of the result, in C order: at most two boxes an axis, whatever their number. */
+  /**
+   * What chunks from one up to another make up of the result, in C order: at most two boxes an axis, whatever
+   * their number.
+   */
   *boxes(from: number, to: number): Generator<Box, void> {
     for (const ranges of indexBoxes(from, to, this.#counts)) {
       yield ranges.map(([first, last], axis) => {
@@ -133,7 +142,10 @@ function* indexBoxes(from: number, to: number, counts: readonly number[]): Gener
   if (rest < size) for (const box of indexBoxes(0, rest, inner)) yield [[last + 1, last + 1], ...box]
 }
 
-/** A box without steps in parts of at most so many positions of the axes that are kept: those that are not `reduced`. */
+/**
+ * A box without steps in parts of at most so many positions of the axes that are kept: those that are not
+ * `reduced`.
+ */
 export function* cutBox(box: Box, maxSize: number, reduced: readonly boolean[] = []): Generator<Box, void> {
   const lengths = boxShape(box).map((length, axis) => (reduced[axis] ? 1 : length))
   if (sizeOf(lengths) <= maxSize) {

@@ -2,17 +2,22 @@ import { type DataOf, elementBytes, type FixedDType, fromBytes } from '../core/d
 import { HyperslabError } from '../core/errors.ts'
 import { dropKernels, type Kernels, kernels } from './instance.ts'
 
-/** Kernel memory above which it is given back after use: 64 MiB. WebAssembly memory cannot shrink, so the instance goes with it. */
+/**
+ * Kernel memory above which it is given back after use: 64 MiB. WebAssembly memory cannot shrink, so the
+ * instance goes with it.
+ */
 export const KEPT_BYTES = 64 * 1024 * 1024
 
 /** What a module exports that hands out its memory: `assembly/arena.ts`. */
 export type Allocator = Pick<Kernels, 'memory' | 'arenaMark' | 'arenaAlloc' | 'arenaReset'>
 
 /**
- * Kernel memory for the length of one {@link withArena} session. Addresses (`pointer`) are numbers, 16-byte aligned where `alloc` gives them.
+ * Kernel memory for the length of one {@link withArena} session. Addresses (`pointer`) are numbers, 16-byte
+ * aligned where `alloc` gives them.
  *
- * Views (`bytes`, `view`) die with anything that can grow the memory: `alloc`, `put`, `int32s`, an inner session, and the kernel calls that
- * allocate. Take them last and take them again afterwards; addresses stay good until the session ends.
+ * Views (`bytes`, `view`) die with anything that can grow the memory: `alloc`, `put`, `int32s`, an inner
+ * session, and the kernel calls that allocate. Take them last and take them again afterwards; addresses stay
+ * good until the session ends.
  */
 export class Arena<K extends Allocator = Kernels> {
   readonly kernels: K
@@ -24,7 +29,8 @@ export class Arena<K extends Allocator = Kernels> {
   }
 
   /**
-   * Address of `bytes` fresh bytes, whose contents are whatever was there. At least 64 more can be read behind them.
+   * Address of `bytes` fresh bytes, whose contents are whatever was there. At least 64 more can be read
+   * behind them.
    * @throws OutOfMemoryError when the kernel memory (4 GiB at most) cannot hold them
    */
   alloc(bytes: number): number {
@@ -50,7 +56,8 @@ export class Arena<K extends Allocator = Kernels> {
   }
 
   /**
-   * Writes 32-bit integers (shapes, strides; lengths up to 2^32 - 1 wrap as the kernels expect); address of the first.
+   * Writes 32-bit integers (shapes, strides; lengths up to 2^32 - 1 wrap as the kernels expect); address of
+   * the first.
    * @throws OutOfMemoryError
    */
   int32s(values: readonly number[]): number {
@@ -65,7 +72,9 @@ export class Arena<K extends Allocator = Kernels> {
     return new Uint8Array(this.kernels.memory.buffer, pointer, length)
   }
 
-  /** View of `length` elements at `pointer`; a copy where the address is not a multiple of the element size. */
+  /**
+   * View of `length` elements at `pointer`; a copy where the address is not a multiple of the element size.
+   */
   view<D extends FixedDType>(dtype: D, pointer: number, length: number): DataOf<D> {
     return fromBytes(dtype, this.bytes(pointer, length * elementBytes(dtype)))
   }
@@ -95,16 +104,17 @@ let depth = 0
 let spoilt = false
 
 /**
- * Whether an error means that a WebAssembly instance was left in the middle of its work, so that its memory may hold anything: a trap, or a
- * stack that overflowed.
+ * Whether an error means that a WebAssembly instance was left in the middle of its work, so that its memory
+ * may hold anything: a trap, or a stack that overflowed.
  */
 export const isTrap = (error: unknown): boolean =>
   error instanceof RangeError || (error instanceof Error && error.name === 'RuntimeError')
 
 /**
- * Runs `use` with kernel memory and frees at its end, also when it throws, all it allocated. Sessions nest. `use` must be synchronous: the
- * memory is everybody's, so an arena (its addresses, its views) must not outlive the call it was handed to. An instance in which a kernel
- * trapped is given up once the outermost session has ended: the others still use its memory.
+ * Runs `use` with kernel memory and frees at its end, also when it throws, all it allocated. Sessions nest.
+ * `use` must be synchronous: the memory is everybody's, so an arena (its addresses, its views) must not
+ * outlive the call it was handed to. An instance in which a kernel trapped is given up once the outermost
+ * session has ended: the others still use its memory.
  * @throws UnsupportedError when the kernels cannot be compiled here
  */
 export function withArena<T>(use: (arena: Arena) => T): T {

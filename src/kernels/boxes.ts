@@ -3,7 +3,8 @@ import type { Arena } from './arena.ts'
 import { copyStrided, type ElementBytes } from './copy.ts'
 
 /**
- * Strided boxes of elements in one piece of memory, as numbers that other threads understand: a record of 3 + 2 * rank for each,
+ * Strided boxes of elements in one piece of memory, as numbers that other threads understand: a record of 3 +
+ * 2 * rank for each,
  *
  *     byte offset of the first element | where it goes | position of the first element | shape | stride, in elements
  */

@@ -4,8 +4,9 @@ import type { Arena } from './arena.ts'
 export type ElementBytes = 1 | 2 | 4 | 8
 
 /**
- * Copies the elements of a box between two places in kernel memory: gather, scatter and transposition in one. The places must not overlap.
- * Nothing but destination elements is written. Grows the memory only if a few descriptors do not fit: views die then.
+ * Copies the elements of a box between two places in kernel memory: gather, scatter and transposition in one.
+ * The places must not overlap. Nothing but destination elements is written. Grows the memory only if a few
+ * descriptors do not fit: views die then.
  * @param src address of the element at index 0 of every axis
  * @param srcStride elements from one index to the next along each axis: negative and 0 allowed
  * @param dstStride likewise; destination elements must all be different

@@ -3,7 +3,10 @@ import { HyperslabError } from '../core/errors.ts'
 import { bytesOfText } from './module-text.ts'
 import { KERNELS_BYTES, KERNELS_TEXT } from './wasm.generated.ts'
 
-/** What the module exports: `assembly/index.ts`, where each file states its contract. Numbers are byte addresses and lengths unless they say. */
+/**
+ * What the module exports: `assembly/index.ts`, where each file states its contract. Numbers are byte
+ * addresses and lengths unless they say.
+ */
 export interface Kernels {
   readonly memory: { readonly buffer: ArrayBuffer }
   arenaMark(): number
@@ -63,8 +66,8 @@ const EXPORTS: readonly (keyof Kernels)[] = [
 ]
 
 /**
- * The kernels for {@link initKernels}: a `WebAssembly.Module`, or the bytes of one in a buffer or a view. Spelled `object` because the
- * platform's own names for them need the DOM library.
+ * The kernels for {@link initKernels}: a `WebAssembly.Module`, or the bytes of one in a buffer or a view.
+ * Spelled `object` because the platform's own names for them need the DOM library.
  */
 export type KernelsInput = object
 
@@ -85,17 +88,17 @@ export function kernels(): Kernels {
 }
 
 /**
- * Makes the kernels ready now instead of on first use. Needed only where WebAssembly must not be compiled while running, as in edge workers
- * of before June 2025: there, hand over the module that the platform has compiled, at the top of the script.
+ * Makes the kernels ready now instead of on first use. Needed only where WebAssembly must not be compiled
+ * while running, as in edge workers of before June 2025: there, hand over the module that the platform has
+ * compiled, at the top of the script.
  *
  * ```js
- * import module from 'hyperslab/kernels.wasm'
- * initKernels(module)
+ * import module from 'hyperslab/kernels.wasm' initKernels(module)
  * ```
  *
  * @param module taken instead of what this package has inlined; a `WebAssembly.Module` or its bytes
- * @throws UnsupportedError when the platform does not compile or run it; InvalidArgumentError when it is not the `kernels.wasm` of this
- *   version of the package. What was in use before stays in use
+ * @throws UnsupportedError when the platform does not compile or run it; InvalidArgumentError when it is not
+ *   the `kernels.wasm` of this version of the package. What was in use before stays in use
  */
 export function initKernels(module?: KernelsInput): void {
   if (module === undefined && instance !== undefined) return
@@ -121,7 +124,10 @@ export function kernelsModule(): object {
   return compiled!
 }
 
-/** Lets go of the instance and its memory. The compiled module stays, so the next one is there in a fraction of a millisecond. */
+/**
+ * Lets go of the instance and its memory. The compiled module stays, so the next one is there in a fraction
+ * of a millisecond.
+ */
 export function dropKernels(): void {
   instance = undefined
 }
@@ -142,7 +148,8 @@ function checkExports(exports: Kernels): void {
 
 function failure(cause: unknown, module: KernelsInput | undefined): HyperslabError {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  // What cannot be compiled or run here is a CompileError or RuntimeError; what is no module, or another one, a TypeError or LinkError.
+  // What cannot be compiled or run here is a CompileError or RuntimeError; what is no module, or another one,
+  // a TypeError or LinkError.
   if (module !== undefined && cause instanceof Error && /^(Type|Link)Error$/.test(cause.name))
     return new HyperslabError('InvalidArgumentError', `initKernels was not given the kernels.wasm of this version: ${reason}`, {
       cause,
@@ -155,7 +162,8 @@ allow 'wasm-unsafe-eval'. If WebAssembly cannot be compiled while running, pass 
   )
 }
 
-// workerd compiles only while the global scope is evaluated. A failure is reported by the first call that needs the kernels.
+// workerd compiles only while the global scope is evaluated. A failure is reported by the first call that
+// needs the kernels.
 if (typeof navigator !== 'undefined' && navigator.userAgent === 'Cloudflare-Workers') {
   try {
     compiled = new WebAssembly.Module(inlined())

@@ -10,8 +10,9 @@ export interface SegmentStart {
 }
 
 /**
- * Encodes neighbouring segments, of `lengths` bytes from `src` on, as one raw LZ4 block in fresh arena memory; no match reaches from one
- * segment into another. The last literals are left to be written: they start at the last of `starts`, one more than there are segments.
+ * Encodes neighbouring segments, of `lengths` bytes from `src` on, as one raw LZ4 block in fresh arena
+ * memory; no match reaches from one segment into another. The last literals are left to be written: they
+ * start at the last of `starts`, one more than there are segments.
  * @throws CodecError, OutOfMemoryError as `lz4Encode` does
  */
 export function lz4EncodeSegments(

@@ -17,14 +17,18 @@ export interface Lz4State {
 }
 
 /**
- * State for {@link lz4Resume} at the start of a block, or where an earlier session got to. Costs 8 bytes of the arena.
+ * State for {@link lz4Resume} at the start of a block, or where an earlier session got to. Costs 8 bytes of
+ * the arena.
  * @param position what {@link lz4Position} returned
  */
 export function lz4State(arena: Arena, position: { read: number; written: number } = { read: 0, written: 0 }): Lz4State {
   return { pointer: arena.int32s([position.read, position.written]) }
 }
 
-/** Bytes of input read and of output written so far. The output up to there is needed again to go on: matches refer to it. */
+/**
+ * Bytes of input read and of output written so far. The output up to there is needed again to go on: matches
+ * refer to it.
+ */
 export function lz4Position(arena: Arena, state: Lz4State): { read: number; written: number } {
   const [read, written] = arena.view('uint32', state.pointer, 2)
   return { read: read!, written: written! }
@@ -39,8 +43,9 @@ export function lz4Decode(arena: Arena, src: number, srcBytes: number, dst: numb
 }
 
 /**
- * Decodes on from `state` until at least `wanted` of the `dstBytes` bytes of the block are there; what lies behind them in `dst` is
- * undefined. With `wanted` equal to `dstBytes` the block is checked to its end. Does not grow the memory.
+ * Decodes on from `state` until at least `wanted` of the `dstBytes` bytes of the block are there; what lies
+ * behind them in `dst` is undefined. With `wanted` equal to `dstBytes` the block is checked to its end. Does
+ * not grow the memory.
  * @returns how many bytes are there: `wanted` or somewhat more
  * @throws CodecError as {@link lz4Decode}; the state is unchanged then
  */

@@ -1,6 +1,6 @@
 /**
- * The bytes of a module, from the text that `scripts/embed-kernels.mjs` made of them. It runs once, before the engine has compiled it: what it
- * does for a byte are a few steps without a call.
+ * The bytes of a module, from the text that `scripts/embed-kernels.mjs` made of them. It runs once, before
+ * the engine has compiled it: what it does for a byte are a few steps without a call.
  */
 export function bytesOfText(text: string, length: number): Uint8Array {
   const codes = new TextEncoder().encode(text)

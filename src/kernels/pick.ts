@@ -2,7 +2,10 @@ import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
 import type { Arena } from './arena.ts'
 import type { ElementBytes } from './copy.ts'
 
-/** One axis of a copy: as many places in one piece of memory as in the other, and the elements from one place to the next in each. */
+/**
+ * One axis of a copy: as many places in one piece of memory as in the other, and the elements from one place
+ * to the next in each.
+ */
 export interface PickAxis {
   readonly from: AxisIndices
   readonly to: AxisIndices
@@ -13,8 +16,9 @@ export interface PickAxis {
 const FEW_COLUMNS = 8
 
 /**
- * Copies the elements at some places along each axis, in every combination, to as many others. They must not overlap. Nothing but those
- * elements is read or written. Grows the memory if the tables do not fit: views die then.
+ * Copies the elements at some places along each axis, in every combination, to as many others. They must not
+ * overlap. Nothing but those elements is read or written. Grows the memory if the tables do not fit: views
+ * die then.
  * @param src address of the element at place 0 of every axis; so is `dst`
  * @throws OutOfMemoryError
  */
@@ -45,7 +49,9 @@ export function copyPlaces(arena: Arena, size: ElementBytes, src: number, dst: n
 
 const times = (product: number, { from }: PickAxis): number => product * from.length
 
-/** Whether places lie as far apart as `length` elements in both, so that they make one run of as many each. */
+/**
+ * Whether places lie as far apart as `length` elements in both, so that they make one run of as many each.
+ */
 const goesOn = ({ from, to, strides }: PickAxis, length: number): boolean =>
   [from, to].every((places, side) => !isListed(places) && places.step * strides[side]! === length)
 
@@ -61,7 +67,8 @@ function takeColumns(axes: PickAxis[]): PickAxis[] {
 
 /** Both offsets of every combination of places, in bytes, in C order. */
 function fillTable(table: Int32Array, size: number, axes: readonly PickAxis[]): void {
-  // The sums of the axes so far, which the next one spreads from the back, so that none is lost before it is used.
+  // The sums of the axes so far, which the next one spreads from the back, so that none is lost before it is
+  // used.
   let count = 1
   table[0] = table[1] = 0
   for (const { from, to, strides } of axes) {

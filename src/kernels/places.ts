@@ -3,7 +3,8 @@ import type { Arena } from './arena.ts'
 import { typeCode } from './reduce.ts'
 
 /**
- * Index of the first of `count` neighbouring elements at `src` that equals a value; `count` or more when there is none. -0 is 0.
+ * Index of the first of `count` neighbouring elements at `src` that equals a value; `count` or more when
+ * there is none. -0 is 0.
  * @param value its address
  * @param nan whether it is NaN
  */
@@ -16,8 +17,8 @@ export function find(arena: Arena, dtype: FixedDType, value: number, nan: boolea
 export const LEAST_ROW_BYTES = 16
 
 /**
- * The first row that holds the value of its column (NaN is equal to NaN, -0 to 0), for each column of a dense table in kernel memory; -1
- * where there is none.
+ * The first row that holds the value of its column (NaN is equal to NaN, -0 to 0), for each column of a dense
+ * table in kernel memory; -1 where there is none.
  * @param columns elements in a row: at least {@link LEAST_ROW_BYTES} bytes
  * @param values address of one value a column
  */

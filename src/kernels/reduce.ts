@@ -5,8 +5,9 @@ import type { Arena } from './arena.ts'
 export type ReduceOp = 'sum' | 'min' | 'max'
 
 /**
- * Which elements a reduction passes over: none; NaNs, of which integers have none; or those equal to a fill value (rounded to the type, for
- * floats), where -0 is 0 and a fill value of NaN means every NaN; with `nan`, NaNs besides.
+ * Which elements a reduction passes over: none; NaNs, of which integers have none; or those equal to a fill
+ * value (rounded to the type, for floats), where -0 is 0 and a fill value of NaN means every NaN; with `nan`,
+ * NaNs besides.
  */
 export type Skip = 'none' | 'nan' | { readonly fill: number | bigint; readonly nan?: boolean }
 
@@ -41,8 +42,8 @@ export function cellBytes(op: ReduceOp, dtype: FixedDType): number {
 }
 
 /**
- * Address of `count` fresh cells that hold what a reduction of nothing leaves: 0 for a sum, for the others the end of the type's range that
- * every element is beyond (infinities for floats).
+ * Address of `count` fresh cells that hold what a reduction of nothing leaves: 0 for a sum, for the others
+ * the end of the type's range that every element is beyond (infinities for floats).
  * @throws OutOfMemoryError
  */
 export function accumulators(arena: Arena, op: ReduceOp, dtype: FixedDType, count: number): number {
@@ -70,16 +71,20 @@ export function counters(arena: Arena, count: number): number {
 }
 
 /**
- * Reduces a strided box in kernel memory into accumulator cells, which keep what earlier calls put there. Sums of integers are exact. A NaN
- * that is not skipped makes its cell NaN. Float sums are added up in float64, in an order that depends on the layout: long runs blockwise and
- * then pairwise (assembly/reduce.ts states the bound). Grows the memory only if a few descriptors do not fit: views die then.
+ * Reduces a strided box in kernel memory into accumulator cells, which keep what earlier calls put there.
+ * Sums of integers are exact. A NaN that is not skipped makes its cell NaN. Float sums are added up in
+ * float64, in an order that depends on the layout: long runs blockwise and then pairwise (assembly/reduce.ts
+ * states the bound). Grows the memory only if a few descriptors do not fit: views die then.
  *
- * `squares` adds (x - shift)^2 in float64, `x` of 64-bit integers rounded to it. All are positive, so a sum is off, relatively, by at most
- * (580 + n / 32768) * 2^-53 for runs of n elements along the innermost axis, and by 2^-53 more for each run that is added to a cell. A NaN
- * that is not skipped, and an infinity less an infinite shift, make their cell NaN.
+ * `squares` adds (x - shift)^2 in float64, `x` of 64-bit integers rounded to it. All are positive, so a sum
+ * is off, relatively, by at most (580 + n / 32768) * 2^-53 for runs of n elements along the innermost axis,
+ * and by 2^-53 more for each run that is added to a cell. A NaN that is not skipped, and an infinity less an
+ * infinite shift, make their cell NaN.
  * @param src address of the element at index 0 of every axis; strides count elements
- * @param cells from {@link accumulators}, of squares float64 from {@link counters}; `cellStride` counts cells and is 0 for reduced axes
- * @param counts from {@link counters}: number of elements taken for each cell; 0 for none. Of squares the shifts, float64
+ * @param cells from {@link accumulators}, of squares float64 from {@link counters}; `cellStride` counts cells
+ *   and is 0 for reduced axes
+ * @param counts from {@link counters}: number of elements taken for each cell; 0 for none. Of squares the
+ *   shifts, float64
  */
 export function reduceElements(
   arena: Arena,
@@ -118,12 +123,15 @@ function putSkip(arena: Arena, dtype: FixedDType, skip: Skip): { code: number; f
   return { code: skip.nan ? SKIP_FILL | SKIP_NANS : SKIP_FILL, fill }
 }
 
-/** What the cells of a reduction hold, as JavaScript values of the reduced type's kind: bigints for 64-bit integers, numbers for others. */
+/**
+ * What the cells of a reduction hold, as JavaScript values of the reduced type's kind: bigints for 64-bit
+ * integers, numbers for others.
+ */
 export type Reduced<D extends FixedDType> = D extends 'int64' | 'uint64' | 'timestamp_ns' ? bigint : number
 
 /**
- * The results in `count` cells. Sums of 64-bit integers are exact bigints of any size; those of smaller integers are exact up to 2^53 and
- * rounded to the nearest number beyond.
+ * The results in `count` cells. Sums of 64-bit integers are exact bigints of any size; those of smaller
+ * integers are exact up to 2^53 and rounded to the nearest number beyond.
  */
 export function results<D extends FixedDType>(arena: Arena, op: ReduceOp, dtype: D, cells: number, count: number): Reduced<D>[] {
   const found: (number | bigint)[] = new Array(count)
@@ -146,8 +154,9 @@ export interface KernelStats<D extends FixedDType = FixedDType> {
 }
 
 /**
- * Minimum, maximum and number of `count` neighbouring elements at `src`, in one pass. Floats are compared in IEEE totalOrder: -NaN < -Infinity
- * < ... < -0 < 0 < ... < Infinity < NaN, so a NaN that is not skipped is an end.
+ * Minimum, maximum and number of `count` neighbouring elements at `src`, in one pass. Floats are compared in
+ * IEEE totalOrder: -NaN < -Infinity < ... < -0 < 0 < ... < Infinity < NaN, so a NaN that is not skipped is an
+ * end.
  * @param fill elements equal to it are skipped; none when left out
  */
 export function chunkStats<D extends FixedDType>(

@@ -7,7 +7,9 @@ import { crc32c } from '../kernels/crc32c.ts'
 import { readLocal } from '../store/fs/local-file.ts'
 import type { FilePart, Task } from './task.ts'
 
-/** A task on its way to a worker. The buffer, which may hold the compressed bytes, comes back with the answer. */
+/**
+ * A task on its way to a worker. The buffer, which may hold the compressed bytes, comes back with the answer.
+ */
 export interface TaskRequest {
   readonly id: number
   readonly buffer: ArrayBuffer

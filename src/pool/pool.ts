@@ -9,11 +9,15 @@ import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from './task
 import { Thread } from './thread.ts'
 
 export interface PoolOptions {
-  /** Number of workers; as many as the machine has threads, 8 at most, when left out. With 0 everything runs on the calling thread. */
+  /**
+   * Number of workers; as many as the machine has threads, 8 at most, when left out. With 0 everything runs
+   * on the calling thread.
+   */
   readonly size?: number
   /**
-   * Makes a worker that runs `hyperslab/worker`, for pages whose content security policy forbids workers from blobs:
-   * `() => new Worker('/worker.js', { type: 'module' })`, where that file imports `hyperslab/worker` or is a copy of it.
+   * Makes a worker that runs `hyperslab/worker`, for pages whose content security policy forbids workers from
+   * blobs: `() => new Worker('/worker.js', { type: 'module' })`, where that file imports `hyperslab/worker`
+   * or is a copy of it.
    */
   readonly createWorker?: () => WorkerLike | Promise<WorkerLike>
 }
@@ -39,8 +43,8 @@ interface Job {
 }
 
 /**
- * Workers that decode and reduce blocks off the calling thread. Several files can share one. Workers are started when there is work for
- * them, and do not keep a process alive that has nothing else to do.
+ * Workers that decode and reduce blocks off the calling thread. Several files can share one. Workers are
+ * started when there is work for them, and do not keep a process alive that has nothing else to do.
  */
 export class Pool implements WorkerPool {
   readonly #size: number
@@ -66,7 +70,9 @@ export class Pool implements WorkerPool {
     if (size === 0) this.#inline = 'its size was given as 0'
   }
 
-  /** Workers there are or will be when there is work for them; 0 where everything runs on the calling thread. */
+  /**
+   * Workers there are or will be when there is work for them; 0 where everything runs on the calling thread.
+   */
   get size(): number {
     return this.#inline === undefined ? this.#size : 0
   }
@@ -141,7 +147,10 @@ export class Pool implements WorkerPool {
     return [thread, jobs]
   }
 
-  /** Bytes are copied, since others may have a use for them, to a buffer that has room for the answer and can be given away. */
+  /**
+   * Bytes are copied, since others may have a use for them, to a buffer that has room for the answer and can
+   * be given away.
+   */
   #requestFor({ packed: { input, decodedBytes }, task }: Job): TaskRequest {
     const bytes = input instanceof Uint8Array ? input : new Uint8Array(0)
     const room = task.kind === 'reduce' ? bytes.length : Math.max(bytes.length, decodedBytes)

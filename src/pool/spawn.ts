@@ -18,7 +18,10 @@ declare const process:
   | undefined
 declare const Worker: WorkerClass | undefined
 
-/** Starts a worker from the source that the package carries. Only here is it loaded. @throws where there are no workers or they are forbidden */
+/**
+ * Starts a worker from the source that the package carries. Only here is it loaded. @throws where there are
+ * no workers or they are forbidden
+ */
 export async function spawn(): Promise<WorkerLike> {
   if (isWorkerOfFirefox()) throw new Error('what Firefox starts from a worker does not always run')
   const { WORKER_TEXT } = await import('./worker.generated.ts')

@@ -4,7 +4,10 @@ import type { BoxTable } from '../kernels/boxes.ts'
 import type { ElementBytes } from '../kernels/copy.ts'
 import type { LocalRange } from '../store/fs/local-file.ts'
 
-/** A block compressed by the package's own LZ4: others decode apart from the kernels, some by threads of their own. */
+/**
+ * A block compressed by the package's own LZ4: others decode apart from the kernels, some by threads of their
+ * own.
+ */
 export interface PackedBlock {
   /** Its bytes, or the file in which workers find them. */
   readonly input: Uint8Array | FilePart
@@ -16,7 +19,10 @@ export interface FilePart extends LocalRange {
   readonly crc: number | undefined
 }
 
-/** What is wanted of a block, as data that other threads understand; offsets count from the start of the decoded block. */
+/**
+ * What is wanted of a block, as data that other threads understand; offsets count from the start of the
+ * decoded block.
+ */
 export type Task =
   /** All of it; to `keep`, or only to be looked at. */
   | { readonly kind: 'decode'; readonly keep: boolean }
@@ -43,9 +49,9 @@ export interface WorkerPool {
   /** Whether they know a codec, by identity: a user's own may have the same name. */
   decodes(codec: unknown): boolean
   /**
-   * Does a task. `use` gets the answer, whose bytes are valid during the call only, unless the task was to keep them. The result is
-   * undefined where nobody took the task on, or a worker could not read the file, or not what was written to it: it has to be done here,
-   * where it is told what is wrong.
+   * Does a task. `use` gets the answer, whose bytes are valid during the call only, unless the task was to
+   * keep them. The result is undefined where nobody took the task on, or a worker could not read the file, or
+   * not what was written to it: it has to be done here, where it is told what is wrong.
    * @throws CodecError as decoding here does; OutOfMemoryError; the reason of the signal, at once
    */
   run<T>(packed: PackedBlock, task: Task, use: (answer: TaskResult) => T, signal?: Signal): Promise<T | undefined>

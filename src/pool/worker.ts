@@ -1,4 +1,5 @@
-// What a worker runs: bundled into one file, dist/worker.js, and embedded as text by scripts/embed-worker.mjs.
+// What a worker runs: bundled into one file, dist/worker.js, and embedded as text by
+// scripts/embed-worker.mjs.
 import { initKernels } from '../kernels/instance.ts'
 import { perform, type TaskRequest } from './perform.ts'
 

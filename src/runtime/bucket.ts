@@ -6,9 +6,10 @@ import type { S3Credentials } from '../store/s3/sign.ts'
 declare const process: { readonly env?: Readonly<Record<string, string | undefined>> } | undefined
 
 /**
- * The store and key of `s3://bucket/key`. Credentials, region and endpoint are those of the environment variables that Amazon's own tools
- * take, where there is an environment: AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, AWS_REGION or
- * AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL. Without keys requests are anonymous. For anything else make an `S3Store`.
+ * The store and key of `s3://bucket/key`. Credentials, region and endpoint are those of the environment
+ * variables that Amazon's own tools take, where there is an environment: AWS_ACCESS_KEY_ID with
+ * AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3 or
+ * AWS_ENDPOINT_URL. Without keys requests are anonymous. For anything else make an `S3Store`.
  * @throws InvalidArgumentError for a URL of another form, and for one of the two keys without the other
  */
 export function openBucket(url: string): { store: S3Store; path: string } {

@@ -133,8 +133,8 @@ function checkChunks({ dimensions }: NetcdfFile, { chunks = {}, chunkBytes = IMP
 }
 
 /**
- * A variable as the container can have it, where the fill value is the missing one: all missing elements have one value, that of `_FillValue`
- * if there is one. Where nothing is missing there is no fill value.
+ * A variable as the container can have it, where the fill value is the missing one: all missing elements have
+ * one value, that of `_FillValue` if there is one. Where nothing is missing there is no fill value.
  */
 function withOneMissing(variable: NetcdfVariable): { readonly from: DiskArray; readonly fill: Element | undefined } {
   const { fillValue, source } = variable

@@ -5,8 +5,8 @@ import { type Location, resolveLocation } from './location.ts'
 
 /**
  * Opens a container.
- * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError; UnknownArrayError and InvalidArgumentError for
- *   `arrays` that are not there, or are others
+ * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError; UnknownArrayError
+ *   and InvalidArgumentError for `arrays` that are not there, or are others
  */
 export async function open<const A extends ArrayTypes = Record<never, never>>(
   location: Location,
@@ -18,7 +18,8 @@ export async function open<const A extends ArrayTypes = Record<never, never>>(
 
 /**
  * Creates an empty container.
- * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for a name not ending in `.af`
+ * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for a name not
+ *   ending in `.af`
  */
 export async function create(location: Location, options?: CreateOptions): Promise<ArrayFile> {
   const { store, path } = await resolveLocation(location)
@@ -26,8 +27,10 @@ export async function create(location: Location, options?: CreateOptions): Promi
 }
 
 /**
- * Looks through a container, which need not open: `verify` of {@link ArrayFile}, with damage of any of its files among the findings.
- * @throws NotFoundError when there is none; ConflictError when another writer compacts it meanwhile; errors of the store
+ * Looks through a container, which need not open: `verify` of {@link ArrayFile}, with damage of any of its
+ * files among the findings.
+ * @throws NotFoundError when there is none; ConflictError when another writer compacts it meanwhile; errors
+ *   of the store
  */
 export async function verify(
   location: Location,

@@ -10,15 +10,19 @@ import type { Store } from '../store/store.ts'
  * Where a container is:
  *
  * - a path, where there is a file system
- * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the sidecars, too.
- * - `s3://bucket/key`, with the credentials, region and endpoint of the variables that Amazon's tools take, anonymously without: see
- *   `openBucket`
- * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file, whose sidecars are not seen
- * - a `FileSystemFileHandle`: likewise one file, read only; it may change between two `open`. To write, pass its folder: `{ store: new
- *   OpfsStore(directory), path: 'x.af' }`
- * - a list of `File`s or of file handles: the base and the sidecars of one container, read only, as a user has picked them together
+ * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the
+ *   sidecars, too.
+ * - `s3://bucket/key`, with the credentials, region and endpoint of the variables that Amazon's tools take,
+ *   anonymously without: see `openBucket`
+ * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file, whose sidecars are
+ *   not seen
+ * - a `FileSystemFileHandle`: likewise one file, read only; it may change between two `open`. To write, pass
+ *   its folder: `{ store: new OpfsStore(directory), path: 'x.af' }`
+ * - a list of `File`s or of file handles: the base and the sidecars of one container, read only, as a user
+ *   has picked them together
  * - `{ bucket, key }`, an object of a Cloudflare R2 bucket: the binding of a Worker, see {@link R2Store}
- * - an object of a store; to pass options, make the store: `{ store: new HttpStore({ headers }), path: 'https://…/x.af' }`
+ * - an object of a store; to pass options, make the store:
+ *   `{ store: new HttpStore({ headers }), path: 'https://…/x.af' }`
  */
 export type Location =
   | string
@@ -36,8 +40,8 @@ interface Resolved {
 }
 
 /**
- * @throws UnsupportedError for other URLs, and for paths where there is no file system; InvalidArgumentError for anything that is no
- *   location
+ * @throws UnsupportedError for other URLs, and for paths where there is no file system; InvalidArgumentError
+ *   for anything that is no location
  */
 export async function resolveLocation(location: Location): Promise<Resolved> {
   if (typeof location === 'string') return resolveText(location)

@@ -7,7 +7,10 @@ import type { Location } from './location.ts'
 export interface ImportNetcdfOptions extends Pick<CreateOptions, 'codec' | 'level' | 'codecs' | 'overwrite'> {
   /** Names of the variables to copy; all when left out. */
   readonly variables?: readonly string[]
-  /** Lengths of chunks along dimensions, by name: `{ time: 12, lat: 48 }`. Those along the others are chosen to give `chunkBytes`. */
+  /**
+   * Lengths of chunks along dimensions, by name: `{ time: 12, lat: 48 }`. Those along the others are chosen
+   * to give `chunkBytes`.
+   */
   readonly chunks?: Readonly<Record<string, number>>
   /** Size that chunks should have; 128 KiB by default. */
   readonly chunkBytes?: number
@@ -24,16 +27,21 @@ export interface ImportedNetcdf {
   /** Size of the NetCDF file, and of the container. */
   readonly sourceBytes: number
   readonly bytes: number
-  /** What went wrong though the container is complete, one line each: statistics that were not stored, temporary files that are left. */
+  /**
+   * What went wrong though the container is complete, one line each: statistics that were not stored,
+   * temporary files that are left.
+   */
   readonly warnings: readonly string[]
 }
 
 /**
- * Copies a classic NetCDF file into a container of a single file, with dimension names, fill values and attributes. Both are places as
- * `open` takes them. The container is written under another name beside its own and appears when it is finished; after an error there is
- * nothing new, and what was there before is untouched.
- * @throws AlreadyExistsError unless `overwrite` is set; NotFoundError; FormatError and UnsupportedError for what is not classic NetCDF;
- *   UnknownArrayError for variables that are not there; InvalidArgumentError for other options that do not fit; ReadOnlyError
+ * Copies a classic NetCDF file into a container of a single file, with dimension names, fill values and
+ * attributes. Both are places as `open` takes them. The container is written under another name beside its
+ * own and appears when it is finished; after an error there is nothing new, and what was there before is
+ * untouched.
+ * @throws AlreadyExistsError unless `overwrite` is set; NotFoundError; FormatError and UnsupportedError for
+ *   what is not classic NetCDF; UnknownArrayError for variables that are not there; InvalidArgumentError for
+ *   other options that do not fit; ReadOnlyError
  */
 export async function importNetcdf(
   source: Location,

@@ -7,10 +7,11 @@ import type { Store, StoreOptions } from '../store/store.ts'
 import { type Location, resolveLocation } from './location.ts'
 
 /**
- * Opens a classic NetCDF file (CDF-1 or CDF-2), wherever `open` finds a container. Reads the header only; the variables are lazy arrays,
- * which fetch the byte ranges that a selection needs. `char` variables are arrays of strings along their last dimension.
- * @throws NotFoundError; FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and CDF-5; reading,
- *   ConflictError when the file has changed since
+ * Opens a classic NetCDF file (CDF-1 or CDF-2), wherever `open` finds a container. Reads the header only; the
+ * variables are lazy arrays, which fetch the byte ranges that a selection needs. `char` variables are arrays
+ * of strings along their last dimension.
+ * @throws NotFoundError; FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for
+ *   NetCDF-4 and CDF-5; reading, ConflictError when the file has changed since
  */
 export async function openNetcdf(location: Location, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
   checkOptions('openNetcdf', options, NETCDF_CHECKS)
@@ -26,7 +27,10 @@ export async function openNetcdf(location: Location, options: OpenNetcdfOptions 
   }
 }
 
-/** One version of an object, read by range. To close it gives up what is being read: a program would else not end before the server does. */
+/**
+ * One version of an object, read by range. To close it gives up what is being read: a program would else not
+ * end before the server does.
+ */
 async function bufferOf(store: Store, path: string, { signal }: StoreOptions): Promise<OpenBuffer> {
   const missing = (): never => {
     throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(path) })

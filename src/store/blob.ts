@@ -5,7 +5,10 @@ import { type BlobLike, isBlob, keyFor } from './handles.ts'
 import { changed, endsBefore } from './memory.ts'
 import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 
-/** One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under every other key there is none. */
+/**
+ * One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under
+ * every other key there is none.
+ */
 export class BlobStore implements Store {
   /** The key of the object. */
   readonly key: string
@@ -15,8 +18,8 @@ export class BlobStore implements Store {
   readonly #info: ObjectInfo
 
   /**
-   * @param name by default the name of a file, else `blob`. The key is the name, with `.af` added when it does not end so: that is what
-   *   containers are called
+   * @param name by default the name of a file, else `blob`. The key is the name, with `.af` added when it
+   *   does not end so: that is what containers are called
    */
   constructor(source: BlobLike | AsyncBuffer, name?: string) {
     this.#source = source

@@ -19,7 +19,8 @@ const MAX_IDLE_PAGES = 20
 /**
  * The keys of all pages, each once.
  * @param page gives the first page, or the one that begins where another one said
- * @throws StoreError when the server says that more follows and not where, or nothing new comes; TooLargeError
+ * @throws StoreError when the server says that more follows and not where, or nothing new comes;
+ *   TooLargeError
  */
 export async function listPages(file: string, page: (from: string | undefined) => Promise<ListPage>): Promise<string[]> {
   const keys = new Set<string>()

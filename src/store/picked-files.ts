@@ -9,7 +9,10 @@ export interface PickedFile {
 
 const SIDECAR = /\.[1-9]\d*\.af$/
 
-/** The files of one container that a user has picked or dropped together, read only: its base, sidecars and statistics, by their names. */
+/**
+ * The files of one container that a user has picked or dropped together, read only: its base, sidecars and
+ * statistics, by their names.
+ */
 export class PickedFiles implements Store {
   /** The name of the base. */
   readonly key: string

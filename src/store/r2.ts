@@ -82,14 +82,17 @@ const BUSY = 10058
 const UNCLEAR = [10001, 10043, 10054]
 
 /**
- * Objects of a Cloudflare R2 bucket, through the binding of a Worker. Keys are those of the bucket; messages name them `r2:key`.
+ * Objects of a Cloudflare R2 bucket, through the binding of a Worker. Keys are those of the bucket; messages
+ * name them `r2:key`.
  *
- * A file that is written collects in memory and appears by one conditional `put`: uploads in parts take no condition, so two writers could
- * overwrite each other. Publishing holds the file twice, and a Worker has 128 MB, so a layer has 32 MiB at most, compressed; larger ones
- * are refused with an `UnsupportedError` before anything is stored. Flush more often, or write large containers elsewhere and upload them:
- * for reading there is no limit.
+ * A file that is written collects in memory and appears by one conditional `put`: uploads in parts take no
+ * condition, so two writers could overwrite each other. Publishing holds the file twice, and a Worker has 128
+ * MB, so a layer has 32 MiB at most, compressed; larger ones are refused with an `UnsupportedError` before
+ * anything is stored. Flush more often, or write large containers elsewhere and upload them: for reading
+ * there is no limit.
  *
- * The store holds no promises of its own, so requests to a Worker may share it; a container that was opened through it may not be shared.
+ * The store holds no promises of its own, so requests to a Worker may share it; a container that was opened
+ * through it may not be shared.
  */
 export class R2Store implements Store {
   readonly #bucket: R2BucketLike
@@ -183,7 +186,10 @@ export class R2Store implements Store {
     return { replace: true, remove: false, reason: NO_REMOVAL }
   }
 
-  /** A condition is tried once: if the answer is lost, a repetition would mistake what was written for the work of another writer. */
+  /**
+   * A condition is tried once: if the answer is lost, a repetition would mistake what was written for the
+   * work of another writer.
+   */
   async #publish(key: string, bytes: Uint8Array, { ifAbsent, ifMatch }: PublishCondition): Promise<ObjectInfo> {
     if (!ifAbsent && ifMatch === undefined) return infoOf((await this.#run(key, () => this.#bucket.put(key, bytes)))!)
     const onlyIf = ifMatch === undefined ? { etagDoesNotMatch: '*' } : { etagMatches: ifMatch }
@@ -226,7 +232,10 @@ export class R2Store implements Store {
     )
   }
 
-  /** The error for a range beyond the end does not tell the size, nor does it look the same everywhere; so look after any. */
+  /**
+   * The error for a range beyond the end does not tell the size, nor does it look the same everywhere; so
+   * look after any.
+   */
   async #answer(
     key: string,
     options: R2GetOptions,
@@ -241,7 +250,10 @@ export class R2Store implements Store {
     }
   }
 
-  /** Does `work`, again after failures with one of `codes`. An operation of R2 cannot be aborted, but nobody has to wait for it. */
+  /**
+   * Does `work`, again after failures with one of `codes`. An operation of R2 cannot be aborted, but nobody
+   * has to wait for it.
+   */
   #run<T>(key: string, work: () => Promise<T>, signal?: Signal, codes: readonly number[] = [BUSY, ...UNCLEAR]): Promise<T> {
     const attempt = async (): Promise<T> => {
       try {

@@ -14,13 +14,19 @@ export interface RangePart {
 }
 
 export interface MergeLimits {
-  /** Ranges with at most this many bytes between them are read together: transferring the gap is cheaper than asking twice. */
+  /**
+   * Ranges with at most this many bytes between them are read together: transferring the gap is cheaper than
+   * asking twice.
+   */
   readonly maxGapBytes: number
   /** No request is larger; larger ranges are split. */
   readonly maxRequestBytes: number
 }
 
-/** The requests to make for some ranges of one object, in ascending order. Ranges may overlap and come in any order; empty ones need none. */
+/**
+ * The requests to make for some ranges of one object, in ascending order. Ranges may overlap and come in any
+ * order; empty ones need none.
+ */
 export function planRangeReads(ranges: readonly ByteRange[], { maxGapBytes, maxRequestBytes }: MergeLimits): RangeRequest[] {
   const pieces = ranges.flatMap((range, index) => split(range, index, maxRequestBytes)).sort((a, b) => a.offset - b.offset)
   const requests: { offset: number; end: number; parts: Piece[] }[] = []

@@ -31,7 +31,10 @@ export interface RequestOptions {
   readonly maxGapBytes?: number
   /** See `planRequests`; 16 MiB by default. */
   readonly maxRequestBytes?: number
-  /** How often a request is repeated after a server error (429, 500, 502, 503, 504) or a cut connection; 4 by default. */
+  /**
+   * How often a request is repeated after a server error (429, 500, 502, 503, 504) or a cut connection; 4 by
+   * default.
+   */
   readonly retries?: number
   /** Wait before the first repetition, in ms; doubled for each further one, with jitter. 100 by default. */
   readonly retryDelay?: number
@@ -49,7 +52,10 @@ export const REQUEST_CHECKS: Checks<RequestOptions> = {
   onRequest: 'function',
 }
 
-/** Fetches ranges of objects: merged, limited, shared between those who ask for the same bytes at the same time. */
+/**
+ * Fetches ranges of objects: merged, limited, shared between those who ask for the same bytes at the same
+ * time.
+ */
 export class RangeRequester {
   readonly #limiter: Limiter
   readonly #flights = new SingleFlight<string, Uint8Array>()
@@ -74,7 +80,8 @@ export class RangeRequester {
   }
 
   /**
-   * The bytes of `ranges`, in their order. When one request fails, those still under way for the same call are given up.
+   * The bytes of `ranges`, in their order. When one request fails, those still under way for the same call
+   * are given up.
    * @param version what makes equal ranges equal: object and version of it
    * @param fetch makes one request; it must answer with exactly the bytes asked for, or throw
    */
@@ -116,8 +123,8 @@ export function checkLimits(limits: Record<string, number>, least: number): void
 }
 
 /**
- * Does `work` for all items at once. After a failure, or an abort of `signal`, the others get an aborted signal; the first error is thrown
- * when all have ended, so that nothing runs on behind the caller's back.
+ * Does `work` for all items at once. After a failure, or an abort of `signal`, the others get an aborted
+ * signal; the first error is thrown when all have ended, so that nothing runs on behind the caller's back.
  */
 export async function allOrNone<T>(
   items: readonly T[],

@@ -34,8 +34,8 @@ export const MAX_WAIT_MS = 60_000
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Does `work`, again after each {@link Transient} error while there are repetitions and patience left; never after an abort, whose reason is
- * thrown.
+ * Does `work`, again after each {@link Transient} error while there are repetitions and patience left; never
+ * after an abort, whose reason is thrown.
  */
 export async function retrying<T>(
   { retries, retryDelay, patience = MAX_WAIT_MS }: RetryPolicy,
@@ -58,7 +58,10 @@ export async function retrying<T>(
   }
 }
 
-/** The wait in ms before repetition number `done`: doubled each time, then between half and all of it, so that many do not return at once. */
+/**
+ * The wait in ms before repetition number `done`: doubled each time, then between half and all of it, so that
+ * many do not return at once.
+ */
 export function backOff(done: number, firstMs: number, random: number): number {
   return Math.min(firstMs * 2 ** done, MAX_WAIT_MS) * (0.5 + random / 2)
 }

@@ -11,8 +11,9 @@ export type Snapshot = BlobLike & { readonly lastModified: number }
 const MAX_SNAPSHOTS = 64
 
 /**
- * Reads files of which only snapshots can be had: a `File` is one version, and once that is gone reading it fails, with an error that
- * depends on the browser. So the snapshot is what pins a version, and its size and date are what names it.
+ * Reads files of which only snapshots can be had: a `File` is one version, and once that is gone reading it
+ * fails, with an error that depends on the browser. So the snapshot is what pins a version, and its size and
+ * date are what names it.
  */
 export class Snapshots {
   readonly #find: (key: string) => Promise<Snapshot | undefined>

@@ -29,7 +29,10 @@ export interface PublishCondition {
   readonly ifAbsent: boolean
   /** There is this version of it, and it alone is replaced. Not together with `ifAbsent`. */
   readonly ifMatch?: string | undefined
-  /** False where a power failure may undo it: the object is then as it was before, never a part of this one. Default: true. */
+  /**
+   * False where a power failure may undo it: the object is then as it was before, never a part of this one.
+   * Default: true.
+   */
   readonly durable?: boolean
 }
 
@@ -68,30 +71,42 @@ export interface Tail extends ObjectInfo {
 }
 
 /**
- * A place where objects (files) live under keys. Only reading is required; what a store cannot do it leaves out.
+ * A place where objects (files) live under keys. Only reading is required; what a store cannot do it leaves
+ * out.
  *
  * Missing objects are `undefined`, never an error; every other failure is an error that names the object.
  */
 export interface Store {
   /** How error messages and listings name an object. */
   describe(key: string): string
-  /** The path of an object that is a file of this machine, which threads can open by themselves; its version is what `etagOf` tells. */
+  /**
+   * The path of an object that is a file of this machine, which threads can open by themselves; its version
+   * is what `etagOf` tells.
+   */
   localPath?(key: string): string
   /**
-   * A name of these bytes that every store for the same place gives them, and that no others ever have; `undefined` where that is not
-   * certain. Caches that several files share, or a file that is opened again, know them by it.
+   * A name of these bytes that every store for the same place gives them, and that no others ever have;
+   * `undefined` where that is not certain. Caches that several files share, or a file that is opened again,
+   * know them by it.
    */
   identify?(key: string, etag: string): string | undefined
   /** Size and version of an object, `undefined` when there is none. */
   stat(key: string, options?: StoreOptions): Promise<ObjectInfo | undefined>
   /**
    * Exactly the bytes `[offset, offset + length)`; `undefined` when there is no such object.
-   * @throws FormatError when the object ends before; ConflictError when `ifMatch` names a version that is gone
+   * @throws FormatError when the object ends before; ConflictError when `ifMatch` names a version that is
+   *   gone
    */
   getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined>
-  /** Several ranges of an object at once, in the order given; for stores where fewer, larger requests are cheaper than many. */
+  /**
+   * Several ranges of an object at once, in the order given; for stores where fewer, larger requests are
+   * cheaper than many.
+   */
   getRanges?(key: string, ranges: readonly ByteRange[], options?: RangeOptions): Promise<Uint8Array[] | undefined>
-  /** The last bytes of an object together with its size and version; for stores where asking for those apart costs a request more. */
+  /**
+   * The last bytes of an object together with its size and version; for stores where asking for those apart
+   * costs a request more.
+   */
   getTail?(key: string, length: number, options?: StoreOptions): Promise<Tail | undefined>
   /** Keys that start with `prefix`, in no particular order. */
   list?(prefix: string, options?: StoreOptions): Promise<string[]>
@@ -99,18 +114,25 @@ export interface Store {
   put?(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void>
   /**
    * Removes an object; it is no error when there is none.
-   * @throws ConflictError when `ifMatch` names another version than there is; UnsupportedError where the store cannot tell at that moment
+   * @throws ConflictError when `ifMatch` names another version than there is; UnsupportedError where the
+   *   store cannot tell at that moment
    */
   delete?(key: string, options?: DeleteOptions): Promise<void>
-  /** Starts an object whose bytes come piece by piece and which nobody sees before it is published under a key like `near`. */
+  /**
+   * Starts an object whose bytes come piece by piece and which nobody sees before it is published under a key
+   * like `near`.
+   */
   stage?(near: string): Promise<Stage>
-  /** What can be done on condition of a version with objects near this key; a store without this method can do neither. */
+  /**
+   * What can be done on condition of a version with objects near this key; a store without this method can do
+   * neither.
+   */
   conditionalWrites?(near: string): Promise<ConditionalWrites>
   /** Temporary objects in the place where those for `near` are, whoever uses or has left them. */
   leftovers?(near: string): Promise<Leftover[]>
   /**
-   * Whether two names get the very same answer, byte for byte. For stores that cannot list, where a server may answer with a page for what it
-   * does not have: a name that nothing has tells.
+   * Whether two names get the very same answer, byte for byte. For stores that cannot list, where a server
+   * may answer with a page for what it does not have: a name that nothing has tells.
    */
   answersAlike?(key: string, other: string, options?: StoreOptions): Promise<boolean>
   /** The store holds one file that was handed over, and sees none that may lie beside it. */
@@ -127,15 +149,17 @@ export interface Stage {
   /** Reads back what was appended. */
   read(offset: number, length: number): Promise<Uint8Array>
   /**
-   * True once the store cannot be sure any more of what was appended (a disk that has failed to take it): it can be read back, to be checked
-   * and appended to another stage, but not be published.
+   * True once the store cannot be sure any more of what was appended (a disk that has failed to take it): it
+   * can be read back, to be checked and appended to another stage, but not be published.
    */
   readonly broken?: boolean
   /**
-   * Publishes the bytes so far, followed by `tail`, as `key`: completely or not at all. Afterwards, and after an error, the stage is as
-   * before: it can be read, appended to and published again, and nothing of that changes what was published.
-   * @throws ConflictError when the condition does not hold; UnsupportedError, with nothing done, when the store cannot do it on that
-   *   condition; StoreError with `published` among its details when the object is in place but may be gone after a power failure
+   * Publishes the bytes so far, followed by `tail`, as `key`: completely or not at all. Afterwards, and after
+   * an error, the stage is as before: it can be read, appended to and published again, and nothing of that
+   * changes what was published.
+   * @throws ConflictError when the condition does not hold; UnsupportedError, with nothing done, when the
+   *   store cannot do it on that condition; StoreError with `published` among its details when the object is
+   *   in place but may be gone after a power failure
    */
   publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo>
   /** Drops everything; allowed at any time, also after publishing. */

@@ -8,7 +8,10 @@ const VERSION_RETRIES = 3
 
 type Stating = Pick<Store, 'stat' | 'describe'>
 
-/** Asks for size and version, unless they are known, and reads that version; again when the object is replaced in between. */
+/**
+ * Asks for size and version, unless they are known, and reads that version; again when the object is replaced
+ * in between.
+ */
 export async function readVersion<T>(
   store: Stating,
   key: string,
@@ -27,7 +30,10 @@ export async function readVersion<T>(
   }
 }
 
-/** No request can ask for no bytes; but that there is an object, of this version and long enough, must be known. */
+/**
+ * No request can ask for no bytes; but that there is an object, of this version and long enough, must be
+ * known.
+ */
 export async function emptyRanges(
   store: Stating,
   key: string,

@@ -1,6 +1,9 @@
 import { type ErrorTag, isHyperslabError } from '../core/errors.ts'
 
-/** One thing that must hold, for the test framework at hand: `for (const { name, run } of cases) test(name, run)`. */
+/**
+ * One thing that must hold, for the test framework at hand:
+ * `for (const { name, run } of cases) test(name, run)`.
+ */
 export interface Conformance {
   readonly name: string
   /** Rejects, saying what was expected and what came, when it does not hold. */

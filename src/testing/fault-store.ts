@@ -15,7 +15,10 @@ import type { WritableStore } from './writable.ts'
 export interface FaultStoreOptions {
   /** Asked before each operation; without it, and without `faultAfter`, nothing goes wrong. */
   readonly faults?: FaultScript
-  /** Objects are read before they are replaced or deleted, so that `mixed` reads have an earlier version to take bytes of. */
+  /**
+   * Objects are read before they are replaced or deleted, so that `mixed` reads have an earlier version to
+   * take bytes of.
+   */
   readonly keepReplaced?: boolean
 }
 
@@ -23,7 +26,10 @@ const CHECKS: Checks<FaultStoreOptions> = { faults: 'function', keepReplaced: 'b
 
 /** What tests see of a {@link FaultStore}, and do with it, besides using it as a store. */
 export interface FaultControls {
-  /** The operations so far as `get a.af`, with a fault as `publish a.1.af: lost`; what is carried out late once more when it is. */
+  /**
+   * The operations so far as `get a.af`, with a fault as `publish a.1.af: lost`; what is carried out late
+   * once more when it is.
+   */
   readonly log: string[]
   /** Stages that were opened and not discarded. */
   readonly openStages: number
@@ -31,11 +37,17 @@ export interface FaultControls {
   readonly crashed: boolean
   /** Writes that were reported as failed and wait to be carried out. */
   readonly waiting: number
-  /** The operation after `count` more has this fault, once; Infinity takes it back. It comes before the script's. */
+  /**
+   * The operation after `count` more has this fault, once; Infinity takes it back. It comes before the
+   * script's.
+   */
   faultAfter(count: number, fault?: Fault): void
   /** All operations fail from here on, those under way included. */
   crash(): void
-  /** Carries out what waits, oldest first, also after a crash: requests may be on their way. Nobody is told how they end. */
+  /**
+   * Carries out what waits, oldest first, also after a crash: requests may be on their way. Nobody is told
+   * how they end.
+   */
   runLate(): Promise<void>
 }
 
@@ -50,7 +62,10 @@ interface Late {
   readonly run: () => Promise<void>
 }
 
-/** What was replaced last under each key, shared by all who wrap one store: the readers of one meet the writers of another. */
+/**
+ * What was replaced last under each key, shared by all who wrap one store: the readers of one meet the
+ * writers of another.
+ */
 const replaced = new WeakMap<Store, Map<string, Uint8Array>>()
 
 class Faults implements Store, FaultControls {
@@ -187,7 +202,10 @@ class Faults implements Store, FaultControls {
     }
   }
 
-  /** Publishes the bytes that a stage has now from a stage of their own: the one of the caller, who is told of an error, stays as it was. */
+  /**
+   * Publishes the bytes that a stage has now from a stage of their own: the one of the caller, who is told of
+   * an error, stays as it was.
+   */
   async #publishCopy(
     inner: Stage,
     key: string,
@@ -241,7 +259,8 @@ class Faults implements Store, FaultControls {
 
   /**
    * One operation.
-   * @param copied prepares what is carried out, or refused, though the caller is told of an error; `work` itself by default
+   * @param copied prepares what is carried out, or refused, though the caller is told of an error; `work`
+   *   itself by default
    * @param tear is told how a read has to be torn
    */
   async #step<T>(
@@ -328,7 +347,8 @@ type Rest<K extends 'stat'> = Parameters<Store[K]> extends [string, ...infer R] 
 type RestOfRange = Parameters<Store['getRange']> extends [string, number, number, ...infer R] ? R : never
 
 /**
- * A store over another one in which chosen operations go wrong: by a script, by a seed (`seededFaults`) or one at a time (`faultAfter`). It
- * can do what the inner one can, but `localPath`, by which workers would read past it. Operations are logged.
+ * A store over another one in which chosen operations go wrong: by a script, by a seed (`seededFaults`) or
+ * one at a time (`faultAfter`). It can do what the inner one can, but `localPath`, by which workers would
+ * read past it. Operations are logged.
  */
 export const FaultStore = Faults as new <S extends Store>(inner: S, options?: FaultStoreOptions) => FaultStore<S>

@@ -1,7 +1,10 @@
 import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 
-/** What is asked of a store: `read` and `append` of a stage, `ranges` is `getRanges`, `tail` is `getTail`, `compare` is `answersAlike`, `conditions` is `conditionalWrites`. */
+/**
+ * What is asked of a store: `read` and `append` of a stage, `ranges` is `getRanges`, `tail` is `getTail`,
+ * `compare` is `answersAlike`, `conditions` is `conditionalWrites`.
+ */
 export type OperationKind =
   | 'stat'
   | 'get'
@@ -35,9 +38,11 @@ export interface Operation {
  * - `late`: a write is reported as failed and carried out afterwards
  * - `short`: a read gives the first half of the bytes
  * - `mixed`: the second half of what is read is of the version that was replaced last
- * - `crash`: this operation and all that follow fail, and stages are left behind, as when the process is killed
+ * - `crash`: this operation and all that follow fail, and stages are left behind, as when the process is
+ *   killed
  *
- * A fault that an operation cannot have, as `lost` of a read, is an `error`. Writes are `put`, `delete` and `publish`.
+ * A fault that an operation cannot have, as `lost` of a read, is an `error`. Writes are `put`, `delete` and
+ * `publish`.
  */
 export type FaultKind = 'delay' | 'error' | 'lost' | 'late' | 'short' | 'mixed' | 'crash'
 
@@ -45,7 +50,10 @@ export interface FaultDetails {
   readonly kind: FaultKind
   /** Of `delay`, in ms; 1 by default. */
   readonly ms?: number
-  /** Of `late`: carried out right before the n-th further operation of the store, the next one by default, or at `runLate()`. */
+  /**
+   * Of `late`: carried out right before the n-th further operation of the store, the next one by default, or
+   * at `runLate()`.
+   */
   readonly after?: number
   /** Of `crash`: a write is carried out before. */
   readonly done?: boolean
@@ -56,7 +64,10 @@ export interface FaultDetails {
 /** A kind alone stands for that kind with its defaults. */
 export type Fault = FaultKind | FaultDetails
 
-/** Says of each operation before it begins which fault it has. A promise holds the operation up, so that tests can put them into any order. */
+/**
+ * Says of each operation before it begins which fault it has. A promise holds the operation up, so that tests
+ * can put them into any order.
+ */
 export type FaultScript = (operation: Operation) => Fault | undefined | Promise<Fault | undefined>
 
 const KINDS: readonly FaultKind[] = ['delay', 'error', 'lost', 'late', 'short', 'mixed', 'crash']
@@ -83,7 +94,10 @@ export function detailsOf(fault: Fault): FaultDetails {
 export interface SeededFaultsOptions {
   /** The share of operations that have a fault; 0.1 by default. */
   readonly rate?: number
-  /** Which faults; by default those that a store may have that keeps its contract: `delay`, `error`, `lost` and `late`. */
+  /**
+   * Which faults; by default those that a store may have that keeps its contract: `delay`, `error`, `lost`
+   * and `late`.
+   */
   readonly kinds?: readonly FaultKind[]
   /** Delays are up to so long, in ms; 5 by default. */
   readonly maxDelay?: number

@@ -5,7 +5,10 @@ import type { Store } from '../store/store.ts'
 import { shuffled } from './race.ts'
 
 export interface ContainerRaceOptions {
-  /** A store for each who takes part, numbered from 0: writers, then compactors, then readers; and -1, who creates and at last reads. */
+  /**
+   * A store for each who takes part, numbered from 0: writers, then compactors, then readers; and -1, who
+   * creates and at last reads.
+   */
   storeFor(participant: number): Store
   /** Of the container; there must be none. */
   readonly path: string
@@ -15,13 +18,21 @@ export interface ContainerRaceOptions {
   readonly writers?: number
   readonly compactors?: number
   readonly readers?: number
-  /** What each of them does: 4 flushes a writer, 2 compactions a compactor and 4 openings a reader by default. */
+  /**
+   * What each of them does: 4 flushes a writer, 2 compactions a compactor and 4 openings a reader by default.
+   */
   readonly flushes?: number
   readonly compactions?: number
   readonly openings?: number
-  /** The longest pause after a first conflict, in milliseconds; doubled with each further one. 0, the default, is none. */
+  /**
+   * The longest pause after a first conflict, in milliseconds; doubled with each further one. 0, the default,
+   * is none.
+   */
   readonly pause?: number
-  /** Errors after which it is not known what happened, as of a store with faults; what was tried is tried again. None by default. */
+  /**
+   * Errors after which it is not known what happened, as of a store with faults; what was tried is tried
+   * again. None by default.
+   */
   readonly transient?: (error: unknown) => boolean
 }
 
@@ -60,8 +71,9 @@ export interface ContainerRace {
 const ATTEMPTS = 200
 
 /**
- * Writers, compactors and readers at one container, each with a journal of what was acknowledged. A flush writes an element of an array whose
- * chunks the writers share, and one of an array in which each has chunks of its own: whoever reads one of them only has read half a flush.
+ * Writers, compactors and readers at one container, each with a journal of what was acknowledged. A flush
+ * writes an element of an array whose chunks the writers share, and one of an array in which each has chunks
+ * of its own: whoever reads one of them only has read half a flush.
  */
 export async function raceContainer(options: ContainerRaceOptions): Promise<ContainerRace> {
   checkOptions('raceContainer', options, CHECKS)
@@ -71,7 +83,10 @@ export async function raceContainer(options: ContainerRaceOptions): Promise<Cont
   return race.result()
 }
 
-/** False when changes of parts of chunks were built on what another writer has compacted away: they are given up, and the file is opened anew. */
+/**
+ * False when changes of parts of chunks were built on what another writer has compacted away: they are given
+ * up, and the file is opened anew.
+ */
 async function isRefreshed(file: ArrayFile): Promise<boolean> {
   try {
     await file.refresh()

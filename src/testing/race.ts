@@ -6,7 +6,9 @@ import { checkError, equal } from './check.ts'
 const WRITERS = 12
 
 export interface RaceOptions {
-  /** A store for each of the writers, numbered from 0, and for the reader, -1: of its own, or one they share. */
+  /**
+   * A store for each of the writers, numbered from 0, and for the reader, -1: of its own, or one they share.
+   */
   storeFor(writer: number): Store
   /** Of the container; there must be none. */
   readonly path: string
@@ -17,8 +19,9 @@ export interface RaceOptions {
 const CHECKS: Checks<RaceOptions> = { storeFor: 'function', path: 'string', seed: 'number' }
 
 /**
- * One round: twelve writers open one container, each writes an element of a chunk that others write, too, and all flush at once, again
- * after each conflict. Exactly one may win each sidecar's number, the others must get ConflictError, and nothing may be lost.
+ * One round: twelve writers open one container, each writes an element of a chunk that others write, too, and
+ * all flush at once, again after each conflict. Exactly one may win each sidecar's number, the others must
+ * get ConflictError, and nothing may be lost.
  * @returns how many conflicts there were; a store on which there are never any has not been raced
  */
 export async function raceWriters(options: RaceOptions): Promise<number> {

@@ -238,7 +238,8 @@ const replaceOrRemove: Check = async ({ store, prefix }) => {
     const outcomes = await Promise.allSettled(work.map((each) => each()))
     const removed = (await store.stat(key)) === undefined
     const replaced = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value] : []))
-    // After it was removed there is nothing left to replace; after it was replaced it is not the version to remove.
+    // After it was removed there is nothing left to replace; after it was replaced it is not the version to
+    // remove.
     equal(replaced.length, removed ? 0 : 1)
     if (!removed) equal((await store.stat(key))!.etag, replaced[0]!.etag)
     for (const outcome of outcomes)

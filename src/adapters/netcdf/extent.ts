@@ -10,8 +10,8 @@ const SHORT = Symbol('short')
 const BROKEN = Symbol('broken')
 
 /**
- * Whether the parser may be given a prefix of a classic file: it allocates what counts announce before it looks whether that is there. Goes
- * through the lists without keeping anything of them.
+ * Whether the parser may be given a prefix of a classic file: it allocates what counts announce before it
+ * looks whether that is there. Goes through the lists without keeping anything of them.
  * @returns false when the prefix ends before the header does
  * @throws FormatError when a count announces more than the file has bytes for
  */

@@ -68,11 +68,13 @@ export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
 export type OpenBuffer = AsyncBuffer & { close?(): Promise<void> }
 
 /**
- * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the file. Missing are elements equal
- * to `_FillValue`, to one of `missing_value` and, where there is no `_FillValue`, to the default fill value of the type (of all but `byte`
- * and `char`, which have none that says so). What lies outside `valid_min`, `valid_max` and `valid_range` is not: these are attributes like any.
- * `char` variables are arrays of strings along their last dimension.
- * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and CDF-5
+ * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the
+ * file. Missing are elements equal to `_FillValue`, to one of `missing_value` and, where there is no
+ * `_FillValue`, to the default fill value of the type (of all but `byte` and `char`, which have none that
+ * says so). What lies outside `valid_min`, `valid_max` and `valid_range` is not: these are attributes like
+ * any. `char` variables are arrays of strings along their last dimension.
+ * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and
+ *   CDF-5
  */
 export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
   const fileName = options.name ?? 'NetCDF file'
@@ -135,8 +137,9 @@ function variableOf(file: AsyncBuffer, fileName: string, variable: ClassicVariab
 }
 
 /**
- * What elements nobody wrote read as, and what is missing, by the conventions of netCDF: without a `_FillValue` the default of the type is
- * both, but for bytes, all values of which are valid then. `missing_value` changes nothing of this.
+ * What elements nobody wrote read as, and what is missing, by the conventions of netCDF: without a
+ * `_FillValue` the default of the type is both, but for bytes, all values of which are valid then.
+ * `missing_value` changes nothing of this.
  */
 function fillAndMissing<D extends ClassicDType>(
   dtype: D,

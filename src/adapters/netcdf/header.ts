@@ -60,7 +60,8 @@ const STREAMING = 0xffffffff
 
 /**
  * Reads and parses the header from a prefix of the file, doubled until the header fits.
- * @throws FormatError when this is no classic file or its header is broken; UnsupportedError for what is NetCDF, but not classic
+ * @throws FormatError when this is no classic file or its header is broken; UnsupportedError for what is
+ *   NetCDF, but not classic
  */
 export async function readHeader(file: AsyncBuffer, signal: Signal | undefined): Promise<ClassicHeader> {
   signal?.throwIfAborted()

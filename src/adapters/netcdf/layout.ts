@@ -7,7 +7,10 @@ import { TYPE_BYTES } from './types.ts'
 /** Records are gathered into one chunk up to this size. */
 const RECORD_CHUNK_BYTES = 1024 * 1024
 
-/** Where the elements of a variable lie: `index` at byte `begin + sum(index[axis] * strides[axis])`, `elementBytes` long. */
+/**
+ * Where the elements of a variable lie: `index` at byte `begin + sum(index[axis] * strides[axis])`,
+ * `elementBytes` long.
+ */
 export interface VariableLayout {
   readonly begin: number
   readonly shape: readonly number[]
@@ -25,7 +28,10 @@ export interface FileLayout {
   readonly variables: readonly VariableLayout[]
 }
 
-/** A variable with the sizes that follow from its dimensions. The header's own vsize overflows for large variables and is not used. */
+/**
+ * A variable with the sizes that follow from its dimensions. The header's own vsize overflows for large
+ * variables and is not used.
+ */
 interface Sized {
   readonly variable: ClassicVariable
   readonly isRecord: boolean
@@ -97,7 +103,8 @@ function place(
   header: ClassicHeader,
 ): VariableLayout {
   const names = variable.dimensionIds.map((id) => header.dimensions[id]!.name)
-  // Characters make strings along the last dimension; but records stay apart, also where each is one character.
+  // Characters make strings along the last dimension; but records stay apart, also where each is one
+  // character.
   const joins = variable.type === 'char' && slabShape.length > 0
   const shape = joins ? slabShape.slice(0, -1) : slabShape
   const elementBytes = joins ? slabShape.at(-1)! : TYPE_BYTES[variable.type]

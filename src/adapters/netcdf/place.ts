@@ -12,7 +12,10 @@ interface Run {
   readonly outStep: number
 }
 
-/** Puts the elements of a request into the output: numbers swapped from big-endian, characters joined to strings. */
+/**
+ * Puts the elements of a request into the output: numbers swapped from big-endian, characters joined to
+ * strings.
+ */
 export function placeElements(
   dtype: DType,
   elementBytes: number,
@@ -45,8 +48,8 @@ function textCopier(bytes: Uint8Array, width: number, out: string[]): (run: Run)
 }
 
 /**
- * Moves bit patterns, not values: NaNs keep theirs. A loop for each size with its own DataView getter, as one shared loop would call
- * the getter through a pointer.
+ * Moves bit patterns, not values: NaNs keep theirs. A loop for each size with its own DataView getter, as one
+ * shared loop would call the getter through a pointer.
  */
 function numberCopier(bytes: Uint8Array, out: TypedArray): (run: Run) => void {
   const input = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -15,7 +15,9 @@ export interface RequestAxis {
   readonly outStep: number
 }
 
-/** One read and where its elements go. Elements lie `axes` apart, the first one at the start of the request. */
+/**
+ * One read and where its elements go. Elements lie `axes` apart, the first one at the start of the request.
+ */
 export interface FileRead {
   /** First byte in the file. */
   readonly start: number
@@ -26,8 +28,9 @@ export interface FileRead {
 }
 
 /**
- * The reads that fetch a box, ascending in the file. A read spans gaps of up to {@link MAX_GAP_BYTES}, so that its elements form a smaller
- * box; where the gaps are larger or the span is too long, the box is cut along the outermost axis that helps.
+ * The reads that fetch a box, ascending in the file. A read spans gaps of up to {@link MAX_GAP_BYTES}, so
+ * that its elements form a smaller box; where the gaps are larger or the span is too long, the box is cut
+ * along the outermost axis that helps.
  */
 export function* planFileReads(
   { begin, strides, elementBytes }: Pick<VariableLayout, 'begin' | 'strides' | 'elementBytes'>,
@@ -37,7 +40,8 @@ export function* planFileReads(
   const axes = mergeAxes(box, strides, out.stride)
   const start = box.reduce((sum, range, axis) => sum + range.start * strides[axis]!, begin)
 
-  // Per axis: the bytes from the first to the end of the last element of axes[axis..], and whether their gaps are small and the span short.
+  // Per axis: the bytes from the first to the end of the last element of axes[axis..], and whether their gaps
+  // are small and the span short.
   const span = new Array<number>(axes.length + 1).fill(elementBytes)
   const whole = new Array<boolean>(axes.length + 1).fill(true)
   const near = new Array<boolean>(axes.length).fill(true)
@@ -74,7 +78,10 @@ export function* planFileReads(
   yield* cut(0, start, out.offset)
 }
 
-/** The axes of a box without those of length 1, neighbours merged where file and output run through both in one step. */
+/**
+ * The axes of a box without those of length 1, neighbours merged where file and output run through both in
+ * one step.
+ */
 function mergeAxes(box: Box, strides: readonly number[], outStrides: readonly number[]): RequestAxis[] {
   const axes: RequestAxis[] = []
   box.forEach((range, axis) => {

@@ -14,7 +14,10 @@ import { placeElements } from './place.ts'
 import { planFileReads } from './requests.ts'
 import type { ClassicDType } from './types.ts'
 
-/** Requests of one read under way at the same time; with 8 MiB each at most, this bounds the memory of any read. */
+/**
+ * Requests of one read under way at the same time; with 8 MiB each at most, this bounds the memory of any
+ * read.
+ */
 const CONCURRENT_REQUESTS = 4
 
 export interface NetcdfSourceOptions<D extends ClassicDType | 'string'> {
@@ -35,7 +38,9 @@ export class NetcdfSource<D extends ClassicDType | 'string' = ClassicDType | 'st
   readonly fillValue: ScalarOf<D> | undefined
   readonly missing: Missing<D> | undefined
   readonly attrs: NetcdfAttributes
-  /** Steps are free: what lies between is read where it is short, left out where it is long, and never kept. */
+  /**
+   * Steps are free: what lies between is read where it is short, left out where it is long, and never kept.
+   */
   readonly capabilities = { steps: true }
   readonly label: { readonly file: string; readonly array: string }
   readonly #file: AsyncBuffer

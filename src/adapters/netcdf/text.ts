@@ -1,7 +1,8 @@
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The text of `char` data: UTF-8 or, where it is not valid UTF-8, Latin-1 as older writers left it. Trailing NULs are padding and dropped.
+ * The text of `char` data: UTF-8 or, where it is not valid UTF-8, Latin-1 as older writers left it. Trailing
+ * NULs are padding and dropped.
  */
 export function decodeText(bytes: Uint8Array): string {
   let end = bytes.length
@@ -22,7 +23,10 @@ function latin1(bytes: Uint8Array): string {
   return text
 }
 
-/** The bytes behind a string of netcdfjs, which makes a character of each byte and sign-extends it: 0xe9 becomes U+FFE9. The array wraps. */
+/**
+ * The bytes behind a string of netcdfjs, which makes a character of each byte and sign-extends it: 0xe9
+ * becomes U+FFE9. The array wraps.
+ */
 export function bytesOfParsed(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0))
 }

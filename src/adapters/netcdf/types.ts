@@ -1,6 +1,9 @@
 import type { FixedDType } from '../../core/dtype.ts'
 
-/** The external types of the classic format by the names netcdfjs gives them; `char` is text and has no numeric type. */
+/**
+ * The external types of the classic format by the names netcdfjs gives them; `char` is text and has no
+ * numeric type.
+ */
 export const NUMERIC_TYPES = {
   byte: 'int8',
   short: 'int16',
@@ -9,7 +12,10 @@ export const NUMERIC_TYPES = {
   double: 'float64',
 } as const satisfies Record<string, FixedDType>
 
-/** What the library fills elements with that nobody writes, where a variable has no `_FillValue` (`NC_FILL_…` of netcdf.h). */
+/**
+ * What the library fills elements with that nobody writes, where a variable has no `_FillValue` (`NC_FILL_…`
+ * of netcdf.h).
+ */
 export const DEFAULT_FILL: Record<ClassicDType, number> = {
   int8: -127,
   int16: -32767,

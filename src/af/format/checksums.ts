@@ -9,8 +9,9 @@ export interface Checksums {
 }
 
 /*
- * The block, little-endian: u32 checksum of what follows | u32 checksum of the footer | one u32 for each block in front of this one.
- * Its size is known before the footer is encoded, which tells it; so the footer's checksum can be in it.
+ * The block, little-endian: u32 checksum of what follows | u32 checksum of the footer | one u32 for each
+ * block in front of this one. Its size is known before the footer is encoded, which tells it; so the footer's
+ * checksum can be in it.
  */
 
 export const checksumBytes = (blocks: number): number => 4 * (2 + blocks)
@@ -22,8 +23,8 @@ export function encodeChecksums({ footer, blocks }: Checksums): Uint8Array {
 }
 
 /**
- * The checksums of that many blocks that some bytes end in; undefined when they do not, or are damaged. The odds that other bytes pass for
- * them are 1 to 2^32.
+ * The checksums of that many blocks that some bytes end in; undefined when they do not, or are damaged. The
+ * odds that other bytes pass for them are 1 to 2^32.
  */
 export function checksumsAtEnd(bytes: Uint8Array, blocks: number): Checksums | undefined {
   const at = bytes.length - checksumBytes(blocks)

@@ -11,7 +11,10 @@ export interface ChunkStatsTable {
   readonly maxs: Ends
   /** Of 64-bit integers, whose sums take 128 bits, the low halves, then as many high halves. */
   readonly sums: Float64Array | BigInt64Array
-  /** Numbers, nulls, NaNs, and which NaNs there are (1: with a sign, 2: without), one after another for each chunk. */
+  /**
+   * Numbers, nulls, NaNs, and which NaNs there are (1: with a sign, 2: without), one after another for each
+   * chunk.
+   */
   readonly counts: Uint32Array
 }
 

@@ -26,7 +26,10 @@ const CHECKS: Checks<ArrayOptions> = {
   fillValue: 'value',
 }
 
-/** The fixed part of an array: everything but its chunks and attributes. Equal in every layer but for the shape, unless it was defined anew. */
+/**
+ * The fixed part of an array: everything but its chunks and attributes. Equal in every layer but for the
+ * shape, unless it was defined anew.
+ */
 export interface Definition {
   readonly name: string
   readonly dtype: AfDType
@@ -119,8 +122,8 @@ export function fillOf({ dtype, fillValue }: Definition): ScalarOf<DType> | unde
 }
 
 /**
- * Layers copy the definition of an array whenever they touch it, so a difference proves that it was defined anew in between; or that it was
- * resized, where it is the shape and the layer says so.
+ * Layers copy the definition of an array whenever they touch it, so a difference proves that it was defined
+ * anew in between; or that it was resized, where it is the shape and the layer says so.
  */
 export const sameDefinition = (a: Definition, b: Definition): boolean => sameShape(a.shape, b.shape) && sameButShape(a, b)
 

@@ -1,7 +1,8 @@
 import { isIdentity } from './identity.ts'
 
 /*
- * What only this package reads lies in blocks of codecs of its own, to which no chunk points, so that others pass over them:
+ * What only this package reads lies in blocks of codecs of its own, to which no chunk points, so that others
+ * pass over them:
  *
  *     blocks with chunks | statistics of the chunks | table of segments | checksums of segments | checksums | footer | trailer
  */
@@ -12,8 +13,8 @@ export const SEGMENT_CHECKSUMS_CODEC = 'hyperslab.segment-checksums.1'
 export const CHECKSUM_CODEC = 'hyperslab.crc32c.1'
 
 /**
- * An empty block, the mark of a layer that changes the shape of an array, or of a base compacted of such layers. Other programs write
- * other shapes only when they define an array anew.
+ * An empty block, the mark of a layer that changes the shape of an array, or of a base compacted of such
+ * layers. Other programs write other shapes only when they define an array anew.
  */
 export const RESIZED_CODEC = 'hyperslab.resized.1'
 

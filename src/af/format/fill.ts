@@ -4,7 +4,8 @@ import { type FillValue, floatFill } from './footer-values.ts'
 
 /**
  * The fill value as the format stores it.
- * @throws InvalidArgumentError when the value does not fit the type, and for binaries, for which the format has none
+ * @throws InvalidArgumentError when the value does not fit the type, and for binaries, for which the format
+ *   has none
  */
 export function toFill<D extends DType>(dtype: D, value: ScalarOf<D>): FillValue {
   const element = toElement(dtype, value)
@@ -16,7 +17,10 @@ export function toFill<D extends DType>(dtype: D, value: ScalarOf<D>): FillValue
   return { kind: dtype.startsWith('uint') ? 'uint' : 'int', value: BigInt(element as number | bigint) }
 }
 
-/** The fill value as an element of the array; `undefined` where its kind means nothing for the type, as other readers have it. */
+/**
+ * The fill value as an element of the array; `undefined` where its kind means nothing for the type, as other
+ * readers have it.
+ */
 export function fromFill<D extends DType>(dtype: D, fill: FillValue): ScalarOf<D> | undefined {
   return convert(dtype, fill) as ScalarOf<D> | undefined
 }
@@ -38,7 +42,9 @@ function convert(dtype: DType, fill: FillValue): unknown {
   return isBigInt(dtype) ? integer : Number(integer)
 }
 
-/** Integers of another kind wrap, floats saturate with NaN as 0: what the format's first implementation does. */
+/**
+ * Integers of another kind wrap, floats saturate with NaN as 0: what the format's first implementation does.
+ */
 function toInteger(fill: FillValue, signed: boolean, bits: number): bigint | undefined {
   if (fill.kind === 'int' || fill.kind === 'uint')
     return signed ? BigInt.asIntN(bits, fill.value) : BigInt.asUintN(bits, fill.value)

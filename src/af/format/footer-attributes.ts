@@ -18,7 +18,10 @@ import { string } from '../rkyv/string.ts'
 
 type NumericList = { [D in NumericDType]: { type: `${D}[]`; value: DataOf<D> } }[NumericDType]
 
-/** An attribute's value. `bits` is present for NaNs that were read, so that rewriting a file keeps their patterns. */
+/**
+ * An attribute's value. `bits` is present for NaNs that were read, so that rewriting a file keeps their
+ * patterns.
+ */
 export type AttributeValue =
   | { type: 'bool'; value: boolean }
   | { type: 'int8' | 'int16' | 'int32' | 'uint8' | 'uint16' | 'uint32'; value: number }
@@ -91,8 +94,9 @@ export const ATTRIBUTE_TYPES = Object.keys(VARIANTS) as AttributeValue['type'][]
 export const isVersion4Attribute = (type: AttributeValue['type']): boolean => ATTRIBUTE_TYPES.indexOf(type) < 12
 
 /**
- * The attributes of an array: `keys[i]` is an index into the attribute keys, `values[i]` one into the attribute values, of this footer or
- * one below. Readers of the format search keys by bisection, so the writer sorts. `width` is the bits of an index in the file.
+ * The attributes of an array: `keys[i]` is an index into the attribute keys, `values[i]` one into the
+ * attribute values, of this footer or one below. Readers of the format search keys by bisection, so the
+ * writer sorts. `width` is the bits of an index in the file.
  */
 export interface AttributePairs {
   width: 16 | 32 | 64

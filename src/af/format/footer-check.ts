@@ -3,14 +3,16 @@ import { showShape, sizeOf } from '../../core/shape.ts'
 import type { ArrayMeta, BlockMeta, Footer } from './footer.ts'
 
 /**
- * Checks that the numbers in a footer agree with each other and with the file, so that reading needs no further checks of ranges.
+ * Checks that the numbers in a footer agree with each other and with the file, so that reading needs no
+ * further checks of ranges.
  *
- * Everything found makes the file unreadable, because nothing in the format guards the data: a footer that is wrong in one place cannot be
- * trusted in others. Tolerated, because readers have a rule for them:
+ * Everything found makes the file unreadable, because nothing in the format guards the data: a footer that is
+ * wrong in one place cannot be trusted in others. Tolerated, because readers have a rule for them:
  *
  * - chunks outside the chunk grid (an array that shrank): never asked for
  * - several blocks of one id, chunks of one coordinate: the first counts; arrays of one name: the last counts
- * - gaps and overlaps between blocks, unknown codecs, sizes that differ from what decoding gives: found when the block is read
+ * - gaps and overlaps between blocks, unknown codecs, sizes that differ from what decoding gives: found when
+ *   the block is read
  * - attribute indices beyond the dictionaries: they may mean those of a layer below
  * - anything in a deleted array, of which only the name is ever used
  *
@@ -68,7 +70,10 @@ function checkArray(array: ArrayMeta, blocks: ReadonlyMap<number, BlockMeta>, re
 
 type Wrong = (text: string, actual: unknown, expected?: unknown, axis?: number) => void
 
-/** One chunk length an axis, of which there is a grid; one name an axis or, in files of other writers, none at all. */
+/**
+ * One chunk length an axis, of which there is a grid; one name an axis or, in files of other writers, none at
+ * all.
+ */
 function checkShapes({ shape, chunkShape, dimensionNames }: ArrayMeta, wrong: Wrong): void {
   const rank = shape.length
   if (!Number.isSafeInteger(sizeOf(shape))) wrong(`shape ${showShape(shape)} has more than 2^53 elements`, shape)

@@ -7,9 +7,9 @@ import type { Reader } from '../rkyv/reader.ts'
 import type { ArchiveWriter } from '../rkyv/writer.ts'
 
 /**
- * Where the chunks of one array are, as columns: footers with hundreds of thousands of chunks are read without an object for each.
- * Chunk `i` has the coordinate `coords[i * rank .. (i + 1) * rank)` in the chunk grid and is `sizes[i]` bytes at `offsets[i]` of the
- * decoded block with the id `blockIds[i]`.
+ * Where the chunks of one array are, as columns: footers with hundreds of thousands of chunks are read
+ * without an object for each. Chunk `i` has the coordinate `coords[i * rank .. (i + 1) * rank)` in the chunk
+ * grid and is `sizes[i]` bytes at `offsets[i]` of the decoded block with the id `blockIds[i]`.
  */
 export interface ChunkTable {
   length: number
@@ -31,7 +31,8 @@ export interface ChunkRow {
 
 /**
  * The table with the given rows.
- * @throws InvalidArgumentError when a coordinate does not have `rank` entries, or a number does not fit 32 bits
+ * @throws InvalidArgumentError when a coordinate does not have `rank` entries, or a number does not fit 32
+ *   bits
  */
 export function chunkTable(rank: number, rows: readonly ChunkRow[] = []): ChunkTable {
   const table = emptyTable(rank, rows.length)
@@ -50,7 +51,10 @@ export function chunkTable(rank: number, rows: readonly ChunkRow[] = []): ChunkT
 
 const toUint32 = (value: number): number => toElement('uint32', value) as number
 
-/** Shared: a layer may have hundreds of thousands of arrays without chunks, and a typed array takes some hundred bytes. */
+/**
+ * Shared: a layer may have hundreds of thousands of arrays without chunks, and a typed array takes some
+ * hundred bytes.
+ */
 const NOTHING = new Uint32Array()
 
 function emptyTable(rank: number, length: number): ChunkTable {
@@ -77,7 +81,10 @@ const ENTRY_BLOCK = VEC_BYTES
 const ENTRY_OFFSET = VEC_BYTES + 4
 const ENTRY_SIZE = VEC_BYTES + 8
 
-/** Reads the Vec at `at`. The array's rank is asked for because a coordinate of another one makes other readers fail only later. */
+/**
+ * Reads the Vec at `at`. The array's rank is asked for because a coordinate of another one makes other
+ * readers fail only later.
+ */
 export function readChunks(from: Reader, at: number, rank: number): ChunkTable {
   const target = vecTarget(from, at)
   const length = vecCount(from, at)

@@ -3,7 +3,10 @@ import { type Archived, nothing, struct, union } from '../rkyv/layout.ts'
 import { uint32 } from '../rkyv/leaves.ts'
 import { box } from '../rkyv/pointers.ts'
 
-/** The element type of an array. Lists exist in the metadata only: the format says nothing certain about their data. */
+/**
+ * The element type of an array. Lists exist in the metadata only: the format says nothing certain about their
+ * data.
+ */
 export type AfDType =
   | { kind: DType }
   | { kind: 'list'; child: AfDType }

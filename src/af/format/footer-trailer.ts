@@ -10,7 +10,8 @@ export type Magic = typeof FOOTER_MAGIC | typeof STATS_MAGIC
 export const TRAILER_BYTES = 12
 
 /**
- * Bytes of the payload in front of the trailer in which `end`, the end of a file, ends. Nothing follows the trailer:
+ * Bytes of the payload in front of the trailer in which `end`, the end of a file, ends. Nothing follows the
+ * trailer:
  *
  *     +0 u64 payload bytes | +8 four ASCII characters
  *

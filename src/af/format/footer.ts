@@ -88,7 +88,8 @@ const afterChunks = struct<Pick<ArrayMeta, 'fillValue' | 'deleted' | 'attributes
 /**
  *     +0 name | +16 dtype | +40 shape | +56 dimension names | +72 chunk shape | +88 chunks | +104 fill value | +136 deleted | +144 attributes
  *
- * Not one struct, because reading the chunks takes the rank, and errors the name. All parts are multiples of 8 bytes.
+ * Not one struct, because reading the chunks takes the rank, and errors the name. All parts are multiples of
+ * 8 bytes.
  */
 const arrayLayout: Archived<ArrayMeta> = {
   size: 168,
@@ -121,7 +122,10 @@ const arrayLayout: Archived<ArrayMeta> = {
   },
 }
 
-/** +0 version | +8 blocks | +24 arrays | +40 attribute keys | +56 attribute values | +72 overlay index | +80 base file hint */
+/**
+ * +0 version | +8 blocks | +24 arrays | +40 attribute keys | +56 attribute values | +72 overlay index | +80
+ * base file hint
+ */
 const footerLayout = struct({
   version: uint32,
   blocks: vec(blockLayout),
@@ -133,7 +137,8 @@ const footerLayout = struct({
 })
 
 /**
- * The footer in a payload (what lies in front of the trailer). Says nothing about whether its numbers make sense: see `checkFooter`.
+ * The footer in a payload (what lies in front of the trailer). Says nothing about whether its numbers make
+ * sense: see `checkFooter`.
  * @throws FormatError when the bytes are not a footer; UnsupportedError when they are one of another version
  */
 export function decodeFooter(payload: Uint8Array, typeDepth?: number): Footer {
@@ -163,7 +168,10 @@ export function encodeFooterFile(footer: Footer): Uint8Array {
   return withTrailer(encodeFooter(footer), FOOTER_MAGIC)
 }
 
-/** Sizes of the root object, whose first field is the version: today's and the one that had pointers of 4 bytes. */
+/**
+ * Sizes of the root object, whose first field is the version: today's and the one that had pointers of 4
+ * bytes.
+ */
 const ROOT_BYTES = footerLayout.size
 const NARROW_ROOT_BYTES = 48
 

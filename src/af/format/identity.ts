@@ -3,7 +3,8 @@ import type { BlockMeta } from './footer.ts'
 
 /**
  * - `base`: holds a state of its own; `initial`: a base that was just created, which the first flush replaces
- * - `layer`: changes; `closed`: no changes, and nothing follows it on its base; `void`: counts for nothing, and its number may be used again
+ * - `layer`: changes; `closed`: no changes, and nothing follows it on its base; `void`: counts for nothing,
+ *   and its number may be used again
  */
 export type FileKind = 'base' | 'initial' | 'layer' | 'closed' | 'void'
 
@@ -23,12 +24,16 @@ export interface Identity {
   readonly base?: string | undefined
   /** In a base. */
   readonly merged?: readonly MergedLayer[]
-  /** Indices of arrays in the footer that begin in this file: what the files below have under their names belongs to others. */
+  /**
+   * Indices of arrays in the footer that begin in this file: what the files below have under their names
+   * belongs to others.
+   */
   readonly redefined?: readonly number[]
 }
 
 /*
- * The identity is the codec name of an empty block, because the footer is what every reader has read first, whatever its size:
+ * The identity is the codec name of an empty block, because the footer is what every reader has read first,
+ * whatever its size:
  *
  *     hyperslab.layer.1 id=… kind=… [base=…] [merged=3:418-9f2c01aa,4:…] [redefined=0,2]
  */

@@ -1,30 +1,37 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 
-/** How much a file may ask for. What goes beyond is refused before anything of its size is fetched or allocated. */
+/**
+ * How much a file may ask for. What goes beyond is refused before anything of its size is fetched or
+ * allocated.
+ */
 export interface Limits {
   /**
-   * Bytes of the footers of all layers together, and of the statistics; 48 MiB by default, which is a million chunks of
-   * four axes, 2 GiB at most. At worst an open container keeps 13 times these bytes, 624 MiB by default, and takes 16
-   * times, 768 MiB, while it is opened.
+   * Bytes of the footers of all layers together, and of the statistics; 48 MiB by default, which is a million
+   * chunks of four axes, 2 GiB at most. At worst an open container keeps 13 times these bytes, 624 MiB by
+   * default, and takes 16 times, 768 MiB, while it is opened.
    */
   readonly footerBytes?: number
-  /** Levels of lists in a data type; 64 by default, 256 at most. At worst each is a few calls on the stack, which has room for the most. */
+  /**
+   * Levels of lists in a data type; 64 by default, 256 at most. At worst each is a few calls on the stack,
+   * which has room for the most.
+   */
   readonly typeDepth?: number
   /**
-   * Decoded bytes of a block; 1 GiB by default, 2 GiB at most. At worst each block that is being read is in memory as a whole, as stored and
-   * decoded: a `MemoryBudget` bounds how many are.
+   * Decoded bytes of a block; 1 GiB by default, 2 GiB at most. At worst each block that is being read is in
+   * memory as a whole, as stored and decoded: a `MemoryBudget` bounds how many are.
    */
   readonly blockBytes?: number
   /**
-   * Elements of an array that one operation may go through, those that nobody wrote included where it has no shorter way for them, as
-   * reductions of containers and `where` have; 2^40 by default. At worst an operation takes the time of so many elements, hours by default, but gives
-   * way to others and heeds its signal. Opening and slicing larger arrays is not bounded by this.
+   * Elements of an array that one operation may go through, those that nobody wrote included where it has no
+   * shorter way for them, as reductions of containers and `where` have; 2^40 by default. At worst an
+   * operation takes the time of so many elements, hours by default, but gives way to others and heeds its
+   * signal. Opening and slicing larger arrays is not bounded by this.
    */
   readonly elements?: number
   /**
-   * Sidecars of a container; 10 000 by default. At worst each costs two requests when it is opened. What they keep
-   * together is bounded by `footerBytes`.
+   * Sidecars of a container; 10 000 by default. At worst each costs two requests when it is opened. What they
+   * keep together is bounded by `footerBytes`.
    */
   readonly layers?: number
 }
@@ -37,7 +44,10 @@ export const DEFAULT_LIMITS: Required<Limits> = {
   layers: 10_000,
 }
 
-/** Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else; the stack takes no deeper types. */
+/**
+ * Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else; the stack
+ * takes no deeper types.
+ */
 const MOST: Required<Limits> = {
   footerBytes: 2 ** 31,
   typeDepth: 256,

@@ -11,7 +11,10 @@ import { type StatValue, statValueLayout } from './footer-values.ts'
 
 export type { StatValue } from './footer-values.ts'
 
-/** Statistics of one array. Counts are those in the file, which are wrong in some: see the format's trust rule for statistics. */
+/**
+ * Statistics of one array. Counts are those in the file, which are wrong in some: see the format's trust rule
+ * for statistics.
+ */
 export interface ArrayStats {
   name: string
   /** `null` when all elements are fill values. */
@@ -61,7 +64,8 @@ export function decodeStats(payload: Uint8Array): StatsFile {
 
 /**
  * The payload for statistics.
- * @param version 1 unless a file of version 0 is to be reproduced: array-format 0.12 does not open stacks with those
+ * @param version 1 unless a file of version 0 is to be reproduced: array-format 0.12 does not open stacks
+ *   with those
  * @throws InvalidArgumentError
  */
 export function encodeStats(arrays: ArrayStats[], version: StatsVersion = 1): Uint8Array {
@@ -69,7 +73,8 @@ export function encodeStats(arrays: ArrayStats[], version: StatsVersion = 1): Ui
 }
 
 /*
- * A file of this package says which state of the container it describes, in front of what other programs read:
+ * A file of this package says which state of the container it describes, in front of what other programs
+ * read:
  *
  *     "HSTATS1" and a zero byte | u32 CRC-32C of what follows up to the trailer | u32 bytes of the state | the state | payload | trailer
  */
@@ -89,9 +94,10 @@ export function encodeStatsFile(arrays: ArrayStats[], state: string): Uint8Array
 }
 
 /**
- * The statistics in a whole file, and the state of the container that they describe; undefined in files of other programs, which do not tell.
- * @throws FormatError when the bytes are not statistics; IntegrityError when they have changed; UnsupportedError when they are of another
- *   version
+ * The statistics in a whole file, and the state of the container that they describe; undefined in files of
+ * other programs, which do not tell.
+ * @throws FormatError when the bytes are not statistics; IntegrityError when they have changed;
+ *   UnsupportedError when they are of another version
  */
 export function decodeStatsFile(file: Uint8Array): StatsFile & { readonly state?: string } {
   const { payload, dataBytes } = splitFile(file, STATS_MAGIC)
@@ -103,8 +109,9 @@ export function decodeStatsFile(file: Uint8Array): StatsFile & { readonly state?
 }
 
 /**
- * Both versions end in the Vec of arrays, 16 bytes. What tells them apart is where its elements end: directly in front of it, or at least
- * 8 bytes earlier, where version 1 has its number. Reading as version 1 rejects everything that is neither.
+ * Both versions end in the Vec of arrays, 16 bytes. What tells them apart is where its elements end: directly
+ * in front of it, or at least 8 bytes earlier, where version 1 has its number. Reading as version 1 rejects
+ * everything that is neither.
  */
 function versionOf(payload: Uint8Array): StatsVersion {
   const vecAt = payload.byteLength - version0Layout.size

@@ -1,4 +1,6 @@
-/** Numbers from 0 to 2^53 - 1 as bytes: 7 bits each, the lowest first; the upper bit says that more follow. */
+/**
+ * Numbers from 0 to 2^53 - 1 as bytes: 7 bits each, the lowest first; the upper bit says that more follow.
+ */
 export function encodeVarints(numbers: Iterable<number>): Uint8Array {
   const bytes: number[] = []
   for (let number of numbers) {

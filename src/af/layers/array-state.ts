@@ -9,7 +9,9 @@ import { findIn, type LayerChunks } from './layer-chunks.ts'
 import type { PendingChunk } from './pending-chunk.ts'
 import { indexOf, type LayerEntry, type LiveArray } from './stack.ts'
 
-/** What an open container knows of one array: what its layers hold and what was changed since the last flush. */
+/**
+ * What an open container knows of one array: what its layers hold and what was changed since the last flush.
+ */
 export class ArrayState {
   definition: Definition
   grid: ChunkGrid
@@ -99,7 +101,10 @@ export class ArrayState {
     return findIn(this.stored, number)
   }
 
-  /** The newest version of a chunk: its bytes while it is loose, else where it is; `undefined` when nobody wrote it. */
+  /**
+   * The newest version of a chunk: its bytes while it is loose, else where it is; `undefined` when nobody
+   * wrote it.
+   */
   newest(number: number): Uint8Array | ChunkAddress | undefined {
     const pending = this.written.get(number)
     return pending?.bytes ?? pending?.address ?? this.find(number)

@@ -30,9 +30,9 @@ export class Attributes extends ReadonlyAttributes<AttributeValue> {
   }
 
   /**
-   * Sets an attribute to a copy of a value. Plain ones get their natural type: numbers `float64`, bigints `int64` (those of 2^63 and more
-   * `uint64`), typed arrays the list of their type, `Uint8Array` binary, plain lists that of their elements (empty ones of strings).
-   * `{ type, value }` forces one.
+   * Sets an attribute to a copy of a value. Plain ones get their natural type: numbers `float64`, bigints
+   * `int64` (those of 2^63 and more `uint64`), typed arrays the list of their type, `Uint8Array` binary,
+   * plain lists that of their elements (empty ones of strings). `{ type, value }` forces one.
    * @throws InvalidArgumentError for values of no attribute type, or not of the type forced; ReadOnlyError
    */
   set(name: string, value: PlainAttribute | TypedAttribute | readonly (number | bigint | string | boolean)[]): this {
@@ -126,10 +126,11 @@ export const AMBIGUOUS_ATTRIBUTES = 'written by a program that mixes up attribut
 /**
  * The attributes an array has, from its entries in the layers, newest first.
  *
- * An entry lists pairs of indices into the dictionaries of its own layer, but some writers copy pairs from the layer below without
- * copying what they point to. So each pair is judged: new in this layer, it means this layer's dictionaries; copied and out of their
- * range, those below; copied and in range of both, it is plain when both say the same. What remains cannot be decided from the file;
- * then an entry without chunks and with no pair of its own is taken to have set it. `ambiguous` tells that this happened.
+ * An entry lists pairs of indices into the dictionaries of its own layer, but some writers copy pairs from
+ * the layer below without copying what they point to. So each pair is judged: new in this layer, it means
+ * this layer's dictionaries; copied and out of their range, those below; copied and in range of both, it is
+ * plain when both say the same. What remains cannot be decided from the file; then an entry without chunks
+ * and with no pair of its own is taken to have set it. `ambiguous` tells that this happened.
  */
 export function resolveAttributes(entries: readonly LayerEntry[]): { attributes: AttributeMap; ambiguous: boolean } {
   const attributes: AttributeMap = new Map()
@@ -149,7 +150,9 @@ interface Found {
   readonly ambiguous: boolean
 }
 
-/** Goes down only as far as the pair does: all pairs take no more steps than there are pairs in all layers. */
+/**
+ * Goes down only as far as the pair does: all pairs take no more steps than there are pairs in all layers.
+ */
 function resolvePair(levels: readonly Level[], key: number, value: number): Found {
   let ambiguous = false
   for (let i = 0; ; i++) {

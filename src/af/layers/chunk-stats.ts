@@ -84,7 +84,10 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length
 }
 
-/** The ends of a chunk as the format has them: a NaN counts, in the order -NaN < -Infinity < … < Infinity < NaN. */
+/**
+ * The ends of a chunk as the format has them: a NaN counts, in the order -NaN < -Infinity < … < Infinity <
+ * NaN.
+ */
 export function formatBounds({ min, max, nans, nanCount }: Omit<ChunkStats, 'sum' | 'nullCount'>): {
   min: Extreme | undefined
   max: Extreme | undefined

@@ -2,8 +2,9 @@ import type { AttributePairs, AttributeValue, Footer } from '../format/footer.ts
 import { type AttributeMap, attributeKey } from './attributes.ts'
 
 /**
- * The names and values of attributes that the entries of a layer point into. A new layer writes those of the layers below and adds its
- * own behind them, so that an index means the same in every layer: readers that look it up in the wrong one are right all the same.
+ * The names and values of attributes that the entries of a layer point into. A new layer writes those of the
+ * layers below and adds its own behind them, so that an index means the same in every layer: readers that
+ * look it up in the wrong one are right all the same.
  */
 export class Dictionary {
   readonly keys: string[]
@@ -19,8 +20,8 @@ export class Dictionary {
   }
 
   /**
-   * The dictionary that extends those of all `footers`; `undefined` when two of them contradict each other, as happens in files of other
-   * writers.
+   * The dictionary that extends those of all `footers`; `undefined` when two of them contradict each other,
+   * as happens in files of other writers.
    */
   static extending(footers: readonly Footer[]): Dictionary | undefined {
     const keyLists = footers.map(({ attributeKeys }) => attributeKeys)

@@ -10,19 +10,26 @@ import type { Limits } from '../format/limits.ts'
 export interface FileOptions extends StoreOptions {
   /** Codec of the blocks that are written: `'lz4'` (the default), `'zstd'`, `'none'` or one of `codecs`. */
   readonly codec?: string
-  /** How hard `'zstd'` tries, 1 to 22; 3 by default. When it is given, `compact` encodes anew also blocks that it could copy. */
+  /**
+   * How hard `'zstd'` tries, 1 to 22; 3 by default. When it is given, `compact` encodes anew also blocks that
+   * it could copy.
+   */
   readonly level?: number
   /**
-   * Which blocks are decoded and compared with what was encoded before they are written: `'foreign'` (the default), those of codecs that are
-   * not this package's own kernels: `'zstd'` and those of `codecs`; `true`, all; `false`, none. What does not compare is a `CodecError` that
-   * names file, block and codec; nothing is published then, and the changes are kept.
+   * Which blocks are decoded and compared with what was encoded before they are written: `'foreign'` (the
+   * default), those of codecs that are not this package's own kernels: `'zstd'` and those of `codecs`;
+   * `true`, all; `false`, none. What does not compare is a `CodecError` that names file, block and codec;
+   * nothing is published then, and the changes are kept.
    */
   readonly verifyWrites?: boolean | 'foreign'
   /** Codecs beside those of this package, or in the place of those with the same name. */
   readonly codecs?: readonly Codec[]
   /** Blocks are closed once they hold this many bytes before compression; 8 MiB by default. */
   readonly blockBytes?: number
-  /** @internal Segments of LZ4 blocks are closed once they hold this many bytes before compression; 256 KiB by default. */
+  /**
+   * @internal Segments of LZ4 blocks are closed once they hold this many bytes before compression; 256 KiB by
+   *   default.
+   */
   readonly segmentBytes?: number
   /** Memory for decoded blocks that are likely to be wanted again; 64 MiB by default, none with 0. */
   readonly cacheBytes?: number
@@ -35,8 +42,8 @@ export interface FileOptions extends StoreOptions {
   /** Workers that decode and reduce, from `createPool`; without them all is done on the calling thread. */
   readonly pool?: WorkerPool
   /**
-   * Write CRC-32C checksums and the statistics of each chunk into the file, true by default. Other programs pass over them; compacting with
-   * one of those drops them.
+   * Write CRC-32C checksums and the statistics of each chunk into the file, true by default. Other programs
+   * pass over them; compacting with one of those drops them.
    */
   readonly extras?: boolean
 }
@@ -47,7 +54,10 @@ export type ArrayTypes = { readonly [name: string]: readonly [dtype: DType, rank
 export interface OpenOptions<A extends ArrayTypes = ArrayTypes> extends FileOptions {
   /** Open the state that this layer (0 for the base) left, read-only. */
   readonly layer?: number
-  /** What some arrays must be, `{ tas: ['float32', 3] }`: checked when the file is opened, and the types of what `array` gives. */
+  /**
+   * What some arrays must be, `{ tas: ['float32', 3] }`: checked when the file is opened, and the types of
+   * what `array` gives.
+   */
   readonly arrays?: A
 }
 

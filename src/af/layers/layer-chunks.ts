@@ -7,8 +7,8 @@ const MAX_SLOTS_PER_CHUNK = 8
 const ALWAYS_DENSE_SLOTS = 4096
 
 /**
- * The chunks one layer stores of one array, found by their number in the grid in constant time. Built on first use, in time linear in the
- * stored chunks.
+ * The chunks one layer stores of one array, found by their number in the grid in constant time. Built on
+ * first use, in time linear in the stored chunks.
  */
 export class LayerChunks {
   readonly #table: ChunkTable

@@ -258,8 +258,9 @@ export async function readEnd(
 }
 
 /**
- * The checksums, where the file has them: right in front of the footer, for all blocks but their own, which is the last. They are known by
- * their own checksum, not by the name of their block alone: or damage to it, or to the number of blocks, would turn all checks off.
+ * The checksums, where the file has them: right in front of the footer, for all blocks but their own, which
+ * is the last. They are known by their own checksum, not by the name of their block alone: or damage to it,
+ * or to the number of blocks, would turn all checks off.
  * @param before the bytes in front of the footer
  * @throws IntegrityError when they are damaged
  */

@@ -3,7 +3,10 @@ import type { Signal } from '../../core/signal.ts'
 import { rowOf } from '../format/chunk-stats-table.ts'
 import type { ArrayState } from './array-state.ts'
 
-/** Takes in what the layers know of their chunks, the newest version of each. Gives way to others of the thread while there are many. */
+/**
+ * Takes in what the layers know of their chunks, the newest version of each. Gives way to others of the
+ * thread while there are many.
+ */
 export async function loadStats(state: ArrayState, signal: Signal | undefined): Promise<void> {
   const { entries, stored, chunkStats, definition } = state
   const pace = new Pace(signal)

@@ -2,7 +2,8 @@ import { isHyperslabError } from '../../core/errors.ts'
 import type { Store, StoreOptions } from '../../store/store.ts'
 
 /**
- * Whether a file that could not be read, or is not what its name says, is a page that the server has for every name.
+ * Whether a file that could not be read, or is not what its name says, is a page that the server has for
+ * every name.
  * @param error what reading it has thrown
  */
 export async function isAnsweredAlike(store: Store, key: string, error: unknown, options: StoreOptions): Promise<boolean> {

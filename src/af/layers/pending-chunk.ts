@@ -3,7 +3,9 @@ import type { Arena } from '../../kernels/arena.ts'
 
 /** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
 export class PendingChunk {
-  /** Called when the chunk is packed, with its contents in kernel memory: the cheapest moment to look at them. */
+  /**
+   * Called when the chunk is packed, with its contents in kernel memory: the cheapest moment to look at them.
+   */
   readonly onPack: ((arena: Arena, bytes: ChunkBytes) => void) | undefined
   /** The chunk while it is loose. */
   bytes: Uint8Array | undefined

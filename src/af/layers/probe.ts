@@ -4,9 +4,10 @@ import type { Limits } from '../format/limits.ts'
 import type { Paths } from './paths.ts'
 
 /**
- * Opens a sidecar of a place that cannot be listed; `undefined` when there is none. Some servers answer every name with a page: single-page
- * applications, development servers of bundlers. So what is no container, or by its footer another sidecar, counts as missing when a
- * name that nothing has gets the very same answer, and only then: a damaged sidecar is an error.
+ * Opens a sidecar of a place that cannot be listed; `undefined` when there is none. Some servers answer every
+ * name with a page: single-page applications, development servers of bundlers. So what is no container, or by
+ * its footer another sidecar, counts as missing when a name that nothing has gets the very same answer, and
+ * only then: a damaged sidecar is an error.
  * @throws what `open` throws
  */
 export async function probe<T extends { readonly footer: { readonly overlayIndex: number } }>(

@@ -8,7 +8,9 @@ import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-ta
 
 type ByBlock<T> = ReadonlyMap<BlockRef, T>
 
-/** What a table of the segments of a layer says of each block, read once, when the first of them is needed. */
+/**
+ * What a table of the segments of a layer says of each block, read once, when the first of them is needed.
+ */
 export class SegmentTable<T> {
   readonly #block: BlockRef
   readonly #blocks: ReadonlyMap<number, BlockRef>

@@ -44,10 +44,11 @@ export class Stack {
   }
 
   /**
-   * Opens all layers there are: those that the store lists or, where it cannot list, 1, 2, … until there is none.
+   * Opens all layers there are: those that the store lists or, where it cannot list, 1, 2, … until there is
+   * none.
    * @param known layers that were open before; those that are still there are taken over
-   * @throws NotFoundError when there is no base, or not the layer asked for; FormatError for a damaged layer; ConflictError when others
-   *   keep compacting meanwhile
+   * @throws NotFoundError when there is no base, or not the layer asked for; FormatError for a damaged layer;
+   *   ConflictError when others keep compacting meanwhile
    */
   static async open(
     store: Store,
@@ -86,12 +87,18 @@ export class Stack {
     return this.layers.at(-1)!.number
   }
 
-  /** Whether the base takes no further layer: somebody is about to publish its successor, or has died doing so. */
+  /**
+   * Whether the base takes no further layer: somebody is about to publish its successor, or has died doing
+   * so.
+   */
   get closed(): boolean {
     return this.layers.some(({ identity }) => identity.kind === 'closed')
   }
 
-  /** What tells this state from all others that the container had or will have, and whether another program made it. */
+  /**
+   * What tells this state from all others that the container had or will have, and whether another program
+   * made it.
+   */
   get described(): { readonly id: string; readonly foreign: boolean } {
     const newest = this.layers.at(-1)!
     return { id: `${this.base.identity.id} ${newest.identity.id}`, foreign: newest.foreign }
@@ -104,9 +111,9 @@ export class Stack {
 }
 
 /**
- * The arrays that some layers, oldest first, make up, in the order they were defined. The newest entry of a name decides whether there is such an
- * array; its chunks reach down to the newest layer that deleted it or in which it was something else, and not beyond: what lies below
- * belongs to another array.
+ * The arrays that some layers, oldest first, make up, in the order they were defined. The newest entry of a
+ * name decides whether there is such an array; its chunks reach down to the newest layer that deleted it or
+ * in which it was something else, and not beyond: what lies below belongs to another array.
  */
 export function arraysIn(layers: readonly Layer[]): Map<string, LiveArray> {
   const entries = new Map<string, LayerEntry[]>()
@@ -125,8 +132,9 @@ export function arraysIn(layers: readonly Layer[]): Map<string, LiveArray> {
 }
 
 /**
- * Whether an entry goes on with the array of the one below. Only layers with the mark change shapes; it is the same array, too, where a
- * base that was compacted of several shapes still has old sidecars above it, some of which say what it was before.
+ * Whether an entry goes on with the array of the one below. Only layers with the mark change shapes; it is
+ * the same array, too, where a base that was compacted of several shapes still has old sidecars above it,
+ * some of which say what it was before.
  */
 function isSame(below: LayerEntry, entry: LayerEntry): boolean {
   if (sameShape(below.meta.shape, entry.meta.shape)) return sameDefinition(below.meta, entry.meta)
@@ -139,7 +147,10 @@ export function indexOf({ layer, meta }: LayerEntry, grid: ChunkGrid): LayerChun
   return new LayerChunks(meta.chunks, grid, layer.blocks)
 }
 
-/** A layer counts on the base that it names, one that names none on every base that does not list it as merged. */
+/**
+ * A layer counts on the base that it names, one that names none on every base that does not list it as
+ * merged.
+ */
 function isLive({ number, identity: { id, kind, base: named } }: Layer, { identity: base }: Layer): boolean {
   if (kind === 'void') return false
   if (named !== undefined) return named === base.id
@@ -158,8 +169,9 @@ interface Opening extends LayerOptions {
 }
 
 /**
- * The state of a container: sidecars are read first, the base last. A base that layers name and that is there after they were read was there all the
- * time between; and when it was replaced meanwhile, no layer that was read counts on it.
+ * The state of a container: sidecars are read first, the base last. A base that layers name and that is there
+ * after they were read was there all the time between; and when it was replaced meanwhile, no layer that was
+ * read counts on it.
  */
 async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Stack> {
   for (let left = REOPENINGS; left > 0; left--) {
@@ -188,7 +200,10 @@ async function openProbed(store: Store, paths: Paths, options: Opening): Promise
   return [await openBase(store, paths, options), ...sidecars]
 }
 
-/** The result is `undefined` when one of the sidecars that were listed is gone: then the base was replaced meanwhile. */
+/**
+ * The result is `undefined` when one of the sidecars that were listed is gone: then the base was replaced
+ * meanwhile.
+ */
 async function openListed(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[] | undefined> {
   const numbers = (await paths.sidecars(store, options.signal)).filter((number) => number <= options.last)
   checkLayerCount(numbers.length, options.limits, store.describe(paths.base))
@@ -211,8 +226,9 @@ async function openListed(store: Store, paths: Paths, options: Opening, known: S
 }
 
 /**
- * Whether what is not certain by itself is as it was when it was looked at: a layer that names no base says nothing of the base that it was read
- * with, and a number that held nothing live may have been appended to before a higher one was.
+ * Whether what is not certain by itself is as it was when it was looked at: a layer that names no base says
+ * nothing of the base that it was read with, and a number that held nothing live may have been appended to
+ * before a higher one was.
  */
 async function isSettled(store: Store, paths: Paths, { layers, dead, top }: Stack, options: Opening): Promise<boolean> {
   const sidecars = new Map([...layers.slice(1), ...dead].map((layer) => [layer.number, layer]))
@@ -236,8 +252,9 @@ async function openBase(store: Store, paths: Paths, options: Opening): Promise<L
 }
 
 /**
- * The base of a state that was open before, if it is the same still; its layers are then, too. Should another program have made a base with the
- * bytes, and so in some stores the version, of the one before, the newest layer tells.
+ * The base of a state that was open before, if it is the same still; its layers are then, too. Should another
+ * program have made a base with the bytes, and so in some stores the version, of the one before, the newest
+ * layer tells.
  */
 async function unchanged(store: Store, { layers }: Stack, options: StoreOptions): Promise<Layer | undefined> {
   for (const { key, info } of new Set([layers.at(-1)!, layers[0]!])) {

@@ -7,7 +7,10 @@ import type { ArrayStats } from '../format/stats-file.ts'
 import { bitsOfFloat64 } from '../rkyv/leaves.ts'
 import { compareBytes, formatBounds } from './chunk-stats.ts'
 
-/** Statistics of an array, as users see them. Elements equal to the fill value, and those nobody wrote, count as null. */
+/**
+ * Statistics of an array, as users see them. Elements equal to the fill value, and those nobody wrote, count
+ * as null.
+ */
 export interface Statistics {
   /** Extremes of the elements that are neither null nor NaN; undefined where there are none. */
   readonly min: number | bigint | string | Uint8Array | undefined
@@ -18,7 +21,10 @@ export interface Statistics {
   readonly rowCount: number
 }
 
-/** The statistics of an array as the format has them, NaNs among the extremes, from those of its chunks; chunks nobody wrote are all null. */
+/**
+ * The statistics of an array as the format has them, NaNs among the extremes, from those of its chunks;
+ * chunks nobody wrote are all null.
+ */
 export function combine(definition: Definition, chunks: Iterable<ChunkStats>): ArrayStats {
   const all = merge(chunks)
   return statsOf(definition, formatBounds(all), all)
@@ -72,7 +78,10 @@ function toStat(kind: string, value: Extreme | undefined): StatValue | null {
   return { kind: kind === 'bool' || kind.startsWith('uint') ? 'uint' : 'int', value: BigInt(value) }
 }
 
-/** Whether there are NaNs, which are below or above all numbers: stored statistics then tell neither their count nor all extremes. */
+/**
+ * Whether there are NaNs, which are below or above all numbers: stored statistics then tell neither their
+ * count nor all extremes.
+ */
 export const haveNaN = ({ min, max }: ArrayStats): boolean =>
   [min, max].some((stat) => stat?.kind === 'float' && Number.isNaN(stat.value))
 
@@ -88,7 +97,9 @@ export function present(kind: string, { min, max, nullCount, rowCount }: ArraySt
   return { min: show(min), max: show(max), nullCount: Number(nullCount), ...nans, rowCount: Number(rowCount) }
 }
 
-/** Numbers in IEEE 754's total order (-NaN, -Infinity, …, -0, +0, …, Infinity, NaN), bytes lexicographically. */
+/**
+ * Numbers in IEEE 754's total order (-NaN, -Infinity, …, -0, +0, …, Infinity, NaN), bytes lexicographically.
+ */
 export function compare(a: Extreme, b: Extreme): number {
   if (a instanceof Uint8Array) return compareBytes(a, b as Uint8Array)
   if (typeof a === 'bigint') return a < (b as bigint) ? -1 : Number(a > (b as bigint))

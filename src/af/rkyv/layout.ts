@@ -3,8 +3,8 @@ import { Reader } from './reader.ts'
 import { ArchiveWriter } from './writer.ts'
 
 /**
- * How values of one type are archived: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout describes both directions, so that
- * what `read` takes apart and `write` puts together is next to each other.
+ * How values of one type are archived: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout describes
+ * both directions, so that what `read` takes apart and `write` puts together is next to each other.
  */
 export interface Archived<T> {
   /** Bytes of the object itself, without what it points to. */
@@ -14,8 +14,9 @@ export interface Archived<T> {
   /** The value whose object is at `at`, which is inside the payload. */
   read(from: Reader, at: number): T
   /**
-   * Appends what the value points to. The object itself is stored later, at a place known only then, by the function returned. This
-   * order (children before parents, siblings in order) is the only one readers accept.
+   * Appends what the value points to. The object itself is stored later, at a place known only then, by the
+   * function returned. This order (children before parents, siblings in order) is the only one readers
+   * accept.
    * @throws InvalidArgumentError when the value does not fit the type
    */
   write(to: ArchiveWriter, value: T): StoreObject
@@ -25,7 +26,8 @@ export interface Archived<T> {
 export type StoreObject = (at: number) => void
 
 /**
- * The value of a whole payload, boxes nested `maxDepth` deep at most. Its object is the last `layout.size` bytes:
+ * The value of a whole payload, boxes nested `maxDepth` deep at most. Its object is the last `layout.size`
+ * bytes:
  *
  *     | what it points to, in order, gaps allowed | root object |
  */
@@ -95,7 +97,8 @@ export function struct<T extends object>(fields: { readonly [K in keyof T]: Arch
 type Union<Key extends string, Bodies> = { [Label in keyof Bodies]: { [K in Key]: Label } & Bodies[Label] }[keyof Bodies]
 
 /**
- * A Rust enum. Variants count from 0 in declaration order, and each has an alignment of its own inside a common size:
+ * A Rust enum. Variants count from 0 in declaration order, and each has an alignment of its own inside a
+ * common size:
  *
  *     +0 u8 variant | zeros up to the alignment of the variant's fields | fields | zeros
  */

@@ -81,7 +81,10 @@ export function bitsOfFloat64(value: number): bigint {
   return SCRATCH.getBigUint64(0)
 }
 
-/** A float next to its bit pattern: one NaN of JavaScript stands for many patterns, and a file that is rewritten must keep its own. */
+/**
+ * A float next to its bit pattern: one NaN of JavaScript stands for many patterns, and a file that is
+ * rewritten must keep its own.
+ */
 export interface FloatWithBits<Bits extends number | bigint> {
   value: number
   bits: Bits

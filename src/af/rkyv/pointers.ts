@@ -5,7 +5,8 @@ import type { Reader } from './reader.ts'
 import type { ArchiveWriter } from './writer.ts'
 
 /*
- * A Vec. The elements are contiguous and aligned. An empty one points to a legal place too: where its elements would have been.
+ * A Vec. The elements are contiguous and aligned. An empty one points to a legal place too: where its
+ * elements would have been.
  *
  *     +0 i64 offset of the elements, from +0 | +8 u64 number of elements
  */
@@ -22,7 +23,10 @@ export function storeVec(to: ArchiveWriter, at: number, target: number, count: n
 /** Engines keep longer lists that are made at once as hash tables. */
 const MOST_AT_ONCE = 2 ** 25
 
-/** A list to be filled in order; one that grows instead is copied again and again, and ends up half as long again as it need be. */
+/**
+ * A list to be filled in order; one that grows instead is copied again and again, and ends up half as long
+ * again as it need be.
+ */
 export const listLayout = <T>(count: number): T[] => (count < MOST_AT_ONCE ? new Array(count) : [])
 
 /** A Vec of anything. */

@@ -1,14 +1,17 @@
 import { HyperslabError } from '../../core/errors.ts'
 
-/** Deepest nesting of boxed values. The format has no limit; without one a small file could exhaust the stack. */
+/**
+ * Deepest nesting of boxed values. The format has no limit; without one a small file could exhaust the stack.
+ */
 const DEFAULT_DEPTH = 64
 
 const HIGH_WORD = 2 ** 32
 
 /**
- * Reads an archive, checking that every object is where the format's ordering rule allows it: what an object points to lies before
- * the object, and siblings lie in declaration order without overlap. So each byte belongs to one object at most, and nothing read
- * can be larger than the payload, whatever counts and offsets it contains.
+ * Reads an archive, checking that every object is where the format's ordering rule allows it: what an object
+ * points to lies before the object, and siblings lie in declaration order without overlap. So each byte
+ * belongs to one object at most, and nothing read can be larger than the payload, whatever counts and offsets
+ * it contains.
  *
  * All positions count from the start of the payload, whose place in memory need not be aligned.
  */
@@ -43,7 +46,10 @@ export class Reader {
     return this.#bytes.subarray(from, to)
   }
 
-  /** Where the pointer field at `field` points, counted from `base`. Beyond ±2^53 it is inexact, and out of any range all the same. */
+  /**
+   * Where the pointer field at `field` points, counted from `base`. Beyond ±2^53 it is inexact, and out of
+   * any range all the same.
+   */
   target(field: number, base = field): number {
     const low = this.view.getInt32(field, true)
     const high = this.view.getInt32(field + 4, true)
@@ -52,7 +58,10 @@ export class Reader {
     return base + high * HIGH_WORD + (low >>> 0)
   }
 
-  /** The u64 at `at`, as inexact as {@link target}. For lengths that are compared with the payload's before use. */
+  /**
+   * The u64 at `at`, as inexact as {@link target}. For lengths that are compared with the payload's before
+   * use.
+   */
   count(at: number): number {
     const low = this.view.getUint32(at, true)
     const high = this.view.getUint32(at + 4, true)
@@ -65,7 +74,9 @@ export class Reader {
     this.#lo = target + bytes
   }
 
-  /** Takes the place of an object and reads it; what it points to must lie before it, later siblings after it. */
+  /**
+   * Takes the place of an object and reads it; what it points to must lie before it, later siblings after it.
+   */
   subtree<T>(at: number, target: number, bytes: number, align: number, read: () => T): T {
     this.#check(at, target, bytes, align)
     const hi = this.#hi

@@ -14,7 +14,8 @@ const LONE_SURROGATE = /\p{Surrogate}/u
  *
  *     +0 n bytes, none of which can be ff | ff up to +16
  *
- * Others are out of line, anywhere before and unaligned; the first byte, 10xxxxxx, cannot start an inline one:
+ * Others are out of line, anywhere before and unaligned; the first byte, 10xxxxxx, cannot start an inline
+ * one:
  *
  *     +0 u64: bits 0-5 low bits of n, bits 6-7 = 10, bits 8-63 n >> 6 | +8 i64 offset of the bytes, from +0
  */

@@ -4,7 +4,10 @@ import { HyperslabError } from '../../core/errors.ts'
 const MAX_DEPTH = 256
 const HIGH_WORD = 2 ** 32
 
-/** An append-only buffer. One suffices because pointers only ever point backwards. Bytes not written to are zero, so padding is too. */
+/**
+ * An append-only buffer. One suffices because pointers only ever point backwards. Bytes not written to are
+ * zero, so padding is too.
+ */
 export class ArchiveWriter {
   view: DataView
   #bytes: Uint8Array

@@ -65,7 +65,10 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
   }
 }
 
-/** Blocks that are neither outside the file, which was found with the footer, nor larger than what may be in memory. */
+/**
+ * Blocks that are neither outside the file, which was found with the footer, nor larger than what may be in
+ * memory.
+ */
 function isReadable(layer: Layer, block: BlockRef, { settings: { limits }, report, onBlock }: LayerContext): boolean {
   const { id, fileOffset, compressedBytes, uncompressedBytes } = block
   const inFile = fileOffset + compressedBytes <= layer.info.size
@@ -106,7 +109,10 @@ export function checkBlocks({ file, footer, blocks }: Layer, dataBytes: number, 
   if (unused > 0) report.warn({ file }, `${unused} bytes belong to no block`)
 }
 
-/** Which chunks to look for in which block: those whose addresses can be followed. Addresses that cannot are findings. */
+/**
+ * Which chunks to look for in which block: those whose addresses can be followed. Addresses that cannot are
+ * findings.
+ */
 function chunksByBlock(layer: Layer, report: Report): Map<BlockRef, Rows> {
   const { file, footer, arrays, blocks } = layer
   const chunks = new Map<BlockRef, Rows>()

@@ -2,7 +2,10 @@ import { isHyperslabError } from '../../core/errors.ts'
 
 /** Something that is not as it should be. */
 export interface Finding {
-  /** `'error'`: something is wrong and may read wrongly, or not at all, here or elsewhere. `'warning'`: uncertain, or left behind. */
+  /**
+   * `'error'`: something is wrong and may read wrongly, or not at all, here or elsewhere. `'warning'`:
+   * uncertain, or left behind.
+   */
   readonly severity: 'error' | 'warning'
   /** As messages name it. */
   readonly file: string

@@ -68,7 +68,10 @@ export function checkChunkStats(table: ChunkStatsTable, row: number, dtype: stri
 const showStats = ({ min, max, count, nullCount, nanCount }: ChunkStats): string =>
   `${count} from ${min} to ${max}, ${nullCount} null, ${nanCount} NaN`
 
-/** Sums of floats depend on the order of adding, which another version of the kernels may change: by this much of the largest they can be. */
+/**
+ * Sums of floats depend on the order of adding, which another version of the kernels may change: by this much
+ * of the largest they can be.
+ */
 const ROUNDING = 2 ** -40
 
 function sameSum(a: ChunkStats, b: ChunkStats): boolean {
@@ -77,7 +80,10 @@ function sameSum(a: ChunkStats, b: ChunkStats): boolean {
   return Math.abs(Number(a.sum) - Number(b.sum)) <= most * ROUNDING
 }
 
-/** Looks through the file of statistics: that it can be read, goes with the arrays and, where chunks were measured, says what they do. */
+/**
+ * Looks through the file of statistics: that it can be read, goes with the arrays and, where chunks were
+ * measured, says what they do.
+ */
 export async function verifyStatsFile(
   store: Store,
   key: string,

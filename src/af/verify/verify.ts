@@ -24,7 +24,10 @@ import { type LiveArrays, LiveStats, verifyStatsFile } from './statistics.ts'
 export type { Checked, Finding } from './report.ts'
 
 export interface VerifyOptions extends StoreOptions {
-  /** Compare all stored statistics with the elements. False by default: it takes the time of a reduction of everything. */
+  /**
+   * Compare all stored statistics with the elements. False by default: it takes the time of a reduction of
+   * everything.
+   */
   readonly deep?: boolean
   /** Told of the blocks done. */
   readonly onProgress?: (progress: Progress) => void
@@ -66,8 +69,8 @@ export function verifyPath(store: Store, path: string, options: ReadOptions & Ve
 }
 
 /**
- * Looks through all layers as they are in the store now: structure, checksums, and that everything decodes to what was promised. Each
- * block is read once, and as many are in memory as while reading.
+ * Looks through all layers as they are in the store now: structure, checksums, and that everything decodes to
+ * what was promised. Each block is read once, and as many are in memory as while reading.
  * @throws NotFoundError when there is no container; errors of the store
  */
 export async function verifyContainer(
@@ -141,7 +144,10 @@ async function openLayers(
 /** Longer than a writer is likely to be at work on one file, in ms. */
 const LEFT_BEHIND_MS = 24 * 3600 * 1000
 
-/** Temporary files that writers of this container have left, killed perhaps; they are removed after a week by whoever writes beside them. */
+/**
+ * Temporary files that writers of this container have left, killed perhaps; they are removed after a week by
+ * whoever writes beside them.
+ */
 async function reportLeftovers(store: Store, paths: Paths, report: Report): Promise<void> {
   const stem = paths.base.slice(0, -'af'.length)
   for (const { key, size, modified } of (await store.leftovers?.(paths.base)) ?? []) {
@@ -150,7 +156,10 @@ async function reportLeftovers(store: Store, paths: Paths, report: Report): Prom
   }
 }
 
-/** What other programs take for layers, though it counts for nothing here, and what an interrupted compaction has left. */
+/**
+ * What other programs take for layers, though it counts for nothing here, and what an interrupted compaction
+ * has left.
+ */
 function reportDead({ dead, closed, base }: Stack, report: Report): void {
   for (const { file, identity } of dead) {
     if (identity.kind !== 'void')

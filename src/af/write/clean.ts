@@ -20,9 +20,11 @@ export const deadFile = ({ number, info, identity: { kind } }: Layer): DeadFile 
 })
 
 /**
- * Removes sidecars that count for nothing, so that at each moment other programs, which know nothing of bases, see the same contents: ascending,
- * they are made void, then removed from the top down as far as `floor`.
- * @param floor the number of the newest live layer or, if it is higher, of the last that the base lists as merged
+ * Removes sidecars that count for nothing, so that at each moment other programs, which know nothing of
+ * bases, see the same contents: ascending, they are made void, then removed from the top down as far as
+ * `floor`.
+ * @param floor the number of the newest live layer or, if it is higher, of the last that the base lists as
+ *   merged
  * @returns false when another writer has changed one of them meanwhile: then all have to be looked at again
  */
 export async function clean(container: ContainerFiles, files: readonly DeadFile[], floor: number): Promise<boolean> {
@@ -55,7 +57,10 @@ async function removeFile({ store, paths }: ContainerFiles, { number, etag }: De
   }
 }
 
-/** No number is given up below it: a live layer is there, or another program's next layer could be taken for one that is listed. */
+/**
+ * No number is given up below it: a live layer is there, or another program's next layer could be taken for
+ * one that is listed.
+ */
 export const floorOf = ({ top, base }: Stack): number =>
   Math.max(top, ...(base.identity.merged ?? []).map(({ number }) => number))
 
@@ -87,9 +92,9 @@ export interface NextNumber {
 }
 
 /**
- * The number behind the newest live layer. Dead layers above are made void before, so that other programs do not see them over what is about to
- * be published; one that has this number is replaced. Missing numbers are closed up: readers that cannot list stop at the first, and another
- * program would fill it.
+ * The number behind the newest live layer. Dead layers above are made void before, so that other programs do
+ * not see them over what is about to be published; one that has this number is replaced. Missing numbers are
+ * closed up: readers that cannot list stop at the first, and another program would fill it.
  * @throws ConflictError when another writer changes one of these files
  */
 export async function nextNumber(container: ContainerFiles, stack: Stack): Promise<NextNumber> {

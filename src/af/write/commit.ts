@@ -130,8 +130,8 @@ function tablesOf({ arrays }: LayerContents, footer: Footer): Map<number, ChunkS
 }
 
 /**
- * Tombstones come first, then the arrays in their order: programs that know nothing of `redefined`, the indices of arrays that take the place of a
- * deleted one, list them as here.
+ * Tombstones come first, then the arrays in their order: programs that know nothing of `redefined`, the
+ * indices of arrays that take the place of a deleted one, list them as here.
  */
 function footerOf(
   { number, base, arrays, deleted, dictionary }: LayerContents,

@@ -24,8 +24,9 @@ interface Moved {
 }
 
 /**
- * Packs the newest version of every chunk, array by array in C order of their grids, a block in memory at a time. Blocks that hold just what
- * comes next are taken over as they are stored. Statistics of chunks that were not known are taken on the way.
+ * Packs the newest version of every chunk, array by array in C order of their grids, a block in memory at a
+ * time. Blocks that hold just what comes next are taken over as they are stored. Statistics of chunks that
+ * were not known are taken on the way.
  */
 export async function compactInto(
   packer: BlockPacker,
@@ -100,7 +101,10 @@ function isWhole({ uncompressedBytes }: BlockRef, run: readonly Moved[]): boolea
   return end === uncompressedBytes
 }
 
-/** Decodes a block that is taken over where something is not known of it: statistics of its chunks, or whether it is damaged. */
+/**
+ * Decodes a block that is taken over where something is not known of it: statistics of its chunks, or whether
+ * it is damaged.
+ */
 async function look(state: ArrayState, block: BlockRef, run: readonly Moved[], blocks: BlockReader): Promise<void> {
   const unknown = (number: number): boolean => !state.chunkStats.has(number)
   if (block.crc !== undefined && !run.some(({ number }) => unknown(number))) return

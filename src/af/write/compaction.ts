@@ -12,11 +12,15 @@ import { compactInto } from './compact.ts'
 import { type ContainerFiles, checkReplaces, newPacker } from './container-files.ts'
 import type { BlockPacker } from './packer.ts'
 
-/** How often a new base is made of a state that is still open; then it is closed first, so that compacting comes to an end. */
+/**
+ * How often a new base is made of a state that is still open; then it is closed first, so that compacting
+ * comes to an end.
+ */
 const OPEN_ROUNDS = 2
 /**
- * How long the successor of a closed base is waited for before it is made here: the first wait in ms, doubled each time, and their number. A base is
- * closed when its successor is ready, so that it takes no longer than one publication.
+ * How long the successor of a closed base is waited for before it is made here: the first wait in ms, doubled
+ * each time, and their number. A base is closed when its successor is ready, so that it takes no longer than
+ * one publication.
  */
 const FIRST_WAIT_MS = 20
 const WAITS = 5
@@ -28,7 +32,8 @@ export interface Compacted {
 }
 
 /**
- * Replaces a container by a single base, as docs/commit-protocol.md describes. Works on what is in the store, not on what is pending.
+ * Replaces a container by a single base, as docs/commit-protocol.md describes. Works on what is in the store,
+ * not on what is pending.
  * @param stack the state as it was when it was last looked at
  * @throws UnsupportedError where the store cannot replace files on condition
  */
@@ -71,8 +76,8 @@ export async function compactContainer(
 }
 
 /**
- * Waits for the successor of a base that takes no further layer; when there is none after a while, its maker has died, and it is published
- * from here.
+ * Waits for the successor of a base that takes no further layer; when there is none after a while, its maker
+ * has died, and it is published from here.
  */
 export async function finish(files: ContainerFiles, blocks: BlockReader, stack: Stack): Promise<void> {
   for (let wait = 0; wait < WAITS; wait++) {
@@ -87,7 +92,10 @@ async function isBase({ store }: ContainerFiles, { base }: Stack): Promise<boole
   return (await store.stat(base.key))?.etag === base.info.etag
 }
 
-/** Closes a state. @returns the layer that does; undefined when another writer has added to it, or closed it, first */
+/**
+ * Closes a state. @returns the layer that does; undefined when another writer has added to it, or closed it,
+ * first
+ */
 async function close(files: ContainerFiles, stack: Stack): Promise<Layer | undefined> {
   const { store, paths, options } = files
   try {
@@ -122,8 +130,8 @@ async function replaceBase(
 }
 
 /**
- * The state that the successor of a base contains. What another program has added to a closed one is not part of it, so that all who publish a
- * successor publish the same; it stays live.
+ * The state that the successor of a base contains. What another program has added to a closed one is not part
+ * of it, so that all who publish a successor publish the same; it stays live.
  */
 function mergeable(stack: Stack): Stack {
   const closed = stack.layers.findIndex(({ identity }) => identity.kind === 'closed')
@@ -138,14 +146,15 @@ export const listed = (layers: readonly Layer[]): MergedLayer[] =>
 const CLEANINGS = 20
 
 /**
- * Removes what counts for nothing on the base that is there now. When another writer has changed something meanwhile, all is looked at again: what two
- * leave to each other would stay.
+ * Removes what counts for nothing on the base that is there now. When another writer has changed something
+ * meanwhile, all is looked at again: what two leave to each other would stay.
  * @param known the state, where it is known already
  */
 export async function cleanUp(files: ContainerFiles, known?: Stack): Promise<Stack> {
   const { store, paths } = files
   for (let left = CLEANINGS; ; left--) {
-    // With another base before the listing, the highest number listed may be live on it, and what follows not be listed.
+    // With another base before the listing, the highest number listed may be live on it, and what follows not
+    // be listed.
     const before = await store.stat(paths.base)
     const stack = known !== undefined && (await lists(files, known)) ? known : await reopen(files)
     known = undefined
@@ -155,7 +164,10 @@ export async function cleanUp(files: ContainerFiles, known?: Stack): Promise<Sta
   }
 }
 
-/** Whether the numbers of a state are those that are there now. Cleaning tells by their versions whether they are the same files. */
+/**
+ * Whether the numbers of a state are those that are there now. Cleaning tells by their versions whether they
+ * are the same files.
+ */
 async function lists({ store, paths }: ContainerFiles, { sidecars }: Stack): Promise<boolean> {
   const numbers = new Set(await paths.sidecars(store))
   return numbers.size === sidecars.length && sidecars.every(({ number }) => numbers.has(number))

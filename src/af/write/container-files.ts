@@ -27,7 +27,10 @@ export async function checkReplaces(files: ContainerFiles, what: string): Promis
   throw new HyperslabError('UnsupportedError', text, { file: files.store.describe(files.paths.base) })
 }
 
-/** Little enough to fetch for one point, yet four times what a match reaches back: the first bytes of a segment have nothing to match. */
+/**
+ * Little enough to fetch for one point, yet four times what a match reaches back: the first bytes of a
+ * segment have nothing to match.
+ */
 const SEGMENT_BYTES = 256 * 1024
 
 /** @throws CodecError when the codec is unknown or cannot write */

@@ -10,10 +10,11 @@ import type { LayerArray } from './commit.ts'
 import type { BlockPacker } from './packer.ts'
 
 /**
- * Publishes arrays. Those that no layer has yet get, wherever a layer still holds a chunk of an earlier array of their name, a chunk of
- * nothing but fill: readers here stop at the layer where an array was defined, but array-format 0.12 does not, and would show the old
- * chunks in the new array. Chunks of one shape share one place in a block. Old chunks of another rank cannot be covered; on them that
- * reader fails until the container is compacted.
+ * Publishes arrays. Those that no layer has yet get, wherever a layer still holds a chunk of an earlier array
+ * of their name, a chunk of nothing but fill: readers here stop at the layer where an array was defined, but
+ * array-format 0.12 does not, and would show the old chunks in the new array. Chunks of one shape share one
+ * place in a block. Old chunks of another rank cannot be covered; on them that reader fails until the
+ * container is compacted.
  * @param publish takes the chunks of each array; after an error the packer is as before
  */
 export async function publishCovered<T>(

@@ -31,7 +31,9 @@ export async function checkFree(store: Store, paths: Paths): Promise<void> {
   throw alreadyThere(`sidecars of an earlier file exist (${names})`, sidecars)
 }
 
-/** The first flush takes the place of an initial base, for which the store must replace files on condition. */
+/**
+ * The first flush takes the place of an initial base, for which the store must replace files on condition.
+ */
 const firstKind = async (files: ContainerFiles): Promise<'base' | 'initial'> =>
   (await conditionsOf(files)).replace ? 'initial' : 'base'
 
@@ -45,8 +47,8 @@ async function replaceContainer(files: ContainerFiles): Promise<void> {
   const replaces = kind === 'initial' && old !== undefined
   const base = await publishBase(files, kind, merged, replaces ? { ifAbsent: false, ifMatch: old.etag } : { ifAbsent: false })
   if (kind === 'base' || merged.length === 0) return removeDead(files, dead)
-  // What is listed is made void, then the list is dropped, then the numbers become free: a layer that another program writes there later could
-  // else be taken for a listed one.
+  // What is listed is made void, then the list is dropped, then the numbers become free: a layer that another
+  // program writes there later could else be taken for a listed one.
   await clean(files, dead, Number.POSITIVE_INFINITY)
   try {
     await publishBase(files, kind, [], { ifAbsent: false, ifMatch: base.info.etag })
@@ -65,7 +67,10 @@ async function removeDead(files: ContainerFiles, dead: readonly DeadFile[]): Pro
   else if (!(await clean(files, dead, 0))) await cleanUp(files)
 }
 
-/** Sidecars of the container that is replaced, also damaged ones, and those of other programs, which name no base. */
+/**
+ * Sidecars of the container that is replaced, also damaged ones, and those of other programs, which name no
+ * base.
+ */
 async function leftovers(files: ContainerFiles): Promise<{ dead: DeadFile[]; merged: MergedLayer[] }> {
   const { store, paths, options } = files
   const dead: DeadFile[] = []
@@ -112,8 +117,9 @@ function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown
 }
 
 /**
- * Publishes the bytes that a stage holds, a whole base, as a container. Readers see the container that was there before, or this one, or, when
- * other programs had written layers of the old one, for a moment an empty one.
+ * Publishes the bytes that a stage holds, a whole base, as a container. Readers see the container that was
+ * there before, or this one, or, when other programs had written layers of the old one, for a moment an empty
+ * one.
  * @throws AlreadyExistsError when there is a container and `overwrite` is not set
  */
 export async function publishStaged(files: ContainerFiles, stage: Stage, overwrite: boolean): Promise<void> {

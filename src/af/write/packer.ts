@@ -34,8 +34,8 @@ export interface PackerOptions {
   /** No block gets larger, unless by a single chunk; what the format can count by default. */
   readonly maxBytes?: number
   /**
-   * Blocks of the package's own LZ4 are made of segments, each of which is closed once it holds this many bytes; left out, they are not. Those of
-   * blocks that are not compressed are of 4 KiB, unless this is less.
+   * Blocks of the package's own LZ4 are made of segments, each of which is closed once it holds this many
+   * bytes; left out, they are not. Those of blocks that are not compressed are of 4 KiB, unless this is less.
    */
   readonly segmentBytes?: number
   /** Which codecs' blocks are decoded and compared with what was encoded before they are written. */
@@ -58,9 +58,10 @@ export interface PackedBlocks {
 }
 
 /**
- * Segments of blocks that are not compressed, of which each has a checksum, are closed once they hold this many bytes: as many as a disk reads
- * at least, and so few that reading a chunk of fewer is no dearer. A file has no more of them than chunks, so its table of them, of about
- * eight bytes each, is small beside its footer.
+ * Segments of blocks that are not compressed, of which each has a checksum, are closed once they hold this
+ * many bytes: as many as a disk reads at least, and so few that reading a chunk of fewer is no dearer. A file
+ * has no more of them than chunks, so its table of them, of about eight bytes each, is small beside its
+ * footer.
  */
 const CHECKED_BYTES = 4096
 
@@ -74,8 +75,9 @@ interface Encoded {
 }
 
 /**
- * Packs chunks into blocks in the order they come and writes each block when it is full: memory holds one block's worth of chunks.
- * A chunk that is replaced while loose costs nothing; one that was packed already leaves a hole, which `finish` closes.
+ * Packs chunks into blocks in the order they come and writes each block when it is full: memory holds one
+ * block's worth of chunks. A chunk that is replaced while loose costs nothing; one that was packed already
+ * leaves a hole, which `finish` closes.
  */
 export class BlockPacker implements BlockOrigin {
   readonly file: string
@@ -118,8 +120,8 @@ export class BlockPacker implements BlockOrigin {
   }
 
   /**
-   * Whether a block of `chunks` chunks can be taken over as it is stored: it has the right codec, and neither it nor what is loose, which
-   * becomes a block then, is of quite another size than the blocks made here.
+   * Whether a block of `chunks` chunks can be taken over as it is stored: it has the right codec, and neither
+   * it nor what is loose, which becomes a block then, is of quite another size than the blocks made here.
    */
   takes({ codec, compressedBytes, uncompressedBytes }: BlockRef, chunks: number): boolean {
     const { codec: own, targetBytes } = this.#options
@@ -164,7 +166,10 @@ export class BlockPacker implements BlockOrigin {
     chunk.address = undefined
   }
 
-  /** Packs what is loose and closes holes; returns the finished blocks, which lie in the stage one after another from its start. */
+  /**
+   * Packs what is loose and closes holes; returns the finished blocks, which lie in the stage one after
+   * another from its start.
+   */
   async finish(): Promise<PackedBlocks> {
     if (this.#stage?.broken) await this.#restage()
     await this.settle(0)
@@ -223,7 +228,8 @@ export class BlockPacker implements BlockOrigin {
   }
 
   /**
-   * Lays chunks one behind another in kernel memory, where their `onPack` sees them, and encodes them as one block.
+   * Lays chunks one behind another in kernel memory, where their `onPack` sees them, and encodes them as one
+   * block.
    * @throws CodecError naming file, codec and block when they cannot be encoded, or decode to others
    */
   async #encode(chunks: readonly { chunk: PendingChunk; bytes: Uint8Array }[], total: number): Promise<Encoded> {

@@ -7,8 +7,8 @@ import { publishStaged } from './create.ts'
 const PIECE_BYTES = 8 * 1024 * 1024
 
 /**
- * Publishes the bytes of a container of a single file under another name, with its statistics. Readers of that name see the whole container
- * or none.
+ * Publishes the bytes of a container of a single file under another name, with its statistics. Readers of
+ * that name see the whole container or none.
  * @returns what went wrong after that
  * @throws AlreadyExistsError when there is a container, sidecars alone included, and `overwrite` is not set
  */

@@ -39,7 +39,8 @@ function isUnmoved(state: ArrayState, live: LiveArray | undefined, deleted: Defi
   if (committed === undefined) {
     if (live === undefined) return true
     if (deleted !== undefined) return sameDefinition(live.definition, deleted)
-    // Both have defined the same, and attributes alone can be put together: those of the container belong to such an array.
+    // Both have defined the same, and attributes alone can be put together: those of the container belong to
+    // such an array.
     return sameDefinition(live.definition, definition) && written.size === 0
   }
   if (live === undefined) return false
@@ -56,9 +57,11 @@ function isSameArray({ definition, entries }: ArrayState, live: LiveArray): bool
 }
 
 /**
- * Pending changes of parts of chunks, brought onto what other writers have made of those chunks meanwhile: elements that were changed
- * here, the others as they are there now. Chunks nobody else has touched are left out.
- * @param live what the layers hold now: arrays in the shape they had or, where they were resized there, the one they have here
+ * Pending changes of parts of chunks, brought onto what other writers have made of those chunks meanwhile:
+ * elements that were changed here, the others as they are there now. Chunks nobody else has touched are left
+ * out.
+ * @param live what the layers hold now: arrays in the shape they had or, where they were resized there, the
+ *   one they have here
  * @throws ConflictError when what a change was built on is gone
  */
 export async function rebase(
@@ -153,7 +156,9 @@ which elements to bring onto the newest state cannot be told; the changes are ke
   throw new HyperslabError('ConflictError', text, { array: definition.name, actual: chunk, cause })
 }
 
-/** What was changed of an array's attributes since they were loaded; undefined for those that were deleted. */
+/**
+ * What was changed of an array's attributes since they were loaded; undefined for those that were deleted.
+ */
 export function attributeChanges({ entries, attributes }: ArrayState): Map<string, AttributeValue | undefined> {
   const before: AttributeMap = entries.length === 0 ? new Map() : resolveAttributes(entries).attributes
   const changes = new Map<string, AttributeValue | undefined>()

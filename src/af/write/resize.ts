@@ -23,9 +23,10 @@ interface Context {
 const LOOSE_BYTES = 64 * 1024 * 1024
 
 /**
- * Gives an array another shape, pending until the next flush. Chunks that end elsewhere now are written anew, with fill in what they gain;
- * all others stay where they are. Chunks that come into the grid get fill where some layer still holds old contents for them, cut off
- * earlier or of an earlier array of that name. After an error the array is as before.
+ * Gives an array another shape, pending until the next flush. Chunks that end elsewhere now are written anew,
+ * with fill in what they gain; all others stay where they are. Chunks that come into the grid get fill where
+ * some layer still holds old contents for them, cut off earlier or of an earlier array of that name. After an
+ * error the array is as before.
  * @throws InvalidArgumentError when the format has no numbers for the shape
  */
 export async function resize(state: ArrayState, shape: readonly number[], context: Context): Promise<void> {
@@ -34,7 +35,8 @@ export async function resize(state: ArrayState, shape: readonly number[], contex
   if (sameShape(state.grid.shape, next.grid.shape)) return
   const { packer } = context
   const cut = cutChunks(state, next.grid)
-  // Not at the end, where a failure would come too late: what loose chunks gain stays with them until somebody else packs.
+  // Not at the end, where a failure would come too late: what loose chunks gain stays with them until
+  // somebody else packs.
   await packer.settle(looseBytes(state, cut, next.grid) > LOOSE_BYTES ? 0 : undefined)
   const rewritten = new Rewritten(next, packer)
   try {
@@ -174,7 +176,10 @@ function takeShape(state: ArrayState, next: Measured, cut: ReadonlySet<number>, 
   state.changed = true
 }
 
-/** Whether all chunks stay, with their numbers: growing along the first axis, as most arrays do, costs nothing for each. */
+/**
+ * Whether all chunks stay, with their numbers: growing along the first axis, as most arrays do, costs nothing
+ * for each.
+ */
 const sameNumbers = (before: ChunkGrid, after: ChunkGrid): boolean =>
   before.counts.every((count, axis) => (axis === 0 ? count <= after.counts[axis]! : count === after.counts[axis]))
 
@@ -187,7 +192,10 @@ function renumbered<T>(chunks: ReadonlyMap<number, T>, before: ChunkGrid, after:
   return result
 }
 
-/** The numbers of chunks that come into the grid although some layer has contents for them. A new array covers all when it is published. */
+/**
+ * The numbers of chunks that come into the grid although some layer has contents for them. A new array covers
+ * all when it is published.
+ */
 function uncovered(
   { definition, grid: before, layer: newest }: ArrayState,
   after: ChunkGrid,

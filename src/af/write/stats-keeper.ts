@@ -30,7 +30,8 @@ export class StatsKeeper {
   #stored: Map<string, ArrayStats> | undefined
 
   /**
-   * @param stateOf gives the state of the container as it is known now; `undefined` where the file cannot be about it
+   * @param stateOf gives the state of the container as it is known now; `undefined` where the file cannot be
+   *   about it
    * @param maxBytes a larger file counts as none
    */
   constructor(store: Store, key: string, blocks: BlockReader, stateOf: () => KeptState | undefined, maxBytes: number) {
@@ -41,7 +42,10 @@ export class StatsKeeper {
     this.#blocks = blocks
   }
 
-  /** The statistics of an array: stored ones unless it was changed since or has NaNs, which those do not count, else computed. */
+  /**
+   * The statistics of an array: stored ones unless it was changed since or has NaNs, which those do not
+   * count, else computed.
+   */
   async of(state: ArrayState): Promise<Statistics> {
     const { name, dtype } = state.definition
     const stored = state.changed ? undefined : (await this.#load()).get(name)
@@ -55,13 +59,19 @@ export class StatsKeeper {
     this.#stored = undefined
   }
 
-  /** Removes the file before a layer is added: after a crash in between there are no statistics rather than wrong ones. */
+  /**
+   * Removes the file before a layer is added: after a crash in between there are no statistics rather than
+   * wrong ones.
+   */
   async invalidate(): Promise<void> {
     await this.#load()
     await this.#store.delete?.(this.#key)
   }
 
-  /** Writes statistics of all arrays, computing those of `changed` from their chunks; the others keep what they had. */
+  /**
+   * Writes statistics of all arrays, computing those of `changed` from their chunks; the others keep what
+   * they had.
+   */
   async write(changed: readonly ArrayState[], all: ReadonlyMap<string, ArrayState>): Promise<void> {
     const states = changed.filter((state) => all.get(state.definition.name) === state)
     if (states.length === all.size) this.#stored = new Map()
@@ -79,7 +89,10 @@ export class StatsKeeper {
     await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()], this.#stateOf()!.id), { durable: false })
   }
 
-  /** The statistics of all chunks; reads only those whose are not known from layers, or from writing or reading them before. */
+  /**
+   * The statistics of all chunks; reads only those whose are not known from layers, or from writing or
+   * reading them before.
+   */
   async #measured(state: ArrayState): Promise<ChunkStats[]> {
     await state.loadStats()
     const { grid } = state
@@ -105,7 +118,10 @@ export class StatsKeeper {
     return this.#stored
   }
 
-  /** A damaged file, or one too large, counts as none: it can be computed anew, and must not stand in the way of the data. */
+  /**
+   * A damaged file, or one too large, counts as none: it can be computed anew, and must not stand in the way
+   * of the data.
+   */
   async #read(): Promise<ArrayStats[]> {
     const now = this.#stateOf()
     if (now === undefined) return []
@@ -116,7 +132,8 @@ export class StatsKeeper {
       const bytes = tail.bytes.length === size ? tail.bytes : await this.#store.getRange(this.#key, 0, size, { ifMatch: etag })
       if (bytes === undefined) return []
       const { arrays, state } = decodeStatsFile(bytes)
-      // A file of another program does not say what it describes; it is as new as the newest layer if the same program wrote that.
+      // A file of another program does not say what it describes; it is as new as the newest layer if the
+      // same program wrote that.
       return (state === undefined ? now.foreign : state === now.id) ? arrays : []
     } catch (error) {
       if (isHyperslabError(error, 'FormatError', 'UnsupportedError', 'IntegrityError')) return []

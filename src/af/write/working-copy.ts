@@ -40,8 +40,9 @@ export interface WorkingCopyOptions {
 }
 
 /**
- * The layers of a container together with the changes that were made since the last flush. Changes stay pending until a layer with them
- * is published; a failed flush loses nothing. What only writing needs is loaded when somebody writes.
+ * The layers of a container together with the changes that were made since the last flush. Changes stay
+ * pending until a layer with them is published; a failed flush loses nothing. What only writing needs is
+ * loaded when somebody writes.
  */
 export class WorkingCopy implements Container {
   readonly label: string
@@ -203,6 +204,9 @@ export class WorkingCopy implements Container {
   }
 }
 
-/** Writing takes all of these: without a listing, sidecars of an earlier container would be overlooked and shine through. */
+/**
+ * Writing takes all of these: without a listing, sidecars of an earlier container would be overlooked and
+ * shine through.
+ */
 export const canWrite = ({ stage, put, delete: remove, list }: Store): boolean =>
   [stage, put, remove, list].every((method) => method !== undefined)

@@ -27,7 +27,10 @@ export class Writer {
   /** The file of statistics has to be written: it was removed before a layer was added. */
   #statsDue = false
   #packer: BlockPacker
-  /** Ids of layers that we were told were not published, since the last that was: a request can be carried out late. */
+  /**
+   * Ids of layers that we were told were not published, since the last that was: a request can be carried out
+   * late.
+   */
   readonly #attempts = new Set<string>()
 
   /** @throws CodecError when the codec is unknown or cannot write */
@@ -124,7 +127,9 @@ export class Writer {
     this.#takeNewer(stack)
   }
 
-  /** Takes over a state that others may have added to: attributes that were changed here are laid over theirs. */
+  /**
+   * Takes over a state that others may have added to: attributes that were changed here are laid over theirs.
+   */
   #takeNewer(stack: Stack): void {
     const changed = [...this.#copy.states.values()].filter((state) => state.attributesChanged)
     const changes = changed.map(attributeChanges)
@@ -137,8 +142,8 @@ export class Writer {
   }
 
   /**
-   * A layer of ours that was published though we were told that it was not: what it says is committed; what is pending says it again, and
-   * perhaps more.
+   * A layer of ours that was published though we were told that it was not: what it says is committed; what
+   * is pending says it again, and perhaps more.
    * @returns whether there is such a layer, and none above it
    */
   #takeOwn(stack: Stack): boolean {
@@ -175,10 +180,12 @@ export class Writer {
       try {
         await stats.write([...this.#stale], states)
       } catch (error) {
-        // Chunks lie in layers that another writer has compacted away; who knows the newest state will write its statistics.
+        // Chunks lie in layers that another writer has compacted away; who knows the newest state will write
+        // its statistics.
         if (!isHyperslabError(error, 'NotFoundError', 'ConflictError')) throw error
       }
-      // Another writer may have added a layer meanwhile. Other programs do not see whose statistics these are.
+      // Another writer may have added a layer meanwhile. Other programs do not see whose statistics these
+      // are.
       const dead = stack.dead.find(({ number }) => number === stack.top + 1)
       const next = await store.stat(paths.sidecar(stack.top + 1))
       const overtaken = next?.etag !== dead?.info.etag || !(await this.#isBase(stack))
@@ -195,7 +202,10 @@ export class Writer {
     return [...this.#copy.states.values()].filter(({ changed, attributes }) => changed || (restate && attributes.size > 0))
   }
 
-  /** Publishes what is pending as a layer, or in place of an initial base, as docs/commit-protocol.md describes. */
+  /**
+   * Publishes what is pending as a layer, or in place of an initial base, as docs/commit-protocol.md
+   * describes.
+   */
   async #append(): Promise<void> {
     const { stack, store, paths, deleted, options, blocks } = this.#copy
     if (!(await this.#isBase(stack))) throw overtaken()

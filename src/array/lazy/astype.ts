@@ -15,10 +15,12 @@ import type { BlockSource } from '../source.ts'
 import { type Convert, elementwise } from './elementwise.ts'
 
 /**
- * An array with its elements as another data type: fractions are cut off towards integers, what is not 0 is true. It can be written where
- * the type holds all values of the one below, with values of that. Missing elements are those whose values have become the missing ones.
- * @throws UnsupportedError between strings, binaries or timestamps and others; reading, InvalidArgumentError for an element that is out of the
- *   range of the type, missing or not, and for one that would become equal to a missing one
+ * An array with its elements as another data type: fractions are cut off towards integers, what is not 0 is
+ * true. It can be written where the type holds all values of the one below, with values of that. Missing
+ * elements are those whose values have become the missing ones.
+ * @throws UnsupportedError between strings, binaries or timestamps and others; reading, InvalidArgumentError
+ *   for an element that is out of the range of the type, missing or not, and for one that would become equal
+ *   to a missing one
  */
 export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSource<D> {
   const from = source.dtype

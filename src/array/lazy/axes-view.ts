@@ -12,11 +12,17 @@ const body = () => import('./picked.ts')
 export interface AxesChange {
   /** What is taken of each axis below; all of it when left out. */
   readonly picks?: readonly AxisPick[]
-  /** For each axis of the view the axis below it comes from, or the name of a new axis of length 1. Axes that are not named have to be of length 1. */
+  /**
+   * For each axis of the view the axis below it comes from, or the name of a new axis of length 1. Axes that
+   * are not named have to be of length 1.
+   */
   readonly order: readonly (number | string)[]
 }
 
-/** A source with axes cut, reversed, reordered, dropped and added. One of another one is again one layer on what lies below. */
+/**
+ * A source with axes cut, reversed, reordered, dropped and added. One of another one is again one layer on
+ * what lies below.
+ */
 export function viewAxes<D extends DType>(source: BlockSource<D>, change: AxesChange): BlockSource<D> {
   const picks: readonly AxisPick[] = change.picks ?? source.shape.map(wholeAxis)
   const names = change.order.map((axis) => (typeof axis === 'string' ? axis : (source.dimensionNames?.[axis] ?? '')))
@@ -85,7 +91,8 @@ class AxesView<D extends DType> implements BlockSource<D> {
       this.writeBlock = async (box, values, options) =>
         (await body()).writePicks(base, this.#below(box), this.#inBaseOrder(values), options)
     }
-    // Parts of what runs backwards would have to be turned round, and those along new axes only are of another kind.
+    // Parts of what runs backwards would have to be turned round, and those along new axes only are of
+    // another kind.
     const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
     const { read, reduce, statistics } = base.bulk ?? {}
     this.bulk = {

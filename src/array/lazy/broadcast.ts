@@ -18,11 +18,14 @@ export interface BroadcastOptions<D extends DType> {
   /** Data type of the results; what those of the arrays are promoted to when left out. */
   readonly dtype?: D
   /**
-   * What results are where an element is missing, and which results are missing. When left out it is NaN for floats, and otherwise the missing
-   * value of the first array of the same type that has one.
+   * What results are where an element is missing, and which results are missing. When left out it is NaN for
+   * floats, and otherwise the missing value of the first array of the same type that has one.
    */
   readonly fillValue?: ScalarOf<D>
-  /** Whether the function is spared missing elements; true when left out. Given all of them, no result is missing but by `fillValue`. */
+  /**
+   * Whether the function is spared missing elements; true when left out. Given all of them, no result is
+   * missing but by `fillValue`.
+   */
   readonly skipMissing?: boolean
 }
 
@@ -32,11 +35,11 @@ const CHECKS: Checks<BroadcastOptions<DType>> = { dtype: DTYPES, fillValue: 'val
 export type Operand = BlockSource | { readonly value: unknown }
 
 /**
- * A function of the elements of several arrays and scalars at the same position, by numpy's rules: shapes are aligned at their last axes,
- * and axes that are missing or of length 1 are repeated. Of each array that is used more than once, a block is read once. Where an element of
- * an array is missing, the result is.
- * @throws InvalidArgumentError when shapes do not go together, there is no array, or no value for missing results; reading, when a result is
- *   not of the data type
+ * A function of the elements of several arrays and scalars at the same position, by numpy's rules: shapes are
+ * aligned at their last axes, and axes that are missing or of length 1 are repeated. Of each array that is
+ * used more than once, a block is read once. Where an element of an array is missing, the result is.
+ * @throws InvalidArgumentError when shapes do not go together, there is no array, or no value for missing
+ *   results; reading, when a result is not of the data type
  */
 export function broadcastSource<D extends DType>(
   fn: (...values: never[]) => unknown,

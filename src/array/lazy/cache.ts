@@ -5,7 +5,10 @@ import type { ChunkCache } from './chunk-cache.ts'
 import { deriveSource } from './layer.ts'
 
 export interface CacheOptions {
-  /** Bytes of elements that are kept, of the chunks that were used last; 64 MiB when left out. Strings count two bytes a character. */
+  /**
+   * Bytes of elements that are kept, of the chunks that were used last; 64 MiB when left out. Strings count
+   * two bytes a character.
+   */
   readonly maxBytes?: number
 }
 
@@ -14,8 +17,9 @@ const CHECKS: Checks<CacheOptions> = { maxBytes: 'number from 0' }
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 
 /**
- * An array whose chunks are kept in memory. Whole chunks are read, each by one however many want it at a time; chunks that are missing
- * together are read together. Writing goes through and drops the chunks it touches.
+ * An array whose chunks are kept in memory. Whole chunks are read, each by one however many want it at a
+ * time; chunks that are missing together are read together. Writing goes through and drops the chunks it
+ * touches.
  * @throws InvalidArgumentError unless `maxBytes` is a non-negative number
  */
 export function cache<D extends DType>(source: BlockSource<D>, options: CacheOptions = {}): BlockSource<D> {

@@ -9,10 +9,11 @@ interface Attributed extends MissingOf {
 }
 
 /**
- * How an array is packed, by the attributes that the CF conventions have for it: `scale_factor`, `add_offset`, `_FillValue`, `missing_value`
- * and NetCDF's `_Unsigned`. What is missing in it by itself is, too.
- * @throws InvalidArgumentError for attributes that are no numbers, or no values of the packed type; UnsupportedError unless the array is
- *   of numbers
+ * How an array is packed, by the attributes that the CF conventions have for it: `scale_factor`,
+ * `add_offset`, `_FillValue`, `missing_value` and NetCDF's `_Unsigned`. What is missing in it by itself is,
+ * too.
+ * @throws InvalidArgumentError for attributes that are no numbers, or no values of the packed type;
+ *   UnsupportedError unless the array is of numbers
  */
 export function packingOf(array: Attributed, attrs: NamedValues): ScaledOptions {
   const { dtype, label = {} } = array

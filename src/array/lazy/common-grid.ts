@@ -4,8 +4,9 @@ import { commonChunks, refineChunks } from '../../grid/joined-chunks.ts'
 import { type BlockSource, bytesOf } from '../source.ts'
 
 /**
- * Chunks for going through several arrays that are broadcast to one shape: made of whole chunks of each where that stays small, cut at the
- * borders of all along as many axes, from the first on, as it takes otherwise. Axes that no array really has are cut into some MiB.
+ * Chunks for going through several arrays that are broadcast to one shape: made of whole chunks of each where
+ * that stays small, cut at the borders of all along as many axes, from the first on, as it takes otherwise.
+ * Axes that no array really has are cut into some MiB.
  */
 export function commonGrid(sources: readonly BlockSource[], shape: readonly number[]): ChunkGrid {
   const bytes = Math.max(...sources.map(({ dtype }) => bytesOf(dtype)))

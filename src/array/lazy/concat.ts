@@ -15,16 +15,21 @@ export type TileGrid<T> = readonly (T | null | TileGrid<T>)[]
 export interface ConcatOptions<D extends DType = DType> {
   /** The axis, or one for each level of nesting, by number or name; the first ones when left out. */
   readonly axis?: Axis | readonly Axis[]
-  /** The value of missing tiles and of all that is missing; when left out what is missing in the first array that says so, or else its fill value. */
+  /**
+   * The value of missing tiles and of all that is missing; when left out what is missing in the first array
+   * that says so, or else its fill value.
+   */
   readonly fillValue?: ScalarOf<D>
 }
 
 const CONCAT_CHECKS: Checks<ConcatOptions> = { axis: 'number or string or list', fillValue: 'value' }
 
 /**
- * Arrays one after another along an axis, or nested lists of them along several. Their data types are promoted to one. Where tiles are
- * missing the others in their row say how large they would be, or, if there are none, they are of length 1.
- * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a grid
+ * Arrays one after another along an axis, or nested lists of them along several. Their data types are
+ * promoted to one. Where tiles are missing the others in their row say how large they would be, or, if there
+ * are none, they are of length 1.
+ * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a
+ *   grid
  */
 export function concatSource(tiles: TileGrid<BlockSource>, options: ConcatOptions = {}): BlockSource {
   checkOptions('concat', options, CONCAT_CHECKS)
@@ -54,7 +59,10 @@ export function concatSource(tiles: TileGrid<BlockSource>, options: ConcatOption
 }
 
 export interface StackOptions<D extends DType = DType> {
-  /** The new axis, or one for each level of nesting, by their numbers in the result; the first ones when left out. */
+  /**
+   * The new axis, or one for each level of nesting, by their numbers in the result; the first ones when left
+   * out.
+   */
   readonly axis?: number | readonly number[]
   readonly fillValue?: ScalarOf<D>
   /** Names of the new dimensions. */

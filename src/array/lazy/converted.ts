@@ -54,7 +54,9 @@ export async function writeConverted(
   await writePicks(source, box.map(viewOf), below, options)
 }
 
-/** Converts every element of a tensor into another one of its shape, the innermost axis in a loop of its own. */
+/**
+ * Converts every element of a tensor into another one of its shape, the innermost axis in a loop of its own.
+ */
 function convertTensor(from: Tensor, to: Tensor, convert: Convert): void {
   const last = from.shape.length - 1
   const run = last < 0 ? 1 : from.shape[last]!

@@ -10,12 +10,14 @@ export type Convert = (element: never) => unknown
 const body = () => import('./converted.ts')
 
 /**
- * What happens to missing elements. `spare`: they become what is missing in the result. `convert`: the same as to others. `distinguish`: so, too,
- * but an element that would become equal to one of them is refused.
+ * What happens to missing elements. `spare`: they become what is missing in the result. `convert`: the same
+ * as to others. `distinguish`: so, too, but an element that would become equal to one of them is refused.
  */
 export type Treatment = 'spare' | 'convert' | 'distinguish'
 
-/** An array whose elements are made of those below, one by one; it can be written when there is a way `back`. */
+/**
+ * An array whose elements are made of those below, one by one; it can be written when there is a way `back`.
+ */
 export function elementwise<D extends DType>(
   source: BlockSource,
   kind: Kind<D>,

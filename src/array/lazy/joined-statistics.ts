@@ -7,8 +7,8 @@ import { overlapOf } from './overlap.ts'
 import { READS_AT_A_TIME } from './picks.ts'
 
 /**
- * What is known of the elements of boxes of arrays put together: of those that lie in one tile what is known there. Where the tile has another
- * fill value than the whole, its counts mean something else.
+ * What is known of the elements of boxes of arrays put together: of those that lie in one tile what is known
+ * there. Where the tile has another fill value than the whole, its counts mean something else.
  */
 export async function joinedStatistics(
   whole: BlockSource,

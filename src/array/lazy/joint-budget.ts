@@ -3,8 +3,8 @@ import type { Signal } from '../../core/signal.ts'
 import type { BlockSource } from '../source.ts'
 
 /**
- * The budgets of several arrays that are read together: results are held in each of them, always in the order they were
- * made, so that nobody waits in a circle.
+ * The budgets of several arrays that are read together: results are held in each of them, always in the order
+ * they were made, so that nobody waits in a circle.
  */
 class JointBudget {
   readonly budgets: readonly MemoryBudget[]
@@ -22,8 +22,8 @@ class JointBudget {
 export const NO_BUDGET: Pick<JointBudget, 'budgets' | 'result'> = { budgets: [], result: (_, work) => work() }
 
 /**
- * What results of reading several sources share. Undefined unless all of them say: one of a user may ask arrays with budgets of their own, which
- * nothing may be held for.
+ * What results of reading several sources share. Undefined unless all of them say: one of a user may ask
+ * arrays with budgets of their own, which nothing may be held for.
  */
 export function jointBudget(sources: readonly BlockSource[]): BlockSource['budget'] {
   const budgets: MemoryBudget[] = []

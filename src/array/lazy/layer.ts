@@ -14,9 +14,10 @@ export interface Kind<D extends DType> {
 }
 
 /**
- * A lazy source on top of another one: the one place that decides what is passed on. Shape and chunks, names, capabilities, budget, bounds and
- * label are as below unless `layer` has its own, and so is what is said of elements unless they are of another kind. Bulk operations are those of
- * `layer`; without any, nobody knows how many requests reading makes.
+ * A lazy source on top of another one: the one place that decides what is passed on. Shape and chunks, names,
+ * capabilities, budget, bounds and label are as below unless `layer` has its own, and so is what is said of
+ * elements unless they are of another kind. Bulk operations are those of `layer`; without any, nobody knows
+ * how many requests reading makes.
  */
 export const deriveSource = <D extends DType>(
   below: BlockSource,

@@ -10,11 +10,14 @@ export interface MapOptions<D extends DType, E extends DType> {
   /** Data type of the results; that of the array when left out. */
   readonly dtype?: E
   /**
-   * What missing elements become, and which results are missing. When left out it is NaN for floats, and the missing value of the array where
-   * the type stays the same.
+   * What missing elements become, and which results are missing. When left out it is NaN for floats, and the
+   * missing value of the array where the type stays the same.
    */
   readonly fillValue?: ScalarOf<E>
-  /** Whether the function is spared missing elements; true when left out. Given all of them, no result is missing but by `fillValue`. */
+  /**
+   * Whether the function is spared missing elements; true when left out. Given all of them, no result is
+   * missing but by `fillValue`.
+   */
   readonly skipMissing?: boolean
   /** From a result back to an element, so that the array can be written. */
   readonly inverse?: (value: ScalarOf<E>) => ScalarOf<D>
@@ -29,7 +32,8 @@ const CHECKS: Checks<MapOptions<DType, DType>> = {
 
 /**
  * A function of each element; missing ones stay missing.
- * @throws InvalidArgumentError when there is no value for missing elements; reading, for results that are not values of the data type
+ * @throws InvalidArgumentError when there is no value for missing elements; reading, for results that are not
+ *   values of the data type
  */
 export function map<D extends DType, E extends DType = D>(
   source: BlockSource<D>,
@@ -47,8 +51,8 @@ export function map<D extends DType, E extends DType = D>(
 }
 
 /**
- * What is made of the elements of sources. Where one of them is missing, the result is: it is the fill value that was given, NaN where
- * results are floats, or the missing value of a source of the same type.
+ * What is made of the elements of sources. Where one of them is missing, the result is: it is the fill value
+ * that was given, NaN where results are floats, or the missing value of a source of the same type.
  * @throws InvalidArgumentError when there is no such value
  */
 export function computed<D extends DType>(

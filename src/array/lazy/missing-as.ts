@@ -6,9 +6,11 @@ import type { BlockSource } from '../source.ts'
 import { elementwise } from './elementwise.ts'
 
 /**
- * The same elements, but for the missing ones, which become `value`. Writing goes back, to the missing value of the source.
+ * The same elements, but for the missing ones, which become `value`. Writing goes back, to the missing value
+ * of the source.
  * @param value as stored; from there on the only one that is missing
- * @param options.taken whether other elements that have this value shall be missing, too; unless it is set, reading or writing one is refused
+ * @param options.taken whether other elements that have this value shall be missing, too; unless it is set,
+ *   reading or writing one is refused
  * @throws reading and writing, InvalidArgumentError for elements that would become missing, or cease to be so
  */
 export function missingAs<D extends DType>(
@@ -44,10 +46,10 @@ export function missingAs<D extends DType>(
 }
 
 /**
- * A source as it is to be copied to another of its type: missing elements become the missing value of the target. Where none are, or the same
- * are in both, nothing is looked at.
- * @throws reading, InvalidArgumentError for missing elements where the target has no value for them (but NaN, which stays), and for elements
- *   that would become missing
+ * A source as it is to be copied to another of its type: missing elements become the missing value of the
+ * target. Where none are, or the same are in both, nothing is looked at.
+ * @throws reading, InvalidArgumentError for missing elements where the target has no value for them (but NaN,
+ *   which stays), and for elements that would become missing
  */
 export function copiedTo(source: BlockSource, target: BlockSource): BlockSource {
   const [known, wanted] = [missingElements(source), missingElements(target)]
@@ -74,7 +76,8 @@ export function copiedTo(source: BlockSource, target: BlockSource): BlockSource 
 }
 
 /**
- * A source that has one missing value at most, and then, of floats, NaN besides: what kernels and loops pass over.
+ * A source that has one missing value at most, and then, of floats, NaN besides: what kernels and loops pass
+ * over.
  * @param options.skipMissing false where nothing is passed over, so that nothing has to change
  */
 export function withOneMissing<D extends DType>(

@@ -26,8 +26,9 @@ export interface MosaicOptions<D extends DType> {
   /** Of the whole; as far as tiles reach when left out. */
   readonly shape?: readonly number[]
   /**
-   * The value of what no tile covers, and of everything that is missing. When left out it is what is missing in the first tile that says so;
-   * without any it is the fill value of the first tile, or zero, and nothing is missing.
+   * The value of what no tile covers, and of everything that is missing. When left out it is what is missing
+   * in the first tile that says so; without any it is the fill value of the first tile, or zero, and nothing
+   * is missing.
    */
   readonly fillValue?: ScalarOf<D>
 }
@@ -35,10 +36,12 @@ export interface MosaicOptions<D extends DType> {
 const CHECKS: Checks<MosaicOptions<DType>> = { shape: 'list', fillValue: 'value' }
 
 /**
- * Tiles of any shapes put together; what none of them covers is the fill value and cannot be written. A tile that is not touched is not
- * read. Where tiles do not agree on what is missing, their missing elements become one value.
- * @throws InvalidArgumentError when there are no tiles, they differ in type or rank, overlap, or reach beyond the shape; reading, for an
- *   element that is not missing in its tile and would be in the whole, unless `fillValue` was given
+ * Tiles of any shapes put together; what none of them covers is the fill value and cannot be written. A tile
+ * that is not touched is not read. Where tiles do not agree on what is missing, their missing elements become
+ * one value.
+ * @throws InvalidArgumentError when there are no tiles, they differ in type or rank, overlap, or reach beyond
+ *   the shape; reading, for an element that is not missing in its tile and would be in the whole, unless
+ *   `fillValue` was given
  */
 export function mosaicSource<D extends DType>(tiles: readonly Tile<D>[], options: MosaicOptions<D> = {}): BlockSource<D> {
   checkOptions('mosaic', options, CHECKS)

@@ -22,7 +22,8 @@ export type Padding = number | readonly [low: number, high: number]
 /**
  * An array with more positions around it, which cannot be written.
  * @param widths one padding per axis, or one for all of them
- * @throws InvalidArgumentError unless widths are non-negative integers, as many as axes; for edges of axes of length 0
+ * @throws InvalidArgumentError unless widths are non-negative integers, as many as axes; for edges of axes of
+ *   length 0
  */
 export function pad<D extends DType>(
   source: BlockSource<D>,

@@ -52,7 +52,10 @@ interface Piece {
   readonly outer: AxisView
 }
 
-/** The positions of the array nearest to those of a range, and which of them stand where: the first repeated, all, the last repeated. */
+/**
+ * The positions of the array nearest to those of a range, and which of them stand where: the first repeated,
+ * all, the last repeated.
+ */
 function clamp(range: Range, low: number, length: number): { range: Range; pieces: Piece[] } {
   const total = rangeLength(range)
   const { start, step } = range

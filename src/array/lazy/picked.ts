@@ -37,7 +37,10 @@ export async function readManyPicks<D extends DType>(
   if (boxes.length > 0) await source.bulk!.read!(boxes, options)
 }
 
-/** What is known of what `picks` takes: of lists, what is known of all between the first and the last position. */
+/**
+ * What is known of what `picks` takes: of lists, what is known of all between the first and the last
+ * position.
+ */
 export function statisticsOf(picks: readonly AxisPick[], known: (box: Box) => ChunkFacts | undefined): ChunkFacts | undefined {
   const facts = known(picks.map((pick) => (isList(pick) ? hullOfList(pick) : rangeOf(forwards(pick)))))
   return facts && { ...facts, exact: facts.exact && !picks.some(isList) }

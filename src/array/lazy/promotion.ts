@@ -2,8 +2,9 @@ import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from 
 import { HyperslabError } from '../../core/errors.ts'
 
 /**
- * The data type that holds the values of all given ones, by numpy's rules: the larger of two of a kind, a signed integer with room for an
- * unsigned one, `float64` where there is no such integer or the integer is too wide for `float32`.
+ * The data type that holds the values of all given ones, by numpy's rules: the larger of two of a kind, a
+ * signed integer with room for an unsigned one, `float64` where there is no such integer or the integer is
+ * too wide for `float32`.
  * @throws InvalidArgumentError when one of several different types is not a number nor `bool`
  */
 export function promote(dtypes: readonly DType[]): DType {

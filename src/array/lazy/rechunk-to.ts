@@ -6,7 +6,10 @@ import { copyWhole, PROGRESS_CHECKS, type ProgressOptions } from '../iteration.t
 import { type BlockSource, bytesOf } from '../source.ts'
 
 export interface RechunkOptions extends ProgressOptions {
-  /** Bytes of elements held at a time; 64 MiB when left out. One chunk of the target is held even where it is larger. */
+  /**
+   * Bytes of elements held at a time; 64 MiB when left out. One chunk of the target is held even where it is
+   * larger.
+   */
   readonly maxBytes?: number
 }
 
@@ -15,8 +18,9 @@ const CHECKS: Checks<RechunkOptions> = { ...PROGRESS_CHECKS, maxBytes: 'number f
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 
 /**
- * Copies an array into one with other chunks. Each chunk of the target is written once and whole; a chunk of the source is read once if the
- * chunks of both that overlap it fit in `maxBytes`, otherwise in as few parts as fit.
+ * Copies an array into one with other chunks. Each chunk of the target is written once and whole; a chunk of
+ * the source is read once if the chunks of both that overlap it fit in `maxBytes`, otherwise in as few parts
+ * as fit.
  * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
  */
 export async function rechunkTo(source: BlockSource, target: BlockSource, options: RechunkOptions = {}): Promise<void> {
@@ -27,8 +31,9 @@ export async function rechunkTo(source: BlockSource, target: BlockSource, option
 }
 
 /**
- * What to copy at once: runs of whole chunks of the target. Starting from single ones, the axis that saves most for the memory it takes is
- * widened to where chunks of both end, or to twice as many, as long as that fits.
+ * What to copy at once: runs of whole chunks of the target. Starting from single ones, the axis that saves
+ * most for the memory it takes is widened to where chunks of both end, or to twice as many, as long as that
+ * fits.
  */
 export function copyGrid(from: ChunkGrid, to: ChunkGrid, maxElements: number): ChunkGrid {
   const longest = (all: readonly AxisChunks[]): number =>

@@ -6,7 +6,8 @@ import type { BlockSource } from '../source.ts'
 import { deriveSource } from './layer.ts'
 
 /**
- * The same array under other chunks: what is gone through chunk by chunk goes by them. Nothing is stored differently.
+ * The same array under other chunks: what is gone through chunk by chunk goes by them. Nothing is stored
+ * differently.
  * @throws InvalidArgumentError when the grid is of another shape
  */
 export function rechunk<D extends DType>(source: BlockSource<D>, chunks: ChunkGrid | readonly number[]): BlockSource<D> {

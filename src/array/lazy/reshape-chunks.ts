@@ -2,13 +2,18 @@ import { sizeOf } from '../../core/shape.ts'
 import { type AxisChunks, RegularChunks } from '../../grid/chunks.ts'
 import { chunksOf, lengthsOf } from '../../grid/irregular-chunks.ts'
 
-/** Neighbouring axes below that become neighbouring axes of the result: as many elements, in the same order. */
+/**
+ * Neighbouring axes below that become neighbouring axes of the result: as many elements, in the same order.
+ */
 export interface AxisGroup {
   readonly below: readonly number[]
   readonly own: readonly number[]
 }
 
-/** The smallest groups that two shapes of one size are made of. An axis of length 1 that comes or goes is a group alone. */
+/**
+ * The smallest groups that two shapes of one size are made of. An axis of length 1 that comes or goes is a
+ * group alone.
+ */
 export function groupAxes(from: readonly number[], to: readonly number[]): AxisGroup[] {
   const groups: AxisGroup[] = []
   let [i, j] = [0, 0]
@@ -33,7 +38,10 @@ export function groupAxes(from: readonly number[], to: readonly number[]): AxisG
   return groups
 }
 
-/** The chunks of some axes as runs of elements in C order; undefined where the elements of a chunk are not neighbours. */
+/**
+ * The chunks of some axes as runs of elements in C order; undefined where the elements of a chunk are not
+ * neighbours.
+ */
 export function mergeChunks(axes: readonly AxisChunks[]): AxisChunks | undefined {
   const lengths = axes.map(({ length }) => length)
   let cut = axes.length - 1
@@ -45,7 +53,10 @@ export function mergeChunks(axes: readonly AxisChunks[]): AxisChunks | undefined
   return chunksOf(Array.from({ length: rows }, () => row).flat())
 }
 
-/** Chunks for several axes whose elements in C order are cut like those of one; undefined where some chunk would not be a box. */
+/**
+ * Chunks for several axes whose elements in C order are cut like those of one; undefined where some chunk
+ * would not be a box.
+ */
 export function splitChunks(chunks: AxisChunks, shape: readonly number[]): AxisChunks[] | undefined {
   const [length, ...rest] = shape
   if (rest.length === 0) return [chunks]

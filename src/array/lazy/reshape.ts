@@ -8,8 +8,8 @@ import { deriveSource } from './layer.ts'
 import { type AxisGroup, groupAxes, mergeChunks, splitChunks } from './reshape-chunks.ts'
 
 /**
- * The elements in C order under another shape, as long as whole chunks stay whole: adding and dropping axes of length 1, merging axes of
- * which chunks are runs of neighbours, splitting axes where chunks end.
+ * The elements in C order under another shape, as long as whole chunks stay whole: adding and dropping axes
+ * of length 1, merging axes of which chunks are runs of neighbours, splitting axes where chunks end.
  * @param to the new shape; one length may be -1, for what is left
  * @throws InvalidArgumentError when sizes differ; UnsupportedError when chunks would be torn apart
  */

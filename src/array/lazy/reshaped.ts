@@ -136,7 +136,10 @@ function runOf(views: readonly AxisView[], shape: readonly number[]): { first: n
   return { first, last: views.reduce((sum, { step, length }, i) => sum + (length - 1) * step * stride[i]!, first) }
 }
 
-/** The smallest box that is a run of elements in C order and has both: where the two part ways, all in between; after that, everything. */
+/**
+ * The smallest box that is a run of elements in C order and has both: where the two part ways, all in
+ * between; after that, everything.
+ */
 function coveringBox(first: number, last: number, shape: readonly number[]): Range[] {
   const stride = stridesOf(shape)
   let parted = false

@@ -12,7 +12,10 @@ export interface ScaledOptions {
   readonly scaleFactor?: number
   /** CF's `add_offset`; 0 when left out. */
   readonly addOffset?: number
-  /** CF's `_FillValue`: read as NaN, and what NaN is written as. When left out, what is missing in the array is read as NaN. */
+  /**
+   * CF's `_FillValue`: read as NaN, and what NaN is written as. When left out, what is missing in the array
+   * is read as NaN.
+   */
   readonly fillValue?: number | bigint
   /** CF's `missing_value`s, read as NaN too. */
   readonly missingValues?: readonly (number | bigint)[]
@@ -32,9 +35,10 @@ export const SCALED_CHECKS: Checks<ScaledOptions> = {
 }
 
 /**
- * Packed values unpacked: `packed * scaleFactor + addOffset`, and NaN, which is missing then, where there is no value. Writing packs again,
- * rounding to the nearest integer where integers are packed.
- * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0 or when a written value cannot be packed
+ * Packed values unpacked: `packed * scaleFactor + addOffset`, and NaN, which is missing then, where there is
+ * no value. Writing packs again, rounding to the nearest integer where integers are packed.
+ * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0 or when a
+ *   written value cannot be packed
  */
 export function scaledSource(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
   const { scaleFactor = 1, addOffset = 0, fillValue, missingValues = [], unsigned = false, dtype = 'float64' } = options

@@ -5,8 +5,10 @@ import type { BlockSource } from '../source.ts'
 import { viewAxes } from './axes-view.ts'
 
 /**
- * A selection of an array as an array: integers drop their axis, slices of any sign, lists and masks of one axis cut it.
- * @throws InvalidSelectionError; UnsupportedError for points, masks of several axes and nested lists, which `get` takes
+ * A selection of an array as an array: integers drop their axis, slices of any sign, lists and masks of one
+ * axis cut it.
+ * @throws InvalidSelectionError; UnsupportedError for points, masks of several axes and nested lists, which
+ *   `get` takes
  */
 export function view<D extends DType>(source: BlockSource<D>, selection: Selection): BlockSource<D> {
   const { parts, shape } = resolveSelection(selection, source.shape, source)

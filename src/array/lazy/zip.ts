@@ -6,7 +6,8 @@ import { READ_BYTES } from '../../grid/chunks.ts'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
 
 /**
- * The elements of several arrays at each position, in C order, whatever their chunks; some MiB are held at a time.
+ * The elements of several arrays at each position, in C order, whatever their chunks; some MiB are held at a
+ * time.
  * @throws InvalidArgumentError when shapes differ or there is no array
  */
 export function zipElements<D extends readonly DType[]>(

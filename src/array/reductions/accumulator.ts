@@ -10,8 +10,8 @@ export interface Accumulator {
   /** @param pointer the block's elements in kernel memory, dense */
   add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void
   /**
-   * The results, one a cell, and how many elements each of them is made of. A cell made of none holds anything. Sums of integers are
-   * exact: those of 64-bit ones are bigints of any size.
+   * The results, one a cell, and how many elements each of them is made of. A cell made of none holds
+   * anything. Sums of integers are exact: those of 64-bit ones are bigints of any size.
    */
   finish(): Cells
 }

@@ -11,7 +11,8 @@ import { type ReduceOptions, reduceCells } from './reduce.ts'
 import { skipOf } from './rows.ts'
 
 /**
- * Where the extremes are: the index of the first smallest (greatest) element in C order, or along one axis the positions on it.
+ * Where the extremes are: the index of the first smallest (greatest) element in C order, or along one axis
+ * the positions on it.
  * @throws InvalidArgumentError for several axes; EmptyReductionError
  */
 export async function arg(

@@ -12,7 +12,10 @@ export const cellStride = (shape: readonly number[], reduced: readonly boolean[]
 export const cellBox = (box: Box, reduced: readonly boolean[]): Box =>
   box.map((range, axis) => (reduced[axis] ? { start: 0, stop: 1, step: 1 } : range))
 
-/** Visits cells in C order of their shape, with their numbers among others: these lie `stride` apart, from `first` on. */
+/**
+ * Visits cells in C order of their shape, with their numbers among others: these lie `stride` apart, from
+ * `first` on.
+ */
 export function eachCell(
   shape: readonly number[],
   first: number,
@@ -39,7 +42,10 @@ export class CellLayout {
   /** How many cells one goes on along each axis of the array; 0 along reduced ones. */
   readonly stride: readonly number[]
 
-  /** @throws InvalidArgumentError for axes that do not exist or are given twice; TooLargeError for more than 2^28 cells */
+  /**
+   * @throws InvalidArgumentError for axes that do not exist or are given twice; TooLargeError for more than
+   *   2^28 cells
+   */
   constructor(source: Pick<BlockSource, 'shape' | 'dimensionNames' | 'label'>, option: AxisOption | undefined) {
     this.axes = resolveAxes(option, source)
     this.shape = source.shape.map((length, axis) => (this.axes.has(axis) ? 1 : length))

@@ -15,7 +15,10 @@ import { type Row, RowReader, type SkipOptions, type Skipped, skippedOf } from '
 import { runsOf } from './runs.ts'
 
 export interface CumulativeOptions<D extends DType = DType> extends BlockOptions, SkipOptions {
-  /** An array of the result's shape and type to write it to, run by run, for results that memory should not hold. */
+  /**
+   * An array of the result's shape and type to write it to, run by run, for results that memory should not
+   * hold.
+   */
   readonly into?: { readonly source: BlockSource<SumDTypes[D]> }
 }
 
@@ -62,7 +65,9 @@ function writeTo(target: BlockSource, dtype: FixedDType, shape: readonly number[
   })
 }
 
-/** Running totals, with what rounding takes off kept apart. Elements of one cell have to come in their order. */
+/**
+ * Running totals, with what rounding takes off kept apart. Elements of one cell have to come in their order.
+ */
 class Totals {
   out: unknown
   readonly #skipped: Skipped

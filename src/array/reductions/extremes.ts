@@ -10,8 +10,8 @@ export const comparable = (data: TypedArray): Comparables =>
   data instanceof BigInt64Array || data instanceof BigUint64Array ? data.slice() : new Float64Array(data)
 
 /**
- * The extremes of cells and where they are, in C order. A NaN is beyond all; of equal elements the one at the first place counts, in whatever
- * order they come.
+ * The extremes of cells and where they are, in C order. A NaN is beyond all; of equal elements the one at the
+ * first place counts, in whatever order they come.
  */
 export class Extremes implements PartialAggregate {
   readonly values: Comparables

@@ -6,7 +6,10 @@ import type { RowMode } from './rows.ts'
 export const FOLD_KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
 export type FoldKind = (typeof FOLD_KINDS)[number]
 
-/** The type of sums and products. A table rather than a condition, which would keep `DiskArray<'int8'>` from being a `DiskArray`. */
+/**
+ * The type of sums and products. A table rather than a condition, which would keep `DiskArray<'int8'>` from
+ * being a `DiskArray`.
+ */
 export type SumDTypes = { [D in DType]: D extends 'int64' | 'uint64' ? D : 'float64' }
 
 /** The type of what a fold gives. */

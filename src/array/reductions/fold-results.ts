@@ -2,7 +2,10 @@ import { allocate, type DType, type FixedDType, isFloat, type TypedArray } from 
 import { HyperslabError } from '../../core/errors.ts'
 import type { Skipped } from './rows.ts'
 
-/** What the minimum of nothing is along axes where elements were skipped: NaN of floats, of others the missing value. */
+/**
+ * What the minimum of nothing is along axes where elements were skipped: NaN of floats, of others the missing
+ * value.
+ */
 export function emptyExtreme(dtype: DType, { fill, nan }: Skipped): unknown {
   return nan || (fill !== undefined && isFloat(dtype)) ? Number.NaN : fill
 }

@@ -5,7 +5,10 @@ import type { Row, Skipped } from './rows.ts'
 
 type Wide = BigInt64Array | BigUint64Array
 
-/** Sum or mean of numbers. What each addition rounds off is kept apart and added in the end, as in Neumaier's summation. */
+/**
+ * Sum or mean of numbers. What each addition rounds off is kept apart and added in the end, as in Neumaier's
+ * summation.
+ */
 export class SumFold implements Fold {
   readonly #mean: boolean
   readonly #skipped: Skipped
@@ -166,10 +169,16 @@ const BEYOND = 2n ** 65n
 /** An even number of factors of at least 2 whose product is beyond. */
 const ENOUGH = 66
 
-/** Beyond 2^64 only 0 leads back: a number beyond, of either sign, stands for all of them, so that none grows without end. */
+/**
+ * Beyond 2^64 only 0 leads back: a number beyond, of either sign, stands for all of them, so that none grows
+ * without end.
+ */
 const within = (product: bigint): bigint => (product > BEYOND ? BEYOND : product < -BEYOND ? -BEYOND : product)
 
-/** `product` times `times` factors, which may go beyond the range of numbers by themselves and not together with it. */
+/**
+ * `product` times `times` factors, which may go beyond the range of numbers by themselves and not together
+ * with it.
+ */
 function timesPower(product: number, factor: number, times: number): number {
   const size = Math.abs(Math.log2(Math.abs(factor)))
   const atOnce = size > 0 && Number.isFinite(size) ? Math.max(1, Math.floor(512 / size)) : times

@@ -43,7 +43,10 @@ export async function product(source: BlockSource, options: ReduceOptions): Prom
 }
 
 export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
-  /** What to ask of each element. When left out it is whether it is not 0, false or empty; NaN is none of these. */
+  /**
+   * What to ask of each element. When left out it is whether it is not 0, false or empty; NaN is none of
+   * these.
+   */
   readonly where?: (value: ScalarOf<D>) => unknown
 }
 

@@ -11,11 +11,17 @@ import { eachUnwritten, oneCell } from './unwritten.ts'
 export interface HistogramOptions extends BlockOptions, SkipOptions {
   /** Number of bins of equal width, or their edges, ascending; 10 when left out. */
   readonly bins?: number | ArrayLike<number>
-  /** First and last edge of bins of equal width; the extremes of the array when left out, for which its chunks are read a second time. */
+  /**
+   * First and last edge of bins of equal width; the extremes of the array when left out, for which its chunks
+   * are read a second time.
+   */
   readonly range?: readonly [number, number]
 }
 
-/** Bin k counts the elements from `edges[k]` up to, but not with, `edges[k + 1]`; the last bin has its end, too. */
+/**
+ * Bin k counts the elements from `edges[k]` up to, but not with, `edges[k + 1]`; the last bin has its end,
+ * too.
+ */
 export interface Histogram {
   readonly counts: Tensor<'float64'>
   /** One more than there are bins. */
@@ -52,7 +58,8 @@ export async function histogram(source: BlockSource, options: HistogramOptions):
 function evenly(bins: number, [low, high]: readonly [number, number]): Float64Array {
   if (!(Number.isFinite(low) && Number.isFinite(high) && low <= high))
     invalidArgument(`there are no bins from ${low} to ${high}`, [low, high])
-  // As in numpy, all that is equal lies in the middle of a range of 1; or of as much as large numbers need to differ.
+  // As in numpy, all that is equal lies in the middle of a range of 1; or of as much as large numbers need to
+  // differ.
   const margin = low < high ? 0 : Math.max(0.5, bins * Math.abs(low) * 2 ** -52)
   const [from, to] = [low - margin, high + margin]
   const width = to - from

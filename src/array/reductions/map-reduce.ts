@@ -34,7 +34,10 @@ export async function foldElements<D extends DType, T>(
   return accumulated
 }
 
-/** Maps every element and combines what comes out, a run of chunks at a time: `combine` must not care for the order. */
+/**
+ * Maps every element and combines what comes out, a run of chunks at a time: `combine` must not care for the
+ * order.
+ */
 export async function mapReduce<D extends DType, T>(
   source: BlockSource<D>,
   map: (value: ScalarOf<D>) => T,
@@ -62,7 +65,10 @@ export async function mapReduce<D extends DType, T>(
   return tensorOf('float64', layout.resultShape(options.keepDims), Float64Array.from(cells as number[]))
 }
 
-/** Elements that nobody wrote need not be looked at where they are passed over; others the functions of the user must see one by one. */
+/**
+ * Elements that nobody wrote need not be looked at where they are passed over; others the functions of the
+ * user must see one by one.
+ */
 const unlessKept = (source: BlockSource, reader: RowReader): (() => Promise<unknown>) | undefined =>
   unwrittenValue(source, reader) === undefined ? async () => undefined : undefined
 

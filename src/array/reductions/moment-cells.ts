@@ -10,8 +10,9 @@ import { Moments } from './moments.ts'
 import type { PartialAggregate, PlacedAggregate, Reduction } from './parts.ts'
 
 /**
- * The mean of the elements of each cell, and the sum of squares of what they differ from it by: two numbers a cell. The boxes are gone through
- * twice in kernel memory, which loses no digits where the mean is far from zero. Cells made of nothing hold anything.
+ * The mean of the elements of each cell, and the sum of squares of what they differ from it by: two numbers a
+ * cell. The boxes are gone through twice in kernel memory, which loses no digits where the mean is far from
+ * zero. Cells made of nothing hold anything.
  * @param base address that offsets count from
  * @param shape of the cells; `place` of a box is the first of its cells
  */

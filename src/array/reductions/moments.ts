@@ -4,7 +4,10 @@ import type { Row, Skipped } from './rows.ts'
 /** Elements taken together: small enough to stay in the cache for the second pass over them. */
 const PART = 1024
 
-/** Of each cell how many elements there are, their mean, and the sum of squares of what they differ from it by. */
+/**
+ * Of each cell how many elements there are, their mean, and the sum of squares of what they differ from it
+ * by.
+ */
 export class Moments {
   readonly counts: Float64Array
   readonly means: Float64Array
@@ -42,9 +45,9 @@ export function deviations(
 }
 
 /**
- * Variance or standard deviation of rows, for groups and windows. Parts of a row are gone through twice, for their mean and for the
- * squares of the deviations from it, and parts are merged by Chan's formula; elements that each have a cell of their own are merged one by
- * one (Welford).
+ * Variance or standard deviation of rows, for groups and windows. Parts of a row are gone through twice, for
+ * their mean and for the squares of the deviations from it, and parts are merged by Chan's formula; elements
+ * that each have a cell of their own are merged one by one (Welford).
  */
 export class MomentFold implements Fold {
   readonly #kind: 'variance' | 'std'

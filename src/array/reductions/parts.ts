@@ -12,8 +12,8 @@ import { extremesOf, givesPositions } from './positions.ts'
 /** A reduction, as data that other threads understand. */
 export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
   /**
-   * What a kernel reduces to; minimum and maximum at once, of which each cell has both, one after the other; or the {@link momentsOf}
-   * elements, of which variances are made.
+   * What a kernel reduces to; minimum and maximum at once, of which each cell has both, one after the other;
+   * or the {@link momentsOf} elements, of which variances are made.
    */
   readonly op: Op
   readonly dtype: FixedDType
@@ -21,15 +21,18 @@ export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
   /** For each axis, whether it is reduced. */
   readonly reduced: readonly boolean[]
   /**
-   * For minima and maxima of which the positions are wanted: how much the position grows along each axis, from 0 at the start of the box;
-   * 0 along axes that are kept. Parts then have places.
+   * For minima and maxima of which the positions are wanted: how much the position grows along each axis,
+   * from 0 at the start of the box; 0 along axes that are kept. Parts then have places.
    */
   readonly places?: readonly number[]
 }
 
 export const isWhole = ({ reduced }: Reduction): boolean => reduced.every(Boolean)
 
-/** The reductions by kernels that one is made of, whose parts are reduced as elements are; there are none for moments. */
+/**
+ * The reductions by kernels that one is made of, whose parts are reduced as elements are; there are none for
+ * moments.
+ */
 export function plainOf(reduction: Reduction): readonly Reduction<ReduceOp>[] {
   const { op } = reduction
   if (op === 'moments') return []
@@ -46,9 +49,9 @@ export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> 
   reduction.op !== 'moments' && reduction.op !== 'extrema'
 
 /**
- * What some elements of an array were reduced to: one cell for each position of the axes that are kept. Cells are as the kernels leave them
- * (of sums of 64-bit integers, two numbers), so that parts can be reduced further without a loss. Of a whole reduction there is one cell,
- * with its value.
+ * What some elements of an array were reduced to: one cell for each position of the axes that are kept. Cells
+ * are as the kernels leave them (of sums of 64-bit integers, two numbers), so that parts can be reduced
+ * further without a loss. Of a whole reduction there is one cell, with its value.
  */
 export type PartialAggregate = Cells
 

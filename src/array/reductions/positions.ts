@@ -34,7 +34,10 @@ interface CellElements {
 
 /** Bytes of a piece of a long run, which are looked through again for where its extreme is. */
 const PIECE = 32768
-/** Bytes of a run along an axis from which looking through it by itself is faster than through many at once, for which they are transposed. */
+/**
+ * Bytes of a run along an axis from which looking through it by itself is faster than through many at once,
+ * for which they are transposed.
+ */
 const LONG_RUN = 128
 
 /** Extremes of boxes of elements in kernel memory, and where they are. */
@@ -89,7 +92,9 @@ function addExtremes(arena: Arena, reduction: PositionReduction, best: Extremes,
   else addCells(arena, reduction, best, elements)
 }
 
-/** What was found of some cells: an extreme for each, at an address, and how many elements it was taken of. */
+/**
+ * What was found of some cells: an extreme for each, at an address, and how many elements it was taken of.
+ */
 interface Found {
   readonly address: number
   readonly values: Comparables
@@ -138,7 +143,10 @@ function addWhole(arena: Arena, reduction: PositionReduction, best: Extremes, el
   )
 }
 
-/** The extreme of neighbouring elements, with its address, and the start of the first piece of them that has it. */
+/**
+ * The extreme of neighbouring elements, with its address, and the start of the first piece of them that has
+ * it.
+ */
 function bestPiece(
   arena: Arena,
   reduction: PositionReduction,

@@ -7,9 +7,10 @@ const PAGE = 2 ** BITS
 const PAGES = 4096
 
 /**
- * Counts of values by sign, exponent and the first 12 bits of the mantissa: buckets whose ends are 2^-12 of their value apart. What it
- * gives for a quantile is in the bucket of the element at that rank, rounded down, so within 2^-12 of it; in whatever order values come.
- * Counts come in pages of 32 KiB, one for each power of two that occurs: usual data takes less than a MiB, any data 128 MiB at most.
+ * Counts of values by sign, exponent and the first 12 bits of the mantissa: buckets whose ends are 2^-12 of
+ * their value apart. What it gives for a quantile is in the bucket of the element at that rank, rounded down,
+ * so within 2^-12 of it; in whatever order values come. Counts come in pages of 32 KiB, one for each power of
+ * two that occurs: usual data takes less than a MiB, any data 128 MiB at most.
  */
 export class QuantileSketch {
   readonly #fill: unknown

@@ -129,7 +129,9 @@ class Gathered {
   }
 }
 
-/** Between the two nearest elements, in proportion (numpy's `linear`); NaN where there is one, and of nothing. */
+/**
+ * Between the two nearest elements, in proportion (numpy's `linear`); NaN where there is one, and of nothing.
+ */
 function quantileOf(sorted: Float64Array, q: number): number {
   const last = sorted.length - 1
   if (last < 0 || Number.isNaN(sorted[last])) return Number.NaN

@@ -28,7 +28,10 @@ import { type SkipOptions, skipOf, skippedOf } from './rows.ts'
 import { eachRun, runsOf } from './runs.ts'
 
 export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
-  /** Axes to reduce, by number (negative ones count from the end) or dimension name; all of them when left out. */
+  /**
+   * Axes to reduce, by number (negative ones count from the end) or dimension name; all of them when left
+   * out.
+   */
   readonly axis?: AxisOption | undefined
   /** Keep reduced axes with length 1. */
   readonly keepDims?: boolean
@@ -37,12 +40,13 @@ export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
 export type ReductionKind = 'sum' | 'min' | 'max' | 'mean'
 
 /**
- * Reduces a source, reading each chunk once. Where the source reduces its own boxes, it is left to that; otherwise chunks come in runs of
- * some MiB, of which two are held at a time.
+ * Reduces a source, reading each chunk once. Where the source reduces its own boxes, it is left to that;
+ * otherwise chunks come in runs of some MiB, of which two are held at a time.
  *
- * A sum of n floats has a relative error (against the sum of absolute values) of about log2(n) * 2^-53 over everything; along axes, where
- * each cell is added to once a row, of at most n * 2^-53. A source that has statistics of its chunks answers from them; the result then is the
- * same but for sums of floats, which may differ by as much as that error, and the sign of an extreme that is 0.
+ * A sum of n floats has a relative error (against the sum of absolute values) of about log2(n) * 2^-53 over
+ * everything; along axes, where each cell is added to once a row, of at most n * 2^-53. A source that has
+ * statistics of its chunks answers from them; the result then is the same but for sums of floats, which may
+ * differ by as much as that error, and the sign of an extreme that is 0.
  */
 export async function reduceSource(
   source: BlockSource,
@@ -69,7 +73,10 @@ export async function extrema(source: BlockSource, options: ReduceOptions): Prom
   return { min: finished('min', min!), max: finished('max', max!) }
 }
 
-/** Variance or standard deviation: of what a source reduces at once, about its mean; then merged (Chan's formula) in the order of parts. */
+/**
+ * Variance or standard deviation: of what a source reduces at once, about its mean; then merged (Chan's
+ * formula) in the order of parts.
+ */
 export async function variance(
   source: BlockSource,
   kind: 'variance' | 'std',
@@ -111,7 +118,10 @@ export function shaped(
   return tensorOf(dtype, layout.resultShape(keepDims), data as DataOf<FixedDType>)
 }
 
-/** Elements that have to come on one cell for parts to be smaller than what they are made of, by a wide margin. */
+/**
+ * Elements that have to come on one cell for parts to be smaller than what they are made of, by a wide
+ * margin.
+ */
 const WORTHWHILE = 32
 
 /** Whether parts of a reduction are worth being made where elements are decoded. */
@@ -124,14 +134,19 @@ function shrinks(source: BlockSource, reduction: Reduction): boolean {
 /** A reduction of one result. */
 type Single = Reduction<ReduceOp | 'moments'>
 
-/** Whether nobody wrote anything in most of the runs of an array, which a source that reduces by itself need not go through. */
+/**
+ * Whether nobody wrote anything in most of the runs of an array, which a source that reduces by itself need
+ * not go through.
+ */
 async function isSparse(source: BlockSource, { signal }: BlockOptions): Promise<boolean> {
   const runs = runsOf(source)
   const written = await source.bulk?.written?.(runs, { signal })
   return written !== undefined && 2 * written.length < runs.count
 }
 
-/** The cells of a reduction: by the source where it reduces its own boxes, otherwise of runs of its chunks. */
+/**
+ * The cells of a reduction: by the source where it reduces its own boxes, otherwise of runs of its chunks.
+ */
 export async function reduceCells(
   source: BlockSource<FixedDType>,
   reduction: Single,

@@ -36,8 +36,8 @@ export function skipOf(source: BlockSource, options: SkipOptions): Skip {
 export type RowValues = { readonly [index: number]: number | bigint }
 
 /**
- * Takes a row of elements: `length` of them from `at`, one after another. The first belongs to `cell` and `place`, each next one `cellStep`
- * and `placeStep` further on.
+ * Takes a row of elements: `length` of them from `at`, one after another. The first belongs to `cell` and
+ * `place`, each next one `cellStep` and `placeStep` further on.
  */
 export type Row<V = never> = (
   values: V,
@@ -49,7 +49,9 @@ export type Row<V = never> = (
   placeStep: number,
 ) => void
 
-/** Positions that go along with elements: where the first one's is, and how far the next is along each axis. */
+/**
+ * Positions that go along with elements: where the first one's is, and how far the next is along each axis.
+ */
 export interface Strided {
   readonly start: number
   readonly stride: readonly number[]
@@ -60,8 +62,8 @@ const PIECE = 4096
 const SHORT = 64
 
 /**
- * How elements are handed to loops, so that these see one kind of array: `float` gives float64 (64-bit integers are rounded), `exact` float64 or,
- * for 64-bit integers, these; `raw` what is stored.
+ * How elements are handed to loops, so that these see one kind of array: `float` gives float64 (64-bit
+ * integers are rounded), `exact` float64 or, for 64-bit integers, these; `raw` what is stored.
  */
 export type RowMode = 'float' | 'exact' | 'raw'
 
@@ -79,7 +81,8 @@ export class RowReader {
     this.#converts = isFixed(dtype) && dtype !== 'float64' && (mode === 'float' || (mode === 'exact' && !this.#wide))
     const rounds = this.#wide && mode === 'float'
     this.#bigFill = rounds ? (skipped.fill as bigint | undefined) : undefined
-    // Rounding would make others equal to the fill value: it becomes NaN instead, which integers have no other use for.
+    // Rounding would make others equal to the fill value: it becomes NaN instead, which integers have no
+    // other use for.
     this.skipped = rounds ? { fill: undefined, nan: skipped.fill !== undefined } : skipped
   }
 

@@ -9,7 +9,10 @@ import { checkElements } from '../bounds.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.ts'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
 
-/** A part of an array with its elements, dense, in C order. They are good until the next one is taken: their memory is used again. */
+/**
+ * A part of an array with its elements, dense, in C order. They are good until the next one is taken: their
+ * memory is used again.
+ */
 export interface Run<D extends DType = DType> {
   readonly box: Box
   readonly tensor: Tensor<D>
@@ -18,9 +21,15 @@ export interface Run<D extends DType = DType> {
 export interface RunOptions extends BlockOptions {
   /** What to read at once; runs of neighbouring chunks of some MiB when left out. */
   readonly runs?: ChunkGrid
-  /** How many runs are read or wait at a time; two when left out. With one, nothing is read before the last one was taken. */
+  /**
+   * How many runs are read or wait at a time; two when left out. With one, nothing is read before the last
+   * one was taken.
+   */
   readonly atOnce?: number
-  /** Takes, in the place of runs in which nobody wrote anything, as large boxes of such as there are. Where it is left out these are runs like others. */
+  /**
+   * Takes, in the place of runs in which nobody wrote anything, as large boxes of such as there are. Where it
+   * is left out these are runs like others.
+   */
   readonly unwritten?: ((box: Box) => Promise<unknown>) | undefined
 }
 

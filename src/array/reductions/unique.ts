@@ -11,7 +11,10 @@ export interface UniqueOptions extends BlockOptions, SkipOptions {
   readonly limit?: number
 }
 
-/** The different values of an array, in ascending order (NaN, of which all count as one, is the last), and how often each of them is there. */
+/**
+ * The different values of an array, in ascending order (NaN, of which all count as one, is the last), and how
+ * often each of them is there.
+ */
 export interface Unique<D extends DType> {
   readonly values: Tensor<D>
   readonly counts: Tensor<'float64'>

@@ -35,8 +35,8 @@ const isSkipped = ({ skipped: { fill, nan } }: RowReader, value: unknown): boole
   (fill !== undefined && value === fill) || (nan && Number.isNaN(value))
 
 /**
- * For `RunOptions.unwritten`: visits the cells that boxes nobody wrote go to, each once a box, with how many elements go there. Nothing is done where
- * these are passed over.
+ * For `RunOptions.unwritten`: visits the cells that boxes nobody wrote go to, each once a box, with how many
+ * elements go there. Nothing is done where these are passed over.
  * @param decided whether to end, asked after each box
  */
 export function eachUnwritten(

@@ -14,7 +14,10 @@ import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
 import { MOST_CELLS, unwrittenValue } from './unwritten.ts'
 
-/** Weights of the positions along some axes, by dimension name or number; an element weighs the product of those of its positions. */
+/**
+ * Weights of the positions along some axes, by dimension name or number; an element weighs the product of
+ * those of its positions.
+ */
 export type Weights = { readonly [axis: string]: ArrayLike<number> }
 
 /**

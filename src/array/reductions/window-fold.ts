@@ -12,7 +12,9 @@ import { emptyExtreme } from './fold-results.ts'
 import { RowReader, skippedOf } from './rows.ts'
 import type { Windows } from './windows.ts'
 
-/** Reads a box of the windows' results piece by piece, so that no more of the source is held than some chunks. */
+/**
+ * Reads a box of the windows' results piece by piece, so that no more of the source is held than some chunks.
+ */
 export async function foldWindows(
   windows: Windows,
   chunks: ChunkGrid,

@@ -31,10 +31,12 @@ export interface Windows {
 export interface WindowOptions extends SkipOptions, FoldOptions {}
 
 /**
- * The array in which every block of so many positions is reduced to one: `coarsen(tas, { lat: 2, lon: 2 }, 'mean')`. Where an axis does not
- * divide evenly, its last block is shorter. Nothing is read before the result is; then the chunks of a block of chunks are read once. Blocks of
- * which everything is missing are, too: NaN of floats, means and variances; their sums are 0.
- * @throws InvalidArgumentError for axes that do not exist or factors that are no positive integers; UnsupportedError
+ * The array in which every block of so many positions is reduced to one:
+ * `coarsen(tas, { lat: 2, lon: 2 }, 'mean')`. Where an axis does not divide evenly, its last block is
+ * shorter. Nothing is read before the result is; then the chunks of a block of chunks are read once. Blocks
+ * of which everything is missing are, too: NaN of floats, means and variances; their sums are 0.
+ * @throws InvalidArgumentError for axes that do not exist or factors that are no positive integers;
+ *   UnsupportedError
  */
 export function coarsen<D extends DType, K extends FoldKind, R extends number = number>(
   array: DiskArray<D, R>,
@@ -60,10 +62,12 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
 }
 
 /**
- * The array of reductions of every window of so many neighbouring positions: `rolling(tas, { time: 5 }, 'mean')`. Position i of the result
- * is made of the positions from i on, so that an axis of n positions has n - size + 1 of them left. Nothing is read before the result is.
- * What is missing is so as in {@link coarsen}.
- * @throws InvalidArgumentError for axes that do not exist or windows that do not fit in them; UnsupportedError
+ * The array of reductions of every window of so many neighbouring positions:
+ * `rolling(tas, { time: 5 }, 'mean')`. Position i of the result is made of the positions from i on, so that
+ * an axis of n positions has n - size + 1 of them left. Nothing is read before the result is. What is missing
+ * is so as in {@link coarsen}.
+ * @throws InvalidArgumentError for axes that do not exist or windows that do not fit in them;
+ *   UnsupportedError
  */
 export function rolling<D extends DType, K extends FoldKind, R extends number = number>(
   array: DiskArray<D, R>,
@@ -111,7 +115,9 @@ function sizesOf(source: BlockSource<DType>, given: Lengths): number[] {
 
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b))
 
-/** Windows without an element to take are missing, but for sums, products and counts, which are 0 or 1 then. */
+/**
+ * Windows without an element to take are missing, but for sums, products and counts, which are 0 or 1 then.
+ */
 function kindOf(source: BlockSource, dtype: DType, kind: FoldKind, { skipMissing = true }: WindowOptions): MissingOf {
   const extreme = kind === 'min' || kind === 'max'
   if (extreme && (!skipMissing || !isFloat(dtype))) return source

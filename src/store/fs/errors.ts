@@ -2,7 +2,10 @@ import { type ErrorTag, HyperslabError, isHyperslabError } from '../../core/erro
 
 export type Doing = 'read' | 'written' | 'listed'
 
-/** What a platform's error code says, and what can be done about it; with a tag where it is no fault of the place. */
+/**
+ * What a platform's error code says, and what can be done about it; with a tag where it is no fault of the
+ * place.
+ */
 const MEANINGS: Readonly<Record<string, readonly [string, ErrorTag?]>> = {
   EACCES: ['permission is denied; look at the rights of the file and of the folders above it'],
   EPERM: ['the operation is not permitted; look at the rights and attributes of the file and its folder'],
@@ -33,7 +36,10 @@ const READ_ONLY = ['EACCES', 'EPERM', 'EROFS']
 
 export const errorCode = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '')
 
-/** An error of the platform as one of ours, which names the file and says what can be done. Ours only get the name. */
+/**
+ * An error of the platform as one of ours, which names the file and says what can be done. Ours only get the
+ * name.
+ */
 export function fileError(file: string, doing: Doing, cause: unknown): HyperslabError {
   if (isHyperslabError(cause)) return cause.within({ file })
   // Platforms say this in words of their own, some without a code.

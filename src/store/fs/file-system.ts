@@ -25,7 +25,10 @@ export type FileSystem = Pick<
 
 declare const process: { getBuiltinModule?(name: string): unknown } | undefined
 
-/** The file system of Node, Deno and Bun; found at run time, so that bundlers for browsers never see an import of it. */
+/**
+ * The file system of Node, Deno and Bun; found at run time, so that bundlers for browsers never see an import
+ * of it.
+ */
 export function fileSystem(): FileSystem {
   const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:fs')
   if (found === undefined)

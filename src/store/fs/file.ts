@@ -28,21 +28,29 @@ interface Shared {
   retired: boolean
 }
 
-/** Handles kept open between reads. An open handle also keeps the bytes it was opened on, when the file is replaced. */
+/**
+ * Handles kept open between reads. An open handle also keeps the bytes it was opened on, when the file is
+ * replaced.
+ */
 const MAX_HANDLES = 64
 
-/** Clocks of file systems are coarse: a file that has just been changed may be changed again without a change of its version. */
+/**
+ * Clocks of file systems are coarse: a file that has just been changed may be changed again without a change
+ * of its version.
+ */
 const SETTLED_MS = 2000
 
 /** Temporary files that were not written to for so long, in ms, are of nobody any more: 7 days. */
 const ABANDONED_MS = 7 * 24 * 3600 * 1000
 
 /**
- * Files, by path. Objects are published by linking or renaming a finished temporary file, so that no reader ever sees half of one.
+ * Files, by path. Objects are published by linking or renaming a finished temporary file, so that no reader
+ * ever sees half of one.
  *
- * Whoever replaces or removes one has a lock meanwhile, the file `{path}.lock`, for some system calls in a row. One that a killed process has
- * left is taken over, at once where the process can be seen to be dead, else after 30 seconds. What other programs do without the lock is not
- * held up. Temporary files of killed processes are removed by whoever writes in the same folder 7 days later.
+ * Whoever replaces or removes one has a lock meanwhile, the file `{path}.lock`, for some system calls in a
+ * row. One that a killed process has left is taken over, at once where the process can be seen to be dead,
+ * else after 30 seconds. What other programs do without the lock is not held up. Temporary files of killed
+ * processes are removed by whoever writes in the same folder 7 days later.
  */
 export class FileStore implements Store {
   readonly #fs: FileSystem
@@ -160,13 +168,14 @@ export class FileStore implements Store {
       for (const { key, modified } of await this.leftovers(near))
         if (Date.now() - modified > ABANDONED_MS) await orMissing(key, 'written', () => this.#fs.promises.unlink(key))
     } catch {
-      // Whatever is wrong with other files or the folder: writing shows it if it matters, and these can be removed another time.
+      // Whatever is wrong with other files or the folder: writing shows it if it matters, and these can be
+      // removed another time.
     }
   }
 
   /**
-   * A handle on one version of a file, with the caller counted as its reader. Handles are kept by version: whoever opened a file before
-   * it was replaced goes on reading what was opened.
+   * A handle on one version of a file, with the caller counted as its reader. Handles are kept by version:
+   * whoever opened a file before it was replaced goes on reading what was opened.
    * @param opened a handle on it, taken over
    */
   async #share(key: string, etag: string, opened?: OpenFile): Promise<Shared> {

@@ -26,9 +26,10 @@ declare const process: { getBuiltinModule?(name: string): unknown } | undefined
 export const etagOf = ({ ino, size, mtimeNs }: FileStats): string => `${ino}-${size}-${mtimeNs}`
 
 /**
- * Reads a range at once, for threads that have nothing else to do. The file is opened for each: that costs little beside a block, and nobody has
- * to tell other threads when to close it.
- * @returns false where this cannot be done: there is no file system, or not this version of the file, or it ends before
+ * Reads a range at once, for threads that have nothing else to do. The file is opened for each: that costs
+ * little beside a block, and nobody has to tell other threads when to close it.
+ * @returns false where this cannot be done: there is no file system, or not this version of the file, or it
+ *   ends before
  */
 export function readLocal({ path, etag, offset, length }: LocalRange, into: Uint8Array): boolean {
   const fs = typeof process === 'undefined' ? undefined : (process.getBuiltinModule?.('node:fs') as FileSystem | undefined)

@@ -8,13 +8,19 @@ import { isTemporary, lockName, temporaryName } from './names.ts'
 declare const process: { readonly pid: number; kill(pid: number, signal: 0): void }
 declare function setTimeout(callback: () => void, ms: number): unknown
 
-/** Whoever has a lock for longer has lost it. A lock is held for some system calls in a row, so only a process that was stopped comes near. */
+/**
+ * Whoever has a lock for longer has lost it. A lock is held for some system calls in a row, so only a process
+ * that was stopped comes near.
+ */
 export const LEASE_MS = 30_000
 
 /** Longest wait before a lock that somebody has is looked at again, in ms. */
 const LONGEST_WAIT_MS = 50
 
-/** What is in a lock's file, in JSON. A file that was cut short by a crash or a full disk says nothing, and is a lock all the same. */
+/**
+ * What is in a lock's file, in JSON. A file that was cut short by a crash or a full disk says nothing, and is
+ * a lock all the same.
+ */
 interface Holder {
   /** Random. */
   readonly token?: unknown
@@ -37,12 +43,13 @@ interface Found {
 }
 
 /**
- * Does `work` while nobody else has the lock of `path`, all at once: from taking the lock to giving it back, no other code of this thread runs,
- * and between `work` and the last look at the lock there is no system call.
+ * Does `work` while nobody else has the lock of `path`, all at once: from taking the lock to giving it back,
+ * no other code of this thread runs, and between `work` and the last look at the lock there is no system
+ * call.
  *
- * The lock is a file that is created exclusively. One whose process is dead, or that is older than {@link LEASE_MS}, is taken over: what its
- * holder was about to rename is removed first, so that it cannot do so any more should it go on after all; then the file is moved aside, which
- * only one can.
+ * The lock is a file that is created exclusively. One whose process is dead, or that is older than
+ * {@link LEASE_MS}, is taken over: what its holder was about to rename is removed first, so that it cannot do
+ * so any more should it go on after all; then the file is moved aside, which only one can.
  * @param staged the file that `work` will rename, in the same folder
  * @throws StoreError, ReadOnlyError when the lock cannot be taken; whatever `work` throws
  */
@@ -63,7 +70,9 @@ export async function underLock<T>(
   }
 }
 
-/** @param seen when the locks that were in the way were seen first; `undefined` is returned when there is one */
+/**
+ * @param seen when the locks that were in the way were seen first; `undefined` is returned when there is one
+ */
 function tryLocked<T>(
   fs: FileSystem,
   path: string,
@@ -119,7 +128,8 @@ function write(fs: FileSystem, file: number, staged: string | undefined): string
   try {
     if (fs.writeSync(file, bytes) === bytes.length) return text
   } catch (error) {
-    // On a full disk things can still be removed: what is missing then only tells others when they may take over.
+    // On a full disk things can still be removed: what is missing then only tells others when they may take
+    // over.
     if (staged === undefined && ['ENOSPC', 'EDQUOT'].includes(errorCode(error))) return ''
     throw error
   }
@@ -151,13 +161,17 @@ function parsed(text: string): Holder {
   }
 }
 
-/** Removes the lock's file if its holder cannot have it any more. @returns whether it is worth trying to take it at once */
+/**
+ * Removes the lock's file if its holder cannot have it any more. @returns whether it is worth trying to take
+ * it at once
+ */
 function clear(fs: FileSystem, lock: string, seen: Map<string, number>): boolean {
   const found = look(fs, lock)
   if (found === undefined) return true
   const first = seen.get(found.id) ?? Date.now()
   seen.set(found.id, first)
-  // Clocks may differ, those of other machines too: what was there for all of the lease is expired whatever it says.
+  // Clocks may differ, those of other machines too: what was there for all of the lease is expired whatever
+  // it says.
   const age = Math.max(Date.now() - found.time, Date.now() - first)
   if (age <= LEASE_MS && !isDead(fs, found.holder)) return false
   const { staged } = found.holder

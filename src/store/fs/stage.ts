@@ -19,8 +19,8 @@ interface TemporaryFile {
 }
 
 /**
- * A temporary file beside the object that it will become. Publishing makes it the object, by a link or by renaming it; what the stage does
- * afterwards it does on a copy.
+ * A temporary file beside the object that it will become. Publishing makes it the object, by a link or by
+ * renaming it; what the stage does afterwards it does on a copy.
  */
 export class FileStage implements Stage {
   readonly #fs: FileSystem
@@ -175,7 +175,10 @@ export class FileStage implements Stage {
     await remove(this.#fs, old)
   }
 
-  /** Writes behind what was appended; what a failed write or an earlier tail left there is overwritten or, at last, cut off. */
+  /**
+   * Writes behind what was appended; what a failed write or an earlier tail left there is overwritten or, at
+   * last, cut off.
+   */
   #write(bytes: Uint8Array): Promise<void> {
     return writeAll(this.#opened, bytes, this.#size)
   }
@@ -201,8 +204,8 @@ async function remove(fs: FileSystem, { path, handle }: TemporaryFile): Promise<
 }
 
 /**
- * Gives a file a date that hardly any other has: one that is made soon after another one was removed may get that one's inode and, in the same
- * tick of a coarse clock, its date, and so pass for that version.
+ * Gives a file a date that hardly any other has: one that is made soon after another one was removed may get
+ * that one's inode and, in the same tick of a coarse clock, its date, and so pass for that version.
  */
 async function spread(handle: FileHandle): Promise<void> {
   try {

@@ -36,7 +36,10 @@ export function statusError(status: number, { file, forbidden }: RequestContext)
   return new HyperslabError('StoreError', `the server answered ${status}${hint}`, { file, actual: status })
 }
 
-/** The size from an answer to HEAD or to a request for the first byte; `unknown` when another way of asking may tell. */
+/**
+ * The size from an answer to HEAD or to a request for the first byte; `unknown` when another way of asking
+ * may tell.
+ */
 export function readSize(answer: HttpAnswer, place: RequestContext): ObjectInfo | 'missing' | 'unknown' {
   answer.discard()
   const { status, headers } = answer
@@ -52,10 +55,11 @@ export function readSize(answer: HttpAnswer, place: RequestContext): ObjectInfo 
 }
 
 /**
- * The bytes of a range from the answer to a request for it: 206, or 200 with the whole object. The status itself when it is 412 or 416,
- * for which it matters how the object is now.
- * @throws MISSING; ConflictError when the answer is about another version than `ifMatch`; FormatError when the object is too short;
- *   UnsupportedError when the part is compressed; StoreError for all else; Transient when the transfer was cut short
+ * The bytes of a range from the answer to a request for it: 206, or 200 with the whole object. The status
+ * itself when it is 412 or 416, for which it matters how the object is now.
+ * @throws MISSING; ConflictError when the answer is about another version than `ifMatch`; FormatError when
+ *   the object is too short; UnsupportedError when the part is compressed; StoreError for all else; Transient
+ *   when the transfer was cut short
  */
 export async function readRange(
   answer: HttpAnswer,
@@ -121,8 +125,8 @@ function misfit({ start, end, total }: Covered, offset: number, wanted: number, 
 }
 
 /**
- * The tail from the answer to a request for the last bytes. Size and version alone when the server sends the whole object and that is
- * large; `unknown` when it does something else.
+ * The tail from the answer to a request for the last bytes. Size and version alone when the server sends the
+ * whole object and that is large; `unknown` when it does something else.
  */
 export async function readSuffix(
   answer: HttpAnswer,

@@ -23,10 +23,16 @@ export interface HttpRequest {
   readonly copiedBytes?: number
 }
 
-/** A text that a server sends in answer to one request is no longer; listings of 1000 keys of 1 KiB are a fifth of it. */
+/**
+ * A text that a server sends in answer to one request is no longer; listings of 1000 keys of 1 KiB are a
+ * fifth of it.
+ */
 const MAX_TEXT_BYTES = 16 * 2 ** 20
 
-/** An answer whose body was not read yet. Whoever gets one reads it or discards it, or the connection stays busy. */
+/**
+ * An answer whose body was not read yet. Whoever gets one reads it or discards it, or the connection stays
+ * busy.
+ */
 export class HttpAnswer {
   readonly method: HttpRequest['method']
   readonly status: number
@@ -60,7 +66,8 @@ export class HttpAnswer {
   }
 
   /**
-   * Bytes `[skip, skip + length)` of the body, or as many of them as there are; the transfer ends with the last of them.
+   * Bytes `[skip, skip + length)` of the body, or as many of them as there are; the transfer ends with the
+   * last of them.
    * @throws Transient when the connection breaks, or a limit of time passes
    */
   async read(skip: number, length: number): Promise<Uint8Array> {
@@ -120,7 +127,8 @@ export class HttpAnswer {
         take(value!, this.received)
         this.received += value!.length
       } while (this.received < end)
-      // Seeing the end of a complete body keeps the connection for the next request; anything else is cut off.
+      // Seeing the end of a complete body keeps the connection for the next request; anything else is cut
+      // off.
       if (contentLength(this.headers) === this.received) await next()
       else reader.cancel().catch(() => undefined)
     } catch (error) {
@@ -132,11 +140,15 @@ export class HttpAnswer {
 
 export interface HttpClientOptions extends TimeLimits, Pick<RequestOptions, 'retries' | 'retryDelay' | 'onRequest'> {
   /**
-   * Instead of the platform's. Its errors count as cut connections, except those of this package. Redirects within an origin are given to it
-   * again; to another origin they are followed by the platform's, without what it may add, and in browsers not at all.
+   * Instead of the platform's. Its errors count as cut connections, except those of this package. Redirects
+   * within an origin are given to it again; to another origin they are followed by the platform's, without
+   * what it may add, and in browsers not at all.
    */
   readonly fetch?: Fetch | undefined
-  /** Sent with every request, but not to where another origin is redirected to. In browsers, any header costs a preflight request on other origins. */
+  /**
+   * Sent with every request, but not to where another origin is redirected to. In browsers, any header costs
+   * a preflight request on other origins.
+   */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -166,7 +178,8 @@ export class HttpClient {
   }
 
   /**
-   * @param receive takes the answer, and how many times the request was made; a {@link Transient} error it throws has it repeated
+   * @param receive takes the answer, and how many times the request was made; a {@link Transient} error it
+   *   throws has it repeated
    * @throws StoreError when there is no answer, or that of a server in trouble, after all repetitions
    */
   async send<T>(

@@ -27,7 +27,10 @@ export interface FetchInit {
   readonly headers: Record<string, string>
   /** What is written; left out for reading. */
   readonly body?: Uint8Array<ArrayBuffer>
-  /** An `AbortSignal`. Typed so that it fits into any platform's `RequestInit`: the public types do without the DOM's. */
+  /**
+   * An `AbortSignal`. Typed so that it fits into any platform's `RequestInit`: the public types do without
+   * the DOM's.
+   */
   readonly signal?: never
   readonly cache?: 'no-store'
   /** Redirects are answers, and not followed. */
@@ -65,8 +68,8 @@ export function isBrowser(): boolean {
 }
 
 /**
- * True when a browser applies the rules of CORS to `url`: headers other than the simplest cost a preflight request, which many servers
- * refuse, and most headers of the answer are hidden.
+ * True when a browser applies the rules of CORS to `url`: headers other than the simplest cost a preflight
+ * request, which many servers refuse, and most headers of the answer are hidden.
  */
 export function isCrossOrigin(url: string): boolean {
   return isBrowser() && (typeof origin === 'undefined' || new URL(url).origin !== origin)

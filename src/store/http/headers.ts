@@ -53,8 +53,8 @@ export function headerInfo(headers: Headers, size: number): ObjectInfo {
 export const isStrong = (etag: string): boolean => /^"[^"]*"$/.test(etag)
 
 /**
- * True unless an answer is about another version than `etag` names. What an answer does not tell is not held against it: servers leave
- * `ETag` and `Last-Modified` out of some answers, and browsers hide them.
+ * True unless an answer is about another version than `etag` names. What an answer does not tell is not held
+ * against it: servers leave `ETag` and `Last-Modified` out of some answers, and browsers hide them.
  */
 export function isVersion(etag: string, headers: Headers, size: number | undefined): boolean {
   if (etag.startsWith(SIZE_ONLY)) return size === undefined || etag === `${SIZE_ONLY}${size}`

@@ -10,8 +10,9 @@ export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
   /** Added to every URL: signatures, tokens. It is part of no key and of no error message. */
   readonly query?: string
   /**
-   * Statuses that mean "there is no such object"; 404 and 410 by default. Some servers, S3 without permission to list among them, answer
-   * 403; but taking 403 for missing also hides sidecars that are there and may not be read.
+   * Statuses that mean "there is no such object"; 404 and 410 by default. Some servers, S3 without permission
+   * to list among them, answer 403; but taking 403 for missing also hides sidecars that are there and may not
+   * be read.
    */
   readonly missing?: readonly number[]
 }
@@ -23,8 +24,9 @@ const FORBIDDEN = 'if this server says so for what does not exist, pass missing:
 /**
  * Objects behind `http:` and `https:` URLs, read only. Keys are absolute URLs.
  *
- * The version of an object is its `ETag`; without one, size and `Last-Modified` (replacing it by as many bytes within the same second goes
- * unnoticed); without either, `size-only:` and the size, and then only a change of size is noticed.
+ * The version of an object is its `ETag`; without one, size and `Last-Modified` (replacing it by as many
+ * bytes within the same second goes unnoticed); without either, `size-only:` and the size, and then only a
+ * change of size is noticed.
  */
 export class HttpStore extends HttpReader {
   readonly #query: string

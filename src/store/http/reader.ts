@@ -19,7 +19,10 @@ interface Quirks {
 /** What a server answers to every name is no larger. */
 const MAX_PAGE_BYTES = 2 ** 20
 
-/** Reading over HTTP, whatever keys look like. The version of an object is what `infoOf` makes of the headers of an answer. */
+/**
+ * Reading over HTTP, whatever keys look like. The version of an object is what `infoOf` makes of the headers
+ * of an answer.
+ */
 export abstract class HttpReader implements Store {
   protected readonly client: HttpClient
   protected readonly requester: RangeRequester
@@ -66,7 +69,10 @@ export abstract class HttpReader implements Store {
     }
   }
 
-  /** One request where the server answers ranges that count from the end, two where it does not or a browser would ask before. */
+  /**
+   * One request where the server answers ranges that count from the end, two where it does not or a browser
+   * would ask before.
+   */
   async getTail(key: string, length: number, { signal }: StoreOptions = {}): Promise<Tail | undefined> {
     const place = this.place(key)
     let first: ObjectInfo | undefined
@@ -89,7 +95,10 @@ export abstract class HttpReader implements Store {
     return one !== undefined && two !== undefined && one.length === two.length && one.every((byte, i) => byte === two[i])
   }
 
-  /** The whole object, by a request without a range, as pages are asked for; `undefined` where the status is not 200 or it is large. */
+  /**
+   * The whole object, by a request without a range, as pages are asked for; `undefined` where the status is
+   * not 200 or it is large.
+   */
   #whole(key: string, signal: Signal | undefined): Promise<Uint8Array | undefined> {
     const place = this.place(key)
     const receive = async (answer: HttpAnswer): Promise<Uint8Array | undefined> => {

@@ -14,9 +14,10 @@ const MAX_REDIRECTS = 20
 const HARMLESS = ['accept-encoding', 'range', 'if-match']
 
 /**
- * Makes a request that carries something that is meant for one server: headers of the caller, a signature. Redirects within its origin are
- * followed with all of it. To another origin only what is read is asked for, with nothing but the range and by the platform's own `fetch`:
- * platforms leave out `Authorization` there, and nothing else.
+ * Makes a request that carries something that is meant for one server: headers of the caller, a signature.
+ * Redirects within its origin are followed with all of it. To another origin only what is read is asked for,
+ * with nothing but the range and by the platform's own `fetch`: platforms leave out `Authorization` there,
+ * and nothing else.
  * @throws StoreError where a redirect cannot be followed so
  */
 export async function fetchGuarded(

@@ -6,18 +6,22 @@ import { MAX_TIMER_MS, Transient } from '../retry.ts'
 /** How long a server may take. Infinity is no limit. */
 export interface TimeLimits {
   /**
-   * Longest wait for the head of an answer, in ms; 30 000 by default. Bytes that are sent, or that the server has to copy before it answers,
-   * get the time that `minBytesPerSecond` gives them on top.
+   * Longest wait for the head of an answer, in ms; 30 000 by default. Bytes that are sent, or that the server
+   * has to copy before it answers, get the time that `minBytesPerSecond` gives them on top.
    */
   readonly answerTimeout?: number
   /** Longest wait for further bytes of an answer, in ms; 30 000 by default. */
   readonly silenceTimeout?: number
-  /** The slowest answer: so many bytes per second on average, after the first 30 s (or `silenceTimeout`, if that is less); 1024 by default, 0 for any. */
+  /**
+   * The slowest answer: so many bytes per second on average, after the first 30 s (or `silenceTimeout`, if
+   * that is less); 1024 by default, 0 for any.
+   */
   readonly minBytesPerSecond?: number
   /**
-   * How long a request may be at a standstill in all its attempts together, in ms; 60 000 by default. What counts are waits before
-   * repetitions, those that the server asks for with `Retry-After` included, and attempts that ran into one of the limits above. A request is
-   * not repeated after a wait that would go beyond.
+   * How long a request may be at a standstill in all its attempts together, in ms; 60 000 by default. What
+   * counts are waits before repetitions, those that the server asks for with `Retry-After` included, and
+   * attempts that ran into one of the limits above. A request is not repeated after a wait that would go
+   * beyond.
    */
   readonly patience?: number
 }
@@ -41,8 +45,9 @@ export function timeLimits(options: TimeLimits): Required<TimeLimits> {
 const SETTLING_MS = 30_000
 
 /**
- * A limit has passed when this many of its parts have passed one after the other. However long a program is busy with something else, only
- * one of them passes meanwhile, and bytes that have arrived are seen before the next.
+ * A limit has passed when this many of its parts have passed one after the other. However long a program is
+ * busy with something else, only one of them passes meanwhile, and bytes that have arrived are seen before
+ * the next.
  */
 const TICKS = 8
 

@@ -10,17 +10,18 @@ declare const navigator: { readonly storage?: { getDirectory?(): Promise<Directo
 declare function setTimeout(callback: () => void, ms: number): unknown
 
 /**
- * Dates of files are in ms, and what the clock gives them may lag behind by as much as a tick of the system. Whoever waits this long
- * before replacing a file gives it another date.
+ * Dates of files are in ms, and what the clock gives them may lag behind by as much as a tick of the system.
+ * Whoever waits this long before replacing a file gives it another date.
  */
 const TICK_MS = 20
 
 /**
- * Files in the origin private file system, or in any folder that a `FileSystemDirectoryHandle` stands for; in pages and in workers. Keys are
- * paths with `/`; folders come into being with the first file in them.
+ * Files in the origin private file system, or in any folder that a `FileSystemDirectoryHandle` stands for; in
+ * pages and in workers. Keys are paths with `/`; folders come into being with the first file in them.
  *
- * A version is told by size and date. All stores of an origin, in whatever tab or worker, take turns (Web Locks) in changing a file, and see
- * to it that its date changes, too. Code that writes the same files without this store is not held up by that.
+ * A version is told by size and date. All stores of an origin, in whatever tab or worker, take turns (Web
+ * Locks) in changing a file, and see to it that its date changes, too. Code that writes the same files
+ * without this store is not held up by that.
  */
 export class OpfsStore implements Store {
   readonly #given: DirectoryHandleLike | undefined
@@ -28,7 +29,10 @@ export class OpfsStore implements Store {
   #root: Promise<DirectoryHandleLike> | undefined
   #swept: Promise<void> | undefined
 
-  /** @param directory by default the root of the origin private file system, which is asked for when it is first needed */
+  /**
+   * @param directory by default the root of the origin private file system, which is asked for when it is
+   *   first needed
+   */
   constructor(directory?: DirectoryHandleLike) {
     this.#given = directory
     this.#snapshots = new Snapshots(

@@ -20,10 +20,12 @@ interface Part {
 type Publish = (key: string, condition: PublishCondition, complete: () => Promise<FileHandleLike>) => Promise<ObjectInfo>
 
 /**
- * An unpublished object: a file for each piece, as what is written to a file can only be read once its stream is closed, and appending to
- * a closed one copies it. To publish, the pieces are copied into one file, and that is moved.
+ * An unpublished object: a file for each piece, as what is written to a file can only be read once its stream
+ * is closed, and appending to a closed one copies it. To publish, the pieces are copied into one file, and
+ * that is moved.
  *
- * A lock tells others that the files are in use. It goes away with its tab or worker, so nothing is left for good after a crash.
+ * A lock tells others that the files are in use. It goes away with its tab or worker, so nothing is left for
+ * good after a crash.
  */
 export class OpfsStage implements Stage {
   readonly #folder: DirectoryHandleLike

@@ -1,6 +1,8 @@
 import { HyperslabError } from '../../core/errors.ts'
 
-/** What is used of a `LockManager`. A lock ends with its callback, or with the tab or worker that holds it. */
+/**
+ * What is used of a `LockManager`. A lock ends with its callback, or with the tab or worker that holds it.
+ */
 interface LockManager {
   request<T>(name: string, options: { ifAvailable?: boolean }, callback: (lock: object | null) => Promise<T>): Promise<T>
 }

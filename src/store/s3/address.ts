@@ -8,8 +8,8 @@ export interface S3AddressOptions {
   /** URL of a server other than Amazon's: `https://s3.example.org:9000`. */
   readonly endpoint?: string
   /**
-   * Where the bucket's name goes: into the path, or in front of the host. In front of Amazon's by default, where certificates cover that
-   * (names with a dot they do not); into the path of all others.
+   * Where the bucket's name goes: into the path, or in front of the host. In front of Amazon's by default,
+   * where certificates cover that (names with a dot they do not); into the path of all others.
    */
   readonly addressing?: 'path' | 'virtual'
 }
@@ -28,7 +28,8 @@ export interface S3Location {
 }
 
 /**
- * The parts of `s3://bucket/key`. The key is taken as it stands, as by other S3 tools: nothing in it is percent-decoded.
+ * The parts of `s3://bucket/key`. The key is taken as it stands, as by other S3 tools: nothing in it is
+ * percent-decoded.
  * @throws InvalidArgumentError for anything else
  */
 export function parseS3Url(url: string): S3Location {
@@ -84,7 +85,10 @@ export class S3Address {
   }
 }
 
-/** Everything but what RFC 3986 leaves alone, as signatures want it: a `+` that is not encoded is a space to some. */
+/**
+ * Everything but what RFC 3986 leaves alone, as signatures want it: a `+` that is not encoded is a space to
+ * some.
+ */
 const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 

@@ -3,7 +3,10 @@ import type { HttpAnswer } from '../http/client.ts'
 import type { ListPage } from '../listing.ts'
 import { Transient } from '../retry.ts'
 
-/** The texts of all elements of a name, in order. What S3 answers has no attributes, comments or CDATA that would matter. */
+/**
+ * The texts of all elements of a name, in order. What S3 answers has no attributes, comments or CDATA that
+ * would matter.
+ */
 function textsOf(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`, 'g'))].map(([, text]) => unescaped(text!))
 }

@@ -7,7 +7,10 @@ import type { CopiedPart, S3Writer, WriteOptions } from './writer.ts'
 /** A tag as a server wants it in `If-Match`. */
 type Spelling = (etag: string) => string
 
-/** As the standard has it, and without quotes: Ceph 16 compares them with the tag when it stores objects, so that none ever matched. */
+/**
+ * As the standard has it, and without quotes: Ceph 16 compares them with the tag when it stores objects, so
+ * that none ever matched.
+ */
 const SPELLINGS: readonly Spelling[] = [(etag) => etag, (etag) => etag.replace(/^"|"$/g, '')]
 
 /** How a server wants tags, `undefined` where it takes no notice of them or refuses them all. */
@@ -20,9 +23,10 @@ const NO_REPLACING = 'the server does not honour If-Match when it stores objects
 const NO_REMOVING = 'the server does not honour If-Match when it deletes objects'
 
 /**
- * What a server does on condition. Some take no notice of it, and then of two writers one would lose what it wrote, so servers are asked once,
- * with temporary objects: whether they create objects only where there are none (`If-None-Match: *`; Amazon's is known to), and whether they
- * replace and delete only the version that `If-Match` names.
+ * What a server does on condition. Some take no notice of it, and then of two writers one would lose what it
+ * wrote, so servers are asked once, with temporary objects: whether they create objects only where there are
+ * none (`If-None-Match: *`; Amazon's is known to), and whether they replace and delete only the version that
+ * `If-Match` names.
  */
 export class S3Conditions {
   readonly #writer: S3Writer
@@ -136,7 +140,10 @@ const NO_TAG = '"00000000000000000000000000000000"'
 /** The name of an object that nobody takes for anything. */
 export const temporary = (near: string): string => `${near}.${randomName()}.tmp`
 
-/** Whether a write was carried out; refused were those on a condition that does not hold, or that the server does not know. */
+/**
+ * Whether a write was carried out; refused were those on a condition that does not hold, or that the server
+ * does not know.
+ */
 async function holds(work: Promise<unknown>): Promise<boolean> {
   try {
     await work

@@ -17,16 +17,19 @@ import { S3Writer } from './writer.ts'
 
 export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpClientOptions {
   /**
-   * Keys, or a function that gets them, called for every request: it should keep them while they are valid. Without, requests are not
-   * signed, which is enough for buckets that everybody may read.
+   * Keys, or a function that gets them, called for every request: it should keep them while they are valid.
+   * Without, requests are not signed, which is enough for buckets that everybody may read.
    */
   readonly credentials?: S3CredentialsSource
   /**
-   * False where the bucket may not be listed: nothing is written there, 403 counts as "there is no such object", because that is how S3
-   * answers then, and sidecars are asked for one by one. True by default.
+   * False where the bucket may not be listed: nothing is written there, 403 counts as "there is no such
+   * object", because that is how S3 answers then, and sidecars are asked for one by one. True by default.
    */
   readonly listing?: boolean
-  /** Larger objects are written in parts of this many bytes, 5 MiB at least; 8 MiB by default. A stage keeps up to one part in memory. */
+  /**
+   * Larger objects are written in parts of this many bytes, 5 MiB at least; 8 MiB by default. A stage keeps
+   * up to one part in memory.
+   */
   readonly partBytes?: number
 }
 
@@ -44,9 +47,11 @@ const MIB = 2 ** 20
 /**
  * Objects in a bucket of S3, or of a server that speaks its protocol. Keys are those of the bucket.
  *
- * An object is created only where there is none with `If-None-Match: *`; servers other than Amazon's are tried for whether they honour it,
- * once for each store, before that is relied on. So are all for whether they replace and delete one version only, with `If-Match`. While a large object is being written its parts lie beside it, as `{key}.….tmp`; a writer
- * that crashes leaves them, and uploads in parts that were not completed, to the rules of the bucket.
+ * An object is created only where there is none with `If-None-Match: *`; servers other than Amazon's are
+ * tried for whether they honour it, once for each store, before that is relied on. So are all for whether
+ * they replace and delete one version only, with `If-Match`. While a large object is being written its parts
+ * lie beside it, as `{key}.….tmp`; a writer that crashes leaves them, and uploads in parts that were not
+ * completed, to the rules of the bucket.
  */
 export class S3Store extends HttpReader implements Store {
   /** All keys that start with `prefix`, in other folders as well; left out with `listing: false`. */

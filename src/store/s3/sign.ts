@@ -11,8 +11,8 @@ export interface S3Credentials {
 export type S3CredentialsSource = S3Credentials | (() => Promise<S3Credentials>)
 
 /**
- * Signs requests, anew for every repetition: a signature is good for some minutes. Bodies are not signed: they are not read a second time,
- * and TLS keeps them whole.
+ * Signs requests, anew for every repetition: a signature is good for some minutes. Bodies are not signed:
+ * they are not read a second time, and TLS keeps them whole.
  */
 export function signing(credentials: S3CredentialsSource, region: string): Sign {
   const cache = new Map<string, ArrayBuffer>()

@@ -20,13 +20,16 @@ export interface S3StageOptions {
 }
 
 /**
- * Collects an object in memory and, whenever a part is full, in a temporary object beside it: an upload in parts can neither be read back
- * nor be given another key when the first turns out to be taken, objects can. Publishing
+ * Collects an object in memory and, whenever a part is full, in a temporary object beside it: an upload in
+ * parts can neither be read back nor be given another key when the first turns out to be taken, objects can.
+ * Publishing
  *
- * - what fits into memory is one request, `PUT` with `If-None-Match: *`, which every server that is of any use here honours, or `If-Match`;
- * - anything larger has the server put the temporary objects together, as parts of an upload to the key, and complete it with the same
- *   condition. Servers that ignore the condition there (Ceph 16 does; see {@link S3Conditions}) could overwrite another writer's object,
- *   so on those all is read back into memory and goes the first way: it costs memory, but nobody's bytes.
+ * - what fits into memory is one request, `PUT` with `If-None-Match: *`, which every server that is of any
+ *   use here honours, or `If-Match`;
+ * - anything larger has the server put the temporary objects together, as parts of an upload to the key, and
+ *   complete it with the same condition. Servers that ignore the condition there (Ceph 16 does; see
+ *   {@link S3Conditions}) could overwrite another writer's object, so on those all is read back into memory
+ *   and goes the first way: it costs memory, but nobody's bytes.
  */
 export class S3Stage implements Stage {
   readonly #options: S3StageOptions

@@ -32,7 +32,10 @@ const MAX_PARTS = 10_000
 /** A header that stays with the object: who finds it there knows whose writing made it. */
 const MARK = 'x-amz-meta-hyperslab-write'
 
-/** Statuses for an object that is there, or was being made by someone else at that moment; or for one that is not there, or another version. */
+/**
+ * Statuses for an object that is there, or was being made by someone else at that moment; or for one that is
+ * not there, or another version.
+ */
 const REFUSED = [404, 409, 412]
 
 /** Writes objects, each completely or not at all. */
@@ -127,8 +130,8 @@ export class S3Writer {
   }
 
   /**
-   * A request that seems to have failed may have been carried out: its answer was lost, or its repetition met what it had written itself.
-   * Whether it was, the object's mark tells.
+   * A request that seems to have failed may have been carried out: its answer was lost, or its repetition met
+   * what it had written itself. Whether it was, the object's mark tells.
    */
   async #settled(
     key: string,
@@ -145,7 +148,8 @@ export class S3Writer {
       if (signal?.aborted || !isHyperslabError(error)) throw error
       const conflict = isHyperslabError(error, 'ConflictError')
       if (conflict && attempts === 1 && ifMatch === undefined) throw error
-      // Where even this cannot be asked, the first error stands: writing the same once more is right in any case.
+      // Where even this cannot be asked, the first error stands: writing the same once more is right in any
+      // case.
       const found = await this.#found(key, signal).catch(() => null)
       if (found === null) throw error
       if (found?.mark === mark) return { size: found.size, etag: found.etag }
@@ -227,6 +231,8 @@ const conditional = ({ ifAbsent = false, ifMatch }: WriteOptions): Record<string
   ...(ifMatch !== undefined && { 'if-match': ifMatch }),
 })
 
-/** Statuses that say that the condition does not hold. Without `If-Match`, 404 is about a bucket or an upload. */
+/**
+ * Statuses that say that the condition does not hold. Without `If-Match`, 404 is about a bucket or an upload.
+ */
 const refusedOn = ({ ifAbsent = false, ifMatch }: WriteOptions): number[] =>
   ifMatch !== undefined ? REFUSED : ifAbsent ? REFUSED.filter((status) => status !== 404) : []

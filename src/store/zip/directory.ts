@@ -96,7 +96,10 @@ function findDirectory64(view: DataView, locator: number, tailOffset: number): D
   return placeOf({ entries, modulus: Number.POSITIVE_INFINITY, length, offset }, tailOffset + at)
 }
 
-/** The directory ends where the records begin, at `end`; it says itself where it begins, not counting what is in front of the archive. */
+/**
+ * The directory ends where the records begin, at `end`; it says itself where it begins, not counting what is
+ * in front of the archive.
+ */
 function placeOf(place: Omit<DirectoryPlace, 'prefix'>, end: number): DirectoryPlace {
   const prefix = end - place.length - place.offset
   if (prefix >= 0) return { ...place, offset: end - place.length, prefix }
@@ -158,7 +161,10 @@ function readEntry(view: DataView, at: number, nameLength: number, extraLength: 
   }
 }
 
-/** Reads one field after the other of the extra field `+0 u16 1 | +2 u16 bytes | u64 … u32`, where there is one. */
+/**
+ * Reads one field after the other of the extra field `+0 u16 1 | +2 u16 bytes | u64 … u32`, where there is
+ * one.
+ */
 function zip64Fields(view: DataView, start: number, length: number): ((bytes: 4 | 8, name: string) => number) | undefined {
   for (let at = start; at + 4 <= start + length; at += 4 + view.getUint16(at + 2, true)) {
     if (view.getUint16(at, true) !== ZIP64_EXTRA) continue
@@ -174,7 +180,8 @@ function zip64Fields(view: DataView, start: number, length: number): ((bytes: 4 
 }
 
 /**
- * Bytes from the local header to the content. The header repeats the entry; but its extra fields may be others, so it has to be read:
+ * Bytes from the local header to the content. The header repeats the entry; but its extra fields may be
+ * others, so it has to be read:
  *
  *     +0 u32 PK34 | +4 u16 version | +6 u16 flags | +8 u16 method | … | +26 u16 bytes of the name | +28 of extra fields | +30 name | …
  *
@@ -193,7 +200,10 @@ export function contentOffset(header: Uint8Array, entry: ZipEntry): number {
   throw new HyperslabError('FormatError', text, { actual: entry.headerOffset })
 }
 
-/** A flag says which of the two it is, but not all that write UTF-8 set it; and hardly any text of the other kind is valid UTF-8. */
+/**
+ * A flag says which of the two it is, but not all that write UTF-8 set it; and hardly any text of the other
+ * kind is valid UTF-8.
+ */
 function decodeName(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes)

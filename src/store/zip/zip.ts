@@ -49,14 +49,16 @@ const ENCRYPTED = 1
 const METHODS: Record<number, string> = { 8: 'deflate', 9: 'deflate64', 12: 'bzip2', 14: 'lzma', 93: 'zstd', 95: 'xz' }
 
 /**
- * The files in a zip archive that lies in another store, read only and in place: a range of a file is a range of the archive, so those
- * must be stored, not compressed (`zip -0`). Keys are their names in the archive.
+ * The files in a zip archive that lies in another store, read only and in place: a range of a file is a range
+ * of the archive, so those must be stored, not compressed (`zip -0`). Keys are their names in the archive.
  *
- * The directory is read once, and again when a read, a `stat` or a `getTail` finds that the archive was replaced; that a file has been
- * added goes unnoticed until then. The version of a file is that of the archive. Checksums are not verified.
+ * The directory is read once, and again when a read, a `stat` or a `getTail` finds that the archive was
+ * replaced; that a file has been added goes unnoticed until then. The version of a file is that of the
+ * archive. Checksums are not verified.
  *
- * Every read can throw NotFoundError (no archive), FormatError (not a zip archive, or a damaged one) and UnsupportedError (an archive in
- * several parts or with a directory that is too large, a file that is compressed or encrypted).
+ * Every read can throw NotFoundError (no archive), FormatError (not a zip archive, or a damaged one) and
+ * UnsupportedError (an archive in several parts or with a directory that is too large, a file that is
+ * compressed or encrypted).
  */
 export class ZipStore implements Store {
   readonly getRanges?: NonNullable<Store['getRanges']>
@@ -114,7 +116,9 @@ export class ZipStore implements Store {
     })
   }
 
-  /** Also names files that are compressed: they are there, and to read around them could give wrong values. */
+  /**
+   * Also names files that are compressed: they are there, and to read around them could give wrong values.
+   */
   async list(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
     const { entries } = await this.#open(signal)
     return [...entries.keys()].filter((name) => name.startsWith(prefix))
