@@ -266,10 +266,10 @@ async function* chunkByChunk<D extends DType, R>(
   }
   const statistics = await bulk.statistics?.(options)
   const pace = new Pace(options.signal)
-  const chosen: number[] = []
+  const together: number[] = []
   for (let number = 0; number < chunks.count; number++) {
     if (pace.due()) await pace.turn()
-    if (choose(number, statistics?.(chunks.box(chunks.index(number))))) chosen.push(number)
+    if (choose(number, statistics?.(chunks.box(chunks.index(number))))) together.push(number)
   }
   const readTogether = async (numbers: readonly number[]): Promise<R[]> => {
     options.signal?.throwIfAborted()
@@ -281,7 +281,7 @@ async function* chunkByChunk<D extends DType, R>(
     return reads.map(({ out }, i) => use(numbers[i]!, out.data))
   }
   // Chunks that lie in one block are asked for together.
-  for await (const results of ahead(batched(chosen, READ_BYTES, limits.bytesOf), { count: 2 }, readTogether)) yield* results
+  for await (const results of ahead(batched(together, READ_BYTES, limits.bytesOf), { count: 2 }, readTogether)) yield* results
 }
 
 /** Positions in the array of places in a chunk. */
