@@ -1,3 +1,4 @@
+import { HyperslabError } from '../core/errors.ts'
 import { eachIndex } from '../core/shape.ts'
 import type { AxisView } from '../core/tensor.ts'
 import { project, RECORD_LENGTH } from '../kernels/project.ts'
@@ -6,6 +7,19 @@ import { type Box, type Range, rangeLength } from './range.ts'
 
 /** Chunks below which calling the kernel costs more than it saves. */
 const FEW = 64
+
+/**
+ * Chunks that are listed at once, which takes some hundred MB: what goes through more does so by
+ * `TouchedChunks`.
+ */
+const MOST_LISTED = 2 ** 22
+
+/** @throws TooLargeError when that many chunks are too many to be listed, as a file of a stranger may have them */
+export function checkListed(chunks: number): void {
+  if (chunks <= MOST_LISTED) return
+  const text = `${chunks} chunks are too many to go through at once: read less at a time`
+  throw new HyperslabError('TooLargeError', text, { actual: chunks, expected: MOST_LISTED })
+}
 
 /** What a range takes from one chunk of its axis, and where that goes in the result. */
 export interface AxisProjection {
@@ -20,10 +34,12 @@ export interface AxisProjection {
 /**
  * Projects a range onto the chunks of its axis: one entry per touched chunk, ascending. Chunks that a step
  * jumps over get none.
+ * @throws TooLargeError for more than 2^22 chunks
  */
 export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] {
   const total = rangeLength(range)
   if (total === 0) return []
+  if (total > MOST_LISTED) checkListed(countTouched(range, chunks))
   // The kernel knows regular chunks only.
   if (!(chunks instanceof RegularChunks) || total * range.step < FEW * chunks.chunkLength)
     return projectOneByOne(range, total, chunks)
@@ -66,6 +82,7 @@ function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChun
  * Projects a box onto a grid: calls `visit` for every touched chunk, in C order, with its index and the
  * projection of each axis. Axes are projected once and combined by an odometer, so the cost is the sum over
  * axes plus one visit per chunk. The arrays handed to `visit` are reused between calls.
+ * @throws TooLargeError for more than 2^22 chunks
  */
 export function projectBox(
   box: Box,
@@ -73,6 +90,7 @@ export function projectBox(
   visit: (chunk: readonly number[], projections: readonly AxisProjection[]) => void,
 ): void {
   const axes = box.map((range, axis) => projectAxis(range, grid.axes[axis]!))
+  checkListed(axes.reduce((count, { length }) => count * length, 1))
   const chunk = new Array<number>(axes.length)
   const projections = new Array<AxisProjection>(axes.length)
   const last = axes.length - 1

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.ts'
 import { type Box, boxShape, rangeLength, showBox } from '../../src/grid/range.ts'
 import { axisChunks, mixedGrids, shapes } from '../support/arbitraries.ts'
@@ -68,4 +69,13 @@ test('ranges', () => {
       { start: 5, stop: 25, step: 2 },
     ]),
   ).toBe('[0:3, 5:25:2]')
+})
+
+test('more chunks than can be listed are refused, however they are asked for', () => {
+  const grid = ChunkGrid.regular([2 ** 12, 2 ** 23], [1, 1])
+  const whole = (length: number) => ({ start: 0, stop: length, step: 1 })
+  const refused = expect.objectContaining({ tag: 'TooLargeError' })
+  expect(() => projectAxis(whole(2 ** 23), grid.axes[1]!)).toThrow(refused)
+  expect(projectAxis({ start: 0, stop: 2 ** 23, step: 2 ** 13 }, grid.axes[1]!)).toHaveLength(2 ** 10)
+  expect(() => projectBox([whole(2 ** 12), whole(2 ** 11)], grid, () => undefined)).toThrow(refused)
 })

@@ -3,7 +3,7 @@ import { forEachLimited } from '../../core/limiter.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
-import { type AxisProjection, projectAxis } from '../../grid/projection.ts'
+import { type AxisProjection, checkListed, projectAxis } from '../../grid/projection.ts'
 import { type Box, boxShape, type Range, rangeLength, viewOf } from '../../grid/range.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { READS_AT_A_TIME, readFresh } from './picks.ts'
@@ -101,6 +101,7 @@ function groupPieces(box: Box, source: BlockSource, chunks: ChunkGrid, { below, 
   const box1 = coveringBox(run.first, run.last, from)
   if (one || sizeOf(boxShape(box1)) === sizeOf(outer.map(({ length }) => length))) return [pieceOf(views, outer, to, from)]
   const pieces: GroupPiece[] = []
+  checkListed(sizeOf(touched.map(({ length }) => length)))
   eachIndex(
     touched.map(({ length }) => length),
     (index) => {
