@@ -107,7 +107,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/\/build\/js\/store\/(conditions|random-name|opfs\/web-locks)\.js$/.test(id)) return 'store-writes'
   // Needed at once by lazy arrays of several others only, and by what is loaded later: bundlers keep it out of the rest where it is a file.
   if (/\/build\/js\/array\/(missing-test|lazy\/missing-as)\.js$/.test(id)) return 'missing'
-  if (/\/build\/js\/array\/(missing|lazy\/(elementwise|layer))\.js$/.test(id)) return 'elements'
+  if (/\/build\/js\/array\/(source|missing|lazy\/(elementwise|layer|picks))\.js$/.test(id)) return 'elements'
   // What is of no layer would be called `index`.
   return (
     atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|engine|af)\// : /\/node_modules\/(fzstd)\//

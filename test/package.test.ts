@@ -45,6 +45,26 @@ test('no module waits or asks for Node when it is imported', () => {
   }
 })
 
+test('no chunk imports itself in a circle, of which bundlers warn', () => {
+  const folder = join(root, 'dist/chunks')
+  const names = readdirSync(folder).filter((name) => name.endsWith('.js'))
+  const imports = new Map(
+    names.map((name) => [
+      name,
+      [...readFileSync(join(folder, name), 'utf8').matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)].map(([, other]) => other!),
+    ]),
+  )
+  const done = new Set<string>()
+  const circles: string[] = []
+  const visit = (name: string, path: readonly string[]): void => {
+    if (path.includes(name)) circles.push([...path.slice(path.indexOf(name)), name].join(' -> '))
+    else if (!done.has(name)) for (const next of imports.get(name) ?? []) visit(next, [...path, name])
+    done.add(name)
+  }
+  for (const name of names) visit(name, [])
+  expect([names.length > 10, circles]).toEqual([true, []])
+})
+
 // Its types are those of a CommonJS module.
 const minify = terser.default as unknown as (options: object) => Plugin
 
