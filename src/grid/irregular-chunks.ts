@@ -64,13 +64,13 @@ export class IrregularChunks implements AxisChunks {
   }
 }
 
-/** Irregular chunks are listed: up to so many. */
+/** Chunks are listed up to so many, which takes some hundred MB. */
 const MOST_LISTED = 2 ** 22
 
-/** @throws TooLargeError when chunks of an axis are too many to be listed */
+/** @throws TooLargeError when chunks are too many to be listed, as files of strangers may have them */
 export function checkListed(count: number): void {
   if (count <= MOST_LISTED) return
-  throw new HyperslabError('TooLargeError', `${count} chunks of an axis are too many to list`, {
+  throw new HyperslabError('TooLargeError', `${count} chunks are too many to list: ask for less at a time`, {
     actual: count,
     expected: MOST_LISTED,
   })

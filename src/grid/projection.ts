@@ -1,25 +1,12 @@
-import { HyperslabError } from '../core/errors.ts'
 import { eachIndex } from '../core/shape.ts'
 import type { AxisView } from '../core/tensor.ts'
 import { project, RECORD_LENGTH } from '../kernels/project.ts'
 import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.ts'
+import { checkListed } from './irregular-chunks.ts'
 import { type Box, type Range, rangeLength } from './range.ts'
 
 /** Chunks below which calling the kernel costs more than it saves. */
 const FEW = 64
-
-/**
- * Chunks that are listed at once, which takes some hundred MB: what goes through more does so by
- * `TouchedChunks`.
- */
-const MOST_LISTED = 2 ** 22
-
-/** @throws TooLargeError when that many chunks are too many to be listed, as a file of a stranger may have them */
-export function checkListed(chunks: number): void {
-  if (chunks <= MOST_LISTED) return
-  const text = `${chunks} chunks are too many to go through at once: read less at a time`
-  throw new HyperslabError('TooLargeError', text, { actual: chunks, expected: MOST_LISTED })
-}
 
 /** What a range takes from one chunk of its axis, and where that goes in the result. */
 export interface AxisProjection {
@@ -39,7 +26,7 @@ export interface AxisProjection {
 export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] {
   const total = rangeLength(range)
   if (total === 0) return []
-  if (total > MOST_LISTED) checkListed(countTouched(range, chunks))
+  if (chunks instanceof RegularChunks) checkListed(countTouched(range, chunks))
   // The kernel knows regular chunks only.
   if (!(chunks instanceof RegularChunks) || total * range.step < FEW * chunks.chunkLength)
     return projectOneByOne(range, total, chunks)
