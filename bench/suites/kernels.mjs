@@ -59,7 +59,7 @@ function reductionsOf(dtype, length, pointer) {
   const run = (op, skip) => () =>
     arena.scratch(() => {
       const cells = ours.accumulators(arena, op, dtype, 1)
-      ours.reduce(arena, op, dtype, skip, [length], pointer, [1], cells, [0], ours.counters(arena, 1))
+      ours.reduceElements(arena, op, dtype, skip, [length], pointer, [1], cells, [0], ours.counters(arena, 1))
     })
   const whole = { op: 'min', dtype, skip: 'none', reduced: [true], places: [1] }
   const table = ours.tableOf(1, [{ offset: 0, place: 0, shape: [length], stride: [1] }])
@@ -74,7 +74,7 @@ function reductionsOf(dtype, length, pointer) {
       arena.scratch(() => {
         const [cell, shift] = [ours.counters(arena, 1), ours.counters(arena, 1)]
         arena.view('float64', shift, 1)[0] = SHIFT
-        ours.reduce(arena, 'squares', dtype, 'none', [length], pointer, [1], cell, [0], shift)
+        ours.reduceElements(arena, 'squares', dtype, 'none', [length], pointer, [1], cell, [0], shift)
       }),
   }
 }
