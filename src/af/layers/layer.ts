@@ -268,14 +268,17 @@ export function checksumsIn({ blocks }: Footer, before: Uint8Array): Checksums |
   const named = blocks.some(({ codec }) => codec === CHECKSUM_CODEC)
   for (const count of [blocks.length - 1, blocks.length, blocks.length + 1]) {
     const found = checksumsAtEnd(before, count)
-    if (found !== undefined && (named || !isAllOnes(found))) return found
+    if (found !== undefined && (named || !isTrivial(found))) return found
   }
   if (!named) return undefined
   throw new HyperslabError('IntegrityError', 'the checksums themselves have changed since they were written')
 }
 
-/** The one number that is its own checksum, and how -1 is stored. */
-const isAllOnes = ({ footer, blocks }: Checksums): boolean => footer === 0xffffffff && blocks.length === 0
+/**
+ * Data that are their own checksum without being any: -1 as it is stored, which is the checksum of itself and
+ * of itself followed by zeros.
+ */
+const isTrivial = ({ footer, blocks }: Checksums): boolean => footer === 0xffffffff && blocks.every((crc) => crc === 0)
 
 function present<T>(bytes: T | undefined, file: string): T {
   if (bytes !== undefined) return bytes
