@@ -9,7 +9,7 @@ import { Stack } from '../layers/stack.ts'
 import { clean, deadFile, floorOf, nextNumber } from './clean.ts'
 import { isConflict, type LayerArray, publishEmpty, publishLayer } from './commit.ts'
 import { compactInto } from './compact.ts'
-import { type ContainerFiles, checkReplaces, newPacker } from './container-files.ts'
+import { type ContainerFiles, checkReplaces, isBase, newPacker } from './container-files.ts'
 import type { BlockPacker } from './packer.ts'
 
 /**
@@ -85,11 +85,6 @@ export async function finish(files: ContainerFiles, blocks: BlockReader, stack: 
     if (!(await isBase(files, stack))) return
   }
   await compactContainer(files, blocks, stack)
-}
-
-/** Whether the base is still that of a state. */
-async function isBase({ store }: ContainerFiles, { base }: Stack): Promise<boolean> {
-  return (await store.stat(base.key))?.etag === base.info.etag
 }
 
 /**

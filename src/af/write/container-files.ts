@@ -1,6 +1,7 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { ConditionalWrites, Store } from '../../store/store.ts'
 import type { Paths } from '../layers/paths.ts'
+import type { Stack } from '../layers/stack.ts'
 import { BlockPacker } from './packer.ts'
 import type { WorkingCopyOptions } from './working-copy.ts'
 
@@ -10,6 +11,10 @@ export interface ContainerFiles {
   readonly paths: Paths
   readonly options: WorkingCopyOptions
 }
+
+/** Whether the base is still that of a state. */
+export const isBase = async ({ store }: ContainerFiles, { base }: Stack): Promise<boolean> =>
+  (await store.stat(base.key))?.etag === base.info.etag
 
 /** Which conditions the store honours. */
 export const conditionsOf = async ({ store, paths }: ContainerFiles): Promise<ConditionalWrites> =>

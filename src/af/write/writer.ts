@@ -12,7 +12,7 @@ import { Stack } from '../layers/stack.ts'
 import { nextNumber, overtaken } from './clean.ts'
 import { isConflict, publishEmpty, publishLayer } from './commit.ts'
 import { cleanUp, compactContainer, finish, listed } from './compaction.ts'
-import { checkReplaces, newPacker } from './container-files.ts'
+import { checkReplaces, isBase, newPacker } from './container-files.ts'
 import { publishCovered } from './cover.ts'
 import type { BlockPacker } from './packer.ts'
 import { attributeChanges, changeAttributes, checkUnmoved, rebase } from './rebase.ts'
@@ -188,7 +188,7 @@ export class Writer {
       // are.
       const dead = stack.dead.find(({ number }) => number === stack.top + 1)
       const next = await store.stat(paths.sidecar(stack.top + 1))
-      const overtaken = next?.etag !== dead?.info.etag || !(await this.#isBase(stack))
+      const overtaken = next?.etag !== dead?.info.etag || !(await isBase(this.#copy, stack))
       if (overtaken) await stats.invalidate()
       this.#stale.clear()
       this.#statsDue = false
@@ -208,7 +208,7 @@ export class Writer {
    */
   async #append(): Promise<void> {
     const { stack, store, paths, deleted, options, blocks } = this.#copy
-    if (!(await this.#isBase(stack))) throw overtaken()
+    if (!(await isBase(this.#copy, stack))) throw overtaken()
     if (stack.closed) {
       await finish(this.#copy, blocks, stack)
       await this.#refresh()
@@ -238,7 +238,7 @@ export class Writer {
       const key = number === 0 ? paths.base : paths.sidecar(number)
       return publishLayer(store, key, contents, packer, { ...options, condition })
     })
-    if (!first && !(await this.#isBase(stack))) {
+    if (!first && !(await isBase(this.#copy, stack))) {
       await cleanUp(this.#copy)
       throw overtaken()
     }
@@ -267,11 +267,6 @@ export class Writer {
   #reopen(): Promise<Stack> {
     const { store, paths, options } = this.#copy
     return Stack.open(store, paths, options.limits)
-  }
-
-  /** Whether the base is still that of a state. */
-  async #isBase({ base }: Stack): Promise<boolean> {
-    return (await this.#copy.store.stat(base.key))?.etag === base.info.etag
   }
 
   /** What is known of committed chunks may have been overtaken by another writer. */
