@@ -38,9 +38,10 @@ export class Stack {
   /** @param files the base, then sidecars by number, dead ones included */
   constructor(files: readonly Layer[]) {
     const [base, ...sidecars] = files
-    const live = sidecars.filter((layer) => isLive(layer, base!))
-    this.layers = [base!, ...live]
-    this.dead = sidecars.filter((layer) => !live.includes(layer))
+    const [live, dead]: [Layer[], Layer[]] = [[base!], []]
+    for (const layer of sidecars) (isLive(layer, base!) ? live : dead).push(layer)
+    this.layers = live
+    this.dead = dead
   }
 
   /**
@@ -230,12 +231,13 @@ async function openListed(store: Store, paths: Paths, options: Opening, known: S
  * nothing of the base that it was read with, and a number that held nothing live may have been appended to
  * before a higher one was.
  */
-async function isSettled(store: Store, paths: Paths, { layers, dead, top }: Stack, options: Opening): Promise<boolean> {
-  const sidecars = new Map([...layers.slice(1), ...dead].map((layer) => [layer.number, layer]))
+async function isSettled(store: Store, paths: Paths, stack: Stack, options: Opening): Promise<boolean> {
+  const sidecars = new Map(stack.sidecars.map((layer) => [layer.number, layer]))
+  const dead = new Set(stack.dead)
   const uncertain: number[] = []
-  for (let number = 1; number <= top; number++) {
+  for (let number = 1; number <= stack.top; number++) {
     const layer = sidecars.get(number)
-    if (layer === undefined || dead.includes(layer) || layer.identity.base === undefined) uncertain.push(number)
+    if (layer === undefined || dead.has(layer) || layer.identity.base === undefined) uncertain.push(number)
   }
   let settled = true
   await forEachLimited(uncertain, OPENINGS, async (number) => {
