@@ -191,7 +191,8 @@ export class Layer implements BlockOrigin {
   }
 
   #extra(name: string): BlockRef | undefined {
-    return [...this.blocks.values()].find(({ codec }) => codec === name)
+    for (const block of this.blocks.values()) if (block.codec === name) return block
+    return undefined
   }
 
   /** Bytes of blocks, stored and decoded. */
