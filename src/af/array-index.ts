@@ -3,14 +3,13 @@ import { HyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { BlockReader } from '../engine/block-reader.ts'
-import type { ChunkIndex, ChunkSnapshot, ChunkStatistics, ChunkWriter, StoredChunk } from '../engine/chunk-index.ts'
+import type { ChunkIndex, ChunkSnapshot, ChunkStatistics, ChunkWriter, PinnedChunks, StoredChunk } from '../engine/chunk-index.ts'
 import type { ChunkStats } from '../engine/chunk-stats.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import { dtypeOf, fillOf } from './format/definition.ts'
-import type { ArrayState } from './layers/array-state.ts'
+import { type ArrayState, newestIn } from './layers/array-state.ts'
 import { type AttributeMap, Attributes } from './layers/attributes.ts'
 import type { Container } from './layers/container.ts'
-import { findIn } from './layers/layer-chunks.ts'
 import { knownStats, nullsAreFill } from './layers/null-value.ts'
 
 /**
@@ -77,6 +76,8 @@ export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
 
 class StateSnapshot implements ChunkSnapshot, ChunkStatistics {
   readonly grid: ChunkGrid
+  /** Whether statistics leave out what reading takes for missing. */
+  #usable: boolean | undefined
   readonly #state: ArrayState
 
   constructor(state: ArrayState) {
@@ -89,7 +90,8 @@ class StateSnapshot implements ChunkSnapshot, ChunkStatistics {
   }
 
   get statistics(): ChunkStatistics | undefined {
-    return nullsAreFill(this.#state.definition) ? this : undefined
+    this.#usable ??= nullsAreFill(this.#state.definition)
+    return this.#usable ? this : undefined
   }
 
   locate(chunkIndex: number): StoredChunk | undefined {
@@ -100,25 +102,17 @@ class StateSnapshot implements ChunkSnapshot, ChunkStatistics {
     return this.#state.numbers()
   }
 
-  pinned(): ChunkSnapshot {
-    const { stored, storedCount } = this.#state
+  pinned(): PinnedChunks {
+    const { stored } = this.#state
     const written = new Map(this.#state.written)
     return {
       grid: this.grid,
-      storedCount: storedCount + written.size,
-      statistics: this.statistics,
-      locate: (chunkIndex) => {
-        const pending = written.get(chunkIndex)
-        return pending?.bytes ?? pending?.address ?? findIn(stored, chunkIndex)
-      },
+      storedCount: this.storedCount,
+      locate: (chunkIndex) => newestIn(written, stored, chunkIndex),
       *stored() {
         for (const layer of stored) yield* layer.numbers()
         yield* written.keys()
       },
-      pinned() {
-        return this
-      },
-      checkGrid: (done) => this.checkGrid(done),
     }
   }
 

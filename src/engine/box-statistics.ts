@@ -2,16 +2,15 @@ import type { ChunkFacts } from '../array/source.ts'
 import { sizeOf } from '../core/shape.ts'
 import { countChunks, projectBox } from '../grid/projection.ts'
 import type { Box } from '../grid/range.ts'
-import { type ChunkSnapshot, FEW_CHUNKS } from './chunk-index.ts'
+import { type ChunkSnapshot, type Elements, FEW_CHUNKS } from './chunk-index.ts'
 import { factsOf, factsOfMissing } from './scan-chunks.ts'
 
 /**
  * What is known of the elements of a box by the statistics of the chunks that it touches, which must be
  * loaded: of whole chunks exactly, of parts of chunks as much as is known of all of them.
- * @param fill what missing chunks are full of, as stored, and whether that is a fill value
  * @returns undefined when nothing is known of one of them, and of boxes that touch too many
  */
-export function boxStatistics(snapshot: ChunkSnapshot, box: Box, fill: unknown, hasFill: boolean): ChunkFacts | undefined {
+export function boxStatistics(snapshot: ChunkSnapshot, box: Box, { fill, hasFill }: Elements): ChunkFacts | undefined {
   const { grid, statistics } = snapshot
   if (countChunks(box, grid) > FEW_CHUNKS) return undefined
   let all: ChunkFacts | undefined = { min: undefined, max: undefined, count: 0, fillCount: 0, exact: true }
@@ -38,7 +37,9 @@ function joined(one: ChunkFacts, other: ChunkFacts | undefined): ChunkFacts | un
   if (other.count === 0) return { ...one, fillCount, exact }
   if (one.count === 0) return { ...other, fillCount, exact }
   return {
+    // biome-ignore lint/complexity/useMathMinMax: they may be bigints
     min: one.min! < other.min! ? one.min : other.min,
+    // biome-ignore lint/complexity/useMathMinMax: they may be bigints
     max: one.max! > other.max! ? one.max : other.max,
     count: one.count + other.count,
     fillCount,

@@ -1,5 +1,5 @@
 import type { NamedValues } from '../array/source.ts'
-import type { DType, ScalarOf } from '../core/dtype.ts'
+import type { DataOf, DType, ScalarOf } from '../core/dtype.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
@@ -50,8 +50,8 @@ export interface ChunkWriter {
 /** A chunk that somebody wrote: its bytes, where they are at hand, or where they lie. */
 export type StoredChunk = Uint8Array | ChunkAddress
 
-/** Where the chunks of an array are. Chunks are known by their index in the grid, counted in C order. */
-export interface ChunkSnapshot {
+/** Where some chunks are, whatever is written meanwhile. */
+export interface PinnedChunks {
   readonly grid: ChunkGrid
   /** Where a chunk is; undefined when nobody wrote it: then it is full of the fill value. */
   locate(chunkIndex: number): StoredChunk | undefined
@@ -59,8 +59,14 @@ export interface ChunkSnapshot {
   readonly storedCount: number
   /** The indices of all chunks that are stored, in any order; some may come more than once. */
   stored(): Iterable<number>
+}
+
+/**
+ * Where the chunks of an array are. Chunks are known by their index in the grid, counted in C order.
+ */
+export interface ChunkSnapshot extends PinnedChunks {
   /** The same chunks, whatever is written while it is used. */
-  pinned(): ChunkSnapshot
+  pinned(): PinnedChunks
   /**
    * Whether the array still has this grid.
    * @throws ConflictError when it was resized, which is told after what was `done` to it
@@ -71,6 +77,15 @@ export interface ChunkSnapshot {
    * there are none such.
    */
   readonly statistics?: ChunkStatistics | undefined
+}
+
+/** What the elements of an array are, as they are stored. */
+export interface Elements<D extends DType = DType> {
+  readonly dtype: D
+  /** What missing chunks are full of. */
+  readonly fill: DataOf<D>[number]
+  /** Whether that is a fill value; without one, they are full of zeros like any. */
+  readonly hasFill: boolean
 }
 
 export interface ChunkStatistics {

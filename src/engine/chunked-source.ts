@@ -22,7 +22,14 @@ import type { Box } from '../grid/range.ts'
 import { withArena } from '../kernels/arena.ts'
 import type { Stored } from './batches.ts'
 import type { BlockRef, ChunkAddress } from './block.ts'
-import { type ChunkIndex, type ChunkSnapshot, type ChunkWriter, FEW_CHUNKS, type StoredChunk } from './chunk-index.ts'
+import {
+  type ChunkIndex,
+  type ChunkSnapshot,
+  type ChunkWriter,
+  type Elements,
+  FEW_CHUNKS,
+  type StoredChunk,
+} from './chunk-index.ts'
 import { checkChunkBytes } from './chunk-values.ts'
 import type { Find } from './gather.ts'
 import { type PlacedChunk, type Placement, placeChunk, placing } from './scatter.ts'
@@ -77,6 +84,11 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     return this.#index.grid
   }
 
+  get #elements(): Elements<D> {
+    const { dtype, fillValue } = this
+    return { dtype, fill: fillElement(dtype, fillValue), hasFill: fillValue !== undefined }
+  }
+
   readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
     return this.#readBoxes([{ box, out }], options)
   }
@@ -92,12 +104,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
         else {
           const { locateMany } = await import('./locate-many.ts')
           const add = (found: ChunkAddress, chunk: Placement & { readonly out: Tensor<D> }) => this.#add(found, chunk, blocks)
-          await locateMany(
-            snapshot,
-            box,
-            { dtype: this.dtype, fill: fillElement(this.dtype, this.fillValue), out, add },
-            options.signal,
-          )
+          await locateMany(snapshot, box, { ...this.#elements, out, add }, options.signal)
         }
       }
       await this.#index.blocks.use(blocks, placing(this.dtype), () => undefined, options.signal)
@@ -108,9 +115,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     await within(this.label, async () => {
       const { locatePicks, picking } = await import('./gather.ts')
       const snapshot = this.#snapshot(transfers.map(({ box }) => box))
-      const fill = fillElement(this.dtype, this.fillValue)
       const find: Find<D> = (...chunk) => this.#find(snapshot, ...chunk)
-      const blocks = await locatePicks(transfers, snapshot, { dtype: this.dtype, fill, out }, find, options.signal)
+      const blocks = await locatePicks(transfers, snapshot, { ...this.#elements, out }, find, options.signal)
       await this.#index.blocks.use(blocks, picking(this.dtype), () => undefined, options.signal)
     })
   }
@@ -145,10 +151,10 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     const snapshot = this.#snapshot()
     await snapshot.statistics?.load(signal)
     snapshot.checkGrid('searched')
-    const [fill, hasFill] = [fillElement(this.dtype, this.fillValue), this.fillValue !== undefined]
+    const elements = this.#elements
     return (box) => {
       snapshot.checkGrid('searched')
-      return boxStatistics(snapshot, box, fill, hasFill)
+      return boxStatistics(snapshot, box, elements)
     }
   }
 
@@ -160,8 +166,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   ): Promise<void> {
     await within(this.label, async () => {
       const { reduceChunks } = await import('./reduce-chunks.ts')
-      const fill = fillElement(this.dtype, this.fillValue) as number | bigint
-      const request = { box, reduction, fill, hasFill: this.fillValue !== undefined }
+      const { fill, hasFill } = this.#elements
+      const request = { box, reduction, fill: fill as number | bigint, hasFill }
       await reduceChunks(this.#snapshot([box]), request, this.#index.blocks, take, options)
     })
   }
@@ -173,10 +179,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
 
   async *#scan<R>(scan: ChunkScan<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
     const snapshot = this.#snapshot()
-    const { dtype, fillValue } = this
     const { scanChunks } = await import('./scan-chunks.ts')
-    const elements = { dtype, fill: fillElement(dtype, fillValue), hasFill: fillValue !== undefined }
-    yield* scanChunks(snapshot, elements, this.#index.blocks, scan, options.signal)
+    yield* scanChunks(snapshot, this.#elements, this.#index.blocks, scan, options.signal)
   }
 
   async #write(writer: ChunkWriter, box: Box, source: Tensor<D>, options: BlockOptions): Promise<void> {
@@ -200,7 +204,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     projectBox(box, grid, (chunk, projections) => {
       const placement = { ...placementOf(grid, chunk, projections), out }
       const found = this.#find(snapshot, grid.number(chunk), placement, blocks)
-      if (found === undefined) fillTensor(viewTensor(out, placement.outer), fillElement(this.dtype, this.fillValue))
+      if (found === undefined) fillTensor(viewTensor(out, placement.outer), this.#elements.fill)
       else if (found instanceof Uint8Array) withArena((arena) => placeChunk(arena, this.dtype, found, placement, out))
     })
   }

@@ -10,7 +10,7 @@ import { boxShape, wholeBox } from '../grid/range.ts'
 import { TouchedChunks } from '../grid/touched.ts'
 import { type BlockRef, type ChunkAddress, chunkPart, chunkView } from './block.ts'
 import type { BlockReader, BlockUse } from './block-reader.ts'
-import type { ChunkSnapshot, StoredChunk } from './chunk-index.ts'
+import type { ChunkSnapshot, Elements, StoredChunk } from './chunk-index.ts'
 import type { ChunkStats } from './chunk-stats.ts'
 import { decodeChunk } from './chunk-values.ts'
 import { visitChunks } from './visit-chunks.ts'
@@ -24,15 +24,6 @@ interface Chosen {
 type Item =
   | { readonly block: BlockRef; readonly chunks: Chosen[]; readonly bytes: number }
   | { readonly block?: undefined; readonly number: number; readonly loose: Uint8Array | undefined; readonly bytes: number }
-
-/** What the elements of an array are. */
-interface Elements<D extends DType> {
-  readonly dtype: D
-  /** What missing chunks are full of, as stored. */
-  readonly fill: DataOf<D>[number]
-  /** Whether that is a fill value; without one, they are full of zeros like any. */
-  readonly hasFill: boolean
-}
 
 /** Missing chunks from one up to another. */
 interface Run {

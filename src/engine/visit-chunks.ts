@@ -1,7 +1,7 @@
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 import type { TouchedChunks } from '../grid/touched.ts'
-import { type ChunkSnapshot, FEW_CHUNKS, type StoredChunk } from './chunk-index.ts'
+import { type ChunkSnapshot, FEW_CHUNKS, type PinnedChunks, type StoredChunk } from './chunk-index.ts'
 
 /**
  * Chunks are looked up one by one also where about one in so many may be stored: fewer are faster found by
@@ -69,7 +69,7 @@ export async function visitChunks(
 
 /** The stored chunks among those touched, ascending, each once. */
 async function storedPlaces(
-  snapshot: ChunkSnapshot,
+  snapshot: PinnedChunks,
   touched: TouchedChunks,
   turn: () => Promise<void>,
   pace: Pace,

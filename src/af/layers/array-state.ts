@@ -106,8 +106,7 @@ export class ArrayState {
    * wrote it.
    */
   newest(number: number): Uint8Array | ChunkAddress | undefined {
-    const pending = this.written.get(number)
-    return pending?.bytes ?? pending?.address ?? this.find(number)
+    return newestIn(this.written, this.stored, number)
   }
 
   /** How many chunks the committed layers have, each version of them counted. */
@@ -122,4 +121,19 @@ export class ArrayState {
     for (const number of this.written.keys()) numbers.add(number)
     return numbers
   }
+}
+
+/**
+ * The newest version of a chunk: its bytes while it is loose, else where it is; `undefined` when nobody wrote
+ * it.
+ * @param written since the last flush, by number
+ * @param stored in layers, the newest first
+ */
+export function newestIn(
+  written: ReadonlyMap<number, PendingChunk>,
+  stored: readonly LayerChunks[],
+  number: number,
+): Uint8Array | ChunkAddress | undefined {
+  const pending = written.get(number)
+  return pending?.bytes ?? pending?.address ?? findIn(stored, number)
 }
