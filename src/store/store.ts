@@ -154,6 +154,11 @@ export interface Stage {
    */
   readonly broken?: boolean
   /**
+   * Does what can be done of publishing, under this key and with this tail, before there is the name:
+   * `publish` takes less time then. Changes nothing else, and may be left out.
+   */
+  prepare?(key: string, tail: Uint8Array): Promise<void>
+  /**
    * Publishes the bytes so far, followed by `tail`, as `key`: completely or not at all. Afterwards, and after
    * an error, the stage is as before: it can be read, appended to and published again, and nothing of that
    * changes what was published.

@@ -178,6 +178,7 @@ class Faults implements Store, FaultControls {
         return inner.broken ?? false
       },
       append: (bytes) => this.#step('append', near, () => inner.append(bytes)),
+      ...(inner.prepare && { prepare: (key, tail) => this.#step('append', key, () => inner.prepare!(key, tail)) }),
       read: (offset, length) =>
         this.#read(
           'read',

@@ -37,19 +37,22 @@ export interface PublishOptions {
   /** Add checksums and statistics of the chunks. */
   readonly extras: boolean
   readonly limits: Required<Limits>
+  /** Done before the file gets its name, while its bytes go to the disk. */
+  readonly before?: (() => Promise<void>) | undefined
 }
 
 /**
  * Publishes a file of a container: the blocks that `packer` holds, then the footer.
  * @returns the layer as it is now in the store, known without reading it back
- * @throws ConflictError when the condition does not hold; the packer is as before in any case
+ * @throws what `before` throws, with nothing published;
+ *   ConflictError when the condition does not hold; the packer is as before in any case
  */
 export async function publishLayer(
   store: Store,
   key: string,
   contents: LayerContents,
   packer: BlockPacker,
-  { condition, extras, limits }: PublishOptions,
+  { condition, extras, limits, before }: PublishOptions,
 ): Promise<Layer> {
   const { stage, blocks, ...packed } = await packer.finish()
   const { footer: plain, redefined } = footerOf(contents, blocks)
@@ -57,6 +60,11 @@ export async function publishLayer(
   if (contents.arrays.some(hasShapes)) marks.push(RESIZED_CODEC)
   const { footer, tail, crcs } = seal(plain, extras ? { tables: tablesOf(contents, plain), ...packed } : undefined, marks)
   const { id } = contents.identity
+  if (before !== undefined) {
+    for (const outcome of await Promise.allSettled([before(), stage.prepare?.(key, tail)])) {
+      if (outcome.status === 'rejected') throw outcome.reason
+    }
+  }
   let info: ObjectInfo
   try {
     info = await stage.publish(key, tail, condition)

@@ -6,7 +6,7 @@ import { ArrayState } from '../layers/array-state.ts'
 import { Dictionary } from '../layers/dictionary.ts'
 import type { Layer } from '../layers/layer.ts'
 import { Stack } from '../layers/stack.ts'
-import { clean, deadFile, floorOf, nextNumber } from './clean.ts'
+import { clean, deadFile, floorOf, nextNumber, overtaken } from './clean.ts'
 import { isConflict, type LayerArray, publishEmpty, publishLayer } from './commit.ts'
 import { compactInto } from './compact.ts'
 import { type ContainerFiles, checkReplaces, isBase, newPacker } from './container-files.ts'
@@ -48,20 +48,15 @@ export async function compactContainer(
   let current = await reopen(files, stack)
   for (let round = 1; ; round++) {
     if (round > OPEN_ROUNDS && !current.closed) {
-      const closing = await close(files, current)
-      current = closing === undefined ? await reopen(files, current) : current.with(closing)
+      current = (await close(files, current)) ?? (await reopen(files, current))
       if (!current.closed) continue
     }
     const states = [...mergeable(current).arrays().values()].map((live) => ArrayState.of(live))
     const packer = newPacker(files)
     try {
       const arrays = await compactInto(packer, states, blocks, { recode: files.options.recode, onProgress })
-      const closing = current.closed ? undefined : await close(files, current)
-      if (closing !== undefined) current = current.with(closing)
-      const base = current.closed ? await replaceBase(files, current, arrays, packer) : undefined
-      if (base !== undefined) {
-        return { stack: await cleanUp(files, new Stack([base, ...current.sidecars])), states }
-      }
+      const replaced = await replaceBase(files, current, arrays, packer)
+      if (replaced !== undefined) return { stack: await cleanUp(files, replaced), states }
     } catch (error) {
       // Another writer may have replaced the base, and have removed the layers that were being read.
       if (!isConflict(error) || (await isBase(files, current))) throw error
@@ -87,37 +82,45 @@ export async function finish(files: ContainerFiles, blocks: BlockReader, stack: 
   await compactContainer(files, blocks, stack)
 }
 
-/**
- * Closes a state. @returns the layer that does; undefined when another writer has added to it, or closed it,
- * first
- */
-async function close(files: ContainerFiles, stack: Stack): Promise<Layer | undefined> {
+/** @returns the closed state; undefined when another writer has added to it, or closed it, first */
+async function close(files: ContainerFiles, stack: Stack): Promise<Stack | undefined> {
   const { store, paths, options } = files
   try {
     const { number, condition } = await nextNumber(files, stack)
     const identity = { kind: 'closed', base: stack.base.identity.id } as const
     const place = { number, base: paths.base }
-    return await publishEmpty(store, paths.sidecar(number), place, identity, newPacker(files), { ...options, condition })
+    const key = paths.sidecar(number)
+    return stack.with(await publishEmpty(store, key, place, identity, newPacker(files), { ...options, condition }))
   } catch (error) {
     if (isConflict(error)) return undefined
     throw error
   }
 }
 
-/** @returns the new base; undefined when another writer has replaced the old one first */
+/**
+ * Puts what is packed in the place of the base of a state, which is closed before.
+ * @returns what there is then; undefined when another writer has changed the state first
+ */
 async function replaceBase(
-  { store, paths, options }: ContainerFiles,
+  files: ContainerFiles,
   stack: Stack,
   arrays: readonly LayerArray[],
   packer: BlockPacker,
-): Promise<Layer | undefined> {
+): Promise<Stack | undefined> {
+  const { store, paths, options } = files
   const { layers } = mergeable(stack)
   const dictionary = Dictionary.extending(layers.map(({ footer }) => footer)) ?? new Dictionary()
   const identity = { id: randomId(), kind: 'base', merged: listed([...layers.slice(1), ...stack.dead]) } as const
   const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary, identity }
   const condition = { ifAbsent: false, ifMatch: stack.base.info.etag }
+  let closed = stack.closed ? stack : undefined
+  const before = async (): Promise<void> => {
+    closed ??= await close(files, stack)
+    if (closed === undefined) throw overtaken()
+  }
   try {
-    return await publishLayer(store, paths.base, contents, packer, { ...options, condition })
+    const base = await publishLayer(store, paths.base, contents, packer, { ...options, condition, before })
+    return new Stack([base, ...closed!.sidecars])
   } catch (error) {
     if (isConflict(error)) return undefined
     throw error

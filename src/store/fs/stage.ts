@@ -29,6 +29,8 @@ export class FileStage implements Stage {
   /** The file is that of an object, or has lost its name: nothing may be written to it. */
   #spent = false
   #size = 0
+  /** The tail behind which the file is complete and on the disk, and what the object will be. */
+  #prepared: { readonly tail: Uint8Array; readonly info: ObjectInfo } | undefined
   broken = false
 
   private constructor(fs: FileSystem, near: string, file: TemporaryFile) {
@@ -46,6 +48,7 @@ export class FileStage implements Stage {
   }
 
   async append(bytes: Uint8Array): Promise<void> {
+    this.#prepared = undefined
     await this.#writable()
     await this.#write(bytes)
     this.#size += bytes.length
@@ -56,10 +59,16 @@ export class FileStage implements Stage {
     return readExactly(handle, path, offset, length, this.#size)
   }
 
-  async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
+  async prepare(key: string, tail: Uint8Array): Promise<void> {
+    this.#prepared = undefined
     await this.#writable(key)
     await this.#write(tail)
-    const info = await this.#finish(tail.length)
+    this.#prepared = { tail, info: await this.#finish(tail.length) }
+  }
+
+  async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
+    if (this.#prepared?.tail !== tail || this.#spent) await this.prepare(key, tail)
+    const { info } = this.#prepared!
     const { durable = true } = condition
     const folder = durable ? await openFolder(this.#fs, key) : undefined
     try {
