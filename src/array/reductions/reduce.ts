@@ -144,6 +144,16 @@ async function isSparse(source: BlockSource, { signal }: BlockOptions): Promise<
   return written !== undefined && 2 * written.length < runs.count
 }
 
+/** How a source reduces its own boxes, where it does and that is worth it. */
+async function reducerOf(
+  source: BlockSource,
+  reduction: Reduction,
+  options: BlockOptions,
+): Promise<NonNullable<BlockSource['bulk']>['reduce']> {
+  const reduce = source.bulk?.reduce
+  return reduce !== undefined && (shrinks(source, reduction) || (await isSparse(source, options))) ? reduce : undefined
+}
+
 /**
  * The cells of a reduction: by the source where it reduces its own boxes, otherwise of runs of its chunks.
  */
@@ -153,9 +163,10 @@ export async function reduceCells(
   layout: CellLayout,
   options: ReduceBoxOptions,
 ): Promise<Cells> {
-  if (source.bulk?.reduce !== undefined && (shrinks(source, reduction) || (await isSparse(source, options)))) {
+  const reduce = await reducerOf(source, reduction, options)
+  if (reduce !== undefined) {
     const assembly = assemblyOf(reduction, layout)
-    await source.bulk.reduce(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
+    await reduce(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
     return assembly.finish()
   }
   const accumulator = accumulatorOf(reduction, layout)
@@ -171,12 +182,13 @@ async function extremaCells(
   options: ReduceBoxOptions,
 ): Promise<Cells[]> {
   const both = plainOf(reduction)
-  if (source.bulk?.reduce !== undefined && (shrinks(source, reduction) || (await isSparse(source, options)))) {
+  const reduce = await reducerOf(source, reduction, options)
+  if (reduce !== undefined) {
     const assemblies = both.map((each) => new Assembly(each, layout.shape))
     const take = (part: PlacedAggregate): void => {
       for (const [i, assembly] of assemblies.entries()) assembly.take(unpairedPart(part, i))
     }
-    await source.bulk.reduce(wholeBox(source.shape), reduction, take, options)
+    await reduce(wholeBox(source.shape), reduction, take, options)
     return assemblies.map((assembly) => assembly.finish())
   }
   const accumulators = both.map((each) => accumulatorOf(each, layout))

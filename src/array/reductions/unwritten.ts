@@ -2,7 +2,7 @@ import { type DataOf, type DType, fillElement } from '../../core/dtype.ts'
 import { Pace } from '../../core/pace.ts'
 import { sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
-import { tensorOf } from '../../core/tensor.ts'
+import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
 import { cutBox } from '../../grid/touched.ts'
 import type { BlockSource } from '../source.ts'
@@ -19,10 +19,14 @@ interface Layout {
   first(box: Box): number
 }
 
+/** An element that nobody wrote, as a tensor. */
+export function unwrittenElement<D extends DType>({ dtype, fillValue }: BlockSource<D>): Tensor<D> {
+  return tensorOf(dtype, [1], [fillElement(dtype, fillValue)] as unknown as DataOf<D>)
+}
+
 /** What a reader hands over of an element that nobody wrote; undefined where it is passed over. */
 export function unwrittenValue(source: BlockSource, reader: RowReader): { readonly value: unknown } | undefined {
-  const { dtype } = source
-  const one = tensorOf(dtype, [1], [fillElement(dtype, source.fillValue)] as unknown as DataOf<DType>)
+  const one = unwrittenElement(source)
   const none = { start: 0, stride: [0] }
   let value: unknown
   reader.each(one, none, none, ((values: ArrayLike<unknown>, at: number) => {

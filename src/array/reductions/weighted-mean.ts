@@ -1,4 +1,4 @@
-import { type DType, fillElement } from '../../core/dtype.ts'
+import type { DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { Pace } from '../../core/pace.ts'
 import { showShape, sizeOf, stridesOf } from '../../core/shape.ts'
@@ -12,7 +12,7 @@ import { checkFoldable } from './fold-kinds.ts'
 import type { ReduceOptions } from './reduce.ts'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
-import { MOST_CELLS, unwrittenValue } from './unwritten.ts'
+import { MOST_CELLS, unwrittenElement, unwrittenValue } from './unwritten.ts'
 
 /**
  * Weights of the positions along some axes, by dimension name or number; an element weighs the product of
@@ -48,8 +48,7 @@ export async function weightedMean(
       if (pace.due()) await pace.turn()
       const { shape, data } = productOf(kept, part)
       means.weights = data.map((each) => each * weight)
-      const one = tensorOf(source.dtype, [1], [fillElement(source.dtype, source.fillValue)] as never)
-      const cells = { ...one, shape: boxShape(part), stride: part.map(() => 0) }
+      const cells = { ...unwrittenElement(source), shape: boxShape(part), stride: part.map(() => 0) }
       const stride = stridesOf(shape).map((step, axis) => (kept[axis] === undefined ? 0 : step))
       reader.each(cells, { start: layout.first(part), stride: layout.stride }, { start: 0, stride }, means.row)
     }
