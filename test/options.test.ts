@@ -126,10 +126,7 @@ const WITHOUT = {
     ...['projectBox', 'resolveSelection', 'roll', 'slice', 'timestampOf', 'zip'],
     ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],
   ],
-  methods: [
-    ...['is', 'view', 'transpose', 'reshape', 'squeeze', 'expandDims', 'flip', 'rechunk', 'astype', 'toString'],
-    ...['derive', 'planned', 'read', 'resultBytes', 'target', 'lazy', 'named'],
-  ],
+  methods: [...['is', 'view', 'transpose', 'reshape', 'squeeze', 'expandDims', 'flip', 'rechunk', 'astype', 'toString']],
   fileArrayMethods: ['resize', 'storage', 'changeShape'],
   fileMethods: ['toString', 'arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],

@@ -1,49 +1,144 @@
-import { checkDType, type DType, readElement, type ScalarOf } from '../core/dtype.ts'
+import { checkDType, type DType, type ScalarOf } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
-import { type Check, type Checks, checkOptions } from '../core/options.ts'
-import { showShape, sizeOf } from '../core/shape.ts'
-import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
-import { PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
-import { resolveSelection, type Selection } from '../grid/selection.ts'
-import { Composable } from './composable.ts'
+import { Printable } from '../core/inspect.ts'
+import { sameShape, showShape, sizeOf } from '../core/shape.ts'
+import { type Tensor, tensorOf } from '../core/tensor.ts'
+import type { ChunkGrid } from '../grid/chunks.ts'
+import type { PlanOptions } from '../grid/plan.ts'
+import type { Selection } from '../grid/selection.ts'
+import type { Axis, AxisOption } from './axes.ts'
+import { type GetOptions, getSelection, named, planRead, planSelection, type ReadPlan } from './get.ts'
+import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.ts'
+import { astype } from './lazy/astype.ts'
+import { expandDims, flip, squeeze, transpose } from './lazy/axis-order.ts'
+import { type CacheOptions, cache } from './lazy/cache.ts'
+import { type MapOptions, map } from './lazy/map.ts'
+import { type Padding, type PadOptions, pad } from './lazy/pad.ts'
+import { rechunk } from './lazy/rechunk.ts'
+import type { RechunkOptions } from './lazy/rechunk-to.ts'
+import { reshape } from './lazy/reshape.ts'
+import { view } from './lazy/view.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.ts'
+import { missingOf } from './missing.ts'
+import type { CumulativeOptions } from './reductions/cumulative-sum.ts'
+import type { FoldOptions } from './reductions/fold.ts'
+import type { FoldedDType, FoldKind, SumDTypes } from './reductions/fold-kinds.ts'
+import type { TruthOptions } from './reductions/folded.ts'
+import type { Grouped, GroupOptions } from './reductions/group-by.ts'
+import type { Histogram, HistogramOptions } from './reductions/histogram.ts'
+import type { ReducingCall } from './reductions/options.ts'
+import type { QuantileOptions } from './reductions/quantile.ts'
+import type { ReduceOptions } from './reductions/reduce.ts'
+import type { SkipOptions } from './reductions/rows.ts'
+import type { Unique, UniqueOptions } from './reductions/unique.ts'
+import type { Weights } from './reductions/weighted-mean.ts'
 import type { Selected } from './selected.ts'
-import { type BlockSource, bytesOf, checkWritable, requestsOf } from './source.ts'
-import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
+import {
+  type BlockOptions,
+  type BlockSource,
+  bytesOf,
+  checkWritable,
+  completeSource,
+  type EstimateOptions,
+  type Missing,
+  type NamedValues,
+  type SourceLike,
+} from './source.ts'
+import { TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 import type { Values } from './values.ts'
 
-export interface GetOptions<D extends DType> extends TransferOptions {
-  /**
-   * Where to put the result instead of fresh memory: data of the array's type, the shape of the result; dense
-   * where strides are left out.
-   */
-  readonly out?: TensorLike & Pick<Tensor<D>, 'data'>
-  /** Results of more bytes are refused, unless they go to `out`. 2 GiB unless given. */
-  readonly maxBytes?: number
-}
+type Iteration = typeof import('./iteration.ts')
 
-const GET_CHECKS: Checks<GetOptions<DType>> = { ...TRANSFER_CHECKS, out: 'object', maxBytes: 'number from 0' }
+/** What options of a reduction of everything have, and what those of one along axes do. */
+type Whole = { readonly axis?: undefined }
+type Along = { readonly axis: AxisOption }
 
-/** What reading a selection will do. */
-export interface ReadPlan extends Plan {
-  /** Bytes of the elements read; for strings and binaries a guess. */
-  readonly bytes: number
-  /**
-   * Blocks that are fetched while nothing is cached: of containers those that hold the chunks, of other
-   * sources one for each transfer. Undefined where that is not known, as of lazy arrays that keep what they
-   * read or are made of several of one file. Beyond 2^20 chunks to look up, as many as could be.
-   */
-  readonly requests: number | undefined
+/** Both extremes, of one type. */
+interface Extrema<T> {
+  min: T
+  max: T
 }
 
 /**
  * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`,
  * writing `set`; reductions and `assign` go through the chunks once, holding a few MiB of them at a time.
+ *
+ * Arrays made of it (`view`, `transpose`, `map`...) are lazy: nothing is read until they are, and then the
+ * parts that are needed, from here. They keep the chunks, and take writes where each element is one of this
+ * array.
+ *
+ * Results of reductions do not depend on which chunk is there first. With `axis`, a reduction gives a tensor
+ * of the other axes (with `keepDims`, the reduced ones stay with length 1), without it one value. Missing
+ * elements are passed over, unless `skipMissing` is false. Of those alone the sum is 0, the count 0, the mean
+ * NaN, and a minimum is refused; along axes it is NaN, and of integers the missing value.
  */
-export class DiskArray<D extends DType = DType, R extends number = number> extends Composable<D, R> {
+export class DiskArray<D extends DType = DType, R extends number = number> extends Printable {
+  readonly source: BlockSource<D>
+
+  /**
+   * @param source a backend; its `chunks` may be a chunk shape, or missing
+   * @param options for estimating chunks that are missing
+   * @throws InvalidArgumentError for what is no source, and for a grid of another shape
+   */
+  constructor(source: SourceLike<D>, options?: EstimateOptions) {
+    super()
+    this.source = completeSource(source, options)
+  }
+
+  get dtype(): D {
+    return this.source.dtype
+  }
+
+  get shape(): readonly number[] {
+    return this.source.shape
+  }
+
   /** Number of axes. */
   get rank(): R {
     return this.shape.length as R
+  }
+
+  get chunks(): ChunkGrid {
+    return this.source.chunks
+  }
+
+  get dimensionNames(): readonly string[] | undefined {
+    return this.source.dimensionNames
+  }
+
+  /** What elements nobody wrote read as; undefined where that is zero, and not missing. */
+  get fillValue(): ScalarOf<D> | undefined {
+    return this.source.fillValue
+  }
+
+  /** Which elements are missing. Of containers these are the ones that equal the fill value. */
+  get missing(): Missing<D> {
+    return missingOf(this.source)
+  }
+
+  /**
+   * What is said of the elements; undefined where nothing is. Views, permutations, other chunks and caches of
+   * an array have its attributes, arrays put together those that all of them have alike, arrays that are
+   * computed have none.
+   */
+  get attrs(): NamedValues | undefined {
+    return this.source.attrs
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return sizeOf(this.shape)
+  }
+
+  /**
+   * Class, name, type, shape and chunks: `FileArray { 'tas', float32 [12, 180], chunks [1, 180] }`; never
+   * reads data.
+   */
+  override toString(): string {
+    const { array } = this.source.label ?? {}
+    const names = this.dimensionNames === undefined ? '' : ` (${this.dimensionNames.join(', ')})`
+    const facts = `${this.dtype} ${showShape(this.shape)}${names}, chunks ${showShape(this.chunks.chunkShape)}`
+    return `${this.constructor.name} { ${array === undefined ? '' : `'${array}', `}${facts} }`
   }
 
   /**
@@ -61,12 +156,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    *   more than 2^20 reads
    */
   plan(selection?: Selection, options: PlanOptions = {}): ReadPlan {
-    const { plan } = this.planned('plan', selection, options, PLAN_CHECKS)
-    const requests = requestsOf(
-      this.source,
-      plan.transfers.map(({ box }) => box),
-    )
-    return { ...plan, bytes: plan.elements * bytesOf(this.dtype), requests }
+    return planRead(this.source, selection, options)
   }
 
   /**
@@ -79,27 +169,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    *   TooLargeError for more than `maxBytes`; whatever the source throws
    */
   async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S, R>> {
-    const planned = this.planned('get', selection, options, GET_CHECKS)
-    options.signal?.throwIfAborted()
-    const bytes = this.resultBytes(planned, options)
-    const { budget } = this.source
-    const read = (): Promise<unknown> => this.read(planned, options)
-    const done = budget === undefined || bytes === 0 ? read() : budget.result(bytes, read, options.signal)
-    return (await done) as Selected<D, S, R>
-  }
-
-  private async read(planned: Planned, options: GetOptions<D>): Promise<Tensor<D> | ScalarOf<D>> {
-    const { shape } = planned.plan
-    const result = await this.target(shape, options)
-    const folded = foldTensor(result, planned.selection)
-    if (folded !== undefined) await readInto(this.source, planned.plan, folded, options)
-    else {
-      const dense = tensorOf(this.dtype, shape)
-      await readInto(this.source, planned.plan, foldTensor(dense, planned.selection)!, options)
-      copyTensor(dense, result)
-    }
-    const single = planned.selection.scalar && options.out === undefined
-    return single ? readElement(this.dtype, result.data, result.offset) : result
+    return (await getSelection(this.source, selection, options)) as Selected<D, S, R>
   }
 
   /**
@@ -111,7 +181,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    */
   async set(selection: Selection, values: Values<D>, options: TransferOptions = {}): Promise<void> {
     const { source } = this
-    const planned = this.planned('set', selection, options, TRANSFER_CHECKS)
+    const planned = planSelection('set', source, selection, options, TRANSFER_CHECKS)
     options.signal?.throwIfAborted()
     checkWritable(source)
     // Who only reads does not load it.
@@ -119,34 +189,458 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     await within(source.label ?? {}, () => writeSelection(source, planned, values, options))
   }
 
-  protected derive<K extends DType, N extends number>(source: BlockSource<K>): DiskArray<K, N> {
-    return new DiskArray(source)
+  /**
+   * The chunks in C order of the grid, one read each; some are read ahead. Each comes in memory of its own.
+   * Leaving the loop early ends what is under way.
+   */
+  async *blocks(options: BlocksOptions = {}): AsyncGenerator<Block<D>, void> {
+    yield* (await this.#iteration('blocks', options)).blocks(this.source, options)
   }
 
-  private planned(call: string, selection: Selection, options: PlanOptions, checks: Readonly<Record<string, Check>>): Planned {
-    return this.named(() => {
-      checkOptions(call, options, checks)
-      const { source, dtype } = this
-      const { strategy, density } = options
-      const resolved = resolveSelection(selection, source.shape, source)
-      const context = { strategy, density, steps: source.capabilities?.steps, elementBytes: bytesOf(dtype) }
-      return { selection: resolved, plan: planChecked(resolved, source.chunks, context) }
-    })
+  /**
+   * The elements in C order of the array, holding at most 64 MiB. Chunks are read once where a row of them
+   * fits in half of that; otherwise as often as it has parts that do.
+   */
+  async *values(options: BlockOptions = {}): AsyncGenerator<ScalarOf<D>, void> {
+    yield* (await this.#iteration('values', options)).values(this.source, options)
   }
 
-  /** What a result is going to take; 0 for one that is there. */
-  private resultBytes({ plan: { shape } }: Planned, { out, maxBytes = MAX_RESULT_BYTES }: GetOptions<D>): number {
-    if (out !== undefined) return 0
-    const bytes = sizeOf(shape) * bytesOf(this.dtype)
-    checkBytes(this.source, bytes, maxBytes, `the result ${showShape(shape)}`, 'go through it with blocks(), or raise maxBytes')
-    return bytes
+  /** As {@link values}, for `for await`. */
+  [Symbol.asyncIterator](): AsyncGenerator<ScalarOf<D>, void> {
+    return this.values()
   }
 
-  private async target(shape: readonly number[], { out }: GetOptions<D>): Promise<Tensor<D>> {
-    if (out !== undefined) {
-      const { outOf } = await import('./out.ts')
-      return this.named(() => outOf(this.dtype, out, shape))
+  /**
+   * All of the array as a dense tensor.
+   * @throws TooLargeError for more than 2 GiB
+   */
+  async toTensor(options: ProgressOptions = {}): Promise<Tensor<D>> {
+    const { readWhole } = await this.#iteration('toTensor', options)
+    const bytes = sizeOf(this.shape) * bytesOf(this.dtype)
+    checkBytes(this.source, bytes, MAX_RESULT_BYTES, 'the array', 'go through it with blocks(), or raise maxBytes of get()')
+    const read = async (): Promise<Tensor<D>> => {
+      const tensor = tensorOf(this.dtype, this.shape)
+      await readWhole(this.source, tensor, options)
+      return tensor
     }
-    return tensorOf(this.dtype, shape)
+    return this.source.budget?.result(bytes, read, options.signal) ?? read()
+  }
+
+  /**
+   * Whether another array has this shape, this type and the same elements. Reads both chunk by chunk and
+   * stops at the first difference.
+   */
+  async equals(other: DiskArray, options: EqualsOptions = {}): Promise<boolean> {
+    const { equalElements } = await this.#iteration('equals', options)
+    if (!sameShape(other.shape, this.shape) || other.dtype !== this.dtype) return false
+    return equalElements(this.source, other.source, options)
+  }
+
+  /**
+   * Copies another array of this shape and type into this one, some chunks of this one at a time. Elements
+   * that are missing there become what is missing here. An array in which none are is copied as it is:
+   * elements that happen to have this one's missing value are missing then.
+   * @throws InvalidArgumentError when shape or type differ, for a missing element where nothing is missing
+   *   here (NaN stays NaN), and, where others are missing there, for an element that would become missing;
+   *   ReadOnlyError; whatever reading and writing throw
+   */
+  async assign(from: DiskArray, options: ProgressOptions = {}): Promise<void> {
+    const { copyWhole } = await this.#iteration('assign', options)
+    await within(this.source.label ?? {}, () => copyWhole(from.source, this.source, options))
+  }
+
+  /** The same the other way round: copies this array into another one. */
+  async copyTo(to: DiskArray, options?: ProgressOptions): Promise<void> {
+    await this.#iteration('copyTo', options)
+    await to.assign(this, options)
+  }
+
+  /**
+   * Writes one value to all of the array, some chunks at a time.
+   * @throws ReadOnlyError; InvalidArgumentError when the value is not of the array's type
+   */
+  async fill(value: ScalarOf<D>, options: ProgressOptions = {}): Promise<void> {
+    const { fillWhole } = await this.#iteration('fill', options)
+    await within(this.source.label ?? {}, () => fillWhole(this.source, value, options))
+  }
+
+  /**
+   * A selection of this array as an array: integers, slices, lists and masks of one axis. With a list that
+   * has a position twice, it cannot be written.
+   * @throws InvalidSelectionError naming axis and numbers; UnsupportedError for points, masks of several axes
+   *   and nested lists
+   */
+  view(selection?: Selection): DiskArray<D> {
+    return this.#derive(() => view(this.source, selection))
+  }
+
+  /**
+   * The axes in another order; reversed when none is given.
+   * @param order for each axis of the result the one it comes from, by number or name
+   * @throws InvalidArgumentError unless each axis is named once
+   */
+  transpose(order?: readonly Axis[]): DiskArray<D, R> {
+    return this.#derive(() => transpose(this.source, order))
+  }
+
+  /**
+   * The elements in C order under another shape, as long as whole chunks stay whole.
+   * @param shape one length may be -1, for what is left
+   * @throws InvalidArgumentError when sizes differ; UnsupportedError when chunks would be torn apart:
+   *   `rechunk` first
+   */
+  reshape<const S extends readonly number[]>(shape: S): DiskArray<D, S['length']> {
+    return this.#derive(() => reshape(this.source, shape))
+  }
+
+  /**
+   * Without axes of length 1: those that are named, or all.
+   * @throws InvalidArgumentError when one that is named has another length
+   */
+  squeeze(axis?: AxisOption): DiskArray<D> {
+    return this.#derive(() => squeeze(this.source, axis))
+  }
+
+  /**
+   * With a new axis of length 1.
+   * @param axis its number in the result; negative ones count from the end
+   * @param name of the dimension
+   * @throws InvalidArgumentError when there can be no such axis
+   */
+  expandDims(axis: number, name?: string): DiskArray<D> {
+    return this.#derive(() => expandDims(this.source, axis, name))
+  }
+
+  /** Backwards along the axes that are named, or all. */
+  flip(axis?: AxisOption): DiskArray<D, R> {
+    return this.#derive(() => flip(this.source, axis))
+  }
+
+  /**
+   * With more positions around it, of one value or of the nearest elements. It cannot be written.
+   * @param widths before and after each axis; one number for all
+   * @throws InvalidArgumentError unless widths are non-negative integers, as many as axes
+   */
+  pad(widths: number | readonly Padding[], options?: PadOptions<D>): DiskArray<D, R> {
+    return this.#derive(() => pad(this.source, widths, options))
+  }
+
+  /**
+   * Under other chunks: what goes through it chunk by chunk goes by these. Nothing is stored differently; see
+   * {@link rechunkTo}.
+   * @throws InvalidArgumentError when the grid is of another shape
+   */
+  rechunk(chunks: ChunkGrid | readonly number[]): DiskArray<D, R> {
+    return this.#derive(() => rechunk(this.source, chunks))
+  }
+
+  /**
+   * With its chunks kept in memory once they are read, as many as fit.
+   * @throws InvalidArgumentError
+   */
+  cache(options?: CacheOptions): DiskArray<D, R> {
+    return this.#derive(() => cache(this.source, options))
+  }
+
+  /**
+   * With its elements as another data type: fractions are cut off towards integers, what is not 0 is true.
+   * @throws UnsupportedError between strings, binaries or timestamps and others; reading InvalidArgumentError
+   *   for elements that are out of range
+   */
+  astype<K extends DType>(dtype: K): DiskArray<K, R> {
+    return this.#derive(() => astype(this.source, dtype))
+  }
+
+  /**
+   * A function of each element. Results that are not values of the data type are an InvalidArgumentError when
+   * they are read.
+   */
+  map<K extends DType = D>(fn: (value: ScalarOf<D>) => ScalarOf<K>, options?: MapOptions<D, K>): DiskArray<K, R> {
+    return this.#derive(() => map(this.source, fn, options))
+  }
+
+  /**
+   * Copies this array into one with other chunks: each of its chunks is written once and whole, a chunk of
+   * this one read once where memory allows. What is missing is treated as by {@link assign}.
+   * @throws InvalidArgumentError when shapes or types differ, and as `assign` does; ReadOnlyError
+   */
+  async rechunkTo(target: DiskArray<D>, options?: RechunkOptions): Promise<void> {
+    const { rechunkTo } = await import('./lazy/rechunk-to.ts')
+    await within(this.source.label ?? {}, () => rechunkTo(this.source, target.source, options))
+  }
+
+  /**
+   * Sum over everything or along `axis`. Integers are added exactly: the result is `float64` for types up to
+   * 32 bits, a 64-bit type for 64-bit ones; floats are added in `float64`. The sum of nothing is 0. A sum of
+   * n floats is off by at most about (280 + log2(n)) * 2^-53 of the sum of their magnitudes; where many cells
+   * are kept and each is added to once a row, by n * 2^-53 of it.
+   * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and
+   *   timestamps
+   */
+  sum(options?: ReduceOptions & Whole): Promise<ScalarOf<SumDTypes[D]>>
+  sum(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
+  sum(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>>
+  sum(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>> {
+    return this.#reduce('sum', options, ({ reduceSource }, source) => reduceSource(source, 'sum', options ?? {}))
+  }
+
+  /**
+   * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was
+   * skipped are NaN, those of integers the missing value.
+   * @throws EmptyReductionError when there is no element to take
+   */
+  min(options?: ReduceOptions & Whole): Promise<ScalarOf<D>>
+  min(options: ReduceOptions & Along): Promise<Tensor<D>>
+  min(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>>
+  min(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>> {
+    return this.#reduce('min', options, ({ reduceSource }, source) => reduceSource(source, 'min', options ?? {}))
+  }
+
+  /** Largest element; as {@link min} otherwise. */
+  max(options?: ReduceOptions & Whole): Promise<ScalarOf<D>>
+  max(options: ReduceOptions & Along): Promise<Tensor<D>>
+  max(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>>
+  max(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>> {
+    return this.#reduce('max', options, ({ reduceSource }, source) => reduceSource(source, 'max', options ?? {}))
+  }
+
+  /** Both, reading once; as {@link min} otherwise. */
+  extrema(options?: ReduceOptions & Whole): Promise<Extrema<ScalarOf<D>>>
+  extrema(options: ReduceOptions & Along): Promise<Extrema<Tensor<D>>>
+  extrema(options?: ReduceOptions): Promise<Extrema<ScalarOf<D>> | Extrema<Tensor<D>>>
+  extrema(options?: ReduceOptions): Promise<Extrema<ScalarOf<D>> | Extrema<Tensor<D>>> {
+    return this.#reduce('extrema', options, ({ extrema }, source) => extrema(source, options ?? {}))
+  }
+
+  /** Arithmetic mean in `float64`; NaN where there is no element to take. */
+  mean(options?: ReduceOptions & Whole): Promise<number>
+  mean(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
+  mean(options?: ReduceOptions): Promise<number | Tensor<'float64'>>
+  mean(options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
+    return this.#reduce('mean', options, ({ reduceSource }, source) => reduceSource(source, 'mean', options ?? {}))
+  }
+
+  /**
+   * Product: in `float64`, for 64-bit integers exact. That of nothing is 1.
+   * @throws OverflowError when a 64-bit product does not fit; UnsupportedError as for {@link sum}
+   */
+  prod(options?: ReduceOptions & Whole): Promise<ScalarOf<SumDTypes[D]>>
+  prod(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
+  prod(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>>
+  prod(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>> {
+    return this.#reduce('prod', options, ({ product }, source) => product(source, options ?? {}))
+  }
+
+  /**
+   * Variance in `float64`, divided by the number of elements less `ddof`; NaN where that is not positive.
+   * From means of what is read at once (a block, or a run of chunks) and the squares of what elements differ
+   * from them by, merged by Chan's formula in order: off by at most about (600 + n / 32768 + how many are
+   * merged) * 2^-53 of itself, times the root of 1 + mean^2 / variance; where many cells are kept and each is
+   * added to once a row, by n * 2^-53.
+   */
+  variance(options?: ReduceOptions & FoldOptions & Whole): Promise<number>
+  variance(options: ReduceOptions & FoldOptions & Along): Promise<Tensor<'float64'>>
+  variance(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>>
+  variance(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>> {
+    return this.#reduce('variance', options, ({ variance }, source) => variance(source, 'variance', options ?? {}))
+  }
+
+  /** Standard deviation, the root of the {@link variance}. */
+  std(options?: ReduceOptions & FoldOptions & Whole): Promise<number>
+  std(options: ReduceOptions & FoldOptions & Along): Promise<Tensor<'float64'>>
+  std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>>
+  std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>> {
+    return this.#reduce('std', options, ({ variance }, source) => variance(source, 'std', options ?? {}))
+  }
+
+  /**
+   * How many elements are not 0, false or empty, or how many `where` holds for:
+   * `count({ where: () => true, skipNaN: true })`.
+   */
+  count(options?: TruthOptions<D> & Whole): Promise<number>
+  count(options: TruthOptions<D> & Along): Promise<Tensor<'float64'>>
+  count(options?: TruthOptions<D>): Promise<number | Tensor<'float64'>>
+  count(options?: TruthOptions<D>): Promise<number | Tensor<'float64'>> {
+    return this.#reduce('count', options, ({ truth }, source) => truth(source, 'count', (options ?? {}) as TruthOptions))
+  }
+
+  /**
+   * Whether an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with
+   * nothing read ahead. False of nothing.
+   */
+  any(options?: TruthOptions<D> & Whole): Promise<boolean>
+  any(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
+  any(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
+  any(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>> {
+    return this.#reduce('any', options, ({ truth }, source) => truth(source, 'any', (options ?? {}) as TruthOptions))
+  }
+
+  /** Whether this is so of all elements; as {@link any} otherwise. True of nothing. */
+  all(options?: TruthOptions<D> & Whole): Promise<boolean>
+  all(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
+  all(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
+  all(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>> {
+    return this.#reduce('all', options, ({ truth }, source) => truth(source, 'all', (options ?? {}) as TruthOptions))
+  }
+
+  /**
+   * The index of the smallest element, of equal ones the first in C order (of the first NaN where there is
+   * one and it is not skipped); along one axis the positions on it, -1 where everything was skipped.
+   * @throws EmptyReductionError when there is no element to take; InvalidArgumentError for several axes
+   */
+  argMin(options?: ReduceOptions & Whole): Promise<readonly number[]>
+  argMin(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
+  argMin(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>>
+  argMin(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>> {
+    return this.#reduce('argMin', options, ({ arg }, source) => arg(source, 'argMin', options ?? {}))
+  }
+
+  /** The index of the largest element; as {@link argMin} otherwise. */
+  argMax(options?: ReduceOptions & Whole): Promise<readonly number[]>
+  argMax(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
+  argMax(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>>
+  argMax(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>> {
+    return this.#reduce('argMax', options, ({ arg }, source) => arg(source, 'argMax', options ?? {}))
+  }
+
+  /**
+   * The different values and how often each is there.
+   * @throws TooLargeError when they are more than `limit`; UnsupportedError for binaries
+   */
+  unique(options: UniqueOptions = {}): Promise<Unique<D>> {
+    return this.#reduce('unique', options, ({ unique }, source) => unique(source, options))
+  }
+
+  /**
+   * How many elements lie in each of some bins; 64-bit integers are rounded to `float64`. What lies outside
+   * and NaN are not counted.
+   * @throws InvalidArgumentError for bins that are none
+   */
+  histogram(options: HistogramOptions = {}): Promise<Histogram> {
+    return this.#reduce('histogram', options, ({ histogram }, source) => histogram(source, options))
+  }
+
+  /**
+   * The value that a share `q` (0 to 1; a list gives a leading axis) of the elements is not above, between
+   * elements in proportion (numpy's `linear`); in `float64`. NaN of nothing and where there is a NaN that is
+   * not skipped.
+   *
+   * Exact while the elements fit in `maxBytes` as `float64`. A whole array that does not is sketched: counted
+   * by value to 12 bits of the mantissa. What that gives is within 2^-12, relatively, of the element of that
+   * rank, and the same every time. Along axes, columns of chunks have to fit.
+   * @throws InvalidArgumentError for a `q` outside 0 to 1; TooLargeError when a column does not fit
+   */
+  quantile(q: number, options?: QuantileOptions & Whole): Promise<number>
+  quantile(q: number, options: QuantileOptions & Along): Promise<Tensor<'float64'>>
+  quantile(q: readonly number[], options?: QuantileOptions): Promise<Tensor<'float64'>>
+  quantile(q: number | readonly number[], options?: QuantileOptions): Promise<number | Tensor<'float64'>>
+  quantile(q: number | readonly number[], options?: QuantileOptions): Promise<number | Tensor<'float64'>> {
+    return this.#reduce('quantile', options, ({ quantile }, source) => quantile(source, q, options ?? {}))
+  }
+
+  /** The {@link quantile} of one half. */
+  median(options?: QuantileOptions & Whole): Promise<number>
+  median(options: QuantileOptions & Along): Promise<Tensor<'float64'>>
+  median(options?: QuantileOptions): Promise<number | Tensor<'float64'>>
+  median(options?: QuantileOptions): Promise<number | Tensor<'float64'>> {
+    return this.#reduce('median', options, ({ quantile }, source) => quantile(source, 0.5, options ?? {}))
+  }
+
+  /** Folds the elements one after another in C order of the array, as `Array.prototype.reduce` does. */
+  reduce<T>(fn: (accumulated: T, value: ScalarOf<D>) => T, init: T, options: BlockOptions & SkipOptions = {}): Promise<T> {
+    return this.#reduce('reduce', options, ({ foldElements }, source) => foldElements(source, fn, init, options))
+  }
+
+  /**
+   * Maps every element and combines the results with `combine`, which must give the same in any order; `init`
+   * is what is there before the first, of every cell. Along axes, results are numbers.
+   * @throws InvalidArgumentError for what are no functions
+   */
+  mapReduce<T>(map: (value: ScalarOf<D>) => T, combine: (a: T, b: T) => T, init: T, options?: ReduceOptions & Whole): Promise<T>
+  mapReduce<T>(
+    map: (value: ScalarOf<D>) => T,
+    combine: (a: T, b: T) => T,
+    init: T,
+    options: ReduceOptions & Along,
+  ): Promise<Tensor<'float64'>>
+  mapReduce<T>(
+    map: (value: ScalarOf<D>) => T,
+    combine: (a: T, b: T) => T,
+    init: T,
+    options?: ReduceOptions,
+  ): Promise<T | Tensor<'float64'>>
+  mapReduce<T>(
+    map: (value: ScalarOf<D>) => T,
+    combine: (a: T, b: T) => T,
+    init: T,
+    options?: ReduceOptions,
+  ): Promise<T | Tensor<'float64'>> {
+    return this.#reduce('mapReduce', options, ({ mapReduce }, source) => mapReduce(source, map, combine, init, options ?? {}))
+  }
+
+  /**
+   * Mean in which elements count as the product of the weights of their positions says, `{ lat: cosines }`;
+   * NaN where weights add up to 0.
+   * @throws InvalidArgumentError when an axis has not as many positions as weights
+   */
+  weightedMean(weights: Weights, options?: ReduceOptions & Whole): Promise<number>
+  weightedMean(weights: Weights, options: ReduceOptions & Along): Promise<Tensor<'float64'>>
+  weightedMean(weights: Weights, options?: ReduceOptions): Promise<number | Tensor<'float64'>>
+  weightedMean(weights: Weights, options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
+    return this.#reduce('weightedMean', options, ({ weightedMean }, source) => weightedMean(source, weights, options ?? {}))
+  }
+
+  /**
+   * For every element the sum of those up to it along an axis, of the type that sums have; what is skipped
+   * adds nothing. With `into` it is written there and not returned.
+   * @throws OverflowError; UnsupportedError; InvalidArgumentError and ReadOnlyError for what `into` is not
+   *   fit for
+   */
+  cumsum(axis: Axis, options?: CumulativeOptions<D> & { readonly into?: undefined }): Promise<Tensor<SumDTypes[D]>>
+  cumsum(axis: Axis, options: CumulativeOptions<D> & Required<Pick<CumulativeOptions<D>, 'into'>>): Promise<undefined>
+  cumsum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined>
+  cumsum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined> {
+    return this.#reduce('cumsum', options, ({ cumsum }, source) =>
+      cumsum(source as BlockSource, axis, (options ?? {}) as CumulativeOptions),
+    )
+  }
+
+  /**
+   * Reduces together the positions of an axis that have the same label: `groupBy('time', months, 'mean')`.
+   * Sums are compensated: off by about 2^-53 of themselves.
+   * @throws InvalidArgumentError when the axis has not as many positions as there are labels; as the
+   *   reduction of that kind otherwise
+   */
+  groupBy<L, K extends FoldKind>(
+    axis: Axis,
+    labels: Iterable<L>,
+    kind: K,
+    options: GroupOptions = {},
+  ): Promise<Grouped<FoldedDType<D, K>, L>> {
+    return this.#reduce('groupBy', options, ({ groupBy }, source) => groupBy(source, axis, labels, kind, options))
+  }
+
+  /** The lazy array of a source made of this one's; errors of making it name this array. */
+  #derive<K extends DType, N extends number>(make: () => BlockSource<K>): DiskArray<K, N> {
+    return new DiskArray(named(this.source, make))
+  }
+
+  async #iteration(call: Parameters<Iteration['checkIteration']>[0], options: unknown): Promise<Iteration> {
+    // Who only reads selections loads none of the bodies.
+    const bodies = await import('./iteration.ts')
+    bodies.checkIteration(call, options, this.source)
+    return bodies
+  }
+
+  /** @param work is given the source, with one missing value at most unless missing elements are kept */
+  async #reduce<T>(
+    call: ReducingCall,
+    options: SkipOptions | undefined,
+    work: (bodies: typeof import('./reductions/reductions.ts'), source: BlockSource<D>) => Promise<unknown>,
+  ): Promise<T> {
+    // Who only reads does not load it.
+    const bodies = await import('./reductions/reductions.ts')
+    bodies.checkCall(call, options, this.source)
+    return (await within(this.source.label ?? {}, () => work(bodies, bodies.withOneMissing(this.source, options)))) as T
   }
 }

@@ -1,12 +1,14 @@
-import { type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.ts'
+import { checkDType, type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
-import type { Checks } from '../core/options.ts'
+import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { checkShape, sameShape, showShape } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import type { Transfer } from '../grid/plan.ts'
 import type { Box } from '../grid/range.ts'
+import { missingElements } from './missing.ts'
 import type { PlacedAggregate, Reduction } from './reductions/parts.ts'
 
 export interface BlockOptions {
@@ -208,6 +210,42 @@ export function gridOf<D extends DType>({ chunks, shape, dtype }: SourceLike<D>,
   if (chunks instanceof ChunkGrid) return chunks
   if (chunks !== undefined) return ChunkGrid.regular(shape, chunks)
   return ChunkGrid.estimate(shape, options.elementBytes ?? bytesOf(dtype), options.defaultChunkBytes)
+}
+
+/**
+ * A source with its grid, once it is checked.
+ * @throws InvalidArgumentError for what is no source, and for a grid of another shape
+ */
+export function completeSource<D extends DType>(source: SourceLike<D>, options: EstimateOptions | undefined): BlockSource<D> {
+  checkValue('DiskArray', 'source', source, 'object')
+  checkValue('DiskArray', 'readBlock', source.readBlock, 'function')
+  checkDType(source.dtype)
+  checkShape(source.shape, 'shape')
+  checkOptions('DiskArray', options, ESTIMATE_CHECKS)
+  const chunks = gridOf(source, options)
+  if (!sameShape(chunks.shape, source.shape)) {
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      `the chunk grid covers ${showShape(chunks.shape)}, the array is ${showShape(source.shape)}`,
+      { ...source.label, actual: chunks.shape, expected: source.shape },
+    )
+  }
+  if (source.missing !== undefined) missingElements(source)
+  return source.chunks === chunks ? (source as BlockSource<D>) : withChunks(source, chunks)
+}
+
+/** What a source may say and do. */
+const FACTS = 'dtype shape dimensionNames fillValue missing attrs capabilities budget maxElements label bulk'.split(' ')
+const ABILITIES = ['readBlock', 'writeBlock']
+
+function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {
+  const own = source as unknown as Record<string, (() => unknown) | undefined>
+  const given = (names: string[]): string[] => names.filter((name) => own[name] !== undefined)
+  return {
+    ...Object.fromEntries(given(FACTS).map((name) => [name, own[name]])),
+    ...Object.fromEntries(given(ABILITIES).map((name) => [name, own[name]!.bind(source)])),
+    chunks,
+  } as unknown as BlockSource<D>
 }
 
 /** Bytes of an element, guessed for strings and binaries. */

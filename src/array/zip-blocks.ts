@@ -2,7 +2,7 @@ import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import { sameShape, showShape } from '../core/shape.ts'
-import type { ArrayHandle } from './handle.ts'
+import type { DiskArray } from './disk-array.ts'
 import type { BlocksOptions, ZippedBlocks } from './iteration.ts'
 
 export type { ZippedBlocks } from './iteration.ts'
@@ -14,7 +14,7 @@ export type { ZippedBlocks } from './iteration.ts'
  * @throws InvalidArgumentError when shapes differ
  */
 export async function* zipBlocks(
-  arrays: readonly ArrayHandle<DType>[],
+  arrays: readonly DiskArray<DType>[],
   options: BlocksOptions = {},
 ): AsyncGenerator<ZippedBlocks, void> {
   const [{ BLOCKS_CHECKS, zipped }, { traversalChunks }] = [await import('./iteration.ts'), await import('./array-order.ts')]

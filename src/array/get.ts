@@ -1,0 +1,125 @@
+import { type DType, readElement, type ScalarOf } from '../core/dtype.ts'
+import { rethrowWithin } from '../core/errors.ts'
+import { type Check, type Checks, checkOptions } from '../core/options.ts'
+import { showShape, sizeOf } from '../core/shape.ts'
+import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
+import { PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
+import { resolveSelection, type Selection } from '../grid/selection.ts'
+import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.ts'
+import { type BlockSource, bytesOf, requestsOf } from './source.ts'
+import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
+
+export interface GetOptions<D extends DType> extends TransferOptions {
+  /**
+   * Where to put the result instead of fresh memory: data of the array's type, the shape of the result; dense
+   * where strides are left out.
+   */
+  readonly out?: TensorLike & Pick<Tensor<D>, 'data'>
+  /** Results of more bytes are refused, unless they go to `out`. 2 GiB unless given. */
+  readonly maxBytes?: number
+}
+
+const GET_CHECKS: Checks<GetOptions<DType>> = { ...TRANSFER_CHECKS, out: 'object', maxBytes: 'number from 0' }
+
+/** What reading a selection will do. */
+export interface ReadPlan extends Plan {
+  /** Bytes of the elements read; for strings and binaries a guess. */
+  readonly bytes: number
+  /**
+   * Blocks that are fetched while nothing is cached: of containers those that hold the chunks, of other
+   * sources one for each transfer. Undefined where that is not known, as of lazy arrays that keep what they
+   * read or are made of several of one file. Beyond 2^20 chunks to look up, as many as could be.
+   */
+  readonly requests: number | undefined
+}
+
+/** Plans reading a selection, without any I/O. */
+export function planRead<D extends DType>(
+  source: BlockSource<D>,
+  selection: Selection | undefined,
+  options: PlanOptions,
+): ReadPlan {
+  const { plan } = planSelection('plan', source, selection, options, PLAN_CHECKS)
+  const requests = requestsOf(
+    source,
+    plan.transfers.map(({ box }) => box),
+  )
+  return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests }
+}
+
+/** Reads a selection of a source: a tensor or, where no axis is left, an element. */
+export async function getSelection<D extends DType>(
+  source: BlockSource<D>,
+  selection: Selection | undefined,
+  options: GetOptions<D>,
+): Promise<Tensor<D> | ScalarOf<D>> {
+  const planned = planSelection('get', source, selection, options, GET_CHECKS)
+  options.signal?.throwIfAborted()
+  const bytes = resultBytes(source, planned, options)
+  const read = () => readPlanned(source, planned, options)
+  return source.budget === undefined || bytes === 0 ? read() : source.budget.result(bytes, read, options.signal)
+}
+
+async function readPlanned<D extends DType>(
+  source: BlockSource<D>,
+  { plan, selection }: Planned,
+  options: GetOptions<D>,
+): Promise<Tensor<D> | ScalarOf<D>> {
+  const result = await target(source, plan.shape, options)
+  const folded = foldTensor(result, selection)
+  if (folded !== undefined) await readInto(source, plan, folded, options)
+  else {
+    const dense = tensorOf(source.dtype, plan.shape)
+    await readInto(source, plan, foldTensor(dense, selection)!, options)
+    copyTensor(dense, result)
+  }
+  return selection.scalar && options.out === undefined ? readElement(source.dtype, result.data, result.offset) : result
+}
+
+/** Resolves and plans a selection after checking the options of `call`; errors name the array. */
+export function planSelection<D extends DType>(
+  call: string,
+  source: BlockSource<D>,
+  selection: Selection | undefined,
+  options: PlanOptions,
+  checks: Readonly<Record<string, Check>>,
+): Planned {
+  return named(source, () => {
+    checkOptions(call, options, checks)
+    const { strategy, density } = options
+    const resolved = resolveSelection(selection, source.shape, source)
+    const context = { strategy, density, steps: source.capabilities?.steps, elementBytes: bytesOf(source.dtype) }
+    return { selection: resolved, plan: planChecked(resolved, source.chunks, context) }
+  })
+}
+
+/** Has errors of `work` name the array. */
+export function named<T>({ label = {} }: Pick<BlockSource, 'label'>, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    return rethrowWithin(error, label)
+  }
+}
+
+/** Bytes that a result is going to take; 0 for one that is there. */
+function resultBytes<D extends DType>(
+  source: BlockSource<D>,
+  { plan: { shape } }: Planned,
+  { out, maxBytes = MAX_RESULT_BYTES }: GetOptions<D>,
+): number {
+  if (out !== undefined) return 0
+  const bytes = sizeOf(shape) * bytesOf(source.dtype)
+  checkBytes(source, bytes, maxBytes, `the result ${showShape(shape)}`, 'go through it with blocks(), or raise maxBytes')
+  return bytes
+}
+
+async function target<D extends DType>(
+  source: BlockSource<D>,
+  shape: readonly number[],
+  { out }: GetOptions<D>,
+): Promise<Tensor<D>> {
+  if (out === undefined) return tensorOf(source.dtype, shape)
+  const { outOf } = await import('./values.ts')
+  return named(source, () => outOf(source.dtype, out, shape))
+}
