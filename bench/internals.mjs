@@ -1,6 +1,6 @@
 // What the package keeps to itself, for suites that time one part of it.
 import { rmSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import { rollup } from 'rollup'
 import { typescript } from '../scripts/typescript.mjs'
@@ -26,6 +26,8 @@ export async function bundle(file, modules) {
     name: 'entry',
     resolveId: (id) => (id === entry ? id : null),
     load: (id) => (id === entry ? code : null),
+    // What lies beside a module, as scripts of the tests' support do, is found from the bundle too.
+    resolveImportMeta: (property, { moduleId }) => (property === 'url' ? JSON.stringify(pathToFileURL(moduleId).href) : null),
   }
   const bundle = await rollup({ input: entry, plugins: [inMemory, typescript, nodeResolve()], onwarn: () => {} })
   const { output } = await bundle.generate({ format: 'es', inlineDynamicImports: true })

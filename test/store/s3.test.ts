@@ -10,8 +10,6 @@ import { type Bucket, bucketOf } from './s3/support.ts'
 
 /** Few unless asked for: a round is some 750 requests and takes a second or two. */
 const ROUNDS = Number(process.env['HYPERSLAB_STORE_ROUNDS'] ?? 3)
-/** Races of writers, compactors and a reader at one container. */
-const SCHEDULES = Number(process.env['HYPERSLAB_STORE_SCHEDULES'] ?? 1)
 
 const cephThere = haveCeph()
 if (!cephThere)
@@ -67,18 +65,10 @@ describe.skipIf(!cephThere)('Ceph', () => {
     ROUNDS * 10_000 + 60_000,
   )
 
-  test(
-    'writers, compactors and a reader of one container: nothing is lost',
-    async () => {
-      let conflicts = 0
-      for (let seed = 0; seed < SCHEDULES; seed++) {
-        const path = `${bucket.folder()}a.af`
-        const race = await raceContainer({ storeFor: () => bucket.store(), path, seed, writers: 2 + (seed % 3), pause: 5 })
-        expect({ seed, problems: race.problems }).toEqual({ seed, problems: [] })
-        conflicts += race.conflicts
-      }
-      expect(conflicts).toBeGreaterThan(0)
-    },
-    SCHEDULES * 60_000,
-  )
+  test('writers, compactors and a reader of one container: nothing is lost', async () => {
+    const path = `${bucket.folder()}a.af`
+    const race = await raceContainer({ storeFor: () => bucket.store(), path, seed: 0, writers: 2, pause: 5 })
+    expect(race.problems).toEqual([])
+    expect(race.conflicts).toBeGreaterThan(0)
+  }, 60_000)
 })

@@ -3,7 +3,6 @@ import { browserLabel, startBrowser } from './browsers.mjs'
 import { BUNDLERS, bundle } from './bundles.mjs'
 import { runExample } from './example.mjs'
 import { within } from './processes.mjs'
-import { storeSchedules } from './schedules.mjs'
 import { serve } from './site.mjs'
 
 const UNBUNDLED = [
@@ -15,14 +14,11 @@ const UNBUNDLED = [
 
 /** A page that takes longer than this, on a slow machine too, hangs. */
 const PAGE_SECONDS = 40
-const SCHEDULES = storeSchedules()
-/** Of all schedules in a page or a worker. */
-const SCHEDULES_SECONDS = 20 * SCHEDULES
 /** Every change to a file waits for the disk. */
-const OPFS_SECONDS = 40 + SCHEDULES_SECONDS
+const OPFS_SECONDS = 60
 const EXAMPLE_SECONDS = 40
 /** For all pages of one browser, so that hanging ones do not add up. */
-const BROWSER_SECONDS = 110 + 2 * SCHEDULES_SECONDS
+const BROWSER_SECONDS = 150
 /** For the example, too. */
 export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + 50
 
@@ -82,8 +78,7 @@ async function visit(browser, site, id, cell, deadline) {
     page = await soon('a new page', browser.page())
     page.on('pageerror', (error) => seen.push(error.message))
     page.on('console', (message) => message.type() === 'error' && seen.push(message.text()))
-    const worker = `/${cell.variant}/${cell.worker}?schedules=${SCHEDULES}`
-    const query = new URLSearchParams({ id, in: cell.place, worker, schedules: SCHEDULES })
+    const query = new URLSearchParams({ id, in: cell.place, worker: `/${cell.variant}/${cell.worker}` })
     const report = site.report(id)
     await soon('the page loads', page.goto(`${site.origin}/${cell.variant}/page/${cell.page}?${query}`))
     const { results, facts, problem } = await soon('the suite', report)

@@ -1,6 +1,5 @@
 // workerd, through miniflare: WebAssembly compiled in global scope, handed over as a module, and where neither is possible.
 import { execute } from './processes.mjs'
-import { storeSchedules } from './schedules.mjs'
 import { versionOf } from './tools.mjs'
 
 /** Few unless asked for: a round is a thousand operations on the bucket, and takes a second or more. */
@@ -10,10 +9,7 @@ const BATCH = 5
 const races = Array.from({ length: Math.ceil(ROUNDS / BATCH) }, (_, i) => {
   return `/race?from=${i * BATCH}&to=${Math.min(ROUNDS, (i + 1) * BATCH)}`
 })
-/** Races of writers, compactors and a reader at one container, a request each. */
-const SCHEDULES = storeSchedules()
-const schedules = Array.from({ length: SCHEDULES }, (_, seed) => `/schedule?seed=${seed}`)
-const BUCKET_SECONDS = 90 + 6 * ROUNDS + 20 * SCHEDULES
+const BUCKET_SECONDS = 110 + 6 * ROUNDS
 /** Of all Workers, more than other environments get. */
 export const EDGE_SECONDS = 120 + BUCKET_SECONDS
 
@@ -24,7 +20,7 @@ const WORKERS = [
     name: 'with a bucket',
     program: 'edge-r2',
     date: '2026-04-01',
-    paths: ['/conformance', '/suite', ...races, ...schedules],
+    paths: ['/conformance', '/suite', ...races, '/schedules'],
     seconds: BUCKET_SECONDS,
   },
   { name: 'initKernels(kernels.wasm), older date', program: 'edge-module', date: '2024-01-01' },

@@ -1,8 +1,9 @@
 // The origin private file system: the suite, the conformance of the store, and writers that race, in one thread and in several.
 import * as hyperslab from 'hyperslab'
-import { raceContainer, raceWriters, storeConformance } from 'hyperslab/testing'
+import { raceWriters, storeConformance } from 'hyperslab/testing'
 import { checker, equal } from '../check.mjs'
 import { runSuite } from '../suite.mjs'
+import { runRaces } from './races.mjs'
 
 const { create, isHyperslabError, OpfsStore, open } = hyperslab
 
@@ -13,7 +14,15 @@ const scope = `run-${Math.random().toString(36).slice(2)}`
 let folders = 0
 const folder = () => `${scope}/${folders++}`
 
-export async function runOpfs() {
+/** All of it or, where the address names seeds, the races with these. */
+export function runOpfs() {
+  const query = new URLSearchParams(location.search)
+  if (!query.has('from')) return runAll()
+  const number = (name) => Number(query.get(name))
+  return races({ from: number('from'), to: number('to'), atOnce: number('atOnce') })
+}
+
+async function runAll() {
   const place = { name: 'OPFS', at: (path) => ({ store: new OpfsStore(), path: `${scope}/suite/${path}` }) }
   const results = await runSuite(hyperslab, [place])
   const { check, rejects, results: own } = checker(isHyperslabError)
@@ -136,14 +145,17 @@ async function checkRaces(check) {
 
 /** Other ones in a worker than in a page. */
 async function checkSchedules(check) {
-  const count = Number(new URLSearchParams(location.search).get('schedules'))
-  const first = typeof document === 'undefined' ? count : 0
-  for (let seed = first; seed < first + count; seed++)
-    await check(`OPFS: writers, compactors and a reader race, seed ${seed}: nothing is lost`, async () => {
-      const path = `${folder()}/a.af`
-      const { problems } = await raceContainer({ storeFor: () => new OpfsStore(), path, seed, writers: 2 + (seed % 3), pause: 5 })
-      equal(problems, [])
-    })
+  const from = typeof document === 'undefined' ? 6 : 0
+  await check('OPFS: writers, compactors and a reader race: nothing is lost', async () => {
+    equal((await races({ from, to: from + 6, atOnce: 3 })).problems, [])
+  })
+}
+
+async function races(seeds) {
+  const parent = folder()
+  const outcome = await runRaces(seeds, (seed) => ({ storeFor: () => new OpfsStore(), path: `${parent}/${seed}/a.af` }))
+  await (await directoryAt(scope)).removeEntry(parent.slice(scope.length + 1), { recursive: true })
+  return outcome
 }
 
 async function raceWorkers() {
