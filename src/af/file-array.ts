@@ -11,7 +11,7 @@ import type { Attributes } from './layers/attributes.ts'
 import type { Container } from './layers/container.ts'
 import type { NewShape } from './write/append.ts'
 
-/** How an array is stored. */
+/** The room that an array takes; `compressedBytes` as stored. */
 export interface ArrayStorage {
   /** Chunks that somebody wrote; the others are fill and take no space. */
   readonly chunks: number
@@ -22,6 +22,7 @@ export interface ArrayStorage {
 
 /** An array of a container. */
 export class FileArray<D extends DType = DType, R extends number = number> extends DiskArray<D, R> {
+  /** The name it has in the container. */
   readonly name: string
   readonly #container: Container
   /** @internal */
@@ -74,7 +75,7 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
     return this.#container.resize(this.state, shapeOf)
   }
 
-  /** What the committed chunks of the array take. */
+  /** Counts the committed chunks of the array and their bytes. */
   storage(): ArrayStorage {
     const sum = { chunks: 0, uncompressedBytes: 0, compressedBytes: 0 }
     for (const number of this.state.numbers()) {

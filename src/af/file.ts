@@ -21,14 +21,15 @@ import { canWrite, WorkingCopy } from './write/working-copy.ts'
 
 const COMPACT_CHECKS = { onProgress: 'function' }
 
-/** One `.af` file of a container. */
+/** One `.af` file of a container, with its numbers of `blocks` and `chunks`. */
 export interface LayerInfo {
-  /** 0 for the base. */
+  /** The base is 0. */
   readonly number: number
+  /** The name of the file. */
   readonly file: string
   /** Size of the file. */
   readonly bytes: number
-  /** Bytes of its blocks as stored, and decoded. */
+  /** Bytes of its blocks as stored, and decoded (`uncompressedBytes`). */
   readonly compressedBytes: number
   readonly uncompressedBytes: number
   readonly blocks: number
@@ -51,7 +52,7 @@ const FILE_ARRAY = '__file__'
  * others, all at once, with `flush`; whatever was not flushed is dropped by `close`.
  */
 export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Printable {
-  /** How messages name it. */
+  /** The name that messages give it. */
   readonly location: string
   readonly #copy: WorkingCopy
   readonly #types: ArrayTypes
@@ -201,7 +202,7 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
     })
   }
 
-  /** What reading has cost so far: blocks fetched, and their bytes as stored. */
+  /** The blocks that were fetched so far, and their bytes as stored. */
   get readCost(): IoStats {
     return { ...this.#copy.blocks.cost }
   }
@@ -223,7 +224,7 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
     return within({ file: this.location, array: name }, async () => (await this.#copy.stats()).of(this.#state(name)))
   }
 
-  /** What the files leave uncertain, one line each. */
+  /** All that the files leave uncertain, one line each. */
   warnings(): string[] {
     const ambiguous = [...this.#copy.states].filter(([, state]) => state.ambiguous)
     const unknown = this.#copy.layers.flatMap(({ file, footer }) =>

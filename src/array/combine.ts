@@ -72,7 +72,7 @@ const TILE_CHECKS = { origin: 'list', array: 'object' }
 export const roll = <D extends DType, R extends number>(array: DiskArray<D, R>, shift: number, axis: Axis): DiskArray<D, R> =>
   new DiskArray(rollSource(array.source, shift, axis))
 
-/** What can be broadcast: arrays, tensors in memory, and single values. */
+/** An operand of `broadcast`: an array, a tensor in memory, or a single value. */
 export type BroadcastOperand = DiskArray | Tensor | number | bigint | boolean | string
 
 type ValueOf<O> = O extends { readonly source: { readonly dtype: infer D extends DType } }

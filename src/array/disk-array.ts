@@ -73,6 +73,7 @@ interface Extrema<T> {
  * NaN, and a minimum is refused; along axes it is NaN, and of integers the missing value.
  */
 export class DiskArray<D extends DType = DType, R extends number = number> extends Printable {
+  /** The backend that elements are read from and written to. */
   readonly source: BlockSource<D>
 
   /**
@@ -85,10 +86,12 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     this.source = completeSource(source, options)
   }
 
+  /** The data type of the elements. */
   get dtype(): D {
     return this.source.dtype
   }
 
+  /** The length of each axis. */
   get shape(): readonly number[] {
     return this.source.shape
   }
@@ -98,28 +101,30 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.shape.length as R
   }
 
+  /** The chunks that the array is divided into. */
   get chunks(): ChunkGrid {
     return this.source.chunks
   }
 
+  /** The name of each axis, where they have names. */
   get dimensionNames(): readonly string[] | undefined {
     return this.source.dimensionNames
   }
 
-  /** What elements nobody wrote read as; undefined where that is zero, and not missing. */
+  /** The value that elements nobody wrote read as; undefined where that is zero, and not missing. */
   get fillValue(): ScalarOf<D> | undefined {
     return this.source.fillValue
   }
 
-  /** Which elements are missing. Of containers these are the ones that equal the fill value. */
+  /** The values of elements that are missing. In containers this is the fill value. */
   get missing(): Missing<D> {
     return missingOf(this.source)
   }
 
   /**
-   * What is said of the elements; undefined where nothing is. Views, permutations, other chunks and caches of
-   * an array have its attributes, arrays put together those that all of them have alike, arrays that are
-   * computed have none.
+   * The attributes of the elements; undefined where there are none. Views, permutations, other chunks and
+   * caches of an array have its attributes, arrays put together those that all of them have alike, arrays
+   * that are computed have none.
    */
   get attrs(): NamedValues | undefined {
     return this.source.attrs
@@ -151,7 +156,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * What reading (or writing) a selection would do, before any I/O.
+   * Tells what reading (or writing) a selection would do, before any I/O.
    * @throws InvalidSelectionError; InvalidArgumentError for options that make no sense; TooLargeError for
    *   more than 2^20 reads
    */
@@ -192,6 +197,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   /**
    * The chunks in C order of the grid, one read each; some are read ahead. Each comes in memory of its own.
    * Leaving the loop early ends what is under way.
+   * @throws TooLargeError for chunks of more than `maxBytes`; whatever the source throws
    */
   async *blocks(options: BlocksOptions = {}): AsyncGenerator<Block<D>, void> {
     yield* (await this.#iteration('blocks', options)).blocks(this.source, options)
@@ -200,6 +206,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   /**
    * The elements in C order of the array, holding at most 64 MiB. Chunks are read once where a row of them
    * fits in half of that; otherwise as often as it has parts that do.
+   * @throws whatever the source throws
    */
   async *values(options: BlockOptions = {}): AsyncGenerator<ScalarOf<D>, void> {
     yield* (await this.#iteration('values', options)).values(this.source, options)
@@ -227,8 +234,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Whether another array has this shape, this type and the same elements. Reads both chunk by chunk and
+   * True when another array has this shape, this type and the same elements. Reads both chunk by chunk and
    * stops at the first difference.
+   * @throws whatever the sources throw
    */
   async equals(other: DiskArray, options: EqualsOptions = {}): Promise<boolean> {
     const { equalElements } = await this.#iteration('equals', options)
@@ -249,7 +257,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     await within(this.source.label ?? {}, () => copyWhole(from.source, this.source, options))
   }
 
-  /** The same the other way round: copies this array into another one. */
+  /**
+   * The same the other way round: copies this array into another one.
+   * @throws as {@link assign}
+   */
   async copyTo(to: DiskArray, options?: ProgressOptions): Promise<void> {
     await this.#iteration('copyTo', options)
     await to.assign(this, options)
@@ -294,7 +305,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Without axes of length 1: those that are named, or all.
+   * The array without axes of length 1: those that are named, or all.
    * @throws InvalidArgumentError when one that is named has another length
    */
   squeeze(axis?: AxisOption): DiskArray<D> {
@@ -302,7 +313,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * With a new axis of length 1.
+   * The array with a new axis of length 1.
    * @param axis its number in the result; negative ones count from the end
    * @param name of the dimension
    * @throws InvalidArgumentError when there can be no such axis
@@ -311,13 +322,16 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#derive(() => expandDims(this.source, axis, name))
   }
 
-  /** Backwards along the axes that are named, or all. */
+  /**
+   * The array backwards along the axes that are named, or all.
+   * @throws InvalidArgumentError when there is no such axis
+   */
   flip(axis?: AxisOption): DiskArray<D, R> {
     return this.#derive(() => flip(this.source, axis))
   }
 
   /**
-   * With more positions around it, of one value or of the nearest elements. It cannot be written.
+   * The array with more positions around it, of one value or of the nearest elements. It cannot be written.
    * @param widths before and after each axis; one number for all
    * @throws InvalidArgumentError unless widths are non-negative integers, as many as axes
    */
@@ -326,8 +340,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Under other chunks: what goes through it chunk by chunk goes by these. Nothing is stored differently; see
-   * {@link rechunkTo}.
+   * The array under other chunks: what goes through it chunk by chunk goes by these. Nothing is stored
+   * differently; see {@link rechunkTo}.
    * @throws InvalidArgumentError when the grid is of another shape
    */
   rechunk(chunks: ChunkGrid | readonly number[]): DiskArray<D, R> {
@@ -335,7 +349,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * With its chunks kept in memory once they are read, as many as fit.
+   * The array with its chunks kept in memory once they are read, as many as fit.
    * @throws InvalidArgumentError
    */
   cache(options?: CacheOptions): DiskArray<D, R> {
@@ -343,7 +357,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * With its elements as another data type: fractions are cut off towards integers, what is not 0 is true.
+   * The array with its elements as another data type: fractions are cut off towards integers, what is not 0
+   * is true.
    * @throws UnsupportedError between strings, binaries or timestamps and others; reading InvalidArgumentError
    *   for elements that are out of range
    */
@@ -352,8 +367,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * A function of each element. Results that are not values of the data type are an InvalidArgumentError when
-   * they are read.
+   * The array with a function of each element in its place.
+   * @throws reading, InvalidArgumentError when a result is not a value of the data type
    */
   map<K extends DType = D>(fn: (value: ScalarOf<D>) => ScalarOf<K>, options?: MapOptions<D, K>): DiskArray<K, R> {
     return this.#derive(() => map(this.source, fn, options))
@@ -412,7 +427,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('extrema', options, ({ extrema }, source) => extrema(source, options ?? {}))
   }
 
-  /** Arithmetic mean in `float64`; NaN where there is no element to take. */
+  /**
+   * Arithmetic mean in `float64`; NaN where there is no element to take.
+   * @throws UnsupportedError as for {@link sum}
+   */
   mean(options?: ReduceOptions & Whole): Promise<number>
   mean(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
   mean(options?: ReduceOptions): Promise<number | Tensor<'float64'>>
@@ -437,6 +455,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * from them by, merged by Chan's formula in order: off by at most about (600 + n / 32768 + how many are
    * merged) * 2^-53 of itself, times the root of 1 + mean^2 / variance; where many cells are kept and each is
    * added to once a row, by n * 2^-53.
+   * @throws UnsupportedError as for {@link sum}
    */
   variance(options?: ReduceOptions & FoldOptions & Whole): Promise<number>
   variance(options: ReduceOptions & FoldOptions & Along): Promise<Tensor<'float64'>>
@@ -445,7 +464,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('variance', options, ({ variance }, source) => variance(source, 'variance', options ?? {}))
   }
 
-  /** Standard deviation, the root of the {@link variance}. */
+  /** Standard deviation, the root of the {@link variance}; as {@link variance} otherwise. */
   std(options?: ReduceOptions & FoldOptions & Whole): Promise<number>
   std(options: ReduceOptions & FoldOptions & Along): Promise<Tensor<'float64'>>
   std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>>
@@ -454,8 +473,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * How many elements are not 0, false or empty, or how many `where` holds for:
+   * Number of elements that are not 0, false or empty, or that `where` holds for:
    * `count({ where: () => true, skipNaN: true })`.
+   * @throws InvalidArgumentError for an axis that does not exist; whatever `where` throws
    */
   count(options?: TruthOptions<D> & Whole): Promise<number>
   count(options: TruthOptions<D> & Along): Promise<Tensor<'float64'>>
@@ -465,8 +485,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Whether an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with
+   * True when an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with
    * nothing read ahead. False of nothing.
+   * @throws as {@link count}
    */
   any(options?: TruthOptions<D> & Whole): Promise<boolean>
   any(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
@@ -475,7 +496,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('any', options, ({ truth }, source) => truth(source, 'any', (options ?? {}) as TruthOptions))
   }
 
-  /** Whether this is so of all elements; as {@link any} otherwise. True of nothing. */
+  /** True when this is so of all elements; as {@link any} otherwise. True of nothing. */
   all(options?: TruthOptions<D> & Whole): Promise<boolean>
   all(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
   all(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
@@ -512,8 +533,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * How many elements lie in each of some bins; 64-bit integers are rounded to `float64`. What lies outside
-   * and NaN are not counted.
+   * Numbers of elements that lie in each of some bins; 64-bit integers are rounded to `float64`. What lies
+   * outside and NaN are not counted.
    * @throws InvalidArgumentError for bins that are none
    */
   histogram(options: HistogramOptions = {}): Promise<Histogram> {
@@ -538,7 +559,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('quantile', options, ({ quantile }, source) => quantile(source, q, options ?? {}))
   }
 
-  /** The {@link quantile} of one half. */
+  /** The {@link quantile} of one half; as {@link quantile} otherwise. */
   median(options?: QuantileOptions & Whole): Promise<number>
   median(options: QuantileOptions & Along): Promise<Tensor<'float64'>>
   median(options?: QuantileOptions): Promise<number | Tensor<'float64'>>
@@ -546,7 +567,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('median', options, ({ quantile }, source) => quantile(source, 0.5, options ?? {}))
   }
 
-  /** Folds the elements one after another in C order of the array, as `Array.prototype.reduce` does. */
+  /**
+   * Folds the elements one after another in C order of the array, as `Array.prototype.reduce` does.
+   * @throws InvalidArgumentError for what is no function; whatever `fn` throws
+   */
   reduce<T>(fn: (accumulated: T, value: ScalarOf<D>) => T, init: T, options: BlockOptions & SkipOptions = {}): Promise<T> {
     return this.#reduce('reduce', options, ({ foldElements }, source) => foldElements(source, fn, init, options))
   }
@@ -591,8 +615,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * For every element the sum of those up to it along an axis, of the type that sums have; what is skipped
-   * adds nothing. With `into` it is written there and not returned.
+   * Sums of the elements up to each one along an axis, of the type that sums have; what is skipped adds
+   * nothing. With `into` it is written there and not returned.
    * @throws OverflowError; UnsupportedError; InvalidArgumentError and ReadOnlyError for what `into` is not
    *   fit for
    */

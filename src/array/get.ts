@@ -9,9 +9,10 @@ import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.ts'
 import { type BlockSource, bytesOf, requestsOf } from './source.ts'
 import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 
+/** Options of `get`. */
 export interface GetOptions<D extends DType> extends TransferOptions {
   /**
-   * Where to put the result instead of fresh memory: data of the array's type, the shape of the result; dense
+   * A place for the result instead of fresh memory: data of the array's type, the shape of the result; dense
    * where strides are left out.
    */
   readonly out?: TensorLike & Pick<Tensor<D>, 'data'>
@@ -21,7 +22,7 @@ export interface GetOptions<D extends DType> extends TransferOptions {
 
 const GET_CHECKS: Checks<GetOptions<DType>> = { ...TRANSFER_CHECKS, out: 'object', maxBytes: 'number from 0' }
 
-/** What reading a selection will do. */
+/** The reads that reading a selection will do. */
 export interface ReadPlan extends Plan {
   /** Bytes of the elements read; for strings and binaries a guess. */
   readonly bytes: number

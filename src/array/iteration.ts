@@ -17,18 +17,21 @@ import { runsOf } from './reductions/runs.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable } from './source.ts'
 import { progressOf, type TransferProgress } from './transfers.ts'
 
+/** Options of operations that go through all of an array. */
 export interface ProgressOptions extends BlockOptions {
   /** Told after every step. */
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined
 }
 
+/** Options of `equals`. */
 export interface EqualsOptions extends ProgressOptions {
   /** NaN is equal to NaN. */
   readonly equalNaN?: boolean
 }
 
+/** Options of `blocks`. */
 export interface BlocksOptions extends BlockOptions {
-  /** How many chunks are read ahead while one is worked on; 1 when left out. */
+  /** Number of chunks that are read ahead while one is worked on; 1 when left out. */
   readonly prefetch?: number
   /** Bytes that a chunk may take; 2 GiB when left out. */
   readonly maxBytes?: number
@@ -52,7 +55,7 @@ const CALLS = {
 export const checkIteration = (call: keyof typeof CALLS, options: unknown, { label }: BlockSource): void =>
   checkOptions(call, options, CALLS[call], label)
 
-/** One chunk of an array with its contents. */
+/** One chunk of an array with its elements (`data`). */
 export interface Block<D extends DType> {
   /** Chunk coordinates. */
   readonly index: readonly number[]
@@ -92,7 +95,7 @@ export async function* values<D extends DType>(source: BlockSource<D>, options: 
   }
 }
 
-/** The parts of several arrays of one shape. */
+/** The same `box` of several arrays of one shape, with the elements of each (`data`). */
 export interface ZippedBlocks {
   readonly box: Box
   readonly data: readonly Tensor[]

@@ -28,9 +28,9 @@ type Picks<S extends readonly unknown[], R extends number> = number extends R
 type Either<D extends DType, Scalar extends boolean> = Scalar extends true ? ScalarOf<D> : Tensor<D>
 
 /**
- * What reading a selection gives: a tensor where a selector keeps an axis, or where there are fewer integers
- * than axes; an element where there is an integer for each axis; and either where the type does not tell: of
- * arrays of unknown rank `R`, of selections built at run time, and by name.
+ * The result of reading a selection: a tensor where a selector keeps an axis, or where there are fewer
+ * integers than axes; an element where there is an integer for each axis; and either where the type does not
+ * tell: of arrays of unknown rank `R`, of selections built at run time, and by name.
  */
 export type Selected<D extends DType, S, R extends number = number> = S extends null | undefined
   ? Tensor<D>

@@ -11,12 +11,14 @@ import type { Box } from '../grid/range.ts'
 import { missingElements } from './missing.ts'
 import type { PlacedAggregate, Reduction } from './reductions/parts.ts'
 
+/** Options of everything that reads or writes; an aborted `signal` ends it. */
 export interface BlockOptions {
   readonly signal?: Signal | undefined
 }
 
 export const BLOCK_CHECKS: Checks<BlockOptions> = { signal: 'AbortSignal' }
 
+/** Options of reducing a box. */
 export interface ReduceBoxOptions extends BlockOptions {
   /**
    * Reduce the elements themselves, also where statistics stored beside them have the answer: `sum`, `min`,
@@ -27,27 +29,26 @@ export interface ReduceBoxOptions extends BlockOptions {
 }
 
 /**
- * Which values of elements say that there is none: what reductions pass over unless they are told to keep
- * them.
+ * The values of elements that say that there is none: reductions pass over these unless told to keep them.
  */
 export interface Missing<D extends DType = DType> {
   /** Elements equal to one of these; -0 is 0. Where one of them is to be put, it is the first. */
   readonly values: readonly ScalarOf<D>[]
-  /** Whether NaN is missing. Where it is not, it is a number that nobody knows: sums it is in are NaN. */
+  /** True when NaN is missing. Where it is not, it is a number that nobody knows: sums it is in are NaN. */
   readonly nan: boolean
 }
 
-/** Attributes by name, as plain values. */
+/** Attributes by name, as plain values: `get` one of `keys`. */
 export interface NamedValues {
   get(name: string): unknown
   keys(): Iterable<string>
 }
 
-/** What is known of a chunk without reading it. */
+/** Facts of a chunk that are known without reading it. */
 export interface ChunkFacts {
   /**
-   * Ends of the elements that are neither NaN nor the fill value, and how many those are; without any, the
-   * ends mean nothing.
+   * Ends of the elements that are neither NaN nor the fill value, `min` and `max`, and their `count`; without
+   * any, the ends mean nothing.
    */
   readonly min: number | bigint | undefined
   readonly max: number | bigint | undefined
@@ -55,13 +56,13 @@ export interface ChunkFacts {
   /** Elements that are the fill value. */
   readonly fillCount: number
   /**
-   * Whether all of this is of these very elements. Otherwise it is of more, of which these are some: what it
-   * rules out is not there, but counts are not theirs.
+   * True when all of this is of these very elements. Otherwise it is of more, of which these are some: what
+   * it rules out is not there, but counts are not theirs.
    */
   readonly exact: boolean
 }
 
-/** What to do with the chunks of an array. */
+/** Choices and work of a walk through the chunks of an array. */
 export interface ChunkScan<D extends DType, R> {
   /**
    * Asked once for each chunk, by its number in the grid, ascending: those that are not chosen are not read.
@@ -72,18 +73,18 @@ export interface ChunkScan<D extends DType, R> {
    * `choose` is asked for each. False when none of them is to be used.
    */
   chooseMissing(facts: ChunkFacts | undefined): boolean
-  /** @param elements of a chosen chunk, dense, in C order, during the call only */
+  /** Takes the elements of a chosen chunk: dense, in C order, during the call only. */
   use(number: number, elements: DataOf<D>): R
 }
 
-/** A box to read, and where to. */
+/** A `box` to read, and where to (`out`). */
 export interface BoxRead<D extends DType = DType> {
   readonly box: Box
   readonly out: Tensor<D>
 }
 
 /**
- * What a source does for much of an array at once, better than by reading its boxes one by one. A source
+ * Operations of a source on much of an array at once, better than reading its boxes one by one. A source
  * gives those operations that it can do; whoever needs another one reads boxes. Lazy arrays pass on what
  * their operation allows, so operations are called without `this`.
  */
@@ -100,8 +101,8 @@ export interface BulkAccess<D extends DType = DType> {
    */
   gather?(transfers: readonly Transfer[], out: Tensor<D>, options?: BlockOptions): Promise<void>
   /**
-   * How many blocks reading some boxes would fetch while nothing is cached, for plans; undefined where that
-   * is not known.
+   * Number of blocks that reading some boxes would fetch while nothing is cached, for plans; undefined where
+   * that is not known.
    */
   requests?(boxes: readonly Box[]): number | undefined
   /**
@@ -116,7 +117,7 @@ export interface BulkAccess<D extends DType = DType> {
    */
   reduce?(box: Box, reduction: Reduction, take: (part: PlacedAggregate) => void, options?: ReduceBoxOptions): Promise<void>
   /**
-   * Which chunks of a grid over the array hold anything that somebody wrote, by their numbers, ascending;
+   * Numbers of the chunks of a grid over the array that hold anything that somebody wrote, ascending;
    * undefined where all of them may. The others are full of the fill value, or of zeros: reductions take
    * these without reading them.
    */
@@ -129,28 +130,28 @@ export interface BulkAccess<D extends DType = DType> {
 }
 
 /**
- * Whatever can read a hyper-rectangle. This is all the author of a backend writes: `new DiskArray(source)`
- * gives the rest.
+ * Whatever can read a hyper-rectangle of an array of some `dtype`, `shape`, `chunks` and, where it has some,
+ * `dimensionNames`. This is all the author of a backend writes: `new DiskArray(source)` gives the rest.
  *
  * Boxes are inside the shape, never empty, one range per axis with start <= stop; their step is 1 unless the
- * source declares that it takes steps. `out` (and `source`) have the shape of the box and any strides: write
- * straight into the final place.
+ * source declares so in `capabilities`. `readBlock` writes the elements straight to their final place, `out`,
+ * `writeBlock` takes them from `source`; both have the shape of the box and any strides.
  */
 export interface BlockSource<D extends DType = DType> {
   readonly dtype: D
   readonly shape: readonly number[]
   readonly chunks: ChunkGrid
   readonly dimensionNames?: readonly string[] | undefined
-  /** What elements nobody wrote read as. */
+  /** The value that elements nobody wrote read as. */
   readonly fillValue?: ScalarOf<D> | undefined
   /**
-   * Which elements are missing; those that equal the fill value when left out, none where there is no fill
-   * value either.
+   * The values of elements that are missing; the fill value when left out, none where there is no fill value
+   * either.
    */
   readonly missing?: Missing<D> | undefined
   /**
-   * What is said of the elements, such as their unit and how they are packed. Lazy arrays of the same
-   * elements say it, too.
+   * The attributes of the elements, such as their unit and how they are packed. Lazy arrays of the same
+   * elements have them, too.
    */
   readonly attrs?: NamedValues | undefined
   readonly capabilities?: {
@@ -166,12 +167,12 @@ export interface BlockSource<D extends DType = DType> {
    * bound.
    */
   readonly maxElements?: number | undefined
-  /** For error messages: file and array. */
+  /** Names of file and array for error messages. */
   readonly label?: { readonly file?: string; readonly array?: string }
   readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
   /**
-   * What it does for many boxes at once; without it, boxes are read one by one and reduced where they arrive.
+   * Operations on many boxes at once; without them, boxes are read one by one and reduced where they arrive.
    */
   readonly bulk?: BulkAccess<D> | undefined
 }
@@ -195,7 +196,7 @@ export type SourceLike<D extends DType> = Omit<BlockSource<D>, 'chunks'> & { rea
  */
 const VARIABLE_ELEMENT_BYTES = 64
 
-/** How the chunks of a source without any are estimated. */
+/** Options of estimating the chunks of a source that has none. */
 export interface EstimateOptions {
   /** About how large they become; 8 MiB when left out. */
   readonly defaultChunkBytes?: number

@@ -8,6 +8,7 @@ import { boxShape } from '../grid/range.ts'
 import type { ResolvedSelection } from '../grid/selection.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf } from './source.ts'
 
+/** Options of `set`, and of what moves elements by a plan. */
 export interface TransferOptions extends BlockOptions, PlanOptions {
   /**
    * Blocks read or written at the same time. What the source says unless given; else 8 for reading, 1 for
@@ -25,13 +26,13 @@ export const TRANSFER_CHECKS: Checks<TransferOptions> = {
   onProgress: 'function',
 }
 
-/** How far long work has come, in chunks. */
+/** Progress of long work in chunks: `done` of `total`. */
 export interface Progress {
   readonly done: number
   readonly total: number
 }
 
-/** The same, with the bytes of elements moved. */
+/** The same, with the `bytes` of elements moved. */
 export interface TransferProgress extends Progress {
   readonly bytes: number
 }

@@ -5,8 +5,8 @@ import { extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/te
 import { isArrayLike, listOf } from '../grid/list.ts'
 
 /**
- * What can be written to a selection: one value for all of it, its elements in C order (a typed array, or a
- * plain array of values), nested arrays or a tensor of its shape, `stride` and `offset` optional.
+ * The values that can be written to a selection: one value for all of it, its elements in C order (a typed
+ * array, or a plain array of values), nested arrays or a tensor of its shape, `stride` and `offset` optional.
  */
 export type Values<D extends DType> = ScalarOf<D> | ArrayLike<unknown> | TensorLike
 

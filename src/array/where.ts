@@ -26,6 +26,7 @@ export interface ValueRange {
 
 const RANGE_CHECKS: Checks<ValueRange> = { min: 'value', max: 'value' }
 
+/** Options of `where`. */
 export interface WhereOptions extends BlockOptions {
   /** Pass over elements that are missing; true when left out. */
   readonly skipMissing?: boolean
@@ -33,7 +34,7 @@ export interface WhereOptions extends BlockOptions {
   readonly maxBytes?: number
 }
 
-/** Elements that were looked for. */
+/** Elements that were looked for: their `values` and positions. */
 export interface Found<D extends DType> {
   /** Their positions in C order of the whole array, as those of `flat` in numpy. */
   readonly positions: Float64Array
@@ -42,7 +43,7 @@ export interface Found<D extends DType> {
   readonly values: DataOf<D>
 }
 
-/** Those of one chunk, ascending. */
+/** Elements of one chunk that were found, ascending. */
 export interface FoundInChunk<D extends DType> extends Found<D> {
   /** Chunk coordinates. */
   readonly index: readonly number[]
@@ -79,7 +80,7 @@ export function where<D extends DType>(
   return new Where(source, range, options)
 }
 
-/** What {@link where} looks for. */
+/** The elements that {@link where} looks for. */
 export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
   readonly #source: BlockSource<D>
   readonly #options: WhereOptions
@@ -129,7 +130,10 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
       if (found.positions.length > 0) yield found
   }
 
-  /** How many there are; reads only chunks whose statistics do not tell. */
+  /**
+   * Number of elements; reads only chunks whose statistics do not tell.
+   * @throws TooLargeError for a chunk of more than `maxBytes`
+   */
   async count(): Promise<number> {
     let count = 0
     const chooseMissing = (facts: ChunkFacts | undefined): boolean => {

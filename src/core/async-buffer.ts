@@ -1,6 +1,6 @@
 /**
- * Bytes that can be read by range: a file, an object behind HTTP, or an `ArrayBuffer` or `Uint8Array` as they
- * are.
+ * Bytes that can be read by range, `byteLength` of them: a file, an object behind HTTP, or an `ArrayBuffer`
+ * or `Uint8Array` as they are.
  */
 export interface AsyncBuffer {
   readonly byteLength: number

@@ -1,12 +1,12 @@
-/** How a cache has done since it was made. */
+/** Figures of a cache since it was made. */
 export interface CacheStats {
-  /** What was asked for and there. */
+  /** Times that something was asked for and there. */
   readonly hits: number
-  /** What was asked for and not there. */
+  /** Times that something was asked for and not there. */
   readonly misses: number
-  /** What is held now, in bytes. */
+  /** Bytes held now. */
   readonly bytes: number
-  /** What had to go to make room. */
+  /** Entries that had to go to make room. */
   readonly evictions: number
 }
 

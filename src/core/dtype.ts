@@ -21,14 +21,18 @@ interface DTypes {
   binary: { data: Uint8Array[]; scalar: Uint8Array }
 }
 
+/** A data type by its name: `'float32'`, `'timestamp_ns'`. */
 export type DType = keyof DTypes
+/** A data type of numbers. */
 export type NumericDType = 'int8' | 'int16' | 'int32' | 'int64' | 'uint8' | 'uint16' | 'uint32' | 'uint64' | 'float32' | 'float64'
 /** Types whose elements are JavaScript values of their own length. */
 export type VariableDType = 'string' | 'binary'
 export type FixedDType = Exclude<DType, VariableDType>
-/** What holds elements of `D`: a typed array, or a plain array for strings and binaries. */
+/** The array that holds elements of `D`: a typed one, or a plain one for strings and binaries. */
 export type DataOf<D extends DType> = DTypes[D]['data']
+/** One element of `D` as JavaScript has it: a number, bigint, boolean, string or `Uint8Array`. */
 export type ScalarOf<D extends DType> = DTypes[D]['scalar']
+/** The typed arrays that hold elements. */
 export type TypedArray = DataOf<FixedDType>
 
 type TypedArrayConstructor = {

@@ -6,9 +6,9 @@ export interface ErrorDetails {
   array?: string
   /** Axis number, counted from 0. */
   axis?: number
-  /** What was given. */
+  /** The value that was given. */
   actual?: unknown
-  /** What would have been right. */
+  /** The value that would have been right. */
   expected?: unknown
   /** Size and version of what was published although the call failed. */
   published?: { readonly size: number; readonly etag: string }
@@ -19,7 +19,7 @@ export interface ErrorDetails {
 }
 
 /**
- * What went wrong, one tag a kind:
+ * The kinds of errors:
  *
  * - `InvalidSelectionError`: an index, slice or number of selectors does not fit the shape
  * - `InvalidArgumentError`: an argument breaks the contract of the call
@@ -66,8 +66,9 @@ export type ErrorTag =
  * {@link isHyperslabError}, not with `instanceof`.
  */
 export class HyperslabError extends Error {
+  /** The kind of error. */
   readonly tag: ErrorTag
-  /** What the error is about, as data: a copy of what was given, frozen. */
+  /** The facts of the error as data: a copy of what was given, frozen. */
   readonly details: Readonly<ErrorDetails>
   readonly #text: string
 

@@ -19,6 +19,7 @@ let made = 0
  * too: who holds one waits for nobody, so that nothing deadlocks. What a cache keeps is bounded by the cache.
  */
 export class MemoryBudget {
+  /** Bytes of results and blocks that may be held at a time. */
   readonly bytes: number
   /** @internal Its number among those that were made. */
   readonly order: number = ++made

@@ -2,10 +2,10 @@ import { allocate, type DataOf, type DType } from './dtype.ts'
 import { eachIndex, sizeOf, stridesOf } from './shape.ts'
 
 /**
- * A strided n-dimensional view on memory: element `index` lies at `offset + sum(index[axis] * stride[axis])`
- * in `data`. Strides count elements and may be negative or, for broadcast axes, zero. Results of this package
- * are dense, in C order, with offset 0. Shape and strides are arrays of its own, so that it can be handed to
- * libraries that take `number[]`.
+ * A strided n-dimensional view on memory: element `index` of its `shape` lies at
+ * `offset + sum(index[axis] * stride[axis])` in `data`. A `stride` counts elements, and may be negative or,
+ * for broadcast axes, zero. Results of this package are dense, in C order, with offset 0. Shape and strides
+ * are arrays of its own, so that it can be handed to libraries that take `number[]`.
  */
 export interface Tensor<D extends DType = DType> {
   readonly data: DataOf<D>

@@ -4,7 +4,7 @@ const NS_PER_MS = 1_000_000n
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
 
-/** What has nanoseconds: a `Temporal.Instant`, or a `Temporal.ZonedDateTime`. */
+/** Anything that has nanoseconds: a `Temporal.Instant`, or a `Temporal.ZonedDateTime`. */
 export interface InstantLike {
   readonly epochNanoseconds: bigint
 }

@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts'
 import type { BlockMemory } from './block-memory.ts'
 import { keptEnds } from './file-tails.ts'
 
+/** Options of `BlockCache`. */
 export interface BlockCacheOptions {
   /** Memory for decoded blocks of which more may be wanted; 128 MiB by default, none with 0. */
   readonly blockBytes?: number
@@ -13,7 +14,7 @@ export interface BlockCacheOptions {
   readonly slabBytes?: number
 }
 
-/** What a cache holds and how it has done: decoded blocks, and slabs as they were fetched. */
+/** Figures of a cache: of decoded `blocks`, and of `slabs` as they were fetched. */
 export interface BlockCacheStats {
   readonly blocks: CacheStats
   readonly slabs: CacheStats
@@ -59,6 +60,7 @@ export class BlockCache {
     this.slabs = new ByteCache(slabBytes)
   }
 
+  /** Figures of both kinds since the cache was made. */
   stats(): BlockCacheStats {
     return { blocks: this.blocks.figures, slabs: this.slabs.figures }
   }

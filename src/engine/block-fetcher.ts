@@ -6,7 +6,7 @@ import { type Need, storedRange } from './batches.ts'
 import { type BlockOrigin, type BlockRef, checkStoredBytes } from './block.ts'
 import { type BlockMemory, keyOf } from './block-memory.ts'
 
-/** What reading has cost since the file was opened. */
+/** The cost of reading since the file was opened. */
 export interface IoStats {
   /** Blocks fetched from the store; of those read in part, parts. */
   blocks: number

@@ -8,7 +8,7 @@ export interface AxisChunks {
   readonly chunkLength: number
   /** Length of the axis. */
   readonly length: number
-  /** What the first of regular chunks lacks; 0 for irregular ones. */
+  /** Positions that the first of regular chunks lacks; 0 for irregular ones. */
   readonly offset: number
   /** Number of chunks. */
   readonly count: number
@@ -82,6 +82,7 @@ export class RegularChunks implements AxisChunks {
 
 /** The chunks of an array: the product of its axes' chunks, numbered in C order. */
 export class ChunkGrid {
+  /** The chunks of each axis. */
   readonly axes: readonly AxisChunks[]
   /** Shape of the array. */
   readonly shape: readonly number[]
@@ -193,7 +194,7 @@ export class ChunkGrid {
     return this.axes.length === other.axes.length && this.axes.every((chunks, axis) => sameChunks(chunks, other.axes[axis]!))
   }
 
-  /** As text: `[2, 3] chunks: 10 in chunks of 5; 7 in chunks of 3, 3, 1`. */
+  /** Text such as `[2, 3] chunks: 10 in chunks of 5; 7 in chunks of 3, 3, 1`. */
   toString(): string {
     return `${showShape(this.counts)} chunks: ${this.axes.join('; ')}`
   }

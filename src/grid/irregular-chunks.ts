@@ -3,7 +3,7 @@ import { type AxisChunks, RegularChunks } from './chunks.ts'
 
 /** One axis cut into chunks of any lengths: chunk k covers `[borders[k], borders[k + 1])`. */
 export class IrregularChunks implements AxisChunks {
-  /** 0, where each further chunk starts, and the length of the axis. */
+  /** The first position of each chunk, from 0, and the length of the axis. */
   readonly borders: readonly number[]
   readonly chunkLength: number
   readonly length: number
@@ -24,7 +24,10 @@ export class IrregularChunks implements AxisChunks {
     this.chunkLength = borders.reduce((longest, border, k) => Math.max(longest, border - (borders[k - 1] ?? border)), 1)
   }
 
-  /** @throws InvalidArgumentError unless all `lengths` are positive integers */
+  /**
+   * Chunks of these lengths, one after another. @throws InvalidArgumentError unless all `lengths` are
+   * positive integers
+   */
   static ofLengths(lengths: readonly number[]): IrregularChunks {
     let end = 0
     return new IrregularChunks([0, ...lengths.map((length) => (end += length))])
@@ -38,7 +41,7 @@ export class IrregularChunks implements AxisChunks {
     return this.borders[k + 1]!
   }
 
-  /** By halving: the last chunk that starts at or before `position`. */
+  /** Finds by halving the last chunk that starts at or before `position`. */
   find(position: number): number {
     let [low, high] = [0, this.count - 1]
     while (low < high) {

@@ -11,11 +11,11 @@ import type { ResolvedSelection, SelectionPart } from './selection.ts'
 
 /** One transfer between a source and a result. */
 export interface Transfer {
-  /** What the source is asked for. */
+  /** The box that the source is asked for. */
   readonly box: Box
   /** Shape of the box with one axis for each selector. */
   readonly shape: readonly number[]
-  /** How many axes of the box each of these is. */
+  /** Number of axes of the box that each of these is. */
   readonly axes: readonly number[]
   /**
    * The wanted elements of the box so seen; `null` when they are all of it and lie in the result as in the
@@ -23,11 +23,11 @@ export interface Transfer {
    */
   readonly inner: readonly AxisIndices[] | null
   /**
-   * Where they lie in the result, seen with one axis for each selector (see {@link Plan.fullShape}). Backward
+   * Their places in the result, seen with one axis for each selector (see {@link Plan.fullShape}). Backward
    * slices go there with step -1.
    */
   readonly outer: readonly AxisIndices[]
-  /** Whether each element of the box is among the wanted; where not, writing reads the box first. */
+  /** True when each element of the box is among the wanted; where not, writing reads the box first. */
   readonly covered: boolean
   /** Chunks of the box. */
   readonly chunks: number
@@ -42,7 +42,7 @@ export interface Plan {
    * flat for lists of any rank.
    */
   readonly fullShape: readonly number[]
-  /** What is read, in ascending order; no element of the array is in two of them. */
+  /** The reads, in ascending order; no element of the array is in two of them. */
   readonly transfers: readonly Transfer[]
   /** Chunks touched. */
   readonly chunks: number
@@ -50,17 +50,18 @@ export interface Plan {
   readonly elements: number
 }
 
-/** How a selection with gaps is cut into reads. What is wanted comes out the same. */
+/** Options of cutting a selection with gaps into reads; the result is the same. */
 export interface PlanOptions {
   /**
-   * - `'chunk'`, unless told otherwise: reads are cut where at least one whole chunk is saved, the only I/O
-   *   that a cut can save
+   * The places where a selection is cut:
+   *
+   * - `'chunk'`, unless told otherwise: where at least one whole chunk is saved, the only I/O that a cut can save
    * - `'ranges'`: wherever something between is not wanted, for sources that read single elements cheaply
    * - `'hull'`: not at all, unless 32 bits do not count what lies between
    */
   readonly strategy?: 'chunk' | 'ranges' | 'hull' | undefined
   /**
-   * From 0 to 1: what is wanted of an axis is not cut when it makes up at least this part of its hull. 1
+   * A share from 0 to 1: a selection of an axis that makes up at least this part of its hull is not cut. 1
    * unless told otherwise.
    */
   readonly density?: number | undefined
@@ -68,10 +69,11 @@ export interface PlanOptions {
 
 export const PLAN_CHECKS: Checks<PlanOptions> = { strategy: ['chunk', 'ranges', 'hull'], density: 'number' }
 
+/** Options of `plan`, with what a source would add to them. */
 export interface PlanContext extends PlanOptions {
-  /** Whether the source takes boxes with steps. */
+  /** True when the source takes boxes with steps. */
   readonly steps?: boolean | undefined
-  /** To bound what is read for some of its elements only; 8 unless given. */
+  /** Bytes of an element, which bound what is read for some of its elements only; 8 unless given. */
   readonly elementBytes?: number | undefined
 }
 

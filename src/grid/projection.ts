@@ -8,7 +8,7 @@ import { type Box, type Range, rangeLength } from './range.ts'
 /** Chunks below which calling the kernel costs more than it saves. */
 const FEW = 64
 
-/** What a range takes from one chunk of its axis, and where that goes in the result. */
+/** The part that a range takes from one chunk of its axis, and its place in the result. */
 export interface AxisProjection {
   /** Number of the chunk along the axis. */
   readonly chunk: number

@@ -6,7 +6,7 @@ import { ChunkSelector, newAxis, PointsSelector } from './selectors.ts'
 import { invalid, isSlice, resolveIndex, resolveSlice, type Slice, show } from './slice.ts'
 
 /**
- * What is taken of an axis:
+ * The part that is taken of an axis:
  *
  * - an integer: one position; the axis is dropped
  * - `null`: all of it
@@ -42,10 +42,10 @@ export interface NamedSelection {
  */
 export type Selection = readonly Selector[] | NamedSelection | PointsSelector | ChunkSelector | TensorLike | null | undefined
 
-/** What a selector comes to. */
+/** A selector resolved: positions of one axis, or of several together. */
 export interface SelectionPart {
   /**
-   * What it picks, in the order of the result: of one axis `length` positions from `start`, `step` (which may
+   * Its positions in the order of the result: of one axis `length` positions from `start`, `step` (which may
    * be negative) apart; or points, as one list of positions for each of the axes it takes.
    */
   readonly picks: AxisView | readonly Float64Array[]
@@ -55,12 +55,13 @@ export interface SelectionPart {
   readonly shape: readonly number[]
 }
 
+/** A selection resolved against the shape of an array. */
 export interface ResolvedSelection {
-  /** In the order of the array's axes, each of one axis or several. */
+  /** Its parts in the order of the array's axes, each of one axis or several. */
   readonly parts: readonly SelectionPart[]
   /** Shape of the result. */
   readonly shape: readonly number[]
-  /** Whether the result is an element rather than a tensor: nothing but integers, and no `'...'`. */
+  /** True when the result is an element rather than a tensor: nothing but integers, and no `'...'`. */
   readonly scalar: boolean
 }
 

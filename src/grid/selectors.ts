@@ -4,11 +4,11 @@ import type { Nested } from './list.ts'
 /** A new axis of length 1 in the result. */
 export const newAxis: unique symbol = Symbol.for('hyperslab.newAxis')
 
-/** Several axes picked from pointwise; made by {@link points}. */
+/** Picks points from as many `axes` as their `coordinates` have; made by {@link points}. */
 export class PointsSelector<Single extends boolean = boolean> {
   readonly coordinates: ArrayLike<unknown> | TensorLike
   readonly axes: number | undefined
-  /** Whether it is one point, which drops its axes. */
+  /** True for one point, which drops its axes. */
   declare readonly single: Single
 
   constructor(coordinates: ArrayLike<unknown> | TensorLike, axes: number | undefined) {
@@ -32,7 +32,7 @@ export function points(coordinates: ArrayLike<unknown> | TensorLike, axes?: numb
   return new PointsSelector(coordinates, axes)
 }
 
-/** One chunk; made by {@link chunk}. */
+/** One chunk by its coordinates (`index`); made by {@link chunk}. */
 export class ChunkSelector {
   readonly index: readonly number[]
 

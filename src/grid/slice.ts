@@ -1,7 +1,10 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { AxisView } from '../core/tensor.ts'
 
-/** A slice as written: `null` stands for "from the end this slice starts at" and "to the other end". */
+/**
+ * A slice as written, from `start` to `stop` by `step`: `null` stands for "from the end this slice starts at"
+ * and "to the other end".
+ */
 export interface Slice {
   readonly start: number | null
   readonly stop: number | null

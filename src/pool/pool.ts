@@ -8,6 +8,7 @@ import { spawn, threads, type WorkerLike } from './spawn.ts'
 import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from './task.ts'
 import { Thread } from './thread.ts'
 
+/** Options of `createPool`. */
 export interface PoolOptions {
   /**
    * Number of workers; as many as the machine has threads, 8 at most, when left out. With 0 everything runs
@@ -91,7 +92,7 @@ export class Pool implements WorkerPool {
     return this.close()
   }
 
-  /** Whether its workers decode blocks of a codec. */
+  /** True when its workers decode blocks of a codec. */
   decodes(codec: unknown): boolean {
     return this.size > 0 && codec === lz4
   }

@@ -44,9 +44,9 @@ export interface TaskResult {
 
 /** Somebody who decodes blocks on other threads. */
 export interface WorkerPool {
-  /** How many threads there are; 0 where everything has to be done here. */
+  /** Number of threads; 0 where everything has to be done here. */
   readonly size: number
-  /** Whether they know a codec, by identity: a user's own may have the same name. */
+  /** True when they know a codec, by identity: a user's own may have the same name. */
   decodes(codec: unknown): boolean
   /**
    * Does a task. `use` gets the answer, whose bytes are valid during the call only, unless the task was to

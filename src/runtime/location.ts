@@ -7,7 +7,7 @@ import type { R2BucketLike } from '../store/r2.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Where a container is:
+ * The place of a container:
  *
  * - a path, where there is a file system
  * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the

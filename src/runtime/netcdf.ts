@@ -4,6 +4,7 @@ import type { Progress } from '../array/transfers.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Location } from './location.ts'
 
+/** Options of `importNetcdf`. */
 export interface ImportNetcdfOptions extends Pick<CreateOptions, 'codec' | 'level' | 'codecs' | 'overwrite'> {
   /** Names of the variables to copy; all when left out. */
   readonly variables?: readonly string[]
@@ -16,20 +17,22 @@ export interface ImportNetcdfOptions extends Pick<CreateOptions, 'codec' | 'leve
   readonly chunkBytes?: number
   /** Size of blocks before compression, the least that is fetched to read a point; 256 KiB by default. */
   readonly blockBytes?: number
+  /** Ends the import when it is aborted. */
   readonly signal?: Signal
   /** Told after every chunk of the copy. */
   readonly onProgress?: (progress: Progress) => void
 }
 
+/** The outcome of an import. */
 export interface ImportedNetcdf {
   /** Names of the arrays. */
   readonly arrays: readonly string[]
-  /** Size of the NetCDF file, and of the container. */
+  /** Size of the NetCDF file, and of the container (`bytes`), in bytes. */
   readonly sourceBytes: number
   readonly bytes: number
   /**
-   * What went wrong though the container is complete, one line each: statistics that were not stored,
-   * temporary files that are left.
+   * Mishaps after which the container is complete all the same, one line each: statistics that were not
+   * stored, temporary files that are left.
    */
   readonly warnings: readonly string[]
 }

@@ -2,7 +2,7 @@ import type { AsyncBuffer } from '../core/async-buffer.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Snapshot } from './snapshots.ts'
 
-/** What is used of a `FileSystemFileHandle`. */
+/** The part of a `FileSystemFileHandle` that is used. */
 export interface FileHandleLike {
   readonly kind: 'file'
   readonly name: string
@@ -14,13 +14,14 @@ export interface FileHandleLike {
   move?(directory: DirectoryHandleLike, name: string): Promise<void>
 }
 
+/** The part of a `FileSystemWritableFileStream` that is used. */
 export interface WritableLike {
   write(data: unknown): Promise<void>
   close(): Promise<void>
   abort(): Promise<void>
 }
 
-/** What is used of a `FileSystemDirectoryHandle`. */
+/** The part of a `FileSystemDirectoryHandle` that is used. */
 export interface DirectoryHandleLike {
   readonly kind: 'directory'
   readonly name: string
@@ -75,7 +76,7 @@ export async function writeHandle(handle: FileHandleLike, parts: Iterable<unknow
   }
 }
 
-/** What is used of a `Blob`; a `File` has a name and a date, too. */
+/** The part of a `Blob` that is used; a `File` has a name and a date, too. */
 export interface BlobLike {
   readonly size: number
   readonly name?: string

@@ -21,7 +21,7 @@ import type {
 } from './store.ts'
 import { emptyRanges, readVersion } from './versions.ts'
 
-/** What is used of a bucket, the binding of a Cloudflare Worker. */
+/** The part of a bucket, the binding of a Cloudflare Worker, that is used. */
 export interface R2BucketLike {
   head(key: string): Promise<R2ObjectLike | null>
   get(key: string, options?: R2GetOptions): Promise<R2ObjectLike | null>
@@ -53,10 +53,11 @@ export interface R2Page {
   readonly cursor?: string
 }
 
+/** Options of `R2Store`. */
 export interface R2StoreOptions {
   /** Size of the largest file that is written, in bytes; 32 MiB by default. See {@link R2Store}. */
   readonly maxFileBytes?: number
-  /** How often an operation is repeated after a passing failure of R2; 4 by default. */
+  /** Repetitions of an operation after a passing failure of R2; 4 by default. */
   readonly retries?: number
   /** Wait before the first repetition, in ms; doubled for each further one, with jitter. 100 by default. */
   readonly retryDelay?: number

@@ -9,6 +9,7 @@ import type { ByteRange } from './store.ts'
 
 /** A request that was answered, was aborted, or failed for good. */
 export interface RequestLog {
+  /** `GET`, `HEAD` or another method of HTTP. */
   readonly method: string
   /** The object, without the query of its URL, which may hold secrets. */
   readonly url: string
@@ -18,10 +19,11 @@ export interface RequestLog {
   readonly status: number
   /** Bytes of the last answer that were received. */
   readonly bytes: number
-  /** How many times it was tried. */
+  /** Number of times it was tried. */
   readonly attempts: number
 }
 
+/** Options of requests, of all stores behind HTTP. */
 export interface RequestOptions {
   /** Requests under way at the same time; 8 by default, 6 in workerd, which allows no more. */
   readonly maxRequests?: number
@@ -32,7 +34,7 @@ export interface RequestOptions {
   /** See `planRequests`; 16 MiB by default. */
   readonly maxRequestBytes?: number
   /**
-   * How often a request is repeated after a server error (429, 500, 502, 503, 504) or a cut connection; 4 by
+   * Repetitions of a request after a server error (429, 500, 502, 503, 504) or a cut connection; 4 by
    * default.
    */
   readonly retries?: number

@@ -6,7 +6,7 @@ export interface StoreOptions {
 
 export const STORE_CHECKS: Checks<StoreOptions> = { signal: 'AbortSignal' }
 
-/** What a store knows about an object. `etag` names one version of its bytes: it changes whenever they do. */
+/** Facts of an object. `etag` names one version of its bytes: it changes whenever they do. */
 export interface ObjectInfo {
   /** Size in bytes. */
   readonly size: number
@@ -18,6 +18,7 @@ export interface RangeOptions extends StoreOptions {
   readonly ifMatch?: string
 }
 
+/** The `length` bytes from `offset`. */
 export interface ByteRange {
   readonly offset: number
   readonly length: number
@@ -77,7 +78,7 @@ export interface Tail extends ObjectInfo {
  * Missing objects are `undefined`, never an error; every other failure is an error that names the object.
  */
 export interface Store {
-  /** How error messages and listings name an object. */
+  /** The name of an object in error messages and listings. */
   describe(key: string): string
   /**
    * The path of an object that is a file of this machine, which threads can open by themselves; its version
@@ -124,14 +125,14 @@ export interface Store {
    */
   stage?(near: string): Promise<Stage>
   /**
-   * What can be done on condition of a version with objects near this key; a store without this method can do
-   * neither.
+   * Tells what can be done on condition of a version with objects near this key; a store without this method
+   * can do neither.
    */
   conditionalWrites?(near: string): Promise<ConditionalWrites>
   /** Temporary objects in the place where those for `near` are, whoever uses or has left them. */
   leftovers?(near: string): Promise<Leftover[]>
   /**
-   * Whether two names get the very same answer, byte for byte. For stores that cannot list, where a server
+   * True when two names get the very same answer, byte for byte. For stores that cannot list, where a server
    * may answer with a page for what it does not have: a name that nothing has tells.
    */
   answersAlike?(key: string, other: string, options?: StoreOptions): Promise<boolean>
@@ -145,6 +146,7 @@ export interface Store {
 export interface Stage {
   /** Bytes appended so far. */
   readonly size: number
+  /** Adds bytes at the end. */
   append(bytes: Uint8Array): Promise<void>
   /** Reads back what was appended. */
   read(offset: number, length: number): Promise<Uint8Array>

@@ -1,7 +1,7 @@
 import { type ErrorTag, isHyperslabError } from '../core/errors.ts'
 
 /**
- * One thing that must hold, for the test framework at hand:
+ * One thing that must hold, told by its `name`, for the test framework at hand:
  * `for (const { name, run } of cases) test(name, run)`.
  */
 export interface Conformance {

@@ -12,6 +12,7 @@ import {
 } from './faults.ts'
 import type { WritableStore } from './writable.ts'
 
+/** Options of `FaultStore`. */
 export interface FaultStoreOptions {
   /** Asked before each operation; without it, and without `faultAfter`, nothing goes wrong. */
   readonly faults?: FaultScript
@@ -24,7 +25,7 @@ export interface FaultStoreOptions {
 
 const CHECKS: Checks<FaultStoreOptions> = { faults: 'function', keepReplaced: 'boolean' }
 
-/** What tests see of a {@link FaultStore}, and do with it, besides using it as a store. */
+/** The things that tests see of a {@link FaultStore}, and do with it, besides using it as a store. */
 export interface FaultControls {
   /**
    * The operations so far as `get a.af`, with a fault as `publish a.1.af: lost`; what is carried out late
@@ -33,7 +34,7 @@ export interface FaultControls {
   readonly log: string[]
   /** Stages that were opened and not discarded. */
   readonly openStages: number
-  /** Whether there was a crash: every operation fails. */
+  /** True after a crash: every operation fails. */
   readonly crashed: boolean
   /** Writes that were reported as failed and wait to be carried out. */
   readonly waiting: number

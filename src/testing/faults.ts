@@ -2,7 +2,7 @@ import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 
 /**
- * What is asked of a store: `read` and `append` of a stage, `ranges` is `getRanges`, `tail` is `getTail`,
+ * An operation of a store: `read` and `append` of a stage, `ranges` is `getRanges`, `tail` is `getTail`,
  * `compare` is `answersAlike`, `conditions` is `conditionalWrites`.
  */
 export type OperationKind =
@@ -20,7 +20,7 @@ export type OperationKind =
   | 'delete'
   | 'publish'
 
-/** One operation of a store, as a script of faults is asked about it. */
+/** One operation of a store, of some `kind`, as a script of faults is asked about it. */
 export interface Operation {
   /** Counted from 0, over all operations of the store and of its stages. */
   readonly number: number
@@ -30,7 +30,7 @@ export interface Operation {
 }
 
 /**
- * What may go wrong:
+ * The ways in which an operation may go wrong:
  *
  * - `delay`: it takes longer
  * - `error`: it fails and nothing has happened
@@ -46,18 +46,19 @@ export interface Operation {
  */
 export type FaultKind = 'delay' | 'error' | 'lost' | 'late' | 'short' | 'mixed' | 'crash'
 
+/** A fault of some `kind` with its details. */
 export interface FaultDetails {
   readonly kind: FaultKind
-  /** Of `delay`, in ms; 1 by default. */
+  /** Length of a `delay` in ms; 1 by default. */
   readonly ms?: number
   /**
-   * Of `late`: carried out right before the n-th further operation of the store, the next one by default, or
-   * at `runLate()`.
+   * The operation of a `late` write, which is carried out right before the n-th further operation of the
+   * store, the next one by default, or at `runLate()`.
    */
   readonly after?: number
-  /** Of `crash`: a write is carried out before. */
+  /** True when a `crash` comes after the write is carried out. */
   readonly done?: boolean
-  /** What the caller is told, in place of a `StoreError`. */
+  /** The error that the caller gets, in place of a `StoreError`. */
   readonly error?: Error
 }
 
@@ -91,11 +92,12 @@ export function detailsOf(fault: Fault): FaultDetails {
   return details
 }
 
+/** Options of `seededFaults`. */
 export interface SeededFaultsOptions {
   /** The share of operations that have a fault; 0.1 by default. */
   readonly rate?: number
   /**
-   * Which faults; by default those that a store may have that keeps its contract: `delay`, `error`, `lost`
+   * Kinds of faults; by default those that a store may have that keeps its contract: `delay`, `error`, `lost`
    * and `late`.
    */
   readonly kinds?: readonly FaultKind[]

@@ -4,23 +4,22 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import type { Store } from '../store/store.ts'
 import { shuffled } from './race.ts'
 
+/** Options of `raceContainer`. */
 export interface ContainerRaceOptions {
   /**
    * A store for each who takes part, numbered from 0: writers, then compactors, then readers; and -1, who
    * creates and at last reads.
    */
   storeFor(participant: number): Store
-  /** Of the container; there must be none. */
+  /** The key of the container; there must be none. */
   readonly path: string
   /** Shuffles the order in which they start, and the pauses after conflicts. */
   readonly seed: number
-  /** How many of each take part: 3, 2 and 1 by default. */
+  /** Number of writers, `compactors` and `readers` that take part: 3, 2 and 1 by default. */
   readonly writers?: number
   readonly compactors?: number
   readonly readers?: number
-  /**
-   * What each of them does: 4 flushes a writer, 2 compactions a compactor and 4 openings a reader by default.
-   */
+  /** Flushes a writer, `compactions` a compactor and `openings` a reader: 4, 2 and 4 by default. */
   readonly flushes?: number
   readonly compactions?: number
   readonly openings?: number
@@ -50,20 +49,20 @@ const CHECKS: Checks<ContainerRaceOptions> = {
   transient: 'function',
 }
 
-/** What came of a race. All is well when `problems` is empty. */
+/** The outcome of a race. */
 export interface ContainerRace {
-  /** Flushes and compactions that were acknowledged. */
+  /** Flushes and compactions (`compacted`) that were acknowledged. */
   readonly flushed: number
   readonly compacted: number
-  /** ConflictErrors on the way there, and of readers. */
+  /** ConflictErrors on the way there, and of readers, who have `opened` it so often. */
   readonly conflicts: number
   readonly opened: number
-  /** Acknowledged flushes of which nothing was read later, and those that were read in part. */
+  /** Acknowledged flushes of which nothing was read later, and those of which `half` was. */
   readonly lost: number
   readonly half: number
   /** Openings and reads that failed by an error that is no conflict. */
   readonly unreadable: number
-  /** What went wrong, a sentence each. */
+  /** The things that went wrong, a sentence each; all is well when there are none. */
   readonly problems: readonly string[]
 }
 

@@ -5,12 +5,13 @@ import { checkError, equal } from './check.ts'
 
 const WRITERS = 12
 
+/** Options of `raceWriters`. */
 export interface RaceOptions {
   /**
    * A store for each of the writers, numbered from 0, and for the reader, -1: of its own, or one they share.
    */
   storeFor(writer: number): Store
-  /** Of the container; there must be none. */
+  /** The key of the container; there must be none. */
   readonly path: string
   /** Shuffles the order in which the writers start. */
   readonly seed: number

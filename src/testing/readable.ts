@@ -18,8 +18,8 @@ export const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values
 const counting = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i)
 
 /**
- * What every store must do, given an object with some bytes; what a store does not declare is not asked of
- * it.
+ * Cases of what every store must do, given an object with some bytes; what a store does not declare is not
+ * asked of it.
  * @param make called for each case; the store is closed at its end
  */
 export function readableConformance(make: (content: Uint8Array) => Promise<ReadablePlace>): Conformance[] {

@@ -12,7 +12,7 @@ import { type Conformance, equal } from './check.ts'
 type Check = (source: BlockSource, content: Tensor) => Promise<void>
 
 /**
- * What every source must do, as far as it says it can.
+ * Cases of what every source must do, as far as it says it can.
  * @param make called for each case: a source, and all of its elements as they should be read
  */
 export function sourceConformance(

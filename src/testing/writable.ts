@@ -2,12 +2,14 @@ import type { Store } from '../store/store.ts'
 import { type Conformance, equal, refused } from './check.ts'
 import { bytes, readableConformance } from './readable.ts'
 
+/** A store that can list, write and delete. */
 export type WritableStore = Store & Required<Pick<Store, 'list' | 'put' | 'delete' | 'stage'>>
 
+/** A store to test, and where. */
 export interface WritablePlace {
   /** An empty store, or one that is empty below `prefix`. */
   readonly store: WritableStore
-  /** What keys must start with. */
+  /** The text that keys must start with. */
   readonly prefix: string
 }
 
@@ -17,7 +19,7 @@ const RACERS = 12
 const REPLACERS = 8
 
 /**
- * What every store must do that reads and writes.
+ * Cases of what every store must do that reads and writes.
  * @param make called for each case; the store is closed at its end
  */
 export function storeConformance(make: () => Promise<WritablePlace>): Conformance[] {
@@ -30,7 +32,7 @@ export function storeConformance(make: () => Promise<WritablePlace>): Conformanc
   return [...readable, ...writableConformance(make)]
 }
 
-/** What every store must do that can be written. */
+/** Cases of what every store must do that can be written. */
 export function writableConformance(make: () => Promise<WritablePlace>): Conformance[] {
   return CASES.map(([name, check]) => ({
     name,

@@ -23,6 +23,7 @@ const LISTS = {
   float64: Float64Array,
 }
 
+/** Attributes of a NetCDF file or variable by name. */
 export type NetcdfAttributes = ReadonlyAttributes<NetcdfAttribute>
 
 /** The attributes by name. Names occur once in a valid file; of several, the first counts. */

@@ -15,19 +15,21 @@ import { NetcdfSource } from './source.ts'
 import { bytesOfParsed, decodeText } from './text.ts'
 import { type ClassicDType, DEFAULT_FILL, NUMERIC_TYPES } from './types.ts'
 
+/** Options of `openNetcdf`; an aborted `signal` ends the opening. */
 export interface OpenNetcdfOptions {
-  /** How errors call the file. */
+  /** The name that errors give the file. */
   readonly name?: string | undefined
   readonly signal?: Signal | undefined
 }
 
 export const NETCDF_CHECKS: Checks<OpenNetcdfOptions> = { name: 'string', signal: 'AbortSignal' }
 
+/** A NetCDF file that is open, with its `dimensions`. */
 export interface NetcdfFile extends AsyncDisposable {
   readonly dimensions: readonly NetcdfDimension[]
   /** Global attributes. */
   readonly attrs: NetcdfAttributes
-  /** In the order of the file. */
+  /** The variables in the order of the file. */
   readonly variables: readonly NetcdfVariable[]
   /** Bytes of the file. */
   readonly byteLength: number
@@ -42,6 +44,7 @@ export interface NetcdfFile extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** A dimension of a NetCDF file by `name` and `length`. */
 export interface NetcdfDimension {
   readonly name: string
   readonly length: number
@@ -51,6 +54,7 @@ export interface NetcdfDimension {
 
 /** A variable of a NetCDF file, as a lazy array on it. */
 export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
+  /** The name it has in the file. */
   readonly name: string
 
   /** @internal */

@@ -6,7 +6,7 @@ import { ChunkGrid } from '../../grid/chunks.ts'
 import { fromFill, toFill } from './fill.ts'
 import type { AfDType, FillValue } from './footer.ts'
 
-/** What an array is, as given to `define`. */
+/** Options of `define`, among them the type (`dtype`) and the `shape` of the array. */
 export interface ArrayOptions<D extends DType = DType, S extends readonly number[] = readonly number[]> {
   readonly dtype: D
   readonly shape: S

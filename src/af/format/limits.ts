@@ -2,8 +2,8 @@ import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 
 /**
- * How much a file may ask for. What goes beyond is refused before anything of its size is fetched or
- * allocated.
+ * Bounds of what a file may ask for. All that goes beyond is refused before anything of its size is fetched
+ * or allocated.
  */
 export interface Limits {
   /**

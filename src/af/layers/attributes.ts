@@ -42,6 +42,11 @@ export class Attributes extends ReadonlyAttributes<AttributeValue> {
     return this
   }
 
+  /**
+   * Removes an attribute.
+   * @returns true when there was one
+   * @throws ReadOnlyError
+   */
   delete(name: string): boolean {
     return this.has(name) && this.#change().delete(name)
   }

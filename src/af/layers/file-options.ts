@@ -7,16 +7,17 @@ import type { WorkerPool } from '../../pool/task.ts'
 import { STORE_CHECKS, type StoreOptions } from '../../store/store.ts'
 import type { Limits } from '../format/limits.ts'
 
+/** Options that `create` and `open` share. */
 export interface FileOptions extends StoreOptions {
   /** Codec of the blocks that are written: `'lz4'` (the default), `'zstd'`, `'none'` or one of `codecs`. */
   readonly codec?: string
   /**
-   * How hard `'zstd'` tries, 1 to 22; 3 by default. When it is given, `compact` encodes anew also blocks that
-   * it could copy.
+   * Effort of `'zstd'`, 1 to 22; 3 by default. When it is given, `compact` encodes anew also blocks that it
+   * could copy.
    */
   readonly level?: number
   /**
-   * Which blocks are decoded and compared with what was encoded before they are written: `'foreign'` (the
+   * Blocks that are decoded and compared with what was encoded before they are written: `'foreign'` (the
    * default), those of codecs that are not this package's own kernels: `'zstd'` and those of `codecs`;
    * `true`, all; `false`, none. What does not compare is a `CodecError` that names file, block and codec;
    * nothing is published then, and the changes are kept.
@@ -37,7 +38,7 @@ export interface FileOptions extends StoreOptions {
   readonly cache?: BlockCache
   /** Memory that reads take at a time, shared with other files. */
   readonly budget?: MemoryBudget
-  /** How much a file may ask for before it is refused; for files of unknown origin. */
+  /** Bounds of what a file may ask for before it is refused; for files of unknown origin. */
   readonly limits?: Limits
   /** Workers that decode and reduce, from `createPool`; without them all is done on the calling thread. */
   readonly pool?: WorkerPool
@@ -51,16 +52,18 @@ export interface FileOptions extends StoreOptions {
 /** Data types and ranks of arrays, by name: `{ tas: ['float32', 3] }`. */
 export type ArrayTypes = { readonly [name: string]: readonly [dtype: DType, rank: number] }
 
+/** Options of `open`. */
 export interface OpenOptions<A extends ArrayTypes = ArrayTypes> extends FileOptions {
   /** Open the state that this layer (0 for the base) left, read-only. */
   readonly layer?: number
   /**
-   * What some arrays must be, `{ tas: ['float32', 3] }`: checked when the file is opened, and the types of
-   * what `array` gives.
+   * Types and ranks that some arrays must have, `{ tas: ['float32', 3] }`: checked when the file is opened,
+   * and the types of what `array` gives.
    */
   readonly arrays?: A
 }
 
+/** Options of `create`. */
 export interface CreateOptions extends FileOptions {
   /** Replace a container that exists, its sidecars included, instead of refusing. */
   readonly overwrite?: boolean

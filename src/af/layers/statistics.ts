@@ -8,15 +8,15 @@ import { bitsOfFloat64 } from '../rkyv/leaves.ts'
 import { compareBytes, formatBounds } from './chunk-stats.ts'
 
 /**
- * Statistics of an array, as users see them. Elements equal to the fill value, and those nobody wrote, count
- * as null.
+ * Statistics of an array of `rowCount` elements: `min`, `max`, and how many are null (`nullCount`), which
+ * those equal to the fill value and those nobody wrote are.
  */
 export interface Statistics {
   /** Extremes of the elements that are neither null nor NaN; undefined where there are none. */
   readonly min: number | bigint | string | Uint8Array | undefined
   readonly max: number | bigint | string | Uint8Array | undefined
   readonly nullCount: number
-  /** Of floats: how many are NaN and not null. Other types have none. */
+  /** Floats that are NaN and not null; other types have no such count. */
   readonly nanCount?: number
   readonly rowCount: number
 }

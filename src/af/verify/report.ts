@@ -1,13 +1,13 @@
 import { isHyperslabError } from '../../core/errors.ts'
 
-/** Something that is not as it should be. */
+/** Something that is not as it should be: `text` says what, in a sentence. */
 export interface Finding {
   /**
    * `'error'`: something is wrong and may read wrongly, or not at all, here or elsewhere. `'warning'`:
    * uncertain, or left behind.
    */
   readonly severity: 'error' | 'warning'
-  /** As messages name it. */
+  /** The file, as messages name it. */
   readonly file: string
   /** Id of the block. */
   readonly block?: number | undefined
@@ -16,7 +16,7 @@ export interface Finding {
   readonly text: string
 }
 
-/** What was looked at. */
+/** The things that were looked at: `blocks`, `chunks` and more. */
 export interface Checked {
   /** Files that could be taken apart, that of the statistics not counted. */
   layers: number

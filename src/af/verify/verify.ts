@@ -23,6 +23,7 @@ import { type LiveArrays, LiveStats, verifyStatsFile } from './statistics.ts'
 
 export type { Checked, Finding } from './report.ts'
 
+/** Options of `verify`. */
 export interface VerifyOptions extends StoreOptions {
   /**
    * Compare all stored statistics with the elements. False by default: it takes the time of a reduction of
@@ -40,6 +41,7 @@ type ReadOptions = Pick<OpenOptions, 'codecs' | 'limits' | 'layer'>
 
 const PATH_CHECKS: Checks<VerifyOptions & ReadOptions> = { ...CHECKS, codecs: 'list', limits: 'object', layer: 'number' }
 
+/** A report of `verify`: its `findings`, and what it has `checked`. */
 export interface Verification {
   /** False when a finding is an error. */
   readonly ok: boolean

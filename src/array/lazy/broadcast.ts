@@ -14,17 +14,18 @@ import { computed } from './map.ts'
 import { READS_AT_A_TIME, readFresh } from './picks.ts'
 import { promote } from './promotion.ts'
 
+/** Options of `broadcast`. */
 export interface BroadcastOptions<D extends DType> {
   /** Data type of the results; what those of the arrays are promoted to when left out. */
   readonly dtype?: D
   /**
-   * What results are where an element is missing, and which results are missing. When left out it is NaN for
+   * The result where an element is missing; results that equal it are missing. When left out it is NaN for
    * floats, and otherwise the missing value of the first array of the same type that has one.
    */
   readonly fillValue?: ScalarOf<D>
   /**
-   * Whether the function is spared missing elements; true when left out. Given all of them, no result is
-   * missing but by `fillValue`.
+   * Spare the function missing elements; true when left out. Given all of them, no result is missing but by
+   * `fillValue`.
    */
   readonly skipMissing?: boolean
 }

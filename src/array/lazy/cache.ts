@@ -4,6 +4,7 @@ import type { BlockSource } from '../source.ts'
 import type { ChunkCache } from './chunk-cache.ts'
 import { deriveSource } from './layer.ts'
 
+/** Options of `cache`. */
 export interface CacheOptions {
   /**
    * Bytes of elements that are kept, of the chunks that were used last; 64 MiB when left out. Strings count

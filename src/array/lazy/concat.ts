@@ -12,6 +12,7 @@ import { promote } from './promotion.ts'
 /** Arrays in lists, nested as deep as there are axes to put them along; `null` where there is none. */
 export type TileGrid<T> = readonly (T | null | TileGrid<T>)[]
 
+/** Options of `concat`. */
 export interface ConcatOptions<D extends DType = DType> {
   /** The axis, or one for each level of nesting, by number or name; the first ones when left out. */
   readonly axis?: Axis | readonly Axis[]
@@ -58,6 +59,7 @@ export function concatSource(tiles: TileGrid<BlockSource>, options: ConcatOption
   return mosaicSource(placed, { shape, ...(fillValue !== undefined && { fillValue }) })
 }
 
+/** Options of `stack`; `fillValue` is that of `concat`. */
 export interface StackOptions<D extends DType = DType> {
   /**
    * The new axis, or one for each level of nesting, by their numbers in the result; the first ones when left

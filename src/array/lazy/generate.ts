@@ -5,6 +5,10 @@ import type { ChunkGrid } from '../../grid/chunks.ts'
 import { type BlockSource, gridOf } from '../source.ts'
 import { NO_BUDGET } from './joint-budget.ts'
 
+/**
+ * Options of `generate`, which describe the array: `dtype`, `shape`, `dimensionNames`, `fillValue` and
+ * `chunks`.
+ */
 export interface GenerateOptions<D extends DType, S extends readonly number[] = readonly number[]> {
   readonly dtype: D
   readonly shape: S

@@ -6,20 +6,21 @@ import type { BlockSource } from '../source.ts'
 import { elementwise } from './elementwise.ts'
 import type { Kind } from './layer.ts'
 
+/** Options of `map`. */
 export interface MapOptions<D extends DType, E extends DType> {
   /** Data type of the results; that of the array when left out. */
   readonly dtype?: E
   /**
-   * What missing elements become, and which results are missing. When left out it is NaN for floats, and the
-   * missing value of the array where the type stays the same.
+   * The result for missing elements; results that equal it are missing. When left out it is NaN for floats,
+   * and the missing value of the array where the type stays the same.
    */
   readonly fillValue?: ScalarOf<E>
   /**
-   * Whether the function is spared missing elements; true when left out. Given all of them, no result is
-   * missing but by `fillValue`.
+   * Spare the function missing elements; true when left out. Given all of them, no result is missing but by
+   * `fillValue`.
    */
   readonly skipMissing?: boolean
-  /** From a result back to an element, so that the array can be written. */
+  /** Leads from a result back to an element, so that the array can be written. */
   readonly inverse?: (value: ScalarOf<E>) => ScalarOf<D>
 }
 

@@ -22,8 +22,9 @@ export interface Tile<D extends DType = DType> {
   readonly source: BlockSource<D>
 }
 
+/** Options of `mosaic`. */
 export interface MosaicOptions<D extends DType> {
-  /** Of the whole; as far as tiles reach when left out. */
+  /** Shape of the whole; as far as tiles reach when left out. */
   readonly shape?: readonly number[]
   /**
    * The value of what no tile covers, and of everything that is missing. When left out it is what is missing

@@ -7,8 +7,9 @@ import { missingElement, missingElements } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './layer.ts'
 
+/** Options of `pad`. */
 export interface PadOptions<D extends DType> {
-  /** What is around the array: one value (the default), or its nearest element. */
+  /** The elements around the array: one value (the default), or its nearest element. */
   readonly mode?: 'constant' | 'edge'
   /** The value of `constant`; when left out what is missing in the array, or else its fill value or zero. */
   readonly value?: ScalarOf<D>

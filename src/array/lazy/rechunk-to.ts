@@ -5,6 +5,7 @@ import { IrregularChunks } from '../../grid/irregular-chunks.ts'
 import { copyWhole, PROGRESS_CHECKS, type ProgressOptions } from '../iteration.ts'
 import { type BlockSource, bytesOf } from '../source.ts'
 
+/** Options of `rechunkTo`. */
 export interface RechunkOptions extends ProgressOptions {
   /**
    * Bytes of elements held at a time; 64 MiB when left out. One chunk of the target is held even where it is

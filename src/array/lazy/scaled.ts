@@ -7,6 +7,7 @@ import type { BlockSource } from '../source.ts'
 import { casting } from './astype.ts'
 import { elementwise } from './elementwise.ts'
 
+/** Options of `scaled`. */
 export interface ScaledOptions {
   /** CF's `scale_factor`; 1 when left out. */
   readonly scaleFactor?: number

@@ -14,6 +14,7 @@ import { checkFits } from './fold-results.ts'
 import { type Row, RowReader, type SkipOptions, type Skipped, skippedOf } from './rows.ts'
 import { runsOf } from './runs.ts'
 
+/** Options of `cumsum`. */
 export interface CumulativeOptions<D extends DType = DType> extends BlockOptions, SkipOptions {
   /**
    * An array of the result's shape and type to write it to, run by run, for results that memory should not

@@ -4,6 +4,7 @@ import type { RowMode } from './rows.ts'
 
 /** What elements can be folded into, one value a cell. */
 export const FOLD_KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
+/** A reduction that keeps one value a cell, of groups and windows. */
 export type FoldKind = (typeof FOLD_KINDS)[number]
 
 /**

@@ -42,9 +42,10 @@ export async function product(source: BlockSource, options: ReduceOptions): Prom
   return shaped(foldedDType(dtype, 'prod'), data, layout, options)
 }
 
+/** Options of `count`, `any` and `all`. */
 export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
   /**
-   * What to ask of each element. When left out it is whether it is not 0, false or empty; NaN is none of
+   * The question to each element. When left out it is whether it is not 0, false or empty; NaN is none of
    * these.
    */
   readonly where?: (value: ScalarOf<D>) => unknown

@@ -15,13 +15,14 @@ import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
 import { eachUnwritten, MOST_CELLS, unwrittenValue } from './unwritten.ts'
 
+/** Options of `groupBy`. */
 export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions {}
 
-/** What the positions of each group were reduced to. */
+/** Groups of positions, each reduced to one. */
 export interface Grouped<R extends DType, L> {
   /** The different labels in the order they first appear. */
   readonly labels: readonly L[]
-  /** As the array, with the groups in place of the axis. */
+  /** The reduced array, with the groups in place of the axis. */
   readonly values: Tensor<R>
 }
 

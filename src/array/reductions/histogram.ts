@@ -8,6 +8,7 @@ import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
 import { eachUnwritten, oneCell } from './unwritten.ts'
 
+/** Options of `histogram`. */
 export interface HistogramOptions extends BlockOptions, SkipOptions {
   /** Number of bins of equal width, or their edges, ascending; 10 when left out. */
   readonly bins?: number | ArrayLike<number>
@@ -19,8 +20,8 @@ export interface HistogramOptions extends BlockOptions, SkipOptions {
 }
 
 /**
- * Bin k counts the elements from `edges[k]` up to, but not with, `edges[k + 1]`; the last bin has its end,
- * too.
+ * Elements counted by value (`counts`): bin k has those from `edges[k]` up to, but not with, `edges[k + 1]`;
+ * the last bin has its end, too.
  */
 export interface Histogram {
   readonly counts: Tensor<'float64'>

@@ -12,6 +12,7 @@ import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
 import { eachUnwritten, oneCell } from './unwritten.ts'
 
+/** Options of `quantile` and `median`. */
 export interface QuantileOptions extends ReduceOptions {
   /** Bytes that may be taken to hold elements, 8 for each; 256 MiB when left out. */
   readonly maxBytes?: number

@@ -27,6 +27,7 @@ import { givesPositions, PositionAssembly } from './positions.ts'
 import { type SkipOptions, skipOf, skippedOf } from './rows.ts'
 import { eachRun, runsOf } from './runs.ts'
 
+/** Options of reductions. */
 export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
   /**
    * Axes to reduce, by number (negative ones count from the end) or dimension name; all of them when left

@@ -6,14 +6,15 @@ import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
 import { eachUnwritten, oneCell } from './unwritten.ts'
 
+/** Options of `unique`. */
 export interface UniqueOptions extends BlockOptions, SkipOptions {
-  /** How many different values may be held; a million when left out. */
+  /** Number of different values that may be held; a million when left out. */
   readonly limit?: number
 }
 
 /**
- * The different values of an array, in ascending order (NaN, of which all count as one, is the last), and how
- * often each of them is there.
+ * The different `values` of an array, in ascending order (NaN, of which all count as one, is the last), and
+ * how often each of them is there (`counts`).
  */
 export interface Unique<D extends DType> {
   readonly values: Tensor<D>

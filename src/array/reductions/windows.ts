@@ -28,6 +28,7 @@ export interface Windows {
   readonly options: WindowOptions
 }
 
+/** Options of `coarsen` and `rolling`. */
 export interface WindowOptions extends SkipOptions, FoldOptions {}
 
 /**

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
 
-/** What is used of a `Response`; a platform's own fits, and so does one made by hand. */
+/** The part of a `Response` that is used; a platform's own fits, and so does one made by hand. */
 export interface FetchResponse {
   readonly status: number
   /** `opaqueredirect` for a redirect that a browser hides. */
@@ -21,7 +21,7 @@ export interface BodyReader {
   cancel(): Promise<void>
 }
 
-/** What is given to `fetch` with a URL. */
+/** The options that are given to `fetch` with a URL. */
 export interface FetchInit {
   readonly method: string
   readonly headers: Record<string, string>

@@ -6,6 +6,7 @@ import { CLIENT_CHECKS, type HttpClientOptions } from './client.ts'
 import { isCrossOrigin } from './fetch.ts'
 import { HttpReader } from './reader.ts'
 
+/** Options of `HttpStore`. */
 export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
   /** Added to every URL: signatures, tokens. It is part of no key and of no error message. */
   readonly query?: string

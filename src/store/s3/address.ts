@@ -21,7 +21,7 @@ export const ADDRESS_CHECKS: Checks<S3AddressOptions> = {
   addressing: ['path', 'virtual'],
 }
 
-/** An object by its location `s3://bucket/key`. */
+/** An object by its location, as `s3://` URLs name it: `bucket` and `key`. */
 export interface S3Location {
   readonly bucket: string
   readonly key: string

@@ -15,6 +15,7 @@ import { type S3CredentialsSource, signing } from './sign.ts'
 import { partsOf, S3Stage } from './stage.ts'
 import { S3Writer } from './writer.ts'
 
+/** Options of `S3Store`. */
 export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpClientOptions {
   /**
    * Keys, or a function that gets them, called for every request: it should keep them while they are valid.

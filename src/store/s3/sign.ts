@@ -1,13 +1,15 @@
 import { AwsV4Signer } from 'aws4fetch'
 import type { Sign } from '../http/redirects.ts'
 
+/** Keys to sign requests with: `accessKeyId` and `secretAccessKey`. */
 export interface S3Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Of credentials that were issued for a while. */
+  /** The token of credentials that were issued for a while. */
   readonly sessionToken?: string
 }
 
+/** Keys, or a function that gets them. */
 export type S3CredentialsSource = S3Credentials | (() => Promise<S3Credentials>)
 
 /**

@@ -14,8 +14,9 @@ import {
 } from '../store.ts'
 import { contentOffset, findDirectory, LOCAL_HEADER_BYTES, readDirectory, ZIP_TAIL_BYTES, type ZipEntry } from './directory.ts'
 
+/** Options of `ZipStore`. */
 export interface ZipOptions {
-  /** Where the archive lies. */
+  /** The store in which the archive lies. */
   readonly store: Store
   /** Its key there. */
   readonly path: string
