@@ -55,7 +55,8 @@ export interface PlanOptions {
   /**
    * The places where a selection is cut:
    *
-   * - `'chunk'`, unless told otherwise: where at least one whole chunk is saved, the only I/O that a cut can save
+   * - `'chunk'`, unless told otherwise: where at least one whole chunk is saved, the only I/O that a cut can
+   *   save
    * - `'ranges'`: wherever something between is not wanted, for sources that read single elements cheaply
    * - `'hull'`: not at all, unless 32 bits do not count what lies between
    */
