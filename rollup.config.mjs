@@ -110,7 +110,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/\/build\/js\/array\/(source|missing|lazy\/(elementwise|layer|picks))\.js$/.test(id)) return 'elements'
   // What is of no layer would be called `index`.
   return (
-    atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|array|codec|pool|store|engine|af)\// : /\/node_modules\/(fzstd)\//
+    atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|aggregate|array|codec|pool|store|engine|af)\// : /\/node_modules\/(fzstd)\//
   ).exec(id)?.[1]
 }
 

@@ -7,7 +7,8 @@ const LAYERS: Record<string, string[]> = {
   core: [],
   kernels: ['core'],
   grid: ['core', 'kernels'],
-  array: ['core', 'kernels', 'grid'],
+  aggregate: ['core', 'kernels', 'grid'],
+  array: ['core', 'kernels', 'grid', 'aggregate'],
   codec: ['core', 'kernels'],
   store: ['core'],
   'store/http': ['core', 'store'],
@@ -15,8 +16,8 @@ const LAYERS: Record<string, string[]> = {
   'store/fs': ['core', 'store'],
   'store/zip': ['core', 'store'],
   'store/opfs': ['core', 'store'],
-  pool: ['core', 'kernels', 'array', 'codec', 'store/fs/local-file'],
-  engine: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task'],
+  pool: ['core', 'kernels', 'aggregate', 'codec', 'store/fs/local-file'],
+  engine: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'store/store', 'pool/task'],
   'af/rkyv': ['core'],
   'af/format': ['core', 'kernels', 'grid', 'codec', 'store/store', 'engine', 'af/rkyv'],
   'af/layers': ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine', 'af/format', 'af/rkyv'],
@@ -26,7 +27,7 @@ const LAYERS: Record<string, string[]> = {
   adapters: ['core', 'grid', 'array'],
   runtime: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters'],
   cli: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters', 'runtime'],
-  testing: ['core', 'grid', 'array', 'store/store', 'af'],
+  testing: ['core', 'grid', 'aggregate', 'array', 'store/store', 'af'],
 }
 
 /** The packages a folder may import. */

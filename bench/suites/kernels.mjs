@@ -16,7 +16,7 @@ const ours = await internals(
   'grid/projection',
   'grid/chunks',
   'kernels/boxes',
-  'array/reductions/parts',
+  'aggregate/reduce-boxes',
 )
 const arena = new ours.Arena(ours.kernels())
 const python = await startPython(['numpy==2.4.6'])

@@ -1,3 +1,4 @@
+import type { PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
 import { checkDType, type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
@@ -9,7 +10,6 @@ import { ChunkGrid } from '../grid/chunks.ts'
 import type { Transfer } from '../grid/plan.ts'
 import type { Box } from '../grid/range.ts'
 import { missingElements } from './missing.ts'
-import type { PlacedAggregate, Reduction } from './reductions/parts.ts'
 
 /** Options of everything that reads or writes; an aborted `signal` ends it. */
 export interface BlockOptions {

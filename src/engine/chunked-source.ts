@@ -1,4 +1,4 @@
-import type { PlacedAggregate, Reduction } from '../array/reductions/parts.ts'
+import type { PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
 import type {
   BlockOptions,
   BlockSource,

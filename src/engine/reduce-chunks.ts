@@ -1,5 +1,7 @@
-import { cellBox } from '../array/reductions/cells.ts'
-import { constantMoments } from '../array/reductions/moment-cells.ts'
+import { cellBox } from '../aggregate/cells.ts'
+import { constantMoments } from '../aggregate/moments.ts'
+import { givesPositions, positionOf } from '../aggregate/positions.ts'
+import { reduceBoxes } from '../aggregate/reduce-boxes.ts'
 import {
   isWhole,
   type PartialAggregate,
@@ -7,9 +9,7 @@ import {
   pairedParts,
   plainOf,
   type Reduction,
-  reduceBoxes,
-} from '../array/reductions/parts.ts'
-import { givesPositions, positionOf } from '../array/reductions/positions.ts'
+} from '../aggregate/reduction.ts'
 import type { ReduceBoxOptions } from '../array/source.ts'
 import { allocate, elementBytes, isBigInt, isFloat, type TypedArray, toBytes } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'

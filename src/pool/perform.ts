@@ -1,5 +1,5 @@
-import type { PartialAggregate } from '../array/reductions/parts.ts'
-import { reduceBoxes } from '../array/reductions/parts.ts'
+import { reduceBoxes } from '../aggregate/reduce-boxes.ts'
+import type { PartialAggregate } from '../aggregate/reduction.ts'
 import { decodeAt } from '../codec/lz4.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
 import { gather } from '../kernels/boxes.ts'

@@ -1,4 +1,4 @@
-import type { PartialAggregate, Reduction } from '../array/reductions/parts.ts'
+import type { PartialAggregate, Reduction } from '../aggregate/reduction.ts'
 import type { Signal } from '../core/signal.ts'
 import type { BoxTable } from '../kernels/boxes.ts'
 import type { ElementBytes } from '../kernels/copy.ts'

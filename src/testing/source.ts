@@ -1,4 +1,4 @@
-import type { Reduction } from '../array/reductions/parts.ts'
+import type { Reduction } from '../aggregate/reduction.ts'
 import type { BlockSource, ChunkFacts } from '../array/source.ts'
 import { type DataOf, type DType, fillElement, isBigInt, isFixed, isNumeric } from '../core/dtype.ts'
 import { coordsAt, sizeOf } from '../core/shape.ts'

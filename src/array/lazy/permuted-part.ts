@@ -1,8 +1,8 @@
+import { isWhole, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
 import type { TypedArray } from '../../core/dtype.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
-import { isWhole, type PlacedAggregate, type Reduction } from '../reductions/parts.ts'
 import type { BlockSource, ReduceBoxOptions } from '../source.ts'
 
 /**

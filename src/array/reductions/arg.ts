@@ -1,13 +1,12 @@
+import type { PositionReduction } from '../../aggregate/positions.ts'
 import type { FixedDType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { coordsAt, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { BlockSource } from '../source.ts'
-import { CellLayout } from './cells.ts'
 import { checkFoldable } from './fold-kinds.ts'
 import { emptyReduction } from './fold-results.ts'
-import type { PositionReduction } from './positions.ts'
-import { type ReduceOptions, reduceCells } from './reduce.ts'
+import { layoutOf, type ReduceOptions, reduceCells } from './reduce.ts'
 import { skipOf } from './rows.ts'
 
 /**
@@ -22,7 +21,7 @@ export async function arg(
 ): Promise<readonly number[] | Tensor<'float64'>> {
   const { dtype, shape } = source
   checkFoldable(kind, dtype)
-  const layout = new CellLayout(source, options.axis)
+  const layout = layoutOf(source, options.axis)
   const whole = options.axis === undefined
   if (!whole && layout.axes.size !== 1) {
     throw new HyperslabError('InvalidArgumentError', `${kind} takes one axis, or none for all of the array`, {

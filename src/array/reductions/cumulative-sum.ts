@@ -8,9 +8,9 @@ import { checkElements } from '../bounds.ts'
 import { zipped } from '../iteration.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.ts'
 import { type BlockOptions, type BlockSource, checkWritable } from '../source.ts'
-import { CellLayout } from './cells.ts'
 import { checkFoldable, foldedDType, type SumDTypes } from './fold-kinds.ts'
 import { checkFits } from './fold-results.ts'
+import { layoutOf } from './reduce.ts'
 import { type Row, RowReader, type SkipOptions, type Skipped, skippedOf } from './rows.ts'
 import { runsOf } from './runs.ts'
 
@@ -27,7 +27,7 @@ export interface CumulativeOptions<D extends DType = DType> extends BlockOptions
 export async function cumsum(source: BlockSource, axis: Axis, options: CumulativeOptions): Promise<Tensor | undefined> {
   checkFoldable('sum', source.dtype)
   const dtype = foldedDType(source.dtype, 'sum')
-  const layout = new CellLayout(source, axis)
+  const layout = layoutOf(source, axis)
   checkElements(source)
   if (options.into === undefined)
     checkBytes(source, 8 * sizeOf(source.shape), MAX_RESULT_BYTES, 'the result', 'give an array to put it `into`')

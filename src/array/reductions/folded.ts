@@ -1,11 +1,11 @@
+import type { CellLayout } from '../../aggregate/cells.ts'
 import { type DType, isBigInt, isFixed, type ScalarOf, type TypedArray } from '../../core/dtype.ts'
 import type { Tensor } from '../../core/tensor.ts'
 import type { BlockSource } from '../source.ts'
-import { CellLayout } from './cells.ts'
 import { type Fold, foldOf } from './fold.ts'
 import { foldedDType, modeOf } from './fold-kinds.ts'
 import { TruthFold } from './fold-values.ts'
-import { type ReduceOptions, shaped } from './reduce.ts'
+import { layoutOf, type ReduceOptions, shaped } from './reduce.ts'
 import { type RowMode, RowReader, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
 import { eachUnwritten } from './unwritten.ts'
@@ -35,7 +35,7 @@ export async function fillCells(
 
 export async function product(source: BlockSource, options: ReduceOptions): Promise<Tensor | ScalarOf<DType>> {
   const { dtype } = source
-  const layout = new CellLayout(source, options.axis)
+  const layout = layoutOf(source, options.axis)
   const data = await fillCells(source, modeOf('prod'), layout, options, ({ skipped }) =>
     foldOf('prod', dtype, layout.size, skipped),
   )
@@ -58,7 +58,7 @@ export async function truth(
   options: TruthOptions,
 ): Promise<Tensor | ScalarOf<DType>> {
   const { dtype } = source
-  const layout = new CellLayout(source, options.axis)
+  const layout = layoutOf(source, options.axis)
   const data = await fillCells(
     source,
     options.where || isBigInt(dtype) || !isFixed(dtype) ? 'raw' : 'float',

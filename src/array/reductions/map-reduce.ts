@@ -3,8 +3,7 @@ import { checkValue } from '../../core/options.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { arrayOrder } from '../array-order.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
-import { CellLayout } from './cells.ts'
-import type { ReduceOptions } from './reduce.ts'
+import { layoutOf, type ReduceOptions } from './reduce.ts'
 import { type Row, RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
 import { unwrittenValue } from './unwritten.ts'
@@ -47,7 +46,7 @@ export async function mapReduce<D extends DType, T>(
 ): Promise<T | Tensor> {
   checkValue('mapReduce', 'map', map, 'function')
   checkValue('mapReduce', 'combine', combine, 'function')
-  const layout = new CellLayout(source, options.axis)
+  const layout = layoutOf(source, options.axis)
   const { reader, none, bools } = rawReader(source, options)
   const { fill, nan } = reader.skipped
   const cells = new Array<T>(layout.size).fill(init)

@@ -1,48 +1,9 @@
+import { deviations, Moments } from '../../aggregate/moments.ts'
 import type { Fold } from './fold.ts'
 import type { Row, Skipped } from './rows.ts'
 
 /** Elements taken together: small enough to stay in the cache for the second pass over them. */
 const PART = 1024
-
-/**
- * Of each cell how many elements there are, their mean, and the sum of squares of what they differ from it
- * by.
- */
-export class Moments {
-  readonly counts: Float64Array
-  readonly means: Float64Array
-  readonly squares: Float64Array
-
-  constructor(cells: number) {
-    this.counts = new Float64Array(cells)
-    this.means = new Float64Array(cells)
-    this.squares = new Float64Array(cells)
-  }
-
-  /** Adds the moments of other elements (Chan's formula). */
-  merge(cell: number, count: number, mean: number, squares: number): void {
-    if (count === 0) return
-    const before = this.counts[cell]!
-    const total = before + count
-    const delta = mean - this.means[cell]!
-    this.counts[cell] = total
-    this.means[cell]! += delta * (count / total)
-    this.squares[cell]! += before === 0 ? squares : squares + delta * delta * ((before * count) / total)
-  }
-}
-
-/** What sums of squares of `counts` elements come to; NaN where there are not more than `ddof`. */
-export function deviations(
-  kind: 'variance' | 'std',
-  squares: ArrayLike<number>,
-  counts: Float64Array,
-  ddof: number,
-): Float64Array {
-  return counts.map((count, cell) => {
-    const variance = count > ddof ? squares[cell]! / (count - ddof) : Number.NaN
-    return kind === 'std' ? Math.sqrt(variance) : variance
-  })
-}
 
 /**
  * Variance or standard deviation of rows, for groups and windows. Parts of a row are gone through twice, for

@@ -1,13 +1,13 @@
+import type { CellLayout } from '../../aggregate/cells.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import type { BlockSource } from '../source.ts'
-import { CellLayout } from './cells.ts'
 import { checkFoldable } from './fold-kinds.ts'
 import { QuantileSketch } from './quantile-sketch.ts'
-import type { ReduceOptions } from './reduce.ts'
+import { layoutOf, type ReduceOptions } from './reduce.ts'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
 import { eachUnwritten, oneCell } from './unwritten.ts'
@@ -32,7 +32,7 @@ export async function quantile(
     if (!(each >= 0 && each <= 1))
       throw new HyperslabError('InvalidArgumentError', `quantiles lie from 0 to 1, got ${each}`, { actual: each })
   }
-  const layout = new CellLayout(source, options.axis)
+  const layout = layoutOf(source, options.axis)
   const maxBytes = options.maxBytes ?? MAX_BYTES
   const whole = options.axis === undefined
   const fits = 8 * sizeOf(source.shape) <= maxBytes

@@ -1,3 +1,9 @@
+import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from '../../aggregate/accumulator.ts'
+import { CellLayout } from '../../aggregate/cells.ts'
+import { deviations, MomentAssembly } from '../../aggregate/moments.ts'
+import { givesPositions, PositionAssembly } from '../../aggregate/positions.ts'
+import { Assembly } from '../../aggregate/reduce-boxes.ts'
+import { isPlain, isWhole, type PlacedAggregate, plainOf, type Reduction, unpairedPart } from '../../aggregate/reduction.ts'
 import {
   allocate,
   type DataOf,
@@ -8,22 +14,17 @@ import {
   type TypedArray,
   toBytes,
 } from '../../core/dtype.ts'
-import { sizeOf } from '../../core/shape.ts'
+import { showShape, sizeOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { wholeBox } from '../../grid/range.ts'
 import { withArena } from '../../kernels/arena.ts'
 import type { ReduceOp } from '../../kernels/reduce.ts'
-import type { AxisOption } from '../axes.ts'
+import { type AxisOption, resolveAxes } from '../axes.ts'
+import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.ts'
 import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../source.ts'
-import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from './accumulator.ts'
-import { CellLayout } from './cells.ts'
 import type { FoldOptions } from './fold.ts'
 import { checkFoldable, foldedDType } from './fold-kinds.ts'
 import { checkFits, emptyExtreme, emptyReduction } from './fold-results.ts'
-import { MomentAssembly } from './moment-cells.ts'
-import { deviations } from './moments.ts'
-import { Assembly, isPlain, isWhole, type PlacedAggregate, plainOf, type Reduction, unpairedPart } from './parts.ts'
-import { givesPositions, PositionAssembly } from './positions.ts'
 import { type SkipOptions, skipOf, skippedOf } from './rows.ts'
 import { eachRun, runsOf } from './runs.ts'
 
@@ -56,7 +57,7 @@ export async function reduceSource(
 ): Promise<Tensor | ScalarOf<DType>> {
   const { dtype } = source
   checkFoldable(kind, dtype)
-  const layout = new CellLayout(source, options.axis)
+  const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, kind === 'mean' ? 'sum' : kind, layout, options)
   const cells = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
   return shaped(foldedDType(dtype, kind), valuesOf(source, kind, cells, options), layout, options)
@@ -66,7 +67,7 @@ export async function reduceSource(
 export async function extrema(source: BlockSource, options: ReduceOptions): Promise<{ min: unknown; max: unknown }> {
   const { dtype } = source
   checkFoldable('extrema', dtype)
-  const layout = new CellLayout(source, options.axis)
+  const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, 'extrema', layout, options)
   const [min, max] = await extremaCells(source as BlockSource<FixedDType>, reduction, layout, options)
   const finished = (op: 'min' | 'max', cells: Cells): unknown =>
@@ -85,7 +86,7 @@ export async function variance(
 ): Promise<Tensor | ScalarOf<DType>> {
   const { dtype } = source
   checkFoldable(kind, dtype)
-  const layout = new CellLayout(source, options.axis)
+  const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, 'moments', layout, options)
   const { values, counts } = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
   return shaped('float64', deviations(kind, values as Float64Array, counts, options.ddof ?? 0), layout, options)
@@ -106,6 +107,18 @@ function valuesOf(source: BlockSource, kind: ReductionKind, cells: Cells, option
   if (kind === 'mean') return means(cells)
   if (kind === 'sum') return sums(foldedDType(dtype, 'sum'), cells)
   return extremes(dtype, cells, options.axis === undefined ? undefined : emptyExtreme(dtype, skippedOf(source, options)))
+}
+
+/**
+ * The cells of a reduction of a source along the axes that an option names.
+ * @throws InvalidArgumentError for axes that do not exist or are given twice; TooLargeError for more than
+ *   2^28 cells
+ */
+export function layoutOf(source: BlockSource, option: AxisOption | undefined): CellLayout {
+  const layout = new CellLayout(source.shape, resolveAxes(option, source))
+  // Each has a value and a count.
+  checkBytes(source, 16 * layout.size, 2 * MAX_RESULT_BYTES, `the result ${showShape(layout.shape)}`, 'reduce parts of the array')
+  return layout
 }
 
 /** The cells as users get them: a scalar for a reduction of everything, a tensor for one along axes. */

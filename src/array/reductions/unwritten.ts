@@ -1,3 +1,4 @@
+import { cellBox, eachCell } from '../../aggregate/cells.ts'
 import { type DataOf, type DType, fillElement } from '../../core/dtype.ts'
 import { Pace } from '../../core/pace.ts'
 import { sizeOf } from '../../core/shape.ts'
@@ -6,7 +7,6 @@ import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
 import { cutBox } from '../../grid/touched.ts'
 import type { BlockSource } from '../source.ts'
-import { cellBox, eachCell } from './cells.ts'
 import type { RowReader } from './rows.ts'
 
 /** Cells that are visited without giving way. */

@@ -1,3 +1,4 @@
+import { cellBox } from '../../aggregate/cells.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { Pace } from '../../core/pace.ts'
@@ -7,9 +8,8 @@ import { type Box, boxShape } from '../../grid/range.ts'
 import { cutBox } from '../../grid/touched.ts'
 import { byAxis } from '../axes.ts'
 import type { BlockSource } from '../source.ts'
-import { CellLayout, cellBox } from './cells.ts'
 import { checkFoldable } from './fold-kinds.ts'
-import type { ReduceOptions } from './reduce.ts'
+import { layoutOf, type ReduceOptions } from './reduce.ts'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
 import { eachRun } from './runs.ts'
 import { MOST_CELLS, unwrittenElement, unwrittenValue } from './unwritten.ts'
@@ -30,7 +30,7 @@ export async function weightedMean(
   options: ReduceOptions,
 ): Promise<number | Tensor<'float64'>> {
   checkFoldable('mean', source.dtype)
-  const layout = new CellLayout(source, options.axis)
+  const layout = layoutOf(source, options.axis)
   const along = listsOf(source, byAxis(weights, source))
   const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
   const means = new WeightedFold(layout.size, reader.skipped)

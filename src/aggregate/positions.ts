@@ -1,16 +1,15 @@
-import { elementBytes } from '../../core/dtype.ts'
-import { coordsAt, sizeOf, stridesOf } from '../../core/shape.ts'
-import { isDense } from '../../core/tensor.ts'
-import { type Box, boxShape } from '../../grid/range.ts'
-import type { Arena } from '../../kernels/arena.ts'
-import { type BoxTable, boxesOf } from '../../kernels/boxes.ts'
-import { copyStrided, type ElementBytes } from '../../kernels/copy.ts'
-import { find, firstRows, LEAST_ROW_BYTES } from '../../kernels/places.ts'
-import { accumulators, counters, reduceElements } from '../../kernels/reduce.ts'
+import { allocate, elementBytes, type FixedDType, isBigInt, type TypedArray } from '../core/dtype.ts'
+import { coordsAt, sizeOf, stridesOf } from '../core/shape.ts'
+import { isDense } from '../core/tensor.ts'
+import { type Box, boxShape } from '../grid/range.ts'
+import type { Arena } from '../kernels/arena.ts'
+import { type BoxTable, boxesOf } from '../kernels/boxes.ts'
+import { copyStrided, type ElementBytes } from '../kernels/copy.ts'
+import { find, firstRows, LEAST_ROW_BYTES } from '../kernels/places.ts'
+import { accumulators, counters, type ReduceOp, reduceElements } from '../kernels/reduce.ts'
 import type { Accumulator } from './accumulator.ts'
 import { type CellLayout, cellStride, eachCell } from './cells.ts'
-import { type Comparables, comparable, Extremes } from './extremes.ts'
-import type { PartialAggregate, PlacedAggregate, Reduction } from './parts.ts'
+import type { PartialAggregate, PlacedAggregate, Reduction } from './reduction.ts'
 
 /** A reduction to the positions of minima or maxima, of everything or along one axis. */
 export type PositionReduction = Reduction & { readonly op: 'min' | 'max'; readonly places: readonly number[] }
@@ -34,6 +33,7 @@ interface CellElements {
 
 /** Bytes of a piece of a long run, which are looked through again for where its extreme is. */
 const PIECE = 32768
+
 /**
  * Bytes of a run along an axis from which looking through it by itself is faster than through many at once,
  * for which they are transposed.
@@ -217,4 +217,48 @@ function arranged(
 }
 
 const ordered = (values: readonly number[], axes: readonly number[]): number[] => axes.map((axis) => values[axis]!)
+
 const zeros = (shape: readonly number[]): number[] => shape.map(() => 0)
+
+/** Values of any type as one of few, so that loops over them stay fast. */
+export type Comparables = Float64Array | BigInt64Array | BigUint64Array
+
+/** A copy of elements as such. */
+export const comparable = (data: TypedArray): Comparables =>
+  data instanceof BigInt64Array || data instanceof BigUint64Array ? data.slice() : new Float64Array(data)
+
+/**
+ * The extremes of cells and where they are, in C order. A NaN is beyond all; of equal elements the one at the
+ * first place counts, in whatever order they come.
+ */
+export class Extremes implements PartialAggregate {
+  readonly values: Comparables
+  /** 1 where there is an extreme. */
+  readonly counts: Float64Array
+  readonly places: Float64Array
+  readonly #less: boolean
+
+  constructor(op: ReduceOp, dtype: FixedDType, cells: number) {
+    this.values = allocate(isBigInt(dtype) ? dtype : 'float64', cells)
+    this.counts = new Float64Array(cells)
+    this.places = new Float64Array(cells)
+    this.#less = op === 'min'
+  }
+
+  /** Whether an element would take the place of what a cell has. */
+  beats(cell: number, value: number | bigint, place: number): boolean {
+    if (this.counts[cell] === 0) return true
+    const old = this.values[cell]!
+    const first = place < this.places[cell]!
+    if (Number.isNaN(old)) return first && Number.isNaN(value)
+    if (value === old) return first
+    return (this.#less ? value < old : value > old) || Number.isNaN(value)
+  }
+
+  offer(cell: number, value: number | bigint, place: number): void {
+    if (!this.beats(cell, value, place)) return
+    this.values[cell] = value as never
+    this.counts[cell] = 1
+    this.places[cell] = place
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { WholeAccumulator } from '../../src/array/reductions/accumulator.ts'
+import { WholeAccumulator } from '../../src/aggregate/accumulator.ts'
 import { toBytes } from '../../src/core/dtype.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 

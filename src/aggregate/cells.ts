@@ -1,8 +1,5 @@
-import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.ts'
-import type { Box } from '../../grid/range.ts'
-import { type AxisOption, resolveAxes } from '../axes.ts'
-import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.ts'
-import type { BlockSource } from '../source.ts'
+import { eachIndex, sizeOf, stridesOf } from '../core/shape.ts'
+import type { Box } from '../grid/range.ts'
 
 /** How many cells one goes on along each axis; 0 along reduced ones. */
 export const cellStride = (shape: readonly number[], reduced: readonly boolean[]): number[] =>
@@ -42,17 +39,11 @@ export class CellLayout {
   /** How many cells one goes on along each axis of the array; 0 along reduced ones. */
   readonly stride: readonly number[]
 
-  /**
-   * @throws InvalidArgumentError for axes that do not exist or are given twice; TooLargeError for more than
-   *   2^28 cells
-   */
-  constructor(source: Pick<BlockSource, 'shape' | 'dimensionNames' | 'label'>, option: AxisOption | undefined) {
-    this.axes = resolveAxes(option, source)
-    this.shape = source.shape.map((length, axis) => (this.axes.has(axis) ? 1 : length))
+  constructor(shape: readonly number[], axes: ReadonlySet<number>) {
+    this.axes = axes
+    this.shape = shape.map((length, axis) => (axes.has(axis) ? 1 : length))
     this.size = sizeOf(this.shape)
-    // Each has a value and a count.
-    checkBytes(source, 16 * this.size, 2 * MAX_RESULT_BYTES, `the result ${showShape(this.shape)}`, 'reduce parts of the array')
-    this.reduced = source.shape.map((_, axis) => this.axes.has(axis))
+    this.reduced = shape.map((_, axis) => axes.has(axis))
     this.stride = cellStride(this.shape, this.reduced)
   }
 

@@ -1,13 +1,52 @@
-import type { TypedArray } from '../../core/dtype.ts'
-import { sizeOf, stridesOf } from '../../core/shape.ts'
-import { type Box, boxShape } from '../../grid/range.ts'
-import { type Arena, withArena } from '../../kernels/arena.ts'
-import { type BoxTable, boxesOf, tableOf } from '../../kernels/boxes.ts'
-import { accumulators, cellBytes, counters, reduceElements, results } from '../../kernels/reduce.ts'
+import type { TypedArray } from '../core/dtype.ts'
+import { sizeOf, stridesOf } from '../core/shape.ts'
+import { type Box, boxShape } from '../grid/range.ts'
+import { type Arena, withArena } from '../kernels/arena.ts'
+import { type BoxTable, boxesOf, tableOf } from '../kernels/boxes.ts'
+import { accumulators, cellBytes, counters, reduceElements, results } from '../kernels/reduce.ts'
 import type { Accumulator, Cells } from './accumulator.ts'
 import { type CellLayout, cellBox, cellStride, eachCell } from './cells.ts'
-import { Moments } from './moments.ts'
-import type { PartialAggregate, PlacedAggregate, Reduction } from './parts.ts'
+import type { PartialAggregate, PlacedAggregate, Reduction } from './reduction.ts'
+
+/**
+ * Of each cell how many elements there are, their mean, and the sum of squares of what they differ from it
+ * by.
+ */
+export class Moments {
+  readonly counts: Float64Array
+  readonly means: Float64Array
+  readonly squares: Float64Array
+
+  constructor(cells: number) {
+    this.counts = new Float64Array(cells)
+    this.means = new Float64Array(cells)
+    this.squares = new Float64Array(cells)
+  }
+
+  /** Adds the moments of other elements (Chan's formula). */
+  merge(cell: number, count: number, mean: number, squares: number): void {
+    if (count === 0) return
+    const before = this.counts[cell]!
+    const total = before + count
+    const delta = mean - this.means[cell]!
+    this.counts[cell] = total
+    this.means[cell]! += delta * (count / total)
+    this.squares[cell]! += before === 0 ? squares : squares + delta * delta * ((before * count) / total)
+  }
+}
+
+/** What sums of squares of `counts` elements come to; NaN where there are not more than `ddof`. */
+export function deviations(
+  kind: 'variance' | 'std',
+  squares: ArrayLike<number>,
+  counts: Float64Array,
+  ddof: number,
+): Float64Array {
+  return counts.map((count, cell) => {
+    const variance = count > ddof ? squares[cell]! / (count - ddof) : Number.NaN
+    return kind === 'std' ? Math.sqrt(variance) : variance
+  })
+}
 
 /**
  * The mean of the elements of each cell, and the sum of squares of what they differ from it by: two numbers a

@@ -1,9 +1,9 @@
-import { type DataOf, type FixedDType, isBigInt, isFloat } from '../../core/dtype.ts'
-import { sizeOf, stridesOf } from '../../core/shape.ts'
-import { copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
-import { type Box, viewOf } from '../../grid/range.ts'
-import type { Arena } from '../../kernels/arena.ts'
-import { accumulators, counters, type ReduceOp, reduceElements, results, type Skip } from '../../kernels/reduce.ts'
+import { type DataOf, type FixedDType, isBigInt, isFloat } from '../core/dtype.ts'
+import { sizeOf, stridesOf } from '../core/shape.ts'
+import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { type Box, viewOf } from '../grid/range.ts'
+import type { Arena } from '../kernels/arena.ts'
+import { accumulators, counters, type ReduceOp, reduceElements, results, type Skip } from '../kernels/reduce.ts'
 
 /** Takes in blocks of an array, one after another, and gives the reduction of all of them. */
 export interface Accumulator {
