@@ -51,6 +51,11 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
    * readers with the next flush.
    * @throws InvalidArgumentError for axes that do not exist and lengths the format has no numbers for;
    *   ReadOnlyError
+   * @example
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * const x = file.define('x', { dtype: 'int8', shape: [2, 3], dimensionNames: ['time', 'lat'] })
+   * await x.resize({ time: 4 })
+   * console.log(x.shape) // [ 4, 3 ]
    */
   resize(to: NewShape): Promise<void> {
     return within(this.source.label ?? {}, async () => {
@@ -65,6 +70,11 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
    * When writing fails, the array has its new length.
    * @throws InvalidArgumentError, before anything changes, when the values do not fit; otherwise as `resize`
    *   and `set`
+   * @example
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * const x = file.define('x', { dtype: 'int8', shape: [0, 3], chunkShape: [2, 3] })
+   * await x.append(0, [1, 2, 3])
+   * console.log(x.shape) // [ 1, 3 ]
    */
   append(axis: Axis, values: Values<D>, options: BlockOptions = {}): Promise<void> {
     return within(this.source.label ?? {}, async () => (await import('./write/append.ts')).append(this, axis, values, options))

@@ -120,6 +120,9 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   /**
    * Names of the arrays, in the order they were defined. The scalar `__file__`, which carries {@link attrs},
    * is not among them; by its name it can be opened.
+   * @example
+   * await using file = await open('climate.af')
+   * console.log(file.arrays()) // [ 'tas' ]
    */
   arrays(): string[] {
     const { states } = this.#copy
@@ -131,6 +134,11 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
    * file was opened.
    * @throws UnknownArrayError; InvalidArgumentError when it is of another type or rank; UnsupportedError for
    *   nested types
+   * @example
+   * await using file = await open('climate.af')
+   * console.log(file.array('tas').shape) // [ 12, 4, 8 ]
+   * const tas = file.array('tas', 'float32', 3)
+   * console.log(await tas.get([11, 0, 0])) // 291
    */
   array<N extends keyof A & string>(name: N): FileArray<A[N][0], A[N][1]>
   array<D extends DType = DType, R extends number = number>(name: string, dtype?: D, rank?: R): FileArray<D, R>
@@ -153,6 +161,11 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   /**
    * Adds an array. It exists for others from the next flush on.
    * @throws AlreadyExistsError; InvalidArgumentError naming what does not fit; ReadOnlyError
+   * @example
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * const pr = file.define('pr', { dtype: 'int16', shape: [100, 100], chunkShape: [10, 100], fillValue: -1 })
+   * console.log(pr.chunks.counts) // [ 10, 1 ]
+   * console.log(await pr.get([0, 0])) // -1
    */
   define<D extends DType, const S extends readonly number[] = readonly number[]>(
     name: string,
@@ -164,12 +177,23 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
   /**
    * Deletes an array, for others with the next flush. Its bytes go with the next `compact`.
    * @throws UnknownArrayError; ReadOnlyError
+   * @example
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * file.define('old', { dtype: 'int8', shape: [2] })
+   * file.delete('old')
+   * console.log(file.arrays()) // []
    */
   delete(name: string): void {
     this.#within(name, () => this.#copy.delete(this.#state(name)))
   }
 
-  /** Attributes of the container itself, kept with an array named `__file__`. */
+  /**
+   * Attributes of the container itself, kept with an array named `__file__`.
+   * @example
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * file.attrs.set('title', 'Surface temperature')
+   * console.log(file.attrs.get('title')) // Surface temperature
+   */
   get attrs(): Attributes {
     const state = (): ArrayState | undefined => this.#copy.states.get(FILE_ARRAY)
     return new Attributes(
@@ -181,7 +205,12 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
     )
   }
 
-  /** The files the container is made of, oldest first. */
+  /**
+   * The files the container is made of, oldest first.
+   * @example
+   * await using file = await open('climate.af')
+   * console.log(file.layers().map(({ number, chunks }) => [number, chunks])) // [ [ 0, 4 ] ]
+   */
   layers(): LayerInfo[] {
     return this.#copy.layers.map((layer) => {
       const metas = [...layer.arrays.values()]
@@ -211,6 +240,10 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
    * Extremes and counts of an array: those stored beside the container, or, when there are none or the array
    * was changed since, computed.
    * @throws UnknownArrayError
+   * @example
+   * await using file = await open('climate.af')
+   * const { min, max } = await file.stats('tas')
+   * console.log(min, max) // 280 291
    */
   stats(name: string): Promise<Statistics>
   /** Those of all arrays, by name; arrays of nested types have none. */
@@ -267,6 +300,12 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
    * statistics, is told by `warnings`.
    * @throws ConflictError when another writer has added that layer first, or has compacted the container; the
    *   changes are kept: `refresh`, then flush again
+   * @example
+   * const place = { store: new MemoryStore(), path: 'a.af' }
+   * const file = await create(place)
+   * await file.define('x', { dtype: 'int32', shape: [3] }).set(null, [1, 2, 3])
+   * await file.flush()
+   * console.log(await (await open(place)).array('x').sum()) // 6
    */
   flush(): Promise<void> {
     return within({ file: this.location }, async () => (await this.#copy.writer()).flush())
@@ -278,6 +317,13 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
    * @throws ConflictError when an array with pending changes was deleted or defined anew by another writer,
    *   or when a chunk was changed here in part and another writer has compacted away what it was before; the
    *   changes are kept, and can be read here
+   * @example
+   * const place = { store: new MemoryStore(), path: 'a.af' }
+   * const [mine, theirs] = [await create(place), await open(place)]
+   * theirs.define('x', { dtype: 'int32', shape: [3] })
+   * await theirs.flush()
+   * await mine.refresh()
+   * console.log(mine.arrays()) // [ 'x' ]
    */
   refresh(options: StoreOptions = {}): Promise<void> {
     return within({ file: this.location }, async () => {
@@ -293,6 +339,16 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
    * writers lose nothing: see docs/commit-protocol.md.
    * @throws ConflictError where pending changes cannot be flushed: see `flush`; UnsupportedError where the
    *   store cannot replace a file on condition of its version
+   * @example
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * const x = file.define('x', { dtype: 'int32', shape: [3] })
+   * for (const value of [1, 2]) {
+   *   await x.fill(value)
+   *   await file.flush()
+   * }
+   * console.log(file.layers().length) // 2
+   * await file.compact()
+   * console.log(file.layers().length) // 1
    */
   compact(options: { readonly onProgress?: (progress: Progress) => void } = {}): Promise<void> {
     return within({ file: this.location }, async () => {

@@ -29,6 +29,9 @@ type Single<D extends DType, All = D> = D extends All ? ([All] extends [D] ? D :
  * one. `null` stands for a tile that is missing: it reads as the fill value.
  * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a
  *   grid
+ * @example
+ * const [a, b] = [2, 3].map((length) => generate((i) => i, { dtype: 'int32', shape: [length] }))
+ * console.log((await concat([a, b]).get()).data) // Int32Array(5) [ 0, 1, 0, 1, 2 ]
  */
 export const concat = <D extends DType>(
   tiles: TileGrid<DiskArray<D>>,
@@ -39,6 +42,9 @@ export const concat = <D extends DType>(
 /**
  * Arrays of one shape along a new axis, or nested lists of them along several.
  * @throws InvalidArgumentError as {@link concat}
+ * @example
+ * const row = generate((i) => i, { dtype: 'int32', shape: [3] })
+ * console.log(stack([row, row]).shape) // [ 2, 3 ]
  */
 export const stack = <D extends DType>(tiles: TileGrid<DiskArray<D>>, options?: StackOptions<Single<D>>): DiskArray<Single<D>> =>
   new DiskArray(stackSources(mapTiles(tiles, sourceOf), options as StackOptions)) as DiskArray<Single<D>>
@@ -103,6 +109,10 @@ type DTypesOf<O extends readonly BroadcastOperand[]> = Single<
  * Data types are promoted to one, unless the options, which come last, name one.
  * @throws InvalidArgumentError when shapes do not go together or there is no array; reading, when a result is
  *   not of the data type
+ * @example
+ * const t = generate((i, j) => 10 * i + j, { dtype: 'float64', shape: [2, 3] })
+ * const anomaly = broadcast((x, mean) => x - mean, t, await t.mean({ axis: 0 }))
+ * console.log(await anomaly.std()) // 5
  */
 export function broadcast<const O extends readonly BroadcastOperand[]>(
   fn: (...values: ValuesOf<O>) => ScalarOf<DTypesOf<O>>,
@@ -130,6 +140,10 @@ export function broadcast(fn: (...values: never[]) => unknown, ...given: unknown
  * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, a written
  *   value that cannot be packed, an attribute of another type, and for an array without attributes when there
  *   are no options
+ * @example
+ * const packed = generate((i) => i, { dtype: 'int16', shape: [3], fillValue: 2 })
+ * const { data } = await scaled(packed, { scaleFactor: 0.5, addOffset: 10 }).get()
+ * console.log(data) // Float64Array(3) [ 10, 10.5, NaN ]
  */
 export function scaled<F extends 'float32' | 'float64' = 'float64', R extends number = number>(
   array: DiskArray<DType, R>,
@@ -149,6 +163,9 @@ export function scaled<F extends 'float32' | 'float64' = 'float64', R extends nu
 /**
  * An array whose elements are computed from their index whenever they are read.
  * @throws reading, InvalidArgumentError when a result is not a value of the data type
+ * @example
+ * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [2, 3] })
+ * console.log((await t.get()).data) // Int32Array(6) [ 0, 1, 2, 10, 11, 12 ]
  */
 export const generate = <D extends DType, const S extends readonly number[] = readonly number[]>(
   fn: (...index: number[]) => ScalarOf<D>,
@@ -159,6 +176,11 @@ export const generate = <D extends DType, const S extends readonly number[] = re
  * The elements of arrays of one shape at each position, in C order: `for await (const [x, y] of zip(a, b))`.
  * `zipBlocks` goes faster.
  * @throws InvalidArgumentError when shapes differ or there is no array
+ * @example
+ * const [a, b] = [1, 2].map((factor) => generate((i) => factor * i, { dtype: 'int32', shape: [3] }))
+ * let sum = 0
+ * for await (const [x, y] of zip(a, b)) sum += x * y
+ * console.log(sum) // 10
  */
 export const zip = <D extends readonly DType[]>(
   ...arrays: { [K in keyof D]: DiskArray<D[K]> }

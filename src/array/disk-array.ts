@@ -71,6 +71,16 @@ interface Extrema<T> {
  * of the other axes (with `keepDims`, the reduced ones stay with length 1), without it one value. Missing
  * elements are passed over, unless `skipMissing` is false. Of those alone the sum is 0, the count 0, the mean
  * NaN, and a minimum is refused; along axes it is NaN, and of integers the missing value.
+ * @example
+ * const squares = new DiskArray({
+ *   dtype: 'float64',
+ *   shape: [1000],
+ *   chunks: [100],
+ *   readBlock([{ start, stop }], out) {
+ *     for (let i = start; i < stop; i++) out.data[out.offset + (i - start) * out.stride[0]] = i * i
+ *   },
+ * })
+ * console.log(await squares.get([-1])) // 998001
  */
 export class DiskArray<D extends DType = DType, R extends number = number> extends Printable {
   /** The backend that elements are read from and written to. */
@@ -159,6 +169,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * Tells what reading (or writing) a selection would do, before any I/O.
    * @throws InvalidSelectionError; InvalidArgumentError for options that make no sense; TooLargeError for
    *   more than 2^20 reads
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [20, 30], chunks: [5, 10] })
+   * const { shape, chunks, bytes } = t.plan([slice(0, 6), 3])
+   * console.log(shape, chunks, bytes) // [ 6 ] 2 24
    */
   plan(selection?: Selection, options: PlanOptions = {}): ReadPlan {
     return planRead(this.source, selection, options)
@@ -172,6 +186,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * An abort ends it when the source has given up what was under way.
    * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError when `out` does not fit;
    *   TooLargeError for more than `maxBytes`; whatever the source throws
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [2, 3] })
+   * console.log(await t.get([1, 2])) // 12
+   * console.log((await t.get([0])).data) // Float32Array(3) [ 0, 1, 2 ]
+   * console.log((await t.get([null, [2, 0]])).data) // Float32Array(4) [ 2, 0, 12, 10 ]
    */
   async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S, R>> {
     return (await getSelection(this.source, selection, options)) as Selected<D, S, R>
@@ -183,6 +202,12 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * out, it is read first and written back.
    * @throws ReadOnlyError when the source does not take writes; InvalidSelectionError; InvalidArgumentError
    *   when the values do not fit
+   * @example
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * const x = file.define('x', { dtype: 'float32', shape: [2, 3] })
+   * await x.set([0], [1, 2, 3])
+   * await x.set([1, slice(1, 3)], 7)
+   * console.log((await x.get()).data) // Float32Array(6) [ 1, 2, 3, 0, 7, 7 ]
    */
   async set(selection: Selection, values: Values<D>, options: TransferOptions = {}): Promise<void> {
     const { source } = this
@@ -198,6 +223,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * The chunks in C order of the grid, one read each; some are read ahead. Each comes in memory of its own.
    * Leaving the loop early ends what is under way.
    * @throws TooLargeError for chunks of more than `maxBytes`; whatever the source throws
+   * @example
+   * const t = generate((i) => i, { dtype: 'int32', shape: [5], chunks: [3] })
+   * const sizes = []
+   * for await (const { data } of t.blocks({ prefetch: 2 })) sizes.push(data.shape)
+   * console.log(sizes) // [ [ 3 ], [ 2 ] ]
    */
   async *blocks(options: BlocksOptions = {}): AsyncGenerator<Block<D>, void> {
     yield* (await this.#iteration('blocks', options)).blocks(this.source, options)
@@ -207,6 +237,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * The elements in C order of the array, holding at most 64 MiB. Chunks are read once where a row of them
    * fits in half of that; otherwise as often as it has parts that do.
    * @throws whatever the source throws
+   * @example
+   * const t = generate((i) => i * i, { dtype: 'int32', shape: [4] })
+   * let last = 0
+   * for await (const value of t.values()) last = value
+   * console.log(last) // 9
    */
   async *values(options: BlockOptions = {}): AsyncGenerator<ScalarOf<D>, void> {
     yield* (await this.#iteration('values', options)).values(this.source, options)
@@ -220,6 +255,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   /**
    * All of the array as a dense tensor.
    * @throws TooLargeError for more than 2 GiB
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'int8', shape: [2, 2] })
+   * console.log((await t.toTensor()).data) // Int8Array(4) [ 0, 1, 10, 11 ]
    */
   async toTensor(options: ProgressOptions = {}): Promise<Tensor<D>> {
     const { readWhole } = await this.#iteration('toTensor', options)
@@ -280,6 +318,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * has a position twice, it cannot be written.
    * @throws InvalidSelectionError naming axis and numbers; UnsupportedError for points, masks of several axes
    *   and nested lists
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [20, 30] })
+   * const part = t.view([slice(10, 12), slice(null, null, 10)])
+   * console.log(part.shape) // [ 2, 3 ]
+   * console.log(await part.sum()) // 690
    */
   view(selection?: Selection): DiskArray<D> {
     return this.#derive(() => view(this.source, selection))
@@ -289,6 +332,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * The axes in another order; reversed when none is given.
    * @param order for each axis of the result the one it comes from, by number or name
    * @throws InvalidArgumentError unless each axis is named once
+   * @example
+   * const t = generate((i, j) => i + j, { dtype: 'int32', shape: [2, 3], dimensionNames: ['lat', 'lon'] })
+   * console.log(t.transpose().shape, t.transpose(['lon', 'lat']).shape) // [ 3, 2 ] [ 3, 2 ]
    */
   transpose(order?: readonly Axis[]): DiskArray<D, R> {
     return this.#derive(() => transpose(this.source, order))
@@ -343,6 +389,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * The array under other chunks: what goes through it chunk by chunk goes by these. Nothing is stored
    * differently; see {@link rechunkTo}.
    * @throws InvalidArgumentError when the grid is of another shape
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [8, 8], chunks: [1, 8] })
+   * console.log(t.rechunk([4, 4]).chunks.count) // 4
    */
   rechunk(chunks: ChunkGrid | readonly number[]): DiskArray<D, R> {
     return this.#derive(() => rechunk(this.source, chunks))
@@ -361,6 +410,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * is true.
    * @throws UnsupportedError between strings, binaries or timestamps and others; reading InvalidArgumentError
    *   for elements that are out of range
+   * @example
+   * const t = generate((i) => i / 2, { dtype: 'float64', shape: [4] })
+   * console.log((await t.astype('int8').get()).data) // Int8Array(4) [ 0, 0, 1, 1 ]
    */
   astype<K extends DType>(dtype: K): DiskArray<K, R> {
     return this.#derive(() => astype(this.source, dtype))
@@ -369,6 +421,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   /**
    * The array with a function of each element in its place.
    * @throws reading, InvalidArgumentError when a result is not a value of the data type
+   * @example
+   * const kelvin = generate((i) => 280 + i, { dtype: 'float32', shape: [3] })
+   * const celsius = kelvin.map((t) => t - 273)
+   * console.log((await celsius.get()).data) // Float32Array(3) [ 7, 8, 9 ]
    */
   map<K extends DType = D>(fn: (value: ScalarOf<D>) => ScalarOf<K>, options?: MapOptions<D, K>): DiskArray<K, R> {
     return this.#derive(() => map(this.source, fn, options))
@@ -378,6 +434,12 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * Copies this array into one with other chunks: each of its chunks is written once and whole, a chunk of
    * this one read once where memory allows. What is missing is treated as by {@link assign}.
    * @throws InvalidArgumentError when shapes or types differ, and as `assign` does; ReadOnlyError
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [8, 8], chunks: [1, 8] })
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * const columns = file.define('columns', { dtype: 'int32', shape: [8, 8], chunkShape: [8, 1] })
+   * await t.rechunkTo(columns)
+   * console.log(await columns.get([7, 7])) // 77
    */
   async rechunkTo(target: DiskArray<D>, options?: RechunkOptions): Promise<void> {
     const { rechunkTo } = await import('./lazy/rechunk-to.ts')
@@ -391,6 +453,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * are kept and each is added to once a row, by n * 2^-53 of it.
    * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and
    *   timestamps
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [2, 3] })
+   * console.log(await t.sum()) // 36
+   * console.log((await t.sum({ axis: 0 })).data) // Float64Array(3) [ 10, 12, 14 ]
    */
   sum(options?: ReduceOptions & Whole): Promise<ScalarOf<SumDTypes[D]>>
   sum(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
@@ -403,6 +469,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was
    * skipped are NaN, those of integers the missing value.
    * @throws EmptyReductionError when there is no element to take
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [2, 3] })
+   * console.log(await t.min()) // 0
+   * console.log((await t.min({ axis: 1 })).data) // Int16Array(2) [ 0, 10 ]
    */
   min(options?: ReduceOptions & Whole): Promise<ScalarOf<D>>
   min(options: ReduceOptions & Along): Promise<Tensor<D>>
@@ -430,6 +500,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   /**
    * Arithmetic mean in `float64`; NaN where there is no element to take.
    * @throws UnsupportedError as for {@link sum}
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [2, 3] })
+   * console.log(await t.mean()) // 6
+   * console.log((await t.mean({ axis: 0, keepDims: true })).shape) // [ 1, 3 ]
    */
   mean(options?: ReduceOptions & Whole): Promise<number>
   mean(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
@@ -464,7 +538,12 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('variance', options, ({ variance }, source) => variance(source, 'variance', options ?? {}))
   }
 
-  /** Standard deviation, the root of the {@link variance}; as {@link variance} otherwise. */
+  /**
+   * Standard deviation, the root of the {@link variance}; as {@link variance} otherwise.
+   * @example
+   * const t = generate((i) => i, { dtype: 'float32', shape: [5] })
+   * console.log((await t.std()).toFixed(4)) // 1.4142
+   */
   std(options?: ReduceOptions & FoldOptions & Whole): Promise<number>
   std(options: ReduceOptions & FoldOptions & Along): Promise<Tensor<'float64'>>
   std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>>
@@ -476,6 +555,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * Number of elements that are not 0, false or empty, or that `where` holds for:
    * `count({ where: () => true, skipNaN: true })`.
    * @throws InvalidArgumentError for an axis that does not exist; whatever `where` throws
+   * @example
+   * const t = generate((i) => i, { dtype: 'float32', shape: [5] })
+   * console.log(await t.count({ where: (x) => x > 2 })) // 2
    */
   count(options?: TruthOptions<D> & Whole): Promise<number>
   count(options: TruthOptions<D> & Along): Promise<Tensor<'float64'>>
@@ -527,6 +609,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   /**
    * The different values and how often each is there.
    * @throws TooLargeError when they are more than `limit`; UnsupportedError for binaries
+   * @example
+   * const t = generate((i) => i % 3, { dtype: 'int8', shape: [7] })
+   * const { values, counts } = await t.unique()
+   * console.log(values.data) // Int8Array(3) [ 0, 1, 2 ]
+   * console.log(counts.data) // Float64Array(3) [ 3, 2, 2 ]
    */
   unique(options: UniqueOptions = {}): Promise<Unique<D>> {
     return this.#reduce('unique', options, ({ unique }, source) => unique(source, options))
@@ -536,6 +623,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * Numbers of elements that lie in each of some bins; 64-bit integers are rounded to `float64`. What lies
    * outside and NaN are not counted.
    * @throws InvalidArgumentError for bins that are none
+   * @example
+   * const t = generate((i) => i, { dtype: 'float32', shape: [10] })
+   * console.log((await t.histogram({ bins: 2 })).counts.data) // Float64Array(2) [ 5, 5 ]
    */
   histogram(options: HistogramOptions = {}): Promise<Histogram> {
     return this.#reduce('histogram', options, ({ histogram }, source) => histogram(source, options))
@@ -550,6 +640,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * by value to 12 bits of the mantissa. What that gives is within 2^-12, relatively, of the element of that
    * rank, and the same every time. Along axes, columns of chunks have to fit.
    * @throws InvalidArgumentError for a `q` outside 0 to 1; TooLargeError when a column does not fit
+   * @example
+   * const t = generate((i) => i, { dtype: 'float32', shape: [11] })
+   * console.log(await t.quantile(0.25)) // 2.5
+   * console.log((await t.quantile([0.1, 0.9])).data) // Float64Array(2) [ 1, 9 ]
    */
   quantile(q: number, options?: QuantileOptions & Whole): Promise<number>
   quantile(q: number, options: QuantileOptions & Along): Promise<Tensor<'float64'>>
@@ -634,6 +728,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * Sums are compensated: off by about 2^-53 of themselves.
    * @throws InvalidArgumentError when the axis has not as many positions as there are labels; as the
    *   reduction of that kind otherwise
+   * @example
+   * const t = generate((i) => i, { dtype: 'float32', shape: [4], dimensionNames: ['time'] })
+   * const { labels, values } = await t.groupBy('time', ['DJF', 'DJF', 'JJA', 'JJA'], 'mean')
+   * console.log(labels) // [ 'DJF', 'JJA' ]
+   * console.log(values.data) // Float64Array(2) [ 0.5, 2.5 ]
    */
   groupBy<L, K extends FoldKind>(
     axis: Axis,

@@ -62,12 +62,13 @@ export interface FoundInArray<D extends DType> extends Found<D> {
  * them. Where the source has statistics of its chunks, as containers written by this package have, chunks
  * they rule out are not read. Nothing is read before the result is iterated, counted or collected. Elements
  * that are missing are not found.
- *
- *     for await (const { indices, values } of where(tas, { min: 310 })) …
- *     const count = await where(tas, { max: 273.15 }).count()
- *
  * @throws UnsupportedError for strings and binaries; InvalidArgumentError for ends that are no numbers; when
  *   it is read, TooLargeError for more than `maxBytes`
+ * @example
+ * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [2, 3] })
+ * console.log(await where(t, { min: 10 }).count()) // 3
+ * const { indices } = await where(t, { min: 11 }).all()
+ * console.log(indices) // [ Float64Array(2) [ 1, 1 ], Float64Array(2) [ 1, 2 ] ]
  */
 export function where<D extends DType>(
   array: { readonly source: BlockSource<D> },

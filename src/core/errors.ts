@@ -104,6 +104,9 @@ function describe(text: string, { file, array }: ErrorDetails): string {
 /**
  * True for an error of this package; with tags, only for one of those kinds. Works across duplicate copies of
  * the package.
+ * @example
+ * const error = await open('gone.af').catch((error) => error)
+ * console.log(isHyperslabError(error, 'NotFoundError')) // true
  */
 export function isHyperslabError(error: unknown, ...tags: ErrorTag[]): error is HyperslabError {
   if (!(error instanceof Error) || !('tag' in error) || !('details' in error)) return false

@@ -17,6 +17,11 @@ let made = 0
  * not count. Lazy arrays made of arrays with several budgets hold results in each; what is zipped of such is
  * not held. One quarter is for blocks while they are fetched, decoded and used, of reductions and searches,
  * too: who holds one waits for nobody, so that nothing deadlocks. What a cache keeps is bounded by the cache.
+ * @example
+ * const budget = new MemoryBudget(256 * 2 ** 20)
+ * await using file = await open('climate.af', { budget })
+ * await file.array('tas').get([0])
+ * console.log(budget.stats().held) // 0
  */
 export class MemoryBudget {
   /** Bytes of results and blocks that may be held at a time. */

@@ -3,9 +3,9 @@ import { eachIndex, sizeOf, stridesOf } from './shape.ts'
 
 /**
  * A strided n-dimensional view on memory: element `index` of its `shape` lies at
- * `offset + sum(index[axis] * stride[axis])` in `data`. A `stride` counts elements, and may be negative or,
- * for broadcast axes, zero. Results of this package are dense, in C order, with offset 0. Shape and strides
- * are arrays of its own, so that it can be handed to libraries that take `number[]`.
+ * `offset + sum(index[axis] * stride[axis])` in `data`. An `offset` and a `stride` count elements; strides
+ * may be negative or, for broadcast axes, zero. Results of this package are dense, in C order, with offset 0.
+ * Shape and strides are arrays of its own, so that it can be handed to libraries that take `number[]`.
  */
 export interface Tensor<D extends DType = DType> {
   readonly data: DataOf<D>

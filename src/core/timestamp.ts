@@ -18,6 +18,8 @@ const ISO = /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[
  *   date and time with `Z` or an offset and up to nine decimals of a second
  * @throws InvalidArgumentError for what is no such time, and beyond 1677-09-21T00:12:43.145224192Z and
  *   2262-04-11T23:47:16.854775807Z
+ * @example
+ * console.log(timestampOf('2024-01-01T00:00Z')) // 1704067200000000000n
  */
 export function timestampOf(time: Date | InstantLike | string): bigint {
   const nanoseconds = typeof time === 'string' ? parse(time) : isDate(time) ? ofDate(time) : time?.epochNanoseconds
@@ -41,6 +43,8 @@ export function dateOf(timestamp: bigint): Date {
  * A timestamp in ISO 8601, in UTC, with as many decimals (0, 3, 6 or 9) as it takes to keep all nanoseconds.
  * `timestampOf` reads it back; `Temporal.Instant.from` does, too.
  * @throws InvalidArgumentError for what is not a 64-bit integer
+ * @example
+ * console.log(isoOf(1704067200000000000n)) // 2024-01-01T00:00:00Z
  */
 export function isoOf(timestamp: bigint): string {
   const { milliseconds, rest } = split(timestamp)

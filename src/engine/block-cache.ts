@@ -37,6 +37,11 @@ const MIB = 2 ** 20
  * Files are told apart by place and version: opened again, one that was not replaced finds what was kept of
  * it, as long as its version is certain. That of a server without strong `ETag` is not, nor that of a local
  * file that was changed just before.
+ * @example
+ * const cache = new BlockCache({ blockBytes: 64 * 2 ** 20 })
+ * await using file = await open('climate.af', { cache })
+ * for (const month of [0, 1]) await file.array('tas').get([month])
+ * console.log(cache.stats().blocks.hits) // 1
  */
 export class BlockCache {
   /** @internal */

@@ -24,6 +24,9 @@ export class PointsSelector<Single extends boolean = boolean> {
  *
  * @param coordinates nested arrays, or a tensor whose last axis holds the coordinates of a point
  * @param axes how many axes they pick from; needed only when there is no point to tell
+ * @example
+ * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [4, 6] })
+ * console.log((await t.get([points([[0, 3], [2, 5]])])).data) // Int32Array(2) [ 3, 25 ]
  */
 export function points(coordinates: readonly [], axes?: number): PointsSelector<false>
 export function points(coordinates: readonly number[], axes?: number): PointsSelector<true>
@@ -44,5 +47,8 @@ export class ChunkSelector {
 /**
  * Picks the elements of one chunk: its coordinates in the grid, negative ones counting from the end, in place
  * of as many axes.
+ * @example
+ * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [4, 6], chunks: [2, 3] })
+ * console.log((await t.get([chunk(1, 1)])).data) // Int32Array(6) [ 23, 24, 25, 33, 34, 35 ]
  */
 export const chunk = (...index: number[]): ChunkSelector => new ChunkSelector(index)

@@ -16,6 +16,10 @@ export interface Slice {
  * clipped, a negative step runs backwards.
  *
  * `slice(stop)`, `slice(start, stop)` or `slice(start, stop, step)`; `null` leaves a bound open.
+ * @example
+ * const t = generate((i) => i, { dtype: 'int32', shape: [10] })
+ * console.log((await t.get([slice(2, 5)])).data) // Int32Array(3) [ 2, 3, 4 ]
+ * console.log((await t.get([slice(null, null, -4)])).data) // Int32Array(3) [ 9, 5, 1 ]
  */
 export function slice(stop: number | null): Slice
 export function slice(start: number | null, stop: number | null, step?: number | null): Slice

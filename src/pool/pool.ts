@@ -196,7 +196,14 @@ export class Pool implements WorkerPool {
   }
 }
 
-/** Workers that take decoding and reducing off the calling thread, to be handed to `open` and `create`. */
+/**
+ * Workers that take decoding and reducing off the calling thread, to be handed to `open` and `create`.
+ * @throws InvalidArgumentError when the size is no integer from 0 to 1024
+ * @example
+ * await using pool = createPool({ size: 2 })
+ * await using file = await open('climate.af', { pool })
+ * console.log(await file.array('tas').mean()) // 285.5
+ */
 export const createPool = (options?: PoolOptions): Pool => new Pool(options)
 
 const isKept = (task: Task): boolean => task.kind === 'decode' && task.keep

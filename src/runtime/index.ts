@@ -7,6 +7,10 @@ import { type Location, resolveLocation } from './location.ts'
  * Opens a container.
  * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError; UnknownArrayError
  *   and InvalidArgumentError for `arrays` that are not there, or are others
+ * @example
+ * await using file = await open('climate.af')
+ * console.log(file.arrays()) // [ 'tas' ]
+ * console.log(await file.array('tas', 'float32', 3).get([0, 0, 0])) // 280
  */
 export async function open<const A extends ArrayTypes = Record<never, never>>(
   location: Location,
@@ -20,6 +24,11 @@ export async function open<const A extends ArrayTypes = Record<never, never>>(
  * Creates an empty container.
  * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for a name not
  *   ending in `.af`
+ * @example
+ * await using file = await create('year.af', { codec: 'lz4' })
+ * file.define('tas', { dtype: 'float32', shape: [12, 4, 8], dimensionNames: ['time', 'lat', 'lon'] })
+ * await file.flush()
+ * console.log(file.arrays()) // [ 'tas' ]
  */
 export async function create(location: Location, options?: CreateOptions): Promise<ArrayFile> {
   const { store, path } = await resolveLocation(location)
@@ -31,6 +40,10 @@ export async function create(location: Location, options?: CreateOptions): Promi
  * files among the findings.
  * @throws NotFoundError when there is none; ConflictError when another writer compacts it meanwhile; errors
  *   of the store
+ * @example
+ * const { ok, checked } = await verify('climate.af')
+ * console.log(ok) // true
+ * console.log(checked.chunks) // 4
  */
 export async function verify(
   location: Location,

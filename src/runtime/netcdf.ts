@@ -45,6 +45,9 @@ export interface ImportedNetcdf {
  * @throws AlreadyExistsError unless `overwrite` is set; NotFoundError; FormatError and UnsupportedError for
  *   what is not classic NetCDF; UnknownArrayError for variables that are not there; InvalidArgumentError for
  *   other options that do not fit; ReadOnlyError
+ * @example
+ * const { arrays } = await importNetcdf('tas.nc', 'imported.af', { chunks: { time: 1 } })
+ * console.log(arrays) // [ 'tas' ]
  */
 export async function importNetcdf(
   source: Location,

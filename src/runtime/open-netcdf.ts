@@ -12,6 +12,9 @@ import { type Location, resolveLocation } from './location.ts'
  * of strings along their last dimension.
  * @throws NotFoundError; FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for
  *   NetCDF-4 and CDF-5; reading, ConflictError when the file has changed since
+ * @example
+ * await using file = await openNetcdf('tas.nc')
+ * console.log((await file.variable('tas').get([slice(1)])).shape) // [ 1, 2 ]
  */
 export async function openNetcdf(location: Location, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
   checkOptions('openNetcdf', options, NETCDF_CHECKS)

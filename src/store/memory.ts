@@ -7,7 +7,13 @@ interface Entry {
   readonly etag: string
 }
 
-/** Objects in memory. The store owns its bytes: what goes in and what comes out are copies. */
+/**
+ * Objects in memory. The store owns its bytes: what goes in and what comes out are copies.
+ * @example
+ * const store = new MemoryStore()
+ * await store.put('a.bin', Uint8Array.of(1, 2, 3, 4))
+ * console.log(await store.stat('a.bin')) // { size: 4, etag: '1' }
+ */
 export class MemoryStore implements Store {
   readonly #objects = new Map<string, Entry>()
   #generation = 0

@@ -94,6 +94,10 @@ const UNCLEAR = [10001, 10043, 10054]
  *
  * The store holds no promises of its own, so requests to a Worker may share it; a container that was opened
  * through it may not be shared.
+ * @example
+ * // In a Cloudflare Worker, where `env` has the binding of a bucket.
+ * const file = await open({ store: new R2Store(env.BUCKET), path: 'climate.af' })
+ * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
 export class R2Store implements Store {
   readonly #bucket: R2BucketLike

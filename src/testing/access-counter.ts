@@ -14,6 +14,7 @@ export interface CountedSource<D extends DType> extends BlockSource<D> {
 /**
  * Logs what a source is asked for, and refuses what it must not be asked for: boxes that leave the shape, are
  * empty, or have a step it does not take, and tensors of another shape. For tests of what is made of sources.
+ * @throws Error, reading or writing, for what must not be asked for
  */
 export function countAccesses<D extends DType>(source: BlockSource<D>): CountedSource<D> {
   const [reads, writes]: [Box[], Box[]] = [[], []]

@@ -73,6 +73,7 @@ const ATTEMPTS = 200
  * Writers, compactors and readers at one container, each with a journal of what was acknowledged. A flush
  * writes an element of an array whose chunks the writers share, and one of an array in which each has chunks
  * of its own: whoever reads one of them only has read half a flush.
+ * @throws InvalidArgumentError for an option that does not fit; errors of creating the container
  */
 export async function raceContainer(options: ContainerRaceOptions): Promise<ContainerRace> {
   checkOptions('raceContainer', options, CHECKS)

@@ -24,6 +24,7 @@ const CHECKS: Checks<RaceOptions> = { storeFor: 'function', path: 'string', seed
  * all flush at once, again after each conflict. Exactly one may win each sidecar's number, the others must
  * get ConflictError, and nothing may be lost.
  * @returns how many conflicts there were; a store on which there are never any has not been raced
+ * @throws InvalidArgumentError for an option that does not fit; Error when the store breaks a promise
  */
 export async function raceWriters(options: RaceOptions): Promise<number> {
   checkOptions('raceWriters', options, CHECKS)

@@ -1,7 +1,7 @@
 import type { ByteRange, Store } from '../store/store.ts'
 import { type Conformance, checkError, equal, refused } from './check.ts'
 
-/** One object somewhere, and the store that reads it. */
+/** One object somewhere, and the `store` that reads it. */
 export interface ReadablePlace {
   readonly store: Store
   /** The key of the object. */

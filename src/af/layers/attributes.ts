@@ -34,6 +34,11 @@ export class Attributes extends ReadonlyAttributes<AttributeValue> {
    * `int64` (those of 2^63 and more `uint64`), typed arrays the list of their type, `Uint8Array` binary,
    * plain lists that of their elements (empty ones of strings). `{ type, value }` forces one.
    * @throws InvalidArgumentError for values of no attribute type, or not of the type forced; ReadOnlyError
+   * @example
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * const { attrs } = file.define('x', { dtype: 'int16', shape: [3] })
+   * attrs.set('units', 'K').set('scale_factor', { type: 'float32', value: 0.5 })
+   * console.log([...attrs.keys()]) // [ 'units', 'scale_factor' ]
    */
   set(name: string, value: PlainAttribute | TypedAttribute | readonly (number | bigint | string | boolean)[]): this {
     if (typeof name !== 'string' || name === '') invalidArgument('an attribute needs a name', name)

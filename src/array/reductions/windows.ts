@@ -38,6 +38,9 @@ export interface WindowOptions extends SkipOptions, FoldOptions {}
  * of which everything is missing are, too: NaN of floats, means and variances; their sums are 0.
  * @throws InvalidArgumentError for axes that do not exist or factors that are no positive integers;
  *   UnsupportedError
+ * @example
+ * const t = generate((i) => i, { dtype: 'float32', shape: [6], dimensionNames: ['lat'] })
+ * console.log((await coarsen(t, { lat: 2 }, 'mean').get()).data) // Float64Array(3) [ 0.5, 2.5, 4.5 ]
  */
 export function coarsen<D extends DType, K extends FoldKind, R extends number = number>(
   array: DiskArray<D, R>,
@@ -69,6 +72,9 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
  * is so as in {@link coarsen}.
  * @throws InvalidArgumentError for axes that do not exist or windows that do not fit in them;
  *   UnsupportedError
+ * @example
+ * const t = generate((i) => i, { dtype: 'float32', shape: [5], dimensionNames: ['time'] })
+ * console.log((await rolling(t, { time: 3 }, 'sum').get()).data) // Float64Array(3) [ 3, 6, 9 ]
  */
 export function rolling<D extends DType, K extends FoldKind, R extends number = number>(
   array: DiskArray<D, R>,

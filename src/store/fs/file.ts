@@ -51,6 +51,9 @@ const ABANDONED_MS = 7 * 24 * 3600 * 1000
  * row. One that a killed process has left is taken over, at once where the process can be seen to be dead,
  * else after 30 seconds. What other programs do without the lock is not held up. Temporary files of killed
  * processes are removed by whoever writes in the same folder 7 days later.
+ * @example
+ * const info = await new FileStore().stat('climate.af')
+ * console.log(info !== undefined) // true
  */
 export class FileStore implements Store {
   readonly #fs: FileSystem

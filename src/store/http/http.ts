@@ -28,6 +28,10 @@ const FORBIDDEN = 'if this server says so for what does not exist, pass missing:
  * The version of an object is its `ETag`; without one, size and `Last-Modified` (replacing it by as many
  * bytes within the same second goes unnoticed); without either, `size-only:` and the size, and then only a
  * change of size is noticed.
+ * @example
+ * const store = new HttpStore({ headers: { authorization: 'Bearer 1234' } })
+ * await using file = await open({ store, path: 'https://data.example.org/climate.af' })
+ * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
 export class HttpStore extends HttpReader {
   readonly #query: string

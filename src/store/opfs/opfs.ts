@@ -22,6 +22,10 @@ const TICK_MS = 20
  * A version is told by size and date. All stores of an origin, in whatever tab or worker, take turns (Web
  * Locks) in changing a file, and see to it that its date changes, too. Code that writes the same files
  * without this store is not held up by that.
+ * @example
+ * // In a page or a worker of one.
+ * const file = await open({ store: new OpfsStore(), path: 'climate.af' })
+ * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
 export class OpfsStore implements Store {
   readonly #given: DirectoryHandleLike | undefined

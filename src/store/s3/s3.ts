@@ -53,6 +53,10 @@ const MIB = 2 ** 20
  * they replace and delete one version only, with `If-Match`. While a large object is being written its parts
  * lie beside it, as `{key}.….tmp`; a writer that crashes leaves them, and uploads in parts that were not
  * completed, to the rules of the bucket.
+ * @example
+ * const store = new S3Store({ bucket: 'climate', endpoint: 'https://s3.example.org', listing: false })
+ * await using file = await open({ store, path: 'climate.af' })
+ * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
 export class S3Store extends HttpReader implements Store {
   /** All keys that start with `prefix`, in other folders as well; left out with `listing: false`. */
