@@ -101,10 +101,10 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
   }
   // Loaded only by those whose place it is: drivers of their own file can be.
-  const driver = /\/build\/js\/store\/(blob|fs(?!\/local-file)|opfs|r2|s3|zip|file-handle)[./]/.exec(id)?.[1]
+  const driver = /\/build\/js\/store\/(blob|fs(?!\/local-file)|opfs|r2|s3|zip|picked-files)[./]/.exec(id)?.[1]
   if (driver !== undefined) return `store-${driver}`
   // What several drivers need, and reading over HTTP does not.
-  if (/\/build\/js\/store\/(conditions|random-name|opfs\/web-locks)\.js$/.test(id)) return 'store-writes'
+  if (/\/build\/js\/store\/(conditions|opfs\/web-locks)\.js$/.test(id)) return 'store-writes'
   // Needed at once by lazy arrays of several others only, and by what is loaded later: bundlers keep it out of the rest where it is a file.
   if (/\/build\/js\/array\/(missing-test|lazy\/missing-as)\.js$/.test(id)) return 'missing'
   if (/\/build\/js\/array\/(source|missing|lazy\/(elementwise|layer|picks))\.js$/.test(id)) return 'elements'

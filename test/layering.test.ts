@@ -47,7 +47,7 @@ const PACKAGES_OF_FILES: Record<string, string[]> = { 'store/s3/sign.ts': ['aws4
 const PLATFORM =
   /\b(process|Deno|Bun|Buffer|require|window|document|localStorage|navigator|XMLHttpRequest|indexedDB|__dirname|setImmediate)\b/
 const MAY_NAME_PLATFORMS =
-  /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|core\/pace\.ts|kernels\/instance\.ts|codec\/zstd-native\.ts|pool\/(spawn|worker)\.ts)/
+  /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|core\/pace\.ts|kernels\/instance\.ts|codec\/zstd\.ts|pool\/(spawn|worker)\.ts)/
 
 const root = new URL('../src/', import.meta.url).pathname
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(

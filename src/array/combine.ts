@@ -1,3 +1,8 @@
+import { sameShape, showShape } from '../core/shape.ts'
+import type { BlocksOptions, ZippedBlocks } from './iteration.ts'
+
+export type { ZippedBlocks } from './iteration.ts'
+
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
@@ -187,3 +192,32 @@ export const zip = <D extends readonly DType[]>(
 ): AsyncGenerator<{ [K in keyof D]: ScalarOf<D[K]> }, void> => zipSources<D>(arrays.map(sourceOf))
 
 const sourceOf = ({ source }: DiskArray): DiskArray['source'] => source
+
+/**
+ * Goes through arrays of one shape together, in C order of parts that are whole chunks of all of them where
+ * those fit in some MiB, so that each chunk is read once; in chunks of the first array where they do not.
+ * Some parts are read ahead.
+ * @throws InvalidArgumentError when shapes differ
+ */
+export async function* zipBlocks(
+  arrays: readonly DiskArray<DType>[],
+  options: BlocksOptions = {},
+): AsyncGenerator<ZippedBlocks, void> {
+  const { BLOCKS_CHECKS, traversalChunks, zipped } = await import('./iteration.ts')
+  checkOptions('zipBlocks', options, BLOCKS_CHECKS)
+  const [first, ...others] = arrays.map(({ source }) => source)
+  if (first === undefined) return
+  for (const { shape, label } of others) {
+    if (sameShape(shape, first.shape)) continue
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      `an array of shape ${showShape(shape)} is no match for ${showShape(first.shape)}`,
+      {
+        ...label,
+        actual: shape,
+        expected: first.shape,
+      },
+    )
+  }
+  yield* zipped([first, ...others], traversalChunks([first, ...others]), options)
+}

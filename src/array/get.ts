@@ -5,7 +5,7 @@ import { showShape, sizeOf } from '../core/shape.ts'
 import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
 import { PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
 import { resolveSelection, type Selection } from '../grid/selection.ts'
-import { checkBytes, MAX_RESULT_BYTES } from './max-bytes.ts'
+import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { type BlockSource, bytesOf, requestsOf } from './source.ts'
 import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 

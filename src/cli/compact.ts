@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
 import { type ArrayFile, open, type Progress } from '../runtime/index.ts'
-import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.ts'
-import { interruptible } from './interrupt.ts'
-import { printLines } from './output.ts'
+import { interruptible } from './failure.ts'
+import { addCodecOptions, type CodecOptions, checkCodecOptions } from './options.ts'
+import { count, printLines, showBytes, table } from './output.ts'
 import { progressLine } from './progress.ts'
-import { count, showBytes, table } from './table.ts'
 
 export function addCompact(program: Command): void {
   const command = program

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
-import { type LayerOption, layerOption, openContainer } from './container.ts'
 import { readExcerpt, readResult } from './excerpt.ts'
 import { checkFormat, FORMATS, type Format, printResult } from './format.ts'
+import { type LayerOption, layerOption, openContainer } from './options.ts'
 import { physical, type RawOption, rawOption } from './physical.ts'
 import { parseSelection } from './selection.ts'
 

@@ -1,5 +1,4 @@
-import { colourAt, nearest256, type Rgb } from './palette.ts'
-import type { Picture } from './picture.ts'
+import { colourAt, nearest256, type Picture, type Rgb } from './picture.ts'
 
 /** How colours are shown: 24 bits, the 256 colours of terminals, or shades of ASCII characters. */
 export type ColourMode = 'truecolor' | '256' | 'ascii'

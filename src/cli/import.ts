@@ -1,13 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES } from '../runtime/import-netcdf.ts'
 import { importNetcdf } from '../runtime/netcdf.ts'
-import { addCodecOptions, type CodecOptions, checkCodecOptions } from './codec.ts'
-import { oneLine, UsageError } from './failure.ts'
-import { interruptible } from './interrupt.ts'
-import { integerBetween } from './options.ts'
-import { printError, printLines } from './output.ts'
+import { interruptible, oneLine, UsageError } from './failure.ts'
+import { addCodecOptions, type CodecOptions, checkCodecOptions, integerBetween } from './options.ts'
+import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
-import { count, showBytes } from './table.ts'
 
 interface Options extends CodecOptions {
   readonly chunkBytes: number

@@ -1,13 +1,12 @@
 import type { Command } from 'commander'
 import { type DType, isFloat } from '../core/dtype.ts'
 import type { AttributeValue, LayerInfo } from '../runtime/index.ts'
-import { type LayerOption, layerOption, openContainer } from './container.ts'
 import { type ArrayDescription, type Description, describe } from './describe.ts'
 import { jsonElement, showElement } from './element.ts'
 import { EXIT, oneLine } from './failure.ts'
-import { print, printError, printLines } from './output.ts'
+import { type LayerOption, layerOption, openContainer } from './options.ts'
+import { type Column, count, print, printError, printLines, showBytes, table } from './output.ts'
 import { type RawOption, rawOption } from './physical.ts'
-import { type Column, count, showBytes, table } from './table.ts'
 
 interface Options extends LayerOption, RawOption {
   readonly json?: boolean

@@ -99,3 +99,72 @@ export function pictureSize(
     columns: Math.max(1, Math.round(columns * scale)),
   }
 }
+
+/** Red, green and blue. */
+export type Rgb = readonly [number, number, number]
+
+/** The most colour that is asked for; many displays show no more. */
+const CHROMA = 0.15
+
+/**
+ * A colour for every position from 0 to 1, dark blue to light yellow. It is a path through OKLCH, a space in
+ * which equal steps look equally large: lightness only rises, so that the order of colours is the order of
+ * values, in print and for colour-blind eyes as well.
+ */
+export function colourAt(position: number): Rgb {
+  const t = Math.min(1, Math.max(0, position))
+  const lightness = 0.27 + 0.68 * t
+  const hue = ((290 - 185 * t) * Math.PI) / 180
+  const at = (chroma: number): Rgb => toLinear(lightness, chroma * Math.cos(hue), chroma * Math.sin(hue))
+  // Where sRGB has no such colour, the strongest that it has of this lightness and hue.
+  let [low, high] = [0, CHROMA]
+  if (!isShown(at(CHROMA))) {
+    while (high - low > 1e-4) {
+      const middle = (low + high) / 2
+      if (isShown(at(middle))) low = middle
+      else high = middle
+    }
+  } else low = CHROMA
+  return at(low).map(encode) as unknown as Rgb
+}
+
+const isShown = (linear: Rgb): boolean => linear.every((component) => component >= -1e-6 && component <= 1 + 1e-6)
+
+/** OKLab to linear sRGB; the constants are those of its definition (B. Ottosson, 2020). */
+function toLinear(lightness: number, a: number, b: number): Rgb {
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3
+  return [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ]
+}
+
+/** A linear component with the gamma of sRGB, as a byte. */
+function encode(linear: number): number {
+  const clipped = Math.min(1, Math.max(0, linear))
+  const encoded = clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055
+  return Math.round(255 * encoded)
+}
+
+/**
+ * Component values of the 6x6x6 cube of 256-colour terminals, colours 16 to 231; 232 to 255 are greys 8, 18,
+ * … 238.
+ */
+const CUBE = [0, 95, 135, 175, 215, 255]
+
+/** The nearest of the 256 terminal colours that have a fixed value. */
+export function nearest256(rgb: Rgb): number {
+  const [r, g, b] = rgb.map((component) => nearest(CUBE, component)) as [number, number, number]
+  const cube: Rgb = [CUBE[r]!, CUBE[g]!, CUBE[b]!]
+  const step = Math.min(23, Math.max(0, Math.round((rgb[0] + rgb[1] + rgb[2]) / 3 / 10 - 0.8)))
+  const grey = 8 + 10 * step
+  return distance(rgb, [grey, grey, grey]) < distance(rgb, cube) ? 232 + step : 16 + 36 * r + 6 * g + b
+}
+
+const nearest = (levels: readonly number[], value: number): number =>
+  levels.reduce((best, level, i) => (Math.abs(level - value) < Math.abs(levels[best]! - value) ? i : best), 0)
+
+const distance = (a: Rgb, b: Rgb): number => a.reduce((sum, component, i) => sum + (component - b[i]!) ** 2, 0)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addCompact } from './compact.ts'
 import { oneLine } from './failure.ts'
@@ -9,7 +10,6 @@ import { addPlot } from './plot.ts'
 import { addReduce } from './reduce.ts'
 import { showNegatives } from './selection.ts'
 import { addVerify } from './verify.ts'
-import { packageVersion } from './version.ts'
 
 /** The command line. Parsing it throws what commander throws instead of ending the process. */
 export function createProgram(): Command {
@@ -35,4 +35,10 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
     )
   for (const add of [addImport, addInfo, addGet, addReduce, addPlot, addVerify, addCompact]) add(program)
   return program
+}
+
+/** The version of the package, from its description beside `dist`. */
+export function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+  return version
 }

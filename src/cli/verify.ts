@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import { type Finding, type Verification, verify } from '../runtime/index.ts'
-import { type LayerOption, layerOption } from './container.ts'
-import { EXIT, oneLine } from './failure.ts'
-import { interruptible } from './interrupt.ts'
-import { print, printLines } from './output.ts'
+import { EXIT, interruptible, oneLine } from './failure.ts'
+import { type LayerOption, layerOption } from './options.ts'
+import { count, print, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
-import { count, showBytes } from './table.ts'
 
 interface Options extends LayerOption {
   readonly deep?: boolean

@@ -2,7 +2,6 @@ import { HyperslabError } from '../core/errors.ts'
 import type { Codec, KernelCodec } from './codec.ts'
 import { lz4 } from './lz4.ts'
 import { none } from './none.ts'
-import { zstdOnDemand } from './zstd-on-demand.ts'
 
 /** A codec that can write. */
 export type Encoder = KernelCodec | (Codec & Required<Pick<Codec, 'encode'>>)
@@ -62,4 +61,19 @@ function checkCodec(codec: Codec): void {
   if (typeof name === 'string' && name !== '' && name !== 'none' && typeof decode === 'function') return
   const text = `a codec is { name, decode, encode? } and is not named 'none', got ${typeof name === 'string' ? `'${name}'` : typeof codec}`
   throw new HyperslabError('InvalidArgumentError', text, { actual: codec })
+}
+
+/**
+ * Zstandard, loaded with the first block of it, or when a file is to be written with it.
+ * @param level see `zstd`, which checks it
+ */
+export function zstdOnDemand(level: number | undefined): Required<Codec> {
+  const load = async (): Promise<Required<Codec>> => (await import('./zstd.ts')).zstd(level)
+  return {
+    name: 'zstd',
+    decode: async (bytes, decodedBytes) => (await load()).decode(bytes, decodedBytes),
+    encode: async (bytes) => (await load()).encode(bytes),
+    ready: async () => (await load()).ready(),
+    reset: async () => (await load()).reset(),
+  }
 }

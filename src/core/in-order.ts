@@ -55,3 +55,20 @@ export async function inOrder<T, R>(
 ): Promise<void> {
   for await (const result of ahead(items, limits, work)) take(result)
 }
+
+/** Items in their order, as many at once as hold no more than `maxBytes`; one that holds more comes alone. */
+export function* batched<T>(items: Iterable<T>, maxBytes: number, bytesOf: (item: T) => number): Generator<T[], void> {
+  let batch: T[] = []
+  let bytes = 0
+  for (const item of items) {
+    const more = bytesOf(item)
+    if (batch.length > 0 && bytes + more > maxBytes) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(item)
+    bytes += more
+  }
+  if (batch.length > 0) yield batch
+}

@@ -1,8 +1,9 @@
-import type { Signal } from './signal.ts'
+import { onAbort, type Signal } from './signal.ts'
 
 // Every runtime has some of these, but no library that is loaded without the DOM.
 declare const setImmediate: ((call: () => void) => unknown) | undefined
 declare const setTimeout: (call: () => void, ms: number) => unknown
+declare const clearTimeout: (timer: unknown) => void
 declare const MessageChannel:
   | (new () => { readonly port1: { onmessage: unknown; close(): void }; readonly port2: { postMessage(message: null): void } })
   | undefined
@@ -57,4 +58,20 @@ export class Pace {
     this.#started = Date.now()
     this.#steps = 0
   }
+}
+
+/** Waits for `ms` milliseconds; an abort ends the wait with its reason. */
+export function pause(ms: number, signal?: Signal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      forget?.()
+      resolve()
+    }, ms)
+    const forget =
+      signal &&
+      onAbort(signal, () => {
+        clearTimeout(timer)
+        reject(signal.reason)
+      })
+  })
 }

@@ -4,7 +4,7 @@ import { jointly, type Signal } from '../core/signal.ts'
 import type { ByteRange } from '../store/store.ts'
 import { type Need, storedRange } from './batches.ts'
 import { type BlockOrigin, type BlockRef, checkStoredBytes } from './block.ts'
-import { type BlockMemory, keyOf } from './block-memory.ts'
+import { type BlockMemory, keyOf } from './block-cache.ts'
 
 /** The cost of reading since the file was opened. */
 export interface IoStats {

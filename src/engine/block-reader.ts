@@ -22,8 +22,8 @@ import {
   decodeOutsideKernels,
   findCodec,
 } from './block.ts'
+import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-cache.ts'
 import { BlockFetcher, type IoStats } from './block-fetcher.ts'
-import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-memory.ts'
 import type { SegmentReads } from './segment-reads.ts'
 
 /** Blocks under way at the same time; with a pool, two more for each worker. */

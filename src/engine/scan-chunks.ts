@@ -1,7 +1,6 @@
 import type { ChunkFacts, ChunkScan } from '../array/source.ts'
-import { batched } from '../core/batched.ts'
 import { allocate, type DataOf, type DType } from '../core/dtype.ts'
-import { ahead } from '../core/in-order.ts'
+import { ahead, batched } from '../core/in-order.ts'
 import { Pace } from '../core/pace.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'

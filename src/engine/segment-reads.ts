@@ -3,7 +3,7 @@ import { isHyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Groups, hasMore, type Need, needOf, type Parts, type Stored } from './batches.ts'
 import { type BlockOrigin, type BlockRef, checkBlockBytes } from './block.ts'
-import type { BlockMemory } from './block-memory.ts'
+import type { BlockMemory } from './block-cache.ts'
 import type { SegmentChecksums } from './segment-checksums.ts'
 import { type BlockSegments, moved } from './segments.ts'
 

@@ -68,7 +68,19 @@ export type { Statistics } from '../af/layers/statistics.ts'
 export type { Checked, Finding, Verification, VerifyOptions } from '../af/verify/verify.ts'
 export type { NewShape } from '../af/write/append.ts'
 export type { Axis } from '../array/axes.ts'
-export { type BroadcastOperand, broadcast, concat, generate, mosaic, roll, scaled, stack, zip } from '../array/combine.ts'
+export {
+  type BroadcastOperand,
+  broadcast,
+  concat,
+  generate,
+  mosaic,
+  roll,
+  scaled,
+  stack,
+  type ZippedBlocks,
+  zip,
+  zipBlocks,
+} from '../array/combine.ts'
 export { DiskArray } from '../array/disk-array.ts'
 export type { GetOptions, ReadPlan } from '../array/get.ts'
 export type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from '../array/iteration.ts'
@@ -116,7 +128,6 @@ export {
   type WhereOptions,
   where,
 } from '../array/where.ts'
-export { type ZippedBlocks, zipBlocks } from '../array/zip-blocks.ts'
 export type { Codec } from '../codec/codec.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
 export type { CacheStats } from '../core/byte-cache.ts'

@@ -66,7 +66,7 @@ async function singleFile(file: object): Promise<(Store & { readonly key: string
     return new BlobStore(file)
   }
   if (!isFileHandle(file)) return undefined
-  const { FileHandleStore } = await import('../store/file-handle.ts')
+  const { FileHandleStore } = await import('../store/picked-files.ts')
   return new FileHandleStore(file)
 }
 

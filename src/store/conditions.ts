@@ -26,3 +26,7 @@ export function unmatched(file: string, expected: string, actual: string | undef
       : 'another writer has replaced this file: it is not the version any more that was to be replaced or removed'
   return new HyperslabError('ConflictError', text, { file, expected, actual })
 }
+
+/** 24 characters that nobody else draws. */
+export const randomName = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, '0')).join('')

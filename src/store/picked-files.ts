@@ -1,4 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
+import { type FileHandleLike, keyFor } from './handles.ts'
+import { Snapshots } from './snapshots.ts'
 import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 
 /** A file by itself, and the store that reads it. */
@@ -49,5 +51,35 @@ export class PickedFiles implements Store {
 
   async list(prefix: string): Promise<string[]> {
     return [...this.#files.keys()].filter((name) => name.startsWith(prefix))
+  }
+}
+
+/** One object: the file of a `FileSystemFileHandle`, read only. Its siblings cannot be seen from there. */
+export class FileHandleStore implements Store {
+  /** The key of the object: the file's name, with `.af` added when it does not end so. */
+  readonly key: string
+  readonly seesOneFile = true
+  readonly #name: string
+  readonly #snapshots: Snapshots
+
+  constructor(handle: FileHandleLike) {
+    this.#name = handle.name
+    this.key = keyFor(handle.name)
+    this.#snapshots = new Snapshots(
+      async (key) => (key === this.key ? handle.getFile() : undefined),
+      (key) => this.describe(key),
+    )
+  }
+
+  describe(key: string): string {
+    return key === this.key ? this.#name : key
+  }
+
+  stat(key: string): Promise<ObjectInfo | undefined> {
+    return this.#snapshots.stat(key)
+  }
+
+  getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined> {
+    return this.#snapshots.getRange(key, offset, length, options)
   }
 }

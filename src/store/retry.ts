@@ -1,5 +1,5 @@
 import type { HyperslabError } from '../core/errors.ts'
-import { pause } from '../core/pause.ts'
+import { pause } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 
 /** Thrown by work that may succeed when it is repeated. */

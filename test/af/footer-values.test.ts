@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type AttributeValue, floatFill } from '../../src/af/format/footer.ts'
 import { ATTRIBUTE_TYPES, attributePairsLayout, attributeValueLayout } from '../../src/af/format/footer-attributes.ts'
-import { type AfDType, dtypeLayout } from '../../src/af/format/footer-dtype.ts'
-import { fillValueLayout, statValueLayout } from '../../src/af/format/footer-values.ts'
+import { type AfDType, dtypeLayout, fillValueLayout, statValueLayout } from '../../src/af/format/footer-values.ts'
 import { archive, option, struct, unarchive } from '../../src/af/rkyv/layout.ts'
 import { caught, hex, i64, join, toHex, u64 } from './rkyv/support.ts'
 

@@ -147,7 +147,7 @@ test('products of what nobody wrote do not leave the range of numbers on the way
       fc.constantFrom(0, 1e-300, -1e300, 1, Number.NEGATIVE_INFINITY, Number.NaN),
       fc.integer({ min: 1, max: 200 }),
       async (fillValue, first, length) => {
-        const { ProductFold } = await import('../../src/array/reductions/fold-values.ts')
+        const { ProductFold } = await import('../../src/array/reductions/fold.ts')
         const [one, all] = [1, 2].map(() => new ProductFold(1, { fill: undefined, nan: false })) as never as [
           InstanceType<typeof ProductFold>,
           InstanceType<typeof ProductFold>,

@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { showTime } from '../../src/cli/cf-time.ts'
+import { showTime } from '../../src/cli/coordinates.ts'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from '../../src/cli/heatmap.ts'
-import { colourAt, nearest256, type Rgb } from '../../src/cli/palette.ts'
-import { BlockMeans, enlarge, flipRows, type Picture, pictureSize } from '../../src/cli/picture.ts'
+import {
+  BlockMeans,
+  colourAt,
+  enlarge,
+  flipRows,
+  nearest256,
+  type Picture,
+  pictureSize,
+  type Rgb,
+} from '../../src/cli/picture.ts'
 import { plotLines } from '../../src/cli/plot.ts'
 import { progressLine } from '../../src/cli/progress.ts'
 import { create, MemoryStore, type Selection, slice } from '../../src/runtime/index.ts'

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { decodeWith } from '../../src/codec/codec.ts'
-import { zstd } from '../../src/codec/zstd.ts'
-import { nativeZstd } from '../../src/codec/zstd-native.ts'
+import { nativeZstd, zstd } from '../../src/codec/zstd.ts'
 import { expectSameBytes, randoms } from '../kernels/support.ts'
 import { contents, skipZstd, zstdProgram } from './support.ts'
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AxisChunks, ChunkGrid, RegularChunks, sameChunks } from '../../src/grid/chunks.ts'
+import { commonChunks, concatChunks, padChunks, refineChunks, subsetChunks } from '../../src/grid/derived-chunks.ts'
 import { chunksOf, IrregularChunks, lengthsOf } from '../../src/grid/irregular-chunks.ts'
-import { commonChunks, concatChunks, padChunks, refineChunks } from '../../src/grid/joined-chunks.ts'
-import { subsetChunks } from '../../src/grid/subset-chunks.ts'
 import { axisChunks } from '../support/arbitraries.ts'
 
 const regular = (chunkLength: number, offset: number, length: number) => new RegularChunks(chunkLength, length, offset)

@@ -1,7 +1,6 @@
 import { type ArrayOptions, define } from '../../src/af/format/definition.ts'
-import { toFill } from '../../src/af/format/fill.ts'
 import type { AttributeValue, FillValue } from '../../src/af/format/footer.ts'
-import { floatFill, type StatValue } from '../../src/af/format/footer-values.ts'
+import { floatFill, type StatValue, toFill } from '../../src/af/format/footer-values.ts'
 import { allocate, type DataOf, type DType, isFloat, toElement, zeroOf } from '../../src/core/dtype.ts'
 import { sizeOf } from '../../src/core/shape.ts'
 

@@ -3,8 +3,8 @@ import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import { checkShape, sameShape, showShape, sizeOf } from '../../core/shape.ts'
 import { ChunkGrid } from '../../grid/chunks.ts'
-import { fromFill, toFill } from './fill.ts'
 import type { AfDType, FillValue } from './footer.ts'
+import { fromFill, toFill } from './footer-values.ts'
 
 /** Options of `define`, among them the type (`dtype`) and the `shape` of the array. */
 export interface ArrayOptions<D extends DType = DType, S extends readonly number[] = readonly number[]> {

@@ -12,15 +12,14 @@ import {
   isVersion4Attribute,
 } from './footer-attributes.ts'
 import { type ChunkTable, readChunks, writeChunks } from './footer-chunks.ts'
-import { type AfDType, dtypeLayout } from './footer-dtype.ts'
 import { FOOTER_MAGIC, withTrailer } from './footer-trailer.ts'
-import { type FillValue, fillValueLayout } from './footer-values.ts'
+import { type AfDType, dtypeLayout, type FillValue, fillValueLayout } from './footer-values.ts'
 
 export type { AttributePairs, AttributeValue } from './footer-attributes.ts'
 export { checkFooter } from './footer-check.ts'
 export { type ChunkRow, type ChunkTable, chunkTable } from './footer-chunks.ts'
-export type { AfDType } from './footer-dtype.ts'
 export { FOOTER_MAGIC, readTrailer, TRAILER_BYTES } from './footer-trailer.ts'
+export type { AfDType } from './footer-values.ts'
 export { type FillValue, floatFill } from './footer-values.ts'
 
 /** The metadata of one `.af` file, which is one layer of a stack. */

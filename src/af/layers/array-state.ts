@@ -1,12 +1,12 @@
 import { sameShape } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
-import type { ChunkAddress } from '../../engine/block.ts'
+import type { ChunkAddress, ChunkBytes } from '../../engine/block.ts'
 import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
+import type { Arena } from '../../kernels/arena.ts'
 import { type Definition, gridFor } from '../format/definition.ts'
 import { type AttributeMap, resolveAttributes } from './attributes.ts'
 import { findIn, type LayerChunks } from './layer-chunks.ts'
-import type { PendingChunk } from './pending-chunk.ts'
 import { indexOf, type LayerEntry, type LiveArray } from './stack.ts'
 
 /**
@@ -136,4 +136,24 @@ export function newestIn(
 ): Uint8Array | ChunkAddress | undefined {
   const pending = written.get(number)
   return pending?.bytes ?? pending?.address ?? findIn(stored, number)
+}
+
+/** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
+export class PendingChunk {
+  /**
+   * Called when the chunk is packed, with its contents in kernel memory: the cheapest moment to look at them.
+   */
+  readonly onPack: ((arena: Arena, bytes: ChunkBytes) => void) | undefined
+  /** The chunk while it is loose. */
+  bytes: Uint8Array | undefined
+  /** Where it is once it is packed. */
+  address: ChunkAddress | undefined
+  /** In the grid of its array, for `onPack`: another one once the array was resized. */
+  number = -1
+  /** Elements that were not written are those of the committed chunk, as it was then. */
+  partial = false
+
+  constructor(onPack?: (arena: Arena, bytes: ChunkBytes) => void) {
+    this.onPack = onPack
+  }
 }

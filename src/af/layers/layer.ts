@@ -7,9 +7,18 @@ import type { SegmentChecksums } from '../../engine/segment-checksums.ts'
 import type { BlockSegments } from '../../engine/segments.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
 import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../../store/store.ts'
-import { type Checksums, checksumBytes, checksumsAtEnd } from '../format/checksums.ts'
 import type { ChunkStatsTable } from '../format/chunk-stats-table.ts'
-import { CHECKSUM_CODEC, isExtra, RESIZED_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.ts'
+import {
+  CHECKSUM_CODEC,
+  type Checksums,
+  checksumBytes,
+  checksumsAtEnd,
+  isExtra,
+  RESIZED_CODEC,
+  SEGMENT_CHECKSUMS_CODEC,
+  SEGMENTS_CODEC,
+  STATS_CODEC,
+} from '../format/extras.ts'
 import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from '../format/footer.ts'
 import { checkFooter } from '../format/footer-check.ts'
 import { foreignId, type Identity, identityIn } from '../format/identity.ts'

@@ -2,7 +2,7 @@ import { type DType, toElement } from '../../core/dtype.ts'
 import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import { chunkSize } from '../../grid/chunks.ts'
 import { type Definition, dtypeOf, fillOf } from '../format/definition.ts'
-import { fromFill } from '../format/fill.ts'
+import { fromFill } from '../format/footer-values.ts'
 import type { ArrayState } from './array-state.ts'
 
 /**

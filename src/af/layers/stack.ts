@@ -8,8 +8,7 @@ import type { ArrayMeta } from '../format/footer.ts'
 import type { Limits } from '../format/limits.ts'
 import { Layer, type LayerOptions } from './layer.ts'
 import { LayerChunks } from './layer-chunks.ts'
-import type { Paths } from './paths.ts'
-import { checkLayerCount, probe } from './probe.ts'
+import { checkLayerCount, type Paths, probe } from './paths.ts'
 
 /** One array as one layer has it. */
 export interface LayerEntry {

@@ -1,6 +1,5 @@
-import { batched } from '../../core/batched.ts'
 import { elementBytes, isFixed } from '../../core/dtype.ts'
-import { inOrder } from '../../core/in-order.ts'
+import { batched, inOrder } from '../../core/in-order.ts'
 import { showShape, sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
 import { storedRange } from '../../engine/batches.ts'

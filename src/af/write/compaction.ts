@@ -1,5 +1,5 @@
 import type { Progress } from '../../array/transfers.ts'
-import { pause } from '../../core/pause.ts'
+import { pause } from '../../core/pace.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
 import { type MergedLayer, randomId } from '../format/identity.ts'
 import { ArrayState } from '../layers/array-state.ts'

@@ -1,11 +1,15 @@
-import type { ChunkBytes } from '../../engine/block.ts'
+import { allocate, type DataOf, type DType, fillElement } from '../../core/dtype.ts'
+import { sameShape, sizeOf } from '../../core/shape.ts'
+import { copyTensor, fillTensor, tensorOf, viewTensor } from '../../core/tensor.ts'
+import { type ChunkAddress, type ChunkBytes, chunkView } from '../../engine/block.ts'
+import type { BlockReader } from '../../engine/block-reader.ts'
+import { decodeChunk, encodeChunk } from '../../engine/chunk-values.ts'
 import type { Arena } from '../../kernels/arena.ts'
-import type { ArrayState } from '../layers/array-state.ts'
-import { unwritten } from '../layers/chunk-bytes.ts'
+import { type Definition, dtypeOf, fillOf } from '../format/definition.ts'
+import { type ArrayState, PendingChunk } from '../layers/array-state.ts'
 import { measure } from '../layers/chunk-stats.ts'
 import type { Layer } from '../layers/layer.ts'
 import { LayerChunks } from '../layers/layer-chunks.ts'
-import { PendingChunk } from '../layers/pending-chunk.ts'
 import type { LayerArray } from './commit.ts'
 import type { BlockPacker } from './packer.ts'
 
@@ -76,4 +80,38 @@ function byShape({ grid }: ArrayState, numbers: Iterable<number>): Map<string, n
     else group.push(number)
   }
   return groups
+}
+
+/** The payload of a stored chunk, as a copy. */
+export async function readChunk(address: ChunkAddress, blocks: BlockReader): Promise<Uint8Array> {
+  let bytes: Uint8Array | undefined
+  await blocks.visit([[address.block, [{ address }]]], (arena, _, chunk) => {
+    bytes = new Uint8Array(chunkView(arena, chunk))
+  })
+  return bytes!
+}
+
+/** The payload of a chunk nobody wrote. */
+export function unwritten(definition: Definition, shape: readonly number[]): Uint8Array {
+  const dtype = dtypeOf(definition)
+  return encodeChunk(dtype, (allocate(dtype, sizeOf(shape)) as Fillable).fill(fillElement(dtype, fillOf(definition))))
+}
+
+type Fillable = { fill(value: unknown): DataOf<DType> }
+
+/** The payload of a chunk that ends elsewhere: what it gains is fill. */
+export function reshapeChunk(
+  definition: Definition,
+  bytes: Uint8Array,
+  from: readonly number[],
+  to: readonly number[],
+): Uint8Array {
+  if (sameShape(from, to)) return bytes
+  const dtype = dtypeOf(definition)
+  const source = tensorOf(dtype, from, decodeChunk(dtype, bytes, sizeOf(from)))
+  const target = tensorOf(dtype, to)
+  fillTensor(target, fillElement(dtype, fillOf(definition)))
+  const shared = from.map((length, axis) => ({ start: 0, step: 1, length: Math.min(length, to[axis]!) }))
+  copyTensor(viewTensor(source, shared), viewTensor(target, shared))
+  return encodeChunk(dtype, target.data)
 }

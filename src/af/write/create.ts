@@ -1,4 +1,4 @@
-import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { HyperslabError, isHyperslabError, messageOf } from '../../core/errors.ts'
 import type { Stage, Store } from '../../store/store.ts'
 import type { MergedLayer } from '../format/identity.ts'
 import { Layer } from '../layers/layer.ts'
@@ -138,4 +138,43 @@ export async function publishStaged(files: ContainerFiles, stage: Stage, overwri
   await store.delete!(paths.stats)
   await stage.publish(paths.base, none, { ifAbsent: false, ifMatch: there?.etag })
   if (merged.length === 0) await removeDead(files, dead)
+}
+
+const PIECE_BYTES = 8 * 1024 * 1024
+
+/**
+ * Publishes the bytes of a container of a single file under another name, with its statistics. Readers of
+ * that name see the whole container or none.
+ * @returns what went wrong after that
+ * @throws AlreadyExistsError when there is a container, sidecars alone included, and `overwrite` is not set
+ */
+export async function publishCopy(from: Paths, to: ContainerFiles, overwrite: boolean): Promise<string[]> {
+  const { store, paths } = to
+  const gone = (): never => {
+    throw new HyperslabError('ConflictError', 'what was written has been removed before it was published')
+  }
+  const { size, etag } = (await store.stat(from.base)) ?? gone()
+  const stage = await store.stage!(paths.base)
+  try {
+    for (let at = 0; at < size; at += PIECE_BYTES) {
+      const length = Math.min(PIECE_BYTES, size - at)
+      await stage.append((await store.getRange(from.base, at, length, { ifMatch: etag })) ?? gone())
+    }
+    await publishStaged(to, stage, overwrite)
+  } finally {
+    await stage.discard()
+  }
+  try {
+    await copyStatistics(store, from.stats, paths.stats)
+    return []
+  } catch (error) {
+    // The container is complete without them.
+    return [`statistics could not be stored, and are computed when someone asks: ${messageOf(error)}`]
+  }
+}
+
+async function copyStatistics(store: Store, from: string, to: string): Promise<void> {
+  const info = await store.stat(from)
+  const bytes = info && (await store.getRange(from, 0, info.size, { ifMatch: info.etag }))
+  if (bytes !== undefined) await store.put?.(to, bytes)
 }

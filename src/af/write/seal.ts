@@ -2,9 +2,15 @@ import type { Segment } from '../../codec/lz4-segments.ts'
 import { joinBytes } from '../../core/bytes.ts'
 import type { CheckedSegment } from '../../engine/segment-checksums.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
-import { checksumBytes, encodeChecksums } from '../format/checksums.ts'
 import { type ChunkStatsTable, encodeChunkStats } from '../format/chunk-stats-table.ts'
-import { CHECKSUM_CODEC, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.ts'
+import {
+  CHECKSUM_CODEC,
+  checksumBytes,
+  encodeChecksums,
+  SEGMENT_CHECKSUMS_CODEC,
+  SEGMENTS_CODEC,
+  STATS_CODEC,
+} from '../format/extras.ts'
 import { type BlockMeta, encodeFooterFile, type Footer } from '../format/footer.ts'
 import { TRAILER_BYTES } from '../format/footer-trailer.ts'
 import { encodeSegmentChecksums, encodeSegmentTable } from '../format/segment-tables.ts'

@@ -1,8 +1,8 @@
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { type AxisView, type Tensor, wholeAxis } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
+import { subsetChunks } from '../../grid/derived-chunks.ts'
 import { type Box, rangeOf, viewOf } from '../../grid/range.ts'
-import { subsetChunks } from '../../grid/subset-chunks.ts'
 import type { BlockOptions, BlockSource, Missing } from '../source.ts'
 import { type AxisPick, isList, requestsThrough, takeOf } from './picks.ts'
 

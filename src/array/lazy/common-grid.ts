@@ -1,6 +1,6 @@
 import { sizeOf } from '../../core/shape.ts'
 import { ChunkGrid, READ_BYTES, RegularChunks } from '../../grid/chunks.ts'
-import { commonChunks, refineChunks } from '../../grid/joined-chunks.ts'
+import { commonChunks, refineChunks } from '../../grid/derived-chunks.ts'
 import { type BlockSource, bytesOf } from '../source.ts'
 
 /**

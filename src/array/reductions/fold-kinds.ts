@@ -1,6 +1,6 @@
-import { type DType, type FixedDType, isBigInt, isFixed } from '../../core/dtype.ts'
+import { type DType, type FixedDType, isBigInt, isFixed, type TypedArray } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import type { RowMode } from './rows.ts'
+import type { Row, RowMode } from './rows.ts'
 
 /** What elements can be folded into, one value a cell. */
 export const FOLD_KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
@@ -38,4 +38,18 @@ export function checkFoldable(kind: string, dtype: DType): asserts dtype is Fixe
   const orders = kind === 'min' || kind === 'max' || kind === 'extrema' || kind === 'count' || kind.startsWith('arg')
   if (isFixed(dtype) && (orders || dtype !== 'timestamp_ns')) return
   throw new HyperslabError('UnsupportedError', `there is no ${kind} of ${dtype} values`, { actual: dtype })
+}
+
+export interface FoldOptions {
+  /** What a variance of n elements divides by is n less this; 0 when left out. */
+  readonly ddof?: number
+}
+
+/** Cells that take in elements row by row. */
+export interface Fold {
+  readonly row: Row
+  /** Takes so many elements of one value, as rows have them and not skipped, into a cell at once. */
+  repeat(value: never, times: number, cell: number): void
+  /** The values of the cells, which are good for nothing more afterwards. */
+  finish(): TypedArray
 }

@@ -1,22 +1,8 @@
-import { type DType, isBigInt, type TypedArray } from '../../core/dtype.ts'
-import { checkFoldable, type FoldKind } from './fold-kinds.ts'
-import { ExtremeFold, ProductFold, SumFold, TruthFold, WideProductFold, WideSumFold } from './fold-values.ts'
-import { MomentFold } from './moments.ts'
+import { deviations, Moments } from '../../aggregate/moments.ts'
+import { allocate, type DType, type FixedDType, isBigInt, isFloat, type TypedArray } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { checkFoldable, type Fold, type FoldKind, type FoldOptions } from './fold-kinds.ts'
 import type { Row, Skipped } from './rows.ts'
-
-export interface FoldOptions {
-  /** What a variance of n elements divides by is n less this; 0 when left out. */
-  readonly ddof?: number
-}
-
-/** Cells that take in elements row by row. */
-export interface Fold {
-  readonly row: Row
-  /** Takes so many elements of one value, as rows have them and not skipped, into a cell at once. */
-  repeat(value: never, times: number, cell: number): void
-  /** The values of the cells, which are good for nothing more afterwards. */
-  finish(): TypedArray
-}
 
 /**
  * @param empty what stands for the minimum or maximum of nothing; undefined when that is an error
@@ -44,4 +30,424 @@ export function foldOf(
     default:
       return new MomentFold(kind, cells, skipped, ddof)
   }
+}
+
+/**
+ * What the minimum of nothing is along axes where elements were skipped: NaN of floats, of others the missing
+ * value.
+ */
+export function emptyExtreme(dtype: DType, { fill, nan }: Skipped): unknown {
+  return nan || (fill !== undefined && isFloat(dtype)) ? Number.NaN : fill
+}
+
+export const emptyReduction = (what: string): HyperslabError =>
+  new HyperslabError('EmptyReductionError', `there is no element to take the ${what} of`, { actual: 0 })
+
+/** @throws OverflowError when an exact result does not fit its type */
+export function checkFits(what: string, value: bigint, dtype: FixedDType): bigint {
+  const fits = dtype === 'uint64' ? BigInt.asUintN(64, value) === value : BigInt.asIntN(64, value) === value
+  if (fits) return value
+  throw new HyperslabError('OverflowError', `the ${what} ${value} does not fit ${dtype}`, { actual: value, expected: dtype })
+}
+
+/** A typed array of what cells hold. */
+export function cellsAs<D extends FixedDType>(dtype: D, values: ArrayLike<unknown>): TypedArray {
+  const data = allocate(dtype, values.length) as TypedArray
+  for (let i = 0; i < values.length; i++) data[i] = values[i] as never
+  return data
+}
+
+type Wide = BigInt64Array | BigUint64Array
+
+/**
+ * Sum or mean of numbers. What each addition rounds off is kept apart and added in the end, as in Neumaier's
+ * summation.
+ */
+export class SumFold implements Fold {
+  readonly #mean: boolean
+  readonly #skipped: Skipped
+  readonly #sums: Float64Array
+  readonly #rests: Float64Array
+  readonly #counts: Float64Array
+
+  constructor(kind: 'sum' | 'mean', cells: number, skipped: Skipped) {
+    this.#mean = kind === 'mean'
+    this.#skipped = skipped
+    this.#sums = new Float64Array(cells)
+    this.#rests = new Float64Array(cells)
+    this.#counts = new Float64Array(cells)
+  }
+
+  row: Row<Float64Array> = (values, at, length, cell, step) => {
+    const { fill, nan } = this.#skipped
+    const [sums, rests, counts] = [this.#sums, this.#rests, this.#counts]
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      const sum = sums[cell]!
+      const next = sum + x
+      const added = next - sum
+      sums[cell] = next
+      rests[cell]! += sum - (next - added) + (x - added)
+      counts[cell]!++
+    }
+  }
+
+  repeat(value: number, times: number, cell: number): void {
+    const x = value * times
+    const sum = this.#sums[cell]!
+    const next = sum + x
+    const added = next - sum
+    this.#sums[cell] = next
+    this.#rests[cell]! += sum - (next - added) + (x - added)
+    this.#counts[cell]! += times
+  }
+
+  finish(): Float64Array {
+    return this.#sums.map((sum, cell) => {
+      // Of infinities the rest is NaN.
+      const total = Number.isFinite(sum) ? sum + this.#rests[cell]! : sum
+      return this.#mean ? total / this.#counts[cell]! : total
+    })
+  }
+}
+
+/** Sum or mean of 64-bit integers, exact. */
+export class WideSumFold implements Fold {
+  readonly #kind: 'sum' | 'mean'
+  readonly #dtype: FixedDType
+  readonly #fill: unknown
+  readonly #sums: bigint[]
+  readonly #counts: Float64Array
+
+  constructor(kind: 'sum' | 'mean', dtype: FixedDType, cells: number, { fill }: Skipped) {
+    this.#kind = kind
+    this.#dtype = dtype
+    this.#fill = fill
+    this.#sums = new Array(cells).fill(0n)
+    this.#counts = new Float64Array(cells)
+  }
+
+  row: Row<Wide> = (values, at, length, cell, step) => {
+    const fill = this.#fill
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill) continue
+      this.#sums[cell]! += x
+      this.#counts[cell]!++
+    }
+  }
+
+  repeat(value: bigint, times: number, cell: number): void {
+    this.#sums[cell]! += value * BigInt(times)
+    this.#counts[cell]! += times
+  }
+
+  finish(): TypedArray {
+    if (this.#kind === 'mean') return this.#counts.map((count, cell) => Number(this.#sums[cell]) / count)
+    const dtype = this.#dtype
+    return cellsAs(
+      dtype,
+      this.#sums.map((sum) => checkFits('sum', sum, dtype)),
+    )
+  }
+}
+
+/** Product of numbers, in float64. */
+export class ProductFold implements Fold {
+  readonly #skipped: Skipped
+  readonly #products: Float64Array
+
+  constructor(cells: number, skipped: Skipped) {
+    this.#skipped = skipped
+    this.#products = new Float64Array(cells).fill(1)
+  }
+
+  row: Row<Float64Array> = (values, at, length, cell, step) => {
+    const { fill, nan } = this.#skipped
+    const products = this.#products
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      products[cell]! *= x
+    }
+  }
+
+  repeat(value: number, times: number, cell: number): void {
+    this.#products[cell] = timesPower(this.#products[cell]!, value, times)
+  }
+
+  finish(): Float64Array {
+    return this.#products
+  }
+}
+
+/** Product of 64-bit integers, exact. */
+export class WideProductFold implements Fold {
+  readonly #dtype: FixedDType
+  readonly #fill: unknown
+  readonly #products: bigint[]
+
+  constructor(dtype: FixedDType, cells: number, { fill }: Skipped) {
+    this.#dtype = dtype
+    this.#fill = fill
+    this.#products = new Array(cells).fill(1n)
+  }
+
+  row: Row<Wide> = (values, at, length, cell, step) => {
+    const fill = this.#fill
+    const products = this.#products
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill) continue
+      products[cell] = within(products[cell]! * x)
+    }
+  }
+
+  repeat(value: bigint, times: number, cell: number): void {
+    // By then it is 0, or beyond, or of -1 or 1: after that only the sign changes.
+    const enough = times > ENOUGH ? ENOUGH + (times % 2) : times
+    for (let i = 0; i < enough; i++) this.#products[cell] = within(this.#products[cell]! * value)
+  }
+
+  finish(): TypedArray {
+    const dtype = this.#dtype
+    return cellsAs(
+      dtype,
+      this.#products.map((product) => checkFits('product', product, dtype)),
+    )
+  }
+}
+
+const BEYOND = 2n ** 65n
+
+/** An even number of factors of at least 2 whose product is beyond. */
+const ENOUGH = 66
+
+/**
+ * Beyond 2^64 only 0 leads back: a number beyond, of either sign, stands for all of them, so that none grows
+ * without end.
+ */
+const within = (product: bigint): bigint => (product > BEYOND ? BEYOND : product < -BEYOND ? -BEYOND : product)
+
+/**
+ * `product` times `times` factors, which may go beyond the range of numbers by themselves and not together
+ * with it.
+ */
+function timesPower(product: number, factor: number, times: number): number {
+  const size = Math.abs(Math.log2(Math.abs(factor)))
+  const atOnce = size > 0 && Number.isFinite(size) ? Math.max(1, Math.floor(512 / size)) : times
+  for (let left = times; left > 0; ) {
+    // Of 0 and infinities, ordinary factors change the sign only.
+    if (product === 0 || !Number.isFinite(product)) return product * (size < Infinity ? Math.sign(factor) : factor) ** left
+    const now = Math.min(left, atOnce)
+    product *= factor ** now
+    left -= now
+  }
+  return product
+}
+
+/** Minimum or maximum of any ordered type; NaN where there is one and it is not skipped. */
+export class ExtremeFold implements Fold {
+  readonly #kind: 'min' | 'max'
+  readonly #skipped: Skipped
+  readonly #empty: unknown
+  readonly #values: TypedArray
+  readonly #taken: Uint8Array
+
+  constructor(kind: 'min' | 'max', dtype: FixedDType, cells: number, skipped: Skipped, empty: unknown) {
+    this.#kind = kind
+    this.#skipped = skipped
+    this.#empty = empty
+    this.#values = allocate(dtype, cells) as TypedArray
+    this.#taken = new Uint8Array(cells)
+  }
+
+  row: Row<Float64Array> = (values, at, length, cell, step) => {
+    const { fill, nan } = this.#skipped
+    const [found, taken, less] = [this.#values as Float64Array, this.#taken, this.#kind === 'min']
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]!
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      const best = found[cell]!
+      if (taken[cell] === 0 || (less ? x < best : x > best) || Number.isNaN(x)) found[cell] = x
+      taken[cell] = 1
+    }
+  }
+
+  repeat(value: number, _times: number, cell: number): void {
+    this.row([value] as unknown as Float64Array, 0, 1, cell, 0, 0, 0)
+  }
+
+  finish(): TypedArray {
+    this.#taken.forEach((taken, cell) => {
+      if (taken === 1) return
+      if (this.#empty === undefined) throw emptyReduction('minimum or maximum')
+      this.#values[cell] = this.#empty as never
+    })
+    return this.#values
+  }
+}
+
+/** How many elements are true: not 0, not false, not empty. */
+export class TruthFold implements Fold {
+  readonly #kind: 'count' | 'any' | 'all'
+  readonly #skipped: Skipped
+  readonly #where: ((value: never) => unknown) | undefined
+  readonly #bools: boolean
+  readonly #found: Float64Array
+  readonly #others: Float64Array
+
+  /** @param where asked instead; with `bools`, elements are given to it as booleans */
+  constructor(kind: 'count' | 'any' | 'all', cells: number, skipped: Skipped, where?: (value: never) => unknown, bools = false) {
+    this.#kind = kind
+    this.#skipped = skipped
+    this.#where = where
+    this.#bools = bools
+    this.#found = new Float64Array(cells)
+    this.#others = new Float64Array(cells)
+  }
+
+  row: Row<ArrayLike<unknown>> = (values, at, length, cell, step) => {
+    const { fill, nan } = this.#skipped
+    const [found, others, where, bools] = [this.#found, this.#others, this.#where, this.#bools]
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      const holds = where === undefined ? isTrue(x) : where((bools ? x !== 0 : x) as never)
+      if (holds) found[cell]!++
+      else others[cell]!++
+    }
+  }
+
+  repeat(value: unknown, times: number, cell: number): void {
+    const holds = this.#where === undefined ? isTrue(value) : this.#where((this.#bools ? value !== 0 : value) as never)
+    ;(holds ? this.#found : this.#others)[cell]! += times
+  }
+
+  /** Whether nothing that may come changes the answer. */
+  decided(): boolean {
+    if (this.#kind === 'count') return false
+    return (this.#kind === 'any' ? this.#found : this.#others).every((count) => count > 0)
+  }
+
+  finish(): Float64Array | Uint8Array {
+    if (this.#kind === 'count') return this.#found
+    return this.#kind === 'any' ? Uint8Array.from(this.#found, (n) => +(n > 0)) : Uint8Array.from(this.#others, (n) => +(n === 0))
+  }
+}
+
+/** As in numpy: NaN is true. */
+const isTrue = (x: unknown): boolean => x !== 0 && x !== 0n && x !== '' && !(x instanceof Uint8Array && x.length === 0)
+
+/** Elements taken together: small enough to stay in the cache for the second pass over them. */
+const PART = 1024
+
+/**
+ * Variance or standard deviation of rows, for groups and windows. Parts of a row are gone through twice, for
+ * their mean and for the squares of the deviations from it, and parts are merged by Chan's formula; elements
+ * that each have a cell of their own are merged one by one (Welford).
+ */
+export class MomentFold implements Fold {
+  readonly #kind: 'variance' | 'std'
+  readonly #ddof: number
+  readonly #nan: boolean
+  readonly #fill: unknown
+  readonly #moments: Moments
+
+  constructor(kind: 'variance' | 'std', cells: number, skipped: Skipped, ddof: number) {
+    this.#kind = kind
+    this.#ddof = ddof
+    this.#nan = skipped.nan
+    this.#fill = skipped.fill
+    this.#moments = new Moments(cells)
+  }
+
+  row: Row<Float64Array> = (values, at, length, cell, step) => {
+    if (step !== 0) this.#each(values, at, length, cell, step)
+    else for (let from = 0; from < length; from += PART) this.#part(values, at + from, Math.min(PART, length - from), cell)
+  }
+
+  repeat(value: number, times: number, cell: number): void {
+    // Infinities differ from themselves by NaN.
+    this.#moments.merge(cell, times, value, value - value)
+  }
+
+  finish(): Float64Array {
+    return deviations(this.#kind, this.#moments.squares, this.#moments.counts, this.#ddof)
+  }
+
+  #each(values: Float64Array, at: number, length: number, cell: number, step: number): void {
+    const { counts, means, squares } = this.#moments
+    const [nan, fill] = [this.#nan, this.#fill]
+    for (let i = 0; i < length; i++, cell += step) {
+      const x = values[at + i]!
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      const count = ++counts[cell]!
+      const delta = x - means[cell]!
+      means[cell]! += delta / count
+      squares[cell]! += delta * (x - means[cell]!)
+    }
+  }
+
+  #part(values: Float64Array, at: number, length: number, cell: number): void {
+    const [nan, fill] = [this.#nan, this.#fill]
+    const skips = nan || fill !== undefined
+    let count = length
+    let mean: number
+    let squares: number
+    if (skips) {
+      count = 0
+      let sum = 0
+      for (let i = at; i < at + length; i++) {
+        const x = values[i]!
+        if (x === fill || (nan && Number.isNaN(x))) continue
+        sum += x
+        count++
+      }
+      if (count === 0) return
+      mean = sum / count
+      squares = 0
+      for (let i = at; i < at + length; i++) {
+        const x = values[i]!
+        if (x === fill || (nan && Number.isNaN(x))) continue
+        squares += (x - mean) * (x - mean)
+      }
+    } else {
+      mean = sumOf(values, at, length) / length
+      squares = squaresOf(values, at, length, mean)
+    }
+    this.#moments.merge(cell, count, mean, squares)
+  }
+}
+
+// Four sums, so that additions overlap.
+function sumOf(values: Float64Array, at: number, length: number): number {
+  let [a, b, c, d] = [0, 0, 0, 0]
+  const end = at + (length & ~3)
+  for (let i = at; i < end; i += 4) {
+    a += values[i]!
+    b += values[i + 1]!
+    c += values[i + 2]!
+    d += values[i + 3]!
+  }
+  for (let i = end; i < at + length; i++) a += values[i]!
+  return a + b + (c + d)
+}
+
+function squaresOf(values: Float64Array, at: number, length: number, mean: number): number {
+  let [a, b, c, d] = [0, 0, 0, 0]
+  const end = at + (length & ~3)
+  for (let i = at; i < end; i += 4) {
+    const w = values[i]! - mean
+    const x = values[i + 1]! - mean
+    const y = values[i + 2]! - mean
+    const z = values[i + 3]! - mean
+    a += w * w
+    b += x * x
+    c += y * y
+    d += z * z
+  }
+  for (let i = end; i < at + length; i++) a += (values[i]! - mean) * (values[i]! - mean)
+  return a + b + (c + d)
 }

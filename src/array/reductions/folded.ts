@@ -1,14 +1,14 @@
 import type { CellLayout } from '../../aggregate/cells.ts'
 import { type DType, isBigInt, isFixed, type ScalarOf, type TypedArray } from '../../core/dtype.ts'
-import type { Tensor } from '../../core/tensor.ts'
-import type { BlockSource } from '../source.ts'
-import { type Fold, foldOf } from './fold.ts'
-import { foldedDType, modeOf } from './fold-kinds.ts'
-import { TruthFold } from './fold-values.ts'
+import { checkValue } from '../../core/options.ts'
+import { type Tensor, tensorOf } from '../../core/tensor.ts'
+import { arrayOrder } from '../iteration.ts'
+import type { BlockOptions, BlockSource } from '../source.ts'
+import { foldOf, TruthFold } from './fold.ts'
+import { type Fold, foldedDType, modeOf } from './fold-kinds.ts'
 import { layoutOf, type ReduceOptions, shaped } from './reduce.ts'
-import { type RowMode, RowReader, skippedOf } from './rows.ts'
-import { eachRun } from './runs.ts'
-import { eachUnwritten } from './unwritten.ts'
+import { type Row, type RowMode, RowReader, type SkipOptions, skippedOf } from './rows.ts'
+import { eachRun, eachUnwritten, unwrittenValue } from './runs.ts'
 
 /** Takes every element into its cell, reading each chunk once. */
 export async function fillCells(
@@ -71,4 +71,72 @@ export async function truth(
     },
   )
   return shaped(kind === 'count' ? 'float64' : 'bool', data, layout, options)
+}
+
+/** Folds the elements one after another, in C order of the array. */
+export async function foldElements<D extends DType, T>(
+  source: BlockSource<D>,
+  fn: (accumulated: T, value: ScalarOf<D>) => T,
+  init: T,
+  options: BlockOptions & SkipOptions,
+): Promise<T> {
+  checkValue('reduce', 'fn', fn, 'function')
+  const { reader, none, bools } = rawReader(source, options)
+  const { fill, nan } = reader.skipped
+  let accumulated = init
+  const row: Row<ArrayLike<unknown>> = (values, at, length) => {
+    for (let i = at; i < at + length; i++) {
+      const x = values[i]
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      accumulated = fn(accumulated, (bools ? x !== 0 : x) as ScalarOf<D>)
+    }
+  }
+  const run = { signal: options.signal, runs: arrayOrder(source), unwritten: unlessKept(source, reader) }
+  await eachRun(source, run, ({ tensor }) => {
+    reader.each(tensor, none, none, row as never)
+  })
+  return accumulated
+}
+
+/**
+ * Maps every element and combines what comes out, a run of chunks at a time: `combine` must not care for the
+ * order.
+ */
+export async function mapReduce<D extends DType, T>(
+  source: BlockSource<D>,
+  map: (value: ScalarOf<D>) => T,
+  combine: (a: T, b: T) => T,
+  init: T,
+  options: ReduceOptions,
+): Promise<T | Tensor> {
+  checkValue('mapReduce', 'map', map, 'function')
+  checkValue('mapReduce', 'combine', combine, 'function')
+  const layout = layoutOf(source, options.axis)
+  const { reader, none, bools } = rawReader(source, options)
+  const { fill, nan } = reader.skipped
+  const cells = new Array<T>(layout.size).fill(init)
+  const row: Row<ArrayLike<unknown>> = (values, at, length, cell, step) => {
+    for (let i = at; i < at + length; i++, cell += step) {
+      const x = values[i]
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      cells[cell] = combine(cells[cell]!, map((bools ? x !== 0 : x) as ScalarOf<D>))
+    }
+  }
+  await eachRun(source, { ...options, unwritten: unlessKept(source, reader) }, ({ box, tensor }) => {
+    reader.each(tensor, { start: layout.first(box), stride: layout.stride }, none, row as never)
+  })
+  if (options.axis === undefined) return cells[0]!
+  return tensorOf('float64', layout.resultShape(options.keepDims), Float64Array.from(cells as number[]))
+}
+
+/**
+ * Elements that nobody wrote need not be looked at where they are passed over; others the functions of the
+ * user must see one by one.
+ */
+const unlessKept = (source: BlockSource, reader: RowReader): (() => Promise<unknown>) | undefined =>
+  unwrittenValue(source, reader) === undefined ? async () => undefined : undefined
+
+function rawReader(source: BlockSource, options: SkipOptions) {
+  const none = { start: 0, stride: source.shape.map(() => 0) }
+  return { reader: new RowReader(source.dtype, 'raw', skippedOf(source, options)), none, bools: source.dtype === 'bool' }
 }

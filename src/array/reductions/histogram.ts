@@ -5,8 +5,7 @@ import type { BlockOptions, BlockSource } from '../source.ts'
 import { checkFoldable } from './fold-kinds.ts'
 import { extrema } from './reduce.ts'
 import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
-import { eachRun } from './runs.ts'
-import { eachUnwritten, oneCell } from './unwritten.ts'
+import { eachRun, eachUnwritten, oneCell } from './runs.ts'
 
 /** Options of `histogram`. */
 export interface HistogramOptions extends BlockOptions, SkipOptions {

@@ -1,7 +1,7 @@
 import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from '../../aggregate/accumulator.ts'
 import { CellLayout } from '../../aggregate/cells.ts'
 import { deviations, MomentAssembly } from '../../aggregate/moments.ts'
-import { givesPositions, PositionAssembly } from '../../aggregate/positions.ts'
+import { givesPositions, PositionAssembly, type PositionReduction } from '../../aggregate/positions.ts'
 import { Assembly } from '../../aggregate/reduce-boxes.ts'
 import { isPlain, isWhole, type PlacedAggregate, plainOf, type Reduction, unpairedPart } from '../../aggregate/reduction.ts'
 import {
@@ -14,17 +14,17 @@ import {
   type TypedArray,
   toBytes,
 } from '../../core/dtype.ts'
-import { showShape, sizeOf } from '../../core/shape.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { coordsAt, showShape, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { wholeBox } from '../../grid/range.ts'
 import { withArena } from '../../kernels/arena.ts'
 import type { ReduceOp } from '../../kernels/reduce.ts'
 import { type AxisOption, resolveAxes } from '../axes.ts'
-import { checkBytes, MAX_RESULT_BYTES } from '../max-bytes.ts'
+import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../source.ts'
-import type { FoldOptions } from './fold.ts'
-import { checkFoldable, foldedDType } from './fold-kinds.ts'
-import { checkFits, emptyExtreme, emptyReduction } from './fold-results.ts'
+import { checkFits, emptyExtreme, emptyReduction } from './fold.ts'
+import { checkFoldable, type FoldOptions, foldedDType } from './fold-kinds.ts'
 import { type SkipOptions, skipOf, skippedOf } from './rows.ts'
 import { eachRun, runsOf } from './runs.ts'
 
@@ -260,3 +260,39 @@ function sums(dtype: FixedDType, { values }: Cells): TypedArray {
 
 const means = ({ values, counts }: Cells): Float64Array =>
   Float64Array.from(counts, (count, cell) => Number(values[cell]) / count)
+
+/**
+ * Where the extremes are: the index of the first smallest (greatest) element in C order, or along one axis
+ * the positions on it.
+ * @throws InvalidArgumentError for several axes; EmptyReductionError
+ */
+export async function arg(
+  source: BlockSource,
+  kind: 'argMin' | 'argMax',
+  options: ReduceOptions,
+): Promise<readonly number[] | Tensor<'float64'>> {
+  const { dtype, shape } = source
+  checkFoldable(kind, dtype)
+  const layout = layoutOf(source, options.axis)
+  const whole = options.axis === undefined
+  if (!whole && layout.axes.size !== 1) {
+    throw new HyperslabError('InvalidArgumentError', `${kind} takes one axis, or none for all of the array`, {
+      actual: options.axis,
+    })
+  }
+  const { reduced } = layout
+  const reduction: PositionReduction = {
+    op: kind === 'argMin' ? 'min' : 'max',
+    dtype,
+    skip: skipOf(source, options),
+    reduced,
+    places: whole ? stridesOf(shape) : reduced.map(Number),
+  }
+  const { counts, places } = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
+  if (counts.includes(0) && (whole || reduction.skip === 'none')) throw emptyReduction('position')
+  if (!whole) {
+    const positions = places!.map((place, cell) => (counts[cell] === 0 ? -1 : place))
+    return tensorOf('float64', layout.resultShape(options.keepDims), positions)
+  }
+  return coordsAt(places![0]!, shape)
+}

@@ -3,8 +3,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
-import { eachRun } from './runs.ts'
-import { eachUnwritten, oneCell } from './unwritten.ts'
+import { eachRun, eachUnwritten, oneCell } from './runs.ts'
 
 /** Options of `unique`. */
 export interface UniqueOptions extends BlockOptions, SkipOptions {

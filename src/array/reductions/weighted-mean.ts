@@ -11,8 +11,7 @@ import type { BlockSource } from '../source.ts'
 import { checkFoldable } from './fold-kinds.ts'
 import { layoutOf, type ReduceOptions } from './reduce.ts'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
-import { eachRun } from './runs.ts'
-import { MOST_CELLS, unwrittenElement, unwrittenValue } from './unwritten.ts'
+import { eachRun, MOST_CELLS, unwrittenElement, unwrittenValue } from './runs.ts'
 
 /**
  * Weights of the positions along some axes, by dimension name or number; an element weighs the product of

@@ -1,5 +1,5 @@
 import { raceAbort, type Signal } from '../../core/signal.ts'
-import { randomName } from '../random-name.ts'
+import { randomName } from '../conditions.ts'
 import { errorCode, fileError } from './errors.ts'
 import { type FileSystem, folderOf, orMissingSync } from './file-system.ts'
 import { etagOf } from './local-file.ts'

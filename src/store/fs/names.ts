@@ -1,4 +1,4 @@
-import { randomName } from '../random-name.ts'
+import { randomName } from '../conditions.ts'
 
 declare const process: { readonly pid: number }
 

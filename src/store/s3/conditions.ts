@@ -1,5 +1,5 @@
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
-import { randomName } from '../random-name.ts'
+import { randomName } from '../conditions.ts'
 import type { ConditionalWrites } from '../store.ts'
 import type { S3Address } from './address.ts'
 import type { CopiedPart, S3Writer, WriteOptions } from './writer.ts'

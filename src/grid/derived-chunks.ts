@@ -1,5 +1,6 @@
 import { type AxisChunks, RegularChunks, sameChunks } from './chunks.ts'
 import { checkListed, chunksOf, IrregularChunks, lengthsOf } from './irregular-chunks.ts'
+import { countTouched, projectAxis } from './projection.ts'
 
 /** The chunks of axes put one after another. */
 export const concatChunks = (parts: readonly AxisChunks[]): AxisChunks =>
@@ -64,3 +65,52 @@ export function refineChunks(
 }
 
 const regularised = (borders: readonly number[]): AxisChunks => chunksOf(lengthsOf(new IrregularChunks(borders)))
+
+/** `length` positions from `start`, `step` apart; the step may be negative. */
+interface Progression {
+  readonly start: number
+  readonly step: number
+  readonly length: number
+}
+
+/**
+ * The chunks of what is taken of an axis, in the order it is taken: positions that follow each other stay
+ * together as long as they are of one chunk. Regular chunks stay regular where they can.
+ */
+export function subsetChunks(chunks: AxisChunks, taken: Progression | Iterable<number>): AxisChunks {
+  if ('step' in taken) return subsetProgression(chunks, taken)
+  const lengths: number[] = []
+  let last: number | undefined
+  for (const position of taken) {
+    const chunk = chunks.find(position)
+    if (chunk === last) lengths[lengths.length - 1]!++
+    else lengths.push(1)
+    last = chunk
+  }
+  return chunksOf(lengths)
+}
+
+function subsetProgression(chunks: AxisChunks, { start, step, length }: Progression): AxisChunks {
+  if (length === 0) return new RegularChunks(1, 0)
+  if (start === 0 && step === 1 && length === chunks.length) return chunks
+  const stride = Math.abs(step)
+  if (chunks instanceof RegularChunks && chunks.chunkLength % stride === 0) {
+    const own = chunks.chunkLength / stride
+    // How many of the positions that the first chunk could give, clipping aside, come before the first one
+    // taken.
+    const skipped = Math.floor(((start + chunks.offset) % chunks.chunkLength) / stride)
+    return single(new RegularChunks(own, length, step > 0 ? skipped : own - 1 - skipped))
+  }
+  // One of each chunk that is touched.
+  if (chunks instanceof RegularChunks && stride >= chunks.chunkLength) return single(new RegularChunks(1, length))
+  const first = step > 0 ? start : start + (length - 1) * step
+  const range = { start: first, stop: first + (length - 1) * stride + 1, step: stride }
+  checkListed(countTouched(range, chunks))
+  const touched = projectAxis(range, chunks)
+  const lengths = touched.map(({ inner }) => inner.length)
+  return chunksOf(step > 0 ? lengths : lengths.reverse())
+}
+
+/** A lone chunk has no use for an offset, nor for a nominal length beyond its own. */
+const single = (chunks: RegularChunks): RegularChunks =>
+  chunks.count > 1 ? chunks : new RegularChunks(chunks.length, chunks.length)
