@@ -5,8 +5,7 @@ import commonjs from '@rollup/plugin-commonjs'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import terser from '@rollup/plugin-terser'
 
-/** The loader leaves its text to the compiler it belongs to. */
-const LICENCE_FILES = ['LICENSE', 'LICENSE.md', '../../assemblyscript/LICENSE']
+const LICENCE_FILES = ['LICENSE', 'LICENSE.md']
 
 /** Bundled packages keep their licences: each build lists them beside the code. */
 function licences() {

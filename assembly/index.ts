@@ -1,6 +1,7 @@
 /**
- * The kernel ABI: every export of the module. Pointers are byte addresses; each file states the contract of
- * what it exports.
+ * The kernel ABI: every export of the whole module, which `initKernels` takes. Pointers are byte addresses;
+ * each file states the contract of what it exports. The package inlines the same kernels as two modules over
+ * one memory: `reading.ts`, and `compute.ts`, which is loaded when it is first needed.
  */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
 export { copyStrided } from './copy'

@@ -10,13 +10,24 @@ const singles = digits.length - prefixes
 const encode = (byte) =>
   byte < singles ? digits[prefixes + byte] : digits[Math.floor(byte / singles) - 1] + digits[prefixes + (byte % singles)]
 
+const bytesOf = (name) => readFileSync(`build/${name}.wasm`)
+const run = (name, imports) => new WebAssembly.Instance(new WebAssembly.Module(bytesOf(name)), imports).exports
+
+// The kernels are two modules over one memory: the tables of one end before those of the other begin, and these before the arena.
+run('kernels')
+const reading = run('reading')
+const { computeEnd } = run('compute', { env: { memory: reading.memory } })
+const { memoryBase } = JSON.parse(readFileSync('asconfig.json', 'utf8')).targets.compute
+const places = [reading.readingEnd.value, memoryBase, computeEnd.value, reading.arenaMark()]
+if (places.some((place, i) => place < places[i - 1])) throw new Error(`the tables of the kernels overlap: ${places.join(', ')}`)
+run('zstd')
+
 for (const [name, target] of [
-  ['kernels', 'src/kernels/wasm.generated.ts'],
+  ['reading', 'src/kernels/reading.generated.ts'],
+  ['compute', 'src/kernels/compute.generated.ts'],
   ['zstd', 'src/codec/zstd-wasm.generated.ts'],
 ]) {
-  const wasm = readFileSync(`build/${name}.wasm`)
-  const imports = WebAssembly.Module.imports(new WebAssembly.Module(wasm))
-  if (imports.length > 0) throw new Error(`${name}.wasm must import nothing, but imports ${JSON.stringify(imports)}`)
+  const wasm = bytesOf(name)
   const text = Array.from(wasm, encode).join('')
   const prefix = name.toUpperCase()
   writeFileSync(

@@ -1,5 +1,5 @@
 // Bundles what workers run into one file without imports and writes it as text into the source tree, so that a pool can start workers without
-// fetching a second file. The kernels are left out: workers are sent the compiled module.
+// fetching a second file. The kernels are left out: workers are sent the compiled modules.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
@@ -9,11 +9,13 @@ import { typescript } from './typescript.mjs'
 
 const source = (path) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
 
-/** Workers are sent the compiled module. */
+/** Workers are sent the compiled modules. */
 const withoutKernels = {
   name: 'without-kernels',
-  load: (id) =>
-    id === source('kernels/wasm.generated.ts') ? "export const KERNELS_BYTES = 0\nexport const KERNELS_TEXT = ''\n" : null,
+  load: (id) => {
+    const name = ['reading', 'compute'].find((each) => id === source(`kernels/${each}.generated.ts`))?.toUpperCase()
+    return name ? `export const ${name}_BYTES = 0\nexport const ${name}_TEXT = ''\n` : null
+  },
 }
 
 const bundle = await rollup({

@@ -32,7 +32,6 @@ const LAYERS: Record<string, string[]> = {
 
 /** The packages a folder may import. */
 const PACKAGES: Record<string, string[]> = {
-  kernels: ['@assemblyscript/loader'],
   codec: ['fzstd', '@hpcc-js/wasm-zstd'],
   adapters: ['netcdfjs'],
   // Types only: at run time drivers look for their platform.
@@ -47,7 +46,7 @@ const PACKAGES_OF_FILES: Record<string, string[]> = { 'store/s3/sign.ts': ['aws4
 const PLATFORM =
   /\b(process|Deno|Bun|Buffer|require|window|document|localStorage|navigator|XMLHttpRequest|indexedDB|__dirname|setImmediate)\b/
 const MAY_NAME_PLATFORMS =
-  /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|core\/pace\.ts|kernels\/instance\.ts|codec\/zstd\.ts|pool\/(spawn|worker)\.ts)/
+  /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|core\/pace\.ts|kernels\/module\.ts|codec\/zstd\.ts|pool\/(spawn|worker)\.ts)/
 
 const root = new URL('../src/', import.meta.url).pathname
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(

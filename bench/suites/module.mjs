@@ -26,15 +26,16 @@ function sizes() {
 
 /** What the sides decode: ten blocks each, of data of their own. */
 async function writeBlocks(folder) {
-  const { kernels } = await internals('kernels/instance')
+  const { Arena, compute, kernels } = await internals('kernels/arena', 'kernels/compute', 'kernels/instance')
   const zstd = await Zstd.load()
   const module = kernels()
+  const encoder = compute(new Arena(module))
   const encode = (bytes) => {
     const mark = module.arenaMark()
     const source = module.arenaAlloc(bytes.length)
-    const target = module.arenaAlloc(module.lz4Bound(bytes.length))
+    const target = module.arenaAlloc(encoder.lz4Bound(bytes.length))
     new Uint8Array(module.memory.buffer).set(bytes, source)
-    const length = module.lz4Encode(source, bytes.length, target)
+    const length = encoder.lz4Encode(source, bytes.length, target)
     const packed = new Uint8Array(module.memory.buffer, target, length).slice()
     module.arenaReset(mark)
     return packed

@@ -38,11 +38,9 @@ export interface KernelCodec {
   readonly name: string
   /**
    * Decodes `length` bytes in kernel memory into exactly `decodedBytes` bytes there and returns where.
-   * @throws CodecError when they are not what `encodeIn` makes, or decode to another length
+   * @throws CodecError when they are malformed or decode to another length
    */
   decodeIn(arena: Arena, pointer: number, length: number, decodedBytes: number): number
-  /** Encodes `length` bytes in kernel memory. */
-  encodeIn(arena: Arena, pointer: number, length: number): Uint8Array
 }
 
 export const inKernel = (codec: Codec | KernelCodec): codec is KernelCodec => 'decodeIn' in codec

@@ -1,8 +1,5 @@
 import { joinBytes } from '../core/bytes.ts'
-import type { Arena } from '../kernels/arena.ts'
-import { crc32cOf } from '../kernels/crc32c.ts'
-import { lz4EncodeSegments } from '../kernels/lz4-segments.ts'
-import { PREFIX_BYTES, prefixOf } from './lz4.ts'
+import { prefixOf } from './lz4.ts'
 
 /*
  * A block of segments is an LZ4 block as any other. No match reaches from one segment into another; a
@@ -33,50 +30,6 @@ export interface Segment {
 }
 
 /**
- * Lengths of segments that end with parts of a block, each of `least` bytes at least; what is left joins the
- * last one.
- */
-export function cutSegments(parts: Iterable<number>, least: number): number[] {
-  const lengths: number[] = []
-  let rest = 0
-  for (const part of parts) {
-    rest += part
-    if (rest < least) continue
-    lengths.push(rest)
-    rest = 0
-  }
-  if (rest > 0) lengths.push(rest + (lengths.pop() ?? 0))
-  return lengths
-}
-
-/**
- * Encodes segments, of `lengths` bytes from `pointer` on, as one block.
- * @throws CodecError, OutOfMemoryError
- */
-export function encodeSegments(
-  arena: Arena,
-  pointer: number,
-  lengths: readonly number[],
-): { readonly bytes: Uint8Array; readonly segments: Segment[] } {
-  const total = lengths.reduce((sum, length) => sum + length, 0)
-  const { pointer: at, bytes: size, starts } = lz4EncodeSegments(arena, pointer, lengths)
-  const literals = starts.at(-1)!.before
-  const last = arena.bytes(pointer + total - literals, literals)
-  const bytes = joinBytes([prefixOf(total), arena.bytes(at, size), headerOf(literals, 0), last])
-  const sequences = starts.map(({ sequence }) => readHeader(bytes, PREFIX_BYTES + sequence))
-  const segments = lengths.map((length, i): Segment => {
-    const [{ before }, next] = [starts[i]!, starts[i + 1]!]
-    const { literals, match, end } = sequences[i]!
-    const stop = i + 1 < lengths.length ? sequences[i + 1]!.end + next.before : bytes.length
-    const stored = bytes.subarray(end + before, stop)
-    const rest = { compressedBytes: stored.length, uncompressedBytes: length, crc: crc32cOf(stored) }
-    if (starts[i]!.sequence === next.sequence) return { ...rest, head: length, match: 0, tail: 0 }
-    return { ...rest, head: literals - before, match, tail: next.before }
-  })
-  return { bytes, segments }
-}
-
-/**
  * Bytes of token and length in front of the literals in which the segments of a block begin, and of those
  * with which it ends: what belongs to no segment. Between two of one run of literals there are none.
  */
@@ -103,20 +56,10 @@ export function standalone({ uncompressedBytes, head, match, tail }: Segment, st
 /** Bytes of a token and the length of literals behind it. */
 const headerBytes = (literals: number): number => (literals < 15 ? 1 : 2 + Math.floor((literals - 15) / 255))
 
-function headerOf(literals: number, match: number): Uint8Array {
+/** Token and length of literals in front of a match of which the token says `match`. */
+export function headerOf(literals: number, match: number): Uint8Array {
   const header = new Uint8Array(headerBytes(literals)).fill(255)
   header[0] = 16 * Math.min(literals, 15) + match
   if (literals >= 15) header[header.length - 1] = (literals - 15) % 255
   return header
-}
-
-function readHeader(block: Uint8Array, at: number): { literals: number; match: number; end: number } {
-  const token = block[at]!
-  let literals = token >> 4
-  let end = at + 1
-  if (literals === 15) {
-    do literals += block[end]!
-    while (block[end++] === 255)
-  }
-  return { literals, match: token & 15, end }
 }

@@ -1,7 +1,6 @@
-import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { Arena } from '../kernels/arena.ts'
-import { lz4Decode, lz4Encode } from '../kernels/lz4.ts'
+import { lz4Decode } from '../kernels/lz4.ts'
 import type { KernelCodec } from './codec.ts'
 
 /** Bytes in front of the LZ4 block: the decoded size as u32, little-endian. */
@@ -27,11 +26,6 @@ export const lz4: KernelCodec = {
   name: 'lz4',
 
   decodeIn: decodeAt,
-
-  encodeIn(arena, pointer, length) {
-    const block = lz4Encode(arena, pointer, length)
-    return joinBytes([prefixOf(length), arena.bytes(block.pointer, block.bytes)])
-  },
 }
 
 /**

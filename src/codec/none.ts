@@ -8,6 +8,4 @@ export const none: KernelCodec = {
     if (length !== decodedBytes) throw wrongLength('uncompressed', length, decodedBytes)
     return pointer
   },
-
-  encodeIn: (arena, pointer, length) => arena.bytes(pointer, length).slice(),
 }

@@ -1,5 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
-import type { Codec, KernelCodec } from './codec.ts'
+import { type Codec, inKernel, type KernelCodec } from './codec.ts'
 import { lz4 } from './lz4.ts'
 import { none } from './none.ts'
 
@@ -53,7 +53,7 @@ export class Codecs {
   }
 }
 
-const canEncode = (codec: Codec | KernelCodec): codec is Encoder => 'encodeIn' in codec || codec.encode !== undefined
+const canEncode = (codec: Codec | KernelCodec): codec is Encoder => inKernel(codec) || codec.encode !== undefined
 
 /** `none` is how files say that a block has no codec. */
 function checkCodec(codec: Codec): void {

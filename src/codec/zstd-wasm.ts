@@ -1,17 +1,11 @@
 import { type Allocator, Arena, isTrap, KEPT_BYTES } from '../kernels/arena.ts'
-import { bytesOfText } from '../kernels/module-text.ts'
+import { compileText, instantiate } from '../kernels/module.ts'
 import { type Frame, malformed } from './zstd-frames.ts'
 import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.ts'
 
 /** What the module exports: `assembly/zstd/`. Numbers are byte addresses and lengths. */
 export interface ZstdExports extends Allocator {
   zstdDecode(src: number, srcBytes: number, dst: number, dstBytes: number, literals: number): number
-}
-
-// What is used of the platform, whose own names for it need the DOM library.
-declare const WebAssembly: {
-  Module: new (bytes: Uint8Array) => object
-  Instance: new (module: object) => { readonly exports: unknown }
 }
 
 /** Why a frame does not decode, by the module's error codes -1, -2, ... (assembly/zstd/layout.ts). */
@@ -47,12 +41,12 @@ export function wasmDecoder(): ((frame: Frame, contentBytes: number) => Uint8Arr
 function memory(): Arena<ZstdExports> | undefined {
   if (current !== undefined || refused) return current
   try {
-    compiled ??= new WebAssembly.Module(bytesOfText(ZSTD_TEXT, ZSTD_BYTES))
+    compiled ??= compileText(ZSTD_TEXT, ZSTD_BYTES)
   } catch {
     refused = true
     return undefined
   }
-  current = new Arena(new WebAssembly.Instance(compiled).exports as ZstdExports)
+  current = new Arena(instantiate<ZstdExports>(compiled).exports)
   return current
 }
 

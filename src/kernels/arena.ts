@@ -1,6 +1,6 @@
 import { type DataOf, elementBytes, type FixedDType, fromBytes } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { dropKernels, type Kernels, kernels } from './instance.ts'
+import { type ComputeKernels, dropKernels, type Kernels, kernels } from './instance.ts'
 
 /**
  * Kernel memory above which it is given back after use: 64 MiB. WebAssembly memory cannot shrink, so the
@@ -21,6 +21,8 @@ export type Allocator = Pick<Kernels, 'memory' | 'arenaMark' | 'arenaAlloc' | 'a
  */
 export class Arena<K extends Allocator = Kernels> {
   readonly kernels: K
+  /** What `compute.ts` has instantiated over this memory. */
+  compute: ComputeKernels | undefined
   #bytes = new Uint8Array(0)
   #int32s = new Int32Array(0)
 

@@ -1,11 +1,10 @@
-import { instantiateSync } from '@assemblyscript/loader'
 import { HyperslabError } from '../core/errors.ts'
-import { bytesOfText } from './module-text.ts'
-import { KERNELS_BYTES, KERNELS_TEXT } from './wasm.generated.ts'
+import { checkInput, compilesOnlyWhileLoading, compileText, instantiate, kernelsRefusal, reasonOf } from './module.ts'
+import { READING_BYTES, READING_TEXT } from './reading.generated.ts'
 
 /**
- * What the module exports: `assembly/index.ts`, where each file states its contract. Numbers are byte
- * addresses and lengths unless they say.
+ * What reading needs: `assembly/reading.ts`, where each file states its contract. Numbers are byte addresses
+ * and lengths unless they say.
  */
 export interface Kernels {
   readonly memory: { readonly buffer: ArrayBuffer }
@@ -13,8 +12,6 @@ export interface Kernels {
   arenaAlloc(bytes: number): number
   arenaReset(mark: number): void
   lz4Decode(src: number, srcBytes: number, dst: number, dstBytes: number, state: number, wanted: number): number
-  lz4Bound(bytes: number): number
-  lz4Encode(src: number, srcBytes: number, dst: number, carry?: number): number
   copyStrided(
     elementBytes: number,
     rank: number,
@@ -26,6 +23,16 @@ export interface Kernels {
   ): void
   crc32c(src: number, bytes: number, crc: number): number
   fill(dst: number, elementBytes: number, count: number, value: number): void
+  pick(bytes: number, src: number, dst: number, rows: number, m: number, columns: number, n: number): void
+  project(start: number, step: number, count: number, chunkLength: number, gridOffset: number, out: number): number
+}
+
+/**
+ * What only reductions, statistics and writing need: `assembly/compute.ts`. {@link compute} has them.
+ */
+export interface ComputeKernels {
+  lz4Bound(bytes: number): number
+  lz4Encode(src: number, srcBytes: number, dst: number, carry?: number): number
   reduce(
     op: number,
     dtype: number,
@@ -42,11 +49,9 @@ export interface Kernels {
   stats(dtype: number, skip: number, fill: number, src: number, count: number, out: number): void
   find(dtype: number, value: number, nan: boolean, src: number, bytes: number): number
   firstRows(dtype: number, src: number, step: number, rows: number, bytes: number, values: number, places: number): void
-  pick(bytes: number, src: number, dst: number, rows: number, m: number, columns: number, n: number): void
-  project(start: number, step: number, count: number, chunkLength: number, gridOffset: number, out: number): number
 }
 
-const EXPORTS: readonly (keyof Kernels)[] = [
+const EXPORTS: readonly (keyof (Kernels & ComputeKernels))[] = [
   'memory',
   'arenaMark',
   'arenaAlloc',
@@ -70,10 +75,6 @@ const EXPORTS: readonly (keyof Kernels)[] = [
  * Spelled `object` because the platform's own names for them need the DOM library.
  */
 export type KernelsInput = object
-
-// For the same reason, what is used of the platform is declared here.
-declare const WebAssembly: { Module: new (bytes: Uint8Array) => object }
-declare const navigator: { readonly userAgent?: string } | undefined
 
 let compiled: object | undefined
 let instance: Kernels | undefined
@@ -104,15 +105,18 @@ export function initKernels(module?: KernelsInput): void {
   if (module === undefined && instance !== undefined) return
   try {
     if (module !== undefined) checkInput(module)
-    const ready = instantiateSync((module ?? compiled ?? inlined()) as never)
-    // The wrappers the loader puts around functions cost an array a call; the plain exports do not.
-    const exports = ready.instance.exports as unknown as Kernels
-    if (module !== undefined) checkExports(exports)
-    compiled = ready.module
-    instance = exports
+    const ready = instantiate<Kernels>(module ?? compiled ?? compileText(READING_TEXT, READING_BYTES))
+    if (module !== undefined) checkExports(ready.exports)
+    useKernels(ready)
   } catch (cause) {
     throw failure(cause, module)
   }
+}
+
+/** What a worker does with the module that another thread has compiled. */
+export function useKernels(ready: { readonly compiled: object; readonly exports: Kernels }): void {
+  compiled = ready.compiled
+  instance = ready.exports
 }
 
 /**
@@ -132,14 +136,6 @@ export function dropKernels(): void {
   instance = undefined
 }
 
-const inlined = (): Uint8Array => bytesOfText(KERNELS_TEXT, KERNELS_BYTES)
-
-/** Platforms disagree on what a value of another kind is: some take it for code that does not compile. */
-function checkInput(module: KernelsInput): void {
-  if (module instanceof WebAssembly.Module || module instanceof ArrayBuffer || ArrayBuffer.isView(module)) return
-  throw new TypeError('it is neither a WebAssembly.Module nor bytes')
-}
-
 /** Another version of the kernels may lack what this one calls. */
 function checkExports(exports: Kernels): void {
   const missing = EXPORTS.filter((name) => !(name in exports))
@@ -147,25 +143,17 @@ function checkExports(exports: Kernels): void {
 }
 
 function failure(cause: unknown, module: KernelsInput | undefined): HyperslabError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
   // What cannot be compiled or run here is a CompileError or RuntimeError; what is no module, or another one,
   // a TypeError or LinkError.
-  if (module !== undefined && cause instanceof Error && /^(Type|Link)Error$/.test(cause.name))
-    return new HyperslabError('InvalidArgumentError', `initKernels was not given the kernels.wasm of this version: ${reason}`, {
-      cause,
-    })
-  return new HyperslabError(
-    'UnsupportedError',
-    `this platform does not run the WebAssembly kernels, which need WebAssembly with SIMD: ${reason}. If a content security policy forbids it, \
-allow 'wasm-unsafe-eval'. If WebAssembly cannot be compiled while running, pass initKernels the module hyperslab/kernels.wasm`,
-    { cause },
-  )
+  if (module === undefined || !(cause instanceof Error) || !/^(Type|Link)Error$/.test(cause.name)) return kernelsRefusal(cause)
+  const text = `initKernels was not given the kernels.wasm of this version: ${reasonOf(cause)}`
+  return new HyperslabError('InvalidArgumentError', text, { cause })
 }
 
-// workerd compiles only while the global scope is evaluated. A failure is reported by the first call that
-// needs the kernels.
-if (typeof navigator !== 'undefined' && navigator.userAgent === 'Cloudflare-Workers') {
+// A failure is reported by the first call that needs the kernels.
+if (compilesOnlyWhileLoading()) {
   try {
-    compiled = new WebAssembly.Module(inlined())
+    compiled = compileText(READING_TEXT, READING_BYTES)
   } catch {}
+  import('./compute.ts').catch(() => {})
 }

@@ -69,25 +69,3 @@ export function lz4Resume(
   }
   return written >>> 0
 }
-
-/**
- * Encodes `srcBytes` bytes at `src` as a raw LZ4 block in fresh arena memory.
- * @throws CodecError for more than 2 113 929 216 bytes, the most a block can hold; OutOfMemoryError
- */
-export function lz4Encode(arena: Arena, src: number, srcBytes: number): { pointer: number; bytes: number } {
-  const pointer = lz4Room(arena, srcBytes)
-  return { pointer, bytes: arena.kernels.lz4Encode(src, srcBytes, pointer) >>> 0 }
-}
-
-/**
- * Fresh arena memory for a block of any `bytes` bytes.
- * @throws as {@link lz4Encode}
- */
-export function lz4Room(arena: Arena, bytes: number): number {
-  const bound = bytes < 2 ** 32 ? arena.kernels.lz4Bound(bytes) >>> 0 : 0
-  if (bound > 0) return arena.alloc(bound)
-  throw new HyperslabError('CodecError', `an LZ4 block holds at most ${0x7e000000} bytes, not ${bytes}`, {
-    actual: bytes,
-    expected: 0x7e000000,
-  })
-}

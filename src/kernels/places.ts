@@ -1,5 +1,6 @@
 import { elementBytes, type FixedDType } from '../core/dtype.ts'
 import type { Arena } from './arena.ts'
+import { compute } from './compute.ts'
 import { typeCode } from './reduce.ts'
 
 /**
@@ -10,7 +11,7 @@ import { typeCode } from './reduce.ts'
  */
 export function find(arena: Arena, dtype: FixedDType, value: number, nan: boolean, src: number, count: number): number {
   const bytes = elementBytes(dtype)
-  return (arena.kernels.find(typeCode(dtype), value, nan, src, count * bytes) >>> 0) / bytes
+  return (compute(arena).find(typeCode(dtype), value, nan, src, count * bytes) >>> 0) / bytes
 }
 
 /** Bytes that a row has to have for {@link firstRows}. */
@@ -41,7 +42,7 @@ export function firstRows(
     const places = arena.alloc(bytes)
     for (let start = 0; start < rows; start += none) {
       arena.bytes(places, bytes).fill(0xff)
-      arena.kernels.firstRows(typeCode(dtype), src + start * bytes, bytes, Math.min(none, rows - start), bytes, values, places)
+      compute(arena).firstRows(typeCode(dtype), src + start * bytes, bytes, Math.min(none, rows - start), bytes, values, places)
       const found = arena.view(type, places, width * columns)
       for (let i = 0, at = 0; i < columns; i++, at += width) {
         if (first[i]! < 0 && found[at] !== none) first[i] = start + found[at]!

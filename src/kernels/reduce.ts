@@ -1,5 +1,6 @@
 import { elementBytes, type FixedDType, isBigInt, isFloat, type NumericDType } from '../core/dtype.ts'
 import type { Arena } from './arena.ts'
+import { compute } from './compute.ts'
 
 /** Reductions there are kernels for. */
 export type ReduceOp = 'sum' | 'min' | 'max'
@@ -105,7 +106,7 @@ export function reduceElements(
     // elements are compared when they are floats, but for those that would be rounded
     if (op === 'squares' && fill !== 0 && !isBigInt(dtype))
       arena.view('float64', fill, 1)[0] = arena.view(numeric(dtype), fill, 1)[0] as number
-    arena.kernels.reduce(OPS[op], typeCode(dtype), code, fill, rank, axes, src, axes + 4 * rank, cells, axes + 8 * rank, counts)
+    compute(arena).reduce(OPS[op], typeCode(dtype), code, fill, rank, axes, src, axes + 4 * rank, cells, axes + 8 * rank, counts)
   })
 }
 
@@ -169,7 +170,7 @@ export function chunkStats<D extends FixedDType>(
   return arena.scratch(() => {
     const out = arena.alloc(24)
     const skip = putSkip(arena, dtype, fill === undefined ? 'none' : { fill })
-    arena.kernels.stats(typeCode(dtype), skip.code, skip.fill, src, count, out)
+    compute(arena).stats(typeCode(dtype), skip.code, skip.fill, src, count, out)
     return {
       min: arena.view(numeric(dtype), out, 1)[0] as Reduced<D>,
       max: arena.view(numeric(dtype), out + 8, 1)[0] as Reduced<D>,

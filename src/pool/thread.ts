@@ -1,6 +1,7 @@
-import { kernelsModule } from '../kernels/instance.ts'
+import { kernels, kernelsModule } from '../kernels/instance.ts'
 import type { Reply, TaskRequest } from './perform.ts'
 import type { WorkerLike } from './spawn.ts'
+import type { Hello } from './worker.ts'
 
 /** A worker that says nothing for this long after it was started never will. */
 const START_MS = 5_000
@@ -68,7 +69,10 @@ export class Thread {
     // Of Node's workers only.
     listen('exit', (code: number) => this.end(`the worker ended with code ${code}`))
     this.#timer = setTimeout(() => this.end(`the worker did not answer within ${START_MS / 1000} s`), START_MS)
-    worker.postMessage({ module: kernelsModule() }, [])
+    hello().then(
+      (message) => this.#ended || worker.postMessage(message, []),
+      (error: unknown) => this.end(error),
+    )
   }
 
   #receive(data: unknown): void {
@@ -81,6 +85,11 @@ export class Thread {
     this.#started = true
     for (const request of this.#waiting.splice(0)) this.send(request)
   }
+}
+
+async function hello(): Promise<Hello> {
+  const { computeModule } = await import('../kernels/compute.ts')
+  return { module: kernelsModule(), compute: computeModule(kernels()) }
 }
 
 /** Events of the web carry a message, those of Node are it. */

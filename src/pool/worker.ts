@@ -1,6 +1,8 @@
 // What a worker runs: bundled into one file, dist/worker.js, and embedded as text by
 // scripts/embed-worker.mjs.
-import { initKernels } from '../kernels/instance.ts'
+import { useComputeModule } from '../kernels/compute.ts'
+import { useKernels } from '../kernels/instance.ts'
+import { instantiate } from '../kernels/module.ts'
 import { perform, type TaskRequest } from './perform.ts'
 
 interface Port {
@@ -10,8 +12,9 @@ interface Port {
 
 /** The first message. */
 export interface Hello {
-  /** The compiled kernels. */
+  /** The compiled kernels; without a second module where the first has all. */
   readonly module: object
+  readonly compute: object | undefined
 }
 
 declare const process: { getBuiltinModule(name: string): { readonly parentPort: Port } }
@@ -22,7 +25,9 @@ const port =
 
 port.onmessage = ({ data }) => {
   if ('module' in (data as Hello)) {
-    initKernels((data as Hello).module)
+    const { module, compute } = data as Hello
+    useKernels(instantiate(module))
+    if (compute !== undefined) useComputeModule(compute)
     port.postMessage({ ready: true }, [])
     return
   }

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lz4 } from '../../src/codec/lz4.ts'
+import { encodeLz4 } from '../../src/codec/lz4-encode.ts'
 import { Lz4PrefixDecoder } from '../../src/codec/lz4-front.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import { expectSameBytes, noise, randoms } from '../kernels/support.ts'
 import { contents } from './support.ts'
 
-const encode = (data: Uint8Array): Uint8Array => withArena((arena) => lz4.encodeIn(arena, arena.put(data), data.length))
+const encode = (data: Uint8Array): Uint8Array => withArena((arena) => encodeLz4(arena, arena.put(data), data.length))
 
 const KiB = 1024
 

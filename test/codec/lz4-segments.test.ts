@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lz4 } from '../../src/codec/lz4.ts'
-import { cutSegments, encodeSegments, jointsOf, type Segment, standalone } from '../../src/codec/lz4-segments.ts'
+import { cutSegments, encodeLz4, encodeSegments } from '../../src/codec/lz4-encode.ts'
+import { jointsOf, type Segment, standalone } from '../../src/codec/lz4-segments.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import { withArena } from '../../src/kernels/arena.ts'
+import { compute } from '../../src/kernels/compute.ts'
 import { crc32cOf } from '../../src/kernels/crc32c.ts'
 import { expectSameBytes, guarded, noise } from '../kernels/support.ts'
 import { contents } from './support.ts'
@@ -39,7 +41,7 @@ function expectSegments(data: Uint8Array, lengths: readonly number[]): Segment[]
     // What it would have been, had there been no others.
     expectSameBytes(
       standalone(segment, slice, joints[i + 1]!),
-      withArena((arena) => lz4.encodeIn(arena, arena.put(own), own.length)),
+      withArena((arena) => encodeLz4(arena, arena.put(own), own.length)),
     )
     start += lengths[i]!
   }
@@ -122,11 +124,11 @@ test('nothing is written behind the bytes that suffice for any block', () => {
       withArena((arena) => {
         const part = data.subarray(0, 20_000)
         const src = arena.put(part)
-        const dst = guarded(arena, arena.kernels.lz4Bound(part.length))
+        const dst = guarded(arena, compute(arena).lz4Bound(part.length))
         const carry = arena.int32s([0])
         let out = dst.pointer
         for (let at = 0; at < part.length; at += length)
-          out += arena.kernels.lz4Encode(src + at, Math.min(length, part.length - at), out, carry)
+          out += compute(arena).lz4Encode(src + at, Math.min(length, part.length - at), out, carry)
         dst.check()
       })
     }

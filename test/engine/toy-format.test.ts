@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { where } from '../../src/array/where.ts'
-import { lz4 } from '../../src/codec/lz4.ts'
+import { encodeLz4 } from '../../src/codec/lz4-encode.ts'
 import { toBytes } from '../../src/core/dtype.ts'
 import { cloneTensor, type Tensor, tensorOf, viewTensor } from '../../src/core/tensor.ts'
 import { ChunkedSource } from '../../src/engine/chunked-source.ts'
@@ -39,7 +39,7 @@ async function open(
     if (chunkIndex === MISSING) return undefined
     const chunk = cloneTensor('int32', viewTensor(content, GRID.box(GRID.index(chunkIndex)).map(viewOf)))
     const bytes = toBytes(chunk.data)
-    return codec === 'none' ? bytes : withArena((arena) => lz4.encodeIn(arena, arena.put(bytes), bytes.length))
+    return codec === 'none' ? bytes : withArena((arena) => encodeLz4(arena, arena.put(bytes), bytes.length))
   })
   const store = new MemoryStore()
   await store.put('a.toy', file)

@@ -1,9 +1,17 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.ts'
-import { type Arena, withArena } from '../../src/kernels/arena.ts'
-import { kernels } from '../../src/kernels/instance.ts'
+import { type Arena, KEPT_BYTES, withArena } from '../../src/kernels/arena.ts'
+import { compute } from '../../src/kernels/compute.ts'
+import { crc32c, crc32cOf } from '../../src/kernels/crc32c.ts'
+import { type ComputeKernels, kernels } from '../../src/kernels/instance.ts'
+import { chunkStats } from '../../src/kernels/reduce.ts'
 
-declare const WebAssembly: { RuntimeError: new (text: string) => Error }
+declare const WebAssembly: {
+  RuntimeError: new (text: string) => Error
+  Module: { new (bytes: Uint8Array): object; imports(module: object): unknown[] }
+  Instance: new (module: object) => { exports: object }
+}
 
 const MiB = 2 ** 20
 
@@ -129,26 +137,39 @@ describe('Arena', () => {
 })
 
 describe('instance', () => {
-  test('the module needs nothing and exports the ABI', () => {
-    const abi = [
+  test('two modules over one memory, or one module, have the ABI', async () => {
+    const reading = [
       'arenaAlloc',
       'arenaMark',
       'arenaReset',
       'copyStrided',
       'crc32c',
       'fill',
-      'find',
-      'firstRows',
-      'lz4Bound',
       'lz4Decode',
-      'lz4Encode',
       'memory',
       'pick',
       'project',
-      'reduce',
-      'stats',
     ]
-    expect(Object.keys(kernels()).sort()).toEqual(abi)
+    const computing = ['find', 'firstRows', 'lz4Bound', 'lz4Encode', 'reduce', 'stats']
+    const halves = withArena((arena) => [kernels(), compute(arena)].map((half) => Object.keys(half).sort()))
+    expect(halves).toEqual([[...reading, 'readingEnd'].sort(), [...computing, 'computeEnd'].sort()])
+    const module = new WebAssembly.Module(readFileSync(new URL('../../build/kernels.wasm', import.meta.url)))
+    expect(WebAssembly.Module.imports(module)).toEqual([])
+    const { exports } = new WebAssembly.Instance(module)
+    expect(Object.keys(exports).sort()).toEqual([...reading, ...computing].sort())
+  })
+
+  test('what computes works in the memory of its arena, one instance as long as that', () => {
+    const over = (): ComputeKernels => withArena((arena) => compute(arena))
+    const first = over()
+    expect(over()).toBe(first)
+    const [{ min, max }, crc] = withArena((arena) => {
+      const pointer = arena.put(Uint8Array.of(3, 1, 2))
+      return [chunkStats(arena, 'uint8', pointer, 3), crc32c(arena, pointer, 3)]
+    })
+    expect([min, max, crc]).toEqual([1, 3, crc32cOf(Uint8Array.of(3, 1, 2))])
+    withArena((arena) => arena.alloc(KEPT_BYTES + 1))
+    expect(over()).not.toBe(first)
   })
 
   test('a platform without WebAssembly gets one clear error, each time', async () => {
@@ -170,7 +191,7 @@ describe('instance', () => {
     }
   })
 
-  test('under workerd the module is compiled while the module scope is evaluated, and only there', async () => {
+  test('under workerd the modules are compiled while the module scope is evaluated, and only there', async () => {
     vi.resetModules()
     vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
     const platform = (globalThis as unknown as { WebAssembly: { Module: new (bytes: Uint8Array) => object } }).WebAssembly
@@ -184,11 +205,14 @@ describe('instance', () => {
     vi.stubGlobal('WebAssembly', Object.assign(Object.create(platform), { Module: Counting }))
     try {
       const fresh = await import('../../src/kernels/instance.ts')
-      expect(compiled).toBe(1)
-      fresh.kernels()
+      // What computes is imported without being waited for.
+      await vi.waitFor(() => expect(compiled).toBe(2))
+      const { compute } = await import('../../src/kernels/compute.ts')
+      const { Arena } = await import('../../src/kernels/arena.ts')
+      compute(new Arena(fresh.kernels()))
       fresh.dropKernels()
-      fresh.kernels()
-      expect(compiled).toBe(1)
+      compute(new Arena(fresh.kernels()))
+      expect(compiled).toBe(2)
     } finally {
       vi.unstubAllGlobals()
     }

@@ -3,7 +3,8 @@ import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.ts'
 
-const bytes = readFileSync(new URL('../../build/kernels.wasm', import.meta.url))
+const build = (name: string): Uint8Array => readFileSync(new URL(`../../build/${name}.wasm`, import.meta.url))
+const bytes = build('kernels')
 const { WebAssembly } = globalThis as unknown as { WebAssembly: { Module: new (bytes: Uint8Array) => object } }
 
 let fresh: typeof import('../../src/kernels/instance.ts')
@@ -21,8 +22,9 @@ function failure(run: () => void): unknown {
   throw new Error('did not throw')
 }
 
-test('the module is not more than 10 KiB, compressed', () => {
+test('the module is not more than 10 KiB, compressed, and of what reading needs not more than 4.25', () => {
   expect(gzipSync(bytes, { level: 9 }).length).toBeLessThanOrEqual(10 * 1024)
+  expect(gzipSync(build('reading'), { level: 9 }).length).toBeLessThanOrEqual(4.25 * 1024)
 })
 
 describe('initKernels', () => {
@@ -32,18 +34,18 @@ describe('initKernels', () => {
     try {
       fresh.initKernels(module)
       fresh.dropKernels()
-      expect(fresh.kernels().lz4Bound(0)).toBeGreaterThan(0)
+      expect(fresh.kernels().arenaMark()).toBeGreaterThan(0)
     } finally {
       vi.unstubAllGlobals()
     }
   })
 
   test.each([
-    ['a buffer', bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length)],
+    ['a buffer', new Uint8Array(bytes).buffer],
     ['a view', new Uint8Array(bytes)],
   ])('takes the bytes as %s', (_, given) => {
     fresh.initKernels(given)
-    expect(fresh.kernels().lz4Bound(0)).toBeGreaterThan(0)
+    expect(fresh.kernels().arenaMark()).toBeGreaterThan(0)
   })
 
   test('without an argument makes what is inlined ready, once', () => {
@@ -53,15 +55,23 @@ describe('initKernels', () => {
     expect(fresh.kernels()).toBe(first)
   })
 
-  test('replaces kernels that are in use', () => {
+  test('replaces kernels that are in use, with those that compute', async () => {
+    const { compute, computeModule } = await import('../../src/kernels/compute.ts')
+    const { Arena } = await import('../../src/kernels/arena.ts')
     const first = fresh.kernels()
+    expect(computeModule(first)).toBeInstanceOf(WebAssembly.Module)
     fresh.initKernels(bytes)
-    expect(fresh.kernels()).not.toBe(first)
+    const whole = fresh.kernels()
+    expect(whole).not.toBe(first)
+    expect(compute(new Arena(whole))).toBe(whole)
+    expect(computeModule(whole)).toBeUndefined()
   })
 
   test.each([
     ['something else', {}, /neither a WebAssembly.Module nor bytes/],
     ['an empty module', Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0), /does not export memory, arenaMark/],
+    ['one of two modules', build('reading'), /does not export lz4Bound, lz4Encode, reduce/],
+    ['the other', build('compute'), /was not given the kernels.wasm of this version: .*env/],
   ])('refuses %s and keeps what was there', (_, given, message) => {
     const before = fresh.kernels()
     const error = failure(() => fresh.initKernels(given))

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { elementBytes, NUMERIC_DTYPES, type NumericDType, type TypedArray, toBytes } from '../../src/core/dtype.ts'
 import { withArena } from '../../src/kernels/arena.ts'
+import { compute } from '../../src/kernels/compute.ts'
 import { find, firstRows } from '../../src/kernels/places.ts'
 import { typeCode } from '../../src/kernels/reduce.ts'
 import { expectSameBytes, extremesOf, guarded, putAt, sample } from './support.ts'
@@ -70,7 +71,7 @@ describe.each(NUMERIC_DTYPES)('%s', (dtype) => {
         const values = arena.alloc(bytes)
         arena.bytes(values, bytes + 32).fill(0)
         const places = guarded(arena, bytes, columns % 16)
-        arena.kernels.firstRows(typeCode(dtype), src, bytes, 2, bytes, values, places.pointer)
+        compute(arena).firstRows(typeCode(dtype), src, bytes, 2, bytes, values, places.pointer)
         places.check()
         expectSameBytes(arena.bytes(places.pointer, bytes), new Uint8Array(bytes))
       })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { allocate, elementBytes, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.ts'
 import { eachIndex } from '../../src/core/shape.ts'
 import { withArena } from '../../src/kernels/arena.ts'
+import { compute } from '../../src/kernels/compute.ts'
 import {
   accumulators,
   cellBytes,
@@ -306,7 +307,7 @@ test.each(['float32', 'float64'] as const)('statistics of %s put negative NaNs f
     raw[5 * bytes - 1]! &= 0x7f
     const payload = raw.slice(bytes, 2 * bytes)
     const out = arena.alloc(24)
-    arena.kernels.stats(dtype === 'float32' ? 8 : 9, 0, 0, data.byteOffset, 5, out)
+    compute(arena).stats(dtype === 'float32' ? 8 : 9, 0, 0, data.byteOffset, 5, out)
     expect(arena.bytes(out, bytes)).toEqual(payload)
     expect(arena.view(dtype, out + 8, 1)[0]).toBe(NaN)
   })

@@ -1,6 +1,7 @@
 import { decodeWith, encodeWith, inKernel } from '../../codec/codec.ts'
 import { lz4 } from '../../codec/lz4.ts'
-import { cutSegments, encodeSegments, type Segment } from '../../codec/lz4-segments.ts'
+import { cutSegments, encodeLz4, encodeSegments } from '../../codec/lz4-encode.ts'
+import type { Segment } from '../../codec/lz4-segments.ts'
 import { none } from '../../codec/none.ts'
 import type { Codecs, Encoder } from '../../codec/registry.ts'
 import { firstDifference } from '../../core/bytes.ts'
@@ -246,8 +247,8 @@ export class BlockPacker implements BlockOrigin {
         withArena((inner) => chunk.onPack?.(inner, at))
         end += at.size
       }
-      if (encoder === lz4 && lengths.length > 1) return encodeSegments(arena, pointer, lengths)
-      return { bytes: inKernel(encoder) ? encoder.encodeIn(arena, pointer, total) : arena.bytes(pointer, total).slice() }
+      if (encoder !== lz4) return { bytes: arena.bytes(pointer, total).slice() }
+      return lengths.length > 1 ? encodeSegments(arena, pointer, lengths) : { bytes: encodeLz4(arena, pointer, total) }
     })
     const block = this.#blocks.size
     try {

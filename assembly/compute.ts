@@ -1,0 +1,11 @@
+/**
+ * What only reductions, statistics and writing need, as a module of its own. It imports the memory of
+ * `reading.ts` and has its tables between that module's and the arena, from `memoryBase` in asconfig.json on.
+ */
+export { stats } from './extremes'
+export { lz4Bound, lz4Encode } from './lz4-encode'
+export { find, firstRows } from './places'
+export { reduce } from './reduce'
+
+/** Where its tables end: `scripts/embed-kernels.mjs` looks whether the arena begins behind it. */
+export const computeEnd: usize = __heap_base
