@@ -57,7 +57,7 @@ describe('docstrings', () => {
   const FRAGMENT =
     /^(Of|What|Whether|How|Which|Who|Where|When|If|As|That|Those|With|Without|Under|For|In|On|At|By|To|From|Not|And|Or|Because|Backwards|Called)\b/
   /** What is used of things that platforms describe. */
-  const PLATFORM = /Like$|^Fetch/
+  const PLATFORM = /Like$|^Fetch|^Signal$/
 
   interface Item {
     /** `DiskArray.get` for a member. */

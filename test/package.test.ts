@@ -181,10 +181,11 @@ test('the public names', async () => {
   `)
 })
 
-const CONSUMER = `import { BlockCache, createPool, initKernels, MemoryBudget, open, slice, type Tensor } from '${join(root, 'dist/types/runtime/index.js')}'
+const CONSUMER = `import { BlockCache, createPool, initKernels, MemoryBudget, open, slice, type Tensor, where } from '${join(root, 'dist/types/runtime/index.js')}'
 import { openNetcdf } from '${join(root, 'dist/types/runtime/netcdf.js')}'
 import { storeConformance } from '${join(root, 'dist/types/testing/index.js')}'
-const file = await open('a.af', { pool: createPool(), cache: new BlockCache(), budget: new MemoryBudget(2 ** 30) })
+const [pool, cache, budget] = [createPool(), new BlockCache(), new MemoryBudget(2 ** 30)]
+const file = await open('a.af', { pool, cache, budget })
 const box: Float32Array = (await file.array('x', 'float32').get([0, slice(2)])).data
 const one: bigint = await file.array('y', 'int64', 2).get([0, 1])
 const typed = await open('a.af', { arrays: { tas: ['float32', 3] } })
@@ -211,23 +212,31 @@ tensor(result.data, result.shape)
 const out = { data: new Float32Array(8), shape: [2, 4], stride: [4, 1] } as const
 await file.array('x', 'float32').get(null, { out })
 const kept: Tensor<'float32'> = result
+await tas.set(null, zarrita)
 export { kept, view, zarrita }
+
+// What editors show.
+const unknown = file.array('z')
+const means = await tas.mean({ axis: 0 })
+const element = await tas.get([0, 0, 0])
+const found = where(tas, { min: 0 })
+export const shown = [unknown.name, means.data, element, await found.count(), cache.stats(), budget.stats(), pool.size]
 `
 
 describe('types', () => {
+  const compilerOptions = {
+    noEmit: true,
+    strict: true,
+    skipLibCheck: false,
+    target: 'es2022',
+    lib: ['ES2022'],
+    module: 'nodenext',
+    types: [],
+  }
   let folder: string
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'hyperslab-types-'))
     writeFileSync(join(folder, 'use.mts'), CONSUMER)
-    const compilerOptions = {
-      noEmit: true,
-      strict: true,
-      skipLibCheck: false,
-      target: 'es2022',
-      lib: ['ES2022'],
-      module: 'nodenext',
-      types: [],
-    }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.mts'] }))
   })
   afterAll(() => rmSync(folder, { recursive: true }))
@@ -242,21 +251,59 @@ describe('types', () => {
     expect(run('-p', folder)).toBe('')
   })
 
-  test('are shown by names that users know', () => {
-    const { options, fileNames } = ts.parseJsonConfigFileContent(
-      ts.readConfigFile(join(folder, 'tsconfig.json'), ts.sys.readFile).config,
-      ts.sys,
-      folder,
-    )
-    const program = ts.createProgram(fileNames, options)
-    const checker = program.getTypeChecker()
-    const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(join(folder, 'use.mts'))!)!)
-    const typeOf = (name: string): ts.Type => {
-      const symbol = exported.find((each) => each.name === name)!
-      return checker.getTypeOfSymbol(checker.getAliasedSymbol(symbol))
-    }
-    expect(checker.typeToString(typeOf('view'))).toBe('DiskArray<"float32", 3>')
-    expect(checker.typeToString(typeOf('kept'))).toBe('Tensor<"float32">')
+  describe('in an editor', () => {
+    const path = join(root, 'test/use.mts')
+    const { options } = ts.convertCompilerOptionsFromJson(compilerOptions, root)
+    const textOf = (file: string): string | undefined => (file === path ? CONSUMER : ts.sys.readFile(file))
+    const { readFile, directoryExists, getDirectories } = ts.sys
+    const service = ts.createLanguageService({
+      getCompilationSettings: () => options,
+      getScriptFileNames: () => [path],
+      getScriptVersion: () => '1',
+      getScriptSnapshot: (file) => ts.ScriptSnapshot.fromString(textOf(file) ?? ''),
+      getDefaultLibFileName: ts.getDefaultLibFilePath,
+      getCurrentDirectory: () => root,
+      fileExists: (file) => file === path || ts.sys.fileExists(file),
+      readFile,
+      directoryExists,
+      getDirectories,
+    })
+
+    const endOf = (text: string): number => CONSUMER.indexOf(text) + text.length
+
+    test.each([
+      ['file', 'ArrayFile<Untyped>'],
+      ['tas', 'FileArray<"float32", 3>'],
+      ['unknown', 'FileArray<DType, number>'],
+      ['view', 'DiskArray<"float32", 3>'],
+      ['result', 'Tensor<"float32">'],
+      ['means', 'Tensor<"float64">'],
+      ['element', 'number'],
+      ['found', 'Where<"float32">'],
+    ])('%s is shown as %s', (name, type) => {
+      const info = service.getQuickInfoAtPosition(path, endOf(`const ${name}`) - 1)
+      expect(ts.displayPartsToString(info!.displayParts)).toBe(`const ${name}: ${type}`)
+    })
+
+    test.each([
+      ['result.', ['data', 'offset', 'shape', 'stride']],
+      ['cache.', ['clear', 'stats']],
+      ['budget.', ['bytes', 'result', 'stats']],
+      ['pool.', ['close', 'decodes', 'inlineReason', 'run', 'size']],
+      ['found.', ['all', 'count']],
+    ])('after %s come its public members', (text, members) => {
+      expect(membersAfter(text)).toEqual(members)
+    })
+
+    const membersAfter = (text: string): string[] =>
+      service.getCompletionsAtPosition(path, endOf(text), {})!.entries.map(({ name }) => name)
+
+    test('nothing that is ours alone is offered of files and arrays', () => {
+      const own = /^[_#]|^(state|index|changeShape|container|copy)$/
+      const members = ['file.', 'tas.'].map(membersAfter)
+      expect(members.map((names) => names.filter((name) => own.test(name)))).toEqual([[], []])
+      expect(members.map((names) => names.length > 15)).toEqual([true, true])
+    })
   })
 
   test('carry neither internals nor the bytes of what is embedded', () => {

@@ -11,7 +11,14 @@ import { type ArrayOptions, isNested } from './format/definition.ts'
 import { isUnknownExtra, UNKNOWN_EXTRA } from './format/extras.ts'
 import type { ArrayState } from './layers/array-state.ts'
 import { AMBIGUOUS_ATTRIBUTES, Attributes } from './layers/attributes.ts'
-import { type ArrayTypes, CREATE_CHECKS, type CreateOptions, OPEN_CHECKS, type OpenOptions } from './layers/file-options.ts'
+import {
+  type ArrayTypes,
+  CREATE_CHECKS,
+  type CreateOptions,
+  OPEN_CHECKS,
+  type OpenOptions,
+  type Untyped,
+} from './layers/file-options.ts'
 import { Paths } from './layers/paths.ts'
 import { Stack } from './layers/stack.ts'
 import type { Statistics } from './layers/statistics.ts'
@@ -51,7 +58,7 @@ const FILE_ARRAY = '__file__'
  * A container: many arrays in one `.af` file with its sidecars. Changes are collected and become visible to
  * others, all at once, with `flush`; whatever was not flushed is dropped by `close`.
  */
-export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Printable {
+export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   /** The name that messages give it. */
   readonly location: string
   readonly #copy: WorkingCopy
@@ -88,7 +95,7 @@ export class ArrayFile<A extends ArrayTypes = Record<never, never>> extends Prin
    * @throws NotFoundError when there is no such file or layer; FormatError, UnsupportedError;
    *   UnknownArrayError and InvalidArgumentError for `arrays` that are not there, or are others
    */
-  static async open<const A extends ArrayTypes = Record<never, never>>(
+  static async open<const A extends ArrayTypes = Untyped>(
     store: Store,
     path: string,
     options: OpenOptions<A> = {},

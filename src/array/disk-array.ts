@@ -53,10 +53,7 @@ type Whole = { readonly axis?: undefined }
 type Along = { readonly axis: AxisOption }
 
 /** Both extremes, of one type. */
-interface Extrema<T> {
-  min: T
-  max: T
-}
+type Extrema<T> = Record<'min' | 'max', T>
 
 /**
  * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`,

@@ -21,12 +21,13 @@ interface DTypes {
   binary: { data: Uint8Array[]; scalar: Uint8Array }
 }
 
-/** A data type by its name: `'float32'`, `'timestamp_ns'`. */
-export type DType = keyof DTypes
 /** A data type of numbers. */
 export type NumericDType = 'int8' | 'int16' | 'int32' | 'int64' | 'uint8' | 'uint16' | 'uint32' | 'uint64' | 'float32' | 'float64'
 /** Types whose elements are JavaScript values of their own length. */
 export type VariableDType = 'string' | 'binary'
+// Spelled out: editors would show `keyof DTypes`.
+/** A data type by its name, such as `'float32'`. */
+export type DType = NumericDType | VariableDType | 'bool' | 'timestamp_ns'
 export type FixedDType = Exclude<DType, VariableDType>
 /** The array that holds elements of `D`: a typed one, or a plain one for strings and binaries. */
 export type DataOf<D extends DType> = DTypes[D]['data']

@@ -1,6 +1,4 @@
-/**
- * What this package uses of an `AbortSignal`, spelled out because the public types must not need the DOM's.
- */
+/** The part of an `AbortSignal` that is used, spelled out as the public types must not need the DOM's. */
 export interface Signal {
   readonly aborted: boolean
   readonly reason: unknown

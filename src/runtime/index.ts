@@ -1,5 +1,5 @@
 import { ArrayFile } from '../af/file.ts'
-import type { ArrayTypes, CreateOptions, OpenOptions } from '../af/layers/file-options.ts'
+import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 import type { Verification, VerifyOptions } from '../af/verify/verify.ts'
 import { type Location, resolveLocation } from './location.ts'
 
@@ -12,7 +12,7 @@ import { type Location, resolveLocation } from './location.ts'
  * console.log(file.arrays()) // [ 'tas' ]
  * console.log(await file.array('tas', 'float32', 3).get([0, 0, 0])) // 280
  */
-export async function open<const A extends ArrayTypes = Record<never, never>>(
+export async function open<const A extends ArrayTypes = Untyped>(
   location: Location,
   options?: OpenOptions<A>,
 ): Promise<ArrayFile<A>> {
@@ -63,7 +63,7 @@ export type { ArrayOptions } from '../af/format/definition.ts'
 export type { AttributeValue } from '../af/format/footer.ts'
 export type { Limits } from '../af/format/limits.ts'
 export type { Attributes, PlainAttribute, TypedAttribute } from '../af/layers/attributes.ts'
-export type { ArrayTypes, CreateOptions, FileOptions, OpenOptions } from '../af/layers/file-options.ts'
+export type { ArrayTypes, CreateOptions, FileOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 export type { Statistics } from '../af/layers/statistics.ts'
 export type { Checked, Finding, Verification, VerifyOptions } from '../af/verify/verify.ts'
 export type { NewShape } from '../af/write/append.ts'
@@ -135,6 +135,7 @@ export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/
 export { type ErrorDetails, type ErrorTag, HyperslabError, isHyperslabError } from '../core/errors.ts'
 export { MemoryBudget } from '../core/memory-budget.ts'
 export type { AxisIndices } from '../core/places.ts'
+export type { Signal } from '../core/signal.ts'
 export type { Tensor, TensorLike } from '../core/tensor.ts'
 export { dateOf, type InstantLike, isoOf, timestampOf } from '../core/timestamp.ts'
 export { BlockCache, type BlockCacheOptions, type BlockCacheStats } from '../engine/block-cache.ts'
@@ -170,6 +171,19 @@ export type { RequestLog, RequestOptions } from '../store/requester.ts'
 export { parseS3Url, type S3Location } from '../store/s3/address.ts'
 export { S3Store, type S3StoreOptions } from '../store/s3/s3.ts'
 export type { S3Credentials, S3CredentialsSource } from '../store/s3/sign.ts'
-export type { ByteRange, ObjectInfo, Stage, Store, Tail } from '../store/store.ts'
+export type {
+  ByteRange,
+  ConditionalWrites,
+  DeleteOptions,
+  Leftover,
+  ObjectInfo,
+  PublishCondition,
+  PutOptions,
+  RangeOptions,
+  Stage,
+  Store,
+  StoreOptions,
+  Tail,
+} from '../store/store.ts'
 export { type ZipOptions, ZipStore } from '../store/zip/zip.ts'
 export type { Location } from './location.ts'

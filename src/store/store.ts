@@ -1,5 +1,7 @@
 import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
+
+/** Options of every operation of a store; an aborted `signal` ends it. */
 export interface StoreOptions {
   readonly signal?: Signal | undefined
 }
@@ -13,6 +15,7 @@ export interface ObjectInfo {
   readonly etag: string
 }
 
+/** Options of reading a range. */
 export interface RangeOptions extends StoreOptions {
   /** Read this version of the object and no other. */
   readonly ifMatch?: string
@@ -24,7 +27,7 @@ export interface ByteRange {
   readonly length: number
 }
 
-/** What must hold of an object for it to be published; without either, whatever is there is replaced. */
+/** Conditions for an object to be published; without either, whatever is there is replaced. */
 export interface PublishCondition {
   /** There is no such object. */
   readonly ifAbsent: boolean
@@ -37,31 +40,33 @@ export interface PublishCondition {
   readonly durable?: boolean
 }
 
+/** Options of `put`. */
 export interface PutOptions extends StoreOptions {
-  /** As of {@link PublishCondition}. */
+  /** The same as that of {@link PublishCondition}. */
   readonly durable?: boolean
 }
 
+/** Options of `delete`. */
 export interface DeleteOptions extends StoreOptions {
   /** Remove this version of the object and no other. */
   readonly ifMatch?: string | undefined
 }
 
-/** What a store does on condition of a version, atomically: two that name one version never both succeed. */
+/** Operations on condition of a version, atomic: two that name one version never both succeed. */
 export interface ConditionalWrites {
-  /** `publish` with `ifMatch`. */
+  /** True when it takes `publish` with `ifMatch`. */
   readonly replace: boolean
-  /** `delete` with `ifMatch`. */
+  /** True when it takes `delete` with `ifMatch`. */
   readonly remove: boolean
-  /** Why not, as a sentence for users, where either is missing. */
+  /** The reason, as a sentence for users, where either is missing. */
   readonly reason?: string
 }
 
-/** What an unfinished write has left, or what a write that is under way needs. */
+/** An object of an unfinished write by `key` and `size`: left over, or needed while it is under way. */
 export interface Leftover {
   readonly key: string
   readonly size: number
-  /** When it was last written, in ms since 1970. */
+  /** The time it was last written, in ms since 1970. */
   readonly modified: number
 }
 

@@ -52,6 +52,9 @@ export interface FileOptions extends StoreOptions {
 /** Data types and ranks of arrays, by name: `{ tas: ['float32', 3] }`. */
 export type ArrayTypes = { readonly [name: string]: readonly [dtype: DType, rank: number] }
 
+/** The types of arrays of which nothing was said when the file was opened. */
+export type Untyped = { readonly [name in never]: never }
+
 /** Options of `open`. */
 export interface OpenOptions<A extends ArrayTypes = ArrayTypes> extends FileOptions {
   /** Open the state that this layer (0 for the base) left, read-only. */
