@@ -136,8 +136,8 @@ describe('docstrings', () => {
 
   /** The most used. */
   const WITH_EXAMPLE = Object.entries({
-    '': 'open create verify DiskArray concat stack broadcast scaled generate zip where coarsen rolling slice points chunk openNetcdf importNetcdf MemoryStore HttpStore S3Store R2Store OpfsStore FileStore BlobStore MemoryBudget BlockCache createPool isHyperslabError timestampOf isoOf',
-    ArrayFile: 'array arrays define delete attrs layers stats flush refresh compact',
+    '': 'open create verify DiskArray concat stack broadcast scaled generate zip where coarsen rolling slice points openNetcdf importNetcdf MemoryStore HttpStore S3Store R2Store OpfsStore FileStore MemoryBudget BlockCache createPool isHyperslabError timestampOf',
+    ArrayFile: 'array define delete attrs stats flush refresh compact',
     FileArray: 'resize append',
     Attributes: 'set',
     DiskArray:

@@ -25,8 +25,8 @@ const LAYERS: Record<string, string[]> = {
   'af/verify': ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'engine', 'af/write', 'af/layers', 'af/format'],
   af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
   adapters: ['core', 'grid', 'array'],
-  runtime: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters'],
-  cli: ['core', 'kernels', 'grid', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters', 'runtime'],
+  runtime: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters'],
+  cli: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters', 'runtime'],
   testing: ['core', 'grid', 'aggregate', 'array', 'store/store', 'af'],
 }
 

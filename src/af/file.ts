@@ -127,9 +127,6 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   /**
    * Names of the arrays, in the order they were defined. The scalar `__file__`, which carries {@link attrs},
    * is not among them; by its name it can be opened.
-   * @example
-   * await using file = await open('climate.af')
-   * console.log(file.arrays()) // [ 'tas' ]
    */
   arrays(): string[] {
     const { states } = this.#copy
@@ -212,12 +209,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     )
   }
 
-  /**
-   * The files the container is made of, oldest first.
-   * @example
-   * await using file = await open('climate.af')
-   * console.log(file.layers().map(({ number, chunks }) => [number, chunks])) // [ [ 0, 4 ] ]
-   */
+  /** The files the container is made of, oldest first. */
   layers(): LayerInfo[] {
     return this.#copy.layers.map((layer) => {
       const metas = [...layer.arrays.values()]

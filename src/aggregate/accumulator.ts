@@ -16,6 +16,7 @@ export interface Accumulator {
   finish(): Cells
 }
 
+/** Cells of a result, their `values` with the `counts` of elements that each is made of. */
 export interface Cells {
   readonly values: ArrayLike<number | bigint>
   readonly counts: Float64Array

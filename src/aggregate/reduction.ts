@@ -3,20 +3,20 @@ import type { Box } from '../grid/range.ts'
 import type { ReduceOp, Skip } from '../kernels/reduce.ts'
 import type { Cells } from './accumulator.ts'
 
-/** A reduction, as data that other threads understand. */
+/** A reduction of elements of `dtype`, without those to `skip`, as data that other threads understand. */
 export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
   /**
-   * What a kernel reduces to; minimum and maximum at once, of which each cell has both, one after the other;
-   * or the {@link momentsOf} elements, of which variances are made.
+   * The operation: what a kernel reduces to; minimum and maximum at once, of which each cell has both, one
+   * after the other; or the {@link momentsOf} elements, of which variances are made.
    */
   readonly op: Op
   readonly dtype: FixedDType
   readonly skip: Skip
-  /** For each axis, whether it is reduced. */
+  /** True for each axis that is reduced. */
   readonly reduced: readonly boolean[]
   /**
-   * For minima and maxima of which the positions are wanted: how much the position grows along each axis,
-   * from 0 at the start of the box; 0 along axes that are kept. Parts then have places.
+   * Growth of the position along each axis, from 0 at the start of the box, where positions of minima and
+   * maxima are wanted; 0 along axes that are kept. Parts then have places.
    */
   readonly places?: readonly number[]
 }
@@ -43,7 +43,7 @@ export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> 
   reduction.op !== 'moments' && reduction.op !== 'extrema'
 
 /**
- * What some elements of an array were reduced to: one cell for each position of the axes that are kept. Cells
+ * Elements of an array reduced together: one cell for each position of the axes that are kept. Cells
  * are as the kernels leave them (of sums of 64-bit integers, two numbers), so that parts can be reduced
  * further without a loss. Of a whole reduction there is one cell, with its value.
  */
@@ -61,7 +61,7 @@ export function unpairedPart(part: PlacedAggregate, which: number): PlacedAggreg
   return { ...part, values: (part.values as TypedArray).filter((_, i) => i % 2 === which) }
 }
 
-/** A part and the cells of the result that it belongs to; reduced axes have length 1. */
+/** A part and the `region` of the result that it belongs to; reduced axes have length 1. */
 export interface PlacedAggregate extends PartialAggregate {
   readonly region: Box
 }

@@ -43,8 +43,6 @@ export function dateOf(timestamp: bigint): Date {
  * A timestamp in ISO 8601, in UTC, with as many decimals (0, 3, 6 or 9) as it takes to keep all nanoseconds.
  * `timestampOf` reads it back; `Temporal.Instant.from` does, too.
  * @throws InvalidArgumentError for what is not a 64-bit integer
- * @example
- * console.log(isoOf(1704067200000000000n)) // 2024-01-01T00:00:00Z
  */
 export function isoOf(timestamp: bigint): string {
   const { milliseconds, rest } = split(timestamp)

@@ -47,8 +47,5 @@ export class ChunkSelector {
 /**
  * Picks the elements of one chunk: its coordinates in the grid, negative ones counting from the end, in place
  * of as many axes.
- * @example
- * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [4, 6], chunks: [2, 3] })
- * console.log((await t.get([chunk(1, 1)])).data) // Int32Array(6) [ 23, 24, 25, 33, 34, 35 ]
  */
 export const chunk = (...index: number[]): ChunkSelector => new ChunkSelector(index)

@@ -6,7 +6,7 @@ import { compute } from './compute.ts'
 export type ReduceOp = 'sum' | 'min' | 'max'
 
 /**
- * Which elements a reduction passes over: none; NaNs, of which integers have none; or those equal to a fill
+ * Elements that a reduction passes over: none; NaNs, of which integers have none; or those equal to a fill
  * value (rounded to the type, for floats), where -0 is 0 and a fill value of NaN means every NaN; with `nan`,
  * NaNs besides.
  */

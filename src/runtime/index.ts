@@ -67,6 +67,7 @@ export type { ArrayTypes, CreateOptions, FileOptions, OpenOptions, Untyped } fro
 export type { Statistics } from '../af/layers/statistics.ts'
 export type { Checked, Finding, Verification, VerifyOptions } from '../af/verify/verify.ts'
 export type { NewShape } from '../af/write/append.ts'
+export type { PartialAggregate, PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
 export type { Axis } from '../array/axes.ts'
 export {
   type BroadcastOperand,
@@ -156,6 +157,7 @@ export {
 export { type ChunkSelector, chunk, newAxis, type PointsSelector, points } from '../grid/selectors.ts'
 export { type Slice, slice } from '../grid/slice.ts'
 export { initKernels, type KernelsInput } from '../kernels/instance.ts'
+export type { ReduceOp, Skip } from '../kernels/reduce.ts'
 export { createPool, type Pool, type PoolOptions } from '../pool/pool.ts'
 export type { WorkerLike } from '../pool/spawn.ts'
 export type { WorkerPool } from '../pool/task.ts'

@@ -8,9 +8,6 @@ import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 /**
  * One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under
  * every other key there is none.
- * @example
- * const store = new BlobStore(new Uint8Array(8), 'notes.af')
- * console.log(await store.stat(store.key)) // { size: 8, etag: '8-0' }
  */
 export class BlobStore implements Store {
   /** The key of the object. */
