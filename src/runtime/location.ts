@@ -12,8 +12,8 @@ import type { Store } from '../store/store.ts'
  * - a path, where there is a file system
  * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the
  *   sidecars, too.
- * - `s3://bucket/key`, with the credentials, region and endpoint of the variables that Amazon's tools take,
- *   anonymously without: see `openBucket`
+ * - `s3://bucket/key`, with the credentials, region and endpoint of the environment variables that Amazon's
+ *   tools take (`AWS_ACCESS_KEY_ID`, `AWS_REGION`, `AWS_ENDPOINT_URL`, …), anonymously without keys
  * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file, whose sidecars are
  *   not seen
  * - a `FileSystemFileHandle`: likewise one file, read only; it may change between two `open`. To write, pass

@@ -29,9 +29,9 @@ export interface RequestOptions {
   readonly maxRequests?: number
   /** Bytes asked for by requests under way; 64 MiB by default. */
   readonly maxBytesInFlight?: number
-  /** See `planRequests`; 64 KiB by default. */
+  /** Ranges with at most this many bytes between them are read together; 64 KiB by default. */
   readonly maxGapBytes?: number
-  /** See `planRequests`; 16 MiB by default. */
+  /** Most bytes of a request; larger ranges are split. 16 MiB by default. */
   readonly maxRequestBytes?: number
   /**
    * Repetitions of a request after a server error (429, 500, 502, 503, 504) or a cut connection; 4 by

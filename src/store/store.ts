@@ -87,7 +87,7 @@ export interface Store {
   describe(key: string): string
   /**
    * The path of an object that is a file of this machine, which threads can open by themselves; its version
-   * is what `etagOf` tells.
+   * is `{inode}-{size}-{mtime in ns}`.
    */
   localPath?(key: string): string
   /**
