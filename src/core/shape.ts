@@ -53,6 +53,17 @@ export function eachIndex(shape: readonly number[], visit: (index: readonly numb
   }
 }
 
+/** The last of some ascending starts that is at or below a position, by halving; 0 where none is. */
+export function lastStart(starts: ArrayLike<number>, position: number, count = starts.length): number {
+  let [low, high] = [0, count]
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if (starts[middle]! <= position) low = middle
+    else high = middle
+  }
+  return low
+}
+
 /** The index of a place, counted in C order, in a box of this shape. */
 export function coordsAt(place: number, shape: readonly number[]): number[] {
   const index = new Array<number>(shape.length)

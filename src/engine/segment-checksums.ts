@@ -1,4 +1,5 @@
 import { HyperslabError, rethrowWithin } from '../core/errors.ts'
+import { lastStart } from '../core/shape.ts'
 import type { ByteRange } from '../store/store.ts'
 import type { Parts, Stored } from './batches.ts'
 import { type BlockRef, prefixed } from './block.ts'
@@ -50,7 +51,7 @@ export class SegmentChecksums {
     const parts = new Map<number, number>()
     const partOf: number[] = []
     for (const { address } of chunks) {
-      const number = this.#segmentAt(address.offset)
+      const number = lastStart(this.#starts, address.offset, this.count)
       if (address.offset + address.size > this.#starts[number + 1]!) return undefined
       if (!parts.has(number)) parts.set(number, parts.size)
       partOf.push(parts.get(number)!)
@@ -66,16 +67,5 @@ export class SegmentChecksums {
     } catch (error) {
       rethrowWithin(prefixed(error, this.#block), { file: this.#block.origin.file })
     }
-  }
-
-  /** Number of the segment that a byte of the block is in. */
-  #segmentAt(offset: number): number {
-    let [low, high] = [0, this.#crcs.length]
-    while (high - low > 1) {
-      const middle = (low + high) >> 1
-      if (this.#starts[middle]! <= offset) low = middle
-      else high = middle
-    }
-    return low
   }
 }

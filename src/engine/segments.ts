@@ -1,6 +1,7 @@
 import { PREFIX_BYTES } from '../codec/lz4.ts'
 import { jointsOf, type Segment, standalone } from '../codec/lz4-segments.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { lastStart } from '../core/shape.ts'
 import type { Stored } from './batches.ts'
 import type { BlockRef, SegmentPart } from './block.ts'
 
@@ -50,7 +51,7 @@ export class BlockSegments {
     let bytes = 0
     for (const chunk of chunks) {
       const { offset, size } = chunk.address
-      const number = this.#at(offset)
+      const number = lastStart(this.#starts, offset)
       const [ref, start] = [this.refs[number], this.#starts[number]!]
       if (ref === undefined || offset + size > start + ref.uncompressedBytes) return undefined
       let group = groups.get(ref)
@@ -62,17 +63,6 @@ export class BlockSegments {
       group.push(moved(chunk, ref, -start))
     }
     return bytes > MOST * this.#block.compressedBytes ? undefined : [...groups]
-  }
-
-  /** Number of the segment that a byte of the decoded block is in. */
-  #at(offset: number): number {
-    let [low, high] = [0, this.#starts.length]
-    while (high - low > 1) {
-      const middle = (low + high) >> 1
-      if (this.#starts[middle]! <= offset) low = middle
-      else high = middle
-    }
-    return low
   }
 }
 

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import { lastStart } from '../core/shape.ts'
 import { type AxisChunks, RegularChunks } from './chunks.ts'
 
 /** One axis cut into chunks of any lengths: chunk k covers `[borders[k], borders[k + 1])`. */
@@ -43,13 +44,7 @@ export class IrregularChunks implements AxisChunks {
 
   /** Finds by halving the last chunk that starts at or before `position`. */
   find(position: number): number {
-    let [low, high] = [0, this.count - 1]
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1
-      if (this.borders[middle]! <= position) low = middle
-      else high = middle - 1
-    }
-    return low
+    return lastStart(this.borders, position, this.count)
   }
 
   coarsen(maxLength: number): IrregularChunks {

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { type AfDType, decodeFooter, encodeFooter } from '../../src/af/format/footer.ts'
 import { DEFAULT_LIMITS } from '../../src/af/format/limits.ts'
+import { footerOf, metaOf } from '../support/containers.ts'
 
 const program = fileURLToPath(new URL('costly-footer.mjs', import.meta.url))
 const MIB = 2 ** 20
@@ -50,37 +51,7 @@ test('a footer of the default limit has a million chunks, and opens within half 
 
 test('types as deep as the deepest limit do not exhaust the stack', () => {
   const list = (depth: number): AfDType => (depth === 0 ? { kind: 'int8' } : { kind: 'list', child: list(depth - 1) })
-  const payload = (depth: number) => {
-    const attributes = { width: 16 as const, keys: [], values: [] }
-    const none = {
-      length: 0,
-      rank: 0,
-      coords: new Uint32Array(),
-      blockIds: new Uint32Array(),
-      offsets: new Uint32Array(),
-      sizes: new Uint32Array(),
-    }
-    const array = {
-      name: 'x',
-      dtype: list(depth),
-      shape: [],
-      dimensionNames: [],
-      chunkShape: [],
-      chunks: none,
-      fillValue: null,
-      deleted: false,
-      attributes,
-    }
-    return encodeFooter({
-      version: 5,
-      blocks: [],
-      arrays: [array],
-      attributeKeys: [],
-      attributeValues: [],
-      overlayIndex: 0,
-      baseFileHint: '',
-    })
-  }
+  const payload = (depth: number) => encodeFooter(footerOf([metaOf('x', list(depth), [])]))
   expect(decodeFooter(payload(256), 256).arrays[0]!.dtype).toEqual(list(256))
   expect(() => decodeFooter(payload(256), 255)).toThrow(/nested more than 255 deep/)
   expect(() => decodeFooter(payload(DEFAULT_LIMITS.typeDepth + 1), DEFAULT_LIMITS.typeDepth)).toThrow(/nested more than 64 deep/)

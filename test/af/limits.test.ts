@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { type AfDType, chunkTable, encodeFooterFile } from '../../src/af/format/footer.ts'
+import { type AfDType, encodeFooterFile } from '../../src/af/format/footer.ts'
 import { type Limits, MemoryStore, open } from '../../src/runtime/index.ts'
 import { FaultStore } from '../../src/testing/index.ts'
-import { createWithBase as create } from '../support/containers.ts'
+import { createWithBase as create, footerOf, metaOf } from '../support/containers.ts'
 
 const where = { store: new MemoryStore(), path: 'a.af' }
 
@@ -16,27 +16,7 @@ describe('limits', async () => {
   await file.flush()
   await file.close()
   const list = (depth: number): AfDType => (depth === 0 ? { kind: 'int8' } : { kind: 'list', child: list(depth - 1) })
-  const nested = encodeFooterFile({
-    version: 5,
-    blocks: [],
-    arrays: [
-      {
-        name: 'deep',
-        dtype: list(100),
-        shape: [1],
-        dimensionNames: ['x'],
-        chunkShape: [1],
-        chunks: chunkTable(1),
-        fillValue: null,
-        deleted: false,
-        attributes: { width: 16, keys: [], values: [] },
-      },
-    ],
-    attributeKeys: [],
-    attributeValues: [],
-    overlayIndex: 0,
-    baseFileHint: '',
-  })
+  const nested = encodeFooterFile(footerOf([metaOf('deep', list(100), [1])]))
 
   test('of footers: nothing but the ends of the files is read', async () => {
     const store = new FaultStore(where.store)

@@ -371,8 +371,8 @@ describe('a table', () => {
       { range: { offset: 0, length: 4 }, crc: 11 },
       { range: { offset: 4, length: 6 }, crc: 12 },
     ])
-    for (let length = 1; length < right.length; length++) expect(() => decode(right.slice(0, length))).toThrow('end too early')
-    expect(() => decode([9, ...right.slice(1)])).toThrow('of segments of block 9, but no such block')
+    for (let length = 1; length < right.length; length++) expect(() => decode(right.slice(0, length))).toThrow('ends too early')
+    expect(() => decode([9, ...right.slice(1)])).toThrow('names block 9, but there is no such block')
     for (const [numbers, change] of [
       [[0, 2, 4, 11, 5, 12], {}],
       [[0, 0], {}],

@@ -156,7 +156,7 @@ test('a table that names no block, or ends too early', async () => {
     segments.set(9, segments.get(0)!)
   })
   expect(await readAll(other)).toEqual(Array.from({ length: 13 }, () => true))
-  expect(await findingsOf(other, false)).toEqual([expect.stringContaining('there are segments of block 9, but no such block')])
+  expect(await findingsOf(other, false)).toEqual([expect.stringContaining('names block 9, but there is no such block')])
   const { fileOffset } = tableOf(whole)!
   const numbers = [...decodeVarints(whole.subarray(fileOffset, fileOffset + tableOf(whole)!.compressedBytes))]
   for (let length = 1; length < 2 + 5 * numbers[1]!; length++)

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.ts'
-import { chunkTable, encodeFooterFile } from '../../src/af/format/footer.ts'
+import { encodeFooterFile } from '../../src/af/format/footer.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { FaultStore } from '../../src/testing/index.ts'
-import { createWithBase } from '../support/containers.ts'
+import { createWithBase, footerOf, metaOf } from '../support/containers.ts'
 
 /** Two layers above the base: all elements 1, then the second 2. */
 async function written(store: MemoryStore): Promise<ArrayFile> {
@@ -60,27 +60,7 @@ test.each(Array.from({ length: 8 }, (_, nth) => nth))(
 
 /** A layer as other programs write it, which names no base: it defines `y`. */
 const foreign = (number: number): Uint8Array =>
-  encodeFooterFile({
-    version: 5,
-    blocks: [],
-    arrays: [
-      {
-        name: 'y',
-        dtype: { kind: 'int8' },
-        shape: [2],
-        dimensionNames: ['i'],
-        chunkShape: [2],
-        chunks: chunkTable(1),
-        fillValue: null,
-        deleted: false,
-        attributes: { width: 16, keys: [], values: [] },
-      },
-    ],
-    attributeKeys: [],
-    attributeValues: [],
-    overlayIndex: number,
-    baseFileHint: 'a.af',
-  })
+  encodeFooterFile(footerOf([metaOf('y', { kind: 'int8' }, [2])], { overlayIndex: number, baseFileHint: 'a.af' }))
 
 test.each(Array.from({ length: 12 }, (_, nth) => nth))(
   'replaced by another before operation %i of opening: a layer of another program is never read over the new base',

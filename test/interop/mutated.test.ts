@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checkFooter, decodeFooter, encodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
+import { checkFooter, decodeFooter, encodeFooter, encodeFooterFile, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
 import { STATS_MAGIC, withTrailer } from '../../src/af/format/footer-trailer.ts'
 import { decodeStats, encodeStats } from '../../src/af/format/stats-file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { random } from '../af/rkyv/support.ts'
+import { footerOf } from '../support/containers.ts'
 import { everything, mutated, payloadsIn } from './mutations.ts'
 import { havePeer, Peer } from './peer.ts'
 import { Shared } from './shared.ts'
@@ -95,10 +96,7 @@ function* damaged(seeds: readonly Uint8Array[], count: number): Generator<Uint8A
   for (let i = 0; i < count; i++) yield mutated(seeds[next(seeds.length)]!, seeds, next)
 }
 
-const EMPTY_BASE = withTrailer(
-  encodeFooter({ version: 5, blocks: [], arrays: [], attributeKeys: [], attributeValues: [], overlayIndex: 0, baseFileHint: '' }),
-  FOOTER_MAGIC,
-)
+const EMPTY_BASE = encodeFooterFile(footerOf([]))
 
 function framed(...files: readonly Uint8Array[]): Uint8Array[] {
   return files.flatMap((file) => [new Uint8Array(Uint32Array.of(file.length).buffer), file])

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type AfDType, type AttributeValue, chunkTable, encodeFooterFile, type Footer } from '../../src/af/format/footer.ts'
+import { type AfDType, type AttributeValue, encodeFooterFile } from '../../src/af/format/footer.ts'
 import { ATTRIBUTE_TYPES } from '../../src/af/format/footer-attributes.ts'
 import { STATS_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
 import { decodeStats } from '../../src/af/format/stats-file.ts'
 import { allocate, DTYPES, type DType, isBigInt, isNumeric } from '../../src/core/dtype.ts'
 import { type ArrayFile, create, MemoryStore, open, verify } from '../../src/runtime/index.ts'
-import { createWithBase } from '../support/containers.ts'
+import { createWithBase, footerOf, metaOf } from '../support/containers.ts'
 import { dataOf } from './judge.ts'
 import { havePeer, Peer } from './peer.ts'
 import { wireAttribute, wireData, wireScalar } from './wire.ts'
@@ -314,12 +314,7 @@ describe('refused:', () => {
 const list = (depth: number): AfDType => (depth === 0 ? { kind: 'int8' } : { kind: 'list', child: list(depth - 1) })
 
 /** A file with an array of a nested type, as only its metadata can be. */
-function nested(dtype: AfDType): Uint8Array {
-  const meta = { name: 'deep', dtype, shape: [1], dimensionNames: ['x'], chunkShape: [1], chunks: chunkTable(1) }
-  const array = { ...meta, fillValue: null, deleted: false, attributes: { width: 16 as const, keys: [], values: [] } }
-  const rest = { attributeKeys: [], attributeValues: [], overlayIndex: 0, baseFileHint: '' }
-  return encodeFooterFile({ version: 5, blocks: [], arrays: [array], ...rest } satisfies Footer)
-}
+const nested = (dtype: AfDType): Uint8Array => encodeFooterFile(footerOf([metaOf('deep', dtype, [1])]))
 
 test('README lists these and no others', async () => {
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')

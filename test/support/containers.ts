@@ -1,5 +1,5 @@
 import { ArrayFile } from '../../src/af/file.ts'
-import type { Footer } from '../../src/af/format/footer.ts'
+import { type AfDType, type ArrayMeta, chunkTable, type Footer } from '../../src/af/format/footer.ts'
 import { isIdentity } from '../../src/af/format/identity.ts'
 import type { CreateOptions } from '../../src/af/layers/file-options.ts'
 import { Paths } from '../../src/af/layers/paths.ts'
@@ -22,6 +22,32 @@ export async function createWithBase(
   await publishEmpty(store, path, place, { kind: 'base' }, newPacker(files), { ...files.options, condition })
   return ArrayFile.open(store, path, options)
 }
+
+/** An array of one chunk at most, and no attributes, as a footer has it. */
+export const metaOf = (name: string, dtype: AfDType, shape: readonly number[], more: Partial<ArrayMeta> = {}): ArrayMeta => ({
+  name,
+  dtype,
+  shape: [...shape],
+  dimensionNames: shape.map((_, axis) => `d${axis}`),
+  chunkShape: [...shape],
+  chunks: chunkTable(shape.length),
+  fillValue: null,
+  deleted: false,
+  attributes: { width: 16, keys: [], values: [] },
+  ...more,
+})
+
+/** The footer of some arrays, as another program writes it. Of such without blocks, `encodeFooterFile` makes a whole file. */
+export const footerOf = (arrays: readonly ArrayMeta[], more: Partial<Footer> = {}): Footer => ({
+  version: 5,
+  blocks: [],
+  arrays: [...arrays],
+  attributeKeys: [],
+  attributeValues: [],
+  overlayIndex: 0,
+  baseFileHint: '',
+  ...more,
+})
 
 /** The empty blocks that tell what a file is, for `seal`. */
 export const marksOf = ({ blocks }: Footer): string[] =>

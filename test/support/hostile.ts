@@ -1,5 +1,6 @@
 import { type AfDType, chunkTable, encodeFooterFile, type FillValue } from '../../src/af/format/footer.ts'
 import { type ArrayFile, MemoryStore, type OpenOptions, open } from '../../src/runtime/index.ts'
+import { footerOf, metaOf } from './containers.ts'
 
 export interface Claimed {
   readonly dtype?: AfDType['kind']
@@ -17,30 +18,17 @@ export async function claim(
 ): Promise<ArrayFile> {
   const store = new MemoryStore()
   const element = new Uint8Array(Float64Array.of(7).buffer)
-  const footer = encodeFooterFile({
-    version: 5,
-    blocks: stored.length === 0 ? [] : [{ id: 0, fileOffset: 0, compressedBytes: 8, uncompressedBytes: 8, codec: null }],
-    arrays: [
-      {
-        name: 'x',
-        dtype: { kind: dtype } as AfDType,
-        shape: [...shape],
-        dimensionNames: shape.map((_, axis) => `d${axis}`),
-        chunkShape: [...chunkShape],
-        chunks: chunkTable(
-          shape.length,
-          stored.map((coord) => ({ coord, blockId: 0, offset: 0, size: 8 })),
-        ),
-        fillValue: fillValue ?? null,
-        deleted: false,
-        attributes: { width: 16, keys: [], values: [] },
-      },
-    ],
-    attributeKeys: [],
-    attributeValues: [],
-    overlayIndex: 0,
-    baseFileHint: '',
+  const chunks = chunkTable(
+    shape.length,
+    stored.map((coord) => ({ coord, blockId: 0, offset: 0, size: 8 })),
+  )
+  const array = metaOf('x', { kind: dtype } as AfDType, shape, {
+    chunkShape: [...chunkShape],
+    chunks,
+    fillValue: fillValue ?? null,
   })
+  const block = { id: 0, fileOffset: 0, compressedBytes: 8, uncompressedBytes: 8, codec: null }
+  const footer = encodeFooterFile(footerOf([array], { blocks: stored.length === 0 ? [] : [block] }))
   const data = stored.length === 0 ? new Uint8Array() : element
   const file = new Uint8Array(data.length + footer.length)
   file.set(data)

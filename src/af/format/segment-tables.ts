@@ -25,27 +25,16 @@ export function encodeSegmentTable(segments: ReadonlyMap<number, readonly Segmen
  * @param blocks by id
  * @throws FormatError when the table does not go with them
  */
-export function decodeSegmentTable(bytes: Uint8Array, blocks: ReadonlyMap<number, BlockRef>): Map<BlockRef, BlockSegments> {
-  const numbers = decodeVarints(bytes)
-  const next = (): number => {
-    const { value } = numbers.next()
-    if (value === undefined) throw new HyperslabError('FormatError', 'the table of segments ends too early')
-    return value
-  }
-  const found = new Map<BlockRef, BlockSegments>()
-  for (const id of numbers) {
-    const block = blocks.get(id)
-    if (block === undefined) throw new HyperslabError('FormatError', `there are segments of block ${id}, but no such block`)
+export const decodeSegmentTable = (bytes: Uint8Array, blocks: ReadonlyMap<number, BlockRef>): Map<BlockRef, BlockSegments> =>
+  decodeTable('the table of segments', bytes, blocks, (block, count, next) => {
     const segments: Segment[] = []
-    for (let left = next(); left > 0; left--) {
+    for (let left = count; left > 0; left--) {
       const [compressedBytes, uncompressedBytes, start, tail, crc] = [next(), next(), next(), next(), next()]
       const [head, match] = [Math.floor(start / 16), start % 16]
       segments.push({ compressedBytes, uncompressedBytes, head, match, tail, crc })
     }
-    found.set(block, new BlockSegments(block, segments))
-  }
-  return found
-}
+    return new BlockSegments(block, segments)
+  })
 
 /*
  * The table, of numbers as `encodeVarints` writes them:
@@ -67,27 +56,36 @@ export function encodeSegmentChecksums(segments: ReadonlyMap<number, readonly Ch
  * @param blocks by id
  * @throws FormatError when the table does not go with them
  */
-export function decodeSegmentChecksums(
+export const decodeSegmentChecksums = (
   bytes: Uint8Array,
   blocks: ReadonlyMap<number, BlockRef>,
-): Map<BlockRef, SegmentChecksums> {
+): Map<BlockRef, SegmentChecksums> =>
+  decodeTable('the table of checksums', bytes, blocks, (block, count, next) => {
+    const segments: CheckedSegment[] = []
+    for (let left = count; left > 0; left--) segments.push({ bytes: next(), crc: next() })
+    const wide = segments.find(({ crc }) => crc >= 2 ** 32)
+    if (wide === undefined) return new SegmentChecksums(block, segments)
+    throw new HyperslabError('FormatError', `block ${block.id}: a checksum of 32 bits is ${wide.crc}`, { actual: wide.crc })
+  })
+
+/** @param read takes the numbers of so many segments of a block */
+function decodeTable<T>(
+  what: string,
+  bytes: Uint8Array,
+  blocks: ReadonlyMap<number, BlockRef>,
+  read: (block: BlockRef, count: number, next: () => number) => T,
+): Map<BlockRef, T> {
   const numbers = decodeVarints(bytes)
   const next = (): number => {
     const { value } = numbers.next()
-    if (value === undefined) throw new HyperslabError('FormatError', 'the checksums of segments end too early')
+    if (value === undefined) throw new HyperslabError('FormatError', `${what} ends too early`)
     return value
   }
-  const found = new Map<BlockRef, SegmentChecksums>()
+  const found = new Map<BlockRef, T>()
   for (const id of numbers) {
     const block = blocks.get(id)
-    if (block === undefined)
-      throw new HyperslabError('FormatError', `there are checksums of segments of block ${id}, but no such block`)
-    const segments: CheckedSegment[] = []
-    for (let left = next(); left > 0; left--) segments.push({ bytes: next(), crc: next() })
-    const wide = segments.find(({ crc }) => crc >= 2 ** 32)
-    if (wide !== undefined)
-      throw new HyperslabError('FormatError', `block ${id}: a checksum of 32 bits is ${wide.crc}`, { actual: wide.crc })
-    found.set(block, new SegmentChecksums(block, segments))
+    if (block === undefined) throw new HyperslabError('FormatError', `${what} names block ${id}, but there is no such block`)
+    found.set(block, read(block, next(), next))
   }
   return found
 }
