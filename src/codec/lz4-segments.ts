@@ -33,14 +33,16 @@ export interface Segment {
  * Bytes of token and length in front of the literals in which the segments of a block begin, and of those
  * with which it ends: what belongs to no segment. Between two of one run of literals there are none.
  */
-export function jointsOf(segments: readonly Segment[]): number[] {
-  const joints: number[] = []
+export function jointsOf(count: number, segment: (number: number) => Pick<Segment, 'head' | 'tail'>): Float64Array {
+  const joints = new Float64Array(count + 1)
   let literals = 0
-  for (const { head, tail } of [...segments].reverse()) {
-    joints.push(tail === 0 ? 0 : headerBytes(tail + literals))
+  for (let number = count; number-- > 0; ) {
+    const { head, tail } = segment(number)
+    joints[number + 1] = tail === 0 ? 0 : headerBytes(tail + literals)
     literals = tail === 0 ? head + literals : head
   }
-  return [...joints, headerBytes(literals)].reverse()
+  joints[0] = headerBytes(literals)
+  return joints
 }
 
 /**

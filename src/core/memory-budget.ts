@@ -16,7 +16,9 @@ let made = 0
  * `values` and `zip` read, until these reads resolve; what the caller then keeps, or has not taken yet, does
  * not count. Lazy arrays made of arrays with several budgets hold results in each; what is zipped of such is
  * not held. One quarter is for blocks while they are fetched, decoded and used, of reductions and searches,
- * too: who holds one waits for nobody, so that nothing deadlocks. What a cache keeps is bounded by the cache.
+ * too, and for tables of their segments while they are read: who holds one waits for nobody, so that nothing
+ * deadlocks. What a cache keeps is bounded by the cache; footers and tables that an open file keeps, by
+ * `limits.footerBytes`.
  * @example
  * const budget = new MemoryBudget(256 * 2 ** 20)
  * await using file = await open('climate.af', { budget })

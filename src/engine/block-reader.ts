@@ -129,7 +129,8 @@ export class BlockReader {
 
   async #segmentReads(): Promise<SegmentReads> {
     const { SegmentReads } = await import('./segment-reads.ts')
-    return new SegmentReads(this.#codecs, this.#memory.blocks, this.#maxBlockBytes, (block) => this.#keyOf(block))
+    const keyOf = (block: BlockRef): string => this.#keyOf(block)
+    return new SegmentReads(this.#codecs, this.#memory.blocks, this.#maxBlockBytes, keyOf, this.#budget)
   }
 
   async #useBatch<C extends Stored, R>(needs: readonly Need<C>[], use: BlockUse<C, R>, signal: Signal | undefined): Promise<R[]> {

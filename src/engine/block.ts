@@ -2,6 +2,7 @@ import { type Codec, decodeWith, type KernelCodec } from '../codec/codec.ts'
 import type { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
 import type { Codecs } from '../codec/registry.ts'
 import { HyperslabError, isHyperslabError, rethrowWithin } from '../core/errors.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { putWithCrc } from '../kernels/crc32c.ts'
@@ -26,16 +27,23 @@ export interface BlockOrigin {
   readonly readMany?: ((ranges: readonly ByteRange[], signal?: Signal) => Promise<Uint8Array[]>) | undefined
   /**
    * The segments of a block, where it has any; left out where no block has.
-   * @throws FormatError, IntegrityError when the table of them is damaged
+   * @throws FormatError, IntegrityError when the table of them is damaged, or too large
    */
-  readonly segmentsOf?: ((block: BlockRef, signal?: Signal) => Promise<BlockSegments | undefined>) | undefined
+  readonly segmentsOf?:
+    | ((block: BlockRef, signal?: Signal, budget?: TableBudget) => Promise<BlockSegments | undefined>)
+    | undefined
   /**
    * The checksums of a block that is not compressed in segments, where there are any; left out where no block
    * has.
-   * @throws FormatError, IntegrityError when the table of them is damaged
+   * @throws FormatError, IntegrityError when the table of them is damaged, or too large
    */
-  readonly checksumsOf?: ((block: BlockRef, signal?: Signal) => Promise<SegmentChecksums | undefined>) | undefined
+  readonly checksumsOf?:
+    | ((block: BlockRef, signal?: Signal, budget?: TableBudget) => Promise<SegmentChecksums | undefined>)
+    | undefined
 }
+
+/** Holds what a table takes while it is read. */
+export type TableBudget = Pick<MemoryBudget, 'blocks'>
 
 /**
  * A compressed run of chunks. Two references to one block are the same object, which is what caches key on.

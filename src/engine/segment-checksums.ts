@@ -12,6 +12,9 @@ export interface CheckedSegment {
   readonly crc: number
 }
 
+/** Numbers of such a part in a table of them: those. */
+export const CHECKED_FIELDS = 2
+
 /** The checksums of one block in segments, by which parts of it are checked when they are read. */
 export class SegmentChecksums {
   /** Positions in the block, and one more: its end. */
@@ -19,18 +22,29 @@ export class SegmentChecksums {
   readonly #crcs: Uint32Array
   readonly #block: BlockRef
 
-  /** @throws FormatError when these are not segments of that block */
-  constructor(block: BlockRef, segments: readonly CheckedSegment[]) {
-    const starts = new Float64Array(segments.length + 1)
-    for (const [i, { bytes }] of segments.entries()) starts[i + 1] = starts[i]! + bytes
+  /**
+   * @param fields of the segments, one after another
+   * @throws FormatError when these are not segments of that block
+   */
+  constructor(block: BlockRef, fields: ArrayLike<number>) {
+    const count = fields.length / CHECKED_FIELDS
+    const starts = new Float64Array(count + 1)
+    const crcs = new Uint32Array(count)
     const { origin, id, codec, compressedBytes } = block
+    for (let i = 0; i < count; i++) {
+      const [bytes, crc] = [fields[CHECKED_FIELDS * i]!, fields[CHECKED_FIELDS * i + 1]!]
+      starts[i + 1] = starts[i]! + bytes
+      crcs[i] = crc
+      if (crcs[i] === crc) continue
+      throw new HyperslabError('FormatError', `block ${id}: a checksum of 32 bits is ${crc}`, { file: origin.file, actual: crc })
+    }
     if (codec !== 'none' || starts.at(-1) !== compressedBytes) {
       const text = `block ${id}: the segments that its checksums are of have ${starts.at(-1)} bytes, it has ${compressedBytes} of codec '${codec}'`
       throw new HyperslabError('FormatError', text, { file: origin.file, actual: starts.at(-1), expected: compressedBytes })
     }
     this.#block = block
     this.#starts = starts
-    this.#crcs = Uint32Array.from(segments, ({ crc }) => crc)
+    this.#crcs = crcs
   }
 
   get count(): number {

@@ -2,10 +2,9 @@ import type { Codecs } from '../codec/registry.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Groups, hasMore, type Need, needOf, type Parts, type Stored } from './batches.ts'
-import { type BlockOrigin, type BlockRef, checkBlockBytes } from './block.ts'
+import { type BlockOrigin, type BlockRef, checkBlockBytes, type TableBudget } from './block.ts'
 import type { BlockMemory } from './block-cache.ts'
-import type { SegmentChecksums } from './segment-checksums.ts'
-import { type BlockSegments, moved } from './segments.ts'
+import { moved } from './segments.ts'
 
 /** Readers that may go through files at the same time. */
 const REMEMBERED = 8
@@ -18,10 +17,19 @@ export class SegmentReads {
   readonly #decoded: BlockMemory['blocks']
   readonly #maxBlockBytes: number
   readonly #keyOf: (block: BlockRef) => string
+  readonly #budget: TableBudget | undefined
   readonly #ends: { readonly origin: BlockOrigin; readonly end: number }[] = []
   readonly #continued = new WeakSet<BlockRef>()
 
-  constructor(codecs: Codecs, decoded: BlockMemory['blocks'], maxBlockBytes: number, keyOf: (block: BlockRef) => string) {
+  /** @param budget holds tables of segments while they are read */
+  constructor(
+    codecs: Codecs,
+    decoded: BlockMemory['blocks'],
+    maxBlockBytes: number,
+    keyOf: (block: BlockRef) => string,
+    budget: TableBudget | undefined,
+  ) {
+    this.#budget = budget
     this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
     this.#decoded = decoded
@@ -41,7 +49,9 @@ export class SegmentReads {
         continue
       }
       const some = block.codec === 'lz4' && !this.#codecs.isUsers('lz4') && hasMore(block, chunks)
-      const own = some ? (await segmentsOf(block, signal))?.split(chunks) : undefined
+      const own = some
+        ? (await unlessDamaged(async () => block.origin.segmentsOf?.(block, signal, this.#budget)))?.split(chunks)
+        : undefined
       if (own !== undefined && this.#continues(own.map(([segment]) => segment))) this.#continued.add(block)
       parts.push(...(own ?? [[block, chunks] as const]))
     }
@@ -76,7 +86,7 @@ export class SegmentReads {
       const ranges = chunks.map(({ address }) => ({ offset: block.fileOffset + address.offset, length: address.size }))
       return { ranges, partOf: chunks.map((_, i) => i) }
     }
-    const parts = (await checksumsOf(block, signal))?.partsOf(chunks)
+    const parts = (await unlessDamaged(async () => block.origin.checksumsOf?.(block, signal, this.#budget)))?.partsOf(chunks)
     for (const { length } of parts?.ranges ?? []) checkBlockBytes(block, length, this.#maxBlockBytes)
     return parts
   }
@@ -97,15 +107,9 @@ export class SegmentReads {
   }
 }
 
-const segmentsOf = (block: BlockRef, signal: Signal | undefined): Promise<BlockSegments | undefined> =>
-  unlessDamaged(async () => block.origin.segmentsOf?.(block, signal))
-
-const checksumsOf = (block: BlockRef, signal: Signal | undefined): Promise<SegmentChecksums | undefined> =>
-  unlessDamaged(async () => block.origin.checksumsOf?.(block, signal))
-
 /**
- * None where the table of them is damaged, of which `verify` tells: then whole blocks are read, which have
- * checksums of their own.
+ * None where the table of them is damaged or too large, of which `verify` tells: then whole blocks are read,
+ * which have checksums of their own.
  */
 async function unlessDamaged<T>(segments: () => Promise<T | undefined>): Promise<T | undefined> {
   try {

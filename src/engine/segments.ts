@@ -13,56 +13,94 @@ export type SegmentRef = BlockRef & Segment & { readonly part: SegmentPart }
  */
 const MOST = 3 / 4
 
-/** The segments of one block, which end where chunks do. */
-export class BlockSegments {
-  readonly refs: readonly SegmentRef[]
-  readonly #block: BlockRef
-  /** Positions in the decoded block. */
-  readonly #starts: readonly number[]
+/** Numbers of a segment in a table of them: stored bytes, decoded bytes, 16 * head + match, tail, CRC-32C. */
+export const SEGMENT_FIELDS = 5
 
-  /** @throws FormatError when these are not segments of that block */
-  constructor(block: BlockRef, segments: readonly Segment[]) {
+/**
+ * The segments of one block, which end where chunks do. Files may have millions of them, so they are kept as
+ * numbers, and made blocks of when they are wanted.
+ */
+export class BlockSegments {
+  readonly #block: BlockRef
+  readonly #fields: Float64Array
+  /** Positions in the decoded block, and in the file. */
+  readonly #starts: Float64Array
+  readonly #offsets: Float64Array
+  readonly #joints: Float64Array
+
+  /**
+   * @param fields of the segments, one after another
+   * @throws FormatError when these are not segments of that block
+   */
+  constructor(block: BlockRef, fields: Float64Array) {
+    const count = fields.length / SEGMENT_FIELDS
     this.#block = block
-    const joints = jointsOf(segments)
-    const starts: number[] = []
-    let fileOffset = block.fileOffset + PREFIX_BYTES + joints[0]!
+    this.#fields = fields
+    this.#starts = new Float64Array(count)
+    this.#offsets = new Float64Array(count)
+    this.#joints = jointsOf(count, (number) => this.#segment(number))
+    let offset = block.fileOffset + PREFIX_BYTES + this.#joints[0]!
     let start = 0
-    this.refs = segments.map((segment, number) => {
-      const { compressedBytes, uncompressedBytes, head, tail } = segment
-      const joint = joints[number + 1]!
+    for (let number = 0; number < count; number++) {
+      const { compressedBytes, uncompressedBytes, head, tail } = this.#segment(number)
+      const joint = this.#joints[number + 1]!
       const inside = tail === 0 ? compressedBytes === head && uncompressedBytes === head : head + joint + tail < compressedBytes
       if (!inside || uncompressedBytes === 0) throw wrong(block, compressedBytes, uncompressedBytes)
-      const { origin, id, codec } = block
-      const part = { whole: block, number, start, standalone: (stored: Uint8Array) => standalone(segment, stored, joint) }
-      const ref = { ...segment, origin, id, fileOffset, codec, part }
-      starts.push(start)
+      this.#starts[number] = start
+      this.#offsets[number] = offset
       start += uncompressedBytes
-      fileOffset += compressedBytes
-      return ref
-    })
-    this.#starts = starts
+      offset += compressedBytes
+    }
     const end = block.fileOffset + block.compressedBytes
-    if (start !== block.uncompressedBytes || fileOffset !== end) throw wrong(block, start, block.uncompressedBytes)
+    if (start !== block.uncompressedBytes || offset !== end) throw wrong(block, start, block.uncompressedBytes)
+  }
+
+  /** All of them. */
+  get refs(): SegmentRef[] {
+    return Array.from(this.#starts, (_, number) => this.#ref(number))
   }
 
   /** Chunks of the block by the segments they lie in; undefined where the whole block had better be read. */
   split<C extends Stored>(chunks: readonly C[]): [BlockRef, readonly C[]][] | undefined {
-    const groups = new Map<SegmentRef, C[]>()
+    const groups = new Map<number, [SegmentRef, C[]]>()
     let bytes = 0
     for (const chunk of chunks) {
       const { offset, size } = chunk.address
       const number = lastStart(this.#starts, offset)
-      const [ref, start] = [this.refs[number], this.#starts[number]!]
-      if (ref === undefined || offset + size > start + ref.uncompressedBytes) return undefined
-      let group = groups.get(ref)
+      let group = groups.get(number)
       if (group === undefined) {
-        group = []
-        groups.set(ref, group)
-        bytes += ref.compressedBytes
+        if (this.#starts.length === 0) return undefined
+        group = [this.#ref(number), []]
+        groups.set(number, group)
+        bytes += group[0].compressedBytes
       }
-      group.push(moved(chunk, ref, -start))
+      const [ref, own] = group
+      if (offset + size > ref.part.start + ref.uncompressedBytes) return undefined
+      own.push(moved(chunk, ref, -ref.part.start))
     }
-    return bytes > MOST * this.#block.compressedBytes ? undefined : [...groups]
+    return bytes > MOST * this.#block.compressedBytes ? undefined : [...groups.values()]
+  }
+
+  #segment(number: number): Segment {
+    const at = SEGMENT_FIELDS * number
+    const start = this.#fields[at + 2]!
+    return {
+      compressedBytes: this.#fields[at]!,
+      uncompressedBytes: this.#fields[at + 1]!,
+      head: Math.floor(start / 16),
+      match: start % 16,
+      tail: this.#fields[at + 3]!,
+      crc: this.#fields[at + 4]!,
+    }
+  }
+
+  #ref(number: number): SegmentRef {
+    const segment = this.#segment(number)
+    const { origin, id, codec } = this.#block
+    const joint = this.#joints[number + 1]!
+    const alone = (stored: Uint8Array): Uint8Array => standalone(segment, stored, joint)
+    const part = { whole: this.#block, number, start: this.#starts[number]!, standalone: alone }
+    return { ...segment, origin, id, fileOffset: this.#offsets[number]!, codec, part }
   }
 }
 

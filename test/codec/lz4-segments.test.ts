@@ -18,7 +18,7 @@ const encode = (data: Uint8Array, lengths: readonly number[]) =>
 
 /** The stored bytes of each segment, as the table of segments has them. */
 function slicesOf(block: Uint8Array, segments: readonly Segment[]): Uint8Array[] {
-  let at = 4 + jointsOf(segments)[0]!
+  let at = 4 + jointsOf(segments.length, (i) => segments[i]!)[0]!
   return segments.map(({ compressedBytes }) => {
     at += compressedBytes
     return block.subarray(at - compressedBytes, at)
@@ -30,7 +30,7 @@ function expectSegments(data: Uint8Array, lengths: readonly number[]): Segment[]
   const { bytes, segments } = encode(data, lengths)
   expectSameBytes(decode(bytes, data.length), data)
   expect(segments.map(({ uncompressedBytes }) => uncompressedBytes)).toEqual(lengths)
-  const joints = jointsOf(segments)
+  const joints = jointsOf(segments.length, (i) => segments[i]!)
   expect(4 + joints[0]! + segments.reduce((sum, { compressedBytes }) => sum + compressedBytes, 0)).toBe(bytes.length)
   let start = 0
   for (const [i, slice] of slicesOf(bytes, segments).entries()) {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Signal } from '../../src/core/signal.ts'
 import { tensorOf } from '../../src/core/tensor.ts'
 import {
   broadcast,
@@ -212,6 +213,29 @@ describe('reads of containers that share a budget', async () => {
     const works = Array.from({ length: 40 }, () => concat([x, own]).get())
     expect((await Promise.all(works)).every(({ data }) => data.length === 2 * size)).toBe(true)
     expect(budget.stats().held).toBe(0)
+  })
+
+  test('tables of segments are held while they are read', async () => {
+    const place = { store: new MemoryStore(), path: 'segments.af' }
+    const written = await create(place, { codec: 'none' })
+    await written.define('x', { dtype: 'int8', shape: [2 ** 22], chunkShape: [2 ** 12] }).set(null, 3)
+    await written.flush()
+    const held: number[] = []
+    const budget = new MemoryBudget(2 ** 20)
+    const { blocks } = budget
+    budget.blocks = function <T>(this: MemoryBudget, size: number, work: () => Promise<T>, signal?: Signal) {
+      held.push(size)
+      return blocks.call(this, size, work, signal) as Promise<T>
+    }
+    await using segmented = await open(place, { budget, cacheBytes: 0 })
+    expect(await segmented.array('x', 'int8').get([5])).toBe(3)
+    // 2^10 segments of at least 4 bytes in the table, and then one of them.
+    expect(held.length).toBe(2)
+    expect(held[0]).toBeGreaterThanOrEqual(14 * 4 * 2 ** 10)
+    expect(held[1]).toBe(2 ** 12)
+    expect(budget.stats().held).toBe(0)
+    expect(await segmented.array('x', 'int8').get([9000])).toBe(3)
+    expect(held.length).toBe(3)
   })
 
   test('a result larger than the budget is read alone', async () => {

@@ -81,6 +81,12 @@ export function encodeChunkStats(tables: ReadonlyMap<number, ChunkStatsTable>): 
   return bytes
 }
 
+/** @throws FormatError when statistics of these arrays cannot have so many bytes */
+export function checkStatsBytes(bytes: number, arrays: readonly ArrayMeta[]): void {
+  const most = arrays.reduce((sum, { chunks }) => sum + 8 + MOST_ROW_BYTES * chunks.length, 8)
+  if (bytes > most) wrong(bytes, most)
+}
+
 /** @throws FormatError when the bytes do not go with the arrays of the footer */
 export function decodeChunkStats(bytes: Uint8Array, arrays: readonly ArrayMeta[]): Map<number, ChunkStatsTable> {
   // Views of 8-byte elements have to start at multiples of 8. A copy, which `slice` of Node's buffers is not.
@@ -125,6 +131,9 @@ function emptyTable(kind: NumericDType, length: number): ChunkStatsTable {
 const sumWords = (kind: NumericDType): number => (isBigInt(kind) ? 2 : 1)
 
 const rowBytes = (kind: NumericDType): number => 8 * (2 + sumWords(kind)) + 4 * COUNTS
+
+/** Of 64-bit integers. */
+const MOST_ROW_BYTES = rowBytes('int64')
 
 /** The type whose numbers an array's elements are; undefined for strings, binaries and nested types. */
 function numericKind(kind: string): NumericDType | undefined {

@@ -1,8 +1,8 @@
 import type { Segment } from '../../codec/lz4-segments.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { BlockRef } from '../../engine/block.ts'
-import { type CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.ts'
-import { BlockSegments } from '../../engine/segments.ts'
+import { CHECKED_FIELDS, type CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.ts'
+import { BlockSegments, SEGMENT_FIELDS } from '../../engine/segments.ts'
 
 /*
  * The table, of numbers as `encodeVarints` writes them:
@@ -26,15 +26,7 @@ export function encodeSegmentTable(segments: ReadonlyMap<number, readonly Segmen
  * @throws FormatError when the table does not go with them
  */
 export const decodeSegmentTable = (bytes: Uint8Array, blocks: ReadonlyMap<number, BlockRef>): Map<BlockRef, BlockSegments> =>
-  decodeTable('the table of segments', bytes, blocks, (block, count, next) => {
-    const segments: Segment[] = []
-    for (let left = count; left > 0; left--) {
-      const [compressedBytes, uncompressedBytes, start, tail, crc] = [next(), next(), next(), next(), next()]
-      const [head, match] = [Math.floor(start / 16), start % 16]
-      segments.push({ compressedBytes, uncompressedBytes, head, match, tail, crc })
-    }
-    return new BlockSegments(block, segments)
-  })
+  decodeTable('the table of segments', bytes, blocks, SEGMENT_FIELDS, (block, fields) => new BlockSegments(block, fields))
 
 /*
  * The table, of numbers as `encodeVarints` writes them:
@@ -60,20 +52,18 @@ export const decodeSegmentChecksums = (
   bytes: Uint8Array,
   blocks: ReadonlyMap<number, BlockRef>,
 ): Map<BlockRef, SegmentChecksums> =>
-  decodeTable('the table of checksums', bytes, blocks, (block, count, next) => {
-    const segments: CheckedSegment[] = []
-    for (let left = count; left > 0; left--) segments.push({ bytes: next(), crc: next() })
-    const wide = segments.find(({ crc }) => crc >= 2 ** 32)
-    if (wide === undefined) return new SegmentChecksums(block, segments)
-    throw new HyperslabError('FormatError', `block ${block.id}: a checksum of 32 bits is ${wide.crc}`, { actual: wide.crc })
-  })
+  decodeTable('the table of checksums', bytes, blocks, CHECKED_FIELDS, (block, fields) => new SegmentChecksums(block, fields))
 
-/** @param read takes the numbers of so many segments of a block */
+/**
+ * @param width numbers of a segment
+ * @param read takes those of all segments of a block
+ */
 function decodeTable<T>(
   what: string,
   bytes: Uint8Array,
   blocks: ReadonlyMap<number, BlockRef>,
-  read: (block: BlockRef, count: number, next: () => number) => T,
+  width: number,
+  read: (block: BlockRef, fields: Float64Array) => T,
 ): Map<BlockRef, T> {
   const numbers = decodeVarints(bytes)
   const next = (): number => {
@@ -85,7 +75,11 @@ function decodeTable<T>(
   for (const id of numbers) {
     const block = blocks.get(id)
     if (block === undefined) throw new HyperslabError('FormatError', `${what} names block ${id}, but there is no such block`)
-    found.set(block, read(block, next(), next))
+    const count = width * next()
+    // A number takes a byte at least: no more than the bytes are allocated for, whatever count is claimed.
+    const fields = new Float64Array(Math.min(count, bytes.length))
+    for (let i = 0; i < count; i++) fields[i] = next()
+    found.set(block, read(block, fields))
   }
   return found
 }

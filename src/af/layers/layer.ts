@@ -1,7 +1,7 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
-import type { BlockOrigin, BlockRef } from '../../engine/block.ts'
+import type { BlockOrigin, BlockRef, TableBudget } from '../../engine/block.ts'
 import { checkCrc } from '../../engine/integrity.ts'
 import type { SegmentChecksums } from '../../engine/segment-checksums.ts'
 import type { BlockSegments } from '../../engine/segments.ts'
@@ -37,6 +37,19 @@ export interface LayerOptions extends StoreOptions {
   readonly room?: { bytes: number }
 }
 
+/** What is known of a file beside its footer. */
+export interface LayerFacts {
+  readonly footerBytes: number
+  /** Tables of segments that are larger are not read. */
+  readonly maxTableBytes: number
+  /** Of its blocks, in order; left out where they are not known. */
+  readonly crcs?: ArrayLike<number> | undefined
+  /** CRC-32C of the footer; only files without an identity are told by it. */
+  readonly footerCrc?: number
+  /** The bytes in front of the footer, as far as they were read. */
+  readonly end?: Pick<LayerEnd, 'before' | 'dataBytes'>
+}
+
 /** Layers so far that only this process can tell apart. */
 let unnamed = 0
 
@@ -48,6 +61,8 @@ export class Layer implements BlockOrigin {
   readonly file: string
   readonly info: ObjectInfo
   readonly footer: Footer
+  /** Of the footer, as stored. */
+  readonly footerBytes: number
   /** The newest entry of each name. */
   readonly arrays: ReadonlyMap<string, ArrayMeta>
   readonly blocks: ReadonlyMap<number, BlockRef>
@@ -63,26 +78,22 @@ export class Layer implements BlockOrigin {
   /** Has the mark of layers that change the shape of an array, or of a base compacted of such. */
   readonly resizes: boolean
   readonly #store: Store
+  readonly #maxTableBytes: number
 
   #chunkStats: Promise<ReadonlyMap<ArrayMeta, ChunkStatsTable>> | undefined
 
-  /**
-   * @param info the version of the file that has this footer
-   * @param crcs of its blocks, in order; empty where they are not known
-   * @param footerCrc CRC-32C of the footer; only files without an identity are told by it
-   * @param before what is known of the bytes in front of the footer
-   */
+  /** @param info the version of the file that has this footer */
   constructor(
     store: Store,
     key: string,
     number: number,
     info: ObjectInfo,
     footer: Footer,
-    crcs: ArrayLike<number> = [],
-    footerCrc = 0,
-    before?: Pick<LayerEnd, 'before' | 'dataBytes'>,
+    { footerBytes, maxTableBytes, crcs = [], footerCrc = 0, end }: LayerFacts,
   ) {
     this.#store = store
+    this.footerBytes = footerBytes
+    this.#maxTableBytes = maxTableBytes
     this.number = number
     this.key = key
     this.file = store.describe(key)
@@ -109,8 +120,8 @@ export class Layer implements BlockOrigin {
     const own = identityIn(footer.blocks)
     this.foreign = own === undefined
     this.identity = own ?? { id: foreignId(info.size, footerCrc), kind: number === 0 ? 'base' : 'layer' }
-    this.segmentsOf = this.#table<BlockSegments>(SEGMENTS_CODEC, before)
-    this.checksumsOf = this.#table<SegmentChecksums>(SEGMENT_CHECKSUMS_CODEC, before)
+    this.segmentsOf = this.#table<BlockSegments>(SEGMENTS_CODEC, end)
+    this.checksumsOf = this.#table<SegmentChecksums>(SEGMENT_CHECKSUMS_CODEC, end)
     // Only where the store makes something of many ranges at once.
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }
@@ -135,7 +146,8 @@ export class Layer implements BlockOrigin {
       const checksums = checksumsIn(footer, before)
       if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
       const footerCrc = checksums?.footer ?? crc32cOf(payload)
-      return new Layer(store, key, number, info, footer, checksums?.blocks, footerCrc, end)
+      const facts = { footerBytes: payload.length, maxTableBytes: limits.footerBytes, crcs: checksums?.blocks, footerCrc, end }
+      return new Layer(store, key, number, info, footer, facts)
     })
   }
 
@@ -172,10 +184,11 @@ export class Layer implements BlockOrigin {
     return within({ file: this.file }, async () => {
       const block = this.#extra(STATS_CODEC)
       if (block === undefined) return new Map<ArrayMeta, ChunkStatsTable>()
+      const { checkStatsBytes, decodeChunkStats } = await import('../format/chunk-stats-table.ts')
+      const { arrays } = this.footer
+      checkStatsBytes(block.compressedBytes, arrays)
       const bytes = await this.read(block.fileOffset, block.compressedBytes, signal)
       if (block.crc !== undefined) checkCrc('the statistics of chunks', bytes, block.crc)
-      const { decodeChunkStats } = await import('../format/chunk-stats-table.ts')
-      const { arrays } = this.footer
       return new Map([...decodeChunkStats(bytes, arrays)].map(([index, table]) => [arrays[index]!, table]))
     })
   }
@@ -184,18 +197,18 @@ export class Layer implements BlockOrigin {
   #table<T>(
     name: string,
     before: Pick<LayerEnd, 'before' | 'dataBytes'> | undefined,
-  ): ((block: BlockRef, signal?: Signal) => Promise<T | undefined>) | undefined {
+  ): ((block: BlockRef, signal?: Signal, budget?: TableBudget) => Promise<T | undefined>) | undefined {
     const table = this.#extra(name)
     if (table === undefined) return undefined
     let stored = before && partBefore(before, table)
     let segments: SegmentTable<T> | undefined
-    return async (block, signal) => {
+    return async (block, signal, budget) => {
       if (segments === undefined) {
         const { SegmentTable } = await import('./segment-table.ts')
-        segments ??= new SegmentTable<T>(table, this.blocks, stored)
+        segments ??= new SegmentTable<T>(table, this.blocks, stored, this.#maxTableBytes)
         stored = undefined
       }
-      return segments.of(block, signal)
+      return segments.of(block, signal, budget)
     }
   }
 

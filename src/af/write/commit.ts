@@ -1,4 +1,4 @@
-import { isHyperslabError } from '../../core/errors.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { sameShape } from '../../core/shape.ts'
 import type { ObjectInfo, PublishCondition, Store } from '../../store/store.ts'
 import { type ChunkStatsTable, chunkStatsTable } from '../format/chunk-stats-table.ts'
@@ -38,12 +38,15 @@ export interface PublishOptions {
   readonly limits: Required<Limits>
   /** Done before the file gets its name, while its bytes go to the disk. */
   readonly before?: (() => Promise<void>) | undefined
+  /** Bytes of the footers of the files that stay beside this one. */
+  readonly besides?: number
 }
 
 /**
  * Publishes a file of a container: the blocks that `packer` holds, then the footer.
  * @returns the layer as it is now in the store, known without reading it back
- * @throws what `before` throws, with nothing published;
+ * @throws what `before` throws, with nothing published; TooLargeError when readers would refuse the container
+ *   for its footers;
  *   ConflictError when the condition does not hold; the packer is as before in any case
  */
 export async function publishLayer(
@@ -51,13 +54,18 @@ export async function publishLayer(
   key: string,
   contents: LayerContents,
   packer: BlockPacker,
-  { condition, extras, limits, before }: PublishOptions,
+  { condition, extras, limits, before, besides = 0 }: PublishOptions,
 ): Promise<Layer> {
   const { stage, blocks, ...packed } = await packer.finish()
   const { footer: plain, redefined } = footerOf(contents, blocks)
   const marks = [encodeIdentity({ ...contents.identity, redefined })]
   if (contents.arrays.some(hasShapes)) marks.push(RESIZED_CODEC)
-  const { footer, tail, crcs } = seal(plain, extras ? { tables: tablesOf(contents, plain), ...packed } : undefined, marks)
+  const { footer, tail, footerBytes, crcs } = seal(
+    plain,
+    extras ? { tables: tablesOf(contents, plain), ...packed } : undefined,
+    marks,
+  )
+  checkFooterBytes(besides + footerBytes, limits, store.describe(contents.base))
   const { id } = contents.identity
   if (before !== undefined) {
     for (const outcome of await Promise.allSettled([before(), stage.prepare?.(key, tail)])) {
@@ -75,7 +83,13 @@ export async function publishLayer(
     if (there === undefined) throw error
     info = there.info
   }
-  return new Layer(store, key, contents.number, info, footer, crcs)
+  return new Layer(store, key, contents.number, info, footer, { footerBytes, maxTableBytes: limits.footerBytes, crcs })
+}
+
+function checkFooterBytes(bytes: number, { footerBytes: most }: Required<Limits>, file: string): void {
+  if (bytes <= most) return
+  const text = `the footers of its files would have ${bytes} bytes, more than limits.footerBytes, ${most}, with which nobody could open it; nothing was written, and changes are kept: compact the container, or raise the limit here and wherever it is read`
+  throw new HyperslabError('TooLargeError', text, { file, actual: bytes, expected: most, limit: 'limits.footerBytes' })
 }
 
 /** The file at `key`, if it can be read and is the one that was sent with this id. */

@@ -194,7 +194,13 @@ export class BlockPacker implements BlockOrigin {
 
   async checksumsOf(block: BlockRef): Promise<SegmentChecksums | undefined> {
     const segments = this.#checkedSegments.get(block.id)
-    return segments && new SegmentChecksums(block, segments)
+    return (
+      segments &&
+      new SegmentChecksums(
+        block,
+        segments.flatMap(({ bytes, crc }) => [bytes, crc]),
+      )
+    )
   }
 
   async #staged(): Promise<Stage> {

@@ -19,6 +19,7 @@ export interface Sealed {
   readonly footer: Footer
   /** What follows the blocks with chunks. */
   readonly tail: Uint8Array
+  readonly footerBytes: number
   /** CRC-32C of its blocks, in order, as far as the file has them. */
   readonly crcs: readonly number[]
 }
@@ -52,7 +53,8 @@ export function seal(footer: Footer, extras: Extras | undefined, marks: readonly
   }
   if (extras === undefined) {
     const marked = { ...footer, blocks }
-    return { footer: marked, tail: encodeFooterFile(marked), crcs: [] }
+    const tail = encodeFooterFile(marked)
+    return { footer: marked, tail, footerBytes: tail.length - TRAILER_BYTES, crcs: [] }
   }
   const parts: Uint8Array[] = []
   const put = (codec: string, bytes: Uint8Array): void => {
@@ -66,7 +68,8 @@ export function seal(footer: Footer, extras: Extras | undefined, marks: readonly
   add(CHECKSUM_CODEC, checksumBytes(crcs.length))
   const whole = { ...footer, blocks }
   const encoded = encodeFooterFile(whole)
-  const footerCrc = crc32cOf(encoded.subarray(0, encoded.length - TRAILER_BYTES))
+  const footerBytes = encoded.length - TRAILER_BYTES
+  const footerCrc = crc32cOf(encoded.subarray(0, footerBytes))
   const checksums = encodeChecksums({ footer: footerCrc, blocks: Uint32Array.from(crcs) })
-  return { footer: whole, tail: joinBytes([...parts, checksums, encoded]), crcs }
+  return { footer: whole, tail: joinBytes([...parts, checksums, encoded]), footerBytes, crcs }
 }
