@@ -298,7 +298,9 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * it completely or not at all. Does nothing when nothing changed. What fails afterwards, such as storing
    * statistics, is told by `warnings`.
    * @throws ConflictError when another writer has added that layer first, or has compacted the container; the
-   *   changes are kept: `refresh`, then flush again
+   *   changes are kept: `refresh`, then flush again; TooLargeError when the footers of all files would be
+   *   more than `limits.footerBytes`, with which nobody could open the container: `compact` flushes all the
+   *   same
    * @example
    * const place = { store: new MemoryStore(), path: 'a.af' }
    * const file = await create(place)

@@ -50,6 +50,65 @@ describe('limits', async () => {
     }
   })
 
+  test('of the footers that a refresh adds: with those that are open already', async () => {
+    const path = 'growing.af'
+    await using writer = await create({ store: where.store, path })
+    const flush = async (name: string): Promise<void> => {
+      writer.define(name, { dtype: 'int8', shape: [2] })
+      await writer.flush()
+    }
+    for (let i = 0; i < 4; i++) await flush(`x${i}`)
+    // These files are footers and little else.
+    const footerBytes = writer.layers().reduce((sum, { bytes }) => sum + bytes, 0)
+    await using reader = await open({ store: where.store, path }, { limits: { footerBytes } })
+    for (let i = 4; i < 7; i++) await flush(`x${i}`)
+    await expect(reader.refresh()).rejects.toMatchObject({
+      tag: 'FormatError',
+      message: expect.stringContaining('more than limits.footerBytes leaves for this layer'),
+    })
+    expect(reader.arrays()).toEqual(['x0', 'x1', 'x2', 'x3'])
+  })
+
+  test('of the footers that are flushed: what readers would refuse is not written, and compacting writes it', async () => {
+    const place = { store: where.store, path: 'full.af' }
+    const limits = { footerBytes: 3000 }
+    const values = async (): Promise<unknown> => {
+      await using reader = await open(place, { limits })
+      return (await reader.array('x', 'int8').get()).data
+    }
+    await using file = await create(place, { limits })
+    const x = file.define('x', { dtype: 'int8', shape: [20], chunkShape: [1] })
+    let error: unknown
+    let last = -1
+    while (error === undefined && last < 20) {
+      await x.set([++last], 1)
+      error = await file.flush().catch((thrown: unknown) => thrown)
+    }
+    expect(error).toMatchObject({ tag: 'TooLargeError', details: { limit: 'limits.footerBytes', expected: 3000 } })
+    expect(last).toBeGreaterThan(2)
+    const flushed = Int8Array.from({ length: 20 }, (_, i) => Number(i < last))
+    const pending = Int8Array.from({ length: 20 }, (_, i) => Number(i <= last))
+    expect(await values()).toEqual(flushed)
+    expect((await x.get()).data).toEqual(pending)
+    await expect(file.flush()).rejects.toMatchObject({ tag: 'TooLargeError' })
+    await file.compact()
+    expect(await values()).toEqual(pending)
+    await x.set([19], 1)
+    await file.flush()
+    expect(file.changed).toBe(false)
+  })
+
+  test('of the footer of a compacted container: it stays as it is', async () => {
+    const place = { store: where.store, path: 'wide.af' }
+    await using file = await create(place, { limits: { footerBytes: 3000 } })
+    await file.define('x', { dtype: 'int8', shape: [200], chunkShape: [1] }).set([[0, 3]], 1)
+    await file.flush()
+    await file.array('x').set(null, 1)
+    await expect(file.compact()).rejects.toMatchObject({ tag: 'TooLargeError', details: { limit: 'limits.footerBytes' } })
+    await using reader = await open(place)
+    expect(await reader.array('x').sum({ ignoreStats: true })).toBe(2)
+  })
+
   test('of statistics: larger ones count as none', async () => {
     const path = 'b.af'
     await (await create({ store: where.store, path })).close()
@@ -61,10 +120,10 @@ describe('limits', async () => {
         return where.store.getRange(key, offset, length)
       },
     })
-    await using small = await open({ store, path }, { limits: { footerBytes: 500 } })
+    await using small = await open({ store, path }, { limits: { footerBytes: 1500 } })
     small.define('y', { dtype: 'int8', shape: [2] })
     await small.flush()
-    expect(asked).toEqual([500])
+    expect(asked).toEqual([1500])
     expect(await small.stats('y')).toMatchObject({ rowCount: 2 })
   })
 

@@ -157,12 +157,16 @@ function isLive({ number, identity: { id, kind, base: named } }: Layer, { identi
   return !(base.merged ?? []).some((merged) => merged.number === number && merged.id === id)
 }
 
+/** Bytes that the footers of some files have together. */
+export const footerBytesOf = (layers: readonly Layer[]): number => layers.reduce((sum, { footerBytes }) => sum + footerBytes, 0)
+
 /** How often opening starts anew because a layer is gone that was listed. */
 const REOPENINGS = 5
 /** Layers opened at a time. */
 const OPENINGS = 8
 
 interface Opening extends LayerOptions {
+  readonly room: { bytes: number }
   /** Number of the last layer wanted. */
   readonly last: number
   readonly limits: Required<Limits>
@@ -173,7 +177,7 @@ interface Opening extends LayerOptions {
  * after they were read was there all the time between; and when it was replaced meanwhile, no layer that was
  * read counts on it.
  */
-async function openAll(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Stack> {
+async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'>, known: Stack | undefined): Promise<Stack> {
   for (let left = REOPENINGS; left > 0; left--) {
     const each = { ...options, room: { bytes: options.limits.footerBytes } }
     const files =
@@ -210,6 +214,7 @@ async function openListed(store: Store, paths: Paths, options: Opening, known: S
   const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
   if (known !== undefined && kept.length < known.layers.length - 1) return undefined
   const opened = new Map(kept.map((layer) => [layer.number, layer]))
+  if (known !== undefined) options.room.bytes -= footerBytesOf([known.base, ...kept])
   let gone = false
   await forEachLimited(
     numbers.filter((number) => !opened.has(number)),
@@ -230,7 +235,7 @@ async function openListed(store: Store, paths: Paths, options: Opening, known: S
  * nothing of the base that it was read with, and a number that held nothing live may have been appended to
  * before a higher one was.
  */
-async function isSettled(store: Store, paths: Paths, stack: Stack, options: Opening): Promise<boolean> {
+async function isSettled(store: Store, paths: Paths, stack: Stack, options: StoreOptions): Promise<boolean> {
   const sidecars = new Map(stack.sidecars.map((layer) => [layer.number, layer]))
   const dead = new Set(stack.dead)
   const uncertain: number[] = []

@@ -8,7 +8,7 @@ import type { ArrayState } from '../layers/array-state.ts'
 import { Dictionary } from '../layers/dictionary.ts'
 import type { Layer } from '../layers/layer.ts'
 import { checkLayerCount } from '../layers/paths.ts'
-import { Stack } from '../layers/stack.ts'
+import { footerBytesOf, Stack } from '../layers/stack.ts'
 import { nextNumber, overtaken } from './clean.ts'
 import { isConflict, publishEmpty, publishLayer } from './commit.ts'
 import { cleanUp, compactContainer, finish, listed } from './compaction.ts'
@@ -78,7 +78,7 @@ export class Writer {
   compact(onProgress?: (progress: Progress) => void): Promise<void> {
     this.#copy.checkWritable()
     return this.#copy.exclusive(async () => {
-      await this.#flush()
+      await this.#flush({ compacts: true })
       const { stack, states } = await compactContainer(this.#copy, this.#copy.blocks, this.#copy.stack, onProgress)
       this.#takeNewer(stack)
       this.#copy.blocks.clear()
@@ -154,17 +154,18 @@ export class Writer {
     return own === stack.layers.length - 1
   }
 
-  async #flush(): Promise<void> {
+  /** @param compacts it is compacted at once: then the footers may be more than readers take */
+  async #flush({ compacts = false } = {}): Promise<void> {
     if (this.#copy.changed) {
       this.#copy.checkWritable()
       const packer = this.#packer
       const earlier = this.#attempts.size > 0
       try {
-        await this.#append()
+        await this.#append(compacts)
       } catch (error) {
         // The other writer may have been this one.
         if (!earlier || !isConflict(error) || !this.#takeOwn(await this.#reopen())) throw error
-        await this.#append()
+        await this.#append(compacts)
       }
       this.#packer = newPacker(this.#copy)
       await this.#copy.afterCommit('temporary files could not be removed', () => packer.discard())
@@ -205,21 +206,22 @@ export class Writer {
   /**
    * Publishes what is pending as a layer, or in place of an initial base, as docs/commit-protocol.md
    * describes.
+   * @param compacts as of `#flush`
    */
-  async #append(): Promise<void> {
+  async #append(compacts: boolean): Promise<void> {
     const { stack, store, paths, deleted, options, blocks } = this.#copy
     if (!(await isBase(this.#copy, stack))) throw overtaken()
     if (stack.closed) {
       await finish(this.#copy, blocks, stack)
       await this.#refresh()
-      return this.#append()
+      return this.#append(compacts)
     }
     const first = stack.base.identity.kind === 'initial'
     if (first) await checkReplaces(this.#copy, 'the first flush')
     // Nobody of ours adds to an initial base, so that it can be replaced; but another program has.
     if (first && stack.layers.length > 1) {
       await this.#settleBase()
-      return this.#append()
+      return this.#append(compacts)
     }
     const states = this.#changedStates()
     const packer = this.#packer
@@ -236,7 +238,9 @@ export class Writer {
       await (await this.#copy.stats()).invalidate()
       this.#attempts.add(id)
       const key = number === 0 ? paths.base : paths.sidecar(number)
-      return publishLayer(store, key, contents, packer, { ...options, condition })
+      const others = [stack.base, ...stack.sidecars].filter((other) => other.number !== number)
+      const besides = compacts ? 0 : footerBytesOf(others)
+      return publishLayer(store, key, contents, packer, { ...options, condition, besides })
     })
     if (!first && !(await isBase(this.#copy, stack))) {
       await cleanUp(this.#copy)
