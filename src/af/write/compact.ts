@@ -1,6 +1,7 @@
 import type { Progress } from '../../array/transfers.ts'
 import type { Segment } from '../../codec/lz4-segments.ts'
 import { isHyperslabError } from '../../core/errors.ts'
+import { Pace } from '../../core/pace.ts'
 import { type BlockRef, type ChunkAddress, chunkView } from '../../engine/block.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
 import { withArena } from '../../kernels/arena.ts'
@@ -33,14 +34,16 @@ export async function compactInto(
   blocks: BlockReader,
   { recode, onProgress }: CompactOptions,
 ): Promise<LayerArray[]> {
-  const work = states.map((state) => ({ state, numbers: [...state.numbers()].sort((a, b) => a - b) }))
+  const work = states.map((state) => ({ state, numbers: Float64Array.from(state.numbers()).sort() }))
   const total = work.reduce((sum, { numbers }) => sum + numbers.length, 0)
   let done = 0
+  const pace = new Pace()
   const arrays: LayerArray[] = []
   for (const { state, numbers } of work) {
     await loadStats(state)
     const chunks = new Map<number, PendingChunk>()
     for (const run of runsOf(state, numbers)) {
+      if (pace.due()) await pace.turn()
       for (const { number, chunk } of run) chunks.set(number, chunk)
       const { block } = run[0]!.address
       const takes = !recode && isWhole(block, run) && packer.takes(block, run.length)
@@ -77,7 +80,7 @@ async function segmentsOf(block: BlockRef): Promise<readonly Segment[] | undefin
 }
 
 /** Chunks one after another that lie in one block. */
-function* runsOf(state: ArrayState, numbers: readonly number[]): Generator<Moved[]> {
+function* runsOf(state: ArrayState, numbers: Float64Array): Generator<Moved[]> {
   let run: Moved[] = []
   for (const number of numbers) {
     const address = state.find(number)!

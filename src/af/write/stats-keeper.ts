@@ -1,4 +1,5 @@
 import { isHyperslabError } from '../../core/errors.ts'
+import { Pace } from '../../core/pace.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
 import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import { withArena } from '../../kernels/arena.ts'
@@ -95,22 +96,24 @@ export class StatsKeeper {
    */
   async #measured(state: ArrayState): Promise<ChunkStats[]> {
     await state.loadStats()
-    const { grid } = state
-    const numbers = [...state.numbers()]
-    for (const number of numbers) {
-      if (state.chunkStats.has(number)) continue
-      const address = state.newest(number)!
-      if (address instanceof Uint8Array) {
-        withArena((arena) => measure(arena, state, number, address))
-        continue
+    const { grid, chunkStats } = state
+    const pace = new Pace()
+    const found: ChunkStats[] = []
+    for (const number of state.numbers()) {
+      if (pace.due()) await pace.turn()
+      const address = chunkStats.has(number) ? undefined : state.newest(number)
+      if (address instanceof Uint8Array) withArena((arena) => measure(arena, state, number, address))
+      else if (address !== undefined) {
+        await this.#blocks.visit([[address.block, [{ address }]]], (arena, _, bytes) => {
+          if (state.grid === grid) measure(arena, state, number, bytes)
+        })
       }
-      await this.#blocks.visit([[address.block, [{ address }]]], (arena, _, bytes) => {
-        if (state.grid === grid) measure(arena, state, number, bytes)
-      })
-      // Numbers mean other chunks since it was resized.
-      if (state.grid !== grid) return this.#measured(state)
+      const stats = chunkStats.get(number)
+      // It was resized, so that numbers mean other chunks, or written or refreshed meanwhile.
+      if (stats === undefined || state.grid !== grid || state.chunkStats !== chunkStats) return this.#measured(state)
+      found.push(stats)
     }
-    return numbers.map((number) => state.chunkStats.get(number)!)
+    return found
   }
 
   async #load(): Promise<Map<string, ArrayStats>> {
