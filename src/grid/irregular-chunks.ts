@@ -62,7 +62,10 @@ export class IrregularChunks implements AxisChunks {
   }
 }
 
-/** Chunks are listed up to so many, which takes some hundred MB. */
+/**
+ * Chunks are listed up to so many, which takes some hundred MB. Not one of the `limits` of a file: it holds
+ * for lazy arrays of any sources, too, and what it refuses can be asked for in parts.
+ */
 const MOST_LISTED = 2 ** 22
 
 /** @throws TooLargeError when chunks are too many to be listed, as files of strangers may have them */

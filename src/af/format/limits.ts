@@ -7,9 +7,10 @@ import { type Checks, checkOptions } from '../../core/options.ts'
  */
 export interface Limits {
   /**
-   * Bytes of the footers of all layers together, and of the statistics; 48 MiB by default, which is a million
-   * chunks of four axes, 2 GiB at most. At worst an open container keeps 13 times these bytes, 624 MiB by
-   * default, and takes 16 times, 768 MiB, while it is opened.
+   * Bytes of the footers of all layers together, of the statistics, and of each table of segments; 48 MiB by
+   * default, which is a million chunks of four axes, 2 GiB at most. A flush that would pass it is refused. At
+   * worst an open container keeps 13 times these bytes, 624 MiB by default, and takes 16 times, 768 MiB,
+   * while it is opened, for which the thread is not given away: 45 ms for each MiB, 2 s by default.
    */
   readonly footerBytes?: number
   /**
@@ -18,8 +19,9 @@ export interface Limits {
    */
   readonly typeDepth?: number
   /**
-   * Decoded bytes of a block; 1 GiB by default, 2 GiB at most. At worst each block that is being read is in
-   * memory as a whole, as stored and decoded: a `MemoryBudget` bounds how many are.
+   * Decoded bytes of a block; 1 GiB by default, 2 GiB at most. At worst reading one takes 4 times these
+   * bytes, 4 GiB by default: as stored and decoded, in JavaScript's memory and in that of the kernels. A
+   * `MemoryBudget` bounds how many are read.
    */
   readonly blockBytes?: number
   /**
