@@ -46,8 +46,7 @@ export interface PublishOptions {
  * Publishes a file of a container: the blocks that `packer` holds, then the footer.
  * @returns the layer as it is now in the store, known without reading it back
  * @throws what `before` throws, with nothing published; TooLargeError when readers would refuse the container
- *   for its footers;
- *   ConflictError when the condition does not hold; the packer is as before in any case
+ *   for its footers; ConflictError when the condition does not hold; the packer is as before in any case
  */
 export async function publishLayer(
   store: Store,
