@@ -267,6 +267,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
       'was opened as one file: if there are sidecars of it (x.1.af, …), what they hold is missing; pass all files together'
     return [
       ...(seesOneFile ? [`${this.location}: ${alone}`] : []),
+      ...this.#copy.lost.map((file) => `${file}: there is no such file, but later ones: what it held is missing`),
       ...ambiguous.map(([name]) => `${this.location}: array '${name}': ${AMBIGUOUS_ATTRIBUTES}`),
       ...unknown.map(({ file, id, codec }) => `${file}: block ${id}: '${codec}' ${UNKNOWN_EXTRA}`),
       ...[...this.#copy.mishaps].map((text) => `${this.location}: ${text}`),

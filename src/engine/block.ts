@@ -26,11 +26,12 @@ export interface BlockOrigin {
   /** Reads several ranges; where the store makes fewer requests of them. */
   readonly readMany?: ((ranges: readonly ByteRange[], signal?: Signal) => Promise<Uint8Array[]>) | undefined
   /**
-   * The segments of a block, where it has any; left out where no block has.
+   * The segments of a block, where it has any; left out where no block has. The budget holds the table of
+   * them while it is read.
    * @throws FormatError, IntegrityError when the table of them is damaged, or too large
    */
   readonly segmentsOf?:
-    | ((block: BlockRef, signal?: Signal, budget?: TableBudget) => Promise<BlockSegments | undefined>)
+    | ((block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<BlockSegments | undefined>)
     | undefined
   /**
    * The checksums of a block that is not compressed in segments, where there are any; left out where no block
@@ -38,12 +39,9 @@ export interface BlockOrigin {
    * @throws FormatError, IntegrityError when the table of them is damaged, or too large
    */
   readonly checksumsOf?:
-    | ((block: BlockRef, signal?: Signal, budget?: TableBudget) => Promise<SegmentChecksums | undefined>)
+    | ((block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<SegmentChecksums | undefined>)
     | undefined
 }
-
-/** Holds what a table takes while it is read. */
-export type TableBudget = Pick<MemoryBudget, 'blocks'>
 
 /**
  * A compressed run of chunks. Two references to one block are the same object, which is what caches key on.

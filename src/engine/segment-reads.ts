@@ -1,8 +1,9 @@
 import type { Codecs } from '../codec/registry.ts'
 import { isHyperslabError } from '../core/errors.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Groups, hasMore, type Need, needOf, type Parts, type Stored } from './batches.ts'
-import { type BlockOrigin, type BlockRef, checkBlockBytes, type TableBudget } from './block.ts'
+import { type BlockOrigin, type BlockRef, checkBlockBytes } from './block.ts'
 import type { BlockMemory } from './block-cache.ts'
 import { moved } from './segments.ts'
 
@@ -17,7 +18,7 @@ export class SegmentReads {
   readonly #decoded: BlockMemory['blocks']
   readonly #maxBlockBytes: number
   readonly #keyOf: (block: BlockRef) => string
-  readonly #budget: TableBudget | undefined
+  readonly #budget: MemoryBudget | undefined
   readonly #ends: { readonly origin: BlockOrigin; readonly end: number }[] = []
   readonly #continued = new WeakSet<BlockRef>()
 
@@ -27,7 +28,7 @@ export class SegmentReads {
     decoded: BlockMemory['blocks'],
     maxBlockBytes: number,
     keyOf: (block: BlockRef) => string,
-    budget: TableBudget | undefined,
+    budget: MemoryBudget | undefined,
   ) {
     this.#budget = budget
     this.#maxBlockBytes = maxBlockBytes

@@ -99,3 +99,36 @@ test('refreshing reads what is new, and all when the base was replaced', async (
   expect(reader.layers().length).toBe(1)
   expect(await valuesOf(reader)).toEqual(Uint8Array.of(3, 2))
 })
+
+test('a sidecar is no container: opened as one it is refused', async () => {
+  const store = new MemoryStore()
+  await (await written(store)).close()
+  await store.put('b.af', (await store.getRange('a.2.af', 0, (await store.stat('a.2.af'))!.size))!)
+  for (const [path, number] of [
+    ['a.1.af', 1],
+    ['b.af', 2],
+  ] as const)
+    await expect(ArrayFile.open(store, path)).rejects.toMatchObject({
+      tag: 'FormatError',
+      message: `memory:${path}: the file is a sidecar, number ${number} of 'a.af': open that`,
+    })
+})
+
+test('where a layer is lost, warnings tell, and verify does', async () => {
+  const store = new MemoryStore()
+  await (await written(store)).close()
+  await store.delete('a.1.af')
+  await using file = await ArrayFile.open(store, 'a.af')
+  expect(file.warnings()).toEqual(['memory:a.1.af: there is no such file, but later ones: what it held is missing'])
+  expect((await file.verify()).findings).toMatchObject([{ severity: 'warning' }])
+})
+
+test('a sidecar of a number beyond the limit is refused before those below it are looked at', async () => {
+  const store = new MemoryStore()
+  await (await written(store)).close()
+  await store.put('a.4000000000.af', foreign(4_000_000_000))
+  await expect(ArrayFile.open(store, 'a.af')).rejects.toMatchObject({
+    tag: 'TooLargeError',
+    details: { limit: 'limits.layers', actual: 4_000_000_000 },
+  })
+})

@@ -1,7 +1,8 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Signal } from '../../core/signal.ts'
-import type { BlockOrigin, BlockRef, TableBudget } from '../../engine/block.ts'
+import type { BlockOrigin, BlockRef } from '../../engine/block.ts'
 import { checkCrc } from '../../engine/integrity.ts'
 import type { SegmentChecksums } from '../../engine/segment-checksums.ts'
 import type { BlockSegments } from '../../engine/segments.ts'
@@ -197,7 +198,7 @@ export class Layer implements BlockOrigin {
   #table<T>(
     name: string,
     before: Pick<LayerEnd, 'before' | 'dataBytes'> | undefined,
-  ): ((block: BlockRef, signal?: Signal, budget?: TableBudget) => Promise<T | undefined>) | undefined {
+  ): ((block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<T | undefined>) | undefined {
     const table = this.#extra(name)
     if (table === undefined) return undefined
     let stored = before && partBefore(before, table)

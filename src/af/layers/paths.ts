@@ -77,7 +77,7 @@ export async function probe<T extends { readonly footer: { readonly overlayIndex
   return layer || undefined
 }
 
-/** @throws TooLargeError for more sidecars than `limits.layers` */
+/** @throws TooLargeError for more sidecars, or a higher number of one, than `limits.layers` */
 export function checkLayerCount(count: number, { layers }: Required<Limits>, file: string): void {
   if (count <= layers) return
   const text = `there are more than limits.layers, ${layers}, sidecars; compact the container, or raise the limit`

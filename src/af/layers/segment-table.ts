@@ -1,7 +1,8 @@
 import { HyperslabError, within } from '../../core/errors.ts'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Signal } from '../../core/signal.ts'
 import { SingleFlight } from '../../core/single-flight.ts'
-import type { BlockRef, TableBudget } from '../../engine/block.ts'
+import type { BlockRef } from '../../engine/block.ts'
 import { checkCrc } from '../../engine/integrity.ts'
 import { SEGMENTS_CODEC } from '../format/extras.ts'
 import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-tables.ts'
@@ -39,12 +40,12 @@ export class SegmentTable<T> {
   }
 
   /** @throws FormatError, IntegrityError when the table is damaged, or too large */
-  async of(block: BlockRef, signal?: Signal, budget?: TableBudget): Promise<T | undefined> {
+  async of(block: BlockRef, signal?: Signal, budget?: MemoryBudget): Promise<T | undefined> {
     const segments = this.#segments ?? (await this.#reads.share(this, (shared) => this.#read(shared, budget), signal))
     return segments.get(block)
   }
 
-  #read(signal: Signal, budget: TableBudget | undefined): Promise<ByBlock<T>> {
+  #read(signal: Signal, budget: MemoryBudget | undefined): Promise<ByBlock<T>> {
     const { origin, codec, fileOffset, compressedBytes, crc } = this.#block
     const read = async (): Promise<ByBlock<T>> => {
       this.#stored ??= await origin.read(fileOffset, compressedBytes, signal)

@@ -82,6 +82,12 @@ export class Stack {
     return new Stack([this.base, ...[...others, layer].sort((a, b) => a.number - b.number)])
   }
 
+  /** Numbers below the newest layer that no file has: nothing that ends well leaves any. */
+  get lost(): number[] {
+    const there = new Set(this.sidecars.map(({ number }) => number))
+    return Array.from({ length: this.top }, (_, i) => i + 1).filter((number) => !there.has(number))
+  }
+
   /** Number of the newest layer. */
   get top(): number {
     return this.layers.at(-1)!.number
@@ -210,7 +216,8 @@ async function openProbed(store: Store, paths: Paths, options: Opening): Promise
  */
 async function openListed(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[] | undefined> {
   const numbers = (await paths.sidecars(store, options.signal)).filter((number) => number <= options.last)
-  checkLayerCount(numbers.length, options.limits, store.describe(paths.base))
+  // By the highest number, since each one below it is looked at.
+  checkLayerCount(numbers.at(-1) ?? 0, options.limits, store.describe(paths.base))
   const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
   if (known !== undefined && kept.length < known.layers.length - 1) return undefined
   const opened = new Map(kept.map((layer) => [layer.number, layer]))
@@ -253,7 +260,13 @@ async function isSettled(store: Store, paths: Paths, stack: Stack, options: Stor
 
 async function openBase(store: Store, paths: Paths, options: Opening): Promise<Layer> {
   const base = await Layer.open(store, paths.base, 0, options.limits, options)
-  if (base !== undefined) return base
+  if (base !== undefined) {
+    const { overlayIndex, baseFileHint } = base.footer
+    if (overlayIndex === 0) return base
+    // As a container it would hold what changed in it, and fill values for the rest.
+    const text = `the file is a sidecar, number ${overlayIndex} of '${baseFileHint}': open that`
+    throw new HyperslabError('FormatError', text, { file: base.file, actual: overlayIndex, expected: 0 })
+  }
   throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
 }
 
