@@ -30,7 +30,10 @@ export function addReduce(program: Command): void {
     .argument('<array>', 'name of an array')
     .addOption(new Option('--op <op>', 'what to compute').choices(OPS).makeOptionMandatory())
     .option('--axis <axes>', 'axes to reduce, names or numbers, e.g. lat,lon or 0,-1 (default: all)')
-    .option('--keep-missing', 'take elements that are missing, which are left out otherwise, for values')
+    .option(
+      '--keep-missing',
+      'take elements that are missing, which are left out otherwise, for values; those of packed arrays stand for none and make the result NaN, without --raw',
+    )
     .addOption(formatOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())

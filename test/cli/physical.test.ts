@@ -80,6 +80,8 @@ test('reduce takes what values stand for', async () => {
   expect(await reduced('t', '--op', 'mean', '--axis', '0,1')).toBeCloseTo(271.15, 4)
   expect(await reduced('t', '--op', 'max', '--raw')).toBe(400)
   expect(await reduced('other', '--op', 'sum')).toBe(6)
+  expect(await reduced('other', '--op', 'sum', '--keep-missing')).toBeNaN()
+  expect(await reduced('other', '--op', 'sum', '--keep-missing', '--raw')).toBe(1 + 2 + 999 - 1)
   expect(await reduced('count', '--op', 'sum')).toBe(5)
 })
 

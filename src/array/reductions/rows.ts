@@ -7,7 +7,11 @@ import type { BlockSource } from '../source.ts'
 
 /** Which elements a reduction passes over. */
 export interface SkipOptions {
-  /** Leave out elements that are missing ({@link BlockSource.missing}); true when left out. */
+  /**
+   * Leave out elements that are missing ({@link BlockSource.missing}); true when left out. In floats that are
+   * computed (`map`, `broadcast`, `scaled`, windows) missing elements are NaN, as are results that come out
+   * as NaN: these cannot be told apart, and are left out together.
+   */
   readonly skipMissing?: boolean
   /** Leave out NaN, also where it is not what is missing. */
   readonly skipNaN?: boolean
