@@ -10,7 +10,8 @@ import { STATS_MAGIC, withTrailer } from '../../src/af/format/footer-trailer.ts'
 import { DEFAULT_LIMITS } from '../../src/af/format/limits.ts'
 import { encodeVarints } from '../../src/af/format/segment-tables.ts'
 import { type ArrayStats, encodeStats } from '../../src/af/format/stats-file.ts'
-import { lz4, prefixOf } from '../../src/codec/lz4.ts'
+import { prefixOf } from '../../src/codec/lz4.ts'
+import { encodeLz4 } from '../../src/codec/lz4-encode.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import { crc32cOf } from '../../src/kernels/crc32c.ts'
@@ -99,7 +100,7 @@ describe('what is read of a file of some bytes, at worst', () => {
   const noise = (bytes: number) => Uint8Array.from({ length: bytes }, (_, i) => Math.imul(i, 0x9e3779b9) >>> 24)
   const packed = (bytes: number) => {
     const data = noise(bytes)
-    return withArena((arena) => lz4.encodeIn(arena, arena.put(data), bytes))
+    return withArena((arena) => encodeLz4(arena, arena.put(data), bytes))
   }
 
   test.each([

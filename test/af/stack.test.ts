@@ -110,7 +110,7 @@ test('a sidecar is no container: opened as one it is refused', async () => {
   ] as const)
     await expect(ArrayFile.open(store, path)).rejects.toMatchObject({
       tag: 'FormatError',
-      message: `memory:${path}: the file is a sidecar, number ${number} of 'a.af': open that`,
+      message: `memory:${path}: this is sidecar ${number} of 'a.af': open that`,
     })
 })
 
@@ -119,7 +119,7 @@ test('where a layer is lost, warnings tell, and verify does', async () => {
   await (await written(store)).close()
   await store.delete('a.1.af')
   await using file = await ArrayFile.open(store, 'a.af')
-  expect(file.warnings()).toEqual(['memory:a.1.af: there is no such file, but later ones: what it held is missing'])
+  expect(file.warnings()).toEqual(['memory:a.1.af: is lost, and what it held'])
   expect((await file.verify()).findings).toMatchObject([{ severity: 'warning' }])
 })
 

@@ -264,7 +264,7 @@ async function openBase(store: Store, paths: Paths, options: Opening): Promise<L
     const { overlayIndex, baseFileHint } = base.footer
     if (overlayIndex === 0) return base
     // As a container it would hold what changed in it, and fill values for the rest.
-    const text = `the file is a sidecar, number ${overlayIndex} of '${baseFileHint}': open that`
+    const text = `this is sidecar ${overlayIndex} of '${baseFileHint}': open that`
     throw new HyperslabError('FormatError', text, { file: base.file, actual: overlayIndex, expected: 0 })
   }
   throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })

@@ -83,11 +83,6 @@ export class WorkingCopy implements Container {
     return this.#stack
   }
 
-  /** Files of layers that are not there though later ones are. */
-  get lost(): string[] {
-    return this.#stack.lost.map((number) => this.store.describe(this.paths.sidecar(number)))
-  }
-
   get budget(): MemoryBudget | undefined {
     return this.options.budget
   }
