@@ -7,7 +7,7 @@ import type { Cells } from './accumulator.ts'
 export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
   /**
    * The operation: what a kernel reduces to; minimum and maximum at once, of which each cell has both, one
-   * after the other; or the {@link momentsOf} elements, of which variances are made.
+   * after the other; or the moments (`momentsOf`) of elements, of which variances are made.
    */
   readonly op: Op
   readonly dtype: FixedDType
