@@ -262,12 +262,12 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     const unknown = this.#copy.layers.flatMap(({ file, footer }) =>
       footer.blocks.filter(isUnknownExtra).map(({ id, codec }) => ({ file, id, codec })),
     )
-    const { stack, store, paths } = this.#copy
+    const { stack, store } = this.#copy
     const alone =
       'was opened as one file: if there are sidecars of it (x.1.af, …), what they hold is missing; pass all files together'
     return [
       ...(store.seesOneFile ? [`${this.location}: ${alone}`] : []),
-      ...stack.lost.map((number) => `${store.describe(paths.sidecar(number))}: is lost, and what it held`),
+      ...(stack.lacksFiles ? [`${this.location}: a sidecar is lost: see verify`] : []),
       ...ambiguous.map(([name]) => `${this.location}: array '${name}': ${AMBIGUOUS_ATTRIBUTES}`),
       ...unknown.map(({ file, id, codec }) => `${file}: block ${id}: '${codec}' ${UNKNOWN_EXTRA}`),
       ...[...this.#copy.mishaps].map((text) => `${this.location}: ${text}`),

@@ -119,7 +119,7 @@ test('where a layer is lost, warnings tell, and verify does', async () => {
   await (await written(store)).close()
   await store.delete('a.1.af')
   await using file = await ArrayFile.open(store, 'a.af')
-  expect(file.warnings()).toEqual(['memory:a.1.af: is lost, and what it held'])
+  expect(file.warnings()).toEqual(['memory:a.af: a sidecar is lost: see verify'])
   expect((await file.verify()).findings).toMatchObject([{ severity: 'warning' }])
 })
 

@@ -41,8 +41,8 @@ export interface LayerOptions extends StoreOptions {
 /** What is known of a file beside its footer. */
 export interface LayerFacts {
   readonly footerBytes: number
-  /** Tables of segments that are larger are not read. */
-  readonly maxTableBytes: number
+  /** Tables of segments with more bytes than footers may have are not read. */
+  readonly limits: Required<Limits>
   /** Of its blocks, in order; left out where they are not known. */
   readonly crcs?: ArrayLike<number> | undefined
   /** CRC-32C of the footer; only files without an identity are told by it. */
@@ -79,7 +79,7 @@ export class Layer implements BlockOrigin {
   /** Has the mark of layers that change the shape of an array, or of a base compacted of such. */
   readonly resizes: boolean
   readonly #store: Store
-  readonly #maxTableBytes: number
+  readonly #limits: Required<Limits>
 
   #chunkStats: Promise<ReadonlyMap<ArrayMeta, ChunkStatsTable>> | undefined
 
@@ -90,11 +90,11 @@ export class Layer implements BlockOrigin {
     number: number,
     info: ObjectInfo,
     footer: Footer,
-    { footerBytes, maxTableBytes, crcs = [], footerCrc = 0, end }: LayerFacts,
+    { footerBytes, limits, crcs = [], footerCrc = 0, end }: LayerFacts,
   ) {
     this.#store = store
     this.footerBytes = footerBytes
-    this.#maxTableBytes = maxTableBytes
+    this.#limits = limits
     this.number = number
     this.key = key
     this.file = store.describe(key)
@@ -147,7 +147,7 @@ export class Layer implements BlockOrigin {
       const checksums = checksumsIn(footer, before)
       if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
       const footerCrc = checksums?.footer ?? crc32cOf(payload)
-      const facts = { footerBytes: payload.length, maxTableBytes: limits.footerBytes, crcs: checksums?.blocks, footerCrc, end }
+      const facts = { footerBytes: payload.length, limits, crcs: checksums?.blocks, footerCrc, end }
       return new Layer(store, key, number, info, footer, facts)
     })
   }
@@ -206,7 +206,7 @@ export class Layer implements BlockOrigin {
     return async (block, signal, budget) => {
       if (segments === undefined) {
         const { SegmentTable } = await import('./segment-table.ts')
-        segments ??= new SegmentTable<T>(table, this.blocks, stored, this.#maxTableBytes)
+        segments ??= new SegmentTable<T>(table, this.blocks, stored, this.#limits.footerBytes)
         stored = undefined
       }
       return segments.of(block, signal, budget)

@@ -82,10 +82,9 @@ export class Stack {
     return new Stack([this.base, ...[...others, layer].sort((a, b) => a.number - b.number)])
   }
 
-  /** Numbers below the newest layer that no file has: nothing that ends well leaves any. */
-  get lost(): number[] {
-    const there = new Set(this.sidecars.map(({ number }) => number))
-    return Array.from({ length: this.top }, (_, i) => i + 1).filter((number) => !there.has(number))
+  /** Whether some number below the newest layer has no file: nothing that ends well leaves that. */
+  get lacksFiles(): boolean {
+    return this.sidecars.filter(({ number }) => number <= this.top).length < this.top
   }
 
   /** Number of the newest layer. */
@@ -265,7 +264,7 @@ async function openBase(store: Store, paths: Paths, options: Opening): Promise<L
     if (overlayIndex === 0) return base
     // As a container it would hold what changed in it, and fill values for the rest.
     const text = `this is sidecar ${overlayIndex} of '${baseFileHint}': open that`
-    throw new HyperslabError('FormatError', text, { file: base.file, actual: overlayIndex, expected: 0 })
+    throw new HyperslabError('FormatError', text, { file: base.file })
   }
   throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
 }

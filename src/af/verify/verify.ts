@@ -199,7 +199,7 @@ async function openLayer(
   if (footer.overlayIndex !== number)
     report.warn({ file }, `the file is number ${number} by its name, but ${footer.overlayIndex} by its footer`)
   report.checked.layers++
-  const facts = { footerBytes: payload.length, maxTableBytes: limits.footerBytes, crcs, footerCrc: crc32cOf(payload) }
+  const facts = { footerBytes: payload.length, limits, crcs, footerCrc: crc32cOf(payload) }
   const layer = new Layer(store, key, number, info, footer, facts)
   checkBlocks(layer, dataBytes, report)
   return layer

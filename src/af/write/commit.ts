@@ -82,7 +82,7 @@ export async function publishLayer(
     if (there === undefined) throw error
     info = there.info
   }
-  return new Layer(store, key, contents.number, info, footer, { footerBytes, maxTableBytes: limits.footerBytes, crcs })
+  return new Layer(store, key, contents.number, info, footer, { footerBytes, limits, crcs })
 }
 
 function checkFooterBytes(bytes: number, { footerBytes: most }: Required<Limits>, file: string): void {
