@@ -117,8 +117,8 @@ const placeOf = <D extends DType>({ dtype }: BlockSource<D>, { box, inner, outer
 /** Puts what is wanted of a box into the result. */
 async function settle<D extends DType>({ inner, outer, shape }: Transfer, read: Tensor<D>, full: Tensor<D>): Promise<void> {
   if (inner === null) return
-  const { copyPicked } = await import('./pick.ts')
-  copyPicked({ ...read, shape: [...shape], stride: stridesOf(shape) }, inner, full, outer)
+  const { copyIndices } = await import('../core/copy-indices.ts')
+  copyIndices({ ...read, shape: [...shape], stride: stridesOf(shape) }, inner, full, outer)
 }
 
 /** Of a transfer without lists. */

@@ -1,8 +1,8 @@
+import { copyIndices } from '../core/copy-indices.ts'
 import type { DType } from '../core/dtype.ts'
 import { stridesOf } from '../core/shape.ts'
 import { cloneTensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { boxShape } from '../grid/range.ts'
-import { copyPicked } from './pick.ts'
 import type { BlockSource } from './source.ts'
 import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.ts'
 import { toTensor, type Values } from './values.ts'
@@ -24,7 +24,7 @@ export async function writeSelection<D extends DType>(
     if (inner === null) return source.writeBlock!(box, viewTensor(full, outer as Views), { signal })
     const hull = tensorOf(source.dtype, boxShape(box))
     if (!covered) await source.readBlock(box, hull, { signal })
-    copyPicked(full, outer, { ...hull, shape: [...shape], stride: stridesOf(shape) }, inner)
+    copyIndices(full, outer, { ...hull, shape: [...shape], stride: stridesOf(shape) }, inner)
     await source.writeBlock!(box, hull, { signal })
   })
 }

@@ -7,6 +7,3 @@ export const isListed = (places: AxisIndices): places is Uint32Array => places i
 
 export const indexAt = (places: AxisIndices, i: number): number =>
   isListed(places) ? places[i]! : places.start + i * places.step
-
-/** Whether these are neighbours, in order. */
-export const isRun = (places: AxisIndices): boolean => !isListed(places) && (places.step === 1 || places.length === 1)

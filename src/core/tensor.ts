@@ -97,15 +97,6 @@ export function fillTensor<D extends DType>(target: Tensor<D>, value: DataOf<D>[
 }
 
 /**
- * How many elements {@link copyTensor} copies at once: the length of the runs that lie one element after the
- * other in all tensors.
- */
-export function runLength(tensors: readonly Pick<Tensor, 'shape' | 'stride'>[]): number {
-  const { length, strides } = splitRuns(tensors).run
-  return strides.every((stride) => stride === 1) ? length : 1
-}
-
-/**
  * Copies every element of `source` to the same index of `target`; both have the same shape and must not
  * overlap.
  */

@@ -14,17 +14,16 @@ export function boxStatistics(snapshot: ChunkSnapshot, box: Box, { fill, hasFill
   const { grid, statistics } = snapshot
   if (countChunks(box, grid) > FEW_CHUNKS) return undefined
   let all: ChunkFacts | undefined = { min: undefined, max: undefined, count: 0, fillCount: 0, exact: true }
-  projectBox(box, grid, (chunk, projections) => {
+  projectBox(box, grid, (number, projections) => {
     if (all === undefined) return
-    const number = grid.number(chunk)
     const found = snapshot.locate(number)
-    const lengths = projections.map(({ inner }) => inner.length)
+    const lengths = projections.map(({ from }) => from.length)
     // Elements that nobody wrote are all alike: those of a part of a chunk are known, too.
     if (found === undefined) all = joined(all, factsOfMissing(sizeOf(lengths), fill, hasFill))
     else {
       const stats = found instanceof Uint8Array ? undefined : statistics?.of(number)
       const facts = stats && factsOf(stats)
-      const isWhole = grid.shapeOf(chunk).every((length, axis) => length === lengths[axis])
+      const isWhole = projections.every(({ length }, axis) => length === lengths[axis])
       all = joined(all, facts && { ...facts, exact: isWhole })
     }
   })

@@ -13,29 +13,25 @@ import { type DType, fillElement, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { Pace } from '../core/pace.ts'
-import { sizeOf } from '../core/shape.ts'
-import { fillTensor, type Tensor, viewTensor } from '../core/tensor.ts'
+import type { AxisIndices } from '../core/places.ts'
+import type { Tensor } from '../core/tensor.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import type { Transfer } from '../grid/plan.ts'
-import { type AxisProjection, countChunks, projectBox, touches } from '../grid/projection.ts'
+import { type AxisProjection, copyOf, countChunks, eachChunk, projectBox, touches } from '../grid/projection.ts'
 import type { Box } from '../grid/range.ts'
-import { withArena } from '../kernels/arena.ts'
-import type { Stored } from './batches.ts'
-import type { BlockRef, ChunkAddress } from './block.ts'
-import {
-  type ChunkIndex,
-  type ChunkSnapshot,
-  type ChunkWriter,
-  type Elements,
-  FEW_CHUNKS,
-  type StoredChunk,
-} from './chunk-index.ts'
-import { checkChunkBytes } from './chunk-values.ts'
-import type { Find } from './gather.ts'
-import { type PlacedChunk, type Placement, placeChunk, placing } from './scatter.ts'
+import type { BlockRef } from './block.ts'
+import { type ChunkIndex, type ChunkSnapshot, type ChunkWriter, type Elements, FEW_CHUNKS } from './chunk-index.ts'
+import { Scatter } from './scatter.ts'
 
 /** Chunks that a plan looks up to count requests. */
 const MOST_LOOKUPS = 2 ** 20
+
+/**
+ * A box to read to a tensor of its shape, or what a transfer with lists or points wants of it, to its places.
+ */
+interface Region<D extends DType> extends BoxRead<D> {
+  readonly transfer?: Transfer
+}
 
 /**
  * An array of any chunked format as a source: projects boxes on its chunks, finds them by the format's index,
@@ -53,8 +49,12 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   /** Left out where the format's index has no writer. */
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
   readonly bulk: BulkAccess<D> = {
-    read: (reads, options) => this.#readBoxes(reads, options),
-    gather: (transfers, out, options) => this.#gather(transfers, out, options),
+    read: (reads, options) => this.#read(reads, options),
+    gather: (transfers, out, options) =>
+      this.#read(
+        transfers.map((transfer) => ({ box: transfer.box, out, transfer })),
+        options,
+      ),
     requests: (boxes) => this.#countRequests(boxes),
     statistics: (options) => this.#statistics(options),
     reduce: (box, reduction, take, options) => this.#reduceBox(box, reduction, take, options),
@@ -90,34 +90,32 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   }
 
   readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
-    return this.#readBoxes([{ box, out }], options)
+    return this.#read([{ box, out }], options)
   }
 
-  async #readBoxes(reads: readonly BoxRead<D>[], options: BlockOptions = {}): Promise<void> {
+  /**
+   * The one way to elements: projects regions on chunks, locates these, has them fetched, decoded, scattered.
+   */
+  async #read(regions: readonly Region<D>[], { signal }: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
-      const blocks = new Map<BlockRef, PlacedChunk<D>[]>()
-      const pace = new Pace(options.signal)
-      for (const { box, out } of reads) {
+      const lists = regions.some(({ transfer }) => transfer !== undefined) ? await import('./lists.ts') : undefined
+      const projector = lists && new lists.ListProjector()
+      const scatter = new Scatter(this.#elements, lists)
+      const pace = new Pace(signal)
+      for (const { box, out, transfer } of regions) {
         if (pace.due()) await pace.turn()
         const snapshot = this.#snapshot([box])
-        if (countChunks(box, snapshot.grid) <= FEW_CHUNKS) this.#locate(snapshot, box, out, blocks)
-        else {
-          const { locateMany } = await import('./locate-many.ts')
-          const add = (found: ChunkAddress, chunk: Placement & { readonly out: Tensor<D> }) => this.#add(found, chunk, blocks)
-          await locateMany(snapshot, box, { ...this.#elements, out, add }, options.signal)
-        }
+        const { grid } = snapshot
+        const add = (chunkIndex: number, projections: readonly AxisProjection<AxisIndices>[]): void =>
+          scatter.add(copyOf(projections, out), snapshot.locate(chunkIndex))
+        const listed = transfer && projector!.project(transfer, grid)
+        if ((listed?.count ?? countChunks(box, grid)) > FEW_CHUNKS) {
+          const { locateMany } = await import('./visit-chunks.ts')
+          await locateMany(snapshot, listed ?? { axes: box, counts: grid.counts }, out, scatter, signal)
+        } else if (listed === undefined) projectBox(box, grid, add)
+        else eachChunk(listed.axes, listed.counts, add)
       }
-      await this.#index.blocks.use(blocks, placing(this.dtype), () => undefined, options.signal)
-    })
-  }
-
-  async #gather(transfers: readonly Transfer[], out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
-    await within(this.label, async () => {
-      const { locatePicks, picking } = await import('./gather.ts')
-      const snapshot = this.#snapshot(transfers.map(({ box }) => box))
-      const find: Find<D> = (...chunk) => this.#find(snapshot, ...chunk)
-      const blocks = await locatePicks(transfers, snapshot, { ...this.#elements, out }, find, options.signal)
-      await this.#index.blocks.use(blocks, picking(this.dtype), () => undefined, options.signal)
+      await this.#index.blocks.use(scatter.blocks, scatter, () => undefined, signal)
     })
   }
 
@@ -136,7 +134,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       if (found !== undefined && !(found instanceof Uint8Array)) blocks.add(found.block)
     }
     for (const [i, box] of boxes.entries()) {
-      if (touched[i]! <= FEW_CHUNKS) projectBox(box, grid, (chunk) => add(grid.number(chunk)))
+      if (touched[i]! <= FEW_CHUNKS) projectBox(box, grid, add)
       else {
         // Of a box that touches many chunks it may be that few are stored.
         for (const chunkIndex of snapshot.stored())
@@ -196,44 +194,6 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   }
 
   /**
-   * Finds the chunks that a box touches and adds them to `blocks`. Those that need no I/O are placed on the
-   * way.
-   */
-  #locate(snapshot: ChunkSnapshot, box: Box, out: Tensor<D>, blocks: Map<BlockRef, PlacedChunk<D>[]>): void {
-    const { grid } = snapshot
-    projectBox(box, grid, (chunk, projections) => {
-      const placement = { ...placementOf(grid, chunk, projections), out }
-      const found = this.#find(snapshot, grid.number(chunk), placement, blocks)
-      if (found === undefined) fillTensor(viewTensor(out, placement.outer), this.#elements.fill)
-      else if (found instanceof Uint8Array) withArena((arena) => placeChunk(arena, this.dtype, found, placement, out))
-    })
-  }
-
-  /** Adds a chunk that lies in a block to `blocks`. */
-  #find<C extends { readonly chunkShape: readonly number[] }>(
-    snapshot: ChunkSnapshot,
-    chunkIndex: number,
-    chunk: C,
-    blocks: Map<BlockRef, (C & Stored)[]>,
-  ): StoredChunk | undefined {
-    const found = snapshot.locate(chunkIndex)
-    if (found !== undefined && !(found instanceof Uint8Array)) this.#add(found, chunk, blocks)
-    return found
-  }
-
-  #add<C extends { readonly chunkShape: readonly number[] }>(
-    found: ChunkAddress,
-    chunk: C,
-    blocks: Map<BlockRef, (C & Stored)[]>,
-  ): void {
-    checkChunkBytes(this.dtype, found.size, sizeOf(chunk.chunkShape))
-    const stored = { ...chunk, address: found }
-    const known = blocks.get(found.block)
-    if (known === undefined) blocks.set(found.block, [stored])
-    else known.push(stored)
-  }
-
-  /**
    * The chunks there are now. Since some boxes were planned, the array may have been made smaller.
    * @throws ConflictError when it was; what the index throws when the array cannot be read
    */
@@ -247,13 +207,5 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       throw new HyperslabError('ConflictError', text, { axis, actual: box[axis]!.stop, expected: shape[axis] })
     }
     return snapshot
-  }
-}
-
-function placementOf(grid: ChunkGrid, chunk: readonly number[], projections: readonly AxisProjection[]): Placement {
-  return {
-    chunkShape: grid.shapeOf(chunk),
-    inner: projections.map(({ inner }) => inner),
-    outer: projections.map(({ outer }) => outer),
   }
 }

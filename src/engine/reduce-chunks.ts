@@ -18,10 +18,10 @@ import { sizeOf, stridesOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import type { AxisProjection } from '../grid/projection.ts'
-import { type Box, boxShape, hullOf, rangeOf } from '../grid/range.ts'
-import { cutBox, TouchedChunks } from '../grid/touched.ts'
+import { type Box, boxShape, rangeOf } from '../grid/range.ts'
+import { cutBox, hullOf, TouchedChunks } from '../grid/touched.ts'
 import { withArena } from '../kernels/arena.ts'
-import { type StridedBox, tableOf } from '../kernels/boxes.ts'
+import { boxIn, type StridedBox, tableOf } from '../kernels/boxes.ts'
 import type { ReduceOp } from '../kernels/reduce.ts'
 import type { ReducePiece } from '../pool/task.ts'
 import type { BlockRef, ChunkAddress } from './block.ts'
@@ -29,7 +29,6 @@ import type { BlockReader, BlockUse } from './block-reader.ts'
 import type { ChunkSnapshot, StoredChunk } from './chunk-index.ts'
 import { statsOfFill } from './chunk-stats.ts'
 import { checkChunkBytes } from './chunk-values.ts'
-import { selected } from './scatter.ts'
 import { Answers, answer, mayAnswer } from './statistics-aggregate.ts'
 import { visitChunks } from './visit-chunks.ts'
 
@@ -231,9 +230,8 @@ class ChunkReduction {
    * Whether all of a chunk goes to one position of the result along an axis; where that holds along every
    * axis, it can be answered.
    */
-  #merges({ chunk, inner: { length } }: AxisProjection, axis: number): boolean {
-    const chunks = this.#grid.axes[axis]!
-    return length === chunks.stop(chunk) - chunks.start(chunk) && (length === 1 || this.#reduction.reduced[axis]!)
+  #merges({ length, from }: AxisProjection, axis: number): boolean {
+    return from.length === length && (length === 1 || this.#reduction.reduced[axis]!)
   }
 
   #takeMissing(box: Box, take: (part: PlacedAggregate) => void): void {
@@ -305,11 +303,7 @@ class ChunkReduction {
     const pieces: { region: Box; size: number; targets: Target[] }[] = []
     for (const chunk of chunks) {
       const projections = this.#touched.projections(chunk.at)
-      checkChunkBytes(
-        this.#reduction.dtype,
-        chunk.address.size,
-        sizeOf(this.#grid.shapeOf(projections.map((axis) => axis.chunk))),
-      )
+      checkChunkBytes(this.#reduction.dtype, chunk.address.size, sizeOf(projections.map(({ length }) => length)))
       const target = { elements: this.#elements(projections, startOf(chunk)), cells: this.#cellsOf(outerBox(projections)) }
       const size = sizeOf(boxShape(target.cells))
       const last = pieces.at(-1)
@@ -326,10 +320,10 @@ class ChunkReduction {
   }
 
   #elements(projections: readonly AxisProjection[], start: number): Target['elements'] {
-    const chunkShape = this.#grid.shapeOf(projections.map(({ chunk }) => chunk))
-    const inner = projections.map((axis) => axis.inner)
     const first = positionOf(this.#reduction, outerBox(projections))
-    return { ...selected({ chunkShape, inner }, elementBytes(this.#reduction.dtype), start), first }
+    const shape = projections.map(({ length }) => length)
+    const slices = projections.map(({ from }) => from)
+    return { ...boxIn(shape, slices, elementBytes(this.#reduction.dtype), start), first }
   }
 
   #cellsOf(box: Box): Box {
@@ -348,4 +342,4 @@ function pieceOf(region: Box, targets: readonly Target[]): Piece {
 }
 
 /** The part of the box that a chunk fills. */
-const outerBox = (projections: readonly AxisProjection[]): Box => projections.map(({ outer }) => rangeOf(outer))
+const outerBox = (projections: readonly AxisProjection[]): Box => projections.map(({ to }) => rangeOf(to))

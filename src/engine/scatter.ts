@@ -1,131 +1,254 @@
-import { type DType, elementBytes, type FixedDType, fromBytes, isFixed } from '../core/dtype.ts'
+import { type DType, elementBytes, type FixedDType, isFixed } from '../core/dtype.ts'
+import { type AxisIndices, isListed } from '../core/places.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
-import { type AxisView, copyTensor, runLength, type Tensor, viewTensor } from '../core/tensor.ts'
-import { viewOf as axisView, filledBox, rangeOf } from '../grid/range.ts'
+import { type AxisView, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
+import type { ChunkCopy } from '../grid/projection.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
-import { tableOf } from '../kernels/boxes.ts'
-import type { Task } from '../pool/task.ts'
-import { type ChunkAddress, type ChunkBytes, chunkView } from './block.ts'
+import { boxIn, tableOf } from '../kernels/boxes.ts'
+import { copyStrided } from '../kernels/copy.ts'
+import type { Task, TaskResult } from '../pool/task.ts'
+import type { Stored } from './batches.ts'
+import { type BlockRef, type ChunkBytes, chunkPart, chunkView } from './block.ts'
 import type { BlockUse } from './block-reader.ts'
+import type { Elements, StoredChunk } from './chunk-index.ts'
 import { checkChunkBytes, decodeChunk } from './chunk-values.ts'
-import { isWorthPiece, type PieceBox, placeInPiece } from './staging-buffer.ts'
+import type * as Lists from './lists.ts'
 
-/** Which elements of a chunk go where. */
-export interface Placement {
-  /** Shape of the chunk as stored. */
-  readonly chunkShape: readonly number[]
-  readonly inner: readonly AxisView[]
-  /** In the result. */
-  readonly outer: readonly AxisView[]
-}
+type StoredCopy<D extends DType> = ChunkCopy<D> & Stored
+type BytesOf<D extends DType> = (copy: StoredCopy<D>) => ChunkBytes
 
-/** A stored chunk with what is wanted of it, for the result `out`. */
-export type PlacedChunk<D extends DType = DType> = Placement & { readonly address: ChunkAddress; readonly out: Tensor<D> }
+/** Runs that JavaScript copies as fast as a kernel would. */
+const LONG_RUN_BYTES = 16 * 1024
+/** A larger staging buffer would leave the cache before it is copied on. */
+const MAX_STAGING_BYTES = 16 * 1024 * 1024
 
-/** What reading does with the chunks of a block: puts their selected elements into their results. */
-export function placing<D extends DType>(dtype: D): BlockUse<PlacedChunk<D>, void> {
-  return {
-    here(arena, chunks, bytesOf) {
-      for (const own of splitByResult(chunks)) {
-        if (isFixed(dtype) && placeTogether(arena, dtype, own as readonly PlacedChunk<FixedDType>[], bytesOf as BytesOf)) continue
-        for (const chunk of own) withArena((inner) => placeChunk(inner, dtype, bytesOf(chunk), chunk, chunk.out))
-      }
-    },
-    there(chunks) {
-      if (isFixed(dtype) && chunks.some(isPartial)) {
-        const place = (bytes: Uint8Array): void => placeGathered(dtype, bytes, chunks as readonly PlacedChunk<FixedDType>[])
-        return { task: gatherTask(dtype, chunks), result: ({ bytes }) => place(bytes) }
-      }
-      const place = (bytes: Uint8Array): void => {
-        for (const chunk of chunks) {
-          const { offset, size } = chunk.address
-          withArena((arena) => placeChunk(arena, dtype, bytes.subarray(offset, offset + size), chunk, chunk.out))
-        }
-      }
-      return { task: { kind: 'decode', keep: false }, result: ({ bytes }) => place(bytes) }
-    },
+/**
+ * One read: takes copies of chunks, collects by their blocks those that are to be fetched, and puts what is
+ * wanted of each chunk to its place in the result, once it is decoded.
+ */
+export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
+  /** What is to be fetched. */
+  readonly blocks = new Map<BlockRef, StoredCopy<D>[]>()
+  readonly #elements: Elements<D>
+  readonly #lists: typeof Lists | undefined
+
+  /** @param lists where some copies are not of slices alone */
+  constructor(elements: Elements<D>, lists: typeof Lists | undefined) {
+    this.#elements = elements
+    this.#lists = lists
+  }
+
+  /**
+   * Takes a chunk. One that needs no I/O goes to its place at once.
+   * @param found undefined when nobody wrote it
+   * @throws FormatError when the chunk has not the bytes its elements need
+   */
+  add(copy: ChunkCopy<D>, found: StoredChunk | undefined): void {
+    if (found === undefined) this.fill(copy)
+    else if (found instanceof Uint8Array) withArena((arena) => this.#scatter(arena, [copy as StoredCopy<D>], () => found))
+    else {
+      checkChunkBytes(this.#elements.dtype, found.size, sizeOf(copy.chunkShape))
+      const stored = { ...copy, address: found }
+      const known = this.blocks.get(found.block)
+      if (known === undefined) this.blocks.set(found.block, [stored])
+      else known.push(stored)
+    }
+  }
+
+  /** Puts the fill value to some places. */
+  fill({ to, out }: Pick<ChunkCopy<D>, 'to' | 'out'>): void {
+    const { fill } = this.#elements
+    if (this.#lists !== undefined) this.#lists.fillIndices(out, to, fill)
+    else fillTensor(viewTensor(out, to as readonly AxisView[]), fill)
+  }
+
+  /** Puts decoded chunks of a block to their places: those of one result together. */
+  here(arena: Arena, chunks: readonly StoredCopy<D>[], bytesOf: BytesOf<D>): void {
+    for (let from = 0, to = 0; from < chunks.length; from = to) {
+      while (to < chunks.length && chunks[to]!.out === chunks[from]!.out) to++
+      this.#scatter(arena, chunks.slice(from, to), bytesOf)
+    }
+  }
+
+  /** Of slices only what is wanted comes back, one chunk after another. */
+  there(chunks: readonly StoredCopy<D>[]): { readonly task: Task; result(answer: TaskResult): void } {
+    const { dtype } = this.#elements
+    let task: Task = { kind: 'decode', keep: false }
+    let sent = chunks
+    if (isFixed(dtype) && this.#lists === undefined && chunks.some(isPartial)) {
+      const size = elementBytes(dtype)
+      const boxes = chunks.map(({ chunkShape, from, address }) => ({
+        ...boxIn(chunkShape, from, size, address.offset),
+        place: 0,
+      }))
+      task = { kind: 'gather', elementBytes: size, table: tableOf(boxes[0]!.shape.length, boxes) }
+      let offset = 0
+      sent = chunks.map((copy, i) => {
+        const chunkShape = boxes[i]!.shape
+        const address = { ...copy.address, offset, size: sizeOf(chunkShape) * size }
+        offset += address.size
+        return { ...copy, chunkShape, from: chunkShape.map(wholeAxis), address }
+      })
+    }
+    return {
+      task,
+      result: ({ bytes }) => withArena((arena) => this.here(arena, sent, ({ address }) => chunkPart(bytes, address))),
+    }
+  }
+
+  /** Copies chunks of one result: as many at once as fill a staging buffer, where there is one worth it. */
+  #scatter(arena: Arena, copies: readonly StoredCopy<D>[], bytesOf: BytesOf<D>): void {
+    const { dtype } = this.#elements
+    if (isFixed(dtype)) {
+      const [fixed, bytes] = [copies as readonly StoredCopy<FixedDType>[], bytesOf as BytesOf<FixedDType>]
+      if (stage(arena, dtype, fixed, bytes, this.#lists)) return
+    }
+    if (copies.length > 1) {
+      const parts = this.#lists?.split(copies) ?? copies.map((copy) => [copy])
+      for (const part of parts) withArena((inner) => this.#scatter(inner, part, bytesOf))
+      return
+    }
+    const { chunkShape, from, to, out } = copies[0]!
+    const data = decodeChunk(dtype, chunkView(arena, bytesOf(copies[0]!)), sizeOf(chunkShape))
+    copyBetween(tensorOf(dtype, chunkShape, data), from, out, to, this.#lists)
   }
 }
 
-type BytesOf = (chunk: PlacedChunk<FixedDType>) => ChunkBytes
+const isPartial = ({ chunkShape, from }: ChunkCopy): boolean => from.some(({ length }, axis) => length < chunkShape[axis]!)
 
-/** Chunks of one result come one after another. */
-function splitByResult<D extends DType>(chunks: readonly PlacedChunk<D>[]): (readonly PlacedChunk<D>[])[] {
-  const starts = [...chunks.keys()].filter((i) => chunks[i]!.out !== chunks[i - 1]?.out)
-  return starts.map((start, i) => chunks.slice(start, starts[i + 1]))
-}
-
-const isPartial = ({ chunkShape, inner }: Placement): boolean => inner.some(({ length }, axis) => length < chunkShape[axis]!)
-
-function gatherTask(dtype: FixedDType, chunks: readonly (Placement & { readonly address: ChunkAddress })[]): Task {
-  const size = elementBytes(dtype)
-  const boxes = chunks.map((chunk) => ({ ...selected(chunk, size, chunk.address.offset), place: 0 }))
-  return { kind: 'gather', elementBytes: size, table: tableOf(chunks[0]!.inner.length, boxes) }
-}
-
-function placeGathered(dtype: FixedDType, bytes: Uint8Array, chunks: readonly PlacedChunk<FixedDType>[]): void {
-  const data = fromBytes(dtype, bytes)
-  let offset = 0
-  for (const { inner, outer, out } of chunks) {
-    const shape = inner.map(({ length }) => length)
-    copyTensor({ data, shape, stride: stridesOf(shape), offset }, viewTensor(out, outer))
-    offset += sizeOf(shape)
-  }
-}
-
-/** The selected elements of a chunk as a box in the memory where the chunk starts at byte `start`. */
-export function selected(
-  placement: Pick<Placement, 'chunkShape' | 'inner'>,
-  size: number,
-  start: number,
-): { offset: number; shape: number[]; stride: number[] } {
-  const { offset, shape, stride } = viewOfChunk(placement)
-  return { offset: start + offset * size, shape: [...shape], stride: [...stride] }
+/** Copies between tensors of JavaScript. */
+function copyBetween<D extends DType>(
+  source: Tensor<D>,
+  from: readonly AxisIndices[],
+  target: Tensor<D>,
+  to: readonly AxisIndices[],
+  lists: typeof Lists | undefined,
+): void {
+  if (lists !== undefined) lists.copyIndices(source, from, target, to)
+  else copyTensor(viewTensor(source, from as readonly AxisView[]), viewTensor(target, to as readonly AxisView[]))
 }
 
 /**
- * Copies chunks of a block, where they fill a part of the result that has longer runs than each of them;
- * false where they do not.
+ * Copies chunks to their result by way of a buffer in kernel memory, in which the elements lie in the order
+ * of the result's memory: a kernel moves the short runs, steps and single elements, JavaScript, which takes
+ * as long for a run as a kernel for a kilobyte, the long ones. False where the chunks do not fill such a
+ * buffer, or it would not lengthen the runs that JavaScript copies.
+ * @throws FormatError when a chunk has not the bytes its elements need
  */
-function placeTogether(arena: Arena, dtype: FixedDType, chunks: readonly PlacedChunk<FixedDType>[], bytesOf: BytesOf): boolean {
-  const { out } = chunks[0]!
-  const hull = chunks.length > 1 ? filledBox(chunks.map(({ outer }) => outer.map(rangeOf)))?.map(axisView) : undefined
-  if (hull === undefined) return false
-  const target = viewTensor(out, hull)
-  const run = runLength([viewOfChunk(chunks[0]!), viewTensor(out, chunks[0]!.outer)])
-  if (!isWorthPiece(dtype, run, target)) return false
-  const boxes = chunks.map((chunk) => boxOf(arena, dtype, bytesOf(chunk), chunk))
-  placeInPiece(arena, dtype, boxes, hull, target)
+function stage(
+  arena: Arena,
+  dtype: FixedDType,
+  copies: readonly StoredCopy<FixedDType>[],
+  bytesOf: BytesOf<FixedDType>,
+  lists: typeof Lists | undefined,
+): boolean {
+  const { out } = copies[0]!
+  const size = elementBytes(dtype)
+  const run = runOf(copies[0]!)
+  if (run * size >= LONG_RUN_BYTES) return false
+  const axes = lists === undefined ? joinSlices(copies) : lists.joinLists(copies, bytesOf, size)
+  if (axes === undefined) return false
+  const order = memoryOrder(out)
+  const length = countOf(axes)
+  if (length * size > MAX_STAGING_BYTES || stagedRun(axes, out, order) <= run) return false
+  const pointer = arena.alloc(length * size)
+  const { stride, first, dense, positions } = layoutOf(axes, out, order)
+  for (const copy of copies)
+    arena.scratch(() => {
+      const bytes = bytesOf(copy)
+      checkChunkBytes(dtype, bytes instanceof Uint8Array ? bytes.length : bytes.size, sizeOf(copy.chunkShape))
+      if (lists !== undefined) {
+        lists.copyToBuffer(arena, size, bytes, copy, { pointer: pointer + first * size, stride, axes })
+        return
+      }
+      const box = boxIn(copy.chunkShape, copy.from, size, bytes instanceof Uint8Array ? arena.put(bytes) : bytes.pointer)
+      const at = copy.to.reduce((sum, to, axis) => sum + ((to as AxisView).start - axes[axis]!.low) * stride[axis]!, first)
+      copyStrided(arena, size, box.shape, box.offset, box.stride, pointer + at * size, stride)
+    })
+  const inOrder = (values: readonly number[]): number[] => order.map((axis) => values[axis]!)
+  const shape = positions.map((own) => own.length)
+  const target = { data: out.data, shape: inOrder(out.shape), stride: inOrder(out.stride), offset: out.offset }
+  const staged = { data: arena.view(dtype, pointer, length), shape, stride: dense, offset: 0 }
+  copyBetween(staged, shape.map(wholeAxis), target, positions, lists)
   return true
 }
 
-/** Copies the selected elements of a decoded chunk to their place. */
-export function placeChunk<D extends DType>(
-  arena: Arena,
-  dtype: D,
-  chunk: ChunkBytes,
-  placement: Placement,
-  out: Tensor<D>,
-): void {
-  const target = viewTensor(out, placement.outer)
-  const view = viewOfChunk(placement)
-  if (isFixed(dtype) && isWorthPiece(dtype, runLength([view, target]), target as Tensor<FixedDType>)) {
-    const box = boxOf(arena, dtype, chunk, placement)
-    placeInPiece(arena, dtype, [box], placement.outer, target as Tensor<FixedDType>)
-  } else {
-    const data = decodeChunk(dtype, chunkView(arena, chunk), sizeOf(placement.chunkShape))
-    copyTensor({ ...view, data }, target)
-  }
+/** The number of combinations of some positions along each axis. */
+const countOf = (axes: readonly { readonly length: number }[]): number => axes.reduce((count, { length }) => count * length, 1)
+
+/**
+ * How elements lie in a staging buffer: as in the result's memory, so that axes which run backwards there do
+ * so here, too.
+ * @returns the stride of each axis and where rank 0 of all is; the same and the positions in the result by
+ *   how they lie in memory, in which no stride is negative
+ */
+function layoutOf(
+  axes: readonly Lists.StagingAxis[],
+  out: Tensor,
+  order: readonly number[],
+): { stride: number[]; first: number; dense: number[]; positions: AxisIndices[] } {
+  const stride = new Array<number>(axes.length)
+  const dense = stridesOf(order.map((axis) => axes[axis]!.length))
+  let first = 0
+  const positions = order.map((axis, i): AxisIndices => {
+    const { low, length, gaps } = axes[axis]!
+    stride[axis] = dense[i]!
+    if (gaps !== undefined) return gaps().positions
+    if (out.stride[axis]! >= 0) return { start: low, step: 1, length }
+    first += (length - 1) * dense[i]!
+    stride[axis] = -dense[i]!
+    return { start: low + length - 1, step: -1, length }
+  })
+  return { stride, first, dense, positions }
 }
 
-/** Where the selected elements lie in the chunk. */
-const viewOfChunk = ({ chunkShape, inner }: Pick<Placement, 'chunkShape' | 'inner'>): Tensor =>
-  viewTensor({ data: [], shape: [...chunkShape], stride: stridesOf(chunkShape), offset: 0 }, inner)
+/** Elements of a chunk that lie one after another both in it and in the result. */
+function runOf({ chunkShape, from, to, out }: ChunkCopy): number {
+  let [run, step] = [1, 1]
+  for (let axis = from.length - 1; axis >= 0; axis--) {
+    const [source, target] = [from[axis]!, to[axis]!]
+    if (source.length > 1) {
+      if (isListed(source) || isListed(target)) break
+      if (source.step * step !== run || target.step * out.stride[axis]! !== run) break
+      run *= source.length
+    }
+    step *= chunkShape[axis]!
+  }
+  return run
+}
 
-/** @throws FormatError when the chunk has not the bytes its elements need */
-function boxOf(arena: Arena, dtype: FixedDType, chunk: ChunkBytes, placement: Placement): PieceBox {
-  checkChunkBytes(dtype, chunk instanceof Uint8Array ? chunk.length : chunk.size, sizeOf(placement.chunkShape))
-  const start = chunk instanceof Uint8Array ? arena.put(chunk) : chunk.pointer
-  const { offset, shape, stride } = selected(placement, elementBytes(dtype), start)
-  return { address: offset, shape, stride, outer: placement.outer }
+/** The axes of a tensor, the one with the longest stride first. */
+function memoryOrder({ stride }: Tensor): number[] {
+  return stride.map((_, axis) => axis).sort((a, b) => Math.abs(stride[b]!) - Math.abs(stride[a]!))
+}
+
+/** Elements of a staging buffer that lie one after another in the result, too. */
+function stagedRun(axes: readonly Lists.StagingAxis[], { stride }: Tensor, order: readonly number[]): number {
+  let run = 1
+  for (let i = order.length - 1; i >= 0; i--) {
+    const { length, gaps } = axes[order[i]!]!
+    if (length === 1) continue
+    if (gaps !== undefined || Math.abs(stride[order[i]!]!) !== run) break
+    run *= length
+  }
+  return run
+}
+
+/**
+ * The axes of a staging buffer for slices that do not overlap and have no steps in the result; undefined
+ * where they leave gaps.
+ */
+function joinSlices(copies: readonly ChunkCopy[]): Lists.StagingAxis[] | undefined {
+  let count = 0
+  for (const { to } of copies) count += countOf(to)
+  const axes = copies[0]!.to.map((_, axis) => {
+    let [low, stop] = [Infinity, 0]
+    for (const { to } of copies) {
+      const { start, length } = to[axis] as AxisView
+      low = Math.min(low, start)
+      stop = Math.max(stop, start + length)
+    }
+    return { low, length: stop - low }
+  })
+  return countOf(axes) === count ? axes : undefined
 }

@@ -1,13 +1,21 @@
+import type { DType } from '../core/dtype.ts'
 import { Pace } from '../core/pace.ts'
+import type { AxisIndices } from '../core/places.ts'
 import type { Signal } from '../core/signal.ts'
-import type { TouchedChunks } from '../grid/touched.ts'
+import type { Tensor } from '../core/tensor.ts'
+import { copyOf } from '../grid/projection.ts'
+import { TouchedChunks, type TouchedRegion } from '../grid/touched.ts'
 import { type ChunkSnapshot, FEW_CHUNKS, type PinnedChunks, type StoredChunk } from './chunk-index.ts'
+import type { Scatter } from './scatter.ts'
 
 /**
  * Chunks are looked up one by one also where about one in so many may be stored: fewer are faster found by
  * going through what is stored.
  */
 const SPARSE = 8
+
+/** Elements that nobody wrote which are set at once. */
+const FILL_SIZE = 2 ** 20
 
 /** What to do with the chunks that a box touches, by their numbers among those. */
 export interface ChunkVisit {
@@ -24,7 +32,7 @@ export interface ChunkVisit {
  */
 export async function visitChunks(
   snapshot: ChunkSnapshot,
-  touched: TouchedChunks,
+  touched: TouchedChunks<AxisIndices>,
   visit: ChunkVisit,
   numberOf: (at: number) => number,
   signal: Signal | undefined,
@@ -67,10 +75,36 @@ export async function visitChunks(
   if (next < count) await visit.missing(next, count)
 }
 
+/**
+ * Gives the chunks that a box touches, or lists and points, to a read; of a box runs of missing ones at once.
+ * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
+ */
+export async function locateMany<D extends DType>(
+  snapshot: ChunkSnapshot,
+  region: TouchedRegion,
+  out: Tensor<D>,
+  scatter: Scatter<D>,
+  signal: Signal | undefined,
+): Promise<void> {
+  const touched = new TouchedChunks<AxisIndices>(region.axes, { axes: snapshot.grid.axes, counts: region.counts })
+  const pace = new Pace(signal)
+  const stored = (at: number, found: StoredChunk): void => scatter.add(copyOf(touched.projections(at), out), found)
+  const missing = async (from: number, to: number): Promise<void> => {
+    for (const places of touched.places(from, to, FILL_SIZE)) {
+      if (pace.due()) {
+        await pace.turn()
+        snapshot.checkGrid('read')
+      }
+      scatter.fill({ to: places, out })
+    }
+  }
+  await visitChunks(snapshot, touched, { stored, missing }, (at) => touched.number(at), signal)
+}
+
 /** The stored chunks among those touched, ascending, each once. */
 async function storedPlaces(
   snapshot: PinnedChunks,
-  touched: TouchedChunks,
+  touched: TouchedChunks<AxisIndices>,
   turn: () => Promise<void>,
   pace: Pace,
 ): Promise<Float64Array> {

@@ -30,15 +30,15 @@ export async function writeBox<D extends DType>(
     const shape = boxShape(chunkBox)
     const values = viewTensor(
       source,
-      projections.map(({ outer }) => outer),
+      projections.map(({ to }) => to),
     )
-    const whole = projections.every(({ inner }, axis) => inner.length === shape[axis])
+    const whole = projections.every(({ from, length }) => from.length === length)
     let chunk: Tensor<D>
     if (whole) chunk = cloneTensor(dtype, values)
     else {
       chunk = tensorOf(dtype, shape)
       await target.readBlock(chunkBox, chunk, { signal })
-      const places = projections.map(({ inner }) => inner)
+      const places = projections.map(({ from }) => from)
       copyTensor(values, viewTensor(chunk, places))
     }
     await writer.put(grid.number(index), encodeChunk(dtype, chunk.data), { whole })

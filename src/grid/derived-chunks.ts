@@ -107,7 +107,7 @@ function subsetProgression(chunks: AxisChunks, { start, step, length }: Progress
   const range = { start: first, stop: first + (length - 1) * stride + 1, step: stride }
   checkListed(countTouched(range, chunks))
   const touched = projectAxis(range, chunks)
-  const lengths = touched.map(({ inner }) => inner.length)
+  const lengths = touched.map(({ from }) => from.length)
   return chunksOf(step > 0 ? lengths : lengths.reverse())
 }
 

@@ -1,5 +1,6 @@
-import { eachIndex } from '../core/shape.ts'
-import type { AxisView } from '../core/tensor.ts'
+import type { DType } from '../core/dtype.ts'
+import type { AxisIndices } from '../core/places.ts'
+import type { AxisView, Tensor } from '../core/tensor.ts'
 import { project, RECORD_LENGTH } from '../kernels/project.ts'
 import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.ts'
 import { checkListed } from './irregular-chunks.ts'
@@ -8,15 +9,45 @@ import { type Box, type Range, rangeLength } from './range.ts'
 /** Chunks below which calling the kernel costs more than it saves. */
 const FEW = 64
 
-/** The part that a range takes from one chunk of its axis, and its place in the result. */
-export interface AxisProjection {
-  /** Number of the chunk along the axis. */
+/**
+ * The part that is taken from one chunk along an axis, and its place in the result. Axes that points or a
+ * mask take together count as one, in C order: of their chunks, and of the elements of a chunk.
+ */
+export interface AxisProjection<I extends AxisIndices = AxisView> {
+  /** Index of the chunk along the axis. */
   readonly chunk: number
+  /** Elements of the chunk along the axis. */
+  readonly length: number
   /** Positions within the chunk. */
-  readonly inner: AxisView
-  /** Positions within the result. */
-  readonly outer: AxisView
+  readonly from: I
+  /** Positions within the result, as many. */
+  readonly to: I
 }
+
+/**
+ * Elements of a chunk and where they go: the element at each combination of `from` goes to the same
+ * combination of `to`.
+ */
+export interface ChunkCopy<D extends DType = DType, I extends AxisIndices = AxisIndices> {
+  /** As stored, in C order. */
+  readonly chunkShape: readonly number[]
+  /** Positions within the chunk, along each axis. */
+  readonly from: readonly I[]
+  /** Positions within `out`, along each axis. */
+  readonly to: readonly I[]
+  readonly out: Tensor<D>
+}
+
+/** The copy to `out` that the projections of a chunk along all axes make together. */
+export const copyOf = <D extends DType, I extends AxisIndices>(
+  projections: readonly AxisProjection<I>[],
+  out: Tensor<D>,
+): ChunkCopy<D, I> => ({
+  chunkShape: projections.map(({ length }) => length),
+  from: projections.map(({ from }) => from),
+  to: projections.map(({ to }) => to),
+  out,
+})
 
 /**
  * Projects a range onto the chunks of its axis: one entry per touched chunk, ascending. Chunks that a step
@@ -33,11 +64,13 @@ export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] 
   const records = project(range.start, range.step, total, chunks.chunkLength, chunks.offset)
   const projections: AxisProjection[] = []
   for (let at = 0; at < records.length; at += RECORD_LENGTH) {
+    const chunk = small(records[at]!)
     const length = small(records[at + 2]!)
     projections.push({
-      chunk: small(records[at]!),
-      inner: { start: small(records[at + 1]!), step: range.step, length },
-      outer: { start: small(records[at + 3]!), step: 1, length },
+      chunk,
+      length: chunks.stop(chunk) - chunks.start(chunk),
+      from: { start: small(records[at + 1]!), step: range.step, length },
+      to: { start: small(records[at + 3]!), step: 1, length },
     })
   }
   return projections
@@ -54,11 +87,13 @@ function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChun
   for (let from = 0; from < total; ) {
     const position = start + from * step
     const chunk = chunks.find(position)
-    const length = Math.min(total - from, Math.ceil((chunks.stop(chunk) - position) / step))
+    const [first, stop] = [chunks.start(chunk), chunks.stop(chunk)]
+    const length = Math.min(total - from, Math.ceil((stop - position) / step))
     projections.push({
       chunk,
-      inner: { start: position - chunks.start(chunk), step, length },
-      outer: { start: from, step: 1, length },
+      length: stop - first,
+      from: { start: position - first, step, length },
+      to: { start: from, step: 1, length },
     })
     from += length
   }
@@ -66,39 +101,40 @@ function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChun
 }
 
 /**
- * Projects a box onto a grid: calls `visit` for every touched chunk, in C order, with its index and the
- * projection of each axis. Axes are projected once and combined by an odometer, so the cost is the sum over
- * axes plus one visit per chunk. The arrays handed to `visit` are reused between calls.
+ * Projects a box onto a grid: calls `visit` for every touched chunk, in C order (see {@link eachChunk}).
  * @throws TooLargeError for more than 2^22 chunks
  */
 export function projectBox(
   box: Box,
   grid: ChunkGrid,
-  visit: (chunk: readonly number[], projections: readonly AxisProjection[]) => void,
+  visit: (chunkIndex: number, projections: readonly AxisProjection[]) => void,
 ): void {
   const axes = box.map((range, axis) => projectAxis(range, grid.axes[axis]!))
   checkListed(axes.reduce((count, { length }) => count * length, 1))
-  const chunk = new Array<number>(axes.length)
-  const projections = new Array<AxisProjection>(axes.length)
-  const last = axes.length - 1
-  const inner = axes[last]
-  eachIndex(
-    axes.slice(0, Math.max(last, 0)).map(({ length }) => length),
-    (index) => {
-      for (let axis = 0; axis < last; axis++) set(axis, axes[axis]![index[axis]!]!)
-      if (inner === undefined) visit(chunk, projections)
-      else
-        for (const projection of inner) {
-          set(last, projection)
-          visit(chunk, projections)
-        }
-    },
-  )
+  eachChunk(axes, grid.counts, visit)
+}
 
-  function set(axis: number, projection: AxisProjection): void {
-    projections[axis] = projection
-    chunk[axis] = projection.chunk
+/**
+ * Visits the chunks that axes take something of together, in C order, with the index of each in its grid and
+ * its projections. Axes were projected once and are combined by an odometer, so the cost is one visit per
+ * chunk. The array handed to `visit` is reused between calls.
+ * @param counts chunks of the grid along each axis
+ */
+export function eachChunk<I extends AxisIndices>(
+  axes: readonly (readonly AxisProjection<I>[])[],
+  counts: readonly number[],
+  visit: (chunkIndex: number, projections: readonly AxisProjection<I>[]) => void,
+): void {
+  const projections = new Array<AxisProjection<I>>(axes.length)
+  const visitFrom = (axis: number, before: number): void => {
+    if (axis === axes.length) visit(before, projections)
+    else
+      for (const projection of axes[axis]!) {
+        projections[axis] = projection
+        visitFrom(axis + 1, before * counts[axis]! + projection.chunk)
+      }
   }
+  visitFrom(0, 0)
 }
 
 /** Number of chunks that a range touches; of regular chunks without going through them. */

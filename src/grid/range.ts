@@ -1,4 +1,3 @@
-import { sizeOf } from '../core/shape.ts'
 import type { AxisView } from '../core/tensor.ts'
 
 /**
@@ -26,23 +25,6 @@ export const boxShape = (box: Box): number[] => box.map(rangeLength)
 
 /** The box of everything in an array of this shape. */
 export const wholeBox = (shape: readonly number[]): Box => shape.map((length) => ({ start: 0, stop: length, step: 1 }))
-
-/** The smallest box around some without steps. */
-export const hullOf = (boxes: readonly Box[]): Box =>
-  boxes[0]!.map((_, axis) => {
-    let [start, stop] = [Infinity, 0]
-    for (const box of boxes) {
-      start = Math.min(start, box[axis]!.start)
-      stop = Math.max(stop, box[axis]!.stop)
-    }
-    return { start, stop, step: 1 }
-  })
-
-/** The box that some make up which do not overlap; undefined when there are gaps between them. */
-export function filledBox(boxes: readonly Box[]): Box | undefined {
-  const hull = hullOf(boxes)
-  return boxes.reduce((sum, box) => sum + sizeOf(boxShape(box)), 0) === sizeOf(boxShape(hull)) ? hull : undefined
-}
 
 /** As text, in numpy's notation: `[0:3, 5:25:2]`. */
 export function showBox(box: Box): string {

@@ -1,13 +1,44 @@
-import { sizeOf } from '../core/shape.ts'
+import type { AxisIndices } from '../core/places.ts'
+import { coordsAt, sizeOf } from '../core/shape.ts'
+import type { AxisView } from '../core/tensor.ts'
 import type { AxisChunks, ChunkGrid } from './chunks.ts'
 import { type AxisProjection, countTouched, projectAxis } from './projection.ts'
-import { type Box, boxShape, type Range, rangeLength, rangeOf } from './range.ts'
+import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from './range.ts'
 
 /** Axes that touch more chunks than this have no list of them. */
 const LISTED = 4096
 
-/** The chunks that a range touches, numbered in ascending order. */
-class TouchedAxis {
+/** Chunks that are touched along an axis, numbered in ascending order. */
+interface TouchedAxis<I extends AxisIndices> {
+  readonly count: number
+  at(i: number): AxisProjection<I>
+  /** The number that a chunk has here; undefined when it is not touched. */
+  find(chunk: number): number | undefined
+}
+
+/** Those that lists or points touch. */
+class ListedAxis<I extends AxisIndices> implements TouchedAxis<I> {
+  readonly count: number
+  readonly #list: readonly AxisProjection<I>[]
+  #numbers: Map<number, number> | undefined
+
+  constructor(list: readonly AxisProjection<I>[]) {
+    this.count = list.length
+    this.#list = list
+  }
+
+  at(i: number): AxisProjection<I> {
+    return this.#list[i]!
+  }
+
+  find(chunk: number): number | undefined {
+    this.#numbers ??= new Map(this.#list.map((each, i) => [each.chunk, i]))
+    return this.#numbers.get(chunk)
+  }
+}
+
+/** Those that a range touches. */
+class RangeAxis implements TouchedAxis<AxisView> {
   readonly count: number
   readonly #range: Range
   readonly #chunks: AxisChunks
@@ -29,11 +60,15 @@ class TouchedAxis {
     // A step that is longer than a chunk jumps over some.
     const chunk = step >= this.#chunks.chunkLength ? this.#chunks.find(start + i * step) : this.#first + i
     const [from, to] = this.#places(chunk)
-    const inner = { start: start + from * step - this.#chunks.start(chunk), step, length: to - from }
-    return { chunk, inner, outer: { start: from, step: 1, length: to - from } }
+    const first = this.#chunks.start(chunk)
+    return {
+      chunk,
+      length: this.#chunks.stop(chunk) - first,
+      from: { start: start + from * step - first, step, length: to - from },
+      to: { start: from, step: 1, length: to - from },
+    }
   }
 
-  /** The number that a chunk has here; undefined when it is not touched. */
   find(chunk: number): number | undefined {
     const [from, to] = this.#places(chunk)
     if (from >= to) return undefined
@@ -49,26 +84,38 @@ class TouchedAxis {
   }
 }
 
+/** A box, or what is projected of each axis, with the chunks that the grid has along these. */
+export interface TouchedRegion<I extends AxisIndices = AxisIndices> {
+  readonly axes: Box | readonly (readonly AxisProjection<I>[])[]
+  readonly counts: readonly number[]
+}
+
 /**
- * The chunks of a grid of regular chunks that a box touches, numbered in C order. There may be very many:
- * nothing here lists them.
+ * The chunks of a grid of regular chunks that a box touches, or lists and points, numbered in C order. There
+ * may be very many: nothing here lists those of a box.
  */
-export class TouchedChunks {
+export class TouchedChunks<I extends AxisIndices = AxisView> {
   readonly count: number
   readonly #counts: readonly number[]
-  readonly #axes: readonly TouchedAxis[]
-  readonly #grid: ChunkGrid
+  readonly #axes: readonly TouchedAxis<I>[]
+  readonly #gridCounts: readonly number[]
 
-  constructor(box: Box, grid: ChunkGrid) {
-    this.#grid = grid
-    this.#axes = box.map((range, axis) => new TouchedAxis(range, grid.axes[axis]!))
+  /**
+   * @param axes those of a box, or what is projected of each, in which points take some axes of the grid
+   *   together
+   */
+  constructor(axes: TouchedRegion<I>['axes'], grid: Pick<ChunkGrid, 'axes' | 'counts'>) {
+    this.#gridCounts = grid.counts
+    this.#axes = axes.map((own, axis) =>
+      'step' in own ? (new RangeAxis(own, grid.axes[axis]!) as unknown as TouchedAxis<I>) : new ListedAxis(own),
+    )
     this.#counts = this.#axes.map(({ count }) => count)
     this.count = sizeOf(this.#counts)
   }
 
-  /** What the box takes from a chunk, along each axis. */
-  projections(at: number): AxisProjection[] {
-    const projections = new Array<AxisProjection>(this.#axes.length)
+  /** What is taken from a chunk, along each axis. */
+  projections(at: number): AxisProjection<I>[] {
+    const projections = new Array<AxisProjection<I>>(this.#axes.length)
     for (let axis = projections.length - 1; axis >= 0; axis--) {
       const count = this.#counts[axis]!
       projections[axis] = this.#axes[axis]!.at(at % count)
@@ -79,14 +126,14 @@ export class TouchedChunks {
 
   /** The number of a chunk in the grid. */
   number(at: number): number {
-    return this.#grid.number(this.projections(at).map(({ chunk }) => chunk))
+    return this.projections(at).reduce((number, { chunk }, axis) => number * this.#gridCounts[axis]! + chunk, 0)
   }
 
   /**
    * Whether something holds for a chunk along an axis. Only those at both ends differ in shape from the
    * others.
    */
-  someAlong(axis: number, holds: (projection: AxisProjection) => boolean): boolean {
+  someAlong(axis: number, holds: (projection: AxisProjection<I>) => boolean): boolean {
     const { count } = this.#axes[axis]!
     const places = new Set([0, 1, count - 1].filter((i) => i >= 0 && i < count))
     return [...places].some((i) => holds(this.#axes[axis]!.at(i)))
@@ -94,7 +141,7 @@ export class TouchedChunks {
 
   /** The number here of a chunk, given by its number in the grid; undefined when it is not touched. */
   find(chunk: number): number | undefined {
-    const index = this.#grid.index(chunk)
+    const index = coordsAt(chunk, this.#gridCounts)
     let at = 0
     for (let axis = 0; axis < index.length; axis++) {
       const place = this.#axes[axis]!.find(index[axis]!)
@@ -105,16 +152,26 @@ export class TouchedChunks {
   }
 
   /**
-   * What chunks from one up to another make up of the result, in C order: at most two boxes an axis, whatever
-   * their number.
+   * What chunks of a box from one up to another make up of the result, in C order: at most two boxes an axis,
+   * whatever their number.
    */
   *boxes(from: number, to: number): Generator<Box, void> {
     for (const ranges of indexBoxes(from, to, this.#counts)) {
       yield ranges.map(([first, last], axis) => {
-        const [a, b] = [this.#axes[axis]!.at(first).outer, this.#axes[axis]!.at(last).outer]
+        const [a, b] = [this.#axes[axis]!.at(first).to, this.#axes[axis]!.at(last).to] as [AxisView, AxisView]
         return rangeOf({ start: a.start, step: 1, length: b.start + b.length - a.start })
       })
     }
+  }
+
+  /**
+   * Where chunks from one up to another go in the result: those of a box together, cut into parts of at most
+   * so many positions; others one by one.
+   */
+  *places(from: number, to: number, maxSize: number): Generator<readonly AxisIndices[], void> {
+    if (this.#axes.some((axis) => axis instanceof ListedAxis))
+      for (let at = from; at < to; at++) yield this.projections(at).map((own) => own.to)
+    else for (const box of this.boxes(from, to)) for (const part of cutBox(box, maxSize)) yield part.map(viewOf)
   }
 }
 
@@ -165,4 +222,21 @@ export function* cutBox(box: Box, maxSize: number, reduced: readonly boolean[] =
       reduced,
     )
   }
+}
+
+/** The smallest box around some without steps. */
+export const hullOf = (boxes: readonly Box[]): Box =>
+  boxes[0]!.map((_, axis) => {
+    let [start, stop] = [Infinity, 0]
+    for (const box of boxes) {
+      start = Math.min(start, box[axis]!.start)
+      stop = Math.max(stop, box[axis]!.stop)
+    }
+    return { start, stop, step: 1 }
+  })
+
+/** The box that some make up which do not overlap; undefined when there are gaps between them. */
+export function filledBox(boxes: readonly Box[]): Box | undefined {
+  const hull = hullOf(boxes)
+  return boxes.reduce((sum, box) => sum + sizeOf(boxShape(box)), 0) === sizeOf(boxShape(hull)) ? hull : undefined
 }

@@ -1,4 +1,6 @@
+import type { AxisIndices } from '../core/places.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
+import { type AxisView, viewTensor } from '../core/tensor.ts'
 import type { Arena } from './arena.ts'
 import { copyStrided, type ElementBytes } from './copy.ts'
 
@@ -22,6 +24,21 @@ export interface StridedBox {
   readonly first?: number
   readonly shape: readonly number[]
   readonly stride: readonly number[]
+}
+
+/**
+ * The elements of slices of a dense array as a box.
+ * @param size bytes of an element
+ * @param start where the array starts, in bytes
+ */
+export function boxIn(
+  shape: readonly number[],
+  slices: readonly AxisIndices[],
+  size: number,
+  start: number,
+): { offset: number; shape: number[]; stride: number[] } {
+  const box = viewTensor({ data: [], shape: [], stride: stridesOf(shape), offset: 0 }, slices as readonly AxisView[])
+  return { offset: start + box.offset * size, shape: box.shape, stride: box.stride }
 }
 
 export function tableOf(rank: number, boxes: readonly StridedBox[]): BoxTable {

@@ -38,7 +38,7 @@ const elementsOf = (box: Box, shape: readonly number[]): number[] =>
 
 const chunksOf = (box: Box, grid: ChunkGrid): number[] => {
   const numbers: number[] = []
-  projectBox(box, grid, (chunk) => numbers.push(grid.number(chunk)))
+  projectBox(box, grid, (number) => numbers.push(number))
   return numbers
 }
 

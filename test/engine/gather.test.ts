@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { tensorOf, wholeAxis } from '../../src/core/tensor.ts'
+import type { BlockReader } from '../../src/engine/block-reader.ts'
 import type { ChunkSnapshot } from '../../src/engine/chunk-index.ts'
-import { locatePicks } from '../../src/engine/gather.ts'
+import { ChunkedSource } from '../../src/engine/chunked-source.ts'
 import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
 
 const LENGTH = 300
@@ -14,14 +15,20 @@ async function located(snapshot: Partial<ChunkSnapshot>, signal?: AbortSignal) {
   const range = { start: 0, stop: LENGTH, step: 1 }
   const whole = wholeAxis(LENGTH)
   const transfer = { box: [range, range], shape: [LENGTH, LENGTH], axes: [1, 1], inner: null, outer: [whole, whole], covered: true, chunks: LENGTH ** 2 } // biome-ignore format: one line
-  const find = (number: number): undefined => void numbers.push(number)
-  const failure = await locatePicks(
-    [transfer],
-    { grid, checkGrid: () => undefined, ...snapshot } as ChunkSnapshot,
-    { dtype: 'int8', fill: 3, out },
-    find,
-    signal,
-  ).then(
+  const chunks: ChunkSnapshot = {
+    grid,
+    locate: (number: number): undefined => void numbers.push(number),
+    // As many as make looking for each of them worth while.
+    storedCount: LENGTH ** 2,
+    stored: () => [],
+    pinned: () => chunks,
+    checkGrid: () => undefined,
+    ...snapshot,
+  }
+  const blocks = { use: () => undefined } as unknown as BlockReader
+  const label = { file: 'f', array: 'a' }
+  const source = new ChunkedSource({ dtype: 'int8', fillValue: 3, label, blocks, grid, snapshot: () => chunks })
+  const failure = await source.bulk.gather!([transfer], out, { signal }).then(
     () => undefined,
     (error: Error) => error.message,
   )
@@ -32,6 +39,12 @@ test('chunks are looked for in C order, and missing ones are full of the fill va
   const { data, numbers, failure } = await located({})
   expect(failure).toBeUndefined()
   expect(numbers).toEqual(Array.from({ length: LENGTH ** 2 }, (_, i) => i))
+  expect(data.every((value) => value === 3)).toBe(true)
+})
+
+test('where few chunks may be stored, others are not looked for', async () => {
+  const { data, numbers, failure } = await located({ storedCount: 3, stored: () => [7, 5, 7] })
+  expect([failure, numbers]).toEqual([undefined, [5, 7]])
   expect(data.every((value) => value === 3)).toBe(true)
 })
 

@@ -160,12 +160,9 @@ describe('reductions of layers with and without statistics of chunks', () => {
           for (const [i, assembly] of assemblies.entries()) assembly.take(op === 'extrema' ? unpairedPart(part, i) : part)
         })
         let reads = 0
-        projectBox(ranges, grid, (chunk, projections) => {
-          const number = grid.number(chunk)
+        projectBox(ranges, grid, (number, projections) => {
           if (missing.has(number)) return
-          const whole = grid
-            .shapeOf(chunk)
-            .every((length, axis) => length === projections[axis]!.inner.length && (reduced[axis] || length === 1))
+          const whole = projections.every(({ length, from }, axis) => length === from.length && (reduced[axis] || length === 1))
           if (!whole || unknown.has(number)) reads++
           else answered++
         })

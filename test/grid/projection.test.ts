@@ -20,10 +20,11 @@ test('an axis: every position once, in order, in the chunk that holds it', () =>
       const first = start % length
       const total = 1 + (count % (Math.floor((length - 1 - first) / step) + 1))
       const range = { start: first, stop: first + (total - 1) * step + 1, step }
-      const seen = projectAxis(range, chunks).flatMap(({ chunk, inner, outer }) => {
-        expect([inner.length, outer.step, inner.step]).toEqual([outer.length, 1, step])
-        expect(inner.start + (inner.length - 1) * step).toBeLessThan(chunks.stop(chunk) - chunks.start(chunk))
-        return Array.from({ length: inner.length }, (_, i) => [outer.start + i, chunks.start(chunk) + inner.start + i * step])
+      const seen = projectAxis(range, chunks).flatMap(({ chunk, length, from, to }) => {
+        expect([from.length, to.step, from.step]).toEqual([to.length, 1, step])
+        expect(length).toBe(chunks.stop(chunk) - chunks.start(chunk))
+        expect(from.start + (from.length - 1) * step).toBeLessThan(length)
+        return Array.from({ length: from.length }, (_, i) => [to.start + i, chunks.start(chunk) + from.start + i * step])
       })
       expect(seen).toEqual(Array.from({ length: total }, (_, i) => [i, first + i * step]))
       const numbers = projectAxis(range, chunks).map(({ chunk }) => chunk)
@@ -47,9 +48,9 @@ test('a box: the product of its axes, in C order', () => {
         }))
         const visited: number[] = []
         let elements = 0
-        projectBox(box, grid, (chunk, projections) => {
-          visited.push(grid.number(chunk))
-          elements += projections.reduce((n, { inner }) => n * inner.length, 1)
+        projectBox(box, grid, (number, projections) => {
+          visited.push(number)
+          elements += projections.reduce((n, { from }) => n * from.length, 1)
         })
         expect(visited).toEqual([...visited].sort((a, b) => a - b))
         expect(new Set(visited).size).toBe(visited.length)

@@ -26,7 +26,7 @@ test('touched chunks are those of a projection, by their numbers', () => {
       const box: Box = axes.map(({ range }) => range)
       const touched = new TouchedChunks(box, grid)
       const expected: { number: number; projections: unknown }[] = []
-      projectBox(box, grid, (chunk, projections) => expected.push({ number: grid.number(chunk), projections: [...projections] }))
+      projectBox(box, grid, (number, projections) => expected.push({ number, projections: [...projections] }))
       expect(touched.count).toBe(expected.length)
       expect(countChunks(box, grid)).toBe(expected.length)
       expected.forEach(({ number, projections }, at) => {
@@ -44,9 +44,7 @@ test('touched chunks are those of a projection, by their numbers', () => {
       const wanted: string[] = []
       for (let at = from; at < to; at++)
         wanted.push(
-          ...positionsIn(
-            touched.projections(at).map(({ outer }) => ({ start: outer.start, stop: outer.start + outer.length, step: 1 })),
-          ),
+          ...positionsIn(touched.projections(at).map(({ to }) => ({ start: to.start, stop: to.start + to.length, step: 1 }))),
         )
       expect(found).toEqual(wanted.sort())
     }),

@@ -7,7 +7,8 @@ import { SingleFlight } from '../../core/single-flight.ts'
 import { type AxisView, cloneTensor, copyTensor, type Tensor, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { projectBox } from '../../grid/projection.ts'
-import { type Box, boxShape, filledBox, viewOf } from '../../grid/range.ts'
+import { type Box, boxShape, viewOf } from '../../grid/range.ts'
+import { filledBox } from '../../grid/touched.ts'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
 import { READS_AT_A_TIME, readFresh } from './picks.ts'
 
@@ -19,9 +20,8 @@ interface Entry<D extends DType> {
 /** A chunk that a box touches. */
 interface Touched {
   readonly number: number
-  readonly index: readonly number[]
-  readonly inner: readonly AxisView[]
-  readonly outer: readonly AxisView[]
+  readonly from: readonly AxisView[]
+  readonly to: readonly AxisView[]
 }
 
 /** The chunks of a source that were used last. */
@@ -43,8 +43,7 @@ export class ChunkCache<D extends DType> {
   }
 
   async read(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> {
-    const place = (tensor: Tensor<D>, { inner, outer }: Touched): void =>
-      copyTensor(viewTensor(tensor, inner), viewTensor(out, outer))
+    const place = (tensor: Tensor<D>, { from, to }: Touched): void => copyTensor(viewTensor(tensor, from), viewTensor(out, to))
     const missing: Touched[] = []
     for (const chunk of this.#touched(box)) {
       const entry = this.#entries.get(chunk.number)
@@ -66,9 +65,9 @@ export class ChunkCache<D extends DType> {
     return `${this.#version} ${number}`
   }
 
-  async #load({ number, index }: Touched, signal: Signal, together: Together<D> | undefined): Promise<Tensor<D>> {
+  async #load({ number }: Touched, signal: Signal, together: Together<D> | undefined): Promise<Tensor<D>> {
     const version = this.#version
-    const box = this.#grid.box(index)
+    const box = this.#grid.box(this.#grid.index(number))
     const tensor = await (together === undefined ? readFresh(this.#source, box, { signal }) : together(box, signal))
     if (version === this.#version) this.#entries.set(number, { tensor, byteLength: bytesIn(tensor) })
     return tensor
@@ -77,7 +76,7 @@ export class ChunkCache<D extends DType> {
   /** One read for chunks that make up a box, given up when all of them are. */
   #together(chunks: readonly Touched[]): Together<D> | undefined {
     if (chunks.length < 2) return undefined
-    const boxes = chunks.map(({ index }) => this.#grid.box(index))
+    const boxes = chunks.map(({ number }) => this.#grid.box(this.#grid.index(number)))
     const hull = filledBox(boxes)
     if (hull === undefined || sizeOf(boxShape(hull)) * bytesOf(this.#source.dtype) > this.#maxBytes) return undefined
     const joint = jointly()
@@ -105,13 +104,8 @@ export class ChunkCache<D extends DType> {
 
   #touched(box: Box): Touched[] {
     const touched: Touched[] = []
-    projectBox(box, this.#grid, (index, projections) => {
-      touched.push({
-        number: this.#grid.number(index),
-        index: [...index],
-        inner: projections.map(({ inner }) => inner),
-        outer: projections.map(({ outer }) => outer),
-      })
+    projectBox(box, this.#grid, (number, projections) => {
+      touched.push({ number, from: projections.map(({ from }) => from), to: projections.map(({ to }) => to) })
     })
     return touched
   }

@@ -107,11 +107,11 @@ function groupPieces(box: Box, source: BlockSource, chunks: ChunkGrid, { below, 
     touched.map(({ length }) => length),
     (index) => {
       const parts = index.map((k, i): AxisProjection => touched[i]![k]!)
-      const positions = parts.map(({ chunk, inner }, i) => ({
-        ...inner,
-        start: chunks.axes[own[i]!]!.start(chunk) + inner.start,
+      const positions = parts.map(({ chunk, from }, i) => ({
+        ...from,
+        start: chunks.axes[own[i]!]!.start(chunk) + from.start,
       }))
-      pieces.push(pieceOf(positions, parts.map((part) => part.outer), to, from)) // biome-ignore format: one line
+      pieces.push(pieceOf(positions, parts.map((part) => part.to), to, from)) // biome-ignore format: one line
     },
   )
   return pieces

@@ -25,7 +25,7 @@ export async function foldWindows(
   const bytes = bytesOf(source.dtype) * sizeOf(steps)
   const pieces: { piece: Box; place: readonly AxisView[] }[] = []
   projectBox(box, chunks.coarsen(READ_BYTES / bytes), (_, projections) => {
-    const place = projections.map(({ outer }) => outer)
+    const place = projections.map(({ to }) => to)
     const piece = place.map(({ start, length }, axis) => ({
       start: box[axis]!.start + start,
       stop: box[axis]!.start + start + length,

@@ -1,6 +1,6 @@
-import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
-import { eachIndex, sizeOf } from '../core/shape.ts'
-import type { AxisView, Tensor } from '../core/tensor.ts'
+import { type AxisIndices, indexAt, isListed } from './places.ts'
+import { eachIndex, sizeOf } from './shape.ts'
+import type { AxisView, Tensor } from './tensor.ts'
 
 /** One axis of a copy: how far each of its elements lies from the first of all, in both tensors. */
 interface Axis {
@@ -19,16 +19,17 @@ type Bulk = { set(source: unknown, offset: number): void; subarray(start: number
 const BULK = 32
 
 /**
- * Copies picked elements: those at `inner` of `source` to those at `outer` of `target`, in C order, so that
- * of several for one place the last stays.
+ * Copies the elements of `source` at each combination of `from` to the same combination of `to` in `target`,
+ * in C order, so that of several for one place the last stays. Elements may be of any type: kernels do the
+ * same for those of a fixed width.
  */
-export function copyPicked(source: Tensor, inner: readonly AxisIndices[], target: Tensor, outer: readonly AxisIndices[]): void {
-  if (sizeOf(inner.map(({ length }) => length)) === 0) return
+export function copyIndices(source: Tensor, from: readonly AxisIndices[], target: Tensor, to: readonly AxisIndices[]): void {
+  if (sizeOf(from.map(({ length }) => length)) === 0) return
   const offsets: [number, number] = [source.offset, target.offset]
   const axes: Axis[] = []
-  inner.forEach((places, axis) => {
+  from.forEach((places, axis) => {
     const strides = [source.stride[axis]!, target.stride[axis]!] as const
-    const own = axisOf([places, outer[axis]!], strides, offsets)
+    const own = axisOf([places, to[axis]!], strides, offsets)
     const last = axes.at(-1)
     if (own.length === 1) return
     const merges = last?.steps && own.steps?.every((step, i) => last.steps![i] === step * own.length)

@@ -1,53 +1,52 @@
 import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
-import { coordsAt } from '../core/shape.ts'
 import { type AxisView, wholeAxis } from '../core/tensor.ts'
 import type { AxisChunks, ChunkGrid } from './chunks.ts'
 import { evenOr } from './list.ts'
 import { numbersTo, sortingOrder } from './order.ts'
 import type { Transfer } from './plan.ts'
-import { projectAxis } from './projection.ts'
+import { type AxisProjection, projectAxis } from './projection.ts'
 import { type Range, rangeLength } from './range.ts'
 
-/** What a selector picks from one chunk of the axes that it takes, and where that goes. */
-export interface PickProjection {
-  /** Numbers of the chunk along these axes. */
-  readonly chunk: readonly number[]
-  /** Elements of the chunk along them, taken together. */
-  readonly length: number
-  /** Among those, in C order. */
-  readonly inner: AxisIndices
-  /** In the result. */
-  readonly outer: AxisIndices
+type ListProjection = AxisProjection<AxisIndices>
+
+/** The chunks that a transfer takes something of. */
+export interface ListedRegion {
+  readonly axes: readonly (readonly ListProjection[])[]
+  /** Chunks of the grid along these axes. */
+  readonly counts: readonly number[]
+  /** Chunks that are touched. */
+  readonly count: number
 }
 
 /**
  * Projects transfers of one plan: what they have in common, the same pieces along an axis, is projected once.
  */
-export class PickProjector {
-  readonly #grid: ChunkGrid
+export class ListProjector {
+  #grid: ChunkGrid | undefined
   /** For each selector, by where its pieces go: no two go to the same places. */
-  readonly #known: Map<AxisIndices, PickProjection[]>[] = []
+  #known: Map<AxisIndices, readonly ListProjection[]>[] = []
 
-  constructor(grid: ChunkGrid) {
+  /** What each selector does; a transfer takes something of the chunks of every combination of these. */
+  project(transfer: Transfer, grid: ChunkGrid): ListedRegion {
+    if (grid !== this.#grid) this.#known = []
     this.#grid = grid
-  }
-
-  /** What each selector does; a transfer picks something from the chunks of every combination of these. */
-  project(transfer: Transfer): (readonly PickProjection[])[] {
     let axis = 0
-    return transfer.axes.map((count, i) => {
+    const counts: number[] = []
+    const axes = transfer.axes.map((rank, i) => {
       const from = axis
-      axis += count
-      const outer = transfer.outer[i]!
+      axis += rank
+      const [own, outer] = [grid.axes.slice(from, axis), transfer.outer[i]!]
+      counts.push(own.reduce((count, chunks) => count * chunks.count, 1))
       this.#known[i] ??= new Map()
-      let own = this.#known[i].get(outer)
-      if (own === undefined) {
+      let known = this.#known[i].get(outer)
+      if (known === undefined) {
         const inner = transfer.inner?.[i] ?? wholeAxis(transfer.shape[i]!)
-        own = projectPiece(transfer.box.slice(from, axis), this.#grid.axes.slice(from, axis), inner, outer)
-        this.#known[i].set(outer, own)
+        known = projectPiece(transfer.box.slice(from, axis), own, inner, outer)
+        this.#known[i].set(outer, known)
       }
-      return own
+      return known
     })
+    return { axes, counts, count: axes.reduce((product, { length }) => product * length, 1) }
   }
 }
 
@@ -56,35 +55,35 @@ function projectPiece(
   axes: readonly AxisChunks[],
   inner: AxisIndices,
   outer: AxisIndices,
-): PickProjection[] {
+): ListProjection[] {
   if (ranges.length > 1) return projectPoints(ranges, axes, inner, outer)
   if (isListed(inner)) return projectList(ranges[0]!, axes[0]!, inner, outer)
   return projectView(ranges[0]!, axes[0]!, inner, outer)
 }
 
 /** @param inner ascending */
-function projectView(range: Range, chunks: AxisChunks, inner: AxisView, outer: AxisIndices): PickProjection[] {
+function projectView(range: Range, chunks: AxisChunks, inner: AxisView, outer: AxisIndices): ListProjection[] {
   const start = range.start + inner.start * range.step
   const step = inner.step * range.step
   const picked = { start, stop: start + (inner.length - 1) * step + 1, step }
-  return projectAxis(picked, chunks).map(({ chunk, inner, outer: { start, length } }) => ({
-    chunk: [chunk],
-    length: chunks.stop(chunk) - chunks.start(chunk),
-    inner,
-    outer: partOf(outer, start, start + length),
+  return projectAxis(picked, chunks).map(({ chunk, length, from, to: { start, length: count } }) => ({
+    chunk,
+    length,
+    from,
+    to: partOf(outer, start, start + count),
   }))
 }
 
 /** @param inner ascending, duplicates among them */
-function projectList(range: Range, chunks: AxisChunks, inner: Uint32Array, outer: AxisIndices): PickProjection[] {
-  const projections: PickProjection[] = []
+function projectList(range: Range, chunks: AxisChunks, inner: Uint32Array, outer: AxisIndices): ListProjection[] {
+  const projections: ListProjection[] = []
   for (let from = 0; from < inner.length; ) {
     const chunk = chunks.find(range.start + inner[from]! * range.step)
     const [start, stop] = [chunks.start(chunk), chunks.stop(chunk)]
     let to = from
     while (to < inner.length && range.start + inner[to]! * range.step < stop) to++
     const own = inner.subarray(from, to).map((place) => range.start + place * range.step - start)
-    projections.push({ chunk: [chunk], length: stop - start, inner: evenOr(own), outer: partOf(outer, from, to) })
+    projections.push({ chunk, length: stop - start, from: evenOr(own), to: partOf(outer, from, to) })
     from = to
   }
   return projections
@@ -96,7 +95,7 @@ function projectPoints(
   axes: readonly AxisChunks[],
   inner: AxisIndices,
   outer: AxisIndices,
-): PickProjection[] {
+): ListProjection[] {
   const { length } = inner
   const rest = new Float64Array(length).map((_, i) => indexAt(inner, i))
   const cells = new Float64Array(length)
@@ -118,18 +117,17 @@ function projectPoints(
     }
     cellsBefore *= chunks.count
   }
-  const counts = axes.map(({ count }) => count)
   const order = sortingOrder(cells) ?? numbersTo(length)
-  const projections: PickProjection[] = []
+  const projections: ListProjection[] = []
   for (let from = 0, to = 0; from < length; from = to) {
     const cell = cells[order[from]!]!
     while (to < length && cells[order[to]!] === cell) to++
     const points = order.subarray(from, to)
     projections.push({
-      chunk: coordsAt(cell, counts),
+      chunk: cell,
       length: sizes[points[0]!]!,
-      inner: evenOr(points.map((point) => places[point]!)),
-      outer: evenOr(points.map((point) => indexAt(outer, point))),
+      from: evenOr(points.map((point) => places[point]!)),
+      to: evenOr(points.map((point) => indexAt(outer, point))),
     })
   }
   return projections
