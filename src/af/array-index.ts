@@ -7,8 +7,9 @@ import type { ChunkIndex, ChunkSnapshot, ChunkStatistics, ChunkWriter, PinnedChu
 import type { ChunkStats } from '../engine/chunk-stats.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import { dtypeOf, fillOf } from './format/definition.ts'
+import type { AttributeValue } from './format/footer.ts'
 import { type ArrayState, newestIn } from './layers/array-state.ts'
-import { type AttributeMap, Attributes } from './layers/attributes.ts'
+import { Attributes } from './layers/attributes.ts'
 import type { Container } from './layers/container.ts'
 import { knownStats, nullsAreFill } from './layers/null-value.ts'
 
@@ -65,12 +66,10 @@ export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
   }
 
   /** The attributes, about to be changed. */
-  changeAttributes(): AttributeMap {
+  changeAttributes(): Map<string, AttributeValue> {
     const { readOnly } = this.#container
     if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly, { ...this.label })
-    this.#state.changed = true
-    this.#state.attributesChanged = true
-    return this.#state.attributes
+    return this.#state.attributesTouched()
   }
 }
 

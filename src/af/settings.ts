@@ -2,7 +2,7 @@ import { Codecs } from '../codec/registry.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { withDefaultLimits } from './format/limits.ts'
 import type { OpenOptions } from './layers/file-options.ts'
-import type { WorkingCopyOptions } from './write/working-copy.ts'
+import type { WorkingCopyOptions } from './write/container-files.ts'
 
 const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024

@@ -29,9 +29,7 @@ function many(): ArrayState {
     const chunks = { length: numbers.length, numbers: () => numbers, row: (n: number) => (n % step === 0 ? n / step : undefined) }
     return { entry: { layer, meta } as unknown as LayerEntry, chunks: chunks as unknown as LayerChunks }
   })
-  state.entries = layers.map(({ entry }) => entry)
-  state.stored = layers.map(({ chunks }) => chunks)
-  return state
+  return Object.assign(state, { entries: layers.map(({ entry }) => entry), stored: layers.map(({ chunks }) => chunks) })
 }
 
 const expectedSum = (number: number): number => (number % 2 === 0 ? 2 : 1) * number

@@ -5,46 +5,57 @@ import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import type { Arena } from '../../kernels/arena.ts'
 import { type Definition, gridFor } from '../format/definition.ts'
+import type { AttributeValue } from '../format/footer.ts'
 import { type AttributeMap, resolveAttributes } from './attributes.ts'
 import { findIn, type LayerChunks } from './layer-chunks.ts'
 import { indexOf, type LayerEntry, type LiveArray } from './stack.ts'
 
+/** A definition and the grid of its chunks. */
+type Shape = Pick<ArrayState, 'definition' | 'grid'>
+
+/** The facts of a state as its own transitions see them: they alone change them. */
+type Facts = {
+  -readonly [K in keyof ArrayState]: ArrayState[K] extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : ArrayState[K]
+}
+
+const factsOf = (state: ArrayState): Facts => state as unknown as Facts
+
 /**
  * What an open container knows of one array: what its layers hold and what was changed since the last flush.
+ * Methods that name what has happened change it; everybody else reads.
  */
 export class ArrayState {
-  definition: Definition
-  grid: ChunkGrid
+  readonly definition: Definition
+  readonly grid: ChunkGrid
   /** What the layers say it is: until the next flush its shape may be another. */
-  committed: Definition | undefined
-  attributes: AttributeMap
+  readonly committed: Definition | undefined
+  readonly attributes: AttributeMap = new Map()
   /** The files do not say for certain which values some of the attributes have. */
-  ambiguous = false
+  readonly ambiguous: boolean = false
   /** Chunks of committed layers, newest layer first. */
-  stored: LayerChunks[] = []
+  readonly stored: readonly LayerChunks[] = []
   /** The layers they are from. */
-  entries: readonly LayerEntry[] = []
+  readonly entries: readonly LayerEntry[] = []
   /** Number of the newest layer that mentions the array; -1 before the first. */
-  layer = -1
+  readonly layer: number = -1
   /** Chunks written since the last flush, by number. */
-  written = new Map<number, PendingChunk>()
+  readonly written: ReadonlyMap<number, PendingChunk> = new Map()
   /** Something has to be written at the next flush. */
-  changed = false
+  readonly changed: boolean = false
   /** The attributes are among it. */
-  attributesChanged = false
+  readonly attributesChanged: boolean = false
   /** The array was deleted; its handles refuse to work. */
-  deleted = false
+  readonly deleted: boolean = false
   /** Statistics of chunks that were seen, by number. */
-  chunkStats = new Map<number, ChunkStats>()
+  readonly chunkStats: ReadonlyMap<number, ChunkStats> = new Map()
   /** The `stored` whose statistics were taken in. */
-  described: readonly LayerChunks[] | undefined
+  readonly described: readonly LayerChunks[] | undefined
   /** Identity of the layers that `stored` came from. */
   #layers = ''
 
-  constructor(definition: Definition, attributes: AttributeMap = new Map()) {
+  constructor(definition: Definition) {
     this.definition = definition
     this.grid = gridFor(definition)
-    this.attributes = attributes
   }
 
   static of(live: LiveArray): ArrayState {
@@ -58,19 +69,68 @@ export class ArrayState {
     const layers = live.entries.map(({ layer }) => layer.info.etag).join()
     if (layers === this.#layers) return
     this.#layers = layers
-    this.entries = live.entries
-    this.layer = live.entries[0]!.layer.number
+    const facts = factsOf(this)
+    facts.entries = live.entries
+    facts.layer = live.entries[0]!.layer.number
     if (!this.resized && !sameShape(live.definition.shape, this.definition.shape)) {
-      this.grid = gridFor(live.definition)
-      this.chunkStats = new Map()
+      facts.grid = gridFor(live.definition)
+      facts.chunkStats = new Map()
     }
-    if (!this.resized) this.definition = live.definition
-    this.committed = live.definition
-    this.stored = live.entries.map((entry) => indexOf(entry, this.grid))
-    if (this.attributesChanged) return
-    const { attributes, ambiguous } = resolveAttributes(live.entries)
-    this.attributes = attributes
-    this.ambiguous = ambiguous
+    if (!this.resized) facts.definition = live.definition
+    facts.committed = live.definition
+    facts.stored = live.entries.map((entry) => indexOf(entry, this.grid))
+    if (!this.attributesChanged) Object.assign(facts, resolveAttributes(live.entries))
+  }
+
+  /** The array was defined, or what is to be said of it has changed. */
+  touched(): void {
+    factsOf(this).changed = true
+  }
+
+  /** The attributes are going to be changed, in what is returned. */
+  attributesTouched(): Map<string, AttributeValue> {
+    factsOf(this).attributesChanged = true
+    this.touched()
+    return factsOf(this).attributes
+  }
+
+  /** The attributes are others. */
+  attributesReplaced(attributes: AttributeMap): void {
+    Object.assign(this, { attributes })
+  }
+
+  /** A chunk has new contents on their way into a layer: what was known of it is not so any more. */
+  chunkWritten(number: number, chunk: PendingChunk): void {
+    const { chunkStats, written } = factsOf(this)
+    chunkStats.delete(number)
+    written.set(number, chunk)
+    this.touched()
+  }
+
+  /** Statistics of a chunk were taken. */
+  measured(number: number, stats: ChunkStats): void {
+    factsOf(this).chunkStats.set(number, stats)
+  }
+
+  /** Those of all chunks of some layers were taken in. */
+  statsTaken(stored: readonly LayerChunks[]): void {
+    factsOf(this).described = stored
+  }
+
+  /** What was known of some chunks is not so any more. */
+  unmeasured(numbers: Iterable<number>): void {
+    for (const number of numbers) factsOf(this).chunkStats.delete(number)
+  }
+
+  /** The array has another shape; what is kept by number comes along where numbers differ in the new grid. */
+  reshaped(next: Shape & Partial<Pick<ArrayState, 'written' | 'chunkStats' | 'stored'>>): void {
+    Object.assign(this, next)
+    this.touched()
+  }
+
+  /** The array was deleted, here or by another writer. */
+  dropped(): void {
+    factsOf(this).deleted = true
   }
 
   /** The shape was changed since the last flush. */
@@ -85,15 +145,16 @@ export class ArrayState {
 
   /** What was pending is in a layer now. */
   flushed(): void {
-    this.written.clear()
-    this.changed = false
-    this.attributesChanged = false
+    const facts = factsOf(this)
+    facts.written.clear()
+    facts.changed = false
+    facts.attributesChanged = false
   }
 
   /** Others may have written any chunk but the pending ones. */
   forgetStats(): void {
-    this.described = undefined
-    this.chunkStats = new Map([...this.chunkStats].filter(([number]) => this.written.has(number)))
+    factsOf(this).described = undefined
+    factsOf(this).chunkStats = new Map([...this.chunkStats].filter(([number]) => this.written.has(number)))
   }
 
   /** Where the newest committed version of a chunk is; `undefined` when nobody wrote it. */

@@ -5,7 +5,7 @@ import type { AttributeValue } from '../format/footer.ts'
 import { ATTRIBUTE_TYPES, copyAttribute } from '../format/footer-attributes.ts'
 import type { LayerEntry } from './stack.ts'
 
-export type AttributeMap = Map<string, AttributeValue>
+export type AttributeMap = ReadonlyMap<string, AttributeValue>
 
 /** An attribute as a plain JavaScript value. Lists of numbers are typed arrays. */
 export type PlainAttribute = AttributeValue['value']
@@ -18,13 +18,13 @@ export type TypedAttribute =
 
 /** The attributes of one array: a map from names to values, written with the next flush. */
 export class Attributes extends ReadonlyAttributes<AttributeValue> {
-  readonly #change: () => AttributeMap
+  readonly #change: () => Map<string, AttributeValue>
 
   /**
    * @param map where the attributes are now
    * @param change the same, about to be changed
    */
-  constructor(map: () => AttributeMap, change: () => AttributeMap) {
+  constructor(map: () => AttributeMap, change: () => Map<string, AttributeValue>) {
     super(map)
     this.#change = change
   }
@@ -142,8 +142,11 @@ export const AMBIGUOUS_ATTRIBUTES = 'written by a program that mixes up attribut
  * plain when both say the same. What remains cannot be decided from the file; then an entry without chunks
  * and with no pair of its own is taken to have set it. `ambiguous` tells that this happened.
  */
-export function resolveAttributes(entries: readonly LayerEntry[]): { attributes: AttributeMap; ambiguous: boolean } {
-  const attributes: AttributeMap = new Map()
+export function resolveAttributes(entries: readonly LayerEntry[]): {
+  attributes: Map<string, AttributeValue>
+  ambiguous: boolean
+} {
+  const attributes = new Map<string, AttributeValue>()
   let ambiguous = false
   const levels = entries.map((entry) => new Level(entry))
   const { keys, values } = entries[0]!.meta.attributes

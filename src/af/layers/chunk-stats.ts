@@ -10,20 +10,25 @@ import type { ArrayState } from './array-state.ts'
 import { nullOf } from './null-value.ts'
 
 /** Where statistics of chunks go, and what their numbers mean. */
-export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'chunkStats'>
+export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'measured'>
 
 /** Takes the statistics of a chunk that is in memory anyway. */
-export function measure(arena: Arena, state: Measured, number: number, chunk: ChunkBytes): void {
-  const { definition, grid } = state
+export const measure = (arena: Arena, state: Measured, number: number, chunk: ChunkBytes): void =>
+  state.measured(number, measuredStats(arena, state, number, chunk))
+
+/** The statistics of a chunk, from its elements. */
+export function measuredStats(
+  arena: Arena,
+  { definition, grid }: Pick<Measured, 'definition' | 'grid'>,
+  number: number,
+  chunk: ChunkBytes,
+): ChunkStats {
   const dtype = dtypeOf(definition)
   const size = chunkSize(grid, number)
   const nothing = nullOf(definition)
-  let stats: ChunkStats
-  if (isFixed(dtype)) {
-    const pointer = chunk instanceof Uint8Array ? arena.put(chunk) : chunk.pointer
-    stats = statsOfNumbers(arena, dtype as FixedDType, pointer, size, nothing as number | bigint | undefined)
-  } else stats = statsOfValues(decodeChunk(dtype, chunkView(arena, chunk), size) as (string | Uint8Array)[], nothing)
-  state.chunkStats.set(number, stats)
+  if (!isFixed(dtype)) return statsOfValues(decodeChunk(dtype, chunkView(arena, chunk), size) as (string | Uint8Array)[], nothing)
+  const pointer = chunk instanceof Uint8Array ? arena.put(chunk) : chunk.pointer
+  return statsOfNumbers(arena, dtype as FixedDType, pointer, size, nothing as number | bigint | undefined)
 }
 
 function statsOfNumbers(arena: Arena, dtype: FixedDType, pointer: number, size: number, nothing?: number | bigint): ChunkStats {

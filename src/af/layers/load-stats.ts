@@ -35,9 +35,9 @@ export async function loadStats(state: ArrayState, signal: Signal | undefined): 
       seen.add(number)
       const table = tables[entry]
       const row = stored[entry]!.row(number)!
-      if (table !== undefined && lacks(number)) chunkStats.set(number, rowOf(table, definition.dtype.kind, row))
+      if (table !== undefined && lacks(number)) state.measured(number, rowOf(table, definition.dtype.kind, row))
       return false
     }))
   if (ended === undefined || !isSame()) return state.loadStats(signal)
-  state.described = stored
+  state.statsTaken(stored)
 }

@@ -16,9 +16,9 @@ import { dtypeOf, isNested } from '../format/definition.ts'
 import { isExtra, isUnknownExtra, UNKNOWN_EXTRA } from '../format/extras.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { ArrayState } from '../layers/array-state.ts'
-import { measure } from '../layers/chunk-stats.ts'
+import { measuredStats } from '../layers/chunk-stats.ts'
 import type { Layer } from '../layers/layer.ts'
-import type { WorkingCopyOptions } from '../write/working-copy.ts'
+import type { WorkingCopyOptions } from '../write/container-files.ts'
 import type { Report } from './report.ts'
 import { checkChunkStats, type LiveArrays } from './statistics.ts'
 
@@ -36,7 +36,7 @@ export interface LayerContext {
 /** An array as one layer has it. */
 export interface VerifiedArray {
   readonly meta: ArrayMeta
-  /** Takes measurements; its grid is that of this layer. */
+  /** Its grid is that of this layer. */
   readonly state: ArrayState
   /** Index in the footer. */
   readonly index: number
@@ -203,9 +203,7 @@ export class BlockCheck {
       return
     }
     const number = state.grid.number(coord)
-    measure(arena, state, number, bytes)
-    const measured = state.chunkStats.get(number)!
-    state.chunkStats.delete(number)
+    const measured = measuredStats(arena, state, number, bytes)
     live.get(meta.name)?.take(coord, { block: this.#block, ...spanOf(array, row) }, measured)
     const table = this.#extras.tables.get(index)
     if (table === undefined) return

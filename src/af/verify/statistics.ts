@@ -11,7 +11,7 @@ import type { ArrayState } from '../layers/array-state.ts'
 import { formatBounds } from '../layers/chunk-stats.ts'
 import { isAnsweredAlike } from '../layers/pages.ts'
 import { combine, compare } from '../layers/statistics.ts'
-import type { WorkingCopyOptions } from '../write/working-copy.ts'
+import type { WorkingCopyOptions } from '../write/container-files.ts'
 import type { Report } from './report.ts'
 
 /** The arrays that exist, by name; undefined for those that are too damaged to be measured. */

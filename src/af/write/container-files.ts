@@ -1,9 +1,13 @@
+import type { Codecs } from '../../codec/registry.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
+import type { BlockMemory } from '../../engine/block-cache.ts'
+import type { WorkerPool } from '../../pool/task.ts'
 import type { ConditionalWrites, Store } from '../../store/store.ts'
+import type { Limits } from '../format/limits.ts'
 import type { Paths } from '../layers/paths.ts'
 import type { Stack } from '../layers/stack.ts'
-import { BlockPacker } from './packer.ts'
-import type { WorkingCopyOptions } from './working-copy.ts'
+import { BlockPacker, type VerifyWrites } from './packer.ts'
 
 /** Where the files of a container are, and how new ones are written. */
 export interface ContainerFiles {
@@ -51,4 +55,26 @@ export function newPacker({ store, paths, options }: ContainerFiles): BlockPacke
     ...(extras && { segmentBytes }),
     openStage: () => store.stage!(paths.base),
   })
+}
+
+export interface WorkingCopyOptions {
+  readonly codecs: Codecs
+  /** Of the blocks that are written. */
+  readonly codec: string
+  readonly verifyWrites: VerifyWrites
+  readonly blockBytes: number
+  /** As of `FileOptions`. */
+  readonly segmentBytes: number | undefined
+  readonly cacheBytes: number
+  /** Shared with other files, instead of an own one of `cacheBytes`. */
+  readonly cache: BlockMemory | undefined
+  readonly limits: Required<Limits>
+  readonly budget: MemoryBudget | undefined
+  /** Blocks are encoded anew when the container is compacted, though they have the right codec. */
+  readonly recode: boolean
+  /** Write checksums and statistics of chunks. */
+  readonly extras: boolean
+  /** The newest layer that is looked at; undefined for all there are. */
+  readonly layer: number | undefined
+  readonly pool?: WorkerPool | undefined
 }

@@ -7,7 +7,7 @@ import { decodeChunk, encodeChunk } from '../../engine/chunk-values.ts'
 import type { Arena } from '../../kernels/arena.ts'
 import { type Definition, dtypeOf, fillOf } from '../format/definition.ts'
 import { type ArrayState, PendingChunk } from '../layers/array-state.ts'
-import { measure } from '../layers/chunk-stats.ts'
+import { measuredStats } from '../layers/chunk-stats.ts'
 import type { Layer } from '../layers/layer.ts'
 import { LayerChunks } from '../layers/layer-chunks.ts'
 import type { LayerArray } from './commit.ts'
@@ -54,9 +54,8 @@ function fillOnly(state: ArrayState, number: number): Uint8Array {
 }
 
 function measureAll(state: ArrayState, numbers: readonly number[], arena: Arena, bytes: ChunkBytes): void {
-  const [first] = numbers
-  measure(arena, state, first!, bytes)
-  for (const number of numbers) state.chunkStats.set(number, state.chunkStats.get(first!)!)
+  const stats = measuredStats(arena, state, numbers[0]!, bytes)
+  for (const number of numbers) state.measured(number, stats)
 }
 
 /** What an array that is about to be added for the first time would not overwrite. */

@@ -168,11 +168,12 @@ export function attributeChanges({ entries, attributes }: ArrayState): Map<strin
 
 /** Lays changes over the attributes that the layers have now, those of other writers included. */
 export function changeAttributes(state: ArrayState, changes: ReadonlyMap<string, AttributeValue | undefined>): void {
-  if (state.entries.length > 0) state.attributes = resolveAttributes(state.entries).attributes
+  const attributes = new Map(state.entries.length > 0 ? resolveAttributes(state.entries).attributes : state.attributes)
   for (const [name, value] of changes) {
-    if (value === undefined) state.attributes.delete(name)
-    else state.attributes.set(name, value)
+    if (value === undefined) attributes.delete(name)
+    else attributes.set(name, value)
   }
+  state.attributesReplaced(attributes)
 }
 
 /** Layers are opened anew at a refresh, so blocks are told by what they are in. */

@@ -1,5 +1,6 @@
 import { sameShape, sizeOf } from '../../core/shape.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
+import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import { ChunkGrid } from '../../grid/chunks.ts'
 import { checkSizes, type Definition, dtypeOf, gridFor } from '../format/definition.ts'
 import type { ChunkTable } from '../format/footer.ts'
@@ -30,7 +31,13 @@ const LOOSE_BYTES = 64 * 1024 * 1024
  */
 export async function resize(state: ArrayState, shape: readonly number[], context: Context): Promise<void> {
   const definition = withShape(state.definition, shape)
-  const next: Measured = { definition, grid: gridFor(definition), chunkStats: new Map() }
+  const stats = new Map<number, ChunkStats>()
+  const next = {
+    definition,
+    grid: gridFor(definition),
+    stats,
+    measured: (n: number, each: ChunkStats) => void stats.set(n, each),
+  }
   if (sameShape(state.grid.shape, next.grid.shape)) return
   const { packer } = context
   const cut = cutChunks(state, next.grid)
@@ -138,8 +145,14 @@ async function rewriteCut(state: ArrayState, cut: Iterable<number>, to: Rewritte
 const gains = (from: readonly number[], to: readonly number[]): boolean => from.some((length, axis) => length < to[axis]!)
 
 /** Makes an array what was prepared, at once. */
-function takeShape(state: ArrayState, next: Measured, cut: ReadonlySet<number>, rewritten: Rewritten, packer: BlockPacker): void {
-  const { grid: before, written, chunkStats } = state
+function takeShape(
+  state: ArrayState,
+  next: Measured & { readonly stats: ReadonlyMap<number, ChunkStats> },
+  cut: ReadonlySet<number>,
+  rewritten: Rewritten,
+  packer: BlockPacker,
+): void {
+  const { grid: before, written } = state
   const { definition, grid } = next
   const loose = new Map<PendingChunk, { bytes: Uint8Array; gained: boolean }>()
   for (const number of cut) {
@@ -150,29 +163,30 @@ function takeShape(state: ArrayState, next: Measured, cut: ReadonlySet<number>, 
     loose.set(chunk, { bytes: reshapeChunk(definition, chunk.bytes, from, now), gained: gains(from, now) })
   }
   // From here on nothing fails.
-  for (const number of cut) chunkStats.delete(number)
   for (const [chunk, { bytes, gained }] of loose) {
     packer.replace(chunk, bytes)
     chunk.partial ||= gained
   }
-  if (!sameNumbers(before, grid)) {
-    state.written = renumbered(written, before, grid)
-    state.chunkStats = renumbered(chunkStats, before, grid)
+  const stays = sameNumbers(before, grid)
+  state.unmeasured(cut)
+  const moved = () => ({
+    written: renumbered(written, before, grid),
+    chunkStats: renumbered(state.chunkStats, before, grid),
+    stored: state.entries.map((entry) => indexOf(entry, grid)),
+  })
+  state.reshaped({ definition, grid, ...(!stays && moved()) })
+  if (!stays) {
     for (const chunk of written.values()) chunk.number = -1
     for (const [number, chunk] of state.written) chunk.number = number
     for (const chunk of written.values()) if (chunk.number < 0) packer.drop(chunk)
-    state.stored = state.entries.map((entry) => indexOf(entry, grid))
   }
   for (const [number, chunk] of rewritten.chunks) {
     const replaced = state.written.get(number)
     if (replaced !== undefined) packer.drop(replaced)
-    state.written.set(number, chunk)
+    state.chunkWritten(number, chunk)
   }
-  for (const [number, stats] of next.chunkStats) state.chunkStats.set(number, stats)
+  for (const [number, stats] of next.stats) state.measured(number, stats)
   rewritten.measured = state
-  state.definition = definition
-  state.grid = grid
-  state.changed = true
 }
 
 /**

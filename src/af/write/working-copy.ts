@@ -1,50 +1,24 @@
-import type { Codecs } from '../../codec/registry.ts'
 import { HyperslabError, messageOf } from '../../core/errors.ts'
 import { Lock } from '../../core/limiter.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
-import type { BlockMemory } from '../../engine/block-cache.ts'
 import { BlockReader } from '../../engine/block-reader.ts'
-import type { WorkerPool } from '../../pool/task.ts'
 import type { Store } from '../../store/store.ts'
 import { type ArrayOptions, type Definition, define, sameButShape } from '../format/definition.ts'
-import type { Limits } from '../format/limits.ts'
 import { ArrayState } from '../layers/array-state.ts'
 import type { Container } from '../layers/container.ts'
 import type { Layer } from '../layers/layer.ts'
 import type { Paths } from '../layers/paths.ts'
 import type { Stack } from '../layers/stack.ts'
-import type { VerifyWrites } from './packer.ts'
+import type { WorkingCopyOptions } from './container-files.ts'
 import type { StatsKeeper } from './stats-keeper.ts'
-import type { Writer } from './writer.ts'
-
-export interface WorkingCopyOptions {
-  readonly codecs: Codecs
-  /** Of the blocks that are written. */
-  readonly codec: string
-  readonly verifyWrites: VerifyWrites
-  readonly blockBytes: number
-  /** As of `FileOptions`. */
-  readonly segmentBytes: number | undefined
-  readonly cacheBytes: number
-  /** Shared with other files, instead of an own one of `cacheBytes`. */
-  readonly cache: BlockMemory | undefined
-  readonly limits: Required<Limits>
-  readonly budget: MemoryBudget | undefined
-  /** Blocks are encoded anew when the container is compacted, though they have the right codec. */
-  readonly recode: boolean
-  /** Write checksums and statistics of chunks. */
-  readonly extras: boolean
-  /** The newest layer that is looked at; undefined for all there are. */
-  readonly layer: number | undefined
-  readonly pool?: WorkerPool | undefined
-}
+import type { Writer, WriteSession } from './writer.ts'
 
 /**
  * The layers of a container together with the changes that were made since the last flush. Changes stay
  * pending until a layer with them is published; a failed flush loses nothing. What only writing needs is
  * loaded when somebody writes.
  */
-export class WorkingCopy implements Container {
+export class WorkingCopy implements Container, WriteSession {
   readonly label: string
   readonly store: Store
   readonly paths: Paths
@@ -121,7 +95,7 @@ export class WorkingCopy implements Container {
     this.checkWritable()
     if (this.states.has(name)) throw new HyperslabError('AlreadyExistsError', 'the array exists already', { actual: name })
     const state = new ArrayState(define(name, options))
-    state.changed = true
+    state.touched()
     this.states.set(name, state)
     return state
   }
@@ -199,7 +173,7 @@ export class WorkingCopy implements Container {
   }
 
   #drop(state: ArrayState): void {
-    state.deleted = true
+    state.dropped()
     this.states.delete(state.definition.name)
   }
 }
