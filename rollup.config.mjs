@@ -105,8 +105,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   // What several drivers need, and reading over HTTP does not.
   if (/\/build\/js\/store\/(conditions|opfs\/web-locks)\.js$/.test(id)) return 'store-writes'
   // Needed at once by lazy arrays of several others only, and by what is loaded later: bundlers keep it out of the rest where it is a file.
-  if (/\/build\/js\/array\/(missing-test|lazy\/missing-as)\.js$/.test(id)) return 'missing'
-  if (/\/build\/js\/array\/(source|missing|lazy\/(elementwise|layer|picks))\.js$/.test(id)) return 'elements'
+  if (/\/build\/js\/(grid\/overlap|array\/(missing-test|part-stats|lazy\/missing-as))\.js$/.test(id)) return 'missing'
+  if (/\/build\/js\/array\/(source|missing|lazy\/(elementwise|derive|picks))\.js$/.test(id)) return 'elements'
   // What is of no layer would be called `index`.
   return (
     atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|aggregate|array|codec|pool|store|engine|af)\// : /\/node_modules\/(fzstd)\//

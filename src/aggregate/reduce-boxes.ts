@@ -1,13 +1,13 @@
 import { type TypedArray, toBytes } from '../core/dtype.ts'
 import { sizeOf } from '../core/shape.ts'
-import { boxShape } from '../grid/range.ts'
+import { type Box, boxShape } from '../grid/range.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
-import { type BoxTable, boxesOf } from '../kernels/boxes.ts'
+import { type BoxTable, boxesOf, tableOf } from '../kernels/boxes.ts'
 import { accumulators, cellBytes, counters, type ReduceOp, reduceElements } from '../kernels/reduce.ts'
 import { AxisAccumulator, type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
-import { cellStride } from './cells.ts'
+import { cellBox, cellStride } from './cells.ts'
 import { momentsOf } from './moments.ts'
-import { extremesOf, givesPositions } from './positions.ts'
+import { extremesOf, givesPositions, positionOf } from './positions.ts'
 import {
   isPlain,
   isWhole,
@@ -54,6 +54,18 @@ export function reduceBoxes(
     values: arena.view(type, cells, size * cellWidth(reduction)).slice(),
     counts: arena.view('float64', counts, size).slice(),
   }
+}
+
+/** What a box is reduced to of which all elements are one, given as its bytes. */
+export function reduceConstant(reduction: Reduction, element: Uint8Array, box: Box): PlacedAggregate {
+  const region = cellBox(box, reduction.reduced)
+  const shape = boxShape(box)
+  // The element lies everywhere; its cells do not.
+  const boxes = [{ offset: 0, place: 0, first: positionOf(reduction, box), shape, stride: shape.map(() => 0) }]
+  return withArena((arena) => {
+    const pointer = arena.put(element)
+    return { ...reduceBoxes(arena, reduction, tableOf(shape.length, boxes), pointer, boxShape(region)), region }
+  })
 }
 
 /** Puts parts together, in the order they come: what they hold is reduced like elements. */

@@ -10,7 +10,6 @@ import type { Tensor } from '../core/tensor.ts'
 import type { Axis } from './axes.ts'
 import { DiskArray } from './disk-array.ts'
 import { type BroadcastOptions, broadcastSource as broadcastSources, type Operand } from './lazy/broadcast.ts'
-import { packingOf } from './lazy/cf-attributes.ts'
 import {
   type ConcatOptions,
   concatSource as concatSources,
@@ -19,11 +18,10 @@ import {
   stackSource as stackSources,
   type TileGrid,
 } from './lazy/concat.ts'
-import { type GenerateOptions, generateSource } from './lazy/generate.ts'
-import { inMemory } from './lazy/in-memory.ts'
+import { type GenerateOptions, generateSource, inMemory } from './lazy/generate.ts'
 import { type MosaicOptions, mosaicSource as mosaicSources } from './lazy/mosaic.ts'
 import { rollSource } from './lazy/roll.ts'
-import { SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.ts'
+import { packingOf, SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.ts'
 import { zipElements as zipSources } from './lazy/zip.ts'
 
 /** `D` where it is one data type; where it is one of several nobody knows what they are promoted to. */

@@ -1,5 +1,5 @@
 import type { PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
-import { checkDType, type DataOf, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.ts'
+import { checkDType, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
@@ -44,8 +44,8 @@ export interface NamedValues {
   keys(): Iterable<string>
 }
 
-/** Facts of a chunk that are known without reading it. */
-export interface ChunkFacts {
+/** Statistics of some elements that are known without reading them. */
+export interface PartStats {
   /**
    * Ends of the elements that are neither NaN nor the fill value, `min` and `max`, and their `count`; without
    * any, the ends mean nothing.
@@ -56,25 +56,27 @@ export interface ChunkFacts {
   /** Elements that are the fill value. */
   readonly fillCount: number
   /**
-   * True when all of this is of these very elements. Otherwise it is of more, of which these are some: what
-   * it rules out is not there, but counts are not theirs.
+   * True when all of this is of these very elements. Otherwise it is of more, or about others: no element is
+   * beyond the ends but NaN, and the fill value where its count is not 0; counts are not theirs.
    */
   readonly exact: boolean
 }
 
-/** Choices and work of a walk through the chunks of an array. */
-export interface ChunkScan<D extends DType, R> {
+/**
+ * Choices and work of a walk through the elements of a box, part by part. Parts are boxes without steps; they
+ * count from the start of the box, as its elements would lie in a result.
+ */
+export interface PartVisitor<D extends DType, R> {
   /**
-   * Asked once for each chunk, by its number in the grid, ascending: those that are not chosen are not read.
+   * This decides whether a part is read. Each element is in one of the parts that are asked for, but that a
+   * large part which nobody wrote may be asked for first, and its pieces where the answer is yes.
    */
-  choose(number: number, facts: ChunkFacts | undefined): boolean
+  shouldRead(part: Box, stats: PartStats | undefined): boolean
   /**
-   * Asked of neighbouring chunks that nobody wrote, with what is known of all their elements; otherwise
-   * `choose` is asked for each. False when none of them is to be used.
+   * It is called once for each part that is read, in any order.
+   * @param elements of the part, with any strides, in memory that is theirs during the call only
    */
-  chooseMissing(facts: ChunkFacts | undefined): boolean
-  /** Takes the elements of a chosen chunk: dense, in C order, during the call only. */
-  use(number: number, elements: DataOf<D>): R
+  visit(part: Box, elements: Tensor<D>): R
 }
 
 /** A `box` to read, and where to (`out`). */
@@ -106,11 +108,6 @@ export interface BulkAccess<D extends DType = DType> {
    */
   requests?(boxes: readonly Box[]): number | undefined
   /**
-   * Loads what is known of elements without reading them, and tells it of boxes; undefined where nothing is
-   * known.
-   */
-  statistics?(options?: BlockOptions): Promise<(box: Box) => ChunkFacts | undefined>
-  /**
    * Reduces the elements of a box where they are decoded, for sources that can do so without handing them
    * over. `take` gets parts that together are made of each element once, and of the same box always the same
    * parts in the same order, so that sums of floats do not depend on what happens to be ready first.
@@ -123,10 +120,10 @@ export interface BulkAccess<D extends DType = DType> {
    */
   written?(grid: ChunkGrid, options?: BlockOptions): Promise<Float64Array | undefined>
   /**
-   * Goes through the chunks, for sources that know something of them without reading them, or read several at
-   * once: hands out what `use` makes of each chosen one, in any order.
+   * Goes through a box in the parts that suit the source, chunks as a rule, for sources that know something
+   * of them without reading them, or read several at once: hands out what the visitor makes of each.
    */
-  scan?<R>(scan: ChunkScan<D, R>, options?: BlockOptions): AsyncIterable<R>
+  visit?<R>(box: Box, visitor: PartVisitor<D, R>, options?: BlockOptions): AsyncIterable<R>
 }
 
 /**

@@ -1,17 +1,14 @@
 import { allocate, type DataOf, type DType, type FixedDType, isBigInt, isFixed, toElement } from '../core/dtype.ts'
 import { HyperslabError, rethrowWithin } from '../core/errors.ts'
-import { ahead, batched } from '../core/in-order.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import { Pace } from '../core/pace.ts'
-import { stridesOf } from '../core/shape.ts'
-import { tensorOf } from '../core/tensor.ts'
-import { chunkSize, READ_BYTES } from '../grid/chunks.ts'
-import { type Box, boxShape } from '../grid/range.ts'
-import { checkBytes, checkChunk, checkElements, MAX_RESULT_BYTES } from './bounds.ts'
+import { sizeOf, stridesOf } from '../core/shape.ts'
+import { cloneTensor, denseData, isDense, type Tensor } from '../core/tensor.ts'
+import { type Box, boxShape, wholeBox } from '../grid/range.ts'
+import { checkBytes, checkChunk, MAX_RESULT_BYTES } from './bounds.ts'
 import { withOneMissing } from './lazy/missing-as.ts'
 import { missingElements } from './missing.ts'
 import { checkCall } from './reductions/options.ts'
-import { type BlockOptions, type BlockSource, bytesOf, type ChunkFacts, type ChunkScan } from './source.ts'
+import { type BlockOptions, type BlockSource, bytesOf, type PartStats, type PartVisitor } from './source.ts'
 
 /**
  * Values from `min` to `max`, both included; what is left out does not bound. For float32, ends are rounded
@@ -41,11 +38,9 @@ export interface Found<D extends DType> {
   readonly values: DataOf<D>
 }
 
-/** Elements of one chunk that were found, ascending. */
-export interface FoundInChunk<D extends DType> extends Found<D> {
-  /** Chunk coordinates. */
-  readonly index: readonly number[]
-  /** The part of the array that the chunk covers. */
+/** Elements of one part of the array that were found, ascending. */
+export interface FoundInPart<D extends DType> extends Found<D> {
+  /** The part: a chunk as it is stored, as far as it belongs to the array. */
   readonly box: Box
 }
 
@@ -80,7 +75,7 @@ export function where<D extends DType>(
 }
 
 /** The elements that {@link where} looks for. */
-export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
+export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
   readonly #source: BlockSource<D>
   readonly #options: WhereOptions
   readonly #maxBytes: number
@@ -88,12 +83,12 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
   readonly #high: number | bigint
   /** The value passed over. */
   readonly #skipped: number | bigint | undefined
-  /** The value that facts of chunks are without. */
+  /** The value that statistics count apart. */
   readonly #fill: number | bigint | undefined
   #places = new Uint32Array(0)
 
   constructor(source: BlockSource<D>, { min, max }: ValueRange, options: WhereOptions) {
-    const { dtype, fillValue, label } = source
+    const { dtype, label } = source
     try {
       if (!isFixed(dtype))
         throw new HyperslabError('UnsupportedError', `there are no ranges of ${dtype} values`, { actual: dtype })
@@ -105,28 +100,28 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
     this.#source = withOneMissing(source, options)
     this.#options = options
     this.#maxBytes = options.maxBytes ?? MAX_RESULT_BYTES
+    const { fillValue } = this.#source
     this.#fill = fillValue === undefined ? undefined : (toElement(dtype, fillValue) as number | bigint)
     this.#skipped =
       options.skipMissing === false ? undefined : (missingElements(this.#source).values[0] as number | bigint | undefined)
   }
 
   /**
-   * Chunk by chunk, those without any left out; in C order of the chunks, or, in containers, of the blocks
-   * that hold them.
+   * Part by part, those without any left out. Parts are chunks as they are stored, cut to the array, in C
+   * order of these or, in containers, of the blocks that hold them; arrays put together come one after
+   * another.
    */
-  async *[Symbol.asyncIterator](): AsyncGenerator<FoundInChunk<D>, void, undefined> {
-    const { chunks, shape, dtype } = this.#source
-    const use = (number: number, elements: DataOf<D>): FoundInChunk<D> => {
-      const index = chunks.index(number)
-      const box = chunks.box(index)
-      const places = this.#placesIn(elements as ArrayLike<number | bigint>)
+  async *[Symbol.asyncIterator](): AsyncGenerator<FoundInPart<D>, void, undefined> {
+    const { shape, dtype } = this.#source
+    const visit = (box: Box, tensor: Tensor<D>): FoundInPart<D> => {
+      const elements = this.#dense(tensor)
+      const places = this.#placesIn(elements)
       const values = allocate(dtype, places.length)
       for (let i = 0; i < places.length; i++) values[i] = elements[places[i]!] as never
-      return new Chunk(index, box, positionsOf(places, box, shape), values, shape)
+      return new Part(box, positionsOf(places, box, shape), values, shape)
     }
-    const chosen = (facts: ChunkFacts | undefined): boolean => this.#known(facts) !== 0
-    for await (const found of this.#scan({ choose: (_, facts) => chosen(facts), chooseMissing: chosen, use }))
-      if (found.positions.length > 0) yield found
+    const shouldRead = (_: Box, stats: PartStats | undefined): boolean => this.#known(stats) !== 0
+    for await (const found of this.#visit({ shouldRead, visit })) if (found.positions.length > 0) yield found
   }
 
   /**
@@ -135,14 +130,13 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
    */
   async count(): Promise<number> {
     let count = 0
-    const chooseMissing = (facts: ChunkFacts | undefined): boolean => {
-      const known = this.#known(facts)
+    const shouldRead = (_: Box, stats: PartStats | undefined): boolean => {
+      const known = this.#known(stats)
       count += known ?? 0
       return known === undefined
     }
-    const use = (_: number, elements: DataOf<D>): number => this.#placesIn(elements as ArrayLike<number | bigint>).length
-    const choose = (_: number, facts: ChunkFacts | undefined): boolean => chooseMissing(facts)
-    for await (const more of this.#scan({ choose, chooseMissing, use })) count += more
+    const visit = (_: Box, tensor: Tensor<D>): number => this.#placesIn(this.#dense(tensor)).length
+    for await (const more of this.#visit({ shouldRead, visit })) count += more
     return count
   }
 
@@ -156,7 +150,7 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
     const { limit = Number.POSITIVE_INFINITY } = options
     if (!(limit >= 0 && (Number.isSafeInteger(limit) || limit === Number.POSITIVE_INFINITY)))
       throw new HyperslabError('InvalidArgumentError', `limit must be a number from 0, got ${limit}`, { ...label, actual: limit })
-    const parts: FoundInChunk<D>[] = []
+    const parts: FoundInPart<D>[] = []
     let length = 0
     if (limit > 0) {
       for await (const part of this) {
@@ -179,21 +173,22 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
     return { positions, indices: indicesOf(positions, shape), values, complete: length < limit }
   }
 
-  async *#scan<R>(scan: ChunkScan<D, R>): AsyncGenerator<R, void, undefined> {
+  async *#visit<R>(visitor: PartVisitor<D, R>): AsyncGenerator<R, void, undefined> {
     const source = this.#source
-    if (this.#low > this.#high) return
+    if (this.#low > this.#high || sizeOf(source.shape) === 0) return
     try {
       checkChunk(source, this.#maxBytes)
-      yield* source.bulk?.scan?.(scan, this.#options) ?? chunkByChunk(source, scan, this.#options)
+      const { visitParts } = await import('./visit.ts')
+      yield* visitParts(source, wholeBox(source.shape), visitor, this.#options)
     } catch (error) {
       rethrowWithin(error, source.label ?? {})
     }
   }
 
-  /** How many elements of a chunk are in the range, as far as facts tell. */
-  #known(facts: ChunkFacts | undefined): number | undefined {
-    if (facts === undefined) return undefined
-    const { min, max, count, fillCount, exact } = facts
+  /** How many elements of a part are in the range, as far as statistics tell. */
+  #known(stats: PartStats | undefined): number | undefined {
+    if (stats === undefined) return undefined
+    const { min, max, count, fillCount, exact } = stats
     const fills = fillCount > 0 && this.#skipped !== this.#fill && this.#holds(this.#fill!) ? fillCount : 0
     if (count === 0 || max! < this.#low || min! > this.#high) return exact || fills === 0 ? fills : undefined
     if (!exact) return undefined
@@ -202,11 +197,17 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
     return this.#holds(min!) && this.#holds(max!) ? count + fills : undefined
   }
 
+  /** The elements of a part in C order. */
+  #dense(tensor: Tensor<D>): ArrayLike<number | bigint> {
+    const dense = isDense(tensor) ? tensor : cloneTensor(this.#source.dtype, tensor)
+    return denseData(dense) as ArrayLike<number | bigint>
+  }
+
   #holds(value: number | bigint): boolean {
     return value >= this.#low && value <= this.#high
   }
 
-  /** Where in a chunk they are; valid until the next call. */
+  /** Where in a part they are; valid until the next call. */
   #placesIn(elements: ArrayLike<number | bigint>): Uint32Array {
     const [low, high, skipped] = [this.#low, this.#high, this.#skipped]
     if (this.#places.length < elements.length) this.#places = new Uint32Array(elements.length)
@@ -220,15 +221,13 @@ export class Where<D extends DType> implements AsyncIterable<FoundInChunk<D>> {
   }
 }
 
-class Chunk<D extends DType> implements FoundInChunk<D> {
-  readonly index: readonly number[]
+class Part<D extends DType> implements FoundInPart<D> {
   readonly box: Box
   readonly positions: Float64Array
   readonly values: DataOf<D>
   readonly #shape: readonly number[]
 
-  constructor(index: readonly number[], box: Box, positions: Float64Array, values: DataOf<D>, shape: readonly number[]) {
-    this.index = index
+  constructor(box: Box, positions: Float64Array, values: DataOf<D>, shape: readonly number[]) {
     this.box = box
     this.positions = positions
     this.values = values
@@ -240,54 +239,7 @@ class Chunk<D extends DType> implements FoundInChunk<D> {
   }
 }
 
-/**
- * The chosen chunks of a source that does not scan: those that bulk reads together, others each for itself,
- * some ahead.
- */
-async function* chunkByChunk<D extends DType, R>(
-  source: BlockSource<D>,
-  { choose, use }: ChunkScan<D, R>,
-  options: BlockOptions,
-): AsyncGenerator<R, void, undefined> {
-  const { chunks, dtype } = source
-  const limits = { count: 4, bytes: 2 * READ_BYTES, bytesOf: (number: number) => chunkSize(chunks, number) * bytesOf(dtype) }
-  const read = async (number: number): Promise<R> => {
-    options.signal?.throwIfAborted()
-    const box = chunks.box(chunks.index(number))
-    const data = tensorOf(dtype, boxShape(box))
-    await source.readBlock(box, data, options)
-    return use(number, data.data)
-  }
-  const { bulk } = source
-  checkElements(source)
-  if (bulk?.read === undefined) {
-    function* chosen(): Generator<number> {
-      for (let number = 0; number < chunks.count; number++) if (choose(number, undefined)) yield number
-    }
-    yield* ahead(chosen(), limits, read)
-    return
-  }
-  const statistics = await bulk.statistics?.(options)
-  const pace = new Pace(options.signal)
-  const together: number[] = []
-  for (let number = 0; number < chunks.count; number++) {
-    if (pace.due()) await pace.turn()
-    if (choose(number, statistics?.(chunks.box(chunks.index(number))))) together.push(number)
-  }
-  const readTogether = async (numbers: readonly number[]): Promise<R[]> => {
-    options.signal?.throwIfAborted()
-    const reads = numbers.map((number) => {
-      const box = chunks.box(chunks.index(number))
-      return { box, out: tensorOf(dtype, boxShape(box)) }
-    })
-    await bulk.read!(reads, options)
-    return reads.map(({ out }, i) => use(numbers[i]!, out.data))
-  }
-  // Chunks that lie in one block are asked for together.
-  for await (const results of ahead(batched(together, READ_BYTES, limits.bytesOf), { count: 2 }, readTogether)) yield* results
-}
-
-/** Positions in the array of places in a chunk. */
+/** Positions in the array of places in a part. */
 function positionsOf(places: Uint32Array, box: Box, shape: readonly number[]): Float64Array {
   const lengths = boxShape(box)
   const stride = stridesOf(shape)

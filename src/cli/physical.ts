@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import type { FileArray } from '../af/file-array.ts'
 import type { DiskArray } from '../array/disk-array.ts'
-import { packingOf } from '../array/lazy/cf-attributes.ts'
+import { packingOf } from '../array/lazy/scaled.ts'
 import { type DType, elementBytes, isBigInt, isFloat, isNumeric, toElement } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { type ArrayFile, type Statistics, scaled } from '../runtime/index.ts'

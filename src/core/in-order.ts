@@ -72,3 +72,33 @@ export function* batched<T>(items: Iterable<T>, maxBytes: number, bytesOf: (item
   }
   if (batch.length > 0) yield batch
 }
+
+/**
+ * What several give, one after another; of some, the first is asked for ahead. When it ends, however that
+ * comes, those that were begun are ended, too.
+ */
+export async function* inSequence<R>(
+  sources: readonly (() => AsyncIterable<R>)[],
+  count: number,
+): AsyncGenerator<R, void, undefined> {
+  const begun: { readonly source: AsyncIterator<R>; readonly first: Promise<IteratorResult<R>> }[] = []
+  let next = 0
+  const begin = (): void => {
+    while (next < sources.length && begun.length < count) {
+      const source = sources[next++]!()[Symbol.asyncIterator]()
+      const first = source.next()
+      // Whoever comes to it hears of a failure; until then it must not count as unhandled.
+      first.catch(() => undefined)
+      begun.push({ source, first })
+    }
+  }
+  try {
+    for (begin(); begun.length > 0; begin()) {
+      const { source, first } = begun[0]!
+      for (let result = await first; !result.done; result = await source.next()) yield result.value
+      begun.shift()
+    }
+  } finally {
+    await Promise.allSettled(begun.map(({ source }) => source.return?.()))
+  }
+}

@@ -4,9 +4,8 @@ import type {
   BlockSource,
   BoxRead,
   BulkAccess,
-  ChunkFacts,
-  ChunkScan,
   NamedValues,
+  PartVisitor,
   ReduceBoxOptions,
 } from '../array/source.ts'
 import { type DType, fillElement, type ScalarOf } from '../core/dtype.ts'
@@ -56,10 +55,9 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
         options,
       ),
     requests: (boxes) => this.#countRequests(boxes),
-    statistics: (options) => this.#statistics(options),
     reduce: (box, reduction, take, options) => this.#reduceBox(box, reduction, take, options),
     written: (grid, options) => this.#written(grid, options),
-    scan: (scan, options) => this.#scan(scan, options),
+    visit: (box, visitor, options) => this.#visit(box, visitor, options),
   }
   readonly #index: ChunkIndex<D>
 
@@ -144,18 +142,6 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     return blocks.size
   }
 
-  async #statistics({ signal }: BlockOptions = {}): Promise<(box: Box) => ChunkFacts | undefined> {
-    const { boxStatistics } = await import('./box-statistics.ts')
-    const snapshot = this.#snapshot()
-    await snapshot.statistics?.load(signal)
-    snapshot.checkGrid('searched')
-    const elements = this.#elements
-    return (box) => {
-      snapshot.checkGrid('searched')
-      return boxStatistics(snapshot, box, elements)
-    }
-  }
-
   async #reduceBox(
     box: Box,
     reduction: Reduction,
@@ -175,10 +161,10 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     return (await import('./written-chunks.ts')).writtenChunks(snapshot, grid, signal)
   }
 
-  async *#scan<R>(scan: ChunkScan<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
-    const snapshot = this.#snapshot()
-    const { scanChunks } = await import('./scan-chunks.ts')
-    yield* scanChunks(snapshot, this.#elements, this.#index.blocks, scan, options.signal)
+  async *#visit<R>(box: Box, visitor: PartVisitor<D, R>, { signal }: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
+    const snapshot = this.#snapshot([box])
+    const { visitBox } = await import('./visit-box.ts')
+    yield* visitBox(snapshot, box, this.#elements, this.#index.blocks, visitor, signal)
   }
 
   async #write(writer: ChunkWriter, box: Box, source: Tensor<D>, options: BlockOptions): Promise<void> {

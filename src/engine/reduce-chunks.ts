@@ -18,8 +18,8 @@ import { sizeOf, stridesOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import type { AxisProjection } from '../grid/projection.ts'
-import { type Box, boxShape, rangeOf } from '../grid/range.ts'
-import { cutBox, hullOf, TouchedChunks } from '../grid/touched.ts'
+import { type Box, boxShape } from '../grid/range.ts'
+import { cutBox, hullOf, outerBox, TouchedChunks } from '../grid/touched.ts'
 import { withArena } from '../kernels/arena.ts'
 import { boxIn, type StridedBox, tableOf } from '../kernels/boxes.ts'
 import type { ReduceOp } from '../kernels/reduce.ts'
@@ -340,6 +340,3 @@ function pieceOf(region: Box, targets: readonly Target[]): Piece {
   }))
   return { table: tableOf(shape.length, boxes), shape, region }
 }
-
-/** The part of the box that a chunk fills. */
-const outerBox = (projections: readonly AxisProjection[]): Box => projections.map(({ to }) => rangeOf(to))

@@ -175,6 +175,9 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
   }
 }
 
+/** What a chunk makes up of the result. */
+export const outerBox = (projections: readonly AxisProjection[]): Box => projections.map(({ to }) => rangeOf(to))
+
 /** The indices from one place in C order up to another as boxes: along each axis the first and the last. */
 function* indexBoxes(from: number, to: number, counts: readonly number[]): Generator<[number, number][], void> {
   if (from >= to) return

@@ -110,11 +110,11 @@ export type {
   BlockSource,
   BoxRead,
   BulkAccess,
-  ChunkFacts,
-  ChunkScan,
   EstimateOptions,
   Missing,
   NamedValues,
+  PartStats,
+  PartVisitor,
   ReduceBoxOptions,
   SourceLike,
 } from '../array/source.ts'
@@ -123,7 +123,7 @@ export type { Values } from '../array/values.ts'
 export {
   type Found,
   type FoundInArray,
-  type FoundInChunk,
+  type FoundInPart,
   type ValueRange,
   type Where,
   type WhereOptions,

@@ -1,5 +1,5 @@
 import type { Reduction } from '../aggregate/reduction.ts'
-import type { BlockSource, ChunkFacts } from '../array/source.ts'
+import type { BlockSource, PartStats } from '../array/source.ts'
 import { type DataOf, type DType, fillElement, isBigInt, isFixed, isNumeric } from '../core/dtype.ts'
 import { coordsAt, sizeOf } from '../core/shape.ts'
 import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
@@ -160,23 +160,49 @@ const bulkWritten: Check = async (source, content) => {
     if (!known.has(number++)) for (const element of elementsIn(source, content, box)) equal(element, fill)
 }
 
-const bulkScan: Check = async (source, content) => {
-  if (source.bulk?.scan === undefined) return
-  const { chunks } = source
-  const seen: number[] = []
-  const choose = (_: number, facts: ChunkFacts | undefined): boolean => {
-    if (facts !== undefined) equal(facts.count + facts.fillCount >= 0, true)
-    return true
+const bulkVisit: Check = async (source, content) => {
+  const { bulk, capabilities, dtype } = source
+  if (bulk?.visit === undefined) return
+  const fill = source.fillValue === undefined ? undefined : fillElement(dtype, source.fillValue)
+  const steps = capabilities?.steps ? [1, 3] : [1]
+  for (const box of someBoxes(source).flatMap((each) => steps.map((step) => each.map((range) => ({ ...range, step }))))) {
+    const shape = boxShape(box)
+    const whole = tensorOf(dtype, shape, elementsIn(source, content, box))
+    const inPart = (part: Box): DataOf<DType> => cloneTensor(dtype, viewTensor(whole, viewsOf(part))).data
+    const visited = new Uint8Array(sizeOf(shape))
+    const shouldRead = (part: Box, stats: PartStats | undefined): boolean => {
+      if (stats !== undefined) equal(agree(stats, [...inPart(part)], fill), true)
+      return true
+    }
+    const visit = (part: Box, elements: Tensor): void => {
+      equal(elements.shape, boxShape(part))
+      equal([...cloneTensor(dtype, elements).data], [...inPart(part)])
+      const own = { data: visited, shape, stride: whole.stride, offset: 0 } as unknown as Tensor
+      for (const at of elementsOf(viewTensor(own, viewsOf(part)))) visited[at]!++
+    }
+    for await (const _ of bulk.visit(box, { shouldRead, visit }));
+    equal(visited, new Uint8Array(visited.length).fill(1))
+    // Of what is refused nothing is handed over.
+    const refused = new Set<string>()
+    let number = 0
+    const some = (part: Box): boolean => {
+      const isRead = number++ % 2 === 0
+      if (!isRead) refused.add(JSON.stringify(part))
+      return isRead
+    }
+    for await (const part of bulk.visit(box, { shouldRead: some, visit: (part) => JSON.stringify(part) }))
+      equal(refused.has(part), false)
   }
-  const use = (number: number, elements: DataOf<DType>): number => {
-    equal([...elements], [...elementsIn(source, content, chunks.box(chunks.index(number)))])
-    return number
-  }
-  for await (const number of source.bulk.scan({ choose, chooseMissing: () => true, use })) seen.push(number)
-  equal(
-    seen.sort((a, b) => a - b),
-    Array.from({ length: chunks.count }, (_, number) => number),
-  )
+}
+
+/** Whether statistics are those of some elements, or, where they are not exact, rule out none of them. */
+function agree({ min, max, count, fillCount, exact }: PartStats, elements: readonly unknown[], fill: unknown): boolean {
+  const numbers = elements.filter((each) => each !== fill && !Number.isNaN(each)) as number[]
+  const fills = elements.filter((each) => each === fill).length
+  const isBetween = (each: number): boolean => count > 0 && each >= min! && each <= max!
+  if (!numbers.every(isBetween)) return false
+  if (!exact) return fills === 0 || fillCount > 0 || isBetween(fill as number)
+  return numbers.length === count && (Number.isNaN(fill) || fills === fillCount)
 }
 
 const CASES: readonly (readonly [string, Check])[] = [
@@ -193,7 +219,7 @@ const CASES: readonly (readonly [string, Check])[] = [
   ['requests of several boxes, where it counts them', bulkRequests],
   ['extremes of boxes, where it reduces', bulkReduce],
   ['what nobody wrote is full of the fill value, where it knows', bulkWritten],
-  ['each chunk once, where it scans', bulkScan],
+  ['each part once, with what is known of it, where it visits', bulkVisit],
 ]
 
 const elementsIn = ({ dtype }: BlockSource, content: Tensor, box: Box): DataOf<DType> =>

@@ -57,8 +57,8 @@ describe('where', () => {
         const query = where(array, { ...(min !== undefined && { min }), ...(max !== undefined && { max }) }, { skipMissing })
         let before = file.readCost.blocks
         const found: [number, Element][] = []
-        for await (const { index, box, positions, indices, values } of query) {
-          expect(box).toEqual(grid.box(index))
+        for await (const { box, positions, indices, values } of query) {
+          expect(box).toEqual(grid.box(box.map(({ start }, axis) => grid.axes[axis]!.find(start))))
           expect(positions.length).toBe(values.length)
           for (const [i, position] of positions.entries()) {
             const at = indices.map((axis) => axis[i]!)
@@ -137,8 +137,8 @@ describe('where', () => {
     const seen: number[] = []
     await expect(
       (async () => {
-        for await (const { index } of where(file.array('x'), {}, { signal: controller.signal })) {
-          seen.push(index[0]!)
+        for await (const { box } of where(file.array('x'), {}, { signal: controller.signal })) {
+          seen.push(box[0]!.start)
           if (seen.length === 3) controller.abort(new Error('enough'))
         }
       })(),

@@ -5,13 +5,15 @@ import {
   isBigInt,
   isFixed,
   isFloat,
+  isNumeric,
+  type NumericDType,
   readElement,
   type ScalarOf,
   toElement,
 } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { type Element, missingElements } from '../missing.ts'
-import type { BlockSource } from '../source.ts'
+import type { BlockSource, PartStats } from '../source.ts'
 import { type Convert, elementwise } from './elementwise.ts'
 
 /**
@@ -45,7 +47,12 @@ export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSou
     missing: { values: [...values, ...(nan ? [Number.NaN] : [])].flatMap(cast), nan: false },
   }
   const exact = holds(dtype, from)
-  return elementwise(source, kind, forth, exact ? casting(dtype, from, true) : undefined, exact ? 'convert' : 'distinguish')
+  if (!exact) return elementwise(source, kind, forth, { treatment: 'distinguish' })
+  const end = (value: number | bigint | undefined) =>
+    value === undefined ? undefined : (forth(value as never) as number | bigint)
+  // Where every value stays what it is, so does what is known of them.
+  const statsOf = ({ min, max, ...counts }: PartStats): PartStats => ({ min: end(min), max: end(max), ...counts })
+  return elementwise(source, kind, forth, { back: casting(dtype, from, true), statsOf })
 }
 
 /** Whether each value of a type is one of another. */
@@ -74,4 +81,39 @@ export function casting(from: DType, to: DType, exact = false): Convert {
       : (value: number) => toElement(to, Number.isFinite(value) && Number.isInteger(whole(value)) ? BigInt(whole(value)) : value)
   }
   return isBigInt(from) ? (value: bigint) => toElement(to, Number(value)) : (value: number) => toElement(to, whole(value))
+}
+
+/**
+ * The data type that holds the values of all given ones, by numpy's rules: the larger of two of a kind, a
+ * signed integer with room for an unsigned one, `float64` where there is no such integer or the integer is
+ * too wide for `float32`.
+ * @throws InvalidArgumentError when one of several different types is not a number nor `bool`
+ */
+export function promote(dtypes: readonly DType[]): DType {
+  return dtypes.reduce((a, b) => {
+    if (a === b || b === 'bool') return checked(a, b)
+    return a === 'bool' ? checked(b, a) : promoteNumbers(checked(a, b), checked(b, a))
+  })
+}
+
+function promoteNumbers(a: NumericDType, b: NumericDType): NumericDType {
+  const [small, large] = elementBytes(a) <= elementBytes(b) ? [a, b] : [b, a]
+  if (isFloat(a) || isFloat(b)) {
+    const integer = isFloat(a) ? (isFloat(b) ? undefined : b) : a
+    const exact = integer === undefined ? large === 'float32' : elementBytes(integer) <= 2 && ![a, b].includes('float64')
+    return exact ? 'float32' : 'float64'
+  }
+  const unsigned = (dtype: NumericDType): boolean => dtype.startsWith('uint')
+  if (unsigned(a) === unsigned(b)) return large
+  if (!unsigned(large) && elementBytes(small) < elementBytes(large)) return large
+  const bits = 16 * elementBytes(unsigned(a) ? a : b)
+  return bits > 64 ? 'float64' : (`int${bits}` as NumericDType)
+}
+
+/** `bool` beside nothing else stays what it is. */
+function checked(dtype: DType, other: DType): NumericDType {
+  if (dtype === other || isNumeric(dtype)) return dtype as NumericDType
+  throw new HyperslabError('InvalidArgumentError', `there is no data type for values of ${dtype} and of ${other}`, {
+    actual: [dtype, other],
+  })
 }

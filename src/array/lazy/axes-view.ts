@@ -1,10 +1,12 @@
-import type { DType, ScalarOf } from '../../core/dtype.ts'
-import { type AxisView, type Tensor, wholeAxis } from '../../core/tensor.ts'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { wholeAxis } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { subsetChunks } from '../../grid/derived-chunks.ts'
-import { type Box, rangeOf, viewOf } from '../../grid/range.ts'
-import type { BlockOptions, BlockSource, Missing } from '../source.ts'
-import { type AxisPick, isList, requestsThrough, takeOf } from './picks.ts'
+import { resolveSelection, type Selection } from '../../grid/selection.ts'
+import type { BlockSource } from '../source.ts'
+import { deriveSource } from './derive.ts'
+import { type AxisPick, isList, picksBelow, requestsThrough, takeOf, type ViewOf } from './picks.ts'
 
 const body = () => import('./picked.ts')
 
@@ -19,123 +21,83 @@ export interface AxesChange {
   readonly order: readonly (number | string)[]
 }
 
-/**
- * A source with axes cut, reversed, reordered, dropped and added. One of another one is again one layer on
- * what lies below.
- */
+/** Of each view, so that one of another one is again one layer on what lies below. */
+const VIEWS = new WeakMap<BlockSource, ViewOf>()
+
+/** A source with axes cut, reversed, reordered, dropped and added. */
 export function viewAxes<D extends DType>(source: BlockSource<D>, change: AxesChange): BlockSource<D> {
   const picks: readonly AxisPick[] = change.picks ?? source.shape.map(wholeAxis)
   const names = change.order.map((axis) => (typeof axis === 'string' ? axis : (source.dimensionNames?.[axis] ?? '')))
   const known = names.some((name) => name !== '') ? names : undefined
   const order = change.order.map((axis) => (typeof axis === 'string' ? null : axis))
+  const view = VIEWS.get(source)
   // A new axis can be emptied only from outside.
-  const collapses = source instanceof AxesView && source.order.every((axis, i) => axis !== null || picks[i]!.length === 1)
-  if (!collapses) return new AxesView(source, picks, order, known)
-  const below = source.picks.map((pick, axis) => {
-    const own = source.order.indexOf(axis)
+  if (!view?.order.every((axis, i) => axis !== null || picks[i]!.length === 1)) return viewOn(source, picks, order, known)
+  const below = view.picks.map((pick, axis) => {
+    const own = view.places[axis]!
     return own < 0 ? pick : takeOf(pick, picks[own]!)
   })
-  return new AxesView(
-    source.base as BlockSource<D>,
-    below,
-    order.map((axis) => (axis === null ? null : source.order[axis]!)),
-    known,
-  )
+  const through = order.map((axis) => (axis === null ? null : view.order[axis]!))
+  return viewOn(view.base as BlockSource<D>, below, through, known)
 }
 
-class AxesView<D extends DType> implements BlockSource<D> {
-  readonly base: BlockSource<D>
-  readonly picks: readonly AxisPick[]
-  /** The axis of the base that each axis is; `null` for new ones. */
-  readonly order: readonly (number | null)[]
-  readonly dtype: D
-  readonly shape: readonly number[]
-  readonly chunks: ChunkGrid
-  readonly dimensionNames: readonly string[] | undefined
-  readonly fillValue: ScalarOf<D> | undefined
-  readonly missing: Missing<D> | undefined
-  readonly attrs: BlockSource['attrs']
-  readonly capabilities = { steps: true }
-  readonly maxElements: number | undefined
-  readonly budget: BlockSource['budget']
-  readonly label: NonNullable<BlockSource['label']>
-  readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
-  readonly bulk: NonNullable<BlockSource<D>['bulk']>
-  /** The axis that each axis of the base has become; -1 for those that are dropped. */
-  readonly #places: readonly number[]
-
-  constructor(
-    base: BlockSource<D>,
-    picks: readonly AxisPick[],
-    order: readonly (number | null)[],
-    names: readonly string[] | undefined,
-  ) {
-    this.base = base
-    this.picks = picks
-    this.order = order
-    this.#places = picks.map((_, axis) => order.indexOf(axis))
-    this.dtype = base.dtype
-    this.chunks = new ChunkGrid(
+function viewOn<D extends DType>(
+  base: BlockSource<D>,
+  picks: readonly AxisPick[],
+  order: readonly (number | null)[],
+  dimensionNames: readonly string[] | undefined,
+): BlockSource<D> {
+  const view: ViewOf<D> = { base, picks, order, places: picks.map((_, axis) => order.indexOf(axis)) }
+  const { bulk = {}, capabilities, writeBlock } = base
+  // Parts of what runs backwards would have to be turned round, and those along new axes only are of
+  // another kind.
+  const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
+  const source: BlockSource<D> = deriveSource<D>(base, {
+    chunks: new ChunkGrid(
       order.map((axis) => (axis === null ? new RegularChunks(1, 1) : subsetChunks(base.chunks.axes[axis]!, picks[axis]!))),
-    )
-    this.shape = this.chunks.shape
-    this.dimensionNames = names
-    this.fillValue = base.fillValue
-    this.missing = base.missing
-    this.attrs = base.attrs
-    this.maxElements = base.maxElements
-    this.budget = base.budget
-    this.label = base.label ?? {}
+    ),
+    dimensionNames,
+    capabilities: { steps: true },
+    readBlock: async (...asked) => (await body()).readView(view, ...asked),
     // Where an element has several places, keeping what lies between written ones could undo a write.
-    if (base.writeBlock !== undefined && picks.every((pick) => !isList(pick) || new Set(pick).size === pick.length)) {
-      this.writeBlock = async (box, values, options) =>
-        (await body()).writePicks(base, this.#below(box), this.#inBaseOrder(values), options)
-    }
-    // Parts of what runs backwards would have to be turned round, and those along new axes only are of
-    // another kind.
-    const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
-    const { read, reduce, statistics } = base.bulk ?? {}
-    this.bulk = {
-      requests: (boxes) =>
-        requestsThrough(
-          base,
-          boxes.map((box) => this.#below(box)),
-        ),
-      ...(read && {
-        read: async (reads, options) => {
-          const own = reads.map(({ box, out }) => ({ picks: this.#below(box), out: this.#inBaseOrder(out) }))
-          await (await body()).readManyPicks(base, own, options)
-        },
+    ...(writeBlock &&
+      picks.every((pick) => !isList(pick) || new Set(pick).size === pick.length) && {
+        writeBlock: async (...asked) => (await body()).writeView(view, ...asked),
       }),
-      ...(statistics && {
-        statistics: async (options) => {
-          const [{ statisticsOf }, known] = [await body(), await statistics(options)]
-          return (box) => statisticsOf(this.#below(box), known)
-        },
-      }),
-      ...(reduce &&
-        base.capabilities?.steps &&
-        forwards && {
-          reduce: async (box, reduction, take, options) => {
-            const { reducePermuted } = await import('./permuted-part.ts')
-            const below = (this.#below(box) as AxisView[]).map(rangeOf)
-            await reducePermuted(base, below, this.#places, order as readonly number[], reduction, take, options)
+    bulk: {
+      requests: (boxes) => requestsThrough(base, boxes.map((box) => picksBelow(view, box))), // biome-ignore format: one line
+      ...(bulk.read && { read: async (...asked) => (await body()).readManyOfView(view, ...asked) }),
+      ...(bulk.visit &&
+        capabilities?.steps && {
+          visit: async function* (...asked) {
+            yield* (await body()).visitView(source, view, ...asked)
           },
         }),
-    }
-  }
+      ...(bulk.reduce &&
+        capabilities?.steps &&
+        forwards && { reduce: async (...asked) => (await body()).reduceView(view, ...asked) }),
+    },
+  })
+  VIEWS.set(source, view)
+  return source
+}
 
-  async readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> {
-    await (await body()).readPicks(this.base, this.#below(box), this.#inBaseOrder(out), options)
-  }
-
-  #below(box: Box): AxisPick[] {
-    return this.picks.map((pick, axis) => (this.#places[axis]! < 0 ? pick : takeOf(pick, viewOf(box[this.#places[axis]!]!))))
-  }
-
-  #inBaseOrder({ data, shape, stride, offset }: Tensor<D>): Tensor<D> {
-    const along = (values: readonly number[], other: number): number[] =>
-      this.#places.map((place) => (place < 0 ? other : values[place]!))
-    return { data, shape: along(shape, 1), stride: along(stride, 0), offset }
-  }
+/**
+ * A selection of an array as an array: integers drop their axis, slices of any sign, lists and masks of one
+ * axis cut it.
+ * @throws InvalidSelectionError; UnsupportedError for points, masks of several axes and nested lists, which
+ *   `get` takes
+ */
+export function view<D extends DType>(source: BlockSource<D>, selection: Selection): BlockSource<D> {
+  const { parts, shape } = resolveSelection(selection, source.shape, source)
+  const picks = parts.map(({ picks, shape }, axis) => {
+    const pick = 'step' in picks ? picks : picks.length === 1 ? picks[0] : undefined
+    if (pick !== undefined && shape.length <= 1) return pick
+    const text = `axis ${axis}: a view takes integers, slices, lists and masks of one axis; points and nested lists are for get`
+    throw new HyperslabError('UnsupportedError', text, { ...source.label, axis })
+  })
+  const kept = [...parts.keys()].filter((axis) => parts[axis]!.shape.length > 0)
+  // What is left over of the result's shape are new axes.
+  const order = shape.map((length) => (kept.length > 0 && picks[kept[0]!]!.length === length ? kept.shift()! : ''))
+  return viewAxes(source, { picks, order })
 }

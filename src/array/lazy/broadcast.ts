@@ -2,17 +2,18 @@ import { type DataOf, DTYPES, type DType, isFloat, type ScalarOf, toElement } fr
 import { invalidArgument, within } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
-import { eachIndex, showShape } from '../../core/shape.ts'
+import { eachIndex, showShape, sizeOf } from '../../core/shape.ts'
 import type { Tensor } from '../../core/tensor.ts'
+import { ChunkGrid, READ_BYTES, RegularChunks } from '../../grid/chunks.ts'
+import { commonChunks, refineChunks } from '../../grid/derived-chunks.ts'
 import type { Box } from '../../grid/range.ts'
 import { missingElement, missingElements } from '../missing.ts'
 import { missingTest } from '../missing-test.ts'
-import type { BlockSource } from '../source.ts'
-import { commonGrid } from './common-grid.ts'
-import { jointBudget, leastElements } from './joint-budget.ts'
+import { type BlockSource, bytesOf } from '../source.ts'
+import { promote } from './astype.ts'
+import { deriveSource, inCommon } from './derive.ts'
 import { computed } from './map.ts'
 import { READS_AT_A_TIME, readFresh } from './picks.ts'
-import { promote } from './promotion.ts'
 
 /** Options of `broadcast`. */
 export interface BroadcastOptions<D extends DType> {
@@ -61,34 +62,33 @@ export function broadcastSource<D extends DType>(
     if (test === undefined) return []
     return [{ k, test: (operand as BlockSource).dtype === 'bool' ? (value) => test(Number(value)) : test }]
   })
-  const grid = commonGrid(sources, shape)
-  const names = sources.find(({ dimensionNames }) => dimensionNames?.length === shape.length)?.dimensionNames
   const label = first.label ?? {}
-  return {
-    ...kind,
-    shape,
-    chunks: grid,
-    dimensionNames: names,
-    maxElements: leastElements(sources),
-    budget: jointBudget(sources),
-    label,
-    readBlock: async (box, out, options) => {
-      const tensors = new Map<BlockSource, Tensor>()
-      await forEachLimited(new Set(sources), READS_AT_A_TIME, async (source) => {
-        options?.signal?.throwIfAborted()
-        await within(
-          source.label ?? {},
-          async () => void tensors.set(source, await readFresh(source, ownBox(source, box), options)),
+  return deriveSource(
+    inCommon(sources, shape.length),
+    {
+      chunks: commonGrid(sources, shape),
+      capabilities: {},
+      readBlock: async (box, out, options) => {
+        const tensors = new Map<BlockSource, Tensor>()
+        await forEachLimited(new Set(sources), READS_AT_A_TIME, async (source) => {
+          options?.signal?.throwIfAborted()
+          await within(
+            source.label ?? {},
+            async () => void tensors.set(source, await readFresh(source, ownBox(source, box), options)),
+          )
+        })
+        const inputs = operands.map((operand) =>
+          'readBlock' in operand
+            ? asShown(operand.dtype, spread(tensors.get(operand)!, out.shape))
+            : { data: [operand.value], shape: out.shape, stride: out.shape.map(() => 0), offset: 0 },
         )
-      })
-      const inputs = operands.map((operand) =>
-        'readBlock' in operand
-          ? asShown(operand.dtype, spread(tensors.get(operand)!, out.shape))
-          : { data: [operand.value], shape: out.shape, stride: out.shape.map(() => 0), offset: 0 },
-      )
-      await within(label, async () => apply(fn as (...values: unknown[]) => unknown, inputs, out, to, { missing, value: spared }))
+        await within(label, async () =>
+          apply(fn as (...values: unknown[]) => unknown, inputs, out, to, { missing, value: spared }),
+        )
+      },
     },
-  }
+    kind,
+  )
 }
 
 /** Shapes aligned at their last axes. */
@@ -158,4 +158,28 @@ function apply<D extends DType>(
       target[at[values.length]! + i * steps[values.length]!] = (skips ? value : store(fn(...values))) as never
     }
   })
+}
+
+/**
+ * Chunks for going through several arrays that are broadcast to one shape: made of whole chunks of each where
+ * that stays small, cut at the borders of all along as many axes, from the first on, as it takes otherwise.
+ * Axes that no array really has are cut into some MiB.
+ */
+function commonGrid(sources: readonly BlockSource[], shape: readonly number[]): ChunkGrid {
+  const bytes = Math.max(...sources.map(({ dtype }) => bytesOf(dtype)))
+  const room = Math.max(READ_BYTES / bytes, ...sources.map(({ chunks }) => sizeOf(chunks.chunkShape)))
+  const estimated = ChunkGrid.estimate(shape, bytes)
+  const given = shape.map((length, axis) =>
+    sources.flatMap(({ chunks }) => {
+      const own = chunks.axes[axis - shape.length + chunks.axes.length]
+      return own !== undefined && own.length === length ? [own] : []
+    }),
+  )
+  const axes = given.map((all, axis) => (all.length === 0 ? estimated.axes[axis]! : commonChunks(all)))
+  for (let axis = 0; axis < shape.length; axis++) {
+    if (sizeOf(axes.map(({ chunkLength, length }) => Math.min(chunkLength, length))) <= room) break
+    const pieces = given[axis]!.map((chunks) => ({ origin: 0, chunks }))
+    axes[axis] = pieces.length === 0 ? new RegularChunks(1, shape[axis]!) : refineChunks(shape[axis]!, pieces)
+  }
+  return new ChunkGrid(axes)
 }

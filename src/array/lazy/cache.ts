@@ -2,7 +2,7 @@ import type { DType } from '../../core/dtype.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import type { BlockSource } from '../source.ts'
 import type { ChunkCache } from './chunk-cache.ts'
-import { deriveSource } from './layer.ts'
+import { deriveSource } from './derive.ts'
 
 /** Options of `cache`. */
 export interface CacheOptions {

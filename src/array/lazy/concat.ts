@@ -4,10 +4,9 @@ import { type Checks, checkOptions } from '../../core/options.ts'
 import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Axis, resolveAxes } from '../axes.ts'
 import type { BlockSource } from '../source.ts'
-import { astype } from './astype.ts'
+import { astype, promote } from './astype.ts'
 import { expandDims } from './axis-order.ts'
 import { mosaicSource, type Tile } from './mosaic.ts'
-import { promote } from './promotion.ts'
 
 /** Arrays in lists, nested as deep as there are axes to put them along; `null` where there is none. */
 export type TileGrid<T> = readonly (T | null | TileGrid<T>)[]

@@ -1,16 +1,16 @@
-import { toElement } from '../../core/dtype.ts'
-import { HyperslabError, within } from '../../core/errors.ts'
+import { type DType, toElement } from '../../core/dtype.ts'
+import { HyperslabError, rethrowWithin, within } from '../../core/errors.ts'
 import { eachIndex } from '../../core/shape.ts'
-import { type Tensor, tensorOf } from '../../core/tensor.ts'
+import { cloneTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import { type Element, isAnyMissing, type MissingOf, missingElement, missingElements } from '../missing.ts'
 import { missingTest } from '../missing-test.ts'
-import type { BlockOptions, BlockSource } from '../source.ts'
-import type { Convert, Treatment } from './elementwise.ts'
+import type { BlockOptions, PartVisitor } from '../source.ts'
+import type { Conversion, Convert, Treatment } from './elementwise.ts'
 import { readPicks, writePicks } from './picked.ts'
 
 /** A conversion of elements of one source into those of another that treats missing ones as it should. */
-export function treating(treatment: Treatment, from: MissingOf, to: MissingOf, convert: Convert): Convert {
+function treating(treatment: Treatment, from: MissingOf, to: MissingOf, convert: Convert): Convert {
   const [below, above] = [missingElements(from), missingElements(to)]
   if (treatment === 'convert' || !isAnyMissing(below) || !isAnyMissing(above)) return convert
   const isMissing = missingTest(below)!
@@ -28,27 +28,48 @@ export function treating(treatment: Treatment, from: MissingOf, to: MissingOf, c
   }
 }
 
+/** The conversion from below, and the one from above, where there is one. */
+const upwards = ({ treatment = 'convert', source, kind, forth }: Conversion): Convert => treating(treatment, source, kind, forth)
+const downwards = ({ treatment = 'convert', source, kind, back }: Conversion): Convert => treating(treatment, kind, source, back!)
+
 /** Reads a box and puts what is made of its elements into `out`. */
-export async function readConverted(
-  source: BlockSource,
-  convert: Convert,
-  box: Box,
-  out: Tensor,
-  options?: BlockOptions,
-): Promise<void> {
+export async function readConverted(conversion: Conversion, box: Box, out: Tensor, options?: BlockOptions): Promise<void> {
+  const { source } = conversion
+  const convert = upwards(conversion)
   const below = tensorOf(source.dtype, out.shape)
   await readPicks(source, box.map(viewOf), below, options)
   await within(source.label ?? {}, async () => convertTensor(below, out, convert))
 }
 
-/** Writes what is made of `values` to a box. */
-export async function writeConverted(
-  source: BlockSource,
-  convert: Convert,
+/** Visits what is made of the elements of a box. */
+export async function* visitConverted<D extends DType, R>(
+  conversion: Conversion,
   box: Box,
-  values: Tensor,
+  visitor: PartVisitor<D, R>,
   options?: BlockOptions,
-): Promise<void> {
+): AsyncGenerator<R, void, undefined> {
+  const { source, kind, statsOf } = conversion
+  const convert = upwards(conversion)
+  const below: PartVisitor<DType, R> = {
+    shouldRead: (part, stats) => visitor.shouldRead(part, stats && statsOf?.(stats)),
+    visit: (part, elements) => {
+      const converted = tensorOf(kind.dtype as D, elements.shape)
+      try {
+        // Functions of users may do anything: what they are given does not lie in memory that others hold.
+        convertTensor(cloneTensor(source.dtype, elements), converted, convert)
+      } catch (error) {
+        rethrowWithin(error, source.label ?? {})
+      }
+      return visitor.visit(part, converted)
+    },
+  }
+  yield* source.bulk!.visit!(box, below, options)
+}
+
+/** Writes what is made of `values` to a box. */
+export async function writeConverted(conversion: Conversion, box: Box, values: Tensor, options?: BlockOptions): Promise<void> {
+  const { source } = conversion
+  const convert = downwards(conversion)
   const below = tensorOf(source.dtype, boxShape(box))
   await within(source.label ?? {}, async () => convertTensor(values, below, convert))
   await writePicks(source, box.map(viewOf), below, options)

@@ -1,7 +1,7 @@
 import type { DType } from '../../core/dtype.ts'
 import { viewOf } from '../../grid/range.ts'
-import type { BlockSource } from '../source.ts'
-import { type DerivedSource, deriveSource, type Kind } from './layer.ts'
+import type { BlockSource, PartStats } from '../source.ts'
+import { type DerivedSource, deriveSource, type Kind } from './derive.ts'
 import { requestsThrough } from './picks.ts'
 
 /** From one element to another, both as they are stored. */
@@ -15,36 +15,46 @@ const body = () => import('./converted.ts')
  */
 export type Treatment = 'spare' | 'convert' | 'distinguish'
 
-/**
- * An array whose elements are made of those below, one by one; it can be written when there is a way `back`.
- */
+export interface ElementwiseOptions {
+  /** From an element above to one below, so that the array can be written. */
+  readonly back?: Convert | undefined
+  /** `convert` when left out. */
+  readonly treatment?: Treatment
+  /** What is known of elements, from what is known of those they are made of; nothing when left out. */
+  readonly statsOf?: ((below: PartStats) => PartStats | undefined) | undefined
+}
+
+/** What an array is made of whose elements are made of others. */
+export interface Conversion extends ElementwiseOptions {
+  readonly source: BlockSource
+  readonly kind: Kind<DType>
+  readonly forth: Convert
+}
+
+/** An array whose elements are made of those below, one by one. */
 export function elementwise<D extends DType>(
   source: BlockSource,
   kind: Kind<D>,
   forth: Convert,
-  back?: Convert,
-  treatment: Treatment = 'convert',
+  options: ElementwiseOptions = {},
 ): BlockSource<D> {
+  const conversion: Conversion = { source, kind, forth, ...options }
   const layer: DerivedSource<D> = {
     // What lies between written elements must not go forth and back.
     capabilities: { steps: true },
     bulk: {
-      requests: (boxes) =>
-        requestsThrough(
-          source,
-          boxes.map((box) => box.map(viewOf)),
-        ),
+      requests: (boxes) => requestsThrough(source, boxes.map((box) => box.map(viewOf))), // biome-ignore format: one line
+      ...(source.bulk?.visit !== undefined &&
+        source.capabilities?.steps && {
+          visit: async function* (...asked) {
+            yield* (await body()).visitConverted(conversion, ...asked)
+          },
+        }),
     },
-    readBlock: async (box, out, options) => {
-      const { readConverted, treating } = await body()
-      await readConverted(source, treating(treatment, source, kind, forth), box, out, options)
-    },
-    ...(back !== undefined &&
+    readBlock: async (...asked) => (await body()).readConverted(conversion, ...asked),
+    ...(options.back !== undefined &&
       source.writeBlock !== undefined && {
-        writeBlock: async (box, values, options) => {
-          const { treating, writeConverted } = await body()
-          await writeConverted(source, treating(treatment, kind, source, back), box, values, options)
-        },
+        writeBlock: async (...asked) => (await body()).writeConverted(conversion, ...asked),
       }),
   }
   return deriveSource(source, layer, kind)

@@ -3,8 +3,8 @@ import { invalidArgument } from '../../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import { isAnyMissing, missingElement, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
+import type { Kind } from './derive.ts'
 import { elementwise } from './elementwise.ts'
-import type { Kind } from './layer.ts'
 
 /** Options of `map`. */
 export interface MapOptions<D extends DType, E extends DType> {
@@ -48,7 +48,7 @@ export function map<D extends DType, E extends DType = D>(
   const kind = computed(to, fillValue, skipMissing ? [source] : [])
   const back = inverse && applying(to, source.dtype, inverse)
   const forth = applying(source.dtype, to, fn)
-  return elementwise(source, kind, forth, back, skipMissing ? 'spare' : 'convert')
+  return elementwise(source, kind, forth, { back, treatment: skipMissing ? 'spare' : 'convert' })
 }
 
 /**

@@ -1,8 +1,9 @@
-import { type DataOf, type DType, readElement } from '../../core/dtype.ts'
+import { type DataOf, type DType, readElement, toElement } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Element, isAnyMissing, missingElement, missingElements } from '../missing.ts'
 import { missingTest, sameMissing } from '../missing-test.ts'
-import type { BlockSource } from '../source.ts'
+import { isBetween, restateFill } from '../part-stats.ts'
+import type { BlockSource, PartStats } from '../source.ts'
 import { elementwise } from './elementwise.ts'
 
 /**
@@ -37,11 +38,25 @@ export function missingAs<D extends DType>(
     return wasMissing(element) ? refuse(element) : element
   }
   const fillValue = readElement(source.dtype, [value] as unknown as DataOf<D>, 0)
+  const fillBelow = source.fillValue === undefined ? undefined : toElement(source.dtype, source.fillValue)
+  const statsOf = (stats: PartStats): PartStats | undefined => {
+    const isStill = fillBelow !== undefined && wasMissing(fillBelow)
+    const of = isStill ? stats : restateFill(stats, source, { dtype: source.dtype })
+    if (of === undefined) return undefined
+    // Missing elements other than the fill value are not counted apart.
+    const others =
+      (known.nan && !Number.isNaN(fillBelow)) || known.values.some((each) => each !== fillBelow && isBetween(of, each))
+    return {
+      ...of,
+      fillCount: others ? Number.POSITIVE_INFINITY : of.fillCount,
+      exact: of.exact && !others && !isBetween(of, value),
+    }
+  }
   return elementwise(
     source,
     { dtype: source.dtype, fillValue, missing: { values: missing.nan ? [] : [fillValue], nan: missing.nan } },
     forth,
-    back,
+    { back, statsOf },
   )
 }
 

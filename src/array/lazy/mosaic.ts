@@ -1,19 +1,40 @@
-import { type DataOf, type DType, fillElement, readElement, type ScalarOf } from '../../core/dtype.ts'
+import type { PlacedAggregate, Reduction } from '../../aggregate/reduction.ts'
+import {
+  allocate,
+  type DataOf,
+  type DType,
+  fillElement,
+  readElement,
+  type ScalarOf,
+  type TypedArray,
+  toBytes,
+} from '../../core/dtype.ts'
 import { HyperslabError, invalidArgument, within } from '../../core/errors.ts'
+import { ahead, inSequence } from '../../core/in-order.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
+import { Pace } from '../../core/pace.ts'
 import { checkShape, showShape, sizeOf } from '../../core/shape.ts'
-import { fillTensor, viewTensor } from '../../core/tensor.ts'
+import { type AxisView, fillTensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import { type AxisChunks, ChunkGrid } from '../../grid/chunks.ts'
 import { commonChunks, refineChunks } from '../../grid/derived-chunks.ts'
-import { type Box, wholeBox } from '../../grid/range.ts'
+import { type Overlap, overlapOf, without } from '../../grid/overlap.ts'
+import { type Box, boxShape, wholeBox } from '../../grid/range.ts'
+import { cutBox } from '../../grid/touched.ts'
 import { isAnyMissing, type MissingElements, missingElement, missingElements, missingOf, NOTHING } from '../missing.ts'
 import { sameMissing } from '../missing-test.ts'
-import { type BlockSource, type BulkAccess, type Missing, type NamedValues, requestsOf } from '../source.ts'
-import { jointBudget, leastElements } from './joint-budget.ts'
-import type { Kind } from './layer.ts'
+import { restateFill, unwrittenStats } from '../part-stats.ts'
+import {
+  type BlockOptions,
+  type BlockSource,
+  type BoxRead,
+  type BulkAccess,
+  type PartVisitor,
+  type ReduceBoxOptions,
+  requestsOf,
+} from '../source.ts'
+import { deriveSource, inCommon, type Kind, sharedAttributes } from './derive.ts'
 import { missingAs } from './missing-as.ts'
-import { type Overlap, overlapOf } from './overlap.ts'
 import { READS_AT_A_TIME } from './picks.ts'
 
 /** An array and where its first element lies in the whole. */
@@ -59,7 +80,8 @@ export function mosaicSource<D extends DType>(tiles: readonly Tile<D>[], options
   const shape = options.shape ?? first.shape.map((_, axis) => Math.max(...tiles.map((tile) => endOf(tile, axis))))
   checkShape(shape, 'shape')
   checkPlaces(tiles, shape)
-  return new Mosaic(...agreed(tiles, options.fillValue), shape)
+  const [agreeing, kind] = agreed(tiles, options.fillValue)
+  return new Mosaic(agreeing, kind, shape).source
 }
 
 /** The tiles with the same elements missing, and what fills the room between them. */
@@ -84,84 +106,150 @@ function agreed<D extends DType>(tiles: readonly Tile<D>[], fillValue: ScalarOf<
   return as({ dtype, fillValue: fill }, false)
 }
 
-class Mosaic<D extends DType> implements BlockSource<D> {
-  readonly tiles: readonly Tile<D>[]
-  readonly dtype: D
-  readonly shape: readonly number[]
-  readonly chunks: ChunkGrid
-  readonly dimensionNames: readonly string[] | undefined
-  readonly fillValue: ScalarOf<D> | undefined
-  readonly missing: Missing<D> | undefined
-  readonly attrs: NamedValues | undefined
-  readonly capabilities: { readonly steps: boolean }
-  readonly maxElements: number | undefined
-  readonly budget: BlockSource['budget']
-  readonly label: NonNullable<BlockSource['label']>
-  readonly bulk: BulkAccess<D>
-  readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
+/** A part of an array that a box takes something of. */
+interface TouchedTile<D extends DType> extends Overlap {
+  readonly tile: BlockSource<D>
+}
 
-  constructor(tiles: readonly Tile<D>[], { fillValue, missing }: Kind<D>, shape: readonly number[]) {
+/** Elements that no tile covers and that are made at once. */
+const UNCOVERED_AT_ONCE = 2 ** 18
+
+class Mosaic<D extends DType> {
+  readonly source: BlockSource<D>
+  readonly #tiles: readonly Tile<D>[]
+  readonly #kind: Kind<D>
+  readonly #fill: DataOf<D>[number]
+
+  constructor(tiles: readonly Tile<D>[], kind: Kind<D>, shape: readonly number[]) {
     const sources = tiles.map(({ source }) => source)
-    this.tiles = tiles
-    this.dtype = sources[0]!.dtype
-    this.shape = shape
-    this.chunks = new ChunkGrid(shape.map((length, axis) => chunksAlong(tiles, axis, length)))
-    this.dimensionNames = sources.find(({ dimensionNames }) => dimensionNames !== undefined)?.dimensionNames
-    this.fillValue = fillValue
-    this.missing = missing
-    this.attrs = sharedAttributes(sources)
-    this.capabilities = { steps: sources.every(({ capabilities }) => capabilities?.steps) }
-    this.maxElements = leastElements(sources)
-    this.budget = jointBudget(sources)
-    this.label = sharedLabel(sources)
+    this.#tiles = tiles
+    this.#kind = kind
+    this.#fill = fillElement(kind.dtype, kind.fillValue)
+    const each = (has: (bulk: BulkAccess<D>) => unknown): boolean => sources.every(({ bulk }) => bulk !== undefined && has(bulk))
     const bulk: BulkAccess<D> = {
-      requests: (boxes) => {
-        const touched = this.#byTile(boxes.map((box) => ({ box })))
-        // Blocks may hold chunks of several arrays of a file.
-        if (new Set(sources).size < sources.length) return undefined
-        const files = new Set([...touched.keys()].map(({ label }) => label?.file))
-        if (touched.size > 1 && (files.size < touched.size || files.has(undefined))) return undefined
-        let sum: number | undefined = 0
-        for (const [tile, parts] of touched) {
-          const own = requestsOf(tile, parts.map(({ box }) => box)) // biome-ignore format: one line
-          sum = own === undefined || sum === undefined ? undefined : sum + own
-        }
-        return sum
-      },
-      read: async (reads, options) => {
-        const fill = fillElement(this.dtype, this.fillValue)
-        for (const { box, out } of reads) if (!this.#touched(box).covered) fillTensor(out, fill)
-        await forEachLimited(this.#byTile(reads), READS_AT_A_TIME, async ([tile, parts]) => {
-          options?.signal?.throwIfAborted()
-          const own = parts.map(({ read, box, outer }) => ({ box, out: viewTensor(read.out, outer) }))
-          await within(tile.label ?? {}, async () => {
-            if (tile.bulk?.read !== undefined) await tile.bulk.read(own, options)
-            else for (const { box, out } of own) await tile.readBlock(box, out, options)
-          })
-        })
-      },
-      statistics: async (options) => (await import('./joined-statistics.ts')).joinedStatistics(this, this.tiles, options),
+      requests: (boxes) => this.#requests(boxes),
+      // Sources without their own are read faster box by box.
+      ...(each(({ read }) => read) && { read: (reads, options) => this.#read(reads, options) }),
+      ...(each(({ reduce }) => reduce) && {
+        reduce: (box, reduction, take, options) => this.#reduce(box, reduction, take, options),
+      }),
+      ...(sources.some(({ bulk }) => bulk?.visit) && {
+        visit: (box, visitor, options) => this.#visit(box, visitor, options),
+      }),
     }
-    // Sources without their own are read faster box by box.
-    const { requests } = bulk
-    this.bulk = sources.every(({ bulk }) => bulk?.read !== undefined) ? bulk : { requests: requests! }
-    if (sources.every(({ writeBlock }) => writeBlock !== undefined)) {
-      this.writeBlock = async (box, values, options) => {
-        const { touched, covered } = this.#touched(box)
-        if (!covered) throw new HyperslabError('ReadOnlyError', 'there is no tile where this would be written', this.label)
-        for (const { tile, box: part, outer } of touched)
-          await within(tile.label ?? {}, async () => tile.writeBlock!(part, viewTensor(values, outer), options))
+    this.source = deriveSource<D>(
+      inCommon(sources, shape.length),
+      {
+        chunks: new ChunkGrid(shape.map((length, axis) => chunksAlong(tiles, axis, length))),
+        readBlock: (box, out, options) => this.#read([{ box, out }], options),
+        ...(sources.every(({ writeBlock }) => writeBlock !== undefined) && {
+          writeBlock: async (box, values, options) => {
+            const { touched, covered } = this.#touched(box)
+            if (!covered)
+              throw new HyperslabError('ReadOnlyError', 'there is no tile where this would be written', this.source.label)
+            for (const { tile, box: part, outer } of touched)
+              await within(tile.label ?? {}, async () => tile.writeBlock!(part, viewTensor(values, outer), options))
+          },
+        }),
+        bulk,
+      },
+      { ...kind, attrs: sharedAttributes(sources) },
+    )
+  }
+
+  async #read(reads: readonly BoxRead<D>[], options?: BlockOptions): Promise<void> {
+    for (const { box, out } of reads) if (!this.#touched(box).covered) fillTensor(out, this.#fill)
+    const jobs = [...this.#byTile(reads)].flatMap(([tile, parts]) => {
+      const own = parts.map(({ read, box, outer }) => ({ box, out: viewTensor(read.out, outer) }))
+      const { bulk } = tile
+      if (bulk?.read !== undefined) return [{ tile, work: () => bulk.read!(own, options) }]
+      return own.map(({ box, out }) => ({ tile, work: async () => tile.readBlock(box, out, options) }))
+    })
+    await forEachLimited(jobs, READS_AT_A_TIME, async ({ tile, work }) => {
+      options?.signal?.throwIfAborted()
+      await within(tile.label ?? {}, work)
+    })
+  }
+
+  #requests(boxes: readonly Box[]): number | undefined {
+    const touched = this.#byTile(boxes.map((box) => ({ box })))
+    // Blocks may hold chunks of several arrays of a file.
+    if (new Set(this.#tiles.map(({ source }) => source)).size < this.#tiles.length) return undefined
+    const files = new Set([...touched.keys()].map(({ label }) => label?.file))
+    if (touched.size > 1 && (files.size < touched.size || files.has(undefined))) return undefined
+    let sum = 0
+    for (const [tile, parts] of touched) {
+      const own = requestsOf(tile, parts.map(({ box }) => box)) // biome-ignore format: one line
+      if (own === undefined) return undefined
+      sum += own
+    }
+    return sum
+  }
+
+  /** Tile by tile, some of them ahead, then what none of them covers. */
+  async *#visit<R>(box: Box, visitor: PartVisitor<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
+    const { visitParts } = await import('../visit.ts')
+    const { touched, covered } = this.#touched(box)
+    const parts = touched.map(({ tile, box, outer }) => () => {
+      const placed = (part: Box): Box => shifted(part, outer)
+      const own: PartVisitor<D, R> = {
+        shouldRead: (part, stats) => visitor.shouldRead(placed(part), stats && restateFill(stats, tile, this.#kind)),
+        visit: (part, elements) => visitor.visit(placed(part), elements),
+      }
+      return visitParts(tile, box, own, options)
+    })
+    yield* inSequence(parts, READS_AT_A_TIME)
+    if (covered) return
+    const pace = new Pace(options.signal)
+    const { dtype, fillValue } = this.#kind
+    const shouldRead = (part: Box): boolean => {
+      const constant = { fill: this.#fill, hasFill: fillValue !== undefined }
+      return visitor.shouldRead(part, unwrittenStats(constant, sizeOf(boxShape(part))))
+    }
+    for (const piece of this.#uncovered(box, touched)) {
+      if (!shouldRead(piece)) continue
+      for (const part of cutBox(piece, UNCOVERED_AT_ONCE)) {
+        if (pace.due()) await pace.turn()
+        if (part !== piece && !shouldRead(part)) continue
+        const elements = tensorOf(dtype, boxShape(part))
+        fillTensor(elements, this.#fill)
+        yield visitor.visit(part, elements)
       }
     }
   }
 
-  readBlock: BlockSource<D>['readBlock'] = async (box, out, options) => {
+  /** Tile by tile, then what none of them covers. */
+  async #reduce(
+    box: Box,
+    reduction: Reduction,
+    take: (part: PlacedAggregate) => void,
+    options: ReduceBoxOptions = {},
+  ): Promise<void> {
     const { touched, covered } = this.#touched(box)
-    if (!covered) fillTensor(out, fillElement(this.dtype, this.fillValue))
-    await forEachLimited(touched, READS_AT_A_TIME, async ({ tile, box: part, outer }) => {
-      options?.signal?.throwIfAborted()
-      await within(tile.label ?? {}, async () => tile.readBlock(part, viewTensor(out, outer), options))
-    })
+    const { reduced, places = [] } = reduction
+    const partsOf = async ({ tile, box, outer }: TouchedTile<D>): Promise<PlacedAggregate[]> => {
+      options.signal?.throwIfAborted()
+      const parts: PlacedAggregate[] = []
+      const first = places.reduce((sum, step, axis) => sum + step * outer[axis]!.start, 0)
+      const kept = outer.map((view, axis) => (reduced[axis] ? { ...view, start: 0 } : view))
+      const add = (part: PlacedAggregate): void => {
+        const positions = part.places?.map((place) => place + first)
+        parts.push({ ...part, region: shifted(part.region, kept), ...(positions && { places: positions }) })
+      }
+      await within(tile.label ?? {}, () => tile.bulk!.reduce!(box, reduction, add, options))
+      return parts
+    }
+    for await (const parts of ahead(touched, { count: READS_AT_A_TIME }, partsOf)) parts.forEach(take)
+    if (covered) return
+    const { reduceConstant } = await import('../../aggregate/reduce-boxes.ts')
+    const pace = new Pace(options.signal)
+    const element = toBytes((allocate(this.#kind.dtype, 1) as TypedArray).fill(this.#fill as never))
+    for (const piece of this.#uncovered(box, touched)) {
+      for (const part of cutBox(piece, UNCOVERED_AT_ONCE)) {
+        if (pace.due()) await pace.turn()
+        take(reduceConstant(reduction, element, part))
+      }
+    }
   }
 
   /** What some boxes take of each tile that they touch. */
@@ -176,16 +264,25 @@ class Mosaic<D extends DType> implements BlockSource<D> {
     return tiles
   }
 
-  #touched(box: Box): { touched: (Overlap & { tile: BlockSource<D> })[]; covered: boolean } {
-    const touched = this.tiles.flatMap(({ source, origin }) => {
+  #touched(box: Box): { touched: TouchedTile<D>[]; covered: boolean } {
+    const touched = this.#tiles.flatMap(({ source, origin }) => {
       const overlap = overlapOf(box, origin, source.shape)
       return overlap === undefined ? [] : [{ ...overlap, tile: source }]
     })
-    const elements = (views: readonly { readonly length: number }[]): number => sizeOf(views.map(({ length }) => length))
-    const wanted = overlapOf(box, box.map(() => 0), this.shape)! // biome-ignore format: one line
-    return { touched, covered: touched.reduce((sum, { outer }) => sum + elements(outer), 0) === elements(wanted.outer) }
+    const elements = touched.reduce((sum, { outer }) => sum + sizeOf(outer.map(({ length }) => length)), 0)
+    return { touched, covered: elements === sizeOf(boxShape(box)) }
+  }
+
+  /** What of a box no tile covers, in places of the result. */
+  #uncovered(box: Box, touched: readonly TouchedTile<D>[]): Generator<Box, void> {
+    const covers = touched.map(({ outer }) => outer.map(({ start, length }) => ({ start, stop: start + length, step: 1 })))
+    return without(wholeBox(boxShape(box)), covers)
   }
 }
+
+/** A box counted from elsewhere. */
+const shifted = (box: Box, by: readonly AxisView[]): Box =>
+  box.map(({ start, stop, step }, axis) => ({ start: start + by[axis]!.start, stop: stop + by[axis]!.start, step }))
 
 const endOf = ({ origin, source }: Tile, axis: number): number => origin[axis]! + source.shape[axis]!
 
@@ -204,38 +301,6 @@ function chunksAlong(tiles: readonly Tile[], axis: number, length: number): Axis
     length,
     [...rows.values()].map(({ origin, all }) => ({ origin, chunks: commonChunks(all) })),
   )
-}
-
-function sharedLabel(sources: readonly BlockSource[]): { file?: string; array?: string } {
-  const shared = <T>(values: readonly (T | undefined)[]): T | undefined =>
-    values.every((value) => value === values[0]) ? values[0] : undefined
-  const file = shared(sources.map(({ label }) => label?.file))
-  const array = shared(sources.map(({ label }) => label?.array))
-  return { ...(file !== undefined && { file }), ...(file !== undefined && array !== undefined && { array }) }
-}
-
-/** Those of the first tile, where all have the same. */
-function sharedAttributes(sources: readonly BlockSource[]): NamedValues | undefined {
-  const first = sources[0]!.attrs
-  if (first === undefined) return undefined
-  const names = [...first.keys()]
-  const alike = ({ attrs }: BlockSource): boolean => {
-    if (attrs === first) return true
-    return (
-      attrs !== undefined &&
-      [...attrs.keys()].length === names.length &&
-      names.every((name) => isEqual(attrs.get(name), first.get(name)))
-    )
-  }
-  return sources.every(alike) ? first : undefined
-}
-
-/** Whether attributes have the same value: lists do where their elements have. */
-function isEqual(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true
-  const [one, other] = [a, b] as ArrayLike<unknown>[]
-  const areLists = [a, b].every((each) => ArrayBuffer.isView(each) || Array.isArray(each))
-  return areLists && one!.length === other!.length && Array.from(one!).every((value, i) => Object.is(value, other![i]))
 }
 
 /** Sorted by the first axis, so that only near ones are compared. */

@@ -5,7 +5,7 @@ import { ChunkGrid } from '../../grid/chunks.ts'
 import { padChunks } from '../../grid/derived-chunks.ts'
 import { missingElement, missingElements } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
-import { deriveSource } from './layer.ts'
+import { deriveSource } from './derive.ts'
 
 /** Options of `pad`. */
 export interface PadOptions<D extends DType> {

@@ -1,9 +1,9 @@
 import type { DataOf, DType } from '../../core/dtype.ts'
 import { eachIndex } from '../../core/shape.ts'
 import { type AxisView, copyTensor, fillTensor, type Tensor, viewTensor } from '../../core/tensor.ts'
+import { overlapOf } from '../../grid/overlap.ts'
 import { type Box, type Range, rangeLength } from '../../grid/range.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
-import { overlapOf } from './overlap.ts'
 import { readFresh } from './picks.ts'
 
 /** What is around an array. */

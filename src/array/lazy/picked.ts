@@ -1,10 +1,14 @@
-import type { DType } from '../../core/dtype.ts'
-import { type AxisView, type Tensor, viewTensor } from '../../core/tensor.ts'
-import { type Box, rangeOf } from '../../grid/range.ts'
-import type { BlockOptions, BlockSource, BulkAccess, ChunkFacts } from '../source.ts'
+import { isWhole, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
+import type { DType, TypedArray } from '../../core/dtype.ts'
+import { sizeOf, stridesOf } from '../../core/shape.ts'
+import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
+import { progressionOf } from '../../grid/list.ts'
+import { type Box, boxShape, type Range, rangeLength, rangeOf } from '../../grid/range.ts'
+import type { BlockOptions, BlockSource, BoxRead, PartVisitor, ReduceBoxOptions } from '../source.ts'
 import { readInto, type Views } from '../transfers.ts'
+import { visitChunkByChunk } from '../visit.ts'
 import { writeSelection } from '../write.ts'
-import { type AxisPick, isList, planned } from './picks.ts'
+import { type AxisPick, isList, picksBelow, planned, type ViewOf } from './picks.ts'
 
 /** Reads what `picks` takes of each axis, in its order, into `out`, which has an axis for each. */
 export const readPicks = <D extends DType>(
@@ -22,38 +26,182 @@ export const writePicks = <D extends DType>(
   options: BlockOptions = {},
 ): Promise<void> => writeSelection(source, planned(source, picks), values, options)
 
-/** Reads several at once; what takes lists goes one by one. */
-export async function readManyPicks<D extends DType>(
-  source: BlockSource<D>,
-  reads: readonly { readonly picks: readonly AxisPick[]; readonly out: Tensor<D> }[],
-  options: BlockOptions = {},
+/** Reads a box of a view. */
+export const readView = <D extends DType>(view: ViewOf<D>, box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> =>
+  readPicks(view.base, picksBelow(view, box), inBaseOrder(view, out), options)
+
+/** Writes to a box of a view. */
+export const writeView = <D extends DType>(view: ViewOf<D>, box: Box, values: Tensor<D>, options?: BlockOptions): Promise<void> =>
+  writePicks(view.base, picksBelow(view, box), inBaseOrder(view, values), options)
+
+/** Reads boxes of a view at once; those that take lists go one by one. */
+export async function readManyOfView<D extends DType>(
+  view: ViewOf<D>,
+  reads: readonly BoxRead<D>[],
+  options?: BlockOptions,
 ): Promise<void> {
-  const boxes: Parameters<NonNullable<BulkAccess<D>['read']>>[0][number][] = []
-  for (const { picks, out } of reads) {
-    const { plan } = planned(source, picks)
-    if (plan.transfers.some(({ inner }) => inner !== null)) await readInto(source, plan, out, options)
+  const { base } = view
+  const boxes: BoxRead<D>[] = []
+  for (const read of reads) {
+    const { plan } = planned(base, picksBelow(view, read.box))
+    const out = inBaseOrder(view, read.out)
+    if (plan.transfers.some(({ inner }) => inner !== null)) await readInto(base, plan, out, options ?? {})
     else for (const { box, outer } of plan.transfers) boxes.push({ box, out: viewTensor(out, outer as Views) })
   }
-  if (boxes.length > 0) await source.bulk!.read!(boxes, options)
+  if (boxes.length > 0) await base.bulk!.read!(boxes, options)
+}
+
+function inBaseOrder<D extends DType>({ places }: ViewOf<D>, { data, shape, stride, offset }: Tensor<D>): Tensor<D> {
+  const along = (values: readonly number[], other: number): number[] =>
+    places.map((place) => (place < 0 ? other : values[place]!))
+  return { data, shape: along(shape, 1), stride: along(stride, 0), offset }
 }
 
 /**
- * What is known of what `picks` takes: of lists, what is known of all between the first and the last
- * position.
+ * Visits a box of a view by way of what it is of. Lists have to ascend for it, so that what a chunk below has
+ * of them lies together; otherwise the view is visited chunk by chunk.
  */
-export function statisticsOf(picks: readonly AxisPick[], known: (box: Box) => ChunkFacts | undefined): ChunkFacts | undefined {
-  const facts = known(picks.map((pick) => (isList(pick) ? hullOfList(pick) : rangeOf(forwards(pick)))))
-  return facts && { ...facts, exact: facts.exact && !picks.some(isList) }
+export async function* visitView<D extends DType, R>(
+  source: BlockSource<D>,
+  view: ViewOf<D>,
+  box: Box,
+  visitor: PartVisitor<D, R>,
+  options?: BlockOptions,
+): AsyncGenerator<R, void, undefined> {
+  const { base, order } = view
+  const picks = picksBelow(view, box)
+  if (picks.some((pick) => isList(pick) && pick.some((position, i) => i > 0 && position <= pick[i - 1]!))) {
+    yield* visitChunkByChunk(source, box, visitor, options)
+    return
+  }
+  const axes = picks.map(takenOf)
+  /** What a part below has of the box; undefined for nothing. */
+  const upwards = (part: Box): { part: Box; inner: readonly Inner[] } | undefined => {
+    const inner = part.map((range, axis) => axes[axis]!.within(range))
+    if (inner.some(({ range }) => range.stop <= range.start)) return undefined
+    return { part: order.map((axis) => (axis === null ? { start: 0, stop: 1, step: 1 } : inner[axis]!.range)), inner }
+  }
+  const below: PartVisitor<D, R> = {
+    shouldRead: (part, stats) => {
+      const own = upwards(part)
+      if (own === undefined) return false
+      const exact = own.inner.every(({ range }, axis) => rangeLength(range) === rangeLength(part[axis]!))
+      return visitor.shouldRead(own.part, stats && { ...stats, exact: stats.exact && exact })
+    },
+    visit: (part, elements) => {
+      const own = upwards(part)!
+      const { data, shape, stride, offset } = takeEach(base.dtype, elements, own.inner)
+      const along = (values: readonly number[], other: number): number[] =>
+        order.map((axis) => (axis === null ? other : values[axis]!))
+      return visitor.visit(own.part, { data, shape: along(shape, 1), stride: along(stride, 0), offset })
+    },
+  }
+  yield* base.bulk!.visit!(axes.map(({ below }) => below), below, options) // biome-ignore format: one line
 }
 
-const forwards = ({ start, step, length }: AxisView): AxisView =>
-  step < 0 ? { start: start + (length - 1) * step, step: -step, length } : { start, step, length }
+/** What a range of positions below is of the positions taken, and where among those below these are. */
+interface Inner {
+  readonly range: Range
+  readonly views: AxisView | readonly number[]
+}
 
-function hullOfList(list: Float64Array): Box[number] {
-  let [start, stop] = [Infinity, 0]
-  for (const position of list) {
-    start = Math.min(start, position)
-    stop = Math.max(stop, position + 1)
+/** What is read below for what is taken of an axis. */
+interface Taken {
+  readonly below: Range
+  /** @param range counted in what is read */
+  within(range: Range): Inner
+}
+
+function takenOf(pick: AxisPick): Taken {
+  if (isList(pick)) {
+    const first = pick[0]!
+    const findFirst = (position: number): number => {
+      let [low, high] = [0, pick.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (pick[middle]! < position) low = middle + 1
+        else high = middle
+      }
+      return low
+    }
+    return {
+      below: { start: first, stop: pick.at(-1)! + 1, step: 1 },
+      within: ({ start, stop }) => {
+        const range = { start: findFirst(first + start), stop: findFirst(first + stop), step: 1 }
+        const own = Array.from(pick.subarray(range.start, range.stop), (position) => position - first - start)
+        return { range, views: progressionOf(own) ?? own }
+      },
+    }
   }
-  return { start, stop, step: 1 }
+  const { start, step, length } = pick
+  if (step > 0) {
+    const whole = (range: Range): AxisView => ({ start: 0, step: 1, length: rangeLength(range) })
+    return { below: rangeOf(pick), within: (range) => ({ range, views: whole(range) }) }
+  }
+  return {
+    below: rangeOf({ start: start + (length - 1) * step, step: -step, length }),
+    within: (range) => ({
+      range: { start: length - range.stop, stop: length - range.start, step: 1 },
+      views: { start: rangeLength(range) - 1, step: -1, length: rangeLength(range) },
+    }),
+  }
+}
+
+/** Elements with some taken of each axis; those along lists are copied. */
+function takeEach<D extends DType>(dtype: D, elements: Tensor<D>, inner: readonly Inner[]): Tensor<D> {
+  return inner.reduce((tensor, { views }, axis) => {
+    const along = (view: AxisView): AxisView[] =>
+      tensor.shape.map((length, each) => (each === axis ? view : { start: 0, step: 1, length }))
+    if ('step' in views) return viewTensor(tensor, along(views))
+    const copy = tensorOf(dtype, tensor.shape.with(axis, views.length))
+    for (const [i, position] of views.entries()) {
+      const to = along({ start: i, step: 1, length: 1 })
+      copyTensor(viewTensor(tensor, along({ start: position, step: 1, length: 1 })), viewTensor(copy, to))
+    }
+    return copy
+  }, elements)
+}
+
+/** Reduces a box of a view, which has all of its axes from below. */
+export async function reduceView(
+  view: ViewOf,
+  box: Box,
+  reduction: Reduction,
+  take: (part: PlacedAggregate) => void,
+  options?: ReduceBoxOptions,
+): Promise<void> {
+  const { base, places } = view
+  const order = view.order as readonly number[]
+  const whole = isWhole(reduction)
+  const reduced = places.map((place) => (place < 0 ? whole : reduction.reduced[place]!))
+  const steps = reduction.places && places.map((place) => (place < 0 ? 0 : reduction.places![place]!))
+  const below = { ...reduction, reduced, ...(steps && { places: steps }) }
+  const own = (picksBelow(view, box) as AxisView[]).map(rangeOf)
+  await base.bulk!.reduce!(own, below, (part) => take(permutedPart(part, order)), options)
+}
+
+/**
+ * A part of a reduction with its axes in another order, and its cells likewise.
+ * @param order for each axis the one it comes from; axes of length 1 may be missing
+ */
+function permutedPart(part: PlacedAggregate, order: readonly number[]): PlacedAggregate {
+  const region = order.map((axis) => part.region[axis]!)
+  if (order.every((axis, i) => i === 0 || axis > order[i - 1]!)) return { ...part, region }
+  const ordered = (values: TypedArray): TypedArray => {
+    // Some cells are made of several values.
+    const width = values.length / sizeOf(boxShape(part.region))
+    const below = stridesOf([...boxShape(part.region), width])
+    const shape = [...boxShape(region), width]
+    const stride = [...order.map((axis) => below[axis]!), 1]
+    const copy = tensorOf('int8', shape, values.slice() as Int8Array)
+    copyTensor({ data: values, shape, stride, offset: 0 } as Tensor, copy as Tensor)
+    return copy.data as TypedArray
+  }
+  const { values, counts, places } = part
+  return {
+    region,
+    values: ordered(values as TypedArray),
+    counts: ordered(counts) as Float64Array,
+    ...(places && { places: ordered(places) as Float64Array }),
+  }
 }

@@ -2,7 +2,7 @@ import type { DType } from '../../core/dtype.ts'
 import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { progressionOf } from '../../grid/list.ts'
 import { planChecked } from '../../grid/plan.ts'
-import { type Box, boxShape } from '../../grid/range.ts'
+import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import { type BlockOptions, type BlockSource, bytesOf, requestsOf } from '../source.ts'
 import type { Planned } from '../transfers.ts'
 
@@ -23,6 +23,20 @@ export function takeOf(pick: AxisPick, taken: AxisPick): AxisPick {
   // A single position has no step left to speak of.
   return { start: position(start), step: length > 1 ? pick.step * step : 1, length }
 }
+
+/** What a view is of. */
+export interface ViewOf<D extends DType = DType> {
+  readonly base: BlockSource<D>
+  readonly picks: readonly AxisPick[]
+  /** The axis of the base that each axis is; `null` for new ones. */
+  readonly order: readonly (number | null)[]
+  /** The axis that each axis of the base has become; -1 for those that are dropped. */
+  readonly places: readonly number[]
+}
+
+/** What a box of a view takes of each axis of its base. */
+export const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisPick[] =>
+  picks.map((pick, axis) => (places[axis]! < 0 ? pick : takeOf(pick, viewOf(box[places[axis]!]!))))
 
 /** A box in memory of its own. */
 export async function readFresh<D extends DType>(source: BlockSource<D>, box: Box, options?: BlockOptions): Promise<Tensor<D>> {

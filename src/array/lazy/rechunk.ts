@@ -3,7 +3,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import { sameShape, showShape } from '../../core/shape.ts'
 import { ChunkGrid } from '../../grid/chunks.ts'
 import type { BlockSource } from '../source.ts'
-import { deriveSource } from './layer.ts'
+import { deriveSource } from './derive.ts'
 
 /**
  * The same array under other chunks: what is gone through chunk by chunk goes by them. Nothing is stored
@@ -22,12 +22,10 @@ export function rechunk<D extends DType>(source: BlockSource<D>, chunks: ChunkGr
       },
     )
   }
-  const { scan: _, ...bulk } = source.bulk ?? {}
   return deriveSource(source, {
     chunks: grid,
     readBlock: (box, out, options) => source.readBlock(box, out, options),
     ...(source.writeBlock && { writeBlock: (box, values, options) => source.writeBlock!(box, values, options) }),
-    // All but a scan, which goes by the chunks below.
-    bulk,
+    bulk: source.bulk ?? {},
   })
 }

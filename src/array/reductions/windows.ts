@@ -1,13 +1,12 @@
-import { type DType, isFloat, type ScalarOf } from '../../core/dtype.ts'
+import { type DType, isFloat } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import type { Tensor } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
-import type { Box } from '../../grid/range.ts'
 import { byAxis } from '../axes.ts'
 import { DiskArray } from '../disk-array.ts'
+import { deriveSource } from '../lazy/derive.ts'
 import { withOneMissing } from '../lazy/missing-as.ts'
 import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
-import type { BlockOptions, BlockSource, Missing } from '../source.ts'
+import type { BlockSource } from '../source.ts'
 import { checkFoldable, type FoldedDType, type FoldKind, type FoldOptions, foldedDType } from './fold-kinds.ts'
 import { checkCall, checkKind } from './options.ts'
 import type { SkipOptions } from './rows.ts'
@@ -58,10 +57,7 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
     const blocks = size / common <= MOST_CHUNKS ? chunkLength / common : Math.ceil(chunkLength / size)
     return new RegularChunks(blocks, Math.ceil(length / size))
   })
-  return new DiskArray(new WindowSource(source, sizes, sizes, axes, kind, options) as BlockSource) as DiskArray as DiskArray<
-    never,
-    R
-  >
+  return new DiskArray(windowSource(source, sizes, sizes, axes, kind, options) as BlockSource) as DiskArray as DiskArray<never, R>
 }
 
 /**
@@ -98,10 +94,7 @@ export function rolling<D extends DType, K extends FoldKind, R extends number = 
     return new RegularChunks(chunkLength, Math.max(0, length - size + 1), offset)
   })
   const steps = sizes.map(() => 1)
-  return new DiskArray(new WindowSource(source, sizes, steps, axes, kind, options) as BlockSource) as DiskArray as DiskArray<
-    never,
-    R
-  >
+  return new DiskArray(windowSource(source, sizes, steps, axes, kind, options) as BlockSource) as DiskArray as DiskArray<never, R>
 }
 
 function sizesOf(source: BlockSource<DType>, given: Lengths): number[] {
@@ -133,43 +126,23 @@ function kindOf(source: BlockSource, dtype: DType, kind: FoldKind, { skipMissing
 }
 
 /** Windows of `sizes` every `steps` positions, each folded into one element. */
-class WindowSource implements BlockSource {
-  readonly dtype: DType
-  readonly shape: readonly number[]
-  readonly chunks: ChunkGrid
-  readonly dimensionNames: readonly string[] | undefined
-  readonly fillValue: ScalarOf<DType> | undefined
-  readonly missing: Missing | undefined
-  readonly maxElements: number | undefined
-  readonly budget: BlockSource['budget']
-  readonly label: { readonly file?: string; readonly array?: string }
-  readonly #windows: Windows
-
-  constructor(
-    source: BlockSource,
-    sizes: readonly number[],
-    steps: readonly number[],
-    axes: readonly RegularChunks[],
-    kind: FoldKind,
-    options: WindowOptions,
-  ) {
-    checkFoldable(kind, source.dtype)
-    this.dtype = foldedDType(source.dtype, kind)
-    this.chunks = new ChunkGrid(axes)
-    this.shape = this.chunks.shape
-    this.dimensionNames = source.dimensionNames
-    const one = withOneMissing(source, options)
-    const { fillValue, missing } = kindOf(one, this.dtype, kind, options)
-    this.fillValue = fillValue
-    this.missing = missing
-    this.maxElements = source.maxElements
-    this.budget = source.budget
-    this.label = source.label ?? {}
-    this.#windows = { source: one, sizes, steps, kind, options }
-  }
-
-  async readBlock(box: Box, out: Tensor, { signal }: BlockOptions = {}): Promise<void> {
+function windowSource(
+  source: BlockSource,
+  sizes: readonly number[],
+  steps: readonly number[],
+  axes: readonly RegularChunks[],
+  kind: FoldKind,
+  options: WindowOptions,
+): BlockSource {
+  checkFoldable(kind, source.dtype)
+  const dtype = foldedDType(source.dtype, kind)
+  const chunks = new ChunkGrid(axes)
+  const one = withOneMissing(source, options)
+  const windows: Windows = { source: one, sizes, steps, kind, options }
+  const readBlock: BlockSource['readBlock'] = async (box, out, { signal } = {}) => {
     const { foldWindows } = await import('./window-fold.ts')
-    await foldWindows(this.#windows, this.chunks, box, out, signal)
+    await foldWindows(windows, chunks, box, out, signal)
   }
+  const { fillValue, missing } = kindOf(one, dtype, kind, options)
+  return deriveSource<DType>(source, { chunks, capabilities: {}, readBlock }, { dtype, fillValue, missing })
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { ArrayFile } from '../../../src/af/file.ts'
+import { mosaic } from '../../../src/array/combine.ts'
 import { DiskArray } from '../../../src/array/disk-array.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
@@ -88,3 +89,51 @@ test('they are not read for it', async () => {
   expect(read.mock.calls.length).toBe(1)
   expect(view.source.bulk!.reduce).toBeTypeOf('function')
 })
+
+test('arrays put together are reduced where their blocks are decoded, and what none of them covers counts', async () => {
+  const array = await stored()
+  const parts = [
+    { origin: [1, 2, 3], array },
+    { origin: [7, 0, 50], array: array.view([slice(0, 4), slice(1, 6), slice(null, null, 2)]) },
+  ]
+  const joined = mosaic(parts, { shape: [12, 10, 80] })
+  expect(joined.source.bulk!.reduce).toBeTypeOf('function')
+  const plain = new DiskArray({
+    dtype: 'int64' as const,
+    shape: joined.shape,
+    fillValue: joined.fillValue,
+    readBlock: joined.source.readBlock,
+  })
+  const reads = vi.spyOn(array.source, 'readBlock')
+  const cut = [slice(2, 11), slice(null, null, 3), slice(4, 70)]
+  for (const skipMissing of [true, false])
+    for (const axis of [undefined, [0], [2], [0, 1]] as const) {
+      const options = { ...(axis && { axis }), skipMissing }
+      for (const kind of ['sum', 'min', 'max', 'mean', 'std'] as const) {
+        for (const view of [(x: DiskArray<'int64'>) => x, (x: DiskArray<'int64'>) => x.view(cut)]) {
+          const wanted = await view(plain)
+            [kind](options)
+            .catch((error: { tag: string }) => error.tag)
+          reads.mockClear()
+          const got = await view(joined)
+            [kind](options)
+            .catch((error: { tag: string }) => error.tag)
+          if (axis === undefined) expect(reads).not.toHaveBeenCalled()
+          expect(rounded(elements(got))).toEqual(rounded(elements(wanted)))
+        }
+      }
+    }
+  for (const axis of [undefined, 0, 2]) {
+    const options = { ...(axis !== undefined && { axis }), skipMissing: false }
+    expect(await joined.argMin(options)).toEqual(await plain.argMin(options))
+    expect(await joined.argMax(options)).toEqual(await plain.argMax(options))
+  }
+})
+
+/** Deviations merge in another order. */
+const rounded = (result: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(result, (_, value) =>
+      typeof value === 'bigint' ? `${value}n` : typeof value === 'number' ? Number(value.toPrecision(12)) : value,
+    ),
+  )

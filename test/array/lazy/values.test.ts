@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { broadcast, concat, roll, scaled } from '../../../src/array/combine.ts'
 import { DiskArray } from '../../../src/array/disk-array.ts'
-import { promote } from '../../../src/array/lazy/promotion.ts'
+import { promote } from '../../../src/array/lazy/astype.ts'
 import { coarsen, rolling } from '../../../src/array/reductions/windows.ts'
 import { allocate, DTYPES, type DType } from '../../../src/core/dtype.ts'
 import { MemoryBudget } from '../../../src/core/memory-budget.ts'

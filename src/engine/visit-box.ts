@@ -1,0 +1,196 @@
+import { unwrittenStats } from '../array/part-stats.ts'
+import type { PartStats, PartVisitor } from '../array/source.ts'
+import { allocate, type DataOf, type DType } from '../core/dtype.ts'
+import { ahead, batched } from '../core/in-order.ts'
+import { Pace } from '../core/pace.ts'
+import { sizeOf } from '../core/shape.ts'
+import type { Signal } from '../core/signal.ts'
+import { type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import type { AxisProjection } from '../grid/projection.ts'
+import { type Box, boxShape } from '../grid/range.ts'
+import { outerBox, TouchedChunks } from '../grid/touched.ts'
+import { type BlockRef, type ChunkAddress, chunkPart, chunkView } from './block.ts'
+import type { BlockReader, BlockUse } from './block-reader.ts'
+import type { ChunkSnapshot, Elements, StoredChunk } from './chunk-index.ts'
+import type { ChunkStats } from './chunk-stats.ts'
+import { decodeChunk } from './chunk-values.ts'
+import { visitChunks } from './visit-chunks.ts'
+
+/** A chunk to be read, by its position among those the box touches. */
+interface Chosen {
+  readonly at: number
+  readonly address: ChunkAddress
+}
+
+/** Chunks of a block, or one that needs no I/O: loose, or, without bytes, missing. */
+type Item =
+  | { readonly block: BlockRef; readonly chunks: Chosen[]; readonly bytes: number }
+  | { readonly block?: undefined; readonly at: number; readonly loose: Uint8Array | undefined; readonly bytes: number }
+
+/** Missing chunks from one up to another, but for those in some boxes. */
+interface Run {
+  readonly from: number
+  readonly to: number
+  readonly refused: readonly Box[]
+}
+
+/** What a missing chunk counts for at least, so that small ones are made in portions of some thousand. */
+const LEAST_BYTES = 4096
+
+/** What is read at once, so that neighbours are asked for together. Two of these are under way. */
+const PORTION_BYTES = 8 * 1024 * 1024
+
+/**
+ * Goes through a box of an array as it is now, chunk by chunk: each block is read once, in the order of its
+ * first chunk.
+ * @throws ConflictError when the array has got another grid meanwhile
+ */
+export async function* visitBox<D extends DType, R>(
+  snapshot: ChunkSnapshot,
+  box: Box,
+  elements: Elements<D>,
+  blocks: BlockReader,
+  visitor: PartVisitor<D, R>,
+  signal: Signal | undefined,
+): AsyncGenerator<R, void, undefined> {
+  await snapshot.statistics?.load(signal)
+  snapshot.checkGrid('searched')
+  yield* new BoxVisit(snapshot, box, elements, visitor).run(blocks, signal)
+}
+
+class BoxVisit<D extends DType, R> {
+  readonly #snapshot: ChunkSnapshot
+  readonly #elements: Elements<D>
+  readonly #visitor: PartVisitor<D, R>
+  readonly #touched: TouchedChunks
+
+  constructor(snapshot: ChunkSnapshot, box: Box, elements: Elements<D>, visitor: PartVisitor<D, R>) {
+    this.#snapshot = snapshot
+    this.#elements = elements
+    this.#visitor = visitor
+    this.#touched = new TouchedChunks(box, snapshot.grid)
+  }
+
+  async *run(blocks: BlockReader, signal: Signal | undefined): AsyncGenerator<R, void, undefined> {
+    const blockUse: BlockUse<Chosen, R[]> = {
+      here: (arena, chunks, bytesOf) => chunks.map((chunk) => this.#visit(chunk.at, chunkView(arena, bytesOf(chunk)))),
+      there: (chunks) => ({
+        task: { kind: 'decode', keep: false },
+        result: ({ bytes }) => chunks.map(({ at, address }) => this.#visit(at, chunkPart(bytes, address))),
+      }),
+    }
+    const work = async (portion: readonly Item[]): Promise<R[]> => {
+      signal?.throwIfAborted()
+      const pace = new Pace(signal)
+      const results: R[] = []
+      const groups: [BlockRef, readonly Chosen[]][] = []
+      for (const item of portion) {
+        if (pace.due()) await pace.turn()
+        if (item.block !== undefined) groups.push([item.block, item.chunks])
+        else results.push(item.loose === undefined ? this.#visitMissing(item.at) : this.#visit(item.at, item.loose))
+      }
+      const take = (more: readonly R[]): void => {
+        for (const result of more) results.push(result)
+      }
+      await blocks.use(groups, blockUse, take, signal)
+      return results
+    }
+    const portions = batched(this.#each(await this.#locate(signal)), PORTION_BYTES, ({ bytes }) => bytes)
+    for await (const results of ahead(portions, { count: 2 }, work)) yield* results
+  }
+
+  #visit(at: number, bytes: Uint8Array): R {
+    const projections = this.#touched.projections(at)
+    const { dtype } = this.#elements
+    const shape = projections.map(({ length }) => length)
+    const chunk = tensorOf(dtype, shape, decodeChunk(dtype, bytes, sizeOf(shape)))
+    const part = viewTensor(chunk, projections.map(({ from }) => from)) // biome-ignore format: one line
+    return this.#visitor.visit(outerBox(projections), part)
+  }
+
+  #visitMissing(at: number): R {
+    const part = outerBox(this.#touched.projections(at))
+    return this.#visitor.visit(part, filled(this.#elements, boxShape(part)))
+  }
+
+  /**
+   * Where chunks that are to be read are, in order: those of a block together, runs of missing ones as such.
+   */
+  async #locate(signal: Signal | undefined): Promise<(Item | Run)[]> {
+    const { statistics } = this.#snapshot
+    const items: (Item | Run)[] = []
+    const known = new Map<BlockRef, Chosen[]>()
+    // Of the chunk that was looked up last.
+    let projections: readonly AxisProjection[] = []
+    let number = 0
+    const numberOf = (at: number): number => {
+      projections = this.#touched.projections(at)
+      number = this.#snapshot.grid.number(projections.map(({ chunk }) => chunk))
+      return number
+    }
+    const stored = (at: number, found: StoredChunk): void => {
+      const loose = found instanceof Uint8Array
+      const stats = loose ? undefined : statistics?.of(number)
+      if (!this.#visitor.shouldRead(outerBox(projections), stats && statsOf(stats, this.#isWhole(projections)))) return
+      if (loose) {
+        items.push({ at, loose: found, bytes: found.length })
+        return
+      }
+      const { block } = found
+      const chunks = known.get(block)
+      if (chunks !== undefined) chunks.push({ at, address: found })
+      else {
+        const first = [{ at, address: found }]
+        known.set(block, first)
+        items.push({ block, chunks: first, bytes: block.uncompressedBytes })
+      }
+    }
+    const missing = (from: number, to: number): void => {
+      const boxes = [...this.#touched.boxes(from, to)]
+      const refused = boxes.filter((box) => !this.#shouldReadMissing(box))
+      if (refused.length < boxes.length) items.push({ from, to, refused })
+    }
+    await visitChunks(this.#snapshot, this.#touched, { stored, missing }, numberOf, signal)
+    return items
+  }
+
+  #isWhole(projections: readonly AxisProjection[]): boolean {
+    return projections.every(({ from, length }) => from.length === length)
+  }
+
+  /** Elements that nobody wrote are all alike: those of a part of a chunk are known, too. */
+  #shouldReadMissing(part: Box): boolean {
+    return this.#visitor.shouldRead(part, unwrittenStats(this.#elements, sizeOf(boxShape(part))))
+  }
+
+  /** The items, missing chunks one by one. */
+  *#each(items: readonly (Item | Run)[]): Generator<Item, void> {
+    for (const item of items) {
+      if (!('from' in item)) {
+        yield item
+        continue
+      }
+      for (let at = item.from; at < item.to; at++) {
+        const part = outerBox(this.#touched.projections(at))
+        if (
+          item.refused.some((box) => box.every(({ start, stop }, axis) => start <= part[axis]!.start && part[axis]!.stop <= stop))
+        )
+          continue
+        // Elements of strings and binaries take at least a reference, and what is made of a chunk takes some
+        // memory, too.
+        const bytes = Math.max(LEAST_BYTES, 8 * sizeOf(boxShape(part)))
+        if (this.#shouldReadMissing(part)) yield { at, loose: undefined, bytes }
+      }
+    }
+  }
+}
+
+function filled<D extends DType>({ dtype, fill }: Elements<D>, shape: readonly number[]): Tensor<D> {
+  const data = allocate(dtype, sizeOf(shape)) as unknown as { fill(value: unknown): DataOf<D> }
+  return tensorOf(dtype, shape, data.fill(fill))
+}
+
+/** Those of numbers; strings and binaries have other ends. */
+function statsOf({ min, max, count, nullCount }: ChunkStats, exact: boolean): PartStats | undefined {
+  return min instanceof Uint8Array || max instanceof Uint8Array ? undefined : { min, max, count, fillCount: nullCount, exact }
+}

@@ -1,0 +1,47 @@
+import type { AxisView } from '../core/tensor.ts'
+import { type Box, type Range, rangeLength } from './range.ts'
+
+/** What a box takes of a part of an array, and where in the result that goes. */
+export interface Overlap {
+  /** Counted from the start of the part. */
+  readonly box: Box
+  readonly outer: readonly AxisView[]
+}
+
+/** @returns undefined when the box takes nothing of the part that starts at `origin` and has this shape */
+export function overlapOf(box: Box, origin: readonly number[], shape: readonly number[]): Overlap | undefined {
+  const inner: Range[] = []
+  const outer: AxisView[] = []
+  for (const [axis, range] of box.entries()) {
+    const { start, step } = range
+    const from = origin[axis]!
+    const first = Math.max(0, Math.ceil((from - start) / step))
+    const end = Math.min(rangeLength(range), Math.ceil((from + shape[axis]! - start) / step))
+    const length = end - first
+    if (length <= 0) return undefined
+    const begin = start + first * step - from
+    inner.push({ start: begin, stop: begin + (length - 1) * step + 1, step: length > 1 ? step : 1 })
+    outer.push({ start: first, step: 1, length })
+  }
+  return { box: inner, outer }
+}
+
+/** A box in pieces, without some boxes that do not overlap each other. */
+export function* without(box: Box, others: readonly Box[]): Generator<Box, void> {
+  const isApart = (a: Box, b: Box): boolean => a.some(({ start, stop }, axis) => stop <= b[axis]!.start || b[axis]!.stop <= start)
+  const near = others.filter((other) => !isApart(box, other))
+  const [first, ...rest] = near
+  if (first === undefined) {
+    yield box
+    return
+  }
+  // What lies before and after it along each axis, and beside it along those that come before.
+  let middle = box
+  for (const [axis, { start, stop }] of first.entries()) {
+    const own = middle[axis]!
+    const narrowed = (from: number, to: number): Box => middle.with(axis, { start: from, stop: to, step: 1 })
+    if (own.start < start) yield* without(narrowed(own.start, start), rest)
+    if (stop < own.stop) yield* without(narrowed(stop, own.stop), rest)
+    middle = narrowed(Math.max(own.start, start), Math.min(own.stop, stop))
+  }
+}
