@@ -3,8 +3,8 @@ import { HyperslabError } from '../core/errors.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { compute } from '../kernels/compute.ts'
 import { crc32cOf } from '../kernels/crc32c.ts'
-import { PREFIX_BYTES, prefixOf } from './lz4.ts'
-import { headerOf, type Segment } from './lz4-segments.ts'
+import { PREFIX_BYTES } from './lz4.ts'
+import { headerOf, prefixOf, type Segment } from './lz4-segments.ts'
 
 /**
  * Encodes `length` bytes in kernel memory as a block of codec lz4.

@@ -1,5 +1,5 @@
 import { joinBytes } from '../core/bytes.ts'
-import { prefixOf } from './lz4.ts'
+import { PREFIX_BYTES } from './lz4.ts'
 
 /*
  * A block of segments is an LZ4 block as any other. No match reaches from one segment into another; a
@@ -64,4 +64,10 @@ export function headerOf(literals: number, match: number): Uint8Array {
   header[0] = 16 * Math.min(literals, 15) + match
   if (literals >= 15) header[header.length - 1] = (literals - 15) % 255
   return header
+}
+
+export function prefixOf(decodedBytes: number): Uint8Array {
+  const prefix = new Uint8Array(PREFIX_BYTES)
+  new DataView(prefix.buffer).setUint32(0, decodedBytes, true)
+  return prefix
 }

@@ -6,12 +6,6 @@ import type { KernelCodec } from './codec.ts'
 /** Bytes in front of the LZ4 block: the decoded size as u32, little-endian. */
 export const PREFIX_BYTES = 4
 
-export function prefixOf(decodedBytes: number): Uint8Array {
-  const prefix = new Uint8Array(PREFIX_BYTES)
-  new DataView(prefix.buffer).setUint32(0, decodedBytes, true)
-  return prefix
-}
-
 /** @throws CodecError */
 export function checkPrefix(length: number): void {
   if (length >= PREFIX_BYTES) return

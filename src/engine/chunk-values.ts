@@ -1,14 +1,4 @@
-import {
-  allocate,
-  type DataOf,
-  type DType,
-  elementBytes,
-  fromBytes,
-  isFixed,
-  type TypedArray,
-  toBytes,
-  type VariableDType,
-} from '../core/dtype.ts'
+import { allocate, type DataOf, type DType, elementBytes, fromBytes, isFixed, type VariableDType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 
 /*
@@ -19,7 +9,7 @@ import { HyperslabError } from '../core/errors.ts'
  *   after another
  */
 
-const OFFSET_BYTES = 4
+export const OFFSET_BYTES = 4
 
 /**
  * The `count` elements of a chunk.
@@ -40,36 +30,6 @@ export function checkChunkBytes(dtype: DType, actual: number, count: number): vo
       actual,
       expected,
     })
-}
-
-/**
- * The payload of a chunk, from its elements in C order. Shares memory with `data` where the type is
- * fixed-width.
- */
-export function encodeChunk<D extends DType>(dtype: D, data: DataOf<D>): Uint8Array {
-  if (isFixed(dtype)) return toBytes(data as TypedArray)
-  const utf8 = new TextEncoder()
-  const values = (data as (string | Uint8Array)[]).map((value) =>
-    typeof value === 'string' ? utf8.encode(wellFormed(value)) : value,
-  )
-  const head = OFFSET_BYTES * (values.length + 1)
-  const total = values.reduce((sum, value) => sum + value.length, head)
-  if (total > 0xffffffff) {
-    throw new HyperslabError(
-      'InvalidArgumentError',
-      `a chunk of ${dtype} values of ${total} bytes is larger than 4 GiB; use smaller chunks`,
-      { actual: total },
-    )
-  }
-  const bytes = new Uint8Array(total)
-  const view = new DataView(bytes.buffer)
-  let offset = 0
-  values.forEach((value, i) => {
-    bytes.set(value, head + offset)
-    offset += value.length
-    view.setUint32(OFFSET_BYTES * (i + 1), offset, true)
-  })
-  return bytes
 }
 
 function decodeVariable(dtype: VariableDType, bytes: Uint8Array, count: number): string[] | Uint8Array[] {
@@ -97,9 +57,4 @@ function decodeVariable(dtype: VariableDType, bytes: Uint8Array, count: number):
     }
   }
   return values
-}
-
-function wellFormed(value: string): string {
-  if (!/\p{Surrogate}/u.test(value)) return value
-  throw new HyperslabError('InvalidArgumentError', 'a string with a lone surrogate has no UTF-8 form', { actual: value })
 }

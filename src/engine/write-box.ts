@@ -1,12 +1,13 @@
 import type { BlockSource } from '../array/source.ts'
-import type { DType } from '../core/dtype.ts'
+import { type DataOf, type DType, isFixed, type TypedArray, toBytes } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { TouchedChunks } from '../grid/touched.ts'
 import type { ChunkWriter } from './chunk-index.ts'
-import { encodeChunk } from './chunk-values.ts'
+import { OFFSET_BYTES } from './chunk-values.ts'
 
 /**
  * Writes a box chunk by chunk; of a chunk that it does not fill the rest is read first.
@@ -43,4 +44,39 @@ export async function writeBox<D extends DType>(
     }
     await writer.put(grid.number(index), encodeChunk(dtype, chunk.data), { whole })
   }
+}
+
+/**
+ * The payload of a chunk, from its elements in C order. Shares memory with `data` where the type is
+ * fixed-width.
+ */
+export function encodeChunk<D extends DType>(dtype: D, data: DataOf<D>): Uint8Array {
+  if (isFixed(dtype)) return toBytes(data as TypedArray)
+  const utf8 = new TextEncoder()
+  const values = (data as (string | Uint8Array)[]).map((value) =>
+    typeof value === 'string' ? utf8.encode(wellFormed(value)) : value,
+  )
+  const head = OFFSET_BYTES * (values.length + 1)
+  const total = values.reduce((sum, value) => sum + value.length, head)
+  if (total > 0xffffffff) {
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      `a chunk of ${dtype} values of ${total} bytes is larger than 4 GiB; use smaller chunks`,
+      { actual: total },
+    )
+  }
+  const bytes = new Uint8Array(total)
+  const view = new DataView(bytes.buffer)
+  let offset = 0
+  values.forEach((value, i) => {
+    bytes.set(value, head + offset)
+    offset += value.length
+    view.setUint32(OFFSET_BYTES * (i + 1), offset, true)
+  })
+  return bytes
+}
+
+function wellFormed(value: string): string {
+  if (!/\p{Surrogate}/u.test(value)) return value
+  throw new HyperslabError('InvalidArgumentError', 'a string with a lone surrogate has no UTF-8 form', { actual: value })
 }

@@ -1,5 +1,5 @@
-import { type AxisChunks, RegularChunks, sameChunks } from './chunks.ts'
-import { checkListed, chunksOf, IrregularChunks, lengthsOf } from './irregular-chunks.ts'
+import { type AxisChunks, RegularChunks } from './chunks.ts'
+import { checkListed, chunksOf, lengthsOf } from './irregular-chunks.ts'
 import { countTouched, projectAxis } from './projection.ts'
 
 /** The chunks of axes put one after another. */
@@ -19,52 +19,6 @@ export function padChunks(chunks: AxisChunks, low: number, high: number): AxisCh
   }
   return chunksOf([low, ...lengthsOf(chunks), high].filter((length) => length > 0))
 }
-
-/**
- * Chunks that suit several arrays of one shape at once. Where some are made of whole chunks of all others,
- * these are taken, so that nobody reads a chunk in parts; where they do not align, they are refined: cut at
- * the borders of each.
- */
-export function commonChunks(all: readonly AxisChunks[]): AxisChunks {
-  const [first, ...others] = all
-  if (others.every((each) => sameChunks(each, first!))) return first!
-  const bordersOf = (chunks: AxisChunks): number[] => {
-    checkListed(chunks.count)
-    return Array.from({ length: chunks.count }, (_, k) => chunks.stop(k))
-  }
-  const lists = all.map(bordersOf)
-  const shared = lists.reduce((common, list) => {
-    const set = new Set(list)
-    return common.filter((border) => set.has(border))
-  })
-  const union = [...new Set(lists.flat())].sort((a, b) => a - b)
-  const borders = [0]
-  let next = 0
-  for (const end of shared) {
-    const start = borders.at(-1)!
-    const whole = all.some((chunks) => chunks.start(chunks.find(start)) === start && chunks.stop(chunks.find(start)) === end)
-    for (; union[next]! < end; next++) if (!whole) borders.push(union[next]!)
-    borders.push(end)
-    next++
-  }
-  return regularised(borders)
-}
-
-/** The borders of several arrays laid over one axis, each from `origin` on: cut wherever one of them is. */
-export function refineChunks(
-  length: number,
-  pieces: readonly { readonly origin: number; readonly chunks: AxisChunks }[],
-): AxisChunks {
-  const borders = new Set([0, length])
-  for (const { origin, chunks } of pieces) {
-    borders.add(origin)
-    checkListed(chunks.count)
-    for (let k = 0; k < chunks.count; k++) borders.add(origin + chunks.stop(k))
-  }
-  return regularised([...borders].sort((a, b) => a - b))
-}
-
-const regularised = (borders: readonly number[]): AxisChunks => chunksOf(lengthsOf(new IrregularChunks(borders)))
 
 /** `length` positions from `start`, `step` apart; the step may be negative. */
 interface Progression {

@@ -1,9 +1,9 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { raceAbort } from '../core/signal.ts'
-import { type BlobLike, isBlob, keyFor } from './handles.ts'
-import { changed, endsBefore } from './memory.ts'
+import { type BlobLike, isBlob } from './handles.ts'
 import type { ObjectInfo, RangeOptions, Store } from './store.ts'
+import { changed, endsBefore } from './store.ts'
 
 /**
  * One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under
@@ -68,3 +68,6 @@ export class BlobStore implements Store {
     }
   }
 }
+
+/** The key of a single file: that of a container ends in `.af`. */
+export const keyFor = (name: string): string => (name.endsWith('.af') && name !== '.af' ? name : `${name}.af`)

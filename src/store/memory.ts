@@ -1,6 +1,15 @@
-import { HyperslabError } from '../core/errors.ts'
 import { checkCondition, checkMatch } from './conditions.ts'
-import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from './store.ts'
+import {
+  type ConditionalWrites,
+  changed,
+  type DeleteOptions,
+  endsBefore,
+  type ObjectInfo,
+  type PublishCondition,
+  type RangeOptions,
+  type Stage,
+  type Store,
+} from './store.ts'
 
 interface Entry {
   readonly bytes: Uint8Array
@@ -111,13 +120,3 @@ export class MemoryStage implements Stage {
     this.size = 0
   }
 }
-
-export const endsBefore = (file: string, size: number, wanted: number): HyperslabError =>
-  new HyperslabError('FormatError', `the file ends at byte ${size}, but bytes up to ${wanted} are wanted: it is truncated`, {
-    file,
-    actual: size,
-    expected: wanted,
-  })
-
-export const changed = (file: string): HyperslabError =>
-  new HyperslabError('ConflictError', 'the file was replaced by another writer since it was opened; open it again', { file })

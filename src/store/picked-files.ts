@@ -1,5 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
-import { type FileHandleLike, keyFor } from './handles.ts'
+import { keyFor } from './blob.ts'
+import type { FileHandleLike } from './handles.ts'
 import { Snapshots } from './snapshots.ts'
 import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 

@@ -4,7 +4,7 @@ import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { raceAbort, type Signal } from '../core/signal.ts'
 import { exists, unmatched } from './conditions.ts'
 import { listPages } from './listing.ts'
-import { changed, endsBefore, MemoryStage } from './memory.ts'
+import { MemoryStage } from './memory.ts'
 import { type MergeLimits, planRangeReads } from './ranges.ts'
 import { retrying, Transient } from './retry.ts'
 import type {
@@ -19,6 +19,7 @@ import type {
   StoreOptions,
   Tail,
 } from './store.ts'
+import { changed, endsBefore } from './store.ts'
 import { emptyRanges, readVersion } from './versions.ts'
 
 /** The part of a bucket, the binding of a Cloudflare Worker, that is used. */

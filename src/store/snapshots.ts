@@ -1,8 +1,8 @@
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { raceAbort } from '../core/signal.ts'
-import type { BlobLike } from './handles.ts'
-import { failed, orNoSuch } from './handles.ts'
-import { changed, endsBefore } from './memory.ts'
+import type { BlobLike, FileHandleLike } from './handles.ts'
 import type { ObjectInfo, RangeOptions } from './store.ts'
+import { changed, endsBefore } from './store.ts'
 
 /** A `File`. */
 export type Snapshot = BlobLike & { readonly lastModified: number }
@@ -76,3 +76,45 @@ export class Snapshots {
 
 /** A version is told by size and date. */
 export const snapshotInfo = ({ size, lastModified }: Snapshot): ObjectInfo => ({ size, etag: `${size}-${lastModified}` })
+
+export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '')
+
+export const handleOrMissing = <T>(work: Promise<T>): Promise<T | undefined> => orUndefined(work, 'NotFoundError')
+
+/** A file in place of a folder, or the other way round, is none of what was asked for. */
+export const orNoSuch = <T>(work: Promise<T>): Promise<T | undefined> => orUndefined(work, 'NotFoundError', 'TypeMismatchError')
+
+async function orUndefined<T>(work: Promise<T>, ...names: string[]): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (names.includes(nameOf(error))) return undefined
+    throw error
+  }
+}
+
+/** An error of the browser as one of ours. */
+export function failed(file: string, what: 'read' | 'written', cause: unknown): HyperslabError {
+  if (isHyperslabError(cause)) return cause.within({ file })
+  const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
+  const text = `cannot be ${what}: ${reason}`
+  // Of a name; what else would be a mistake of ours.
+  if (cause instanceof TypeError) return new HyperslabError('InvalidArgumentError', text, { file, cause })
+  const readOnly = what === 'written' && nameOf(cause) === 'NotAllowedError'
+  return new HyperslabError(readOnly ? 'ReadOnlyError' : 'StoreError', text, { file, cause })
+}
+
+/** Replaces the contents of a file with `parts`, one after the other, all or nothing. */
+export async function writeHandle(handle: FileHandleLike, parts: Iterable<unknown> | AsyncIterable<unknown>): Promise<void> {
+  if (handle.createWritable === undefined)
+    throw new HyperslabError('UnsupportedError', 'this browser cannot write files: its handles have no createWritable')
+  const stream = await handle.createWritable()
+  try {
+    for await (const part of parts) await stream.write(part)
+    await stream.close()
+  } catch (error) {
+    // After a failed write the stream is beyond aborting, too.
+    await stream.abort().catch(() => undefined)
+    throw error
+  }
+}

@@ -1,3 +1,4 @@
+import { HyperslabError } from '../core/errors.ts'
 import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 
@@ -187,3 +188,13 @@ export async function readTail(store: Store, key: string, length: number, option
   const bytes = await store.getRange(key, info.size - wanted, wanted, { ...options, ifMatch: info.etag })
   return bytes && { ...info, bytes }
 }
+
+export const endsBefore = (file: string, size: number, wanted: number): HyperslabError =>
+  new HyperslabError('FormatError', `the file ends at byte ${size}, but bytes up to ${wanted} are wanted: it is truncated`, {
+    file,
+    actual: size,
+    expected: wanted,
+  })
+
+export const changed = (file: string): HyperslabError =>
+  new HyperslabError('ConflictError', 'the file was replaced by another writer since it was opened; open it again', { file })

@@ -1,7 +1,7 @@
 import { isHyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
-import { changed, endsBefore } from './memory.ts'
 import type { ByteRange, ObjectInfo, RangeOptions, Store } from './store.ts'
+import { changed, endsBefore } from './store.ts'
 
 /** How often an object may be replaced while it is being read. */
 const VERSION_RETRIES = 3

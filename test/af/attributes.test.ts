@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type AttributeValue, chunkTable, decodeFooter, encodeFooterFile, type Footer } from '../../src/af/format/footer.ts'
+import { chunkTable, encodeFooterFile } from '../../src/af/format/encode.ts'
+import { type AttributeValue, decodeFooter, type Footer } from '../../src/af/format/footer.ts'
 import { FOOTER_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
 import { resolveAttributes } from '../../src/af/layers/attributes.ts'
 import type { LayerEntry } from '../../src/af/layers/stack.ts'

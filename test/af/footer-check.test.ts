@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type ArrayMeta, checkFooter, chunkTable, type Footer } from '../../src/af/format/footer.ts'
+import { chunkTable } from '../../src/af/format/encode.ts'
+import { type ArrayMeta, checkFooter, type Footer } from '../../src/af/format/footer.ts'
 import { caught } from './rkyv/support.ts'
 
 const ARRAY: ArrayMeta = {

@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type AttributeValue,
-  checkFooter,
-  decodeFooter,
-  encodeFooter,
-  encodeFooterFile,
-  FOOTER_MAGIC,
-  type Footer,
-} from '../../src/af/format/footer.ts'
+import { encodeFooter, encodeFooterFile } from '../../src/af/format/encode.ts'
+import { type AttributeValue, checkFooter, decodeFooter, FOOTER_MAGIC, type Footer } from '../../src/af/format/footer.ts'
 import { splitFile } from '../../src/af/format/footer-trailer.ts'
 import { caught, fixture, fixtures, hex, toHex } from './rkyv/support.ts'
 

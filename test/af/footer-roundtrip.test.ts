@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { chunkTable, encodeFooter } from '../../src/af/format/encode.ts'
 import {
   type AfDType,
   type ArrayMeta,
@@ -7,9 +8,7 @@ import {
   type AttributeValue,
   type BlockMeta,
   checkFooter,
-  chunkTable,
   decodeFooter,
-  encodeFooter,
   type FillValue,
   FOOTER_MAGIC,
   type Footer,

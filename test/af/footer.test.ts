@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { chunkTable, encodeFooter, encodeFooterFile, withTrailer } from '../../src/af/format/encode.ts'
 import {
   type ArrayMeta,
   type AttributeValue,
-  chunkTable,
   decodeFooter,
-  encodeFooter,
-  encodeFooterFile,
   FOOTER_MAGIC,
   type Footer,
   floatFill,
@@ -13,7 +11,7 @@ import {
   TRAILER_BYTES,
 } from '../../src/af/format/footer.ts'
 import { readChunks } from '../../src/af/format/footer-chunks.ts'
-import { STATS_MAGIC, splitFile, withTrailer } from '../../src/af/format/footer-trailer.ts'
+import { STATS_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
 import { fillValueLayout } from '../../src/af/format/footer-values.ts'
 import { archive, option } from '../../src/af/rkyv/layout.ts'
 import { Reader } from '../../src/af/rkyv/reader.ts'

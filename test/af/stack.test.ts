@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.ts'
-import { encodeFooterFile } from '../../src/af/format/footer.ts'
+import { encodeFooterFile } from '../../src/af/format/encode.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { createWithBase, footerOf, metaOf } from '../support/containers.ts'

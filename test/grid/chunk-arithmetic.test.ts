@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AxisChunks, ChunkGrid, RegularChunks, sameChunks } from '../../src/grid/chunks.ts'
-import { commonChunks, concatChunks, padChunks, refineChunks, subsetChunks } from '../../src/grid/derived-chunks.ts'
+import { commonChunks, refineChunks } from '../../src/grid/common-chunks.ts'
+import { concatChunks, padChunks, subsetChunks } from '../../src/grid/derived-chunks.ts'
 import { chunksOf, IrregularChunks, lengthsOf } from '../../src/grid/irregular-chunks.ts'
 import { axisChunks } from '../support/arbitraries.ts'
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { encodeFooter, FOOTER_MAGIC, type Footer } from '../../src/af/format/footer.ts'
+import { encodeFooter } from '../../src/af/format/encode.ts'
+import { FOOTER_MAGIC, type Footer } from '../../src/af/format/footer.ts'
 import { STATS_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
 
 /** Pseudo-random integers below a limit. */

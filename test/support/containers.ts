@@ -1,5 +1,6 @@
 import { ArrayFile } from '../../src/af/file.ts'
-import { type AfDType, type ArrayMeta, chunkTable, type Footer } from '../../src/af/format/footer.ts'
+import { chunkTable } from '../../src/af/format/encode.ts'
+import type { AfDType, ArrayMeta, Footer } from '../../src/af/format/footer.ts'
 import { isIdentity } from '../../src/af/format/identity.ts'
 import type { CreateOptions } from '../../src/af/layers/file-options.ts'
 import { Paths } from '../../src/af/layers/paths.ts'

@@ -1,4 +1,5 @@
-import { type AfDType, chunkTable, encodeFooterFile, type FillValue } from '../../src/af/format/footer.ts'
+import { chunkTable, encodeFooterFile } from '../../src/af/format/encode.ts'
+import type { AfDType, FillValue } from '../../src/af/format/footer.ts'
 import { type ArrayFile, MemoryStore, type OpenOptions, open } from '../../src/runtime/index.ts'
 import { footerOf, metaOf } from './containers.ts'
 

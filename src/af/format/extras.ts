@@ -46,12 +46,6 @@ export interface Checksums {
 
 export const checksumBytes = (blocks: number): number => 4 * (2 + blocks)
 
-export function encodeChecksums({ footer, blocks }: Checksums): Uint8Array {
-  const words = Uint32Array.of(0, footer, ...blocks)
-  words[0] = crc32cOf(new Uint8Array(words.buffer, 4))
-  return new Uint8Array(words.buffer)
-}
-
 /**
  * The checksums of that many blocks that some bytes end in; undefined when they do not, or are damaged. The
  * odds that other bytes pass for them are 1 to 2^32.

@@ -1,6 +1,4 @@
-import { toElement } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { showShape } from '../../core/shape.ts'
 import type { StoreObject } from '../rkyv/layout.ts'
 import { storeVec, VEC_BYTES, vecCount, vecTarget } from '../rkyv/pointers.ts'
 import type { Reader } from '../rkyv/reader.ts'
@@ -30,34 +28,12 @@ export interface ChunkRow {
 }
 
 /**
- * The table with the given rows.
- * @throws InvalidArgumentError when a coordinate does not have `rank` entries, or a number does not fit 32
- *   bits
- */
-export function chunkTable(rank: number, rows: readonly ChunkRow[] = []): ChunkTable {
-  const table = emptyTable(rank, rows.length)
-  for (const [index, { coord, blockId, offset, size }] of rows.entries()) {
-    if (coord.length !== rank) {
-      const text = `chunk ${index} has the coordinate ${showShape(coord)}, expected ${rank} axes`
-      throw new HyperslabError('InvalidArgumentError', text, { actual: coord, expected: rank })
-    }
-    table.coords.set(coord.map(toUint32), index * rank)
-    table.blockIds[index] = toUint32(blockId)
-    table.offsets[index] = toUint32(offset)
-    table.sizes[index] = toUint32(size)
-  }
-  return table
-}
-
-const toUint32 = (value: number): number => toElement('uint32', value) as number
-
-/**
  * Shared: a layer may have hundreds of thousands of arrays without chunks, and a typed array takes some
  * hundred bytes.
  */
 const NOTHING = new Uint32Array()
 
-function emptyTable(rank: number, length: number): ChunkTable {
+export function emptyTable(rank: number, length: number): ChunkTable {
   const column = (entries: number) => (entries === 0 ? NOTHING : new Uint32Array(entries))
   return {
     length,

@@ -38,16 +38,6 @@ export function readTrailer(end: Uint8Array, magic: Magic, fileBytes?: number): 
   return Number(bytes)
 }
 
-/** The mirror of {@link readTrailer}: a payload with its trailer, the end of a file. */
-export function withTrailer(payload: Uint8Array, magic: Magic): Uint8Array {
-  const file = new Uint8Array(payload.byteLength + TRAILER_BYTES)
-  file.set(payload)
-  const trailer = file.subarray(payload.byteLength)
-  new DataView(trailer.buffer, trailer.byteOffset).setBigUint64(0, BigInt(payload.byteLength), true)
-  for (let index = 0; index < magic.length; index++) trailer[8 + index] = magic.charCodeAt(index)
-  return file
-}
-
 /**
  * The payload in a whole file, shared, and the bytes of data in front of it.
  * @throws FormatError

@@ -1,5 +1,5 @@
 import { HyperslabError, rethrowWithin } from '../../core/errors.ts'
-import { type Archived, archive, option, struct, unarchive } from '../rkyv/layout.ts'
+import { type Archived, option, struct, unarchive } from '../rkyv/layout.ts'
 import { bool, safeUint64, uint32 } from '../rkyv/leaves.ts'
 import { vec } from '../rkyv/pointers.ts'
 import { string } from '../rkyv/string.ts'
@@ -12,12 +12,11 @@ import {
   isVersion4Attribute,
 } from './footer-attributes.ts'
 import { type ChunkTable, readChunks, writeChunks } from './footer-chunks.ts'
-import { FOOTER_MAGIC, withTrailer } from './footer-trailer.ts'
 import { type AfDType, dtypeLayout, type FillValue, fillValueLayout } from './footer-values.ts'
 
 export type { AttributePairs, AttributeValue } from './footer-attributes.ts'
 export { checkFooter } from './footer-check.ts'
-export { type ChunkRow, type ChunkTable, chunkTable } from './footer-chunks.ts'
+export type { ChunkRow, ChunkTable } from './footer-chunks.ts'
 export { FOOTER_MAGIC, readTrailer, TRAILER_BYTES } from './footer-trailer.ts'
 export type { AfDType } from './footer-values.ts'
 export { type FillValue, floatFill } from './footer-values.ts'
@@ -125,7 +124,7 @@ const arrayLayout: Archived<ArrayMeta> = {
  * +0 version | +8 blocks | +24 arrays | +40 attribute keys | +56 attribute values | +72 overlay index | +80
  * base file hint
  */
-const footerLayout = struct({
+export const footerLayout = struct({
   version: uint32,
   blocks: vec(blockLayout),
   arrays: vec(arrayLayout),
@@ -145,26 +144,6 @@ export function decodeFooter(payload: Uint8Array, typeDepth?: number): Footer {
   const footer = unarchive('footer', footerLayout, payload, typeDepth) as Footer
   checkAttributeTypes(footer, 'FormatError')
   return footer
-}
-
-/**
- * The payload of a footer: the bytes the reference implementation writes for it.
- * @throws InvalidArgumentError when something in the footer does not fit the format
- */
-export function encodeFooter(footer: Footer): Uint8Array {
-  if (footer.version !== 4 && footer.version !== 5) {
-    throw new HyperslabError('InvalidArgumentError', `footer version ${footer.version}`, {
-      actual: footer.version,
-      expected: [4, 5],
-    })
-  }
-  checkAttributeTypes(footer, 'InvalidArgumentError')
-  return archive(footerLayout, footer)
-}
-
-/** What follows the blocks in a file: payload and trailer. */
-export function encodeFooterFile(footer: Footer): Uint8Array {
-  return withTrailer(encodeFooter(footer), FOOTER_MAGIC)
 }
 
 /**
@@ -193,7 +172,7 @@ function checkVersion(payload: Uint8Array): void {
   })
 }
 
-function checkAttributeTypes({ version, attributeValues }: Footer, tag: 'FormatError' | 'InvalidArgumentError'): void {
+export function checkAttributeTypes({ version, attributeValues }: Footer, tag: 'FormatError' | 'InvalidArgumentError'): void {
   if (version !== 4) return
   for (const [index, { type }] of attributeValues.entries()) {
     if (isVersion4Attribute(type)) continue

@@ -37,28 +37,12 @@ export interface Identity {
  *
  *     hyperslab.layer.1 id=… kind=… [base=…] [merged=3:418-9f2c01aa,4:…] [redefined=0,2]
  */
-const PREFIX = 'hyperslab.layer.1 '
+export const IDENTITY_PREFIX = 'hyperslab.layer.1 '
 
-export const isIdentity = (codec: string | null): boolean => codec?.startsWith(PREFIX) ?? false
-
-/** 128 random bits in hexadecimal. */
-export function randomId(): string {
-  const bytes = (globalThis as unknown as { crypto: { getRandomValues(bytes: Uint8Array): Uint8Array } }).crypto.getRandomValues(
-    new Uint8Array(16),
-  )
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
+export const isIdentity = (codec: string | null): boolean => codec?.startsWith(IDENTITY_PREFIX) ?? false
 
 /** The id of a file that carries none, from its length and the CRC-32C of its footer. */
 export const foreignId = (bytes: number, footerCrc: number): string => `${bytes}-${footerCrc.toString(16).padStart(8, '0')}`
-
-export function encodeIdentity({ id, kind, base, merged = [], redefined = [] }: Identity): string {
-  const fields = [`id=${id}`, `kind=${kind}`]
-  if (base !== undefined) fields.push(`base=${base}`)
-  if (merged.length > 0) fields.push(`merged=${merged.map(({ number, id }) => `${number}:${id}`).join()}`)
-  if (redefined.length > 0) fields.push(`redefined=${redefined.join()}`)
-  return PREFIX + fields.join(' ')
-}
 
 /**
  * The identity among the blocks of a footer; undefined in files of other programs.
@@ -67,7 +51,7 @@ export function encodeIdentity({ id, kind, base, merged = [], redefined = [] }: 
 export function identityIn(blocks: readonly Pick<BlockMeta, 'codec'>[]): Identity | undefined {
   const codec = blocks.find((block) => isIdentity(block.codec))?.codec
   if (codec == null) return undefined
-  const fields = new Map(codec.slice(PREFIX.length).split(' ').map(splitField))
+  const fields = new Map(codec.slice(IDENTITY_PREFIX.length).split(' ').map(splitField))
   const id = fields.get('id')
   const kind = fields.get('kind')
   if (!id || kind === undefined || !KINDS.includes(kind)) {

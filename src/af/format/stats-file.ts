@@ -6,7 +6,8 @@ import { type Archived, archive, option, struct, unarchive } from '../rkyv/layou
 import { uint32, uint64 } from '../rkyv/leaves.ts'
 import { vec } from '../rkyv/pointers.ts'
 import { string } from '../rkyv/string.ts'
-import { STATS_MAGIC, splitFile, withTrailer } from './footer-trailer.ts'
+import { withTrailer } from './encode.ts'
+import { STATS_MAGIC, splitFile } from './footer-trailer.ts'
 import { type StatValue, statValueLayout } from './footer-values.ts'
 
 export type { StatValue } from './footer-values.ts'

@@ -114,22 +114,6 @@ function asList({ type, value }: TypedAttribute): unknown {
   return data
 }
 
-/** True for values equal down to the bits of their floats, which is when dictionaries hold them once. */
-export const attributeKey = ({ type, value, ...rest }: AttributeValue & { bits?: number | bigint }): string => {
-  const parts = typeof value === 'object' && !Array.isArray(value) ? [...value] : value
-  const text = (part: unknown): unknown =>
-    typeof part === 'bigint'
-      ? `${part}n`
-      : part instanceof Uint8Array
-        ? [...part]
-        : Object.is(part, -0)
-          ? '-0'
-          : typeof part === 'number'
-            ? String(part)
-            : part
-  return JSON.stringify([type, Array.isArray(parts) ? parts.map(text) : text(parts), text(rest.bits)])
-}
-
 /** What is to be said of ambiguous ones. */
 export const AMBIGUOUS_ATTRIBUTES = 'written by a program that mixes up attributes of several layers; some may be wrong'
 

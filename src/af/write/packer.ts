@@ -4,7 +4,6 @@ import { cutSegments, encodeLz4, encodeSegments } from '../../codec/lz4-encode.t
 import type { Segment } from '../../codec/lz4-segments.ts'
 import { none } from '../../codec/none.ts'
 import type { Codecs, Encoder } from '../../codec/registry.ts'
-import { firstDifference } from '../../core/bytes.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import {
   type BlockOrigin,
@@ -388,4 +387,20 @@ function hasHoles({ uncompressedBytes }: BlockRef, chunks: ReadonlySet<PendingCh
   let bytes = 0
   for (const { address } of chunks) bytes += address!.size
   return bytes < uncompressedBytes
+}
+
+/** Position of the first byte in which two runs of as many bytes differ; -1 when they are the same. */
+function firstDifference(a: Uint8Array, b: Uint8Array): number {
+  let at = 0
+  if (a.byteOffset % 4 === 0 && b.byteOffset % 4 === 0) {
+    const [x, y] = [a, b].map(({ buffer, byteOffset, length }) => new Int32Array(buffer, byteOffset, length >> 2)) as [
+      Int32Array,
+      Int32Array,
+    ]
+    let word = 0
+    while (word < x.length && x[word] === y[word]) word++
+    at = 4 * word
+  }
+  while (at < a.length && a[at] === b[at]) at++
+  return at < a.length ? at : -1
 }

@@ -3,15 +3,9 @@ import { joinBytes } from '../../core/bytes.ts'
 import type { CheckedSegment } from '../../engine/segment-checksums.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
 import { type ChunkStatsTable, encodeChunkStats } from '../format/chunk-stats-table.ts'
-import {
-  CHECKSUM_CODEC,
-  checksumBytes,
-  encodeChecksums,
-  SEGMENT_CHECKSUMS_CODEC,
-  SEGMENTS_CODEC,
-  STATS_CODEC,
-} from '../format/extras.ts'
-import { type BlockMeta, encodeFooterFile, type Footer } from '../format/footer.ts'
+import { encodeChecksums, encodeFooterFile } from '../format/encode.ts'
+import { CHECKSUM_CODEC, checksumBytes, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.ts'
+import type { BlockMeta, Footer } from '../format/footer.ts'
 import { TRAILER_BYTES } from '../format/footer-trailer.ts'
 import { encodeSegmentChecksums, encodeSegmentTable } from '../format/segment-tables.ts'
 

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { HyperslabError } from '../../core/errors.ts'
-import { endsBefore } from '../memory.ts'
 import type { ObjectInfo } from '../store.ts'
+import { endsBefore } from '../store.ts'
 import { errorCode, onFile } from './errors.ts'
 import { etagOf } from './local-file.ts'
 

@@ -1,5 +1,4 @@
 import type { FileHandle } from 'node:fs/promises'
-import { changed } from '../memory.ts'
 import type {
   ConditionalWrites,
   DeleteOptions,
@@ -11,6 +10,7 @@ import type {
   Store,
   Tail,
 } from '../store.ts'
+import { changed } from '../store.ts'
 import { onFile, orMissing } from './errors.ts'
 import { checkedInfo, type FileSystem, fileSystem, folderOf, orMissingSync, readExactly } from './file-system.ts'
 import { underLock } from './lock.ts'

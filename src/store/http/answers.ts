@@ -1,7 +1,7 @@
 import { HyperslabError } from '../../core/errors.ts'
-import { changed, endsBefore } from '../memory.ts'
 import { Transient } from '../retry.ts'
 import type { ByteRange, ObjectInfo, Tail } from '../store.ts'
+import { changed, endsBefore } from '../store.ts'
 import type { HttpAnswer } from './client.ts'
 import { contentLength, contentRange, encodingOf, headerInfo, isVersion, sizeOfUnsatisfied } from './headers.ts'
 

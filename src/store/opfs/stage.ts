@@ -1,7 +1,8 @@
 import { HyperslabError } from '../../core/errors.ts'
-import { type DirectoryHandleLike, type FileHandleLike, failed, handleOrMissing, nameOf, writeHandle } from '../handles.ts'
-import { endsBefore } from '../memory.ts'
+import type { DirectoryHandleLike, FileHandleLike } from '../handles.ts'
+import { failed, handleOrMissing, nameOf, writeHandle } from '../snapshots.ts'
 import type { ObjectInfo, PublishCondition, Stage } from '../store.ts'
+import { endsBefore } from '../store.ts'
 import { hold, ifUnlocked } from './web-locks.ts'
 
 /** Names of temporary files start with it: those of keys do not, and no listing shows them. */

@@ -1,8 +1,8 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { checkCondition } from '../conditions.ts'
-import { endsBefore } from '../memory.ts'
 import type { ObjectInfo, PublishCondition, Stage, Store } from '../store.ts'
+import { endsBefore } from '../store.ts'
 import { type S3Conditions, temporary } from './conditions.ts'
 import type { CopiedPart, S3Writer, WriteOptions } from './writer.ts'
 

@@ -2,9 +2,10 @@ import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
 import { SingleFlight } from '../../core/single-flight.ts'
-import { changed, endsBefore } from '../memory.ts'
 import {
   type ByteRange,
+  changed,
+  endsBefore,
   type ObjectInfo,
   type RangeOptions,
   readTail,

@@ -1,0 +1,88 @@
+import { toElement } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { showShape } from '../../core/shape.ts'
+import { crc32cOf } from '../../kernels/crc32c.ts'
+import { archive } from '../rkyv/layout.ts'
+import type { Checksums } from './extras.ts'
+import { checkAttributeTypes, type Footer, footerLayout } from './footer.ts'
+import { type ChunkRow, type ChunkTable, emptyTable } from './footer-chunks.ts'
+import { FOOTER_MAGIC, type Magic, TRAILER_BYTES } from './footer-trailer.ts'
+import { IDENTITY_PREFIX, type Identity } from './identity.ts'
+
+/*
+ * What only writing needs of the format: opening and reading a file loads none of it.
+ */
+
+/**
+ * The table with the given rows.
+ * @throws InvalidArgumentError when a coordinate does not have `rank` entries, or a number does not fit 32
+ *   bits
+ */
+export function chunkTable(rank: number, rows: readonly ChunkRow[] = []): ChunkTable {
+  const table = emptyTable(rank, rows.length)
+  for (const [index, { coord, blockId, offset, size }] of rows.entries()) {
+    if (coord.length !== rank) {
+      const text = `chunk ${index} has the coordinate ${showShape(coord)}, expected ${rank} axes`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: coord, expected: rank })
+    }
+    table.coords.set(coord.map(toUint32), index * rank)
+    table.blockIds[index] = toUint32(blockId)
+    table.offsets[index] = toUint32(offset)
+    table.sizes[index] = toUint32(size)
+  }
+  return table
+}
+
+const toUint32 = (value: number): number => toElement('uint32', value) as number
+
+/**
+ * The payload of a footer: the bytes the reference implementation writes for it.
+ * @throws InvalidArgumentError when something in the footer does not fit the format
+ */
+export function encodeFooter(footer: Footer): Uint8Array {
+  if (footer.version !== 4 && footer.version !== 5) {
+    throw new HyperslabError('InvalidArgumentError', `footer version ${footer.version}`, {
+      actual: footer.version,
+      expected: [4, 5],
+    })
+  }
+  checkAttributeTypes(footer, 'InvalidArgumentError')
+  return archive(footerLayout, footer)
+}
+
+/** What follows the blocks in a file: payload and trailer. */
+export function encodeFooterFile(footer: Footer): Uint8Array {
+  return withTrailer(encodeFooter(footer), FOOTER_MAGIC)
+}
+
+/** The mirror of {@link readTrailer}: a payload with its trailer, the end of a file. */
+export function withTrailer(payload: Uint8Array, magic: Magic): Uint8Array {
+  const file = new Uint8Array(payload.byteLength + TRAILER_BYTES)
+  file.set(payload)
+  const trailer = file.subarray(payload.byteLength)
+  new DataView(trailer.buffer, trailer.byteOffset).setBigUint64(0, BigInt(payload.byteLength), true)
+  for (let index = 0; index < magic.length; index++) trailer[8 + index] = magic.charCodeAt(index)
+  return file
+}
+
+export function encodeChecksums({ footer, blocks }: Checksums): Uint8Array {
+  const words = Uint32Array.of(0, footer, ...blocks)
+  words[0] = crc32cOf(new Uint8Array(words.buffer, 4))
+  return new Uint8Array(words.buffer)
+}
+
+/** 128 random bits in hexadecimal. */
+export function randomId(): string {
+  const bytes = (globalThis as unknown as { crypto: { getRandomValues(bytes: Uint8Array): Uint8Array } }).crypto.getRandomValues(
+    new Uint8Array(16),
+  )
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+export function encodeIdentity({ id, kind, base, merged = [], redefined = [] }: Identity): string {
+  const fields = [`id=${id}`, `kind=${kind}`]
+  if (base !== undefined) fields.push(`base=${base}`)
+  if (merged.length > 0) fields.push(`merged=${merged.map(({ number, id }) => `${number}:${id}`).join()}`)
+  if (redefined.length > 0) fields.push(`redefined=${redefined.join()}`)
+  return IDENTITY_PREFIX + fields.join(' ')
+}
