@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import commonjs from '@rollup/plugin-commonjs'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import terser from '@rollup/plugin-terser'
+import { rollup } from 'rollup'
 
 const LICENCE_FILES = ['LICENSE', 'LICENSE.md']
 
@@ -108,10 +109,29 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/\/build\/js\/(grid\/overlap|array\/(missing-test|part-stats|lazy\/missing-as))\.js$/.test(id)) return 'missing'
   if (/\/build\/js\/array\/(source|missing|lazy\/(elementwise|derive|picks))\.js$/.test(id)) return 'elements'
   // What is of no layer would be called `index`.
-  return (
+  const layer = (
     atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|aggregate|array|codec|pool|store|engine|af)\// : /\/node_modules\/(fzstd)\//
   ).exec(id)?.[1]
+  // What other parts of the package need at once, and reading only later: bundlers would keep it with the rest of its file.
+  return layer !== undefined && atOnce.has(id) && !reading.has(id) ? `${layer}-more` : layer
 }
+
+/** The modules of which opening and reading a file needs something before it runs. */
+async function modulesOfReading() {
+  const program =
+    "import { open, slice } from './build/js/runtime/index.js'; open(location.hash).then((file) => file.array(location.hash).get([slice(2)]))"
+  const entry = {
+    name: 'entry',
+    resolveId: (id) => (id === 'entry' ? join(process.cwd(), id) : null),
+    load: (id) => (id === join(process.cwd(), 'entry') ? program : null),
+    resolveDynamicImport: () => ({ id: 'later', external: true }),
+  }
+  const bundle = await rollup({ input: 'entry', plugins: [entry], treeshake: { moduleSideEffects: false } })
+  const { output } = await bundle.generate({ format: 'es' })
+  return new Set(Object.entries(output[0].modules).flatMap(([id, { code }]) => (code ? [id] : [])))
+}
+
+const reading = await modulesOfReading()
 
 /** Classes that keep their names. */
 const NAMED_CLASSES =
