@@ -103,11 +103,12 @@ export function check(scenario: Scenario): Verdict {
 class Checker {
   readonly #scenario: Scenario
   readonly #protocol: Protocol
-  /** States by what they look like: whether the search is still below them. */
-  readonly #known = new Map<string, boolean>()
+  readonly #fingerprints: Fingerprints
+  readonly #known = new KnownStates()
 
   constructor(scenario: Scenario) {
     this.#scenario = scenario
+    this.#fingerprints = new Fingerprints(scenario.processes)
     this.#protocol = new Protocol(scenario.profile, scenario.flaw, scenario.looksAgain, scenario.stats)
   }
 
@@ -136,27 +137,32 @@ class Checker {
       switches: this.#scenario.switches ?? 0,
       unending: false,
     }
-    const path: { readonly label: () => string; readonly key: string; readonly next: Iterator<Successor> }[] = []
+    const path: {
+      readonly label: () => string
+      readonly high: number
+      readonly low: number
+      readonly next: Iterator<Successor>
+    }[] = []
     const enter = (label: () => string, state: State): string | undefined => {
-      const key = encode(state)
-      const open = this.#known.get(key)
-      if (open === true) return `${label()}: the same state again, and nobody has got on`
-      if (open === false) return undefined
+      this.#fingerprints.take(state)
+      const { high, low } = this.#fingerprints
+      const known = this.#known.enter(high, low)
+      if (known === OPEN) return `${label()}: the same state again, and nobody has got on`
+      if (known === CLOSED) return undefined
       const broken = this.#broken(state)
       if (broken !== undefined) return `${label()}: ${broken}`
-      this.#known.set(key, true)
-      path.push({ label, key, next: this.#successors(state) })
+      path.push({ label, high, low, next: this.#successors(state) })
       return undefined
     }
     let broken = enter(() => 'begin', watched(first))
     const { limit = Number.POSITIVE_INFINITY } = this.#scenario
     while (broken === undefined && path.length > 0) {
       if (this.#known.size > limit) throw new Error(`${this.#scenario.name} has more than ${limit} states`)
-      const { key, next } = path.at(-1)!
+      const { high, low, next } = path.at(-1)!
       const { done, value } = next.next()
       if (!done) broken = enter(...(value as Successor))
       else {
-        this.#known.set(key, false)
+        this.#known.close(high, low)
         path.pop()
       }
     }
@@ -251,7 +257,9 @@ class Checker {
     // A reader that starts anew began long before: it may give any state since then.
     const seen = isReader(p) && !isOver ? state.seen : state.seen.with(i, [])
     const unending = endsHere && this.#scenario.rounds !== undefined && p.role === 'compactor'
-    return watched({ ...state, processes, acknowledged, seen, unending })
+    // Whoever is done is not interrupted.
+    const current = isOver ? undefined : state.current
+    return watched({ ...state, processes, acknowledged, seen, unending, current })
   }
 
   /** @param blindly whatever is there: the condition was looked at before */
@@ -272,6 +280,7 @@ class Checker {
       state: {
         ...state,
         objects,
+        late: op.number === 0 ? state.late.filter((each) => mayHappen(each, objects[0])) : state.late,
         acknowledged: resets ? 0 : state.acknowledged,
         forgotten: resets ? state.forgotten | state.acknowledged : state.forgotten,
         strays: [...(resets ? layers : state.strays), ...(stray ? [op.file] : [])].filter((each) => objects.includes(each)),
@@ -328,6 +337,10 @@ class Checker {
   }
 }
 
+/** A base that was replaced never comes back: what was to replace it is refused from then on. */
+const mayHappen = (op: Op, base: File | undefined): boolean =>
+  op.do !== 'put' || op.number > 0 || op.over === base || op.over === 'any'
+
 const isReader = ({ role }: Process): boolean => role === 'reader' || role === 'prober'
 
 /** The state that there is now is one that readers under way may give. */
@@ -336,7 +349,9 @@ function watched(state: State): State {
   const seen = state.seen.map((values, i) => {
     const p = state.processes[i]!
     if (!isReader(p) || isDone(p) || p.at === 'begin') return values
-    return values.includes(value) ? values : [...values, value].sort((a, b) => a - b)
+    // Who has read all that it gives can give nothing else.
+    if (p.result !== undefined) return values.includes(p.result) || value === p.result ? [p.result] : []
+    return values.includes(value) ? values : [...values, value]
   })
   return { ...state, seen }
 }
@@ -355,68 +370,262 @@ function describe(op: Op): string {
   return `put ${op.number}: ${kind} ${bits(own)} ${bits(shared)} ${op.over === undefined ? 'if absent' : op.over === 'any' ? '' : `over ${op.over.kind}`}`
 }
 
-/** A state as text, the same for states that differ in nothing but the order in which their files came to be. */
-function encode(state: State): string {
-  const codes: number[] = []
-  const numbers = new Map<File, number>()
-  const add = (each: File | undefined | 'any'): void => {
+/** Whether a state is new, the search is still below it, or it and all that follows from it hold. */
+const [NEW, OPEN, CLOSED] = [0, 1, 2]
+
+/** States by their fingerprints, in a table of open addressing, of nine bytes each. */
+class KnownStates {
+  size = 0
+  #high = new Uint32Array(1 << 12)
+  #low = new Uint32Array(1 << 12)
+  #marks = new Uint8Array(1 << 12)
+
+  /** @returns what is known of a state; one that is new is open from then on */
+  enter(high: number, low: number): number {
+    if (this.size > 0.7 * this.#marks.length) this.#grow()
+    const slot = this.#slotOf(high, low)
+    const mark = this.#marks[slot]!
+    if (mark === NEW) {
+      this.#put(slot, high, low, OPEN)
+      this.size++
+    }
+    return mark
+  }
+
+  close(high: number, low: number): void {
+    this.#marks[this.#slotOf(high, low)] = CLOSED
+  }
+
+  #put(slot: number, high: number, low: number, mark: number): void {
+    this.#high[slot] = high
+    this.#low[slot] = low
+    this.#marks[slot] = mark
+  }
+
+  #slotOf(high: number, low: number): number {
+    const last = this.#marks.length - 1
+    let slot = low & last
+    while (this.#marks[slot] !== NEW && (this.#low[slot] !== low || this.#high[slot] !== high)) slot = (slot + 1) & last
+    return slot
+  }
+
+  #grow(): void {
+    const [high, low, marks] = [this.#high, this.#low, this.#marks]
+    this.#high = new Uint32Array(2 * marks.length)
+    this.#low = new Uint32Array(2 * marks.length)
+    this.#marks = new Uint8Array(2 * marks.length)
+    for (let i = 0; i < marks.length; i++)
+      if (marks[i] !== NEW) this.#put(this.#slotOf(high[i]!, low[i]!), high[i]!, low[i]!, marks[i]!)
+  }
+}
+
+/** Who changes places with whom: for each place who is there instead, and elements, by mask, as they are then. */
+interface Symmetry {
+  readonly at: readonly number[]
+  readonly mask: Uint16Array
+}
+
+/** Whether two processes do the same, and nobody waits for one of them. */
+function areAlike(processes: readonly Actor[], a: number, b: number): boolean {
+  const [one, other] = [processes[a]!, processes[b]!]
+  if (one.role !== other.role || one.turn !== other.turn || one.after !== undefined || other.after !== undefined) return false
+  return !processes.some(({ after }) => after === a || after === b)
+}
+
+/** All ways in which processes that are alike change places. */
+function symmetriesOf(processes: readonly Actor[]): Symmetry[] {
+  let orders: number[][] = [[]]
+  for (const place of processes.keys())
+    orders = orders.flatMap((order) =>
+      [...processes.keys()]
+        .filter((i) => !order.includes(i) && (i === place || areAlike(processes, i, place)))
+        .map((i) => [...order, i]),
+    )
+  return orders.map((at) => ({
+    at,
+    mask: Uint16Array.from({ length: 4096 }, (_, mask) => {
+      let moved = mask & ~((1 << at.length) - 1)
+      for (const [place, i] of at.entries()) if (mask & bitOf(i)) moved |= bitOf(place)
+      return moved
+    }),
+  }))
+}
+
+/**
+ * States as 64 bits each, the same for states that differ in nothing but the order in which their files came to be, or in which of several
+ * processes that are alike is which. Of 10^8 states two have the same bits with a probability of 1 in 3700; a state would be passed over then.
+ */
+class Fingerprints {
+  readonly #symmetries: readonly Symmetry[]
+  /** Pairs of places whose processes are alike. */
+  readonly #pairs: readonly (readonly [number, number])[]
+  readonly #processes: number
+  #codes = new Int32Array(1024)
+  #length = 0
+  #encoding = 0
+  #files = 0
+  #mask: Uint16Array = new Uint16Array()
+  high = 0
+  low = 0
+
+  constructor(processes: readonly Actor[]) {
+    this.#symmetries = symmetriesOf(processes)
+    this.#pairs = processes.flatMap((_, b) =>
+      [...processes.keys()].filter((a) => a < b && areAlike(processes, a, b)).map((a) => [a, b] as const),
+    )
+    this.#processes = processes.length
+  }
+
+  /** Leaves the least of all encodings in `high` and `low`. */
+  take(state: State): void {
+    let [high, low] = [-1, -1]
+    const signatures = state.processes.map(signatureOf)
+    for (const symmetry of this.#symmetries) {
+      const { at } = symmetry
+      // Of those that are alike the one with the lesser signature comes first; only where these are equal all ways are tried.
+      if (!this.#pairs.every(([a, b]) => signatures[at[a]!]! <= signatures[at[b]!]!)) continue
+      this.#encode(state, symmetry)
+      this.#hash()
+      if (high >= 0 && (this.high > high || (this.high === high && this.low >= low))) continue
+      high = this.high
+      low = this.low
+    }
+    this.high = high
+    this.low = low
+  }
+
+  #encode(state: State, { at, mask }: Symmetry): void {
+    this.#length = 0
+    this.#files = 0
+    this.#encoding = ++encodings
+    this.#mask = mask
+    const { processes, late, strays, stats } = state
+    this.#add(state.objects.length)
+    for (const each of state.objects) this.#file(each)
+    for (let place = 0; place < this.#processes; place++) this.#process(processes[at[place]!]!)
+    this.#add(late.length)
+    for (const op of late) {
+      if (op.do !== 'put' && op.do !== 'remove') continue
+      this.#add(op.do === 'put' ? 1 : 2)
+      this.#add(op.number)
+      this.#file(op.file)
+      if (op.do === 'put') this.#file(op.over)
+    }
+    for (let place = 0; place < this.#processes; place++) this.#seen(state.seen[at[place]!]!)
+    this.#add(strays.length)
+    for (const each of strays) this.#file(each)
+    this.#add(stats === undefined ? 0 : 1)
+    if (stats !== undefined) {
+      this.#file(stats.base)
+      this.#file(stats.newest)
+      this.#packed(stats.value)
+    }
+    for (let place = 0; place < this.#processes; place++) {
+      const i = at[place]!
+      this.#add(Number(state.current === i) | (Number(state.lock === i) << 1) | (Number(state.holding[i]) << 2))
+    }
+    this.#add(state.switches)
+    this.#add(Number(state.unending))
+    this.#add(mask[state.acknowledged]!)
+    this.#add(mask[state.forgotten]!)
+    this.#add((state.faults << 16) | (state.crashes << 8) | state.turn)
+  }
+
+  #process(p: Process): void {
+    this.#add(stepNumber(p.at))
+    this.#add(Number.isFinite(p.tries) ? p.tries + 1 : 0)
+    if (isDone(p)) return
+    this.#file(p.base)
+    this.#file(p.mine)
+    this.#add(p.top ?? 0)
+    this.#add(this.#mask[p.own ?? 0]!)
+    this.#add(this.#mask[p.shared ?? 0]!)
+    this.#add(p.merged ?? 0)
+    this.#packed(p.result ?? 0)
+    for (const list of [p.above, p.got]) {
+      this.#add(list === undefined ? 0 : list.length + 1)
+      if (list === undefined) continue
+      for (const [number, each] of list) {
+        this.#add(number)
+        this.#file(each)
+      }
+    }
+    for (const list of [p.gaps, p.todo]) {
+      this.#add(list === undefined ? 0 : list.length + 1)
+      if (list !== undefined) for (const number of list) this.#add(number)
+    }
+  }
+
+  #file(each: File | undefined | 'any'): void {
     if (each === undefined || each === 'any') {
-      codes.push(each === undefined ? 0 : 1)
+      this.#add(each === undefined ? 0 : 1)
       return
     }
-    const number = numbers.get(each)
-    codes.push(number ?? numbers.size + 2)
-    if (number !== undefined) return
-    numbers.set(each, numbers.size + 2)
-    codes.push(KINDS.indexOf(each.kind), each.own, each.shared, each.merged)
-    add(each.on)
+    if (each.encoding === this.#encoding) {
+      this.#add(each.place)
+      return
+    }
+    each.encoding = this.#encoding
+    each.place = 2 + this.#files++
+    this.#add(each.place)
+    this.#add(KINDS.indexOf(each.kind))
+    this.#add(this.#mask[each.own]!)
+    this.#add(this.#mask[each.shared]!)
+    this.#add(each.merged)
+    this.#file(each.on)
   }
-  const list = <T>(values: readonly T[] | undefined, each: (value: T) => void): void => {
-    codes.push(values === undefined ? 0 : values.length + 1)
-    values?.forEach(each)
+
+  #packed(value: number): void {
+    this.#add((this.#mask[value >> 12]! << 12) | this.#mask[value & 0xfff]!)
   }
-  list(state.objects, add)
-  for (const p of state.processes) {
-    codes.push(stepNumber(p.at), Number.isFinite(p.tries) ? p.tries + 1 : 0)
-    if (isDone(p)) continue
-    add(p.base)
-    add(p.mine)
-    codes.push(p.top ?? 0, p.own ?? 0, p.shared ?? 0, p.merged ?? 0)
-    list(p.above, ([number, each]) => {
-      codes.push(number)
-      add(each)
-    })
-    list(p.got, ([number, each]) => {
-      codes.push(number)
-      add(each)
-    })
-    list(p.gaps, (number) => codes.push(number))
-    list(p.todo, (number) => codes.push(number))
+
+  #seen(values: readonly number[]): void {
+    this.#add(values.length)
+    if (values.length === 0) return
+    const start = this.#length
+    for (const value of values) this.#packed(value)
+    this.#codes.subarray(start, this.#length).sort()
   }
-  list(state.late, (op) => {
-    if (op.do !== 'put' && op.do !== 'remove') return
-    codes.push(op.do === 'put' ? 1 : 2, op.number)
-    add(op.file)
-    if (op.do === 'put') add(op.over)
-  })
-  for (const values of state.seen) list(values, (value) => codes.push(value >> 12, value & 0xfff))
-  list(state.strays, add)
-  if (state.stats !== undefined) {
-    add(state.stats.base)
-    add(state.stats.newest)
-    codes.push(state.stats.value >> 12, state.stats.value & 0xfff)
+
+  #add(code: number): void {
+    this.#codes[this.#length++] = code
   }
-  codes.push(
-    (state.current ?? -1) + 1,
-    state.switches,
-    (state.lock ?? -1) + 1,
-    ...state.holding.map(Number),
-    Number(state.unending),
-    Number(state.stats !== undefined),
-  )
-  codes.push(state.acknowledged, state.forgotten, state.faults, state.crashes, state.turn)
-  return String.fromCharCode(...codes)
+
+  /** Two of the 32-bit hashes that MurmurHash3 has, of different seeds, each mixed with the other at last. */
+  #hash(): void {
+    if (this.#length > this.#codes.length) throw new Error(`a state of ${this.#length} numbers`)
+    let [a, b] = [0x243f6a88, 0x85a308d3]
+    for (let i = 0; i < this.#length; i++) {
+      const code = this.#codes[i]!
+      let k = Math.imul(code, 0xcc9e2d51)
+      k = Math.imul((k << 15) | (k >>> 17), 0x1b873593)
+      a ^= k
+      a = (Math.imul((a << 13) | (a >>> 19), 5) + 0xe6546b64) | 0
+      k = Math.imul(code, 0x239b961b)
+      k = Math.imul((k << 16) | (k >>> 16), 0xab0e9789)
+      b ^= k
+      b = (Math.imul((b << 11) | (b >>> 21), 5) + 0x561ccd1b) | 0
+    }
+    a = (mixed(a ^ this.#length) + b) | 0
+    b = (mixed(b ^ this.#length) + a) | 0
+    this.high = mixed(a) >>> 0
+    this.low = mixed(b) >>> 0
+  }
 }
+
+/** How many encodings there were, of all checkers: numbers of files are told apart by it. */
+let encodings = 0
+
+function mixed(hash: number): number {
+  let h = hash
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+  return h ^ (h >>> 16)
+}
+
+/** What says of most processes which of two that are alike comes first; it does not depend on which is which. */
+const signatureOf = (p: Process): number =>
+  isDone(p) ? 0 : (stepNumber(p.at) << 12) | ((p.tries & 15) << 8) | ((p.top ?? 0) << 4) | (p.above?.length ?? 0)
 
 const KINDS = ['base', 'initial', 'layer', 'closed', 'void', 'crate']
 const stepNumbers = new Map<string, number>()

@@ -15,6 +15,9 @@ export interface File {
   readonly shared: number
   /** Numbers that a base lists as merged, as bits. Ids of the crate's layers are taken as equal: the worst case. */
   readonly merged: number
+  /** Of the checker: the number that the file has in the encoding of a state, and of which. */
+  encoding: number
+  place: number
 }
 
 /** Objects by number; 0 is the base. */
@@ -107,11 +110,11 @@ export interface Process {
   readonly base?: File | undefined
   /** The highest live layer, and what lies above: number and file. */
   readonly top?: number
-  readonly above?: readonly (readonly [number, File])[]
-  readonly own?: number
-  readonly shared?: number
-  readonly merged?: number
-  readonly gaps?: readonly number[]
+  readonly above?: readonly (readonly [number, File])[] | undefined
+  readonly own?: number | undefined
+  readonly shared?: number | undefined
+  readonly merged?: number | undefined
+  readonly gaps?: readonly number[] | undefined
   /** What it publishes. */
   readonly mine?: File | undefined
   /** A reader: what it has opened, what it has still to open or to look at again. */
@@ -142,6 +145,8 @@ export const file = (kind: Kind, rest: Partial<File> = {}): File => ({
   own: 0,
   shared: 0,
   merged: 0,
+  encoding: 0,
+  place: 0,
   ...rest,
 })
 
@@ -245,9 +250,7 @@ export class Protocol {
         // Somebody has the number: oneself, when an answer was lost.
         return get(target(p), (there) => (there === p.mine ? [this.#published(p)] : anew(p)))
       case 'acknowledge':
-        return get(0, (base) => [
-          base === p.base || this.#flaw === 'no confirmation' ? this.#acknowledged(p) : { ...p, at: 'clean' },
-        ])
+        return get(0, (base) => [base === p.base || this.#flaw === 'no confirmation' ? this.#acknowledged(p) : cleaning(p)])
       case 'stats: see':
         return look((objects) => {
           const { own, shared, top } = view(objects)
@@ -271,7 +274,7 @@ export class Protocol {
           return [swapped(p)]
         })
       case 'reset':
-        return put(0, p.mine!, p.base, (answer) => (answer === 'ok' ? [{ ...p, at: 'clean' }] : anew(p)), true)
+        return put(0, p.mine!, p.base, (answer) => (answer === 'ok' ? [cleaning(p)] : anew(p)), true)
       case 'clean':
         return get(0, (base) => [{ ...p, at: 'clean: look', base }])
       case 'clean: look':
@@ -279,10 +282,12 @@ export class Protocol {
       case 'clean: base':
         // Under another base numbers may have been taken above those that were listed.
         return get(0, (base) => [
-          base === p.base || this.#flaw === 'clean under any base' ? clearing(p, base!) : { ...p, at: 'clean: look', base },
+          base === p.base || this.#flaw === 'clean under any base'
+            ? clearing(p, base!)
+            : { ...p, at: 'clean: look', base, above: undefined },
         ])
       case 'clean: void':
-        return this.#void(p, p.base === p.mine && p.merged !== 0 ? 'unlist' : 'remove')
+        return this.#void(p, p.mine !== undefined && p.base === p.mine && p.merged !== 0 ? 'unlist' : 'remove')
       case 'unlist':
         return put(0, file('initial'), p.base, (answer) => [answer === 'ok' ? { ...p, at: 'remove', merged: 0 } : ended(p)])
       case 'remove':
@@ -304,11 +309,13 @@ export class Protocol {
       const contained = isLive(number, layer, base) ? number <= top : this.#flaw !== 'forget merged'
       if (p.role === 'creator' || contained) merged |= bitOf(number)
     }
-    const begun = { ...p, base, own, shared, top, merged }
+    const begun: Process = { ...p, base, own, shared, top, merged }
     if (p.role === 'creator') return { ...begun, at: 'reset', mine: file('initial', { merged }) }
-    if (closed > 0) return { ...begun, at: 'swap', mine: file('base', { own, shared, merged }) }
-    if (p.role === 'compactor' && top === 0) return { ...begun, at: 'clean' }
+    if (closed > 0) return swapping(begun)
+    if (p.role === 'compactor' && top === 0) return cleaning(p)
     if (this.#flaw === 'look after the base') return { ...begun, at: 'confirm first' }
+    const isLayer = p.role === 'writer' && base.kind !== 'initial' && !this.#keepsStats
+    if (isLayer) Object.assign(begun, { own: undefined, merged: undefined })
     return this.#looksAgain ? { ...begun, at: 'look' } : this.#looked(begun, objects, 'confirm')[0]!
   }
 
@@ -344,7 +351,11 @@ export class Protocol {
   #fill(p: Process): Step {
     const [number, ...gaps] = p.gaps!
     if (number === undefined) {
-      const ready = { ...p, mine: p.mine ?? toPublish(p) }
+      const mine = p.mine ?? toPublish(p)
+      const ready = { ...p, mine, above: p.above!.filter(([each]) => each === target(p)), gaps: undefined }
+      // A layer is all that its writer has to know.
+      if (mine.kind === 'layer' && !this.#keepsStats)
+        Object.assign(ready, { own: undefined, shared: undefined, merged: undefined })
       const forgets = this.#keepsStats && p.role === 'writer' && this.#flaw !== 'statistics stay'
       return this.#step({ ...ready, at: forgets ? 'forget' : 'publish' })!
     }
@@ -378,9 +389,9 @@ export class Protocol {
   }
 
   #published(p: Process): Process {
-    if (p.role === 'compactor')
-      return { ...p, at: 'swap', mine: file('base', { own: p.own!, shared: p.shared!, merged: p.merged! }) }
-    if (p.base!.kind !== 'initial') return { ...p, at: 'acknowledge' }
+    if (p.role === 'compactor') return swapping(p)
+    // What it has published is known only where statistics tell of it.
+    if (p.base!.kind !== 'initial') return { ...(this.#keepsStats ? p : begin(p, p.tries)), at: 'acknowledge', base: p.base }
     return p.top! > 0 ? begin(p, p.tries) : this.#acknowledged(p)
   }
 
@@ -422,11 +433,16 @@ export class Protocol {
           }),
         )
       case 'base':
-        return [get(0, (base) => [looking(p, base!, this.#flaw === 'no second look' ? [] : doubtful(p.got!, base!))])]
+        return [
+          get(0, (base) => {
+            const { result } = readAll(p, base)
+            return [looking({ ...p, result: result! }, this.#flaw === 'no second look' ? [] : doubtful(p.got!, base!))]
+          }),
+        ]
       case 'again': {
         const [number, ...rest] = todo
         const before = p.got!.find(([each]) => each === number)?.[1]
-        return [get(number!, (layer) => (layer === before ? [looking(p, p.base!, rest)] : anew(p)))]
+        return [get(number!, (layer) => (layer === before ? [looking(p, rest)] : anew(p)))]
       }
       default:
         // Has read: looks at nothing any more.
@@ -495,8 +511,7 @@ const ended = (p: Process): Process => ({ ...begin(p, p.tries), at: 'done' })
 const upTo = (top: number): number[] => Array.from({ length: top }, (_, i) => i + 1)
 
 /** Whoever is disturbed looks again: a flush begins anew, cleaning goes on with what is left. */
-const interrupted = (p: Process): Process[] =>
-  CLEANING.includes(p.at) ? [{ ...begin(p, p.tries), at: 'clean', mine: p.mine }] : anew(p)
+const interrupted = (p: Process): Process[] => (CLEANING.includes(p.at) ? [cleaning(p)] : anew(p))
 
 const CLEANING = ['clean: void', 'remove']
 
@@ -512,15 +527,26 @@ function toPublish({ role, base, bit, own, shared, merged, top }: Process): File
 }
 
 /** A compactor cleans; a writer that found a closed state goes on with the successor. */
-const swapped = (p: Process): Process => (p.role === 'compactor' ? { ...p, at: 'clean' } : begin(p, p.tries))
+const swapped = (p: Process): Process => (p.role === 'compactor' ? cleaning(p) : begin(p, p.tries))
+
+/** About to replace the base by what it contains; a process keeps nothing that it does not look at any more, as states would differ by it. */
+const swapping = (p: Process): Process => ({
+  ...begin(p, p.tries),
+  at: 'swap',
+  base: p.base,
+  mine: file('base', { own: p.own!, shared: p.shared!, merged: p.merged! }),
+})
+
+/** About to clean. Who replaces a container knows by its own base what to do at last. */
+const cleaning = (p: Process): Process => ({ ...begin(p, p.tries), at: 'clean', mine: p.role === 'creator' ? p.mine : undefined })
 
 /** What is to be cleaned under a base that was read after the layers were. */
 function clearing(p: Process, base: File): Process {
   const all = p.above!
   const live = all.filter(([number, layer]) => isLive(number, layer, base))
   const above = all.filter(([number, layer]) => !isLive(number, layer, base))
-  const mine = p.role === 'creator' ? p.mine : undefined
-  return { ...begin(p, p.tries), at: 'clean: void', base, mine, above, top: live.at(-1)?.[0] ?? 0, merged: base.merged }
+  const own = p.role === 'creator' ? { base, mine: p.mine } : {}
+  return { ...begin(p, p.tries), at: 'clean: void', ...own, above, top: live.at(-1)?.[0] ?? 0, merged: base.merged }
 }
 
 function present(objects: Objects, above: number): [number, File][] {
@@ -541,8 +567,11 @@ const readAll = (p: Process, base: File | undefined): Process => ({
   result: packed(view(assembled(p.got!, base))),
 })
 
-const looking = (p: Process, base: File, todo: readonly number[]): Process =>
-  todo.length === 0 ? readAll(p, base) : { ...p, at: 'again', base, todo }
+/** Keeps of what was opened only what is to be looked at again. */
+const looking = (p: Process, todo: readonly number[]): Process => {
+  const got = p.got!.filter(([number]) => todo.includes(number))
+  return { ...begin(p, p.tries), at: todo.length === 0 ? 'read' : 'again', result: p.result!, got, todo }
+}
 
 /** Live layers that name no base, and numbers below the highest live one that have none. */
 function doubtful(got: NonNullable<Process['got']>, base: File): number[] {

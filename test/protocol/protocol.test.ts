@@ -200,10 +200,16 @@ const LARGE_SCENARIOS: Scenario[] = [
     crate: ['flush', 'flush'],
   }),
   scenario('two writers, a compactor, a reader', { processes: [writer, writer, compactor, reader], tries: 0 }),
-  // All of them at once have more than three million states; so many interruptions of one process by another can be gone through.
+  // All of them at once: so many interruptions of one process by another can be gone through.
   scenario('two writers, two compactors, a reader', {
     processes: [writer, writer, compactor, compactor, reader],
-    switches: 2,
+    switches: 3,
+    looksAgain: true,
+  }),
+  scenario('two writers, two compactors, a reader, where nothing can be deleted', {
+    processes: [writer, writer, compactor, compactor, reader],
+    profile: PROFILES.noDelete,
+    switches: 3,
     looksAgain: true,
   }),
 ]
@@ -211,9 +217,10 @@ const LARGE_SCENARIOS: Scenario[] = [
 describe('the protocol', () => {
   test.each(LARGE ? [...SCENARIOS, ...LARGE_SCENARIOS] : SCENARIOS)('holds: $name', (each) => {
     const { states, broken, steps } = check(each)
+    if (LARGE) console.log(`${each.name}: ${states} states`)
     expect({ broken, steps }).toEqual({ broken: undefined, steps: undefined })
     // Fewer would be a scenario in which nothing happens.
-    expect(states).toBeGreaterThan(50)
+    expect(states).toBeGreaterThan(20)
   })
 })
 
