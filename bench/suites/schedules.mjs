@@ -94,7 +94,8 @@ async function startOpfs(app, place) {
     const worker = `/plain/programs/opfs-worker.mjs?${new URLSearchParams(seeds)}`
     const page = await browser.page()
     const told = site.report(id)
-    await page.goto(`${site.origin}${address('page/programs/opfs-page.mjs')}`)
+    // Without a time limit: on a machine with much else to do a page takes half a minute to load.
+    await page.goto(`${site.origin}${address('page/programs/opfs-page.mjs')}`, { timeout: 0 })
     const { results, problem } = await told
     await page.context().close()
     if (problem !== undefined) throw new Error(problem)
