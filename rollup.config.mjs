@@ -126,7 +126,12 @@ async function modulesOfReading() {
     load: (id) => (id === join(process.cwd(), 'entry') ? program : null),
     resolveDynamicImport: () => ({ id: 'later', external: true }),
   }
-  const bundle = await rollup({ input: 'entry', plugins: [entry], treeshake: { moduleSideEffects: false } })
+  const bundle = await rollup({
+    input: 'entry',
+    external: (id) => /^[^./]/.test(id) && id !== 'entry',
+    plugins: [entry],
+    treeshake: { moduleSideEffects: false },
+  })
   const { output } = await bundle.generate({ format: 'es' })
   return new Set(Object.entries(output[0].modules).flatMap(([id, { code }]) => (code ? [id] : [])))
 }
