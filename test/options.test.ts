@@ -216,6 +216,11 @@ describe('what is wrong is said', () => {
     [() => hyperslab.coarsen(array(), 2 as never, 'mean'), 'expected an object by axis, got 2'],
     [() => array().pad(1, { mode: 'wrap' } as never), 'pad: mode cannot be "wrap": there are constant, edge'],
     [() => array().map(1 as never), 'map: fn must be a function, got 1'],
+    [
+      () => array().mapReduce(Number, Math.max, { skipNaN: true } as never),
+      'mapReduce takes an initial value after the functions; { skipNaN } are its options, which come after it',
+    ],
+    [() => array().reduce(Math.max, undefined as never), 'reduce takes an initial value after the functions'],
     [() => array().map((x) => x, { dtype: 'float' } as never), 'map: dtype cannot be "float"'],
     [() => array().is('flaot64' as never), 'unknown dtype "flaot64"'],
     [() => hyperslab.where(array(), { mix: 1 } as never), "the range of where has no option 'mix'; did you mean 'min'?"],

@@ -6,6 +6,7 @@ import { arrayOrder } from '../iteration.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { foldOf, TruthFold } from './fold.ts'
 import { type Fold, foldedDType, modeOf } from './fold-kinds.ts'
+import { checkInitial } from './options.ts'
 import { layoutOf, type ReduceOptions, shaped } from './reduce.ts'
 import { type Row, type RowMode, RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, unwrittenValue } from './runs.ts'
@@ -81,6 +82,7 @@ export async function foldElements<D extends DType, T>(
   options: BlockOptions & SkipOptions,
 ): Promise<T> {
   checkValue('reduce', 'fn', fn, 'function')
+  checkInitial('reduce', init, source)
   const { reader, none, bools } = rawReader(source, options)
   const { fill, nan } = reader.skipped
   let accumulated = init
@@ -111,6 +113,7 @@ export async function mapReduce<D extends DType, T>(
 ): Promise<T | Tensor> {
   checkValue('mapReduce', 'map', map, 'function')
   checkValue('mapReduce', 'combine', combine, 'function')
+  checkInitial('mapReduce', init, source)
   const layout = layoutOf(source, options.axis)
   const { reader, none, bools } = rawReader(source, options)
   const { fill, nan } = reader.skipped

@@ -1,4 +1,5 @@
 import type { DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource } from '../source.ts'
 import type { WhereOptions } from '../where.ts'
@@ -81,6 +82,18 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
 /** @throws InvalidArgumentError for options that a call does not take */
 export const checkCall = (call: ReducingCall, options: unknown, { label }: Pick<BlockSource, 'label'>): void =>
   checkOptions(call, options, CALLS[call], label)
+
+/**
+ * Refuses an initial value that was left out, also where options stand in its place.
+ * @throws InvalidArgumentError
+ */
+export function checkInitial(call: 'reduce' | 'mapReduce', init: unknown, { label }: Pick<BlockSource, 'label'>): void {
+  const isPlain = typeof init === 'object' && init !== null && Object.getPrototypeOf(init) === Object.prototype
+  const names = isPlain ? Object.keys(init) : []
+  if (init !== undefined && (names.length === 0 || !names.every((name) => Object.hasOwn(CALLS[call], name)))) return
+  const found = init === undefined ? '' : `; { ${names.join(', ')} } are its options, which come after it`
+  throw new HyperslabError('InvalidArgumentError', `${call} takes an initial value after the functions${found}`, label)
+}
 
 /** @throws InvalidArgumentError for what is no kind to fold by */
 export const checkKind = (call: ReducingCall, kind: unknown, { label }: Pick<BlockSource, 'label'>): void =>
