@@ -101,7 +101,8 @@ function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChun
 }
 
 /**
- * Projects a box onto a grid: calls `visit` for every touched chunk, in C order (see {@link eachChunk}).
+ * Projects a box onto a grid: calls `visit` for every touched chunk, in C order, with the index of the chunk
+ * in the grid and its projection along each axis, in an array that is reused between calls.
  * @throws TooLargeError for more than 2^22 chunks
  */
 export function projectBox(
