@@ -96,7 +96,9 @@ function sizes() {
  */
 function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (atOnce.size === 0) {
-    const entries = [...getModuleIds()].filter((each) => getModuleInfo(each).isEntry && !each.endsWith('/cli/main.js'))
+    const entries = [...getModuleIds()].filter(
+      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/netcdf)\.js$/.test(each),
+    )
     for (const entry of entries) atOnce.add(entry)
     for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
   }

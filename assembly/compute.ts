@@ -1,11 +1,13 @@
 /**
- * What only reductions, statistics and writing need, as a module of its own. It imports the memory of
- * `reading.ts` and has its tables between that module's and the arena, from `memoryBase` in asconfig.json on.
+ * What only reductions, statistics, writing and files of another byte order need, as a module of its own. It
+ * imports the memory of `reading.ts` and has its tables between that module's and the arena, from `memoryBase`
+ * in asconfig.json on.
  */
 export { stats } from './extremes'
 export { lz4Bound, lz4Encode } from './lz4-encode'
 export { find, firstRows } from './places'
 export { reduce } from './reduce'
+export { swap } from './swap'
 
 /** Where its tables end: `scripts/embed-kernels.mjs` looks whether the arena begins behind it. */
 export const computeEnd: usize = __heap_base

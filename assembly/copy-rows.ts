@@ -1,17 +1,15 @@
 /**
- * Copies and fills of whole bytes.
+ * Copies of whole bytes.
  *
- * Contract: `copyRows` copies `rows` rows of `bytes` bytes, the starts `srcRow` and `dstRow` bytes apart;
- * `fill` repeats one element. Both write exactly the bytes asked for and read no others.
+ * Contract: `copyRows` copies `rows` rows of `bytes` bytes, the starts `srcRow` and `dstRow` bytes apart. It
+ * writes exactly the bytes asked for and reads no others.
  *
  * Why it is fast: the last vector of a row is moved back to end where the row ends and overlaps the one
  * before, so there is no loop over single bytes. Long rows go to the engine's memmove, which is wider than
  * 128 bits; short ones would spend longer in that call than here.
  */
-import { splat } from './lanes'
 
 const LONG: u32 = 1024
-const PATTERN: usize = memory.data(16, 16)
 
 export function copyRows(src: usize, srcRow: i32, dst: usize, dstRow: i32, bytes: u32, rows: u32): void {
   for (; rows > 0; rows--, src += srcRow, dst += dstRow) {
@@ -52,13 +50,4 @@ function copyEnds<T>(src: usize, dst: usize, bytes: u32): void {
   const tail = load<T>(src + bytes - sizeof<T>())
   store<T>(dst, load<T>(src))
   store<T>(dst + bytes - sizeof<T>(), tail)
-}
-
-/** Sets `count` elements of `elementBytes` bytes at `dst` to the one at `value`. */
-export function fill(dst: usize, elementBytes: i32, count: u32, value: usize): void {
-  const vector = splat(elementBytes, value)
-  const end = dst + count * elementBytes
-  for (; end - dst >= 16; dst += 16) v128.store(dst, vector)
-  v128.store(PATTERN, vector)
-  copyFew(PATTERN, dst, <u32>(end - dst))
 }

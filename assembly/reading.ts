@@ -1,7 +1,6 @@
 /** What reading needs, with the memory: a module of its own. */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
 export { copyStrided } from './copy'
-export { fill } from './copy-rows'
 export { crc32c } from './crc32c'
 export { lz4Decode } from './lz4-decode'
 export { pick } from './pick'

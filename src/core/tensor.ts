@@ -103,15 +103,19 @@ export function fillTensor<D extends DType>(target: Tensor<D>, value: DataOf<D>[
 export function copyTensor<D extends DType>(source: Tensor<D>, target: Tensor<D>): void {
   const { outer, run } = splitRuns([source, target])
   const [from, to] = run.strides as [number, number]
-  const input = source.data as Writable
-  const output = target.data as Writable
   // A subarray costs about 100 ns: worth it only for runs that take longer than that one by one.
-  const bulk = from === 1 && to === 1 && run.length >= 32 && ArrayBuffer.isView(input)
+  const bulk = from === 1 && to === 1 && run.length >= 32 && ArrayBuffer.isView(source.data)
+  const input = (bulk ? source.data : bitsOf(source.data)) as Writable
+  const output = (bulk ? target.data : bitsOf(target.data)) as Writable
   eachRun(outer, [source.offset, target.offset], ([a, b]) => {
     if (bulk) (output as unknown as Bulk).set((input as unknown as Bulk).subarray(a!, a! + run.length), b!)
     else for (let i = 0, p = a!, q = b!; i < run.length; i++, p += from, q += to) output[q] = input[p]
   })
 }
+
+/** Numbers of 32 bits for floats: JavaScript would turn signalling NaNs into others on the way. */
+const bitsOf = (data: DataOf<DType>): DataOf<DType> =>
+  data instanceof Float32Array ? new Int32Array(data.buffer, data.byteOffset, data.length) : data
 
 type Writable = { [index: number]: unknown }
 type Bulk = { set(source: unknown, offset: number): void; subarray(start: number, end: number): unknown }

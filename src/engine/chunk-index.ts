@@ -1,11 +1,12 @@
-import type { NamedValues } from '../array/source.ts'
+import type { Missing, NamedValues } from '../array/source.ts'
 import type { DataOf, DType, ScalarOf } from '../core/dtype.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
-import type { ChunkAddress } from './block.ts'
+import type { BlockOrigin, ChunkAddress } from './block.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { ChunkStats } from './chunk-stats.ts'
+import type { StridedReader } from './strided-reader.ts'
 
 /**
  * What a format tells the engine of one array: what its elements are, and where its chunks lie. This is all
@@ -17,11 +18,18 @@ export interface ChunkIndex<D extends DType = DType> {
   readonly dimensionNames?: readonly string[] | undefined
   /** What elements nobody wrote read as. */
   readonly fillValue?: ScalarOf<D> | undefined
+  /** Which elements are missing; those that equal the fill value when left out. */
+  readonly missing?: Missing<D> | undefined
   readonly attrs?: NamedValues | undefined
   /** For error messages: file and array. */
   readonly label: { readonly file: string; readonly array: string }
-  /** Fetches and decodes the blocks that the chunks lie in; may serve many arrays. */
-  readonly blocks: BlockReader
+  /**
+   * Fetches and decodes the blocks that the chunks lie in; may serve many arrays. Left out where no chunk
+   * lies in a block.
+   */
+  readonly blocks?: BlockReader | undefined
+  /** Reads the chunks that lie in place in a file. Left out where none does. */
+  readonly strided?: StridedReader | undefined
   /** Memory that results of reading the array share. */
   readonly budget?: MemoryBudget | undefined
   /** Elements that one operation may go through. */
@@ -47,8 +55,43 @@ export interface ChunkWriter {
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** A chunk that somebody wrote: its bytes, where they are at hand, or where they lie. */
-export type StoredChunk = Uint8Array | ChunkAddress
+/**
+ * A chunk that somebody wrote: its bytes, where they are at hand, or where they lie, in a block that is
+ * decoded as a whole or as they are.
+ */
+export type StoredChunk = Uint8Array | ChunkAddress | StridedChunk
+
+/**
+ * A chunk whose elements lie in place in a file, uncompressed. Of such only the elements that are wanted are
+ * read. Reductions and searches hold what they read at once, whole chunks some of them: a format that stores
+ * an array as one piece gives it chunks of some MiB.
+ */
+export interface StridedChunk {
+  readonly block?: undefined
+  readonly layout: StridedLayout
+  readonly shape: readonly number[]
+  /** Of the first element, in the file. */
+  readonly offset: number
+}
+
+export const isStrided = (found: StoredChunk | undefined): found is StridedChunk =>
+  found !== undefined && !(found instanceof Uint8Array) && found.block === undefined
+
+/** How elements lie in place; the same object for chunks that may be read together. */
+export interface StridedLayout {
+  readonly origin: BlockOrigin
+  /** From one element to the next along each axis, in bytes, above 0: along the first the most. */
+  readonly byteStrides: readonly number[]
+  /** Bytes of an element as it is stored: as of its type, unless `payloadOf` makes elements of them. */
+  readonly elementBytes: number
+  /** Whether each is a number with its most significant byte first. */
+  readonly bigEndian: boolean
+  /**
+   * What a chunk of so many elements is as other chunks are stored (`chunk-values.ts`), of elements that are
+   * stored in another way, given one after another, during the call only.
+   */
+  readonly payloadOf?: ((stored: Uint8Array, count: number) => Uint8Array) | undefined
+}
 
 /** Where some chunks are, whatever is written meanwhile. */
 export interface PinnedChunks {

@@ -4,6 +4,7 @@ import type {
   BlockSource,
   BoxRead,
   BulkAccess,
+  Missing,
   NamedValues,
   PartVisitor,
   ReduceBoxOptions,
@@ -40,6 +41,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly dtype: D
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<D> | undefined
+  readonly missing: Missing<D> | undefined
   readonly capabilities = { steps: true }
   readonly maxElements: number | undefined
   readonly budget: MemoryBudget | undefined
@@ -66,6 +68,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     this.dtype = index.dtype
     this.dimensionNames = index.dimensionNames
     this.fillValue = index.fillValue
+    this.missing = index.missing
     this.attrs = index.attrs
     this.label = index.label
     this.maxElements = index.maxElements
@@ -113,11 +116,13 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
         } else if (listed === undefined) projectBox(box, grid, add)
         else eachChunk(listed.axes, listed.counts, add)
       }
-      await this.#index.blocks.use(scatter.blocks, scatter, () => undefined, signal)
+      const { blocks, strided } = this.#index
+      await blocks?.use(scatter.blocks, scatter, () => undefined, signal)
+      await strided?.copy(scatter.strided, scatter, lists !== undefined, signal)
     })
   }
 
-  #countRequests(boxes: readonly Box[]): number {
+  #countRequests(boxes: readonly Box[]): number | undefined {
     const snapshot = this.#snapshot()
     const { grid } = snapshot
     const touched = boxes.map((box) => countChunks(box, grid))
@@ -125,11 +130,11 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     const { storedCount } = snapshot
     // As many as could be where finding out would take long, since nothing here gives way.
     if (sum(touched.map((count) => (count <= FEW_CHUNKS ? count : storedCount))) > MOST_LOOKUPS)
-      return Math.min(sum(touched), storedCount)
+      return this.#index.strided === undefined ? Math.min(sum(touched), storedCount) : undefined
     const blocks = new Set<BlockRef>()
     const add = (chunkIndex: number): void => {
       const found = snapshot.locate(chunkIndex)
-      if (found !== undefined && !(found instanceof Uint8Array)) blocks.add(found.block)
+      if (found !== undefined && !(found instanceof Uint8Array) && found.block !== undefined) blocks.add(found.block)
     }
     for (const [i, box] of boxes.entries()) {
       if (touched[i]! <= FEW_CHUNKS) projectBox(box, grid, add)
@@ -139,7 +144,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
           if (grid.index(chunkIndex).every((k, axis) => touches(box[axis]!, grid.axes[axis]!, k))) add(chunkIndex)
       }
     }
-    return blocks.size
+    return blocks.size + (this.#index.strided?.countRequests(snapshot, boxes) ?? 0)
   }
 
   async #reduceBox(
@@ -152,7 +157,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       const { reduceChunks } = await import('./reduce-chunks.ts')
       const { fill, hasFill } = this.#elements
       const request = { box, reduction, fill: fill as number | bigint, hasFill }
-      await reduceChunks(this.#snapshot([box]), request, this.#index.blocks, take, options)
+      await reduceChunks(this.#snapshot([box]), request, this.#index, take, options)
     })
   }
 
@@ -164,7 +169,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   async *#visit<R>(box: Box, visitor: PartVisitor<D, R>, { signal }: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
     const snapshot = this.#snapshot([box])
     const { visitBox } = await import('./visit-box.ts')
-    yield* visitBox(snapshot, box, this.#elements, this.#index.blocks, visitor, signal)
+    yield* visitBox(snapshot, box, this.#elements, this.#index, visitor, signal)
   }
 
   async #write(writer: ChunkWriter, box: Box, source: Tensor<D>, options: BlockOptions): Promise<void> {

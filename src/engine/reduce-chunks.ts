@@ -17,7 +17,7 @@ import { Pace } from '../core/pace.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
-import type { AxisProjection } from '../grid/projection.ts'
+import { type AxisProjection, copyOf } from '../grid/projection.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { cutBox, hullOf, outerBox, TouchedChunks } from '../grid/touched.ts'
 import { withArena } from '../kernels/arena.ts'
@@ -25,17 +25,30 @@ import { boxIn, type StridedBox, tableOf } from '../kernels/boxes.ts'
 import type { ReduceOp } from '../kernels/reduce.ts'
 import type { ReducePiece } from '../pool/task.ts'
 import type { BlockRef, ChunkAddress } from './block.ts'
-import type { BlockReader, BlockUse } from './block-reader.ts'
-import type { ChunkSnapshot, StoredChunk } from './chunk-index.ts'
+import type { BlockUse } from './block-reader.ts'
+import type { ChunkIndex, ChunkSnapshot, StoredChunk } from './chunk-index.ts'
 import { statsOfFill } from './chunk-stats.ts'
 import { checkChunkBytes } from './chunk-values.ts'
 import { Answers, answer, mayAnswer } from './statistics-aggregate.ts'
+import type { StridedPart } from './strided-reader.ts'
 import { visitChunks } from './visit-chunks.ts'
 
 /** A chunk by its position among those the box touches; the rest is worked out when its block is there. */
 interface TouchedChunk {
   readonly at: number
   readonly address: ChunkAddress
+}
+
+/** What is taken of a chunk along an axis. */
+type Taken = Pick<AxisProjection, 'length' | 'from' | 'to'>
+
+/** What reads chunks, by where they lie. */
+type Readers = Pick<ChunkIndex, 'blocks' | 'strided'>
+
+/** Chunks that are to be read, by where they lie. */
+interface Located {
+  readonly blocks: Map<BlockRef, TouchedChunk[]>
+  readonly strided: StridedPart<undefined>[]
 }
 
 /** Elements of a chunk with the cells they go to. */
@@ -73,7 +86,7 @@ interface Request {
 export async function reduceChunks(
   snapshot: ChunkSnapshot,
   request: Request,
-  blocks: BlockReader,
+  readers: Readers,
   take: (part: PlacedAggregate) => void,
   { signal, ignoreStats }: ReduceBoxOptions,
 ): Promise<void> {
@@ -83,7 +96,7 @@ export async function reduceChunks(
     await snapshot.statistics!.load(signal)
     snapshot.checkGrid('reduced')
   }
-  await work.run(blocks, take, asks, signal)
+  await work.run(readers, take, asks, signal)
 }
 
 /**
@@ -126,14 +139,37 @@ class ChunkReduction {
 
   /** @param asks statistics that are loaded */
   async run(
-    blocks: BlockReader,
+    { blocks, strided }: Readers,
     take: (part: PlacedAggregate) => void,
     asks: boolean,
     signal: Signal | undefined,
   ): Promise<void> {
-    const use: BlockUse<TouchedChunk, PlacedAggregate[]> = {
+    const answers = asks ? this.#plain.map((each) => new Answers(each, this.#cellShape)) : undefined
+    const found = await this.#locate(take, answers, signal)
+    const answered = (answers ?? []).flatMap((each) => each.finish() ?? [])
+    if (answered.length > 0) take({ ...this.#partOf(answered), region: answered[0]!.region })
+    const takeAll = (parts: readonly PlacedAggregate[]): void => parts.forEach(take)
+    await blocks?.use(
+      found.blocks,
+      this.#use(({ at }) => this.#touched.projections(at)),
+      takeAll,
+      signal,
+    )
+    await strided?.use(
+      found.strided,
+      this.#use(({ chunkShape, from, to }) => chunkShape.map((length, i) => ({ length, from: from[i]!, to: to[i]! }))),
+      takeAll,
+      signal,
+    )
+  }
+
+  /** Reduces chunks that are decoded, those that lie together at once. */
+  #use<C extends { readonly address: ChunkAddress }>(takenOf: (chunk: C) => readonly Taken[]): BlockUse<C, PlacedAggregate[]> {
+    const piecesOf = (chunks: readonly C[], startOf: (chunk: C) => number): Piece[] =>
+      this.#pieces(chunks.map((chunk) => ({ taken: takenOf(chunk), size: chunk.address.size, start: startOf(chunk) })))
+    return {
       here: (arena, chunks, bytesOf) => {
-        const pieces = this.#pieces(chunks, (chunk) => {
+        const pieces = piecesOf(chunks, (chunk) => {
           const bytes = bytesOf(chunk)
           return bytes instanceof Uint8Array ? arena.put(bytes) : bytes.pointer
         })
@@ -142,27 +178,22 @@ class ChunkReduction {
         )
       },
       there: (chunks) => {
-        const pieces = this.#pieces(chunks, ({ address }) => address.offset)
+        const pieces = piecesOf(chunks, ({ address }) => address.offset)
         return {
           task: { kind: 'reduce', reduction: this.#reduction, pieces: pieces.map(({ table, shape }) => ({ table, shape })) },
           result: ({ parts }) => parts.map((part, i) => ({ ...part, region: pieces[i]!.region })),
         }
       },
     }
-    const answers = asks ? this.#plain.map((each) => new Answers(each, this.#cellShape)) : undefined
-    const groups = await this.#locate(take, answers, signal)
-    const answered = (answers ?? []).flatMap((each) => each.finish() ?? [])
-    if (answered.length > 0) take({ ...this.#partOf(answered), region: answered[0]!.region })
-    await blocks.use(groups, use, (parts) => parts.forEach(take), signal)
   }
 
-  /** Groups by block the stored chunks that have no answer. Runs of missing chunks are reduced at once. */
+  /** The stored chunks that have no answer. Runs of missing chunks are reduced at once. */
   async #locate(
     take: (part: PlacedAggregate) => void,
     answers: readonly Answers[] | undefined,
     signal: Signal | undefined,
-  ): Promise<Map<BlockRef, TouchedChunk[]>> {
-    const blocks = new Map<BlockRef, TouchedChunk[]>()
+  ): Promise<Located> {
+    const { blocks, strided }: Located = { blocks: new Map(), strided: [] }
     const pace = new Pace(signal)
     // Of the chunk that was looked up last.
     let projections: AxisProjection[] = []
@@ -178,6 +209,10 @@ class ChunkReduction {
         return
       }
       if (answers !== undefined && this.#ask(answers, number, projections)) return
+      if (found.block === undefined) {
+        strided.push({ ...copyOf(projections, undefined), found })
+        return
+      }
       const known = blocks.get(found.block)
       if (known === undefined) blocks.set(found.block, [{ at, address: found }])
       else known.push({ at, address: found })
@@ -197,7 +232,7 @@ class ChunkReduction {
       numberOf,
       signal,
     )
-    return blocks
+    return { blocks, strided }
   }
 
   /** Whether elements that nobody wrote are left out. */
@@ -298,13 +333,12 @@ class ChunkReduction {
     })
   }
 
-  /** @param startOf where the bytes of a chunk start */
-  #pieces(chunks: readonly TouchedChunk[], startOf: (chunk: TouchedChunk) => number): Piece[] {
+  /** @param chunks with the number of their bytes, and where these start */
+  #pieces(chunks: readonly { readonly taken: readonly Taken[]; readonly size: number; readonly start: number }[]): Piece[] {
     const pieces: { region: Box; size: number; targets: Target[] }[] = []
-    for (const chunk of chunks) {
-      const projections = this.#touched.projections(chunk.at)
-      checkChunkBytes(this.#reduction.dtype, chunk.address.size, sizeOf(projections.map(({ length }) => length)))
-      const target = { elements: this.#elements(projections, startOf(chunk)), cells: this.#cellsOf(outerBox(projections)) }
+    for (const { taken, size: bytes, start } of chunks) {
+      checkChunkBytes(this.#reduction.dtype, bytes, sizeOf(taken.map(({ length }) => length)))
+      const target = { elements: this.#elements(taken, start), cells: this.#cellsOf(outerBox(taken)) }
       const size = sizeOf(boxShape(target.cells))
       const last = pieces.at(-1)
       const region = last && hullOf([last.region, target.cells])
@@ -319,7 +353,7 @@ class ChunkReduction {
     return pieces.map(({ region, targets }) => pieceOf(region, targets))
   }
 
-  #elements(projections: readonly AxisProjection[], start: number): Target['elements'] {
+  #elements(projections: readonly Taken[], start: number): Target['elements'] {
     const first = positionOf(this.#reduction, outerBox(projections))
     const shape = projections.map(({ length }) => length)
     const slices = projections.map(({ from }) => from)

@@ -10,7 +10,7 @@ import type { Task, TaskResult } from '../pool/task.ts'
 import type { Stored } from './batches.ts'
 import { type BlockRef, type ChunkBytes, chunkPart, chunkView } from './block.ts'
 import type { BlockUse } from './block-reader.ts'
-import type { Elements, StoredChunk } from './chunk-index.ts'
+import type { Elements, StoredChunk, StridedChunk } from './chunk-index.ts'
 import { checkChunkBytes, decodeChunk } from './chunk-values.ts'
 import type * as Lists from './lists.ts'
 
@@ -23,12 +23,14 @@ const LONG_RUN_BYTES = 16 * 1024
 const MAX_STAGING_BYTES = 16 * 1024 * 1024
 
 /**
- * One read: takes copies of chunks, collects by their blocks those that are to be fetched, and puts what is
+ * One read: takes copies of chunks, collects those that are to be fetched, and puts what is
  * wanted of each chunk to its place in the result, once it is decoded.
  */
 export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
-  /** What is to be fetched. */
+  /** What is to be fetched of blocks. */
   readonly blocks = new Map<BlockRef, StoredCopy<D>[]>()
+  /** What is to be read where it lies. */
+  readonly strided: (ChunkCopy<D> & { readonly found: StridedChunk })[] = []
   readonly #elements: Elements<D>
   readonly #lists: typeof Lists | undefined
 
@@ -46,6 +48,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   add(copy: ChunkCopy<D>, found: StoredChunk | undefined): void {
     if (found === undefined) this.fill(copy)
     else if (found instanceof Uint8Array) withArena((arena) => this.#scatter(arena, [copy as StoredCopy<D>], () => found))
+    else if (found.block === undefined) this.strided.push({ ...copy, found })
     else {
       checkChunkBytes(this.#elements.dtype, found.size, sizeOf(copy.chunkShape))
       const stored = { ...copy, address: found }

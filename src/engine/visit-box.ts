@@ -1,19 +1,20 @@
 import { unwrittenStats } from '../array/part-stats.ts'
-import type { PartStats, PartVisitor } from '../array/source.ts'
+import { bytesOf, type PartStats, type PartVisitor } from '../array/source.ts'
 import { allocate, type DataOf, type DType } from '../core/dtype.ts'
 import { ahead, batched } from '../core/in-order.ts'
 import { Pace } from '../core/pace.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
-import type { AxisProjection } from '../grid/projection.ts'
-import { type Box, boxShape } from '../grid/range.ts'
+import { type AxisProjection, copyOf } from '../grid/projection.ts'
+import { type Box, boxShape, rangeOf } from '../grid/range.ts'
 import { outerBox, TouchedChunks } from '../grid/touched.ts'
 import { type BlockRef, type ChunkAddress, chunkPart, chunkView } from './block.ts'
-import type { BlockReader, BlockUse } from './block-reader.ts'
-import type { ChunkSnapshot, Elements, StoredChunk } from './chunk-index.ts'
+import type { BlockUse } from './block-reader.ts'
+import type { ChunkIndex, ChunkSnapshot, Elements, StoredChunk, StridedChunk } from './chunk-index.ts'
 import type { ChunkStats } from './chunk-stats.ts'
 import { decodeChunk } from './chunk-values.ts'
+import type { Portion, StridedPart } from './strided-reader.ts'
 import { visitChunks } from './visit-chunks.ts'
 
 /** A chunk to be read, by its position among those the box touches. */
@@ -22,10 +23,18 @@ interface Chosen {
   readonly address: ChunkAddress
 }
 
-/** Chunks of a block, or one that needs no I/O: loose, or, without bytes, missing. */
+/** Chunks of a block, one in place in a file, or one that needs no I/O: loose, or, without bytes, missing. */
 type Item =
   | { readonly block: BlockRef; readonly chunks: Chosen[]; readonly bytes: number }
-  | { readonly block?: undefined; readonly at: number; readonly loose: Uint8Array | undefined; readonly bytes: number }
+  | {
+      readonly block?: undefined
+      readonly at: number
+      readonly found: Uint8Array | StridedChunk | undefined
+      readonly bytes: number
+    }
+
+/** What reads chunks, by where they lie. */
+type Readers = Pick<ChunkIndex, 'blocks' | 'strided'>
 
 /** Missing chunks from one up to another, but for those in some boxes. */
 interface Run {
@@ -49,13 +58,13 @@ export async function* visitBox<D extends DType, R>(
   snapshot: ChunkSnapshot,
   box: Box,
   elements: Elements<D>,
-  blocks: BlockReader,
+  readers: Readers,
   visitor: PartVisitor<D, R>,
   signal: Signal | undefined,
 ): AsyncGenerator<R, void, undefined> {
   await snapshot.statistics?.load(signal)
   snapshot.checkGrid('searched')
-  yield* new BoxVisit(snapshot, box, elements, visitor).run(blocks, signal)
+  yield* new BoxVisit(snapshot, box, elements, visitor).run(readers, signal)
 }
 
 class BoxVisit<D extends DType, R> {
@@ -71,32 +80,31 @@ class BoxVisit<D extends DType, R> {
     this.#touched = new TouchedChunks(box, snapshot.grid)
   }
 
-  async *run(blocks: BlockReader, signal: Signal | undefined): AsyncGenerator<R, void, undefined> {
-    const blockUse: BlockUse<Chosen, R[]> = {
-      here: (arena, chunks, bytesOf) => chunks.map((chunk) => this.#visit(chunk.at, chunkView(arena, bytesOf(chunk)))),
-      there: (chunks) => ({
-        task: { kind: 'decode', keep: false },
-        result: ({ bytes }) => chunks.map(({ at, address }) => this.#visit(at, chunkPart(bytes, address))),
-      }),
-    }
+  async *run({ blocks, strided }: Readers, signal: Signal | undefined): AsyncGenerator<R, void, undefined> {
+    const chosen = useEach((chunk: Chosen, bytes) => this.#visit(chunk.at, bytes))
+    const portions = useEach((part: Portion<undefined>, bytes) => this.#visitPortion(part, bytes))
     const work = async (portion: readonly Item[]): Promise<R[]> => {
       signal?.throwIfAborted()
       const pace = new Pace(signal)
       const results: R[] = []
       const groups: [BlockRef, readonly Chosen[]][] = []
+      const parts: StridedPart<undefined>[] = []
       for (const item of portion) {
         if (pace.due()) await pace.turn()
         if (item.block !== undefined) groups.push([item.block, item.chunks])
-        else results.push(item.loose === undefined ? this.#visitMissing(item.at) : this.#visit(item.at, item.loose))
+        else if (item.found === undefined) results.push(this.#visitMissing(item.at))
+        else if (item.found instanceof Uint8Array) results.push(this.#visit(item.at, item.found))
+        else parts.push({ ...copyOf(this.#touched.projections(item.at), undefined), found: item.found })
       }
       const take = (more: readonly R[]): void => {
         for (const result of more) results.push(result)
       }
-      await blocks.use(groups, blockUse, take, signal)
+      await blocks?.use(groups, chosen, take, signal)
+      await strided?.useEach(parts, portions, take, signal)
       return results
     }
-    const portions = batched(this.#each(await this.#locate(signal)), PORTION_BYTES, ({ bytes }) => bytes)
-    for await (const results of ahead(portions, { count: 2 }, work)) yield* results
+    const items = batched(this.#each(await this.#locate(signal)), PORTION_BYTES, ({ bytes }) => bytes)
+    for await (const results of ahead(items, { count: 2 }, work)) yield* results
   }
 
   #visit(at: number, bytes: Uint8Array): R {
@@ -106,6 +114,12 @@ class BoxVisit<D extends DType, R> {
     const chunk = tensorOf(dtype, shape, decodeChunk(dtype, bytes, sizeOf(shape)))
     const part = viewTensor(chunk, projections.map(({ from }) => from)) // biome-ignore format: one line
     return this.#visitor.visit(outerBox(projections), part)
+  }
+
+  /** Of a part that was read by itself. */
+  #visitPortion({ chunkShape, to }: Portion<undefined>, bytes: Uint8Array): R {
+    const { dtype } = this.#elements
+    return this.#visitor.visit(to.map(rangeOf), tensorOf(dtype, chunkShape, decodeChunk(dtype, bytes, sizeOf(chunkShape))))
   }
 
   #visitMissing(at: number): R {
@@ -132,8 +146,9 @@ class BoxVisit<D extends DType, R> {
       const loose = found instanceof Uint8Array
       const stats = loose ? undefined : statistics?.of(number)
       if (!this.#visitor.shouldRead(outerBox(projections), stats && statsOf(stats, this.#isWhole(projections)))) return
-      if (loose) {
-        items.push({ at, loose: found, bytes: found.length })
+      if (loose || found.block === undefined) {
+        const bytes = loose ? found.length : bytesOf(this.#elements.dtype) * sizeOf(projections.map(({ from }) => from.length))
+        items.push({ at, found, bytes })
         return
       }
       const { block } = found
@@ -179,9 +194,20 @@ class BoxVisit<D extends DType, R> {
         // Elements of strings and binaries take at least a reference, and what is made of a chunk takes some
         // memory, too.
         const bytes = Math.max(LEAST_BYTES, 8 * sizeOf(boxShape(part)))
-        if (this.#shouldReadMissing(part)) yield { at, loose: undefined, bytes }
+        if (this.#shouldReadMissing(part)) yield { at, found: undefined, bytes }
       }
     }
+  }
+}
+
+/** What to make of each chunk on its own, once it is decoded. */
+function useEach<C extends { readonly address: ChunkAddress }, R>(visit: (chunk: C, bytes: Uint8Array) => R): BlockUse<C, R[]> {
+  return {
+    here: (arena, chunks, bytesOf) => chunks.map((chunk) => visit(chunk, chunkView(arena, bytesOf(chunk)))),
+    there: (chunks) => ({
+      task: { kind: 'decode', keep: false },
+      result: ({ bytes }) => chunks.map((chunk) => visit(chunk, chunkPart(bytes, chunk.address))),
+    }),
   }
 }
 

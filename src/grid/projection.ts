@@ -39,10 +39,10 @@ export interface ChunkCopy<D extends DType = DType, I extends AxisIndices = Axis
 }
 
 /** The copy to `out` that the projections of a chunk along all axes make together. */
-export const copyOf = <D extends DType, I extends AxisIndices>(
+export const copyOf = <I extends AxisIndices, T>(
   projections: readonly AxisProjection<I>[],
-  out: Tensor<D>,
-): ChunkCopy<D, I> => ({
+  out: T,
+): Omit<ChunkCopy<DType, I>, 'out'> & { readonly out: T } => ({
   chunkShape: projections.map(({ length }) => length),
   from: projections.map(({ from }) => from),
   to: projections.map(({ to }) => to),

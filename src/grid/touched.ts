@@ -176,7 +176,7 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
 }
 
 /** What a chunk makes up of the result. */
-export const outerBox = (projections: readonly AxisProjection[]): Box => projections.map(({ to }) => rangeOf(to))
+export const outerBox = (projections: readonly Pick<AxisProjection, 'to'>[]): Box => projections.map(({ to }) => rangeOf(to))
 
 /** The indices from one place in C order up to another as boxes: along each axis the first and the last. */
 function* indexBoxes(from: number, to: number, counts: readonly number[]): Generator<[number, number][], void> {

@@ -26,8 +26,3 @@ export function copyStrided(
     arena.kernels.copyStrided(elementBytes, rank, axes, src, axes + 4 * rank, dst, axes + 8 * rank)
   })
 }
-
-/** Sets `count` neighbouring elements at `dst` to the element at `value`, an address in kernel memory too. */
-export function fillElements(arena: Arena, dst: number, elementBytes: ElementBytes, count: number, value: number): void {
-  arena.kernels.fill(dst, elementBytes, count, value)
-}

@@ -22,7 +22,6 @@ export interface Kernels {
     dstStride: number,
   ): void
   crc32c(src: number, bytes: number, crc: number): number
-  fill(dst: number, elementBytes: number, count: number, value: number): void
   pick(bytes: number, src: number, dst: number, rows: number, m: number, columns: number, n: number): void
   project(start: number, step: number, count: number, chunkLength: number, gridOffset: number, out: number): number
 }
@@ -49,6 +48,7 @@ export interface ComputeKernels {
   stats(dtype: number, skip: number, fill: number, src: number, count: number, out: number): void
   find(dtype: number, value: number, nan: boolean, src: number, bytes: number): number
   firstRows(dtype: number, src: number, step: number, rows: number, bytes: number, values: number, places: number): void
+  swap(at: number, bytes: number, places: number): void
 }
 
 const EXPORTS: readonly (keyof (Kernels & ComputeKernels))[] = [
@@ -61,13 +61,13 @@ const EXPORTS: readonly (keyof (Kernels & ComputeKernels))[] = [
   'lz4Encode',
   'copyStrided',
   'crc32c',
-  'fill',
   'reduce',
   'stats',
   'find',
   'firstRows',
   'pick',
   'project',
+  'swap',
 ]
 
 /**

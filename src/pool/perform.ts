@@ -4,6 +4,7 @@ import { decodeAt } from '../codec/lz4.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
 import { gather } from '../kernels/boxes.ts'
 import { crc32c } from '../kernels/crc32c.ts'
+import { putStored, type StoredElements } from '../kernels/in-place.ts'
 import { readLocal } from '../store/fs/local-file.ts'
 import type { FilePart, Task } from './task.ts'
 
@@ -16,6 +17,7 @@ export interface TaskRequest {
   /** How many compressed bytes the buffer starts with, or where to read them. */
   readonly input: number | FilePart
   readonly decodedBytes: number
+  readonly stored?: StoredElements | undefined
   readonly task: Task
 }
 
@@ -38,12 +40,11 @@ export interface Reply {
 }
 
 /** Does what is asked, in the memory of this thread. */
-export function perform({ id, buffer, input, decodedBytes, task }: TaskRequest): Reply {
+export function perform({ id, buffer, input, decodedBytes, stored, task }: TaskRequest): Reply {
   try {
     return withArena((arena) => {
-      const packed = typeof input === 'number' ? arena.put(new Uint8Array(buffer, 0, input)) : readIn(arena, input)
-      if (packed === undefined) return { id, buffer, length: 0, parts: [], unread: true }
-      const pointer = decodeAt(arena, packed, typeof input === 'number' ? input : input.length, decodedBytes)
+      const pointer = stored ? putStored(arena, stored, filling(buffer, input)) : decodeIn(arena, buffer, input, decodedBytes)
+      if (pointer === undefined) return { id, buffer, length: 0, parts: [], unread: true }
       if (task.kind === 'reduce') {
         const { reduction, pieces } = task
         const parts = pieces.map(({ table, shape }) => arena.scratch(() => reduceBoxes(arena, reduction, table, pointer, shape)))
@@ -55,6 +56,22 @@ export function perform({ id, buffer, input, decodedBytes, task }: TaskRequest):
     })
   } catch (error) {
     return { id, buffer, length: 0, parts: [], failure: failureOf(error) }
+  }
+}
+
+function decodeIn(arena: Arena, buffer: ArrayBuffer, input: TaskRequest['input'], decodedBytes: number): number | undefined {
+  const packed = typeof input === 'number' ? arena.put(new Uint8Array(buffer, 0, input)) : readIn(arena, input)
+  return packed && decodeAt(arena, packed, typeof input === 'number' ? input : input.length, decodedBytes)
+}
+
+/** Writes the bytes of reads, one after the other. */
+function filling(buffer: ArrayBuffer, input: TaskRequest['input']): Parameters<typeof putStored>[2] {
+  let at = 0
+  return ({ offset, length }, into) => {
+    if (typeof input !== 'number') return readLocal({ ...input, offset, length }, into)
+    into.set(new Uint8Array(buffer, at, length))
+    at += length
+    return true
   }
 }
 

@@ -151,12 +151,13 @@ export class Pool implements WorkerPool {
    * Bytes are copied, since others may have a use for them, to a buffer that has room for the answer and can
    * be given away.
    */
-  #requestFor({ packed: { input, decodedBytes }, task }: Job): TaskRequest {
+  #requestFor({ packed: { input, decodedBytes, stored }, task }: Job): TaskRequest {
     const bytes = input instanceof Uint8Array ? input : new Uint8Array(0)
     const room = task.kind === 'reduce' ? bytes.length : Math.max(bytes.length, decodedBytes)
     const buffer = isKept(task) ? new ArrayBuffer(room) : this.#buffers.take(room)
     new Uint8Array(buffer).set(bytes)
-    return { id: ++this.#lastId, buffer, input: input === bytes ? bytes.length : (input as FilePart), decodedBytes, task }
+    const from = input === bytes ? bytes.length : (input as FilePart)
+    return { id: ++this.#lastId, buffer, input: from, decodedBytes, stored, task }
   }
 
   #receive(thread: Thread, jobs: Map<number, Job>, { id, buffer, length, parts, unread, failure }: Reply): void {

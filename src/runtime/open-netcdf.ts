@@ -43,6 +43,7 @@ async function bufferOf(store: Store, path: string, { signal }: StoreOptions): P
   const options = { ifMatch: etag, signal: open.signal }
   return {
     byteLength: size,
+    local: store.localPath && { path: store.localPath(path), etag },
     slice: async (start, end) => (await store.getRange(path, start, end - start, options)) ?? missing(),
     close: async () => {
       open.abort(new HyperslabError('ClosedError', 'the file was closed', { file: store.describe(path) }))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import { withArena } from '../../src/kernels/arena.ts'
-import { copyStrided, type ElementBytes, fillElements } from '../../src/kernels/copy.ts'
+import { copyStrided, type ElementBytes } from '../../src/kernels/copy.ts'
 import { boxes, expectSameBytes, guarded, type Layout, layOut, noise, placeOf } from './support.ts'
 
 const SIZES: ElementBytes[] = [1, 2, 4, 8]
@@ -76,19 +76,6 @@ describe.each(SIZES)('copyStrided of %i-byte elements', (size) => {
     for (const length of [1023, 1024, 1025, 5000]) {
       check(size, [3, length], layOut([3, length], [1, 0], [2, 1], [false, false]), dense([3, length]), 1)
     }
-  })
-
-  test('fill', () => {
-    withArena((arena) => {
-      const value = arena.put(noise(size, 3))
-      for (let count = 0; count <= 100; count++) {
-        const dst = guarded(arena, count * size, count % 7)
-        fillElements(arena, dst.pointer, size, count, value)
-        dst.check()
-        const expected = Uint8Array.from({ length: count * size }, (_, i) => arena.bytes(value, size)[i % size]!)
-        expectSameBytes(arena.bytes(dst.pointer, count * size), expected)
-      }
-    })
   })
 })
 

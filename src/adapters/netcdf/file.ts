@@ -5,24 +5,36 @@ import type { AsyncBuffer } from '../../core/async-buffer.ts'
 import { type DType, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { counted } from '../../core/inspect.ts'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Checks } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
-import { checkAsyncBuffer } from './async-buffer.ts'
-import { attributesOf, type NetcdfAttributes } from './attributes.ts'
-import { type ClassicVariable, readHeader } from './header.ts'
-import { layOut, type VariableLayout } from './layout.ts'
-import { NetcdfSource } from './source.ts'
-import { bytesOfParsed, decodeText } from './text.ts'
+import type { BlockOrigin } from '../../engine/block.ts'
+import type { ChunkIndex } from '../../engine/chunk-index.ts'
+import { ChunkedSource } from '../../engine/chunked-source.ts'
+import { StridedReader } from '../../engine/strided-reader.ts'
+import type { WorkerPool } from '../../pool/task.ts'
+import { attributesOf, bytesOfParsed, decodeText, type NetcdfAttributes } from './attributes.ts'
+import { type ClassicVariable, checkAsyncBuffer, readBytes, readHeader } from './header.ts'
+import { layOut, type OpenNetcdf, VariableIndex, type VariableLayout } from './layout.ts'
 import { type ClassicDType, DEFAULT_FILL, NUMERIC_TYPES } from './types.ts'
 
 /** Options of `openNetcdf`; an aborted `signal` ends the opening. */
 export interface OpenNetcdfOptions {
   /** The name that errors give the file. */
   readonly name?: string | undefined
+  /** Workers that read and reduce off this thread; see `createPool`. */
+  readonly pool?: WorkerPool | undefined
+  /** Memory that reads of this file, and of others that share the budget, may take at a time. */
+  readonly budget?: MemoryBudget | undefined
   readonly signal?: Signal | undefined
 }
 
-export const NETCDF_CHECKS: Checks<OpenNetcdfOptions> = { name: 'string', signal: 'AbortSignal' }
+export const NETCDF_CHECKS: Checks<OpenNetcdfOptions> = {
+  name: 'string',
+  pool: 'object',
+  budget: 'object',
+  signal: 'AbortSignal',
+}
 
 /** A NetCDF file that is open, with its `dimensions`. */
 export interface NetcdfFile extends AsyncDisposable {
@@ -69,7 +81,7 @@ export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
 }
 
 /** Bytes of a file that somebody holds open. */
-export type OpenBuffer = AsyncBuffer & { close?(): Promise<void> }
+export type OpenBuffer = AsyncBuffer & Pick<BlockOrigin, 'local'> & { close?(): Promise<void> }
 
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the
@@ -85,16 +97,27 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
   return within({ file: fileName }, async () => {
     checkAsyncBuffer(buffer)
     let closed = false
+    const checkOpen = (): void => {
+      if (closed) throw new HyperslabError('ClosedError', 'the file was closed')
+    }
     const file: AsyncBuffer = {
       byteLength: buffer.byteLength,
       slice: (start, end) => {
-        if (closed) throw new HyperslabError('ClosedError', 'the file was closed')
+        checkOpen()
         return buffer.slice(start, end)
       },
     }
+    const origin = {
+      file: fileName,
+      version: fileName,
+      local: buffer.local,
+      read: (offset: number, length: number) => readBytes(file, offset, offset + length),
+    }
+    const { pool, budget } = options
+    const opened = { origin, reader: new StridedReader(pool, budget), budget, checkOpen }
     const header = await readHeader(file, options.signal)
     const { records, variables: layouts } = layOut(header, file.byteLength)
-    const variables = header.variables.map((variable, i) => variableOf(file, fileName, variable, layouts[i]!))
+    const variables = header.variables.map((variable, i) => variableOf(opened, variable, layouts[i]!))
     const close = async (): Promise<void> => {
       closed = true
       await buffer.close?.()
@@ -123,21 +146,20 @@ function unknownVariable(file: string, array: string, variables: readonly Netcdf
   throw new HyperslabError('UnknownArrayError', text, { file, array, actual: array, expected: names })
 }
 
-function variableOf(file: AsyncBuffer, fileName: string, variable: ClassicVariable, layout: VariableLayout): NetcdfVariable {
+function variableOf(file: OpenNetcdf, variable: ClassicVariable, layout: VariableLayout): NetcdfVariable {
   const { name, type } = variable
   const attrs = attributesOf(variable.attributes)
-  const label = { file: fileName, array: name }
-  const source =
+  const label = { file: file.origin.file, array: name }
+  const index =
     type === 'char'
-      ? new NetcdfSource(file, { dtype: 'string', layout, attrs, label, fillValue: textFill(variable, layout) })
-      : new NetcdfSource(file, {
+      ? new VariableIndex(file, layout, { dtype: 'string', attrs, label, fillValue: textFill(variable, layout) })
+      : new VariableIndex(file, layout, {
           dtype: NUMERIC_TYPES[type],
-          layout,
           attrs,
           label,
           ...fillAndMissing(NUMERIC_TYPES[type], attrs),
         })
-  return new NetcdfVariable(name, source as unknown as BlockSource)
+  return new NetcdfVariable(name, new ChunkedSource(index as ChunkIndex))
 }
 
 /**

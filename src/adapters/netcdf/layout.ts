@@ -1,8 +1,15 @@
+import type { Missing } from '../../array/source.ts'
+import type { ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
+import type { BlockOrigin } from '../../engine/block.ts'
+import type { ChunkIndex, ChunkSnapshot, StridedChunk, StridedLayout } from '../../engine/chunk-index.ts'
+import type { StridedReader } from '../../engine/strided-reader.ts'
 import { ChunkGrid } from '../../grid/chunks.ts'
+import { type NetcdfAttributes, payloadOfText } from './attributes.ts'
 import type { ClassicHeader, ClassicVariable } from './header.ts'
-import { TYPE_BYTES } from './types.ts'
+import { type ClassicDType, TYPE_BYTES } from './types.ts'
 
 /** Records are gathered into one chunk up to this size. */
 const RECORD_CHUNK_BYTES = 1024 * 1024
@@ -120,5 +127,88 @@ function place(
     shape: fullShape,
     strides: [recordStride, ...strides],
     chunks: ChunkGrid.regular(fullShape, [leading, ...inner.chunkShape]),
+  }
+}
+
+/** A file that is open. */
+export interface OpenNetcdf {
+  readonly origin: BlockOrigin
+  readonly reader: StridedReader
+  readonly budget: MemoryBudget | undefined
+  /** @throws ClosedError */
+  checkOpen(): void
+}
+
+/** What is said of a variable's elements. */
+export interface VariableElements<D extends ClassicDType | 'string'> {
+  readonly dtype: D
+  readonly fillValue?: ScalarOf<D> | undefined
+  readonly missing?: Missing<D> | undefined
+  readonly attrs: NetcdfAttributes
+  readonly label: { readonly file: string; readonly array: string }
+}
+
+/** Where the chunks of a variable are: in place in the file, all of them. */
+export class VariableIndex<D extends ClassicDType | 'string'> implements ChunkIndex<D>, ChunkSnapshot {
+  readonly dtype: D
+  readonly dimensionNames: readonly string[]
+  readonly fillValue: ScalarOf<D> | undefined
+  readonly missing: Missing<D> | undefined
+  readonly attrs: NetcdfAttributes
+  readonly label: { readonly file: string; readonly array: string }
+  readonly strided: StridedReader
+  readonly budget: MemoryBudget | undefined
+  readonly grid: ChunkGrid
+  readonly #file: OpenNetcdf
+  readonly #begin: number
+  readonly #layout: StridedLayout
+
+  constructor(file: OpenNetcdf, layout: VariableLayout, { dtype, fillValue, missing, attrs, label }: VariableElements<D>) {
+    this.dtype = dtype
+    this.dimensionNames = layout.dimensionNames
+    this.fillValue = fillValue
+    this.missing = missing
+    this.attrs = attrs
+    this.label = label
+    this.strided = file.reader
+    this.budget = file.budget
+    this.grid = layout.chunks
+    this.#file = file
+    this.#begin = layout.begin
+    this.#layout = {
+      origin: file.origin,
+      byteStrides: layout.strides,
+      elementBytes: layout.elementBytes,
+      bigEndian: dtype !== 'string',
+      payloadOf: dtype === 'string' ? payloadOfText : undefined,
+    }
+  }
+
+  get storedCount(): number {
+    return this.grid.count
+  }
+
+  snapshot(): ChunkSnapshot {
+    this.#file.checkOpen()
+    return this
+  }
+
+  /** Nobody writes to the file. */
+  pinned(): ChunkSnapshot {
+    return this
+  }
+
+  checkGrid(): void {}
+
+  locate(chunkIndex: number): StridedChunk {
+    const layout = this.#layout
+    const { axes } = this.grid
+    const index = this.grid.index(chunkIndex)
+    const offset = index.reduce((sum, k, axis) => sum + axes[axis]!.start(k) * layout.byteStrides[axis]!, this.#begin)
+    return { layout, shape: this.grid.shapeOf(index), offset }
+  }
+
+  *stored(): Generator<number> {
+    for (let chunkIndex = 0; chunkIndex < this.grid.count; chunkIndex++) yield chunkIndex
   }
 }

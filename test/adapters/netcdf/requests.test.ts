@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_GAP_BYTES, MAX_REQUEST_BYTES, planFileReads } from '../../../src/adapters/netcdf/requests.ts'
-import { sizeOf, stridesOf } from '../../../src/core/shape.ts'
-import { boxShape, type Range } from '../../../src/grid/range.ts'
+import { indexAt } from '../../../src/core/places.ts'
+import { coordsAt, sizeOf } from '../../../src/core/shape.ts'
+import { elementsOf, MAX_GAP_BYTES, MAX_REQUEST_BYTES } from '../../../src/engine/strided-reader.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { openNetcdf } from '../../../src/runtime/netcdf.ts'
 import { writeNetcdf } from '../../support/netcdf-writer.ts'
@@ -87,14 +87,24 @@ describe('requests', () => {
   })
 
   test('a gap of exactly 64 KiB is the largest', () => {
-    const wide = { begin: 0, strides: [MAX_GAP_BYTES + 4], elementBytes: 4 }
-    const box = [{ start: 0, stop: 3, step: 1 }]
-    const plan = (byteStep: number) => [...planFileReads({ ...wide, strides: [byteStep] }, box, { stride: [1], offset: 0 })]
-    expect(plan(MAX_GAP_BYTES + 4)).toHaveLength(1)
-    expect(plan(MAX_GAP_BYTES + 5).map(({ start, byteLength, outOffset }) => [start, byteLength, outOffset])).toEqual([
-      [0, 4, 0],
-      [65541, 4, 1],
-      [131082, 4, 2],
+    const plan = (step: number) =>
+      elementsOf({ elementBytes: 4, bigEndian: true }, 100, [{ length: 3, step }]).reads.map(({ offset, length, before }) => [
+        offset,
+        length,
+        before,
+      ])
+    expect(plan(MAX_GAP_BYTES + 4)).toEqual([[100, 2 * MAX_GAP_BYTES + 12, 0]])
+    expect(plan(MAX_GAP_BYTES + 5)).toEqual([
+      [100, 4, 0],
+      [100 + 65541, 4, 1],
+      [100 + 131082, 4, 2],
+    ])
+    const listed = (offsets: number[]) =>
+      elementsOf({ elementBytes: 4, bigEndian: true }, 0, [{ length: 3, step: 0, offsets: Float64Array.from(offsets) }]).reads
+    expect(listed([0, MAX_GAP_BYTES + 4, MAX_GAP_BYTES + 8]).map(({ length }) => length)).toEqual([MAX_GAP_BYTES + 12])
+    expect(listed([0, MAX_GAP_BYTES + 5, MAX_GAP_BYTES + 9]).map(({ offset, length }) => [offset, length])).toEqual([
+      [0, 4],
+      [MAX_GAP_BYTES + 5, 8],
     ])
   })
 
@@ -114,10 +124,7 @@ describe('requests', () => {
 
   test('so is one just above, and one just as long is not', () => {
     const lengths = (length: number) => {
-      const layout = { begin: 0, strides: [4], elementBytes: 4 }
-      return [...planFileReads(layout, [{ start: 0, stop: length, step: 1 }], { stride: [1], offset: 0 })].map(
-        ({ byteLength }) => byteLength,
-      )
+      return elementsOf({ elementBytes: 4, bigEndian: true }, 0, [{ length, step: 4 }]).reads.map((read) => read.length)
     }
     expect(lengths(2 * MiB)).toEqual([8 * MiB])
     expect(lengths(2 * MiB + 1)).toEqual([8 * MiB, 4])
@@ -164,48 +171,44 @@ describe('requests', () => {
         start: fc.nat(3),
         step: fc.integer({ min: 1, max: 3 }),
         gap: fc.constantFrom(0, 1, 40_000, 70_000, 3 * MiB),
+        listed: fc.boolean(),
       }),
       { maxLength: 4 },
     )
     fc.assert(
       fc.property(axes, fc.constantFrom(1, 4, 8), (parts, elementBytes) => {
-        const strides: number[] = []
+        const axes: { length: number; step: number; offsets?: Float64Array }[] = []
         let inner = elementBytes
-        for (const { length, start, step, gap } of [...parts].reverse()) {
-          strides.unshift(inner + gap)
+        for (const { length, start, step, gap, listed } of [...parts].reverse()) {
+          const own = { length, step: (inner + gap) * step }
+          // A list has the distances of a progression, and one that is longer by the start.
+          const offsets = Float64Array.from({ length }, (_, i) => i * own.step + (i > 1 ? start * (inner + gap) : 0))
+          axes.unshift(listed ? { length, step: 0, offsets } : own)
           inner = (inner + gap) * (start + length * step)
         }
-        const box = parts.map(({ length, start, step }): Range => ({ start, stop: start + (length - 1) * step + 1, step }))
-        const shape = boxShape(box)
-        const stride = stridesOf(shape)
+        const shape = axes.map(({ length }) => length)
+        const at = (axis: number, i: number): number => axes[axis]!.offsets?.[i] ?? i * axes[axis]!.step
         const found = new Map<number, number>()
         let previous = -1
-        for (const { start, byteLength, axes, outOffset } of planFileReads({ begin: 1000, strides, elementBytes }, box, {
-          stride,
-          offset: 5,
-        })) {
-          expect(start).toBeGreaterThan(previous)
-          previous = start + byteLength - 1
-          expect(byteLength).toBeLessThanOrEqual(MAX_REQUEST_BYTES)
-          const counts = axes.map(({ length }) => length)
-          const ends: number[] = []
-          for (let number = 0; number < sizeOf(counts); number++) {
-            const index = stridesOf(counts).map((step, axis) => Math.floor(number / step) % counts[axis]!)
-            const byte = start + index.reduce((sum, k, axis) => sum + k * axes[axis]!.byteStep, 0)
-            const place = outOffset + index.reduce((sum, k, axis) => sum + k * axes[axis]!.outStep, 0)
-            if (number > 0) expect(byte - ends.at(-1)!).toBeLessThanOrEqual(MAX_GAP_BYTES)
-            ends.push(byte + elementBytes)
-            expect(found.has(place)).toBe(false)
-            found.set(place, byte)
+        const { count, reads } = elementsOf({ elementBytes, bigEndian: false }, 1000, axes)
+        for (const { offset, length, axes: own, before } of reads) {
+          expect(offset).toBeGreaterThan(previous)
+          previous = offset + length - 1
+          expect(length).toBeLessThanOrEqual(MAX_REQUEST_BYTES)
+          const counts = own.map((axis) => axis.length)
+          let end = 0
+          for (let i = 0; i < sizeOf(counts); i++) {
+            const byte = offset + coordsAt(i, counts).reduce((sum, k, axis) => sum + indexAt(own[axis]!, k), 0)
+            if (i > 0) expect(byte - end).toBeLessThanOrEqual(MAX_GAP_BYTES)
+            end = byte + elementBytes
+            expect(found.has(before + i)).toBe(false)
+            found.set(before + i, byte)
           }
-          expect(ends.at(-1)).toBe(start + byteLength)
+          expect(end).toBe(offset + length)
         }
-        expect(found.size).toBe(sizeOf(shape))
-        for (let number = 0; number < sizeOf(shape); number++) {
-          const index = stride.map((step, axis) => Math.floor(number / step) % shape[axis]!)
-          const byte = 1000 + index.reduce((sum, k, axis) => sum + (box[axis]!.start + k * box[axis]!.step) * strides[axis]!, 0)
-          expect(found.get(5 + number)).toBe(byte)
-        }
+        expect([count, found.size]).toEqual([sizeOf(shape), sizeOf(shape)])
+        for (let i = 0; i < count; i++)
+          expect(found.get(i)).toBe(1000 + coordsAt(i, shape).reduce((sum, k, axis) => sum + at(axis, k), 0))
       }),
       { numRuns: 500 },
     )

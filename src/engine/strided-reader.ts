@@ -1,0 +1,508 @@
+import { joinBytes } from '../core/bytes.ts'
+import type { DType } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { inOrder } from '../core/in-order.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
+import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
+import { coordsAt, sizeOf, stridesOf } from '../core/shape.ts'
+import { raceAbort, type Signal } from '../core/signal.ts'
+import { type AxisView, type Tensor, wholeAxis } from '../core/tensor.ts'
+import { evenOr } from '../grid/list.ts'
+import { type ChunkCopy, copyOf } from '../grid/projection.ts'
+import { type Box, boxShape, rangeLength, rangeOf, viewOf } from '../grid/range.ts'
+import { filledBox, TouchedChunks } from '../grid/touched.ts'
+import { withArena } from '../kernels/arena.ts'
+import { putStored, type StoredElements, type StoredRead } from '../kernels/in-place.ts'
+import type { WorkerPool } from '../pool/task.ts'
+import type { BlockRef, ChunkAddress } from './block.ts'
+import type { BlockUse } from './block-reader.ts'
+import { type ChunkSnapshot, isStrided, type StridedChunk, type StridedLayout } from './chunk-index.ts'
+
+/** No request is longer, unless a single element is. */
+export const MAX_REQUEST_BYTES = 8 * 1024 * 1024
+/** Bytes that are read and dropped rather than left out: about what a request costs more. */
+export const MAX_GAP_BYTES = 64 * 1024
+/** Requests of what is read and used at once. */
+const MAX_REQUESTS = 256
+/** Portions under way at the same time; with a pool, two more for each worker. */
+const CONCURRENT_PORTIONS = 4
+/** What to read and hold less than this is done sooner than another thread would know of it. */
+const LEAST_POOL_BYTES = 2 * 1024 * 1024
+/** To move fewer takes longer by way of kernel memory. */
+const FEW_BYTES = 2048
+/** Requests at the same time for each of those. */
+const CONCURRENT_REQUESTS = 4
+
+/** What is wanted of a chunk by boxes. */
+export interface StridedPart<T> {
+  readonly found: StridedChunk
+  readonly from: readonly AxisView[]
+  /** In the result. */
+  readonly to: readonly AxisView[]
+  /** The result: what is wanted for different ones is never read together. */
+  readonly out: T
+}
+
+/** What is wanted of a chunk along each axis, which points may take several of the chunk's together. */
+type PlacedCopy<D extends DType> = ChunkCopy<D> & { readonly found: StridedChunk }
+
+/** Elements that are read and used together, dense, in C order, all of which are wanted. */
+export interface Portion<T> extends Omit<ChunkCopy<DType, AxisView>, 'out'> {
+  readonly out: T
+  readonly address: ChunkAddress
+}
+
+/** An axis of elements in a file, ascending, in bytes. */
+interface FileAxis {
+  readonly length: number
+  /** From one to the next. */
+  readonly step: number
+  /** From the first, where they lie at no even distances. */
+  readonly offsets?: Float64Array
+}
+
+/** Elements at even distances, some axes of a result. */
+interface Lattice {
+  readonly layout: StridedLayout
+  /** Where the element at the start of every axis of the result is, or would be, in the file. */
+  readonly start: number
+  /** From one position of the result to the next, in bytes. */
+  readonly steps: readonly number[]
+  readonly outer: Box
+}
+
+type Work<C> = readonly [StridedLayout, StoredElements, C]
+
+/**
+ * Reads elements that lie in place in a file: only those that are wanted, and gaps between them where these
+ * are short. Several chunks whose elements go on at the same distances are read as one.
+ */
+export class StridedReader {
+  readonly #pool: WorkerPool | undefined
+  readonly #budget: MemoryBudget | undefined
+
+  /**
+   * @param pool takes work off this thread
+   * @param budget bounds what is under way, here and in other readers
+   */
+  constructor(pool?: WorkerPool, budget?: MemoryBudget) {
+    this.#pool = pool
+    this.#budget = budget
+  }
+
+  /**
+   * Reads parts of chunks, portion by portion, and takes what `use` makes of each: for the same parts always
+   * the same portions in the same order.
+   * @throws what the file throws
+   */
+  async use<T, R>(
+    parts: readonly StridedPart<T>[],
+    use: BlockUse<Portion<T>, R>,
+    take: (result: R) => void,
+    signal?: Signal,
+  ): Promise<void> {
+    function* portions(): Generator<Work<Portion<T>>> {
+      for (const [lattice, out] of joined(parts))
+        for (const outer of cutPortions(lattice)) yield portionOf({ ...lattice, outer }, out)
+    }
+    await this.#each(portions(), use, take, signal)
+  }
+
+  /** Reads parts of chunks, each at once. */
+  async useEach<T, R>(
+    parts: readonly StridedPart<T>[],
+    use: BlockUse<Portion<T>, R>,
+    take: (result: R) => void,
+    signal?: Signal,
+  ): Promise<void> {
+    function* portions(): Generator<Work<Portion<T>>> {
+      for (const part of parts) yield portionOf(latticeOf(part), part.out)
+    }
+    await this.#each(portions(), use, take, signal)
+  }
+
+  /**
+   * Reads what is wanted of chunks to its places.
+   * @param listed whether lists or points pick some of it: each chunk is read at once then
+   */
+  copy<D extends DType>(
+    copies: readonly PlacedCopy<D>[],
+    use: BlockUse<ChunkCopy<D> & { readonly address: ChunkAddress }, void>,
+    listed: boolean,
+    signal: Signal | undefined,
+  ): Promise<void> {
+    if (listed) return this.#gather(copies, use, signal)
+    const parts = copies as readonly StridedPart<Tensor<D>>[]
+    const own = use as unknown as BlockUse<Portion<Tensor<D>>, void>
+    // Most reads are of one portion of one chunk, which needs neither to be joined, nor cut, nor order.
+    if (parts.length === 1) {
+      const lattice = latticeOf(parts[0]!)
+      const extents = extentsOf(fileAxes(lattice)[1], lattice.layout.elementBytes)
+      if (fitsOne(extents, 0)) return this.#run(portionOf(lattice, parts[0]!.out, extents), own, signal)
+    }
+    return this.use(parts, own, () => undefined, signal)
+  }
+
+  async #gather<D extends DType>(
+    copies: readonly PlacedCopy<D>[],
+    use: BlockUse<ChunkCopy<D> & { readonly address: ChunkAddress }, void>,
+    signal: Signal | undefined,
+  ): Promise<void> {
+    function* work() {
+      for (const copy of copies) {
+        const { layout, shape, offset } = copy.found
+        let [axis, start] = [0, offset]
+        const wanted = copy.chunkShape.map((size, i) => {
+          // The axes that a selector takes together. Whose those of length 1 are does not matter.
+          const first = axis
+          for (let product = 1; axis === first || product < size; axis++) product *= shape[axis]!
+          const own = wantedOf(copy.from[i]!, shape.slice(first, axis), layout.byteStrides.slice(first, axis))
+          start += own.start
+          return own
+        })
+        const elements = elementsOf(layout, start, wanted.map((own) => own.axis)) // biome-ignore format: one line
+        const chunkShape = wanted.map((own) => own.axis.length)
+        const from = wanted.map(({ ranks }) => ranks)
+        yield [layout, elements, { ...copy, chunkShape, from, address: addressOf(layout, elements) }] as const
+      }
+    }
+    await this.#each(work(), use, () => undefined, signal)
+  }
+
+  /** Requests that reading some boxes takes of chunks that lie in place. */
+  countRequests(snapshot: ChunkSnapshot, boxes: readonly Box[]): number {
+    let count = 0
+    for (const box of boxes) {
+      const touched = new TouchedChunks(box, snapshot.grid)
+      const parts: StridedPart<Box>[] = []
+      for (let at = 0; at < touched.count; at++) {
+        const projections = touched.projections(at)
+        const found = snapshot.locate(snapshot.grid.number(projections.map(({ chunk }) => chunk)))
+        if (!isStrided(found)) continue
+        parts.push({ ...copyOf(projections, box), found })
+      }
+      for (const [lattice] of joined(parts)) count += extentsOf(fileAxes(lattice)[1], lattice.layout.elementBytes).requests[0]!
+    }
+    return count
+  }
+
+  async #each<C, R>(
+    work: Iterable<Work<C>>,
+    use: BlockUse<C, R>,
+    take: (result: R) => void,
+    signal: Signal | undefined,
+  ): Promise<void> {
+    const read = (item: Work<C>): Promise<R> => this.#run(item, use, signal)
+    await inOrder(work, { count: CONCURRENT_PORTIONS + 2 * (this.#pool?.size ?? 0) }, read, take)
+  }
+
+  #run<C, R>(item: Work<C>, use: BlockUse<C, R>, signal: Signal | undefined): Promise<R> {
+    if (this.#budget === undefined) return this.#useOne(item, use, signal)
+    return this.#budget.blocks(heldBytes(item[1]), () => this.#useOne(item, use, signal), signal)
+  }
+
+  async #useOne<C, R>([layout, elements, chunk]: Work<C>, use: BlockUse<C, R>, signal: Signal | undefined): Promise<R> {
+    signal?.throwIfAborted()
+    const { origin, payloadOf } = layout
+    const size = elements.count * elements.elementBytes
+    const pool = this.#pool?.size && payloadOf === undefined && heldBytes(elements) >= LEAST_POOL_BYTES ? this.#pool : undefined
+    const there = pool && use.there?.([chunk])
+    const run = async (input: Parameters<WorkerPool['run']>[0]['input']): Promise<[R] | undefined> =>
+      pool!.run({ input, decodedBytes: size, stored: elements }, there!.task, (answer) => [there!.result(answer)], signal)
+    if (there !== undefined && origin.local !== undefined) {
+      const done = await run({ ...origin.local, offset: 0, length: 0, crc: undefined })
+      if (done !== undefined) return done[0]
+    }
+    const { reads } = elements
+    const fetched = reads.length === 1 ? [await fetchRead(origin, reads[0]!, signal)] : await fetchReads(origin, reads, signal)
+    // To send bytes that come back takes longer than to move them here.
+    if (there?.task.kind === 'reduce') {
+      const done = await run(joinBytes(fetched))
+      if (done !== undefined) return done[0]
+    }
+    return withArena((arena) => {
+      if (size <= FEW_BYTES && payloadOf === undefined) {
+        const few = joinFew(elements, fetched)
+        if (few !== undefined) return use.here(arena, [chunk], () => few)
+      }
+      let i = 0
+      const pointer = putStored(arena, elements, (_, into) => {
+        into.set(fetched[i++]!)
+        return true
+      })!
+      const bytes = payloadOf?.(arena.bytes(pointer, size), elements.count) ?? { pointer, size }
+      return use.here(arena, [chunk], () => bytes)
+    })
+  }
+}
+
+/** The ranges, of which those under way are given up by nobody, but waited for no longer after an abort. */
+async function fetchReads(
+  origin: StridedLayout['origin'],
+  reads: readonly StoredRead[],
+  signal: Signal | undefined,
+): Promise<Uint8Array[]> {
+  const fetched = new Array<Uint8Array>(reads.length)
+  const fetch = async (i: number): Promise<void> => {
+    fetched[i] = await fetchRead(origin, reads[i]!, signal)
+  }
+  await forEachLimited(reads.keys(), CONCURRENT_REQUESTS, fetch)
+  return fetched
+}
+
+async function fetchRead(
+  origin: StridedLayout['origin'],
+  { offset, length }: StoredRead,
+  signal: Signal | undefined,
+): Promise<Uint8Array> {
+  signal?.throwIfAborted()
+  const reading = origin.read(offset, length, signal)
+  const bytes = await (signal === undefined ? reading : raceAbort(reading, signal))
+  if (bytes.length !== length) {
+    const text = `reading bytes ${offset} to ${offset + length} gave ${bytes.length} bytes, not ${length}`
+    throw new HyperslabError('FormatError', text, { file: origin.file, actual: bytes.length, expected: length })
+  }
+  return bytes
+}
+
+/** Elements one after another as `putStored` puts them; undefined where other bytes lie between them. */
+function joinFew(
+  { elementBytes, bigEndian, count, reads }: StoredElements,
+  fetched: readonly Uint8Array[],
+): Uint8Array | undefined {
+  const bytes = new Uint8Array(count * elementBytes)
+  const target = new DataView(bytes.buffer)
+  let filled = 0
+  for (let i = 0; i < reads.length; i++) {
+    const from = fetched[i]!
+    const { length } = from
+    filled += length
+    if (filled > bytes.length) return undefined
+    const at = reads[i]!.before * elementBytes
+    if (!bigEndian || elementBytes === 1) {
+      bytes.set(from, at)
+      continue
+    }
+    const source = new DataView(from.buffer, from.byteOffset, length)
+    if (elementBytes === 2) for (let k = 0; k < length; k += 2) target.setUint16(at + k, source.getUint16(k), true)
+    else if (elementBytes === 4) for (let k = 0; k < length; k += 4) target.setUint32(at + k, source.getUint32(k), true)
+    else
+      for (let k = 0; k < length; k += 8) {
+        target.setUint32(at + k + 4, source.getUint32(k), true)
+        target.setUint32(at + k, source.getUint32(k + 4), true)
+      }
+  }
+  return bytes
+}
+
+/** Bytes as they are fetched and as they are used. */
+const heldBytes = ({ reads, count, elementBytes }: StoredElements): number =>
+  reads.reduce((sum, { length }) => sum + length, count * elementBytes)
+
+/** What is read at once as a block that holds nothing else. */
+function addressOf({ origin }: StridedLayout, { reads, count, elementBytes }: StoredElements): ChunkAddress {
+  const size = count * elementBytes
+  const block: BlockRef = {
+    origin,
+    id: 0,
+    fileOffset: reads[0]!.offset,
+    compressedBytes: size,
+    uncompressedBytes: size,
+    codec: 'none',
+    crc: undefined,
+  }
+  return { block, offset: 0, size }
+}
+
+function latticeOf({ found, from, to }: StridedPart<unknown>): Lattice {
+  const { layout, offset } = found
+  const steps = from.map(({ step }, axis) => step * layout.byteStrides[axis]!)
+  const start = from.reduce(
+    (sum, own, axis) => sum + own.start * layout.byteStrides[axis]! - to[axis]!.start * steps[axis]!,
+    offset,
+  )
+  return { layout, start, steps, outer: to.map(rangeOf) }
+}
+
+function portionOf<T>(lattice: Lattice, out: T, extents?: Extents): Work<Portion<T>> {
+  const { layout, outer } = lattice
+  const elements = elementsOf(layout, ...fileAxes(lattice), extents)
+  const chunkShape = boxShape(outer)
+  const address = addressOf(layout, elements)
+  return [layout, elements, { chunkShape, from: chunkShape.map(wholeAxis), to: outer.map(viewOf), out, address }]
+}
+
+/** Parts in order, those together that go on at the same distances and fill a box of their result. */
+function* joined<T>(parts: readonly StridedPart<T>[]): Generator<readonly [Lattice, T]> {
+  const lattices = parts.map(latticeOf)
+  for (let from = 0, to = 0; from < parts.length; from = to) {
+    const first = lattices[from]!
+    while (to < parts.length && goesOn(parts[from]!, parts[to]!, first, lattices[to]!)) to++
+    const outer = filledBox(lattices.slice(from, to).map(({ outer }) => outer))
+    if (outer !== undefined) yield [{ ...first, outer }, parts[from]!.out]
+    else for (let i = from; i < to; i++) yield [lattices[i]!, parts[i]!.out]
+  }
+}
+
+const goesOn = (one: StridedPart<unknown>, other: StridedPart<unknown>, a: Lattice, b: Lattice): boolean =>
+  one.out === other.out && a.layout === b.layout && a.start === b.start && a.steps.every((step, axis) => step === b.steps[axis])
+
+/** Where the first element of a box is, and the axes of all. */
+function fileAxes({ start, steps, outer }: Lattice): [number, FileAxis[]] {
+  const first = outer.reduce((sum, range, axis) => sum + range.start * steps[axis]!, start)
+  return [first, outer.map((range, axis) => ({ length: rangeLength(range), step: steps[axis]! }))]
+}
+
+/** The places along some axes of a chunk, taken together, that are picked: each once. */
+function wantedOf(
+  inner: AxisIndices,
+  lengths: readonly number[],
+  strides: readonly number[],
+): { start: number; axis: FileAxis; ranks: AxisIndices } {
+  const { length } = inner
+  if (lengths.length === 1 && !isListed(inner) && (inner.step > 0 || length === 1))
+    return { start: inner.start * strides[0]!, axis: { length, step: inner.step * strides[0]! }, ranks: wholeAxis(length) }
+  const all = Uint32Array.from({ length }, (_, i) => indexAt(inner, i))
+  const places = all.slice().sort().filter((place, i, sorted) => place !== sorted[i - 1]) // biome-ignore format: one line
+  const ranks = new Map<number, number>()
+  const offsets = new Float64Array(places.length)
+  places.forEach((place, rank) => {
+    ranks.set(place, rank)
+    offsets[rank] = coordsAt(place, lengths).reduce((sum, at, axis) => sum + at * strides[axis]!, 0)
+  })
+  const start = offsets[0] ?? 0
+  const axis = { length: places.length, step: 0, offsets: offsets.map((offset) => offset - start) }
+  return { start, axis, ranks: evenOr(all.map((place) => ranks.get(place)!)) }
+}
+
+const distance = ({ step, offsets }: FileAxis, i: number): number => offsets?.[i] ?? i * step
+
+/** How elements lie, of each axis with those after it; what is behind the last axis is one element. */
+interface Extents {
+  /** From the first to the end of the last, in bytes. */
+  readonly span: number[]
+  /** Whether one request reads them all. */
+  readonly isOne: boolean[]
+  readonly requests: number[]
+  /** Bytes of these. */
+  readonly bytes: number[]
+}
+
+function extentsOf(axes: readonly FileAxis[], elementBytes: number): Extents {
+  const rank = axes.length
+  const of = (last: number): number[] => new Array<number>(rank + 1).fill(last)
+  const all: Extents = {
+    span: of(elementBytes),
+    bytes: of(elementBytes),
+    requests: of(1),
+    isOne: new Array<boolean>(rank + 1).fill(true),
+  }
+  for (let axis = rank - 1; axis >= 0; axis--) {
+    const own = axes[axis]!
+    const { length } = own
+    all.span[axis] = distance(own, length - 1) + all.span[axis + 1]!
+    all.requests[axis] = all.isOne[axis + 1] ? countGroups(own, all.span[axis + 1]!) : length * all.requests[axis + 1]!
+    all.isOne[axis] = all.requests[axis] === 1
+    const isGrouped = all.requests[axis]! < length || length === 1
+    all.bytes[axis] = isGrouped ? all.span[axis]! : length * all.bytes[axis + 1]!
+  }
+  return all
+}
+
+/** Whether what is along an axis and those after it can be one portion. */
+const fitsOne = ({ bytes, requests }: Extents, axis: number): boolean =>
+  bytes[axis]! <= MAX_REQUEST_BYTES && requests[axis]! <= MAX_REQUESTS
+
+/** How many neighbours from one on a request reads. */
+function groupLength(axis: FileAxis, from: number, inner: number): number {
+  const { length, step, offsets } = axis
+  if (offsets === undefined) {
+    const most = step - inner > MAX_GAP_BYTES ? 1 : Math.max(1, Math.floor((MAX_REQUEST_BYTES - inner) / step) + 1)
+    return Math.min(most, length - from)
+  }
+  const first = offsets[from]!
+  let to = from + 1
+  while (
+    to < length &&
+    offsets[to]! - offsets[to - 1]! - inner <= MAX_GAP_BYTES &&
+    offsets[to]! - first + inner <= MAX_REQUEST_BYTES
+  )
+    to++
+  return to - from
+}
+
+function countGroups(axis: FileAxis, inner: number): number {
+  if (axis.offsets === undefined) return Math.ceil(axis.length / groupLength(axis, 0, inner))
+  let count = 0
+  for (let i = 0; i < axis.length; i += groupLength(axis, i, inner)) count++
+  return count
+}
+
+/** A box in parts, none of which takes too many requests, or too many bytes of them. */
+function* cutPortions(lattice: Lattice): Generator<Box> {
+  const { layout, outer } = lattice
+  const [, axes] = fileAxes(lattice)
+  const extents = extentsOf(axes, layout.elementBytes)
+  const { span, bytes, requests, isOne } = extents
+  function* cut(axis: number, before: Box): Generator<Box> {
+    if (axis === outer.length || fitsOne(extents, axis)) {
+      yield [...before, ...outer.slice(axis)]
+      return
+    }
+    const { start, stop } = outer[axis]!
+    const few = Math.min(MAX_REQUEST_BYTES / bytes[axis + 1]!, MAX_REQUESTS / requests[axis + 1]!)
+    const group = isOne[axis + 1] ? groupLength(axes[axis]!, 0, span[axis + 1]!) : 1
+    const most = group > 1 ? group : Math.max(1, Math.floor(few))
+    for (let at = start; at < stop; at += most) {
+      const own = [...before, { start: at, stop: Math.min(stop, at + most), step: 1 }]
+      if (most > 1 || fitsOne(extents, axis + 1)) yield [...own, ...outer.slice(axis + 1)]
+      else yield* cut(axis + 1, own)
+    }
+  }
+  yield* cut(0, [])
+}
+
+/** The requests for elements, ascending where the axes are in the order of the file. */
+export function elementsOf(
+  { elementBytes, bigEndian }: Pick<StridedLayout, 'elementBytes' | 'bigEndian'>,
+  start: number,
+  axes: readonly FileAxis[],
+  { span, isOne }: Extents = extentsOf(axes, elementBytes),
+): StoredElements {
+  const count = sizeOf(axes.map(({ length }) => length))
+  const common = { elementBytes, bigEndian, count }
+  if (isOne[0]) return { ...common, reads: [{ offset: start, length: span[0]!, axes: axes.map(indicesOf), before: 0 }] }
+  const sizes = stridesOf(axes.map(({ length }) => length))
+  const reads: StoredRead[] = []
+  const add = (own: readonly FileAxis[], offset: number, length: number, before: number): void => {
+    reads.push({ offset, length, axes: own.map(indicesOf), before })
+  }
+  const cut = (axis: number, offset: number, before: number): void => {
+    if (isOne[axis]) {
+      add(axes.slice(axis), offset, span[axis]!, before)
+      return
+    }
+    const own = axes[axis]!
+    const inner = span[axis + 1]!
+    for (let i = 0, count = 1; i < own.length; i += count) {
+      const [at, place] = [offset + distance(own, i), before + i * sizes[axis]!]
+      if (!isOne[axis + 1]) cut(axis + 1, at, place)
+      else {
+        count = groupLength(own, i, inner)
+        const group = groupOf(own, i, count)
+        add([group, ...axes.slice(axis + 1)], at, distance(group, count - 1) + inner, place)
+      }
+    }
+  }
+  cut(0, start, 0)
+  return { ...common, reads }
+}
+
+const groupOf = ({ step, offsets }: FileAxis, from: number, length: number): FileAxis =>
+  offsets === undefined
+    ? { length, step }
+    : { length, step, offsets: offsets.subarray(from, from + length).map((offset) => offset - offsets[from]!) }
+
+const indicesOf = ({ length, step, offsets }: FileAxis): AxisIndices =>
+  offsets === undefined ? { start: 0, step, length } : Uint32Array.from(offsets)
