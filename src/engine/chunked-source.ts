@@ -117,8 +117,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
         else eachChunk(listed.axes, listed.counts, add)
       }
       const { blocks, strided } = this.#index
-      await blocks?.use(scatter.blocks, scatter, () => undefined, signal)
-      await strided?.copy(scatter.strided, scatter, lists !== undefined, signal)
+      if (scatter.blocks.size > 0) await blocks!.use(scatter.blocks, scatter, () => undefined, signal)
+      if (scatter.strided.length > 0) await strided!.copy(scatter.strided, scatter, lists !== undefined, signal)
     })
   }
 

@@ -19,6 +19,8 @@ type BytesOf<D extends DType> = (copy: StoredCopy<D>) => ChunkBytes
 
 /** Runs that JavaScript copies as fast as a kernel would. */
 const LONG_RUN_BYTES = 16 * 1024
+/** Bytes of a chunk that JavaScript copies in less time than it takes to give them to a kernel. */
+const FEW_BYTES = 2048
 /** A larger staging buffer would leave the cache before it is copied on. */
 const MAX_STAGING_BYTES = 16 * 1024 * 1024
 
@@ -102,7 +104,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   /** Copies chunks of one result: as many at once as fill a staging buffer, where there is one worth it. */
   #scatter(arena: Arena, copies: readonly StoredCopy<D>[], bytesOf: BytesOf<D>): void {
     const { dtype } = this.#elements
-    if (isFixed(dtype)) {
+    if (isFixed(dtype) && !isFew(copies, bytesOf)) {
       const [fixed, bytes] = [copies as readonly StoredCopy<FixedDType>[], bytesOf as BytesOf<FixedDType>]
       if (stage(arena, dtype, fixed, bytes, this.#lists)) return
     }
@@ -115,6 +117,13 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
     const data = decodeChunk(dtype, chunkView(arena, bytesOf(copies[0]!)), sizeOf(chunkShape))
     copyBetween(tensorOf(dtype, chunkShape, data), from, out, to, this.#lists)
   }
+}
+
+/** Whether there is little to copy, and nothing of it in kernel memory. */
+function isFew<D extends DType>(copies: readonly StoredCopy<D>[], bytesOf: BytesOf<D>): boolean {
+  if (copies.length > 1) return false
+  const bytes = bytesOf(copies[0]!)
+  return bytes instanceof Uint8Array && bytes.length <= FEW_BYTES
 }
 
 const isPartial = ({ chunkShape, from }: ChunkCopy): boolean => from.some(({ length }, axis) => length < chunkShape[axis]!)
