@@ -82,6 +82,28 @@ const stageIsInvisible: Check = async ({ store, prefix }) => {
   equal(await store.list(prefix), [key])
 }
 
+const preparedStage: Check = async ({ store, prefix }) => {
+  const [key, tail] = [`${prefix}x`, bytes(9, 9)]
+  const stage = await store.stage(key)
+  await stage.append(bytes(1))
+  await stage.prepare?.(key, tail)
+  equal(await store.stat(key), undefined)
+  equal(await stage.read(0, 1), bytes(1))
+  await stage.publish(key, tail, { ifAbsent: true })
+  equal(await store.getRange(key, 0, 3), bytes(1, 9, 9))
+  // What is done otherwise than it was prepared is done all the same.
+  await stage.prepare?.(`${prefix}y`, tail)
+  await stage.publish(`${prefix}y`, bytes(8), { ifAbsent: true })
+  await stage.prepare?.(`${prefix}z`, tail)
+  await stage.append(bytes(2))
+  await stage.publish(`${prefix}z`, tail, { ifAbsent: true })
+  await stage.discard()
+  equal(await store.getRange(`${prefix}y`, 0, 2), bytes(1, 8))
+  equal((await store.stat(`${prefix}y`))!.size, 2)
+  equal(await store.getRange(`${prefix}z`, 0, 4), bytes(1, 2, 9, 9))
+  equal((await store.stat(key))!.size, 3)
+}
+
 const takenKey: Check = async ({ store, prefix }) => {
   await store.put(`${prefix}x`, bytes(7))
   const stage = await store.stage(`${prefix}x`)
@@ -257,6 +279,7 @@ const CASES: readonly (readonly [string, Check])[] = [
   ['there is nothing in an empty store', emptyStore],
   ['put, stat, ranges, list, delete', wholeObjects],
   ['a stage is invisible until published, can be read back, and then is one object', stageIsInvisible],
+  ['a prepared stage is invisible, and is published as it was prepared or otherwise', preparedStage],
   ['publishing if absent leaves what is there, and the stage can go elsewhere', takenKey],
   ['publishing over an object replaces it', replaces],
   ['a discarded stage leaves nothing', discardLeavesNothing],

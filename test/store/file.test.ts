@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
 import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { FileStore } from '../../src/store/fs/file.ts'
 import { storeConformance } from '../../src/testing/index.ts'
@@ -29,6 +30,27 @@ describe('file store', () => {
     await store.put(key, Uint8Array.of(2))
     expect(await store.getRange(key, 0, 1, { ifMatch: etag })).toEqual(Uint8Array.of(1))
     expect(await store.getRange(key, 0, 1)).toEqual(Uint8Array.of(2))
+    await store.close()
+  })
+
+  test('a stage that was prepared for one folder is published in another from a file beside its place', async () => {
+    const renamed: string[] = []
+    const renameSync = (from: string, to: string): void => {
+      renamed.push(dirname(from), dirname(to))
+      fs.renameSync(from, to)
+    }
+    const store = new FileStore({ ...fs, renameSync })
+    const [here, there, tail] = [await folder(), await folder(), Uint8Array.of(9)]
+    const stage = await store.stage(join(here, 'x'))
+    await stage.append(Uint8Array.of(1))
+    await stage.prepare!(join(here, 'x'), tail)
+    await stage.publish(join(there, 'x'), tail, { ifAbsent: false })
+    expect(await store.getRange(join(there, 'x'), 0, 2)).toEqual(Uint8Array.of(1, 9))
+    // Between folders there may be another file system, and whoever takes over a lock looks beside it.
+    expect(renamed).toEqual([there, there])
+    expect(await readdir(here)).toEqual([])
+    await stage.discard()
+    expect(await readdir(there)).toEqual(['x'])
     await store.close()
   })
 

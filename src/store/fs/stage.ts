@@ -29,8 +29,8 @@ export class FileStage implements Stage {
   /** The file is that of an object, or has lost its name: nothing may be written to it. */
   #spent = false
   #size = 0
-  /** The tail behind which the file is complete and on the disk, and what the object will be. */
-  #prepared: { readonly tail: Uint8Array; readonly info: ObjectInfo } | undefined
+  /** For which key and with which tail the file is complete and on the disk, and what the object will be. */
+  #prepared: { readonly key: string; readonly tail: Uint8Array; readonly info: ObjectInfo } | undefined
   broken = false
 
   private constructor(fs: FileSystem, near: string, file: TemporaryFile) {
@@ -63,11 +63,12 @@ export class FileStage implements Stage {
     this.#prepared = undefined
     await this.#writable(key)
     await this.#write(tail)
-    this.#prepared = { tail, info: await this.#finish(tail.length) }
+    this.#prepared = { key, tail, info: await this.#finish(tail.length) }
   }
 
   async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
-    if (this.#prepared?.tail !== tail || this.#spent) await this.prepare(key, tail)
+    const isPrepared = this.#prepared?.key === key && this.#prepared.tail === tail && !this.#spent
+    if (!isPrepared) await this.prepare(key, tail)
     const { info } = this.#prepared!
     const { durable = true } = condition
     const folder = durable ? await openFolder(this.#fs, key) : undefined
