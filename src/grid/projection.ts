@@ -127,15 +127,17 @@ export function eachChunk<I extends AxisIndices>(
   visit: (chunkIndex: number, projections: readonly AxisProjection<I>[]) => void,
 ): void {
   const projections = new Array<AxisProjection<I>>(axes.length)
+  const last = axes.length - 1
   const visitFrom = (axis: number, before: number): void => {
-    if (axis === axes.length) visit(before, projections)
-    else
-      for (const projection of axes[axis]!) {
-        projections[axis] = projection
-        visitFrom(axis + 1, before * counts[axis]! + projection.chunk)
-      }
+    for (const projection of axes[axis]!) {
+      projections[axis] = projection
+      const chunk = before * counts[axis]! + projection.chunk
+      if (axis === last) visit(chunk, projections)
+      else visitFrom(axis + 1, chunk)
+    }
   }
-  visitFrom(0, 0)
+  if (last < 0) visit(0, projections)
+  else visitFrom(0, 0)
 }
 
 /** Number of chunks that a range touches; of regular chunks without going through them. */
