@@ -200,7 +200,7 @@ class ChunkReduction {
     let number = 0
     const numberOf = (at: number): number => {
       projections = this.#touched.projections(at)
-      number = this.#grid.number(projections.map(({ chunk }) => chunk))
+      number = this.#touched.numberOf(projections)
       return number
     }
     const stored = (at: number, found: StoredChunk): void => {
@@ -250,9 +250,10 @@ class ChunkReduction {
     const stats = this.#snapshot.statistics!.of(number)
     if (stats === undefined) return false
     const known = this.#plain.map((each) => answer(each, stats, this.#counted))
-    if (!known.every((each) => each !== undefined)) return false
-    const cells = this.#cellsOf(outerBox(projections))
-    for (const [i, each] of answers.entries()) each.add(known[i]!, cells)
+    if (known.includes(undefined)) return false
+    answers.forEach((each, i) => {
+      each.add(known[i]!, projections)
+    })
     return true
   }
 
@@ -311,7 +312,7 @@ class ChunkReduction {
     const all = answer({ ...reduction, skip: 'none' }, statsOfFill(count), this.#fill)!
     one.add(
       all,
-      reduced.map(() => ({ start: 0, stop: 1, step: 1 })),
+      reduced.map(() => ({ to: { start: 0, step: 1, length: 1 } })),
     )
     const { values, counts } = one.finish()!
     if (cells === 1) return { values, counts }

@@ -1,9 +1,11 @@
 import { cellType, cellWidth, WholeAccumulator } from '../aggregate/accumulator.ts'
+import { cellStride } from '../aggregate/cells.ts'
 import { givesPositions } from '../aggregate/positions.ts'
 import { isWhole, type PlacedAggregate, type Reduction } from '../aggregate/reduction.ts'
 import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.ts'
-import { sizeOf, stridesOf } from '../core/shape.ts'
-import { type Box, wholeBox } from '../grid/range.ts'
+import { sizeOf } from '../core/shape.ts'
+import type { AxisProjection } from '../grid/projection.ts'
+import { wholeBox } from '../grid/range.ts'
 import { withArena } from '../kernels/arena.ts'
 import { accumulators, type ReduceOp } from '../kernels/reduce.ts'
 import type { ChunkStats } from './chunk-stats.ts'
@@ -79,28 +81,29 @@ function sum(
 export class Answers {
   readonly #reduction: Reduction<ReduceOp>
   readonly #shape: readonly number[]
-  readonly #whole: WholeAccumulator
+  readonly #stride: readonly number[]
+  readonly #whole: WholeAccumulator | undefined
   #cells: { readonly values: TypedArray; readonly counts: Float64Array } | undefined
 
   /** @param shape of the cells */
   constructor(reduction: Reduction<ReduceOp>, shape: readonly number[]) {
-    const { op, dtype, skip } = reduction
+    const { op, dtype, skip, reduced } = reduction
     this.#reduction = reduction
     this.#shape = shape
-    this.#whole = new WholeAccumulator(op, dtype, skip)
+    this.#stride = cellStride(shape, reduced)
+    this.#whole = isWhole(reduction) ? new WholeAccumulator(op, dtype, skip) : undefined
   }
 
-  /** @param cell the one cell that the elements go to, as a box */
-  add({ value, count }: Aggregate, cell: Box): void {
+  /** @param projections of a chunk whose elements all go to one cell */
+  add({ value, count }: Aggregate, projections: readonly Pick<AxisProjection, 'to'>[]): void {
     if (count === 0) return
-    if (isWhole(this.#reduction)) {
+    if (this.#whole !== undefined) {
       this.#whole.take(value, count)
       return
     }
     this.#cells ??= this.#empty()
     const { values, counts } = this.#cells
-    const stride = stridesOf(this.#shape)
-    const at = cell.reduce((sum, { start }, axis) => sum + start * stride[axis]!, 0)
+    const at = projections.reduce((sum, { to }, axis) => sum + to.start * this.#stride[axis]!, 0)
     counts[at]! += count
     if (this.#reduction.op === 'sum') this.#addSum(values, at, value)
     else if (!Number.isNaN(values[at])) {
@@ -112,7 +115,7 @@ export class Answers {
 
   /** All of them as one part. */
   finish(): PlacedAggregate | undefined {
-    const cells = isWhole(this.#reduction) ? this.#whole.finish() : this.#cells
+    const cells = this.#whole?.finish() ?? this.#cells
     return cells && { ...cells, region: wholeBox(this.#shape) }
   }
 

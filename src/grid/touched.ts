@@ -126,7 +126,14 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
 
   /** The number of a chunk in the grid. */
   number(at: number): number {
-    return this.projections(at).reduce((number, { chunk }, axis) => number * this.#gridCounts[axis]! + chunk, 0)
+    return this.numberOf(this.projections(at))
+  }
+
+  /** The number in the grid of a chunk with these projections. */
+  numberOf(projections: readonly AxisProjection<I>[]): number {
+    let number = 0
+    for (let axis = 0; axis < projections.length; axis++) number = number * this.#gridCounts[axis]! + projections[axis]!.chunk
+    return number
   }
 
   /**
