@@ -13,8 +13,10 @@ import { internals } from '../internals.mjs'
 import { report, sized, smallest } from '../measure.mjs'
 
 const SCHEDULES = Number(process.env.HYPERSLAB_STORE_SCHEDULES ?? sized(100, 2))
-/** Of one request to a Worker or visit of a page, and of one line of progress. */
+/** Of one request to a Worker or visit of a page. */
 const BATCH = 25
+/** How often it is told how far a store is, where nobody watches. */
+const TOLD = 250
 const FAULTS = { rate: 0.03, kinds: ['error', 'lost', 'late'] }
 
 const { Ceph, FaultStore, FileStore, folderInMemory, haveCeph, isHyperslabError, MemoryStore, S3Store, Scheduler, seededFaults } =
@@ -118,7 +120,9 @@ async function race(name, app) {
       const { problems, ...counts } = await run({ from, to: Math.min(SCHEDULES, from + BATCH), atOnce: 4 })
       for (const [key, count] of Object.entries(counts)) sum[key] = (sum[key] ?? 0) + count
       sum.problems.push(...problems)
-      if (process.stderr.isTTY) process.stderr.write(`${name}: ${sum.tried} of ${SCHEDULES}\r`)
+      const progress = `${name}: ${sum.tried} of ${SCHEDULES}, ${sum.failed} failed`
+      if (process.stderr.isTTY) process.stderr.write(`${progress}\r`)
+      else if (sum.tried % TOLD === 0) console.error(progress)
     }
   } finally {
     await stop?.()

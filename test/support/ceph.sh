@@ -50,7 +50,8 @@ ms bind msgr2 = false
 public network = 127.0.0.0/8
 osd objectstore = memstore
 osd class update on start = false
-memstore device bytes = 1073741824
+# The most that tests may keep in memory; it is taken as they write.
+memstore device bytes = 17179869184
 osd pool default size = 1
 osd pool default min size = 1
 osd pool default pg num = 8
