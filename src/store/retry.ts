@@ -52,7 +52,8 @@ export async function retrying<T>(
       if (!(error instanceof Transient)) throw error
       const wait = Math.max(backOff(done, retryDelay, Math.random()), error.waitMs)
       waited += error.spentMs + wait
-      if (done >= retries || waited > patience) throw error.error
+      if (done >= retries) throw error.error
+      if (waited > patience) throw error.error.within({ limit: 'patience', expected: patience })
       await pause(Math.min(wait, MAX_TIMER_MS), signal)
     }
   }

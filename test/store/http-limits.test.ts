@@ -136,7 +136,9 @@ describe('patience', () => {
     expect(await asks('1', { patience: 1500 })).toEqual(Uint8Array.of(0))
     expect(rude.seen.length).toBe(2)
     // By default a minute.
-    await expect(asks('61', {})).rejects.toThrow('asks to wait 61 s')
+    const refused = asks('61', {})
+    await expect(refused).rejects.toThrow('asks to wait 61 s')
+    await expect(refused).rejects.toMatchObject({ details: { limit: 'patience', expected: 60_000, actual: 503 } })
   })
 })
 
