@@ -272,6 +272,47 @@ test('statistics of another state count for nothing', async () => {
   ])
 })
 
+test('a reader sees no half of what is appended below a stray layer and compacted while it reads', async () => {
+  const memory = await written()
+  await using before = await open({ store: memory, path })
+  await before.compact()
+  // As one is left by a request that is carried out when its sender has given up: dead, with a gap below it.
+  const other = await written()
+  const { size } = (await other.stat('a.2.af'))!
+  await memory.put('a.2.af', (await other.getRange('a.2.af', 0, size))!)
+  await using writer = await open({ store: memory, path })
+  const happening = {
+    'a.2.af': async () => {
+      for (const at of [1, 2]) {
+        await writer.array('x').set([at], 5)
+        await writer.flush()
+      }
+    },
+    'a.1.af': () => writer.compact(),
+  } as Record<string, (() => Promise<unknown>) | undefined>
+  const interrupt = async (key: string): Promise<void> => {
+    const work = happening[key]
+    happening[key] = undefined
+    await work?.()
+  }
+  const store = {
+    describe: (key: string) => key,
+    list: (prefix: string) => memory.list(prefix),
+    stat: async (key: string) => {
+      await interrupt(key)
+      return memory.stat(key)
+    },
+    getRange: async (...all: Parameters<MemoryStore['getRange']>) => {
+      await interrupt(all[0])
+      return memory.getRange(...all)
+    },
+  }
+  await using reader = await open({ store, path })
+  expect(happening).toEqual({ 'a.1.af': undefined, 'a.2.af': undefined })
+  expect([...(await reader.array('x', 'uint8', 1).get()).data]).toEqual([1, 5, 5])
+  expect(reader.layers().map(({ number }) => number)).toEqual([0])
+})
+
 test('a store that replaces nothing on condition is written to, but not compacted', async () => {
   const memory = new MemoryStore()
   const plain = {

@@ -53,6 +53,7 @@ export type Flaw =
   | 'old'
   | 'look after the base'
   | 'no second look'
+  | 'no third look'
   | 'no close'
   | 'no confirmation'
   | 'void descending'
@@ -436,14 +437,20 @@ export class Protocol {
         return [
           get(0, (base) => {
             const { result } = readAll(p, base)
-            return [looking({ ...p, result: result! }, this.#flaw === 'no second look' ? [] : doubtful(p.got!, base!))]
+            return [looking({ ...p, base, result: result! }, this.#flaw === 'no second look' ? [] : doubtful(p.got!, base!))]
           }),
         ]
       case 'again': {
         const [number, ...rest] = todo
         const before = p.got!.find(([each]) => each === number)?.[1]
-        return [get(number!, (layer) => (layer === before ? [looking(p, rest)] : anew(p)))]
+        const next =
+          rest.length > 0 || this.#flaw === 'no third look'
+            ? looking(p, rest)
+            : { ...looking(p, rest), at: 'base again', base: p.base }
+        return [get(number!, (layer) => (layer === before ? [next] : anew(p)))]
       }
+      case 'base again':
+        return [get(0, (base) => (base === p.base ? [looking(p, [])] : anew(p)))]
       default:
         // Has read: looks at nothing any more.
         return []
@@ -570,7 +577,8 @@ const readAll = (p: Process, base: File | undefined): Process => ({
 /** Keeps of what was opened only what is to be looked at again. */
 const looking = (p: Process, todo: readonly number[]): Process => {
   const got = p.got!.filter(([number]) => todo.includes(number))
-  return { ...begin(p, p.tries), at: todo.length === 0 ? 'read' : 'again', result: p.result!, got, todo }
+  const rest = todo.length === 0 ? { at: 'read' } : { at: 'again', base: p.base }
+  return { ...begin(p, p.tries), ...rest, result: p.result!, got, todo }
 }
 
 /** Live layers that name no base, and numbers below the highest live one that have none. */

@@ -11,6 +11,8 @@ const base = file('base')
 const layer = file('layer', { on: base, ...WHOLE })
 const ofCrate = (): File => file('crate', WHOLE)
 const empty = (): File => file('void')
+/** A layer that was published late, when what lay below had been cleaned up: a gap is below it. */
+const stray = (): Scenario['objects'] => [base, undefined, file('closed', { on: file('base') })]
 
 const writer: Actor = { role: 'writer', turn: 1 }
 const compactor: Actor = { role: 'compactor', turn: 1 }
@@ -50,6 +52,10 @@ const SCENARIOS: Scenario[] = [
   scenario('a reader, compacted twice, a layer of the crate', {
     processes: [compactor, after(0, writer), after(1, compactor), reader],
     objects: [base, ofCrate()],
+  }),
+  scenario('a reader, over a stray layer and a gap', {
+    processes: [writer, after(0, writer), after(1, compactor), reader],
+    objects: stray(),
   }),
   scenario('a crash, the crate, a writer', {
     processes: [writer, compactor, later(writer)],
@@ -212,6 +218,22 @@ const LARGE_SCENARIOS: Scenario[] = [
     switches: 3,
     looksAgain: true,
   }),
+  scenario('two writers, two compactors, a reader, a fault', {
+    processes: [writer, writer, compactor, compactor, reader],
+    switches: 2,
+    tries: 0,
+    faults: 1,
+    looksAgain: true,
+  }),
+  scenario('two writers, two compactors, a reader, a fault, a crash, the crate, a writer', {
+    processes: [writer, writer, compactor, compactor, reader, later(writer)],
+    switches: 1,
+    tries: 0,
+    faults: 1,
+    crashes: 1,
+    crate: ['flush'],
+    looksAgain: true,
+  }),
 ]
 
 describe('the protocol', () => {
@@ -238,6 +260,11 @@ const FLAWS: [Flaw, RegExp, Rest][] = [
     'no second look',
     /was never the state/,
     { processes: [compactor, after(0, writer), after(1, compactor), reader], objects: [base, ofCrate()] },
+  ],
+  [
+    'no third look',
+    /was never the state/,
+    { processes: [writer, after(0, writer), after(1, compactor), reader], objects: stray() },
   ],
   ['void descending', /the crate reads/, { processes: [writer, compactor], crashes: 1 }],
   [

@@ -239,7 +239,8 @@ async function openListed(store: Store, paths: Paths, options: Opening, known: S
 /**
  * Whether what is not certain by itself is as it was when it was looked at: a layer that names no base says
  * nothing of the base that it was read with, and a number that held nothing live may have been appended to
- * before a higher one was.
+ * before a higher one was. What was appended is cleaned up only after the base was replaced, which is
+ * therefore looked at last.
  */
 async function isSettled(store: Store, paths: Paths, stack: Stack, options: StoreOptions): Promise<boolean> {
   const sidecars = new Map(stack.sidecars.map((layer) => [layer.number, layer]))
@@ -254,7 +255,8 @@ async function isSettled(store: Store, paths: Paths, stack: Stack, options: Stor
     const etag = (await store.stat(paths.sidecar(number), options))?.etag
     if (etag !== sidecars.get(number)?.info.etag) settled = false
   })
-  return settled
+  if (!settled || uncertain.length === 0) return settled
+  return (await store.stat(paths.base, options))?.etag === stack.base.info.etag
 }
 
 async function openBase(store: Store, paths: Paths, options: Opening): Promise<Layer> {

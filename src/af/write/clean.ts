@@ -89,6 +89,8 @@ async function publishVoid(
 export interface NextNumber {
   readonly number: number
   readonly condition: PublishCondition
+  /** Whether dead layers are others now than the state says that was given. */
+  readonly cleaned?: boolean
 }
 
 /**
@@ -110,6 +112,7 @@ export async function nextNumber(container: ContainerFiles, stack: Stack): Promi
   // Nothing can be replaced here, so it goes above them all.
   if (!replace) return { number: above.at(-1)!.number + 1, condition: { ifAbsent: true } }
   const empty: DeadFile[] = []
+  let cleaned = above.some((file) => !file.empty)
   for (const file of above) {
     const done = file.empty ? file : await makeVoid(container, file)
     if (done === undefined) throw overtaken()
@@ -117,9 +120,10 @@ export async function nextNumber(container: ContainerFiles, stack: Stack): Promi
   }
   while (remove && empty.length > 0 && empty.at(-1)!.number > top + empty.length) {
     if (!(await removeFile(container, empty.pop()!))) throw overtaken()
+    cleaned = true
   }
   const taken = empty.find((file) => file.number === number)
-  return { number, condition: taken === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch: taken.etag } }
+  return { number, condition: taken === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch: taken.etag }, cleaned }
 }
 
 export const overtaken = (): HyperslabError =>

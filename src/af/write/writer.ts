@@ -10,7 +10,7 @@ import { Dictionary } from '../layers/dictionary.ts'
 import type { Layer } from '../layers/layer.ts'
 import { checkLayerCount } from '../layers/paths.ts'
 import { footerBytesOf, Stack } from '../layers/stack.ts'
-import { nextNumber, overtaken } from './clean.ts'
+import { type NextNumber, nextNumber, overtaken } from './clean.ts'
 import { isConflict, publishEmpty, publishLayer } from './commit.ts'
 import { cleanUp, compactContainer, finish, listed } from './compaction.ts'
 import { type ContainerFiles, checkReplaces, isBase, newPacker } from './container-files.ts'
@@ -242,11 +242,15 @@ export class Writer {
       await this.#settleBase()
       return this.#append(compacts)
     }
-    const states = this.#changedStates()
-    const packer = this.#packer
-    const { number, condition } = first
+    const { number, condition, cleaned }: NextNumber = first
       ? { number: 0, condition: { ifAbsent: false, ifMatch: stack.base.info.etag } }
       : await nextNumber(this.#session, stack)
+    if (cleaned) {
+      await this.#refresh()
+      return this.#append(compacts)
+    }
+    const states = this.#changedStates()
+    const packer = this.#packer
     checkLayerCount(number, options.limits, store.describe(paths.base))
     const id = randomId()
     const base = stack.base.identity.id
