@@ -102,6 +102,28 @@ def tensorstore_select(source, read, fresh):
     return (lambda: view.read().result()) if fresh else (lambda: out.write(view).result())
 
 
+def netcdf(path):
+    import netCDF4
+
+    variable = netCDF4.Dataset(path).variables["t"]
+    variable.set_auto_maskandscale(False)
+    return variable
+
+
+def netcdf_select(source, reads):
+    """One read after another, at other places each."""
+    from itertools import cycle
+
+    variable = works[source]
+    places = cycle([tuple(slice(None) if axis is None else slice(*axis) if isinstance(axis, list) else axis for axis in read) for read in reads])
+    return lambda: variable[next(places)]
+
+
+def netcdf_reduce(source, op, axis):
+    variable = works[source]
+    return lambda: getattr(variable[:], op)(axis=axis) if op == "min" else getattr(variable[:], op)(axis=axis, dtype="f8")
+
+
 makers = {
     "reduction": reduction,
     "copy": copy,
@@ -110,6 +132,9 @@ makers = {
     "zarr_select": zarr_select,
     "tensorstore_read": tensorstore_read,
     "tensorstore_select": tensorstore_select,
+    "netcdf": netcdf,
+    "netcdf_select": netcdf_select,
+    "netcdf_reduce": netcdf_reduce,
 }
 
 for line in sys.stdin:
