@@ -165,6 +165,7 @@ export default {
     // Stack traces and `console.log` name the classes that users meet, at a line and column that can be found.
     terser({
       module: true,
+      compress: { passes: 2 },
       keep_classnames: NAMED_CLASSES,
       format: { comments: /webpackIgnore|@vite-ignore/, max_line_len: 400 },
     }),

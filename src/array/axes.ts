@@ -1,4 +1,4 @@
-import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { HyperslabError } from '../core/errors.ts'
 
 /** An axis by number, negative ones counting from the end, or by dimension name. */
 export type Axis = number | string
@@ -22,22 +22,6 @@ export function resolveAxes(option: AxisOption | undefined, array: Named): Set<n
   if (set.size < axes.length)
     throw new HyperslabError('InvalidArgumentError', `axis ${given.join(', ')} names one axis twice`, { actual: given })
   return set
-}
-
-/**
- * What an object gives for axes, by their numbers. Its keys are names or numbers; as keys these are strings,
- * too.
- * @throws InvalidArgumentError for axes that do not exist or are given twice
- */
-export function byAxis<T>(given: { readonly [axis: string]: T }, array: Named): Map<number, T> {
-  if (typeof given !== 'object' || given === null) invalidArgument(`expected an object by axis, got ${String(given)}`, given)
-  const entries = Object.entries(given)
-  const named = (key: string): boolean => array.dimensionNames?.includes(key) === true || !/^-?\d+$/.test(key)
-  const axes = resolveAxes(
-    entries.map(([key]) => (named(key) ? key : Number(key))),
-    array,
-  )
-  return new Map([...axes].map((axis, i) => [axis, entries[i]![1]]))
 }
 
 function resolveAxis(axis: Axis, { shape, dimensionNames = [] }: Named): number {

@@ -10,11 +10,12 @@ import { type AxisChunks, ChunkGrid, chunkBoxes, READ_BYTES, RegularChunks, same
 import { commonChunks as alignedChunks } from '../grid/common-chunks.ts'
 import { countChunks } from '../grid/projection.ts'
 import { type Box, boxShape, viewOf } from '../grid/range.ts'
-import { checkBytes, checkChunk, checkElements, MAX_RESULT_BYTES } from './bounds.ts'
+import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { copiedTo } from './lazy/missing-as.ts'
 import { runsOf } from './reductions/runs.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable } from './source.ts'
 import { progressOf, type TransferProgress } from './transfers.ts'
+import { checkChunk, checkElements } from './visit.ts'
 
 /** Options of operations that go through all of an array. */
 export interface ProgressOptions extends BlockOptions {

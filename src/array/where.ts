@@ -4,11 +4,12 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import { cloneTensor, denseData, isDense, type Tensor } from '../core/tensor.ts'
 import { type Box, boxShape, wholeBox } from '../grid/range.ts'
-import { checkBytes, checkChunk, MAX_RESULT_BYTES } from './bounds.ts'
+import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { withOneMissing } from './lazy/missing-as.ts'
 import { missingElements } from './missing.ts'
 import { checkCall } from './reductions/options.ts'
 import { type BlockOptions, type BlockSource, bytesOf, type PartStats, type PartVisitor } from './source.ts'
+import { checkChunk } from './visit.ts'
 
 /**
  * Values from `min` to `max`, both included; what is left out does not bound. For float32, ends are rounded

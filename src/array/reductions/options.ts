@@ -1,6 +1,7 @@
 import type { DType } from '../../core/dtype.ts'
-import { HyperslabError } from '../../core/errors.ts'
+import { HyperslabError, invalidArgument } from '../../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import { type Named, resolveAxes } from '../axes.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource } from '../source.ts'
 import type { WhereOptions } from '../where.ts'
 import type { CumulativeOptions } from './cumulative-sum.ts'
@@ -98,3 +99,19 @@ export function checkInitial(call: 'reduce' | 'mapReduce', init: unknown, { labe
 /** @throws InvalidArgumentError for what is no kind to fold by */
 export const checkKind = (call: ReducingCall, kind: unknown, { label }: Pick<BlockSource, 'label'>): void =>
   checkValue(call, 'kind', kind, FOLD_KINDS, label)
+
+/**
+ * What an object gives for axes, by their numbers. Its keys are names or numbers; as keys these are strings,
+ * too.
+ * @throws InvalidArgumentError for axes that do not exist or are given twice
+ */
+export function byAxis<T>(given: { readonly [axis: string]: T }, array: Named): Map<number, T> {
+  if (typeof given !== 'object' || given === null) invalidArgument(`expected an object by axis, got ${String(given)}`, given)
+  const entries = Object.entries(given)
+  const named = (key: string): boolean => array.dimensionNames?.includes(key) === true || !/^-?\d+$/.test(key)
+  const axes = resolveAxes(
+    entries.map(([key]) => (named(key) ? key : Number(key))),
+    array,
+  )
+  return new Map([...axes].map((axis, i) => [axis, entries[i]![1]]))
+}

@@ -8,8 +8,9 @@ import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type ChunkGrid, chunkBoxes, READ_BYTES } from '../../grid/chunks.ts'
 import { type Box, boxShape, wholeBox } from '../../grid/range.ts'
 import { cutBox, TouchedChunks } from '../../grid/touched.ts'
-import { checkBytes, checkElements, MAX_RESULT_BYTES } from '../bounds.ts'
+import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
+import { checkElements } from '../visit.ts'
 import type { RowReader } from './rows.ts'
 
 /**

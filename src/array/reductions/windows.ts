@@ -1,14 +1,13 @@
 import { type DType, isFloat } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
-import { byAxis } from '../axes.ts'
 import { DiskArray } from '../disk-array.ts'
 import { deriveSource } from '../lazy/derive.ts'
 import { withOneMissing } from '../lazy/missing-as.ts'
 import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
 import { checkFoldable, type FoldedDType, type FoldKind, type FoldOptions, foldedDType } from './fold-kinds.ts'
-import { checkCall, checkKind } from './options.ts'
+import { byAxis, checkCall, checkKind } from './options.ts'
 import type { SkipOptions } from './rows.ts'
 
 /** Lengths along some axes, by dimension name or number. */
