@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { FOOTER_FORMS } from '../../src/af/format/encode.ts'
 import { type AttributeValue, floatFill } from '../../src/af/format/footer.ts'
 import { ATTRIBUTE_TYPES, attributePairsLayout, attributeValueLayout } from '../../src/af/format/footer-attributes.ts'
-import { type AfDType, dtypeLayout, fillValueLayout, statValueLayout } from '../../src/af/format/footer-values.ts'
-import { archive, option, struct, unarchive } from '../../src/af/rkyv/layout.ts'
+import { type AfDType, dtypeLayout, fillValueLayout } from '../../src/af/format/footer-values.ts'
+import { statValueLayout } from '../../src/af/format/stats-file.ts'
+import { option, struct, unarchive } from '../../src/af/rkyv/layout.ts'
+import { archive } from '../../src/af/rkyv/writer.ts'
 import { caught, hex, i64, join, toHex, u64 } from './rkyv/support.ts'
 
 test('sizes of all types', () => {
@@ -164,25 +167,25 @@ describe('attribute indices', () => {
     [64, '01 00*7 02 00*7 03 00*7 00*8', '02 00*7', Number.MAX_SAFE_INTEGER],
   ] as const)('of %i bits', (width, data, tag, largest) => {
     const pairs = { width, keys: [1, 3], values: [2, 0] }
-    const bytes = archive(attributePairsLayout, pairs)
+    const bytes = archive(attributePairsLayout, pairs, FOOTER_FORMS)
     const elements = hex(data)
     expect(toHex(bytes)).toBe(toHex(join(elements, hex(tag), i64(-elements.byteLength - 8), u64(2))))
     expect(unarchive('test', attributePairsLayout, bytes)).toEqual(pairs)
     const most = { width, keys: [largest], values: [largest] }
-    expect(unarchive('test', attributePairsLayout, archive(attributePairsLayout, most))).toEqual(most)
-    caught('InvalidArgumentError', () => archive(attributePairsLayout, { width, keys: [largest + 1], values: [0] }))
+    expect(unarchive('test', attributePairsLayout, archive(attributePairsLayout, most, FOOTER_FORMS))).toEqual(most)
+    caught('InvalidArgumentError', () => archive(attributePairsLayout, { width, keys: [largest + 1], values: [0] }, FOOTER_FORMS))
   })
 
   test('are written sorted and read as they are', () => {
-    const bytes = archive(attributePairsLayout, { width: 16, keys: [3, 1], values: [0, 2] })
+    const bytes = archive(attributePairsLayout, { width: 16, keys: [3, 1], values: [0, 2] }, FOOTER_FORMS)
     expect(unarchive('test', attributePairsLayout, bytes)).toEqual({ width: 16, keys: [1, 3], values: [2, 0] })
     const unsorted = join(hex('03 00 00 00 01 00 02 00 00*8'), i64(-16), u64(2))
     expect(unarchive('test', attributePairsLayout, unsorted)).toEqual({ width: 16, keys: [3, 1], values: [0, 2] })
   })
 
   test('come in pairs', () => {
-    caught('InvalidArgumentError', () => archive(attributePairsLayout, { width: 16, keys: [1, 2], values: [1] }))
-    caught('InvalidArgumentError', () => archive(attributePairsLayout, { width: 16, keys: [1], values: [1, 2] }))
-    caught('InvalidArgumentError', () => archive(attributePairsLayout, { width: 8 as never, keys: [], values: [] }))
+    caught('InvalidArgumentError', () => archive(attributePairsLayout, { width: 16, keys: [1, 2], values: [1] }, FOOTER_FORMS))
+    caught('InvalidArgumentError', () => archive(attributePairsLayout, { width: 16, keys: [1], values: [1, 2] }, FOOTER_FORMS))
+    caught('InvalidArgumentError', () => archive(attributePairsLayout, { width: 8 as never, keys: [], values: [] }, FOOTER_FORMS))
   })
 })

@@ -13,8 +13,9 @@ import {
 import { readChunks } from '../../src/af/format/footer-chunks.ts'
 import { STATS_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
 import { fillValueLayout } from '../../src/af/format/footer-values.ts'
-import { archive, option } from '../../src/af/rkyv/layout.ts'
+import { option } from '../../src/af/rkyv/layout.ts'
 import { Reader } from '../../src/af/rkyv/reader.ts'
+import { archive } from '../../src/af/rkyv/writer.ts'
 import { ascii, caught, fixture, hex, i64, join, toHex, u32, u64 } from './rkyv/support.ts'
 
 const EMPTY: Footer = {

@@ -1,11 +1,22 @@
 import { toElement } from '../../core/dtype.ts'
-import { HyperslabError } from '../../core/errors.ts'
+import { HyperslabError, rethrowWithin } from '../../core/errors.ts'
 import { showShape } from '../../core/shape.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
-import { archive } from '../rkyv/layout.ts'
+import { type Archived, struct } from '../rkyv/layout.ts'
+import { vec } from '../rkyv/pointers.ts'
+import { string } from '../rkyv/string.ts'
+import { type ArchiveWriter, archive, type StoreObject } from '../rkyv/writer.ts'
 import type { Checksums } from './extras.ts'
-import { checkAttributeTypes, type Footer, footerLayout } from './footer.ts'
-import { type ChunkRow, type ChunkTable, emptyTable } from './footer-chunks.ts'
+import { type ArrayMeta, type AttributePairs, checkAttributeTypes, type Footer, footerLayout } from './footer.ts'
+import {
+  type ChunkRow,
+  type ChunkTable,
+  ENTRY_BLOCK,
+  ENTRY_BYTES,
+  ENTRY_OFFSET,
+  ENTRY_SIZE,
+  emptyTable,
+} from './footer-chunks.ts'
 import { FOOTER_MAGIC, type Magic, TRAILER_BYTES } from './footer-trailer.ts'
 import { IDENTITY_PREFIX, type Identity } from './identity.ts'
 
@@ -47,7 +58,80 @@ export function encodeFooter(footer: Footer): Uint8Array {
     })
   }
   checkAttributeTypes(footer, 'InvalidArgumentError')
-  return archive(footerLayout, footer)
+  return archive(footerLayout, footer, FOOTER_FORMS)
+}
+
+/** What writes the forms that only footers have. */
+export const FOOTER_FORMS = { array: writeArray, pairs: writePairs }
+
+function writeArray(
+  to: ArchiveWriter,
+  array: ArrayMeta,
+  beforeChunks: Archived<Partial<ArrayMeta>>,
+  afterChunks: Archived<Partial<ArrayMeta>>,
+): StoreObject {
+  try {
+    const storeName = to.write(string, array.name)
+    const storeSchema = to.write(beforeChunks, array)
+    const storeChunks = writeChunks(to, array.chunks, array.shape.length)
+    const storeRest = to.write(afterChunks, array)
+    return (at) => {
+      storeName(at)
+      storeSchema(at + 16)
+      storeChunks(at + 88)
+      storeRest(at + 104)
+    }
+  } catch (error) {
+    return rethrowWithin(error, { array: array.name })
+  }
+}
+
+/** The mirror of {@link readChunks}: appends coordinates and entries; what it returns stores the Vec. */
+function writeChunks(to: ArchiveWriter, table: ChunkTable, rank: number): StoreObject {
+  checkTable(table, rank)
+  const { length, coords, blockIds, offsets, sizes } = table
+  const coordBytes = 4 * rank
+  to.align(4)
+  const firstCoord = to.reserve(length * coordBytes)
+  to.align(8)
+  const target = to.reserve(length * ENTRY_BYTES)
+  const { view } = to
+  for (let index = 0; index < coords.length; index++) view.setUint32(firstCoord + 4 * index, coords[index]!, true)
+  for (let index = 0; index < length; index++) {
+    const entry = target + index * ENTRY_BYTES
+    to.vec(entry, firstCoord + index * coordBytes, rank)
+    view.setUint32(entry + ENTRY_BLOCK, blockIds[index]!, true)
+    view.setUint32(entry + ENTRY_OFFSET, offsets[index]!, true)
+    view.setUint32(entry + ENTRY_SIZE, sizes[index]!, true)
+  }
+  return (at) => to.vec(at, target, length)
+}
+
+function checkTable({ length, rank, coords, blockIds, offsets, sizes }: ChunkTable, expected: number): void {
+  if (rank !== expected) {
+    const text = `the chunk table has coordinates of ${rank} axes, but the array has ${expected}`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: rank, expected })
+  }
+  const columns = [coords.length, blockIds.length, offsets.length, sizes.length]
+  const right = [length * rank, length, length, length]
+  if (columns.some((entries, index) => entries !== right[index])) {
+    const text = `the columns of the chunk table have ${columns.join(', ')} entries, expected ${right.join(', ')}`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: columns, expected: right })
+  }
+}
+
+function writePairs(to: ArchiveWriter, { keys, values }: AttributePairs, index: Archived<number>): StoreObject {
+  return to.write(vec(struct<Pair>({ key: index, value: index })), sorted(keys, values))
+}
+
+type Pair = { key: number; value: number }
+
+function sorted(keys: readonly number[], values: readonly number[]): Pair[] {
+  if (keys.length !== values.length) {
+    const text = `${keys.length} attribute keys, but ${values.length} values`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: values.length, expected: keys.length })
+  }
+  return keys.map((key, index) => ({ key, value: values[index]! })).sort((a, b) => a.key - b.key)
 }
 
 /** What follows the blocks in a file: payload and trailer. */

@@ -1,10 +1,20 @@
-import { type DataOf, type NumericDType, toElement } from '../../core/dtype.ts'
-import { HyperslabError } from '../../core/errors.ts'
-import { type Archived, archive, mapped, struct, unarchive, union } from '../rkyv/layout.ts'
 import {
-  bitsOfFloat32,
-  bitsOfFloat64,
+  allocate,
+  type DataOf,
+  type DType,
+  fromBytes,
+  isFloat,
+  isNumeric,
+  type NumericDType,
+  readElement,
+  type TypedArray,
+  toBytes,
+  toElement,
+} from '../../core/dtype.ts'
+import { type Archived, mapped, struct, union } from '../rkyv/layout.ts'
+import {
   bool,
+  checkedBits,
   type FloatWithBits,
   float32WithBits,
   float64WithBits,
@@ -13,8 +23,8 @@ import {
   uint16,
   uint32,
 } from '../rkyv/leaves.ts'
-import { binary, listLayout, numbers, vec, vecCount, vecTarget } from '../rkyv/pointers.ts'
-import { string } from '../rkyv/string.ts'
+import { binary, checkClass, classOf, listLayout, numbers, VEC_BYTES, vec, vecCount, vecTarget } from '../rkyv/pointers.ts'
+import { checkText, string } from '../rkyv/string.ts'
 
 type NumericList = { [D in NumericDType]: { type: `${D}[]`; value: DataOf<D> } }[NumericDType]
 
@@ -37,11 +47,11 @@ export type AttributeValue =
 
 type OptionalBits<Bits> = { value: number; bits?: Bits }
 
-const nanKeepsBits = <Bits extends number | bigint>(layout: Archived<FloatWithBits<Bits>>, bitsOf: (value: number) => Bits) =>
+const nanKeepsBits = <Bits extends number | bigint>(layout: Archived<FloatWithBits<Bits>>) =>
   mapped(
-    layout,
-    ({ value, bits }): OptionalBits<Bits> => (Number.isNaN(value) ? { value, bits } : { value }),
-    ({ value, bits }) => ({ value: toElement('float64', value) as number, bits: bits ?? bitsOf(value) }),
+    layout as Archived<OptionalBits<Bits>>,
+    ({ value, bits }): OptionalBits<Bits> => (Number.isNaN(value) ? { value, bits: bits! } : { value }),
+    ({ value, bits }) => ({ value: toElement('float64', value) as number, bits: bits! }),
   )
 
 const one = <D extends NumericDType>(dtype: D) => struct({ value: scalar(dtype) })
@@ -57,8 +67,8 @@ const VARIANTS = {
   uint16: one('uint16'),
   uint32: one('uint32'),
   uint64: one('uint64'),
-  float32: nanKeepsBits(float32WithBits, (value) => bitsOfFloat32(value)),
-  float64: nanKeepsBits(float64WithBits, (value) => bitsOfFloat64(value)),
+  float32: nanKeepsBits(float32WithBits),
+  float64: nanKeepsBits(float64WithBits),
   string: struct({ value: string }),
   // From here on, footer version 5 only.
   binary: struct({ value: binary }),
@@ -84,8 +94,31 @@ export const attributeValueLayout = union('attribute value', 'type', VARIANTS) a
  * The value that reading gives after writing this one.
  * @throws InvalidArgumentError for a value that is not of its type
  */
-export const copyAttribute = (value: AttributeValue): AttributeValue =>
-  unarchive('attribute', attributeValueLayout, archive(attributeValueLayout, value))
+export function copyAttribute(attribute: AttributeValue): AttributeValue {
+  const { type, value } = attribute
+  const dtype = type.replace('[]', '') as DType
+  return { type, ...(dtype === type ? copyOne(dtype, attribute) : { value: copyList(dtype, value) }) } as AttributeValue
+}
+
+function copyOne(dtype: DType, { value, bits }: { value: unknown; bits?: number | bigint }): object {
+  const copy = copyElement(dtype, value)
+  if (!isFloat(dtype)) return { value: copy }
+  const checked = checkedBits(dtype, copy as number, bits)
+  return { value: copy, ...(Number.isNaN(copy) && { bits: checked }) }
+}
+
+function copyList(dtype: DType, values: unknown): unknown {
+  checkClass(values, isNumeric(dtype) ? classOf(allocate(dtype, 0)) : 'Array')
+  if (isNumeric(dtype)) return fromBytes(dtype, toBytes(values as TypedArray).slice())
+  return (values as unknown[]).map((value) => copyElement(dtype, value))
+}
+
+function copyElement(dtype: DType, value: unknown): unknown {
+  if (dtype === 'string') return checkText(value)
+  if (dtype !== 'binary') return readElement(dtype, [toElement(dtype, value)] as never, 0)
+  checkClass(value, 'Uint8Array')
+  return new Uint8Array(value as Uint8Array)
+}
 
 /** All attribute types, in the order of their tags. */
 export const ATTRIBUTE_TYPES = Object.keys(VARIANTS) as AttributeValue['type'][]
@@ -104,15 +137,13 @@ export interface AttributePairs {
   values: number[]
 }
 
-type Pair = { key: number; value: number }
 type Columns = Pick<AttributePairs, 'keys' | 'values'>
 
 /** A Vec of pairs; read as columns, because an object for each pair takes ten times its bytes. */
 function pairs(index: Archived<number>): Archived<Columns> {
-  const rows = struct({ pairs: vec(struct<Pair>({ key: index, value: index })) })
   return {
-    size: rows.size,
-    align: rows.align,
+    size: VEC_BYTES,
+    align: 8,
     read(from, at) {
       const target = vecTarget(from, at)
       const count = vecCount(from, at)
@@ -124,7 +155,7 @@ function pairs(index: Archived<number>): Archived<Columns> {
       }
       return { keys, values }
     },
-    write: (to, { keys, values }) => rows.write(to, { pairs: sorted(keys, values) }),
+    form: ['pairs', index],
   }
 }
 
@@ -136,11 +167,3 @@ export const attributePairsLayout: Archived<AttributePairs> = mapped(
   ({ width, keys, values }) => ({ width: Number(width.slice(1)) as AttributePairs['width'], keys, values }),
   ({ width, keys, values }) => ({ width: `u${width}` as const, keys, values }),
 )
-
-function sorted(keys: readonly number[], values: readonly number[]): Pair[] {
-  if (keys.length !== values.length) {
-    const text = `${keys.length} attribute keys, but ${values.length} values`
-    throw new HyperslabError('InvalidArgumentError', text, { actual: values.length, expected: keys.length })
-  }
-  return keys.map((key, index) => ({ key, value: values[index]! })).sort((a, b) => a.key - b.key)
-}

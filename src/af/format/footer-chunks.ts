@@ -1,8 +1,5 @@
-import { HyperslabError } from '../../core/errors.ts'
-import type { StoreObject } from '../rkyv/layout.ts'
-import { storeVec, VEC_BYTES, vecCount, vecTarget } from '../rkyv/pointers.ts'
+import { VEC_BYTES, vecCount, vecTarget } from '../rkyv/pointers.ts'
 import type { Reader } from '../rkyv/reader.ts'
-import type { ArchiveWriter } from '../rkyv/writer.ts'
 
 /**
  * Where the chunks of one array are, as columns: footers with hundreds of thousands of chunks are read
@@ -52,10 +49,10 @@ export function emptyTable(rank: number, length: number): ChunkTable {
  *
  *     entry: +0 Vec: i64 offset of its coord, from +0; u64 rank | +16 u32 block id | +20 u32 offset | +24 u32 size | +28 zeros
  */
-const ENTRY_BYTES = 32
-const ENTRY_BLOCK = VEC_BYTES
-const ENTRY_OFFSET = VEC_BYTES + 4
-const ENTRY_SIZE = VEC_BYTES + 8
+export const ENTRY_BYTES = 32
+export const ENTRY_BLOCK = VEC_BYTES
+export const ENTRY_OFFSET = VEC_BYTES + 4
+export const ENTRY_SIZE = VEC_BYTES + 8
 
 /**
  * Reads the Vec at `at`. The array's rank is asked for because a coordinate of another one makes other
@@ -89,38 +86,4 @@ export function readChunks(from: Reader, at: number, rank: number): ChunkTable {
     }
     return table
   })
-}
-
-/** The mirror of {@link readChunks}: appends coordinates and entries; what it returns stores the Vec. */
-export function writeChunks(to: ArchiveWriter, table: ChunkTable, rank: number): StoreObject {
-  checkTable(table, rank)
-  const { length, coords, blockIds, offsets, sizes } = table
-  const coordBytes = 4 * rank
-  to.align(4)
-  const firstCoord = to.reserve(length * coordBytes)
-  to.align(8)
-  const target = to.reserve(length * ENTRY_BYTES)
-  const { view } = to
-  for (let index = 0; index < coords.length; index++) view.setUint32(firstCoord + 4 * index, coords[index]!, true)
-  for (let index = 0; index < length; index++) {
-    const entry = target + index * ENTRY_BYTES
-    storeVec(to, entry, firstCoord + index * coordBytes, rank)
-    view.setUint32(entry + ENTRY_BLOCK, blockIds[index]!, true)
-    view.setUint32(entry + ENTRY_OFFSET, offsets[index]!, true)
-    view.setUint32(entry + ENTRY_SIZE, sizes[index]!, true)
-  }
-  return (at) => storeVec(to, at, target, length)
-}
-
-function checkTable({ length, rank, coords, blockIds, offsets, sizes }: ChunkTable, expected: number): void {
-  if (rank !== expected) {
-    const text = `the chunk table has coordinates of ${rank} axes, but the array has ${expected}`
-    throw new HyperslabError('InvalidArgumentError', text, { actual: rank, expected })
-  }
-  const columns = [coords.length, blockIds.length, offsets.length, sizes.length]
-  const right = [length * rank, length, length, length]
-  if (columns.some((entries, index) => entries !== right[index])) {
-    const text = `the columns of the chunk table have ${columns.join(', ')} entries, expected ${right.join(', ')}`
-    throw new HyperslabError('InvalidArgumentError', text, { actual: columns, expected: right })
-  }
 }

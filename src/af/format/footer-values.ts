@@ -1,8 +1,8 @@
 import { type DType, isBigInt, isFloat, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Archived, nothing, struct, union } from '../rkyv/layout.ts'
-import { bitsOfFloat64, bool, float64WithBits, int64, uint32, uint64 } from '../rkyv/leaves.ts'
-import { binary, box } from '../rkyv/pointers.ts'
+import { bitsOf, bool, float64WithBits, int64, uint32, uint64 } from '../rkyv/leaves.ts'
+import { box } from '../rkyv/pointers.ts'
 import { string } from '../rkyv/string.ts'
 
 /** A float; `bits` is what the file has, and tells NaNs apart. */
@@ -16,7 +16,7 @@ export type FillValue = { kind: 'bool'; value: boolean } | IntegerValue | FloatV
 export type StatValue = IntegerValue | FloatValue | { kind: 'bytes'; value: Uint8Array }
 
 /** The `float` value of a number, for fill values and statistics. */
-export const floatFill = (value: number): FloatValue => ({ kind: 'float', value, bits: bitsOfFloat64(value) })
+export const floatFill = (value: number): FloatValue => ({ kind: 'float', value, bits: bitsOf('float64', value) as bigint })
 
 /** 24 bytes; the boolean at +1, everything else at +8. */
 export const fillValueLayout: Archived<FillValue> = union('fill value', 'kind', {
@@ -27,15 +27,6 @@ export const fillValueLayout: Archived<FillValue> = union('fill value', 'kind', 
   string: struct({ value: string }),
   timestamp_ns: struct({ value: int64 }),
 }) as Archived<FillValue>
-
-/** 24 bytes; everything at +8. */
-export const statValueLayout: Archived<StatValue> = union('statistic', 'kind', {
-  int: struct({ value: int64 }),
-  uint: struct({ value: uint64 }),
-  float: float64WithBits,
-  bytes: struct({ value: binary }),
-  timestamp_ns: struct({ value: int64 }),
-}) as Archived<StatValue>
 
 /**
  * The element type of an array. Lists exist in the metadata only: the format says nothing certain about their

@@ -11,7 +11,7 @@ import {
   attributeValueLayout,
   isVersion4Attribute,
 } from './footer-attributes.ts'
-import { type ChunkTable, readChunks, writeChunks } from './footer-chunks.ts'
+import { type ChunkTable, readChunks } from './footer-chunks.ts'
 import { type AfDType, dtypeLayout, type FillValue, fillValueLayout } from './footer-values.ts'
 
 export type { AttributePairs, AttributeValue } from './footer-attributes.ts'
@@ -102,22 +102,7 @@ const arrayLayout: Archived<ArrayMeta> = {
       return rethrowWithin(error, { array: name })
     }
   },
-  write(to, array) {
-    try {
-      const storeName = string.write(to, array.name)
-      const storeSchema = beforeChunks.write(to, array)
-      const storeChunks = writeChunks(to, array.chunks, array.shape.length)
-      const storeRest = afterChunks.write(to, array)
-      return (at) => {
-        storeName(at)
-        storeSchema(at + 16)
-        storeChunks(at + 88)
-        storeRest(at + 104)
-      }
-    } catch (error) {
-      return rethrowWithin(error, { array: array.name })
-    }
-  },
+  form: ['array', beforeChunks, afterChunks],
 }
 
 /**

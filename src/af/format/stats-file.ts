@@ -2,13 +2,14 @@ import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { checkCrc } from '../../engine/integrity.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
-import { type Archived, archive, option, struct, unarchive } from '../rkyv/layout.ts'
-import { uint32, uint64 } from '../rkyv/leaves.ts'
-import { vec } from '../rkyv/pointers.ts'
+import { type Archived, option, struct, unarchive, union } from '../rkyv/layout.ts'
+import { float64WithBits, int64, uint32, uint64 } from '../rkyv/leaves.ts'
+import { binary, vec } from '../rkyv/pointers.ts'
 import { string } from '../rkyv/string.ts'
+import { archive } from '../rkyv/writer.ts'
 import { withTrailer } from './encode.ts'
 import { STATS_MAGIC, splitFile } from './footer-trailer.ts'
-import { type StatValue, statValueLayout } from './footer-values.ts'
+import type { StatValue } from './footer-values.ts'
 
 export type { StatValue } from './footer-values.ts'
 
@@ -32,6 +33,15 @@ export interface StatsFile {
   version: StatsVersion
   arrays: ArrayStats[]
 }
+
+/** 24 bytes; everything at +8. */
+export const statValueLayout: Archived<StatValue> = union('statistic', 'kind', {
+  int: struct({ value: int64 }),
+  uint: struct({ value: uint64 }),
+  float: float64WithBits,
+  bytes: struct({ value: binary }),
+  timestamp_ns: struct({ value: int64 }),
+}) as Archived<StatValue>
 
 /** +0 name | +16 minimum | +48 maximum | +80 nulls | +88 rows */
 const statsLayout: Archived<ArrayStats> = struct({

@@ -1,10 +1,9 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { Reader } from './reader.ts'
-import { ArchiveWriter } from './writer.ts'
 
 /**
- * How values of one type are archived: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout describes
- * both directions, so that what `read` takes apart and `write` puts together is next to each other.
+ * How values of one type are archived: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout reads them
+ * itself; its form is what `writer.ts` writes them by, which reading does not load.
  */
 export interface Archived<T> {
   /** Bytes of the object itself, without what it points to. */
@@ -13,17 +12,18 @@ export interface Archived<T> {
   readonly align: number
   /** The value whose object is at `at`, which is inside the payload. */
   read(from: Reader, at: number): T
-  /**
-   * Appends what the value points to. The object itself is stored later, at a place known only then, by the
-   * function returned. This order (children before parents, siblings in order) is the only one readers
-   * accept.
-   * @throws InvalidArgumentError when the value does not fit the type
-   */
-  write(to: ArchiveWriter, value: T): StoreObject
+  readonly form: Form
 }
 
-/** Stores an object in `size` reserved bytes at `at`. */
-export type StoreObject = (at: number) => void
+/** The name of what writes values, and what it takes to do so. */
+export type Form = readonly [by: string, ...of: unknown[]]
+
+/** A field of a struct, and its place in it. */
+export interface FieldPlace<T> {
+  readonly key: keyof T
+  readonly field: Archived<T[keyof T]>
+  readonly offset: number
+}
 
 /**
  * The value of a whole payload, boxes nested `maxDepth` deep at most. Its object is the last `layout.size`
@@ -45,28 +45,12 @@ export function unarchive<T>(what: string, layout: Archived<T>, payload: Uint8Ar
   return from.subtree(at, at, layout.size, layout.align, () => layout.read(from, at))
 }
 
-/** The payload of a value. */
-export function archive<T>(layout: Archived<T>, value: T): Uint8Array {
-  const to = new ArchiveWriter()
-  appendObject(to, layout, value)
-  return to.finish()
-}
-
-/** Appends what a value points to, then its object; returns where the object is. */
-export function appendObject<T>(to: ArchiveWriter, layout: Archived<T>, value: T): number {
-  const store = layout.write(to, value)
-  to.align(layout.align)
-  const at = to.reserve(layout.size)
-  store(at)
-  return at
-}
-
 /** The next multiple of a power of two. */
 export const alignUp = (position: number, align: number): number => (position + align - 1) & -align
 
 /** Fields in declaration order, as in C: each at the next multiple of its alignment. */
 export function struct<T extends object>(fields: { readonly [K in keyof T]: Archived<T[K]> }): Archived<T> {
-  const places: { key: keyof T; field: Archived<T[keyof T]>; offset: number }[] = []
+  const places: FieldPlace<T>[] = []
   let end = 0
   let align = 1
   for (const key of Object.keys(fields) as (keyof T)[]) {
@@ -84,12 +68,7 @@ export function struct<T extends object>(fields: { readonly [K in keyof T]: Arch
       for (const { key, field, offset } of places) value[key] = field.read(from, at + offset)
       return value
     },
-    write(to, value) {
-      const stores = places.map(({ key, field }) => field.write(to, value[key]))
-      return (at) => {
-        for (const [index, { offset }] of places.entries()) stores[index]!(at + offset)
-      }
-    },
+    form: ['struct', places],
   }
 }
 
@@ -121,22 +100,12 @@ export function union<Key extends string, Bodies extends { [Label in keyof Bodie
         return from.fail(at, `${name} variant ${tag}, expected 0 to ${labels.length - 1}`, tag, labels.length - 1)
       return { [key]: labels[tag], ...body.read(from, at + body.align) } as Union<Key, Bodies>
     },
-    write(to, value) {
-      const label = value[key] as keyof Bodies & string
-      const tag = labels.indexOf(label)
-      if (tag < 0) throw new HyperslabError('InvalidArgumentError', `${name} '${label}'`, { actual: label, expected: labels })
-      const body = variants[tag]!
-      const store = body.write(to, value)
-      return (at) => {
-        to.view.setUint8(at, tag)
-        store(at + body.align)
-      }
-    },
+    form: ['union', name, key, labels, variants],
   }
 }
 
 /** The fields of a variant that has none. */
-export const nothing: Archived<object> = { size: 0, align: 1, read: () => ({}), write: () => () => {} }
+export const nothing: Archived<object> = { size: 0, align: 1, read: () => ({}), form: ['struct', []] }
 
 /**
  * A value or `null`:
@@ -152,14 +121,7 @@ export function option<T>(some: Archived<T>): Archived<T | null> {
       if (tag > 1) from.fail(at, `option variant ${tag}, expected 0 or 1`, tag, [0, 1])
       return tag === 0 ? null : some.read(from, at + some.align)
     },
-    write(to, value) {
-      if (value === null) return () => {}
-      const store = some.write(to, value)
-      return (at) => {
-        to.view.setUint8(at, 1)
-        store(at + some.align)
-      }
-    },
+    form: ['option', some],
   }
 }
 
@@ -169,6 +131,6 @@ export function mapped<A, B>(layout: Archived<A>, decode: (value: A) => B, encod
     size: layout.size,
     align: layout.align,
     read: (from, at) => decode(layout.read(from, at)),
-    write: (to, value) => layout.write(to, encode(value)),
+    form: ['mapped', layout, encode],
   }
 }

@@ -1,34 +1,25 @@
-import { elementBytes, type NumericDType, type ScalarOf, toElement } from '../../core/dtype.ts'
+import { elementBytes, type NumericDType, type ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Archived } from './layout.ts'
 
-type Accessors<T> = { get(view: DataView, at: number): T; set(view: DataView, at: number, value: T): void }
-
-const ACCESSORS: { [D in NumericDType]: Accessors<ScalarOf<D>> } = {
-  int8: { get: (view, at) => view.getInt8(at), set: (view, at, value) => view.setInt8(at, value) },
-  int16: { get: (view, at) => view.getInt16(at, true), set: (view, at, value) => view.setInt16(at, value, true) },
-  int32: { get: (view, at) => view.getInt32(at, true), set: (view, at, value) => view.setInt32(at, value, true) },
-  int64: { get: (view, at) => view.getBigInt64(at, true), set: (view, at, value) => view.setBigInt64(at, value, true) },
-  uint8: { get: (view, at) => view.getUint8(at), set: (view, at, value) => view.setUint8(at, value) },
-  uint16: { get: (view, at) => view.getUint16(at, true), set: (view, at, value) => view.setUint16(at, value, true) },
-  uint32: { get: (view, at) => view.getUint32(at, true), set: (view, at, value) => view.setUint32(at, value, true) },
-  uint64: { get: (view, at) => view.getBigUint64(at, true), set: (view, at, value) => view.setBigUint64(at, value, true) },
-  float32: { get: (view, at) => view.getFloat32(at, true), set: (view, at, value) => view.setFloat32(at, value, true) },
-  float64: { get: (view, at) => view.getFloat64(at, true), set: (view, at, value) => view.setFloat64(at, value, true) },
+const GETTERS: { [D in NumericDType]: (view: DataView, at: number) => ScalarOf<D> } = {
+  int8: (view, at) => view.getInt8(at),
+  int16: (view, at) => view.getInt16(at, true),
+  int32: (view, at) => view.getInt32(at, true),
+  int64: (view, at) => view.getBigInt64(at, true),
+  uint8: (view, at) => view.getUint8(at),
+  uint16: (view, at) => view.getUint16(at, true),
+  uint32: (view, at) => view.getUint32(at, true),
+  uint64: (view, at) => view.getBigUint64(at, true),
+  float32: (view, at) => view.getFloat32(at, true),
+  float64: (view, at) => view.getFloat64(at, true),
 }
 
 /** A number, aligned to its size. Engines may replace NaN bit patterns here: see {@link FloatWithBits}. */
 export function scalar<D extends NumericDType>(dtype: D): Archived<ScalarOf<D>> {
-  const { get, set }: Accessors<ScalarOf<D>> = ACCESSORS[dtype]
-  return {
-    size: elementBytes(dtype),
-    align: elementBytes(dtype),
-    read: (from, at) => get(from.view, at),
-    write(to, value) {
-      const element = toElement(dtype, value) as ScalarOf<D>
-      return (at) => set(to.view, at, element)
-    },
-  }
+  const get: (view: DataView, at: number) => ScalarOf<D> = GETTERS[dtype]
+  const size = elementBytes(dtype)
+  return { size, align: size, read: (from, at) => get(from.view, at), form: ['scalar', dtype] }
 }
 
 export const uint16 = scalar('uint16')
@@ -46,12 +37,7 @@ export const safeUint64: Archived<number> = {
     const exact = from.view.getBigUint64(at, true)
     return from.fail(at, `${exact} is more than 2^53 - 1`, exact, Number.MAX_SAFE_INTEGER)
   },
-  write(to, value) {
-    if (!Number.isSafeInteger(value) || value < 0) {
-      throw new HyperslabError('InvalidArgumentError', `${value} is not an integer from 0 to 2^53 - 1`, { actual: value })
-    }
-    return (at) => to.uint64(at, value)
-  },
+  form: ['safeUint64'],
 }
 
 /** One byte, 0 or 1. */
@@ -63,22 +49,7 @@ export const bool: Archived<boolean> = {
     if (byte > 1) from.fail(at, `boolean ${byte}, expected 0 or 1`, byte, [0, 1])
     return byte === 1
   },
-  write(to, value) {
-    const element = toElement('bool', value) as number
-    return (at) => to.view.setUint8(at, element)
-  },
-}
-
-const SCRATCH = new DataView(new ArrayBuffer(8))
-
-export function bitsOfFloat32(value: number): number {
-  SCRATCH.setFloat32(0, value)
-  return SCRATCH.getUint32(0)
-}
-
-export function bitsOfFloat64(value: number): bigint {
-  SCRATCH.setFloat64(0, value)
-  return SCRATCH.getBigUint64(0)
+  form: ['bool'],
 }
 
 /**
@@ -90,23 +61,12 @@ export interface FloatWithBits<Bits extends number | bigint> {
   bits: Bits
 }
 
-const isNaN32 = (bits: number): boolean => (bits & 0x7fffffff) > 0x7f800000
-const isNaN64 = (bits: bigint): boolean => (bits & 0x7fffffffffffffffn) > 0x7ff0000000000000n
-
-function checkBits(agree: boolean, value: number, bits: number | bigint): void {
-  if (agree) return
-  throw new HyperslabError('InvalidArgumentError', `the bits of ${value} are not 0x${bits.toString(16)}`, { actual: bits })
-}
-
 /** A float in 4 bytes. */
 export const float32WithBits: Archived<FloatWithBits<number>> = {
   size: 4,
   align: 4,
   read: (from, at) => ({ value: from.view.getFloat32(at, true), bits: from.view.getUint32(at, true) }),
-  write(to, { value, bits }) {
-    checkBits(Number.isNaN(value) ? isNaN32(bits) : bitsOfFloat32(value) === bits, value, bits)
-    return (at) => to.view.setUint32(at, bits, true)
-  },
+  form: ['float', 'float32'],
 }
 
 /** A float in 8 bytes. */
@@ -114,8 +74,31 @@ export const float64WithBits: Archived<FloatWithBits<bigint>> = {
   size: 8,
   align: 8,
   read: (from, at) => ({ value: from.view.getFloat64(at, true), bits: from.view.getBigUint64(at, true) }),
-  write(to, { value, bits }) {
-    checkBits(Number.isNaN(value) ? isNaN64(bits) : bitsOfFloat64(value) === bits, value, bits)
-    return (at) => to.view.setBigUint64(at, bits, true)
-  },
+  form: ['float', 'float64'],
 }
+
+const SCRATCH = new DataView(new ArrayBuffer(8))
+
+/** The bit pattern of a float. */
+export function bitsOf(dtype: 'float32' | 'float64', value: number): number | bigint {
+  if (dtype === 'float32') {
+    SCRATCH.setFloat32(0, value)
+    return SCRATCH.getUint32(0)
+  }
+  SCRATCH.setFloat64(0, value)
+  return SCRATCH.getBigUint64(0)
+}
+
+/**
+ * The bit pattern of a float: what is given, if it is one; NaN has many.
+ * @throws InvalidArgumentError when it is that of another float
+ */
+export function checkedBits(dtype: 'float32' | 'float64', value: number, given?: number | bigint): number | bigint {
+  const own = bitsOf(dtype, value)
+  if (given === undefined || given === own) return own
+  if (Number.isNaN(value) && typeof given === typeof own && isNaNPattern(given)) return given
+  throw new HyperslabError('InvalidArgumentError', `the bits of ${value} are not 0x${given.toString(16)}`, { actual: given })
+}
+
+const isNaNPattern = (bits: number | bigint): boolean =>
+  typeof bits === 'number' ? (bits & 0x7fffffff) > 0x7f800000 : (bits & 0x7fffffffffffffffn) > 0x7ff0000000000000n

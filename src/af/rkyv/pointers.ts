@@ -1,8 +1,7 @@
-import { allocate, type DataOf, elementBytes, fromBytes, type NumericDType, toBytes } from '../../core/dtype.ts'
+import { type DataOf, elementBytes, fromBytes, type NumericDType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { type Archived, appendObject } from './layout.ts'
+import type { Archived } from './layout.ts'
 import type { Reader } from './reader.ts'
-import type { ArchiveWriter } from './writer.ts'
 
 /*
  * A Vec. The elements are contiguous and aligned. An empty one points to a legal place too: where its
@@ -14,11 +13,6 @@ export const VEC_BYTES = 16
 
 export const vecTarget = (from: Reader, at: number): number => from.target(at)
 export const vecCount = (from: Reader, at: number): number => from.count(at + 8)
-
-export function storeVec(to: ArchiveWriter, at: number, target: number, count: number): void {
-  to.point(at, target)
-  to.uint64(at + 8, count)
-}
 
 /** Engines keep longer lists that are made at once as hash tables. */
 const MOST_AT_ONCE = 2 ** 25
@@ -43,22 +37,16 @@ export function vec<T>(item: Archived<T>): Archived<T[]> {
         return values
       })
     },
-    write(to, values) {
-      checkType(values, 'Array')
-      const stores = values.map((value) => item.write(to, value))
-      to.align(item.align)
-      const target = to.reserve(values.length * item.size)
-      for (const [index, store] of stores.entries()) store(target + index * item.size)
-      return (at) => storeVec(to, at, target, values.length)
-    },
+    form: ['vec', item],
   }
 }
 
 /** Name of a typed array's class; the same in every realm and for subclasses such as Buffer. */
-const nameOf = (values: unknown): string => Object.prototype.toString.call(values).slice(8, -1)
+export const classOf = (values: unknown): string => Object.prototype.toString.call(values).slice(8, -1)
 
-function checkType(values: unknown, expected: string): void {
-  const actual = nameOf(values)
+/** @throws InvalidArgumentError for values of another class */
+export function checkClass(values: unknown, expected: string): void {
+  const actual = classOf(values)
   if (actual !== expected) {
     throw new HyperslabError(
       'InvalidArgumentError',
@@ -71,7 +59,6 @@ function checkType(values: unknown, expected: string): void {
 /** A Vec of numbers as a typed array, copied as bytes: floats keep their bit patterns. */
 export function numbers<D extends NumericDType>(dtype: D): Archived<DataOf<D>> {
   const size = elementBytes(dtype)
-  const type = nameOf(allocate(dtype, 0))
   return {
     size: VEC_BYTES,
     align: 8,
@@ -81,12 +68,7 @@ export function numbers<D extends NumericDType>(dtype: D): Archived<DataOf<D>> {
       from.claim(at, target, bytes, size)
       return fromBytes(dtype, from.bytes(target, target + bytes).slice())
     },
-    write(to, values) {
-      checkType(values, type)
-      to.align(size)
-      const target = to.append(toBytes(values))
-      return (at) => storeVec(to, at, target, values.length)
-    },
+    form: ['numbers', dtype],
   }
 }
 
@@ -100,11 +82,7 @@ export const binary: Archived<Uint8Array> = {
     from.claim(at, target, count, 1)
     return from.bytes(target, target + count).slice()
   },
-  write(to, bytes) {
-    checkType(bytes, 'Uint8Array')
-    const target = to.append(bytes)
-    return (at) => storeVec(to, at, target, bytes.byteLength)
-  },
+  form: ['binary'],
 }
 
 /**
@@ -121,9 +99,6 @@ export function box<T>(inner: () => Archived<T>): Archived<T> {
       const target = from.target(at)
       return from.nested(at, () => from.subtree(at, target, size, align, () => inner().read(from, target)))
     },
-    write(to, value) {
-      const target = to.nested(() => appendObject(to, inner(), value))
-      return (at) => to.point(at, target)
-    },
+    form: ['box', inner],
   }
 }

@@ -2,11 +2,11 @@ import { HyperslabError } from '../../core/errors.ts'
 import type { Archived } from './layout.ts'
 import type { Reader } from './reader.ts'
 
-const INLINE_BYTES = 16
-const END = 0xff
+/** Of a string without a pointer; those after its end are `END`. */
+export const INLINE_BYTES = 16
+export const END = 0xff
 // ignoreBOM keeps a leading U+FEFF: it is part of the string.
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const ENCODER = new TextEncoder()
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 /**
@@ -36,23 +36,7 @@ export const string: Archived<string> = {
     from.claim(at, target, bytes, 1)
     return decode(from, at, target, target + bytes)
   },
-  write(to, value) {
-    const utf8 = encode(value)
-    const bytes = utf8.byteLength
-    if (bytes <= INLINE_BYTES) {
-      return (at) => {
-        to.set(at, utf8)
-        to.fill(at + bytes, at + INLINE_BYTES, END)
-      }
-    }
-    const target = to.append(utf8)
-    return (at) => {
-      const rest = Math.floor(bytes / 64)
-      to.view.setUint32(at, (bytes & 0x3f) | 0x80 | (rest << 8), true)
-      to.view.setUint32(at + 4, Math.floor(rest / 2 ** 24), true)
-      to.point(at + 8, target, at)
-    }
-  },
+  form: ['string'],
 }
 
 function decode(from: Reader, at: number, start: number, end: number): string {
@@ -63,12 +47,13 @@ function decode(from: Reader, at: number, start: number, end: number): string {
   }
 }
 
-function encode(value: string): Uint8Array {
+/** @throws InvalidArgumentError for what is no string, or one that UTF-8 has no form for */
+export function checkText(value: unknown): string {
   if (typeof value !== 'string') {
     throw new HyperslabError('InvalidArgumentError', `expected a string, got a ${typeof value}`, { actual: value })
   }
   if (LONE_SURROGATE.test(value)) {
     throw new HyperslabError('InvalidArgumentError', `${JSON.stringify(value)} has no UTF-8 form`, { actual: value })
   }
-  return ENCODER.encode(value)
+  return value
 }

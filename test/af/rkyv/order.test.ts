@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type Archived, archive, option, struct, unarchive } from '../../../src/af/rkyv/layout.ts'
+import { type Archived, option, struct, unarchive } from '../../../src/af/rkyv/layout.ts'
 import { bool, uint16, uint32, uint64 } from '../../../src/af/rkyv/leaves.ts'
 import { binary, numbers, vec } from '../../../src/af/rkyv/pointers.ts'
 import { string } from '../../../src/af/rkyv/string.ts'
+import { archive } from '../../../src/af/rkyv/writer.ts'
 import { ascii, caught, hex, i64, join, toHex, u32, u64 } from './support.ts'
 
 const read = <T>(layout: Archived<T>, ...parts: Uint8Array[]): T => unarchive('test', layout, join(...parts))

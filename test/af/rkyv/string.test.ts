@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { archive, unarchive } from '../../../src/af/rkyv/layout.ts'
+import { unarchive } from '../../../src/af/rkyv/layout.ts'
 import { string } from '../../../src/af/rkyv/string.ts'
+import { archive } from '../../../src/af/rkyv/writer.ts'
 import { caught, hex, i64, join, toHex } from './support.ts'
 
 const read = (payload: Uint8Array): string => unarchive('test', string, payload)
