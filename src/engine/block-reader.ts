@@ -1,6 +1,5 @@
 import { type Codec, inKernel, type KernelCodec } from '../codec/codec.ts'
 import { lz4 } from '../codec/lz4.ts'
-import { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
 import { none } from '../codec/none.ts'
 import type { Codecs } from '../codec/registry.ts'
 import { compactBytes } from '../core/bytes.ts'
@@ -120,7 +119,7 @@ export class BlockReader {
   /** In the place of blocks of which little is wanted their segments, where they have any. */
   async #inSegments<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
     for (const [block, chunks] of groups) {
-      if ((block.codec !== 'none' && block.origin.segmentsOf === undefined) || !hasMore(block, chunks)) continue
+      if (!hasMore(block, chunks)) continue
       this.#segments ??= await this.#segmentReads()
       return this.#segments.split(groups, signal)
     }
@@ -225,7 +224,7 @@ export class BlockReader {
   /** Where there is no room for what is left to decode beside what was decoded, all is decoded now. */
   #frontOf(block: BlockRef, bytes: Uint8Array): Decoded {
     const { uncompressedBytes } = block
-    const front = new Lz4PrefixDecoder(bytes, uncompressedBytes)
+    const front = this.#segments!.front(bytes, uncompressedBytes)
     const { blocks } = this.#memory
     if (blocks.fits(uncompressedBytes) && !blocks.fits(bytes.length + uncompressedBytes))
       decodeFront(front, block, uncompressedBytes)

@@ -1,3 +1,4 @@
+import { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
 import type { Codecs } from '../codec/registry.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
@@ -35,6 +36,11 @@ export class SegmentReads {
     this.#codecs = codecs
     this.#decoded = decoded
     this.#keyOf = keyOf
+  }
+
+  /** Decodes a block as far as it is wanted. */
+  front(stored: Uint8Array, decodedBytes: number): Lz4PrefixDecoder {
+    return new Lz4PrefixDecoder(stored, decodedBytes)
   }
 
   /**
