@@ -109,6 +109,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/\/build\/js\/store\/(conditions|opfs\/web-locks)\.js$/.test(id)) return 'store-writes'
   // Needed at once by lazy arrays of several others only, and by what is loaded later: bundlers keep it out of the rest where it is a file.
   if (/\/build\/js\/(grid\/overlap|array\/(missing-test|part-stats|lazy\/missing-as))\.js$/.test(id)) return 'missing'
+  // What lists and points take is loaded with the first of them, at once.
+  if (/\/build\/js\/(grid\/(list-pieces|list-projection|order)|engine\/lists)\.js$/.test(id)) return 'lists'
   if (/\/build\/js\/array\/(source|missing|lazy\/(elementwise|derive|picks))\.js$/.test(id)) return 'elements'
   // What is of no layer would be called `index`.
   const layer = (

@@ -8,7 +8,7 @@ import type { PlanOptions } from '../grid/plan.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { Axis, AxisOption } from './axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
-import { type GetOptions, getSelection, named, planRead, planSelection, type ReadPlan } from './get.ts'
+import { type GetOptions, getSelection, named, planRead, planResolved, type ReadPlan, resolveChecked } from './get.ts'
 import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.ts'
 import { astype } from './lazy/astype.ts'
 import { view } from './lazy/axes-view.ts'
@@ -167,10 +167,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    *   more than 2^20 reads
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [20, 30], chunks: [5, 10] })
-   * const { shape, chunks, bytes } = t.plan([slice(0, 6), 3])
+   * const { shape, chunks, bytes } = await t.plan([slice(0, 6), 3])
    * console.log(shape, chunks, bytes) // [ 6 ] 2 24
    */
-  plan(selection?: Selection, options: PlanOptions = {}): ReadPlan {
+  plan(selection?: Selection, options: PlanOptions = {}): Promise<ReadPlan> {
     return planRead(this.source, selection, options)
   }
 
@@ -207,11 +207,12 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    */
   async set(selection: Selection, values: Values<D>, options: TransferOptions = {}): Promise<void> {
     const { source } = this
-    const planned = planSelection('set', source, selection, options, TRANSFER_CHECKS)
+    const resolved = resolveChecked('set', source, selection, options, TRANSFER_CHECKS)
     options.signal?.throwIfAborted()
     checkWritable(source)
     // Who only reads does not load it.
-    const { writeSelection } = await import('./write.ts')
+    const { cutPicks, writeSelection } = await import('./write.ts')
+    const planned = planResolved(source, resolved, options, cutPicks)
     await within(source.label ?? {}, () => writeSelection(source, planned, values, options))
   }
 

@@ -3,8 +3,9 @@ import { rethrowWithin } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
 import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
-import { PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
-import { resolveSelection, type Selection } from '../grid/selection.ts'
+import type { CutPicks } from '../grid/pieces.ts'
+import { isPoints, PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
+import { type ResolvedSelection, resolveSelection, type Selection } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { type BlockSource, bytesOf, requestsOf } from './source.ts'
 import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
@@ -35,17 +36,14 @@ export interface ReadPlan extends Plan {
 }
 
 /** Plans reading a selection, without any I/O. */
-export function planRead<D extends DType>(
+export async function planRead<D extends DType>(
   source: BlockSource<D>,
   selection: Selection | undefined,
   options: PlanOptions,
-): ReadPlan {
-  const { plan } = planSelection('plan', source, selection, options, PLAN_CHECKS)
-  const requests = requestsOf(
-    source,
-    plan.transfers.map(({ box }) => box),
-  )
-  return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests }
+): Promise<ReadPlan> {
+  const { plan } = await planSelection('plan', source, selection, options, PLAN_CHECKS)
+  const boxes = plan.transfers.map(({ box }) => box)
+  return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests: await requestsOf(source, boxes) }
 }
 
 /** Reads a selection of a source: a tensor or, where no axis is left, an element. */
@@ -54,7 +52,7 @@ export async function getSelection<D extends DType>(
   selection: Selection | undefined,
   options: GetOptions<D>,
 ): Promise<Tensor<D> | ScalarOf<D>> {
-  const planned = planSelection('get', source, selection, options, GET_CHECKS)
+  const planned = await planSelection('get', source, selection, options, GET_CHECKS)
   options.signal?.throwIfAborted()
   const bytes = resultBytes(source, planned, options)
   const read = () => readPlanned(source, planned, options)
@@ -78,20 +76,44 @@ async function readPlanned<D extends DType>(
 }
 
 /** Resolves and plans a selection after checking the options of `call`; errors name the array. */
-export function planSelection<D extends DType>(
+async function planSelection<D extends DType>(
   call: string,
   source: BlockSource<D>,
   selection: Selection | undefined,
   options: PlanOptions,
   checks: Readonly<Record<string, Check>>,
-): Planned {
-  return named(source, () => {
+): Promise<Planned> {
+  const resolved = resolveChecked(call, source, selection, options, checks)
+  // Who takes slices only does not load it.
+  const lists = resolved.parts.some(({ picks }) => isPoints(picks)) ? await import('../grid/list-pieces.ts') : undefined
+  return planResolved(source, resolved, options, lists?.cutPicks)
+}
+
+/** Resolves a selection after checking the options of `call`; errors name the array. */
+export const resolveChecked = (
+  call: string,
+  source: BlockSource,
+  selection: Selection | undefined,
+  options: PlanOptions,
+  checks: Readonly<Record<string, Check>>,
+): ResolvedSelection =>
+  named(source, () => {
     checkOptions(call, options, checks)
-    const { strategy, density } = options
-    const resolved = resolveSelection(selection, source.shape, source)
-    const context = { strategy, density, steps: source.capabilities?.steps, elementBytes: bytesOf(source.dtype) }
-    return { selection: resolved, plan: planChecked(resolved, source.chunks, context) }
+    return resolveSelection(selection, source.shape, source)
   })
+
+/**
+ * Plans a selection; errors name the array.
+ * @param cutPicks for selections with lists or points
+ */
+export function planResolved(
+  source: BlockSource,
+  selection: ResolvedSelection,
+  { strategy, density }: PlanOptions,
+  cutPicks: CutPicks | undefined,
+): Planned {
+  const context = { strategy, density, steps: source.capabilities?.steps, elementBytes: bytesOf(source.dtype) }
+  return { selection, plan: named(source, () => planChecked(selection, source.chunks, context, cutPicks)) }
 }
 
 /** Has errors of `work` name the array. */

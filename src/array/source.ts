@@ -106,7 +106,7 @@ export interface BulkAccess<D extends DType = DType> {
    * Number of blocks that reading some boxes would fetch while nothing is cached, for plans; undefined where
    * that is not known.
    */
-  requests?(boxes: readonly Box[]): number | undefined
+  requests?(boxes: readonly Box[]): Promise<number | undefined>
   /**
    * Reduces the elements of a box where they are decoded, for sources that can do so without handing them
    * over. `take` gets parts that together are made of each element once, and of the same box always the same
@@ -175,7 +175,7 @@ export interface BlockSource<D extends DType = DType> {
 }
 
 /** Blocks that reading some boxes fetches; of a source that does not tell, a box is a request. */
-export const requestsOf = ({ bulk }: BlockSource, boxes: readonly Box[]): number | undefined =>
+export const requestsOf = async ({ bulk }: BlockSource, boxes: readonly Box[]): Promise<number | undefined> =>
   bulk?.requests === undefined ? boxes.length : bulk.requests(boxes)
 
 /** @throws ReadOnlyError for a source that takes no writes */

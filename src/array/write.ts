@@ -7,6 +7,8 @@ import type { BlockSource } from './source.ts'
 import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.ts'
 import { toTensor, type Values } from './values.ts'
 
+export { cutPicks } from '../grid/list-pieces.ts'
+
 /**
  * Writes `values` to what was selected. A block is read first exactly where something in it is not selected.
  */

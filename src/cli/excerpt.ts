@@ -11,7 +11,7 @@ export type AxisSelection = AxisView & { readonly keep: boolean }
 
 /** Reads a selection as a tensor, single elements included. */
 export async function readResult(array: DiskArray, selection: Selection): Promise<Result> {
-  const { shape } = array.plan(selection)
+  const { shape } = await array.plan(selection)
   const tensor = tensorOf(array.dtype, shape)
   await array.get(selection, { out: tensor })
   return { dtype: array.dtype, tensor }

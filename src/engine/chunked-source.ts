@@ -17,14 +17,10 @@ import type { AxisIndices } from '../core/places.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import type { Transfer } from '../grid/plan.ts'
-import { type AxisProjection, copyOf, countChunks, eachChunk, projectBox, touches } from '../grid/projection.ts'
+import { type AxisProjection, copyOf, countChunks, eachChunk, projectBox } from '../grid/projection.ts'
 import type { Box } from '../grid/range.ts'
-import type { BlockRef } from './block.ts'
 import { type ChunkIndex, type ChunkSnapshot, type ChunkWriter, type Elements, FEW_CHUNKS } from './chunk-index.ts'
 import { Scatter } from './scatter.ts'
-
-/** Chunks that a plan looks up to count requests. */
-const MOST_LOOKUPS = 2 ** 20
 
 /**
  * A box to read to a tensor of its shape, or what a transfer with lists or points wants of it, to its places.
@@ -122,29 +118,9 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     })
   }
 
-  #countRequests(boxes: readonly Box[]): number | undefined {
+  async #countRequests(boxes: readonly Box[]): Promise<number | undefined> {
     const snapshot = this.#snapshot()
-    const { grid } = snapshot
-    const touched = boxes.map((box) => countChunks(box, grid))
-    const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0)
-    const { storedCount } = snapshot
-    // As many as could be where finding out would take long, since nothing here gives way.
-    if (sum(touched.map((count) => (count <= FEW_CHUNKS ? count : storedCount))) > MOST_LOOKUPS)
-      return this.#index.strided === undefined ? Math.min(sum(touched), storedCount) : undefined
-    const blocks = new Set<BlockRef>()
-    const add = (chunkIndex: number): void => {
-      const found = snapshot.locate(chunkIndex)
-      if (found !== undefined && !(found instanceof Uint8Array) && found.block !== undefined) blocks.add(found.block)
-    }
-    for (const [i, box] of boxes.entries()) {
-      if (touched[i]! <= FEW_CHUNKS) projectBox(box, grid, add)
-      else {
-        // Of a box that touches many chunks it may be that few are stored.
-        for (const chunkIndex of snapshot.stored())
-          if (grid.index(chunkIndex).every((k, axis) => touches(box[axis]!, grid.axes[axis]!, k))) add(chunkIndex)
-      }
-    }
-    return blocks.size + (this.#index.strided?.countRequests(snapshot, boxes) ?? 0)
+    return (await import('./visit-chunks.ts')).countRequests(snapshot, boxes, this.#index.strided)
   }
 
   async #reduceBox(

@@ -3,9 +3,11 @@ import { Pace } from '../core/pace.ts'
 import type { AxisIndices } from '../core/places.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
-import { copyOf } from '../grid/projection.ts'
+import { copyOf, countChunks, projectBox, touches } from '../grid/projection.ts'
+import type { Box } from '../grid/range.ts'
 import { TouchedChunks, type TouchedRegion } from '../grid/touched.ts'
-import { type ChunkSnapshot, FEW_CHUNKS, type PinnedChunks, type StoredChunk } from './chunk-index.ts'
+import type { BlockRef } from './block.ts'
+import { type ChunkIndex, type ChunkSnapshot, FEW_CHUNKS, type PinnedChunks, type StoredChunk } from './chunk-index.ts'
 import type { Scatter } from './scatter.ts'
 
 /**
@@ -16,6 +18,9 @@ const SPARSE = 8
 
 /** Elements that nobody wrote which are set at once. */
 const FILL_SIZE = 2 ** 20
+
+/** Chunks that a plan looks up to count requests. */
+const MOST_LOOKUPS = 2 ** 20
 
 /** What to do with the chunks that a box touches, by their numbers among those. */
 export interface ChunkVisit {
@@ -116,4 +121,33 @@ async function storedPlaces(
   }
   const sorted = Float64Array.from(found).sort()
   return sorted.filter((at, i) => i === 0 || at !== sorted[i - 1])
+}
+
+/** Number of blocks that reading some boxes fetches; undefined where finding out would take long. */
+export function countRequests(
+  snapshot: ChunkSnapshot,
+  boxes: readonly Box[],
+  strided: ChunkIndex['strided'],
+): number | undefined {
+  const { grid } = snapshot
+  const touched = boxes.map((box) => countChunks(box, grid))
+  const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0)
+  const { storedCount } = snapshot
+  // As many as could be where finding out would take long, since nothing here gives way.
+  if (sum(touched.map((count) => (count <= FEW_CHUNKS ? count : storedCount))) > MOST_LOOKUPS)
+    return strided === undefined ? Math.min(sum(touched), storedCount) : undefined
+  const blocks = new Set<BlockRef>()
+  const add = (chunkIndex: number): void => {
+    const found = snapshot.locate(chunkIndex)
+    if (found !== undefined && !(found instanceof Uint8Array) && found.block !== undefined) blocks.add(found.block)
+  }
+  for (const [i, box] of boxes.entries()) {
+    if (touched[i]! <= FEW_CHUNKS) projectBox(box, grid, add)
+    else {
+      // Of a box that touches many chunks it may be that few are stored.
+      for (const chunkIndex of snapshot.stored())
+        if (grid.index(chunkIndex).every((k, axis) => touches(box[axis]!, grid.axes[axis]!, k))) add(chunkIndex)
+    }
+  }
+  return blocks.size + (strided?.countRequests(snapshot, boxes) ?? 0)
 }

@@ -1,7 +1,142 @@
-import type { AxisChunks } from './chunks.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { AxisChunks, ChunkGrid } from './chunks.ts'
 import { progressionOf } from './list.ts'
 import { numbersTo, sortingOrder } from './order.ts'
-import type { Cutting, Piece } from './pieces.ts'
+import type { CutPicks, Cutting, Piece } from './pieces.ts'
+import { PLAN_CHECKS, type Plan, type PlanContext, type PlanOptions, planChecked } from './plan.ts'
+import type { ResolvedSelection } from './selection.ts'
+
+/*
+ * What only lists and points need of planning, loaded with the first of them.
+ */
+
+/** Cuts the positions that a list takes of an axis, or points of several. */
+export const cutPicks: CutPicks = (picks, axes, cutting) =>
+  picks.length === 1 ? cutList(picks[0]!, axes[0]!, cutting) : cutPoints(picks, axes, cutting)
+
+/**
+ * Plans how to read (or write) a resolved selection.
+ *
+ * A source is asked for ascending boxes only: a backward slice is read forwards and placed backwards, which
+ * costs nothing. Where it takes steps, it gets them. What cannot be asked for as a box is read as its hull,
+ * cut by the rules of {@link PlanOptions}, and also between chunks where that would hold more than 8 MiB for
+ * elements of which some are not wanted. Transfers come in C order.
+ *
+ * @throws InvalidArgumentError for options that are not those; TooLargeError for a selection of more than
+ *   2^20 reads
+ */
+export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext = {}): Plan {
+  checkOptions('plan', context, CONTEXT_CHECKS)
+  return planChecked(selection, grid, context, cutPicks)
+}
+
+const CONTEXT_CHECKS: Checks<PlanContext> = { ...PLAN_CHECKS, steps: 'boolean', elementBytes: 'number from 0' }
+
+/** Cuts positions in any order, duplicates among them. */
+function cutList(positions: Float64Array, chunks: AxisChunks, cutting: Cutting): Piece[] {
+  const { length } = positions
+  if (length === 0) return []
+  const order = sortingOrder(positions)
+  const sorted = order === undefined ? positions : new Float64Array(length)
+  if (order !== undefined) for (let i = 0; i < length; i++) sorted[i] = positions[order[i]!]!
+  const places = order ?? numbersTo(length)
+  const run = new Run(sorted, places, cutting.steps)
+  const pieces: Piece[] = []
+  const full = cutting.strategy === 'hull' || (cutting.density < 1 && isFull(sorted, cutting.density))
+  // Of runs, the difference that goes on; 0 as long as there is none.
+  let step = 0
+  let chunk = chunks.find(sorted[0]!)
+  let stop = chunks.stop(chunk)
+  let [from, touched, firstChunk] = [0, 1, chunk]
+  for (let i = 1; i <= length; i++) {
+    let cut = i === length
+    let [next, entered] = [chunk, 0]
+    if (!cut) {
+      const position = sorted[i]!
+      const difference = position - sorted[i - 1]!
+      if (position >= stop) {
+        next = chunks.find(position)
+        stop = chunks.stop(next)
+        entered = 1
+        // What the chunk may still add counts as if it did.
+        const tooLarge = stop - sorted[from]! > cutting.maxSize
+        cut = tooLarge || (!full && cutting.strategy === 'chunk' && next > chunk + 1)
+      }
+      if (!full && cutting.strategy === 'ranges' && difference > 0) {
+        const goesOn = difference === 1 || cutting.steps ? step === 0 || difference === step : false
+        if (!goesOn) cut = true
+        step = cut ? 0 : difference
+      }
+    }
+    if (cut) {
+      pieces.push(run.piece(from, i, { touched, hull: chunk - firstChunk + 1 }))
+      from = i
+      firstChunk = next
+      touched = 1
+    } else touched += entered
+    chunk = next
+  }
+  return pieces
+}
+
+function isFull(sorted: Float64Array, density: number): boolean {
+  let distinct = 1
+  for (let i = 1; i < sorted.length; i++) if (sorted[i] !== sorted[i - 1]) distinct++
+  return distinct / (sorted.at(-1)! - sorted[0]! + 1) >= density
+}
+
+/** Sorted positions and their places in the result. */
+class Run {
+  readonly #sorted: Float64Array
+  readonly #places: Uint32Array
+  readonly #steps: boolean
+
+  constructor(sorted: Float64Array, places: Uint32Array, steps: boolean) {
+    this.#sorted = sorted
+    this.#places = places
+    this.#steps = steps
+  }
+
+  /** The piece that positions `from` up to `to` make. */
+  piece(from: number, to: number, { touched, hull }: { touched: number; hull: number }): Piece {
+    const sorted = this.#sorted
+    const start = sorted[from]!
+    const stop = sorted[to - 1]! + 1
+    let distinct = 1
+    // Between neighbours, as long as it is one; then 0.
+    let step: number | undefined
+    for (let i = from + 1; i < to; i++) {
+      const difference = sorted[i]! - sorted[i - 1]!
+      if (difference === 0) continue
+      distinct++
+      step = step === undefined || step === difference ? difference : 0
+    }
+    step ??= 1
+    const read = step === 1 || (step > 1 && this.#steps) ? step : 1
+    const size = Math.ceil((stop - start) / read)
+    const inner =
+      step > 0 && distinct === to - from
+        ? { start: 0, step: step / read, length: distinct }
+        : relativeTo(sorted.subarray(from, to), start, read)
+    const outer = progressionOf(this.#places, from, to) ?? this.#places.subarray(from, to)
+    const covered = distinct === size
+    return {
+      ranges: [{ start, stop, step: read }],
+      inner,
+      outer,
+      size,
+      exact: covered && !(inner instanceof Uint32Array || outer instanceof Uint32Array),
+      covered,
+      chunks: read > 1 ? touched : hull,
+    }
+  }
+}
+
+function relativeTo(positions: Float64Array, start: number, step: number): Uint32Array {
+  const relative = new Uint32Array(positions.length)
+  for (let i = 0; i < relative.length; i++) relative[i] = (positions[i]! - start) / step
+  return relative
+}
 
 /** Some whole chunks, a box of the grid. */
 interface Area {
@@ -15,7 +150,7 @@ interface Area {
  * Cuts points: those of one chunk are read at once, and those of neighbouring chunks as long as that reads no
  * chunk without a point. Pieces come in the order of their first chunks.
  */
-export function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChunks[], cutting: Cutting): Piece[] {
+function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChunks[], cutting: Cutting): Piece[] {
   const { length } = coordinates[0]!
   if (length === 0) return []
   const all = numbersTo(length)

@@ -1,7 +1,7 @@
 import type { AxisIndices } from '../core/places.ts'
 import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.ts'
 import { type AxisView, copyTensor, extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.ts'
-import { invalid, resolveIndex } from './slice.ts'
+import { invalid, resolveIndex, show } from './slice.ts'
 
 /** Arrays in arrays, all of one length at each depth: their shape is that of the nesting. */
 export type Nested<T> = ArrayLike<T> | readonly Nested<T>[]
@@ -35,6 +35,10 @@ export function listOf(value: ArrayLike<unknown> | TensorLike, ragged: (shapes: 
   })
   return { values, shape: [parts.length, ...shape] }
 }
+
+/** @throws InvalidSelectionError always, for shapes that differ */
+export const ragged = ([actual, expected]: [unknown, unknown]): never =>
+  invalid(`the arrays in a list differ in shape: ${show(actual)} and ${show(expected)}`, { actual, expected })
 
 function denseOf({ data, shape, stride, offset = 0 }: TensorLike): Listed {
   const dense = stridesOf(shape)

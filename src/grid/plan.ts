@@ -1,11 +1,10 @@
 import { HyperslabError } from '../core/errors.ts'
-import { type Checks, checkOptions } from '../core/options.ts'
+import type { Checks } from '../core/options.ts'
 import type { AxisIndices } from '../core/places.ts'
 import { eachIndex, sizeOf } from '../core/shape.ts'
 import type { AxisChunks } from './chunks.ts'
 import { type ChunkGrid, READ_BYTES } from './chunks.ts'
-import { type Cutting, checkReads, cutList, cutProgression, type Piece } from './pieces.ts'
-import { cutPoints } from './point-pieces.ts'
+import { type CutPicks, type Cutting, checkReads, cutProgression, type Piece } from './pieces.ts'
 import type { Box } from './range.ts'
 import type { ResolvedSelection, SelectionPart } from './selection.ts'
 
@@ -78,33 +77,18 @@ export interface PlanContext extends PlanOptions {
   readonly elementBytes?: number | undefined
 }
 
-const CONTEXT_CHECKS: Checks<PlanContext> = { ...PLAN_CHECKS, steps: 'boolean', elementBytes: 'number from 0' }
-
 /** Places among what is read are numbers of 32 bits. */
 const MOST_PLACES = 2 ** 32
 
 /**
- * Plans how to read (or write) a resolved selection.
- *
- * A source is asked for ascending boxes only: a backward slice is read forwards and placed backwards, which
- * costs nothing. Where it takes steps, it gets them. What cannot be asked for as a box is read as its hull,
- * cut by the rules of {@link PlanOptions}, and also between chunks where that would hold more than 8 MiB for
- * elements of which some are not wanted. Transfers come in C order.
- *
- * @throws InvalidArgumentError for options that are not those; TooLargeError for a selection of more than
- *   2^20 reads
+ * Plans a selection; of options that were checked.
+ * @param cutPicks for selections with lists or points
  */
-export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext = {}): Plan {
-  checkOptions('plan', context, CONTEXT_CHECKS)
-  return planChecked(selection, grid, context)
-}
-
-/** The same, of options that were checked. */
-export function planChecked(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext): Plan {
+export function planChecked(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext, cutPicks?: CutPicks): Plan {
   const { strategy = 'chunk', density = 1, steps = false, elementBytes = 8 } = context
   if (!(density >= 0 && density <= 1))
     throw new HyperslabError('InvalidArgumentError', `density must be from 0 to 1, got ${density}`, { actual: density })
-  const cutting = { strategy, density, steps, maxSize: MOST_PLACES }
+  const cutting = { strategy, density, steps, maxSize: MOST_PLACES, cutPicks }
   const axes = axesOf(selection.parts, grid)
   const pieces = selection.parts.map((part, i) => cut(part, axes[i]!, cutting))
   if (strategy !== 'hull') bound(selection.parts, axes, pieces, { cutting, maxSize: READ_BYTES / elementBytes })
@@ -151,11 +135,12 @@ function axesOf(parts: readonly SelectionPart[], grid: ChunkGrid): (readonly Axi
   })
 }
 
-const isPoints = (picks: SelectionPart['picks']): picks is readonly Float64Array[] => Array.isArray(picks)
+export const isPoints = (picks: SelectionPart['picks']): picks is readonly Float64Array[] => Array.isArray(picks)
 
-function cut({ picks }: SelectionPart, axes: readonly AxisChunks[], cutting: Cutting): Piece[] {
-  if (!isPoints(picks)) return cutProgression(picks, axes[0]!, cutting)
-  return picks.length === 1 ? cutList(picks[0]!, axes[0]!, cutting) : cutPoints(picks, axes, cutting)
+type PlanCutting = Cutting & { readonly cutPicks: CutPicks | undefined }
+
+function cut({ picks }: SelectionPart, axes: readonly AxisChunks[], cutting: PlanCutting): Piece[] {
+  return isPoints(picks) ? cutting.cutPicks!(picks, axes, cutting) : cutProgression(picks, axes[0]!, cutting)
 }
 
 /** Cuts again what would hold too much at once, one part after another. */
@@ -163,7 +148,7 @@ function bound(
   parts: readonly SelectionPart[],
   axes: readonly (readonly AxisChunks[])[],
   pieces: Piece[][],
-  { cutting, maxSize }: { cutting: Cutting; maxSize: number },
+  { cutting, maxSize }: { cutting: PlanCutting; maxSize: number },
 ): void {
   const largest = pieces.map((own) => own.reduce((most, { size }) => Math.max(most, size), 0))
   let size = largest.reduce((a, b) => a * b, 1)

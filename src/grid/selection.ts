@@ -1,8 +1,17 @@
-import { showShape } from '../core/shape.ts'
 import { type AxisView, isTensorLike, type TensorLike } from '../core/tensor.ts'
 import type { ChunkGrid } from './chunks.ts'
-import { isArrayLike, isMask, type Listed, listOf, listPositions, maskPositions, type Nested, progressionOf } from './list.ts'
-import { ChunkSelector, newAxis, PointsSelector } from './selectors.ts'
+import {
+  isArrayLike,
+  isMask,
+  type Listed,
+  listOf,
+  listPositions,
+  maskPositions,
+  type Nested,
+  progressionOf,
+  ragged,
+} from './list.ts'
+import { ChunkSelector, newAxis, type Points, PointsSelector } from './selectors.ts'
 import { invalid, isSlice, resolveIndex, resolveSlice, type Slice, show } from './slice.ts'
 
 /**
@@ -127,7 +136,7 @@ class Taking {
     } else if (typeof selector === 'number') this.#add({ start: resolveIndex(selector, axis, length), step: 1, length: 1 }, [])
     else if (selector instanceof ChunkSelector) for (const index of selector.index) this.#addChunk(index)
     else if (isSlice(selector)) this.#add(resolveSlice(selector, axis, length))
-    else if (selector instanceof Points) this.#addPoints(selector.resolve(this.#shape, axis), selector.shape)
+    else if ('resolve' in selector) this.#addPoints(selector.resolve(this.#shape, axis), selector.shape)
     else if (isMask(selector)) {
       const positions = maskPositions(selector, axis, this.#shape.slice(axis, axis + selector.shape.length))
       this.#addPoints(positions, [positions[0]!.length])
@@ -166,41 +175,13 @@ class Taking {
   }
 }
 
-/** Points as read: those without any keep the number of axes they were given. */
-class Points {
-  readonly axes: number
-  /** In the result. */
-  readonly shape: readonly number[]
-  readonly #values: ArrayLike<unknown>
-
-  constructor({ coordinates, axes }: PointsSelector) {
-    const { values, shape } = listOf(coordinates, ragged)
-    this.axes = (isNone(shape) ? axes : shape.at(-1)) ?? 1
-    this.shape = isNone(shape) ? shape : shape.slice(0, -1)
-    this.#values = values
-    if (this.axes < 1 || this.axes !== (axes ?? this.axes)) {
-      const text = `points of shape ${showShape(shape)} have no coordinates for ${axes ?? 'any'} axes`
-      invalid(text, { actual: shape, expected: axes })
-    }
-  }
-
-  /** Their positions along each axis from `first`. */
-  resolve(shape: readonly number[], first: number): Float64Array[] {
-    const { axes } = this
-    return Array.from({ length: axes }, (_, k) => listPositions(this.#values, first + k, shape[first + k]!, [k, axes]))
-  }
-}
-
-/** The shape of an empty list, which does not tell how many coordinates points would have. */
-const isNone = (shape: readonly number[]): boolean => shape.length === 1 && shape[0] === 0
-
 type Reading = number | null | '...' | typeof newAxis | Slice | Points | Listed | ChunkSelector
 
 const axesOf = (selector: Reading): number => {
   if (selector === '...' || selector === newAxis) return 0
   if (typeof selector !== 'object' || selector === null || isSlice(selector)) return 1
   if (selector instanceof ChunkSelector) return selector.index.length
-  if (selector instanceof Points) return selector.axes
+  if ('resolve' in selector) return selector.axes
   return isMask(selector) ? selector.shape.length : 1
 }
 
@@ -208,7 +189,7 @@ const axesOf = (selector: Reading): number => {
 function read(selector: unknown, axis: number): Reading {
   if (selector === undefined) return null
   if (selector === null || typeof selector === 'number' || selector === '...' || selector === newAxis) return selector
-  if (selector instanceof PointsSelector) return new Points(selector)
+  if (selector instanceof PointsSelector) return selector.read()
   if (selector instanceof ChunkSelector || isSlice(selector)) return selector
   if (isTensorLike(selector) || isArrayLike(selector)) return listOf(selector, ragged)
   return invalid(`${show(selector)} on axis ${axis} is neither an integer, a slice nor null, nor a list, mask, points or chunk`, {
@@ -216,9 +197,6 @@ function read(selector: unknown, axis: number): Reading {
     actual: selector,
   })
 }
-
-const ragged = ([actual, expected]: [unknown, unknown]): never =>
-  invalid(`the arrays in a list differ in shape: ${show(actual)} and ${show(expected)}`, { actual, expected })
 
 function selectorsOf(
   selection: unknown,

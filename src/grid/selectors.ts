@@ -1,5 +1,7 @@
+import { showShape } from '../core/shape.ts'
 import type { TensorLike } from '../core/tensor.ts'
-import type { Nested } from './list.ts'
+import { listOf, listPositions, type Nested, ragged } from './list.ts'
+import { invalid } from './slice.ts'
 
 /** A new axis of length 1 in the result. */
 export const newAxis: unique symbol = Symbol.for('hyperslab.newAxis')
@@ -11,9 +13,40 @@ export class PointsSelector<Single extends boolean = boolean> {
   /** True for one point, which drops its axes. */
   declare readonly single: Single
 
-  constructor(coordinates: ArrayLike<unknown> | TensorLike, axes: number | undefined) {
+  /** @internal Reads the coordinates: who selects no points does not load what that takes. */
+  readonly read: () => Points
+
+  constructor(coordinates: ArrayLike<unknown> | TensorLike, axes: number | undefined, read: () => Points) {
     this.coordinates = coordinates
     this.axes = axes
+    this.read = read
+  }
+}
+
+/** Points as read. */
+export interface Points {
+  readonly axes: number
+  /** In the result. */
+  readonly shape: readonly number[]
+  /** Their positions along each axis from `first` of an array of some shape. */
+  resolve(shape: readonly number[], first: number): Float64Array[]
+}
+
+/** Those without any keep the number of axes they were given. */
+function readPoints(coordinates: ArrayLike<unknown> | TensorLike, given: number | undefined): Points {
+  const { values, shape } = listOf(coordinates, ragged)
+  // The shape of an empty list does not tell how many coordinates points would have.
+  const isNone = shape.length === 1 && shape[0] === 0
+  const axes = (isNone ? given : shape.at(-1)) ?? 1
+  if (axes < 1 || axes !== (given ?? axes)) {
+    const text = `points of shape ${showShape(shape)} have no coordinates for ${given ?? 'any'} axes`
+    invalid(text, { actual: shape, expected: given })
+  }
+  return {
+    axes,
+    shape: isNone ? shape : shape.slice(0, -1),
+    resolve: (shape, first) =>
+      Array.from({ length: axes }, (_, k) => listPositions(values, first + k, shape[first + k]!, [k, axes])),
   }
 }
 
@@ -32,7 +65,7 @@ export function points(coordinates: readonly [], axes?: number): PointsSelector<
 export function points(coordinates: readonly number[], axes?: number): PointsSelector<true>
 export function points(coordinates: readonly Nested<number | bigint>[] | TensorLike, axes?: number): PointsSelector<false>
 export function points(coordinates: ArrayLike<unknown> | TensorLike, axes?: number): PointsSelector {
-  return new PointsSelector(coordinates, axes)
+  return new PointsSelector(coordinates, axes, () => readPoints(coordinates, axes))
 }
 
 /** One chunk by its coordinates (`index`); made by {@link chunk}. */

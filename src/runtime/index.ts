@@ -143,7 +143,8 @@ export { BlockCache, type BlockCacheOptions, type BlockCacheStats } from '../eng
 export type { IoStats } from '../engine/block-fetcher.ts'
 export { type AxisChunks, ChunkGrid, RegularChunks } from '../grid/chunks.ts'
 export { IrregularChunks } from '../grid/irregular-chunks.ts'
-export { type Plan, type PlanContext, type PlanOptions, plan, type Transfer } from '../grid/plan.ts'
+export { plan } from '../grid/list-pieces.ts'
+export type { Plan, PlanContext, PlanOptions, Transfer } from '../grid/plan.ts'
 export { type AxisProjection, projectAxis, projectBox } from '../grid/projection.ts'
 export type { Box, Range } from '../grid/range.ts'
 export {

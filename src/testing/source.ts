@@ -4,7 +4,7 @@ import { type DataOf, type DType, fillElement, isBigInt, isFixed, isNumeric } fr
 import { coordsAt, sizeOf } from '../core/shape.ts'
 import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { chunkBoxes } from '../grid/chunks.ts'
-import { plan } from '../grid/plan.ts'
+import { plan } from '../grid/list-pieces.ts'
 import { type Box, boxShape, rangeLength, wholeBox } from '../grid/range.ts'
 import { resolveSelection } from '../grid/selection.ts'
 import { type Conformance, equal } from './check.ts'
@@ -125,12 +125,12 @@ const bulkGather: Check = async (source, content) => {
 }
 
 const bulkRequests: Check = async (source) => {
-  const requests = source.bulk?.requests?.([])
+  const requests = await source.bulk?.requests?.([])
   if (requests !== undefined) equal(requests, 0)
   // One block may serve several boxes, none is needed by all of them and not by one.
   const boxes = someBoxes(source)
-  const each = boxes.map((box) => source.bulk?.requests?.([box]))
-  const all = source.bulk?.requests?.(boxes)
+  const each = await Promise.all(boxes.map((box) => source.bulk?.requests?.([box])))
+  const all = await source.bulk?.requests?.(boxes)
   if (all === undefined || !each.every((count) => count !== undefined)) return
   equal(all <= each.reduce((sum, count) => sum + count, 0) && all >= Math.max(0, ...each), true)
 }

@@ -93,7 +93,7 @@ describe('selections of every kind from a container', () => {
           expect(elementsOf(dense)).toEqual([...expected.data])
           if (!flushed) return
           const cost = file.readCost.blocks - before
-          const requests = array.plan(selection as never, { strategy }).requests!
+          const requests = (await array.plan(selection as never, { strategy })).requests!
           await file.close()
           const { flat } = pick(shape, selection, grid)
           // Of blocks that are not compressed only some chunks are read.

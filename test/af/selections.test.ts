@@ -23,7 +23,7 @@ test('the boxes of a selection share blocks: each is fetched once, as planned', 
   for (const selection of selections) {
     const file = await ArrayFile.open(store, 'a.af', { cacheBytes: 0 })
     const array = file.array('x', 'float64')
-    const { requests, transfers } = array.plan(selection)
+    const { requests, transfers } = await array.plan(selection)
     expect(transfers.length).toBeGreaterThan(1)
     const before = file.readCost.blocks
     await array.get(selection)

@@ -49,7 +49,7 @@ describe('get', () => {
       fc.asyncProperty(cases, async ({ shape, dtype, grid, selection, steps }) => {
         const source = new CountingSource(numbered(dtype, shape), grid, { steps })
         const array = new DiskArray(source)
-        const plan = array.plan(selection)
+        const plan = await array.plan(selection)
         const chunks = grid.axes.map(
           (axis, i) => touched(selection[i] ?? null, axis.length, axis.chunkLength, axis.offset).chunks,
         )

@@ -60,7 +60,7 @@ describe('selections of every kind', () => {
         const array = new DiskArray(source)
         const expected = plainGet(plain, selection, grid)
         const options = { strategy, density }
-        const plan = array.plan(selection, options)
+        const plan = await array.plan(selection, options)
         expect(source.reads).toEqual([])
         const result = asTensor(await array.get(selection, options))
         expect(result.shape).toEqual(expected.shape)

@@ -58,7 +58,7 @@ describe('openNetcdf takes', () => {
     const tas = file.variable('tas') as DiskArray as DiskArray<'float32'>
     const bytes = await readFile(NETCDF)
     expect(await tas.get([1, 0, 0])).toBe(bytes.readFloatBE(14552 + 73752 + 24))
-    expect(() => tas.plan([99])).toThrow(`${name}: array 'tas': `)
+    await expect(tas.plan([99])).rejects.toThrow(`${name}: array 'tas': `)
   })
 
   test('no other thing', async () => {

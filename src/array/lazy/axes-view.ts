@@ -6,7 +6,7 @@ import { subsetChunks } from '../../grid/derived-chunks.ts'
 import { resolveSelection, type Selection } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
-import { type AxisPick, isList, picksBelow, requestsThrough, takeOf, type ViewOf } from './picks.ts'
+import { type AxisPick, isList, takeOf, type ViewOf } from './picks.ts'
 
 const body = () => import('./picked.ts')
 
@@ -65,7 +65,7 @@ function viewOn<D extends DType>(
         writeBlock: async (...asked) => (await body()).writeView(view, ...asked),
       }),
     bulk: {
-      requests: (boxes) => requestsThrough(base, boxes.map((box) => picksBelow(view, box))), // biome-ignore format: one line
+      requests: async (boxes) => (await body()).requestsOfView(view, boxes),
       ...(bulk.read && { read: async (...asked) => (await body()).readManyOfView(view, ...asked) }),
       ...(bulk.visit &&
         capabilities?.steps && {

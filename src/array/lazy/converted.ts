@@ -7,7 +7,7 @@ import { type Element, isAnyMissing, type MissingOf, missingElement, missingElem
 import { missingTest } from '../missing-test.ts'
 import type { BlockOptions, PartVisitor } from '../source.ts'
 import type { Conversion, Convert, Treatment } from './elementwise.ts'
-import { readPicks, writePicks } from './picked.ts'
+import { readPicks, requestsThrough, writePicks } from './picked.ts'
 
 /** A conversion of elements of one source into those of another that treats missing ones as it should. */
 function treating(treatment: Treatment, from: MissingOf, to: MissingOf, convert: Convert): Convert {
@@ -31,6 +31,10 @@ function treating(treatment: Treatment, from: MissingOf, to: MissingOf, convert:
 /** The conversion from below, and the one from above, where there is one. */
 const upwards = ({ treatment = 'convert', source, kind, forth }: Conversion): Convert => treating(treatment, source, kind, forth)
 const downwards = ({ treatment = 'convert', source, kind, back }: Conversion): Convert => treating(treatment, kind, source, back!)
+
+/** Blocks that reading some boxes fetches. */
+export const requestsOfConverted = ({ source }: Conversion, boxes: readonly Box[]): Promise<number | undefined> =>
+  requestsThrough(source, boxes.map((box) => box.map(viewOf))) // biome-ignore format: one line
 
 /** Reads a box and puts what is made of its elements into `out`. */
 export async function readConverted(conversion: Conversion, box: Box, out: Tensor, options?: BlockOptions): Promise<void> {

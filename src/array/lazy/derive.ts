@@ -49,7 +49,7 @@ export function deriveSource<D extends DType>(
     maxElements: below.maxElements,
     budget: below.budget,
     label: below.label ?? {},
-    bulk: { requests: () => undefined },
+    bulk: { requests: async () => undefined },
     ...layer,
     chunks,
   }

@@ -1,8 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
-import { viewOf } from '../../grid/range.ts'
 import type { BlockSource, PartStats } from '../source.ts'
 import { type DerivedSource, deriveSource, type Kind } from './derive.ts'
-import { requestsThrough } from './picks.ts'
 
 /** From one element to another, both as they are stored. */
 export type Convert = (element: never) => unknown
@@ -43,7 +41,7 @@ export function elementwise<D extends DType>(
     // What lies between written elements must not go forth and back.
     capabilities: { steps: true },
     bulk: {
-      requests: (boxes) => requestsThrough(source, boxes.map((box) => box.map(viewOf))), // biome-ignore format: one line
+      requests: async (boxes) => (await body()).requestsOfConverted(conversion, boxes),
       ...(source.bulk?.visit !== undefined &&
         source.capabilities?.steps && {
           visit: async function* (...asked) {

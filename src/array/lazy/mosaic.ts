@@ -171,7 +171,7 @@ class Mosaic<D extends DType> {
     })
   }
 
-  #requests(boxes: readonly Box[]): number | undefined {
+  async #requests(boxes: readonly Box[]): Promise<number | undefined> {
     const touched = this.#byTile(boxes.map((box) => ({ box })))
     // Blocks may hold chunks of several arrays of a file.
     if (new Set(this.#tiles.map(({ source }) => source)).size < this.#tiles.length) return undefined
@@ -179,7 +179,7 @@ class Mosaic<D extends DType> {
     if (touched.size > 1 && (files.size < touched.size || files.has(undefined))) return undefined
     let sum = 0
     for (const [tile, parts] of touched) {
-      const own = requestsOf(tile, parts.map(({ box }) => box)) // biome-ignore format: one line
+      const own = await requestsOf(tile, parts.map(({ box }) => box)) // biome-ignore format: one line
       if (own === undefined) return undefined
       sum += own
     }

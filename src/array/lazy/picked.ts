@@ -3,12 +3,48 @@ import type { DType, TypedArray } from '../../core/dtype.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import { progressionOf } from '../../grid/list.ts'
-import { type Box, boxShape, type Range, rangeLength, rangeOf } from '../../grid/range.ts'
-import type { BlockOptions, BlockSource, BoxRead, PartVisitor, ReduceBoxOptions } from '../source.ts'
-import { readInto, type Views } from '../transfers.ts'
+import { cutPicks } from '../../grid/list-pieces.ts'
+import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from '../../grid/range.ts'
+import { planResolved } from '../get.ts'
+import {
+  type BlockOptions,
+  type BlockSource,
+  type BoxRead,
+  type PartVisitor,
+  type ReduceBoxOptions,
+  requestsOf,
+} from '../source.ts'
+import { type Planned, readInto, type Views } from '../transfers.ts'
 import { visitChunkByChunk } from '../visit.ts'
 import { writeSelection } from '../write.ts'
-import { type AxisPick, isList, picksBelow, planned, type ViewOf } from './picks.ts'
+import { type AxisPick, isList, takeOf, type ViewOf } from './picks.ts'
+
+/** What a box of a view takes of each axis of its base. */
+const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisPick[] =>
+  picks.map((pick, axis) => (places[axis]! < 0 ? pick : takeOf(pick, viewOf(box[places[axis]!]!))))
+
+/** How what `picks` takes of each axis is read. */
+function planned(source: BlockSource, picks: readonly AxisPick[]): Planned {
+  const shape = picks.map(({ length }) => length)
+  const parts = picks.map((pick) => {
+    // A part of a list may well be evenly spaced, which is read with less ado.
+    const even = isList(pick) ? progressionOf(pick) : pick
+    return { picks: even ?? [pick as Float64Array], length: pick.length, shape: [pick.length] }
+  })
+  const selection = { parts, shape, scalar: false }
+  return planResolved(source, selection, {}, cutPicks)
+}
+
+/** Blocks that reading what several picks take fetches. */
+export const requestsThrough = (source: BlockSource, all: readonly (readonly AxisPick[])[]): Promise<number | undefined> =>
+  requestsOf(
+    source,
+    all.flatMap((picks) => planned(source, picks).plan.transfers.map(({ box }) => box)),
+  )
+
+/** Blocks that reading some boxes of a view fetches. */
+export const requestsOfView = (view: ViewOf, boxes: readonly Box[]): Promise<number | undefined> =>
+  requestsThrough(view.base, boxes.map((box) => picksBelow(view, box))) // biome-ignore format: one line
 
 /** Reads what `picks` takes of each axis, in its order, into `out`, which has an axis for each. */
 export const readPicks = <D extends DType>(

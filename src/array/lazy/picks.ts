@@ -1,10 +1,7 @@
 import type { DType } from '../../core/dtype.ts'
 import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.ts'
-import { progressionOf } from '../../grid/list.ts'
-import { planChecked } from '../../grid/plan.ts'
-import { type Box, boxShape, viewOf } from '../../grid/range.ts'
-import { type BlockOptions, type BlockSource, bytesOf, requestsOf } from '../source.ts'
-import type { Planned } from '../transfers.ts'
+import { type Box, boxShape } from '../../grid/range.ts'
+import type { BlockOptions, BlockSource } from '../source.ts'
 
 /** Reads of a lazy array that are under way at a time. */
 export const READS_AT_A_TIME = 8
@@ -34,33 +31,9 @@ export interface ViewOf<D extends DType = DType> {
   readonly places: readonly number[]
 }
 
-/** What a box of a view takes of each axis of its base. */
-export const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisPick[] =>
-  picks.map((pick, axis) => (places[axis]! < 0 ? pick : takeOf(pick, viewOf(box[places[axis]!]!))))
-
 /** A box in memory of its own. */
 export async function readFresh<D extends DType>(source: BlockSource<D>, box: Box, options?: BlockOptions): Promise<Tensor<D>> {
   const tensor = tensorOf(source.dtype, boxShape(box))
   await source.readBlock(box, tensor, options)
   return tensor
 }
-
-/** How what `picks` takes of each axis is read. */
-export function planned(source: BlockSource, picks: readonly AxisPick[]): Planned {
-  const shape = picks.map(({ length }) => length)
-  const parts = picks.map((pick) => {
-    // A part of a list may well be evenly spaced, which is read with less ado.
-    const even = isList(pick) ? progressionOf(pick) : pick
-    return { picks: even ?? [pick as Float64Array], length: pick.length, shape: [pick.length] }
-  })
-  const selection = { parts, shape, scalar: false }
-  const context = { steps: source.capabilities?.steps, elementBytes: bytesOf(source.dtype) }
-  return { selection, plan: planChecked(selection, source.chunks, context) }
-}
-
-/** Blocks that reading what several picks take fetches. */
-export const requestsThrough = (source: BlockSource, all: readonly (readonly AxisPick[])[]): number | undefined =>
-  requestsOf(
-    source,
-    all.flatMap((picks) => planned(source, picks).plan.transfers.map(({ box }) => box)),
-  )

@@ -148,7 +148,7 @@ describe('what is reduced, gathered and searched where it lies is what is in the
     ]) {
       counting.slices = []
       await array.get(selection as never)
-      expect([selection, array.plan(selection as never).requests]).toEqual([selection, counting.slices.length])
+      expect([selection, (await array.plan(selection as never)).requests]).toEqual([selection, counting.slices.length])
     }
     counting.slices = []
     expect(await where(array.view([range(1, 3), range(5, 9)]), { min: -Infinity }).count()).toBe(2 * 4 * 150)

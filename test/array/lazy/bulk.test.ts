@@ -60,7 +60,7 @@ describe.each(Object.entries(LAZY))('%s of containers', (name, make) => {
         const [x, y] = [one.array('x'), other.array('x')] as DiskArray[] as [Numbers, Numbers]
         const array = make(x, y)
         let before = blocks()
-        const { requests } = array.plan()
+        const { requests } = await array.plan()
         expect(blocks()).toBe(before)
         const { data } = (await array.get()) as { data: Float64Array }
         if (requests !== undefined) expect(blocks() - before).toBe(requests)
