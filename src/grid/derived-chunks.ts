@@ -2,10 +2,6 @@ import { type AxisChunks, RegularChunks } from './chunks.ts'
 import { checkListed, chunksOf, lengthsOf } from './irregular-chunks.ts'
 import { countTouched, projectAxis } from './projection.ts'
 
-/** The chunks of axes put one after another. */
-export const concatChunks = (parts: readonly AxisChunks[]): AxisChunks =>
-  parts.length === 1 ? parts[0]! : chunksOf(parts.flatMap(lengthsOf))
-
 /**
  * The chunks of an axis with `low` positions added before it and `high` after it. Regular chunks take the new
  * positions into their lattice; beside irregular ones they make a chunk of their own.

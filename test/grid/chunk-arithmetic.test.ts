@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AxisChunks, ChunkGrid, RegularChunks, sameChunks } from '../../src/grid/chunks.ts'
 import { commonChunks, refineChunks } from '../../src/grid/common-chunks.ts'
-import { concatChunks, padChunks, subsetChunks } from '../../src/grid/derived-chunks.ts'
+import { padChunks, subsetChunks } from '../../src/grid/derived-chunks.ts'
 import { chunksOf, IrregularChunks, lengthsOf } from '../../src/grid/irregular-chunks.ts'
 import { axisChunks } from '../support/arbitraries.ts'
 
@@ -169,13 +169,15 @@ function progressionOf(
 }
 
 describe('joined', () => {
+  const joined = (...parts: AxisChunks[]) => chunksOf(parts.flatMap(lengthsOf))
+
   test('one after another, true borders whatever their offsets', () => {
     const parts = [regular(3, 0, 10), regular(4, 0, 9), regular(3, 0, 7)]
-    expect(lengthsOf(concatChunks(parts))).toEqual([3, 3, 3, 1, 4, 4, 1, 3, 3, 1])
-    expect(concatChunks([regular(5, 0, 10), regular(5, 0, 10)])).toEqual(regular(5, 0, 20))
-    expect(lengthsOf(concatChunks([regular(5, 0, 10), regular(5, 0, 7), regular(5, 0, 10)]))).toEqual([5, 5, 5, 2, 5, 5])
-    expect(lengthsOf(concatChunks([regular(5, 2, 10), regular(5, 0, 10)]))).toEqual([3, 5, 2, 5, 5])
-    expect(concatChunks([regular(5, 0, 0), regular(5, 0, 10)])).toEqual(regular(5, 0, 10))
+    expect(lengthsOf(joined(...parts))).toEqual([3, 3, 3, 1, 4, 4, 1, 3, 3, 1])
+    expect(joined(regular(5, 0, 10), regular(5, 0, 10))).toEqual(regular(5, 0, 20))
+    expect(lengthsOf(joined(regular(5, 0, 10), regular(5, 0, 7), regular(5, 0, 10)))).toEqual([5, 5, 5, 2, 5, 5])
+    expect(lengthsOf(joined(regular(5, 2, 10), regular(5, 0, 10)))).toEqual([3, 5, 2, 5, 5])
+    expect(joined(regular(5, 0, 0), regular(5, 0, 10))).toEqual(regular(5, 0, 10))
   })
 
   test.each<[AxisChunks, number, number, AxisChunks]>([
