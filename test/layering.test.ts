@@ -57,11 +57,11 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
 const codeOf = (file: string): string =>
   readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|\/\/ .*$/gm, '')
 
-const importsOf = (file: string, { types }: { types: boolean }): string[] => {
+const importsOf = (file: string): string[] => {
   const code = codeOf(file)
-  const statements = [...code.matchAll(/^(?:import|export)\s+(type\s)?(?:[\w*{][^'";]*?\sfrom\s+)?'([^']+)'/gm)]
+  const statements = [...code.matchAll(/^(?:import|export)\s+(?:type\s)?(?:[\w*{][^'";]*?\sfrom\s+)?'([^']+)'/gm)]
   const calls = [...code.matchAll(/\bimport\('([^']+)'\)/g)].map(([, specifier]) => specifier!)
-  return [...statements.filter(([, type]) => types || type === undefined).map(([, , specifier]) => specifier!), ...calls]
+  return [...statements.map(([, specifier]) => specifier!), ...calls]
 }
 
 /** The innermost folder with a rule that a file is in. */
@@ -85,7 +85,7 @@ test.each(files)('%s imports only from the layers below', (file) => {
     const target = relative(root, join(root, dirname(file), specifier))
     return layers.some((layer) => target === `${layer}.ts` || target.startsWith(`${layer}/`))
   }
-  expect(importsOf(file, { types: true }).filter((specifier) => !isAllowed(specifier))).toEqual([])
+  expect(importsOf(file).filter((specifier) => !isAllowed(specifier))).toEqual([])
 })
 
 test.each(files.filter((file) => !MAY_NAME_PLATFORMS.test(file)))('%s names no platform', (file) => {
@@ -93,13 +93,13 @@ test.each(files.filter((file) => !MAY_NAME_PLATFORMS.test(file)))('%s names no p
   expect(PLATFORM.exec(code)?.[0]).toBeUndefined()
 })
 
-test('no file imports itself in a circle, types apart', () => {
+test('no file imports itself in a circle, neither code nor types', () => {
   const graph = new Map(
     files.map((file) => [
       file,
-      importsOf(file, { types: false })
+      importsOf(file)
         .filter((s) => s.startsWith('.'))
-        .map((s) => relative(root, join(root, dirname(file), s)).replace(/\.js$/, '.ts')),
+        .map((s) => relative(root, join(root, dirname(file), s))),
     ]),
   )
   const done = new Set<string>()

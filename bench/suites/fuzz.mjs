@@ -23,7 +23,6 @@ const LEFT_BYTES = 16 * MiB
 
 const all = await internals(
   'af/format/footer',
-  'af/format/footer-check',
   'codec/zstd-frames',
   'codec/zstd-wasm',
   'kernels/arena',

@@ -2,8 +2,9 @@ import type { DType, ScalarOf } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
+import type { PinnedChunks, StoredChunk } from '../engine/block.ts'
 import type { BlockReader } from '../engine/block-reader.ts'
-import type { ChunkIndex, ChunkSnapshot, ChunkStatistics, ChunkWriter, PinnedChunks, StoredChunk } from '../engine/chunk-index.ts'
+import type { ChunkIndex, ChunkSnapshot, ChunkStatistics, ChunkWriter } from '../engine/chunk-index.ts'
 import type { ChunkStats } from '../engine/chunk-stats.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import { dtypeOf, fillOf } from './format/definition.ts'
@@ -121,8 +122,9 @@ class StateSnapshot implements ChunkSnapshot, ChunkStatistics {
     throw new HyperslabError('ConflictError', text, { actual: this.#state.grid.shape, expected: this.grid.shape })
   }
 
-  load(signal: Signal | undefined): Promise<void> {
-    return this.#state.loadStats(signal)
+  async load(signal: Signal | undefined): Promise<void> {
+    if (this.#state.described !== this.#state.stored)
+      await (await import('./layers/load-stats.ts')).loadStats(this.#state, signal)
   }
 
   of(chunkIndex: number): ChunkStats | undefined {

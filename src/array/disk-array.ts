@@ -19,13 +19,12 @@ import { type Padding, type PadOptions, pad } from './lazy/pad.ts'
 import { rechunk } from './lazy/rechunk.ts'
 import type { RechunkOptions } from './lazy/rechunk-to.ts'
 import { reshape } from './lazy/reshape.ts'
-import { missingOf } from './missing.ts'
+import { type Missing, missingOf } from './missing.ts'
 import type { CumulativeOptions } from './reductions/cumulative-sum.ts'
 import type { FoldedDType, FoldKind, FoldOptions, SumDTypes } from './reductions/fold-kinds.ts'
-import type { TruthOptions } from './reductions/folded.ts'
-import type { Grouped, GroupOptions } from './reductions/group-by.ts'
+import type { Grouped } from './reductions/group-by.ts'
 import type { Histogram, HistogramOptions } from './reductions/histogram.ts'
-import type { ReducingCall } from './reductions/options.ts'
+import type { GroupOptions, ReducingCall, TruthOptions } from './reductions/options.ts'
 import type { QuantileOptions } from './reductions/quantile.ts'
 import type { ReduceOptions } from './reductions/reduce.ts'
 import type { SkipOptions } from './reductions/rows.ts'
@@ -39,7 +38,6 @@ import {
   checkWritable,
   completeSource,
   type EstimateOptions,
-  type Missing,
   type NamedValues,
   type SourceLike,
 } from './source.ts'

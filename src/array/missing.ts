@@ -1,6 +1,5 @@
-import { type DataOf, type DType, isFloat, readElement, toElement } from '../core/dtype.ts'
+import { type DataOf, type DType, isFloat, readElement, type ScalarOf, toElement } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
-import type { BlockSource, Missing } from './source.ts'
 
 /** An element as it is stored. */
 export type Element = number | bigint | string | Uint8Array
@@ -14,8 +13,22 @@ export interface MissingElements {
   readonly nan: boolean
 }
 
+/**
+ * The values of elements that say that there is none: reductions pass over these unless told to keep them.
+ */
+export interface Missing<D extends DType = DType> {
+  /** Elements equal to one of these; -0 is 0. Where one of them is to be put, it is the first. */
+  readonly values: readonly ScalarOf<D>[]
+  /** True when NaN is missing. Where it is not, it is a number that nobody knows: sums it is in are NaN. */
+  readonly nan: boolean
+}
+
 /** What a source says of its missing elements. */
-export type MissingOf<D extends DType = DType> = Pick<BlockSource<D>, 'dtype' | 'fillValue' | 'missing'>
+export interface MissingOf<D extends DType = DType> {
+  readonly dtype: D
+  readonly fillValue?: ScalarOf<D> | undefined
+  readonly missing?: Missing<D> | undefined
+}
 
 /** Nothing is missing. */
 export const NOTHING: Missing<never> = { values: [], nan: false }

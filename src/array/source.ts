@@ -9,7 +9,7 @@ import type { Tensor } from '../core/tensor.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import type { Transfer } from '../grid/plan.ts'
 import type { Box } from '../grid/range.ts'
-import { missingElements } from './missing.ts'
+import { type Missing, missingElements } from './missing.ts'
 
 /** Options of everything that reads or writes; an aborted `signal` ends it. */
 export interface BlockOptions {
@@ -26,16 +26,6 @@ export interface ReduceBoxOptions extends BlockOptions {
    * result and whose statistics tell.
    */
   readonly ignoreStats?: boolean
-}
-
-/**
- * The values of elements that say that there is none: reductions pass over these unless told to keep them.
- */
-export interface Missing<D extends DType = DType> {
-  /** Elements equal to one of these; -0 is 0. Where one of them is to be put, it is the first. */
-  readonly values: readonly ScalarOf<D>[]
-  /** True when NaN is missing. Where it is not, it is a number that nobody knows: sums it is in are NaN. */
-  readonly nan: boolean
 }
 
 /** Attributes by name, as plain values: `get` one of `keys`. */

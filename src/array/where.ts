@@ -7,8 +7,7 @@ import { type Box, boxShape, wholeBox } from '../grid/range.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { withOneMissing } from './lazy/missing-as.ts'
 import { missingElements } from './missing.ts'
-import { checkCall } from './reductions/options.ts'
-import { type BlockOptions, type BlockSource, bytesOf, type PartStats, type PartVisitor } from './source.ts'
+import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, type PartStats, type PartVisitor } from './source.ts'
 import { checkChunk } from './visit.ts'
 
 /**
@@ -29,6 +28,8 @@ export interface WhereOptions extends BlockOptions {
   /** Bytes that a chunk, and what `all` gives, may take; 2 GiB when left out. */
   readonly maxBytes?: number
 }
+
+const WHERE_CHECKS: Checks<WhereOptions> = { ...BLOCK_CHECKS, skipMissing: 'boolean', maxBytes: 'number from 0' }
 
 /** Elements that were looked for: their `values` and positions. */
 export interface Found<D extends DType> {
@@ -70,7 +71,7 @@ export function where<D extends DType>(
   options: WhereOptions = {},
 ): Where<D> {
   const { source } = array
-  checkCall('where', options, source)
+  checkOptions('where', options, WHERE_CHECKS, source.label)
   checkOptions('the range of where', range, RANGE_CHECKS, source.label)
   return new Where(source, range, options)
 }

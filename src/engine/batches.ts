@@ -1,29 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { ByteRange } from '../store/store.ts'
-import type { BlockOrigin, BlockRef, ChunkAddress } from './block.ts'
-
-export interface Stored {
-  readonly address: ChunkAddress
-}
-
-/**
- * Chunks by the block they lie in, with the parts that are to be fetched of one that is not compressed and of
- * which not all is needed.
- */
-export type Groups<C> = Iterable<readonly [BlockRef, readonly C[], Parts?]>
-
-/** Parts of a block as stored in which some chunks lie. */
-export interface Parts {
-  /** In the file. */
-  readonly ranges: readonly ByteRange[]
-  /** Number of the part in which each chunk lies. */
-  readonly partOf: readonly number[]
-  /**
-   * @throws IntegrityError with file and block when the part of that number is not what was written, as far
-   *   as the file tells
-   */
-  check?(part: number, bytes: Uint8Array): void
-}
+import type { BlockOrigin, BlockRef, Groups, Parts, Stored } from './block.ts'
 
 /** What has to be fetched of one block, or segment: all of it, or some parts. */
 export interface Need<C> {

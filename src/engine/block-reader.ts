@@ -9,7 +9,7 @@ import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
 import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
-import { batchesOf, type Groups, hasMore, type Need, type Stored } from './batches.ts'
+import { batchesOf, hasMore, type Need } from './batches.ts'
 import {
   type BlockRef,
   type ChunkBytes,
@@ -20,6 +20,8 @@ import {
   decodeInWorker,
   decodeOutsideKernels,
   findCodec,
+  type Groups,
+  type Stored,
 } from './block.ts'
 import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-cache.ts'
 import { BlockFetcher, type IoStats } from './block-fetcher.ts'

@@ -1,16 +1,16 @@
 import { type Codec, decodeWith, type KernelCodec } from '../codec/codec.ts'
 import type { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
+import type { Segment } from '../codec/lz4-segments.ts'
 import type { Codecs } from '../codec/registry.ts'
 import { HyperslabError, isHyperslabError, rethrowWithin } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
+import type { ChunkGrid } from '../grid/chunks.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { putWithCrc } from '../kernels/crc32c.ts'
 import type { PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
 import type { ByteRange } from '../store/store.ts'
 import { checkCrc, compareCrc } from './integrity.ts'
-import type { SegmentChecksums } from './segment-checksums.ts'
-import type { BlockSegments } from './segments.ts'
 
 /** Where blocks lie: a committed layer or the stage of the one being written. */
 export interface BlockOrigin {
@@ -30,18 +30,16 @@ export interface BlockOrigin {
    * them while it is read.
    * @throws FormatError, IntegrityError when the table of them is damaged, or too large
    */
-  readonly segmentsOf?:
-    | ((block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<BlockSegments | undefined>)
-    | undefined
+  readonly segmentsOf?: TableLookup<SegmentedBlock> | undefined
   /**
    * The checksums of a block that is not compressed in segments, where there are any; left out where no block
    * has.
    * @throws FormatError, IntegrityError when the table of them is damaged, or too large
    */
-  readonly checksumsOf?:
-    | ((block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<SegmentChecksums | undefined>)
-    | undefined
+  readonly checksumsOf?: TableLookup<CheckedBlock> | undefined
 }
+
+type TableLookup<T> = (block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<T | undefined>
 
 /**
  * A compressed run of chunks. Two references to one block are the same object, which is what caches key on.
@@ -75,6 +73,91 @@ export interface ChunkAddress {
   /** Position in the decoded block. */
   readonly offset: number
   readonly size: number
+}
+
+export interface Stored {
+  readonly address: ChunkAddress
+}
+
+/**
+ * Chunks by the block they lie in, with the parts that are to be fetched of one that is not compressed and of
+ * which not all is needed.
+ */
+export type Groups<C> = Iterable<readonly [BlockRef, readonly C[], Parts?]>
+
+/** Parts of a block as stored in which some chunks lie. */
+export interface Parts {
+  /** In the file. */
+  readonly ranges: readonly ByteRange[]
+  /** Number of the part in which each chunk lies. */
+  readonly partOf: readonly number[]
+  /**
+   * @throws IntegrityError with file and block when the part of that number is not what was written, as far
+   *   as the file tells
+   */
+  check?(part: number, bytes: Uint8Array): void
+}
+
+/** A block in segments that can be read by themselves. */
+export interface SegmentedBlock {
+  readonly refs: readonly Segment[]
+  /** Chunks of the block by the segments they lie in; undefined where the whole block had better be read. */
+  split<C extends Stored>(chunks: readonly C[]): [BlockRef, readonly C[]][] | undefined
+}
+
+/** A block that is not compressed, of which segments can be checked by themselves. */
+export interface CheckedBlock {
+  /** The segments that some chunks of the block lie in, each once; undefined where one lies in several. */
+  partsOf(chunks: readonly Stored[]): Parts | undefined
+}
+
+/**
+ * A chunk that somebody wrote: its bytes, where they are at hand, or where they lie, in a block that is
+ * decoded as a whole or as they are.
+ */
+export type StoredChunk = Uint8Array | ChunkAddress | StridedChunk
+
+/**
+ * A chunk whose elements lie in place in a file, uncompressed. Of such only the elements that are wanted are
+ * read. Reductions and searches hold what they read at once, whole chunks some of them: a format that stores
+ * an array as one piece gives it chunks of some MiB.
+ */
+export interface StridedChunk {
+  readonly block?: undefined
+  readonly layout: StridedLayout
+  readonly shape: readonly number[]
+  /** Of the first element, in the file. */
+  readonly offset: number
+}
+
+export const isStrided = (found: StoredChunk | undefined): found is StridedChunk =>
+  found !== undefined && !(found instanceof Uint8Array) && found.block === undefined
+
+/** How elements lie in place; the same object for chunks that may be read together. */
+export interface StridedLayout {
+  readonly origin: BlockOrigin
+  /** From one element to the next along each axis, in bytes, above 0: along the first the most. */
+  readonly byteStrides: readonly number[]
+  /** Bytes of an element as it is stored: as of its type, unless `payloadOf` makes elements of them. */
+  readonly elementBytes: number
+  /** Whether each is a number with its most significant byte first. */
+  readonly bigEndian: boolean
+  /**
+   * What a chunk of so many elements is as other chunks are stored (`chunk-values.ts`), of elements that are
+   * stored in another way, given one after another, during the call only.
+   */
+  readonly payloadOf?: ((stored: Uint8Array, count: number) => Uint8Array) | undefined
+}
+
+/** Where some chunks are, whatever is written meanwhile. */
+export interface PinnedChunks {
+  readonly grid: ChunkGrid
+  /** Where a chunk is; undefined when nobody wrote it: then it is full of the fill value. */
+  locate(chunkIndex: number): StoredChunk | undefined
+  /** How many chunks are stored; versions of one chunk may each count. */
+  readonly storedCount: number
+  /** The indices of all chunks that are stored, in any order; some may come more than once. */
+  stored(): Iterable<number>
 }
 
 /** A decoded chunk: in kernel memory, or in JavaScript's. */

@@ -1,9 +1,10 @@
-import type { Missing, NamedValues } from '../array/source.ts'
+import type { Missing } from '../array/missing.ts'
+import type { NamedValues } from '../array/source.ts'
 import type { DataOf, DType, ScalarOf } from '../core/dtype.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
-import type { BlockOrigin, ChunkAddress } from './block.ts'
+import type { PinnedChunks } from './block.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { ChunkStats } from './chunk-stats.ts'
 import type { StridedReader } from './strided-reader.ts'
@@ -53,55 +54,6 @@ export interface ChunkWriter {
   put(chunkIndex: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void>
   /** Runs writes one after another, so that two of them never build on the same old chunk. */
   exclusive<T>(work: () => Promise<T>): Promise<T>
-}
-
-/**
- * A chunk that somebody wrote: its bytes, where they are at hand, or where they lie, in a block that is
- * decoded as a whole or as they are.
- */
-export type StoredChunk = Uint8Array | ChunkAddress | StridedChunk
-
-/**
- * A chunk whose elements lie in place in a file, uncompressed. Of such only the elements that are wanted are
- * read. Reductions and searches hold what they read at once, whole chunks some of them: a format that stores
- * an array as one piece gives it chunks of some MiB.
- */
-export interface StridedChunk {
-  readonly block?: undefined
-  readonly layout: StridedLayout
-  readonly shape: readonly number[]
-  /** Of the first element, in the file. */
-  readonly offset: number
-}
-
-export const isStrided = (found: StoredChunk | undefined): found is StridedChunk =>
-  found !== undefined && !(found instanceof Uint8Array) && found.block === undefined
-
-/** How elements lie in place; the same object for chunks that may be read together. */
-export interface StridedLayout {
-  readonly origin: BlockOrigin
-  /** From one element to the next along each axis, in bytes, above 0: along the first the most. */
-  readonly byteStrides: readonly number[]
-  /** Bytes of an element as it is stored: as of its type, unless `payloadOf` makes elements of them. */
-  readonly elementBytes: number
-  /** Whether each is a number with its most significant byte first. */
-  readonly bigEndian: boolean
-  /**
-   * What a chunk of so many elements is as other chunks are stored (`chunk-values.ts`), of elements that are
-   * stored in another way, given one after another, during the call only.
-   */
-  readonly payloadOf?: ((stored: Uint8Array, count: number) => Uint8Array) | undefined
-}
-
-/** Where some chunks are, whatever is written meanwhile. */
-export interface PinnedChunks {
-  readonly grid: ChunkGrid
-  /** Where a chunk is; undefined when nobody wrote it: then it is full of the fill value. */
-  locate(chunkIndex: number): StoredChunk | undefined
-  /** How many chunks are stored; versions of one chunk may each count. */
-  readonly storedCount: number
-  /** The indices of all chunks that are stored, in any order; some may come more than once. */
-  stored(): Iterable<number>
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
+import type { Missing } from '../array/missing.ts'
 import type {
   BlockOptions,
   BlockSource,
   BoxRead,
   BulkAccess,
-  Missing,
   NamedValues,
   PartVisitor,
   ReduceBoxOptions,

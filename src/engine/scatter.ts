@@ -7,10 +7,17 @@ import { type Arena, withArena } from '../kernels/arena.ts'
 import { boxIn, tableOf } from '../kernels/boxes.ts'
 import { copyStrided } from '../kernels/copy.ts'
 import type { Task, TaskResult } from '../pool/task.ts'
-import type { Stored } from './batches.ts'
-import { type BlockRef, type ChunkBytes, chunkPart, chunkView } from './block.ts'
+import {
+  type BlockRef,
+  type ChunkBytes,
+  chunkPart,
+  chunkView,
+  type Stored,
+  type StoredChunk,
+  type StridedChunk,
+} from './block.ts'
 import type { BlockUse } from './block-reader.ts'
-import type { Elements, StoredChunk, StridedChunk } from './chunk-index.ts'
+import type { Elements } from './chunk-index.ts'
 import { checkChunkBytes, decodeChunk } from './chunk-values.ts'
 import type * as Lists from './lists.ts'
 

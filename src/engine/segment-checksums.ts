@@ -1,8 +1,7 @@
 import { HyperslabError, rethrowWithin } from '../core/errors.ts'
 import { lastStart } from '../core/shape.ts'
 import type { ByteRange } from '../store/store.ts'
-import type { Parts, Stored } from './batches.ts'
-import { type BlockRef, prefixed } from './block.ts'
+import { type BlockRef, type CheckedBlock, type Parts, prefixed, type Stored } from './block.ts'
 import { checkCrc } from './integrity.ts'
 
 /** A part of a block that is not compressed, which ends where a chunk does. */
@@ -16,7 +15,7 @@ export interface CheckedSegment {
 export const CHECKED_FIELDS = 2
 
 /** The checksums of one block in segments, by which parts of it are checked when they are read. */
-export class SegmentChecksums {
+export class SegmentChecksums implements CheckedBlock {
   /** Positions in the block, and one more: its end. */
   readonly #starts: Float64Array
   readonly #crcs: Uint32Array
@@ -60,7 +59,6 @@ export class SegmentChecksums {
     }
   }
 
-  /** The segments that some chunks of the block lie in, each once; undefined where one lies in several. */
   partsOf(chunks: readonly Stored[]): Parts | undefined {
     const parts = new Map<number, number>()
     const partOf: number[] = []

@@ -3,8 +3,8 @@ import type { Codecs } from '../codec/registry.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
-import { type Groups, hasMore, type Need, needOf, type Parts, type Stored } from './batches.ts'
-import { type BlockOrigin, type BlockRef, checkBlockBytes } from './block.ts'
+import { hasMore, type Need, needOf } from './batches.ts'
+import { type BlockOrigin, type BlockRef, checkBlockBytes, type Groups, type Parts, type Stored } from './block.ts'
 import type { BlockMemory } from './block-cache.ts'
 import { moved } from './segments.ts'
 
@@ -115,12 +115,12 @@ export class SegmentReads {
 }
 
 /**
- * None where the table of them is damaged or too large, of which `verify` tells: then whole blocks are read,
- * which have checksums of their own.
+ * What is read; undefined where that is damaged or too large, of which `verify` tells: whole blocks, which
+ * have checksums of their own, do without.
  */
-async function unlessDamaged<T>(segments: () => Promise<T | undefined>): Promise<T | undefined> {
+export async function unlessDamaged<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
   try {
-    return await segments()
+    return await read()
   } catch (error) {
     if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
     return undefined

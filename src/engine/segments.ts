@@ -2,8 +2,7 @@ import { PREFIX_BYTES } from '../codec/lz4.ts'
 import { jointsOf, type Segment, standalone } from '../codec/lz4-segments.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { lastStart } from '../core/shape.ts'
-import type { Stored } from './batches.ts'
-import type { BlockRef, SegmentPart } from './block.ts'
+import type { BlockRef, SegmentedBlock, SegmentPart, Stored } from './block.ts'
 
 /** A segment as a block of its own. */
 export type SegmentRef = BlockRef & Segment & { readonly part: SegmentPart }
@@ -20,7 +19,7 @@ export const SEGMENT_FIELDS = 5
  * The segments of one block, which end where chunks do. Files may have millions of them, so they are kept as
  * numbers, and made blocks of when they are wanted.
  */
-export class BlockSegments {
+export class BlockSegments implements SegmentedBlock {
   readonly #block: BlockRef
   readonly #fields: Float64Array
   /** Positions in the decoded block, and in the file. */
@@ -60,7 +59,6 @@ export class BlockSegments {
     return Array.from(this.#starts, (_, number) => this.#ref(number))
   }
 
-  /** Chunks of the block by the segments they lie in; undefined where the whole block had better be read. */
   split<C extends Stored>(chunks: readonly C[]): [BlockRef, readonly C[]][] | undefined {
     const groups = new Map<number, [SegmentRef, C[]]>()
     let bytes = 0

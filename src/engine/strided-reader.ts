@@ -15,9 +15,8 @@ import { filledBox, TouchedChunks } from '../grid/touched.ts'
 import { withArena } from '../kernels/arena.ts'
 import { putStored, type StoredElements, type StoredRead } from '../kernels/in-place.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import type { BlockRef, ChunkAddress } from './block.ts'
+import { type BlockRef, type ChunkAddress, isStrided, type PinnedChunks, type StridedChunk, type StridedLayout } from './block.ts'
 import type { BlockUse } from './block-reader.ts'
-import { type ChunkSnapshot, isStrided, type StridedChunk, type StridedLayout } from './chunk-index.ts'
 
 /** No request is longer, unless a single element is. */
 export const MAX_REQUEST_BYTES = 8 * 1024 * 1024
@@ -171,7 +170,7 @@ export class StridedReader {
   }
 
   /** Requests that reading some boxes takes of chunks that lie in place. */
-  countRequests(snapshot: ChunkSnapshot, boxes: readonly Box[]): number {
+  countRequests(snapshot: PinnedChunks, boxes: readonly Box[]): number {
     let count = 0
     for (const box of boxes) {
       const touched = new TouchedChunks(box, snapshot.grid)

@@ -6,8 +6,8 @@ import type { Tensor } from '../core/tensor.ts'
 import { copyOf, countChunks, projectBox, touches } from '../grid/projection.ts'
 import type { Box } from '../grid/range.ts'
 import { TouchedChunks, type TouchedRegion } from '../grid/touched.ts'
-import type { BlockRef } from './block.ts'
-import { type ChunkIndex, type ChunkSnapshot, FEW_CHUNKS, type PinnedChunks, type StoredChunk } from './chunk-index.ts'
+import type { BlockRef, PinnedChunks, StoredChunk } from './block.ts'
+import { type ChunkIndex, type ChunkSnapshot, FEW_CHUNKS } from './chunk-index.ts'
 import type { Scatter } from './scatter.ts'
 
 /**

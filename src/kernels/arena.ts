@@ -1,6 +1,7 @@
 import { type DataOf, elementBytes, type FixedDType, fromBytes } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { type ComputeKernels, dropKernels, type Kernels, kernels } from './instance.ts'
+import type { ComputeKernels } from './compute.ts'
+import { dropKernels, type Kernels, kernels } from './instance.ts'
 
 /**
  * Kernel memory above which it is given back after use: 64 MiB. WebAssembly memory cannot shrink, so the

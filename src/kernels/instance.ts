@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import type { ComputeKernels } from './compute.ts'
 import { checkInput, compilesOnlyWhileLoading, compileText, instantiate, kernelsRefusal, reasonOf } from './module.ts'
 import { READING_BYTES, READING_TEXT } from './reading.generated.ts'
 
@@ -24,31 +25,6 @@ export interface Kernels {
   crc32c(src: number, bytes: number, crc: number): number
   pick(bytes: number, src: number, dst: number, rows: number, m: number, columns: number, n: number): void
   project(start: number, step: number, count: number, chunkLength: number, gridOffset: number, out: number): number
-}
-
-/**
- * What only reductions, statistics and writing need: `assembly/compute.ts`. {@link compute} has them.
- */
-export interface ComputeKernels {
-  lz4Bound(bytes: number): number
-  lz4Encode(src: number, srcBytes: number, dst: number, carry?: number): number
-  reduce(
-    op: number,
-    dtype: number,
-    skip: number,
-    fill: number,
-    rank: number,
-    shape: number,
-    src: number,
-    srcStride: number,
-    acc: number,
-    accStride: number,
-    counts: number,
-  ): void
-  stats(dtype: number, skip: number, fill: number, src: number, count: number, out: number): void
-  find(dtype: number, value: number, nan: boolean, src: number, bytes: number): number
-  firstRows(dtype: number, src: number, step: number, rows: number, bytes: number, values: number, places: number): void
-  swap(at: number, bytes: number, places: number): void
 }
 
 const EXPORTS: readonly (keyof (Kernels & ComputeKernels))[] = [

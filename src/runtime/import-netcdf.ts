@@ -1,6 +1,7 @@
 import type { NetcdfFile, NetcdfVariable } from '../adapters/netcdf/index.ts'
 import { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
+import type { CreateOptions } from '../af/layers/file-options.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
 import { checkFree, publishCopy } from '../af/write/create.ts'
@@ -8,18 +9,52 @@ import { DiskArray } from '../array/disk-array.ts'
 import { missingAs } from '../array/lazy/missing-as.ts'
 import { type Element, missingElement, missingElements } from '../array/missing.ts'
 import { bytesOf } from '../array/source.ts'
+import type { Progress } from '../array/transfers.ts'
 import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
+import type { Signal } from '../core/signal.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { draftName } from '../store/fs/names.ts'
 import type { Store } from '../store/store.ts'
 import { type Location, resolveLocation } from './location.ts'
-import type { ImportedNetcdf, ImportNetcdfOptions } from './netcdf.ts'
 import { openNetcdf } from './open-netcdf.ts'
 
 export const IMPORT_CHUNK_BYTES = 128 * 1024
 export const DEFAULT_BLOCK_BYTES = 256 * 1024
+
+/** Options of `importNetcdf`. */
+export interface ImportNetcdfOptions extends Pick<CreateOptions, 'codec' | 'level' | 'codecs' | 'overwrite'> {
+  /** Names of the variables to copy; all when left out. */
+  readonly variables?: readonly string[]
+  /**
+   * Lengths of chunks along dimensions, by name: `{ time: 12, lat: 48 }`. Those along the others are chosen
+   * to give `chunkBytes`.
+   */
+  readonly chunks?: Readonly<Record<string, number>>
+  /** Size that chunks should have; 128 KiB by default. */
+  readonly chunkBytes?: number
+  /** Size of blocks before compression, the least that is fetched to read a point; 256 KiB by default. */
+  readonly blockBytes?: number
+  /** Ends the import when it is aborted. */
+  readonly signal?: Signal
+  /** Told after every chunk of the copy. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+/** The outcome of an import. */
+export interface ImportedNetcdf {
+  /** Names of the arrays. */
+  readonly arrays: readonly string[]
+  /** Size of the NetCDF file, and of the container (`bytes`), in bytes. */
+  readonly sourceBytes: number
+  readonly bytes: number
+  /**
+   * Mishaps after which the container is complete all the same, one line each: statistics that were not
+   * stored, temporary files that are left.
+   */
+  readonly warnings: readonly string[]
+}
 
 const CHECKS: Checks<ImportNetcdfOptions> = {
   codec: 'string',

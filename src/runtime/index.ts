@@ -94,16 +94,17 @@ export type { MosaicOptions } from '../array/lazy/mosaic.ts'
 export type { Padding, PadOptions } from '../array/lazy/pad.ts'
 export type { RechunkOptions } from '../array/lazy/rechunk-to.ts'
 export type { ScaledOptions } from '../array/lazy/scaled.ts'
+export type { Missing } from '../array/missing.ts'
 export type { CumulativeOptions } from '../array/reductions/cumulative-sum.ts'
 export type { FoldKind } from '../array/reductions/fold-kinds.ts'
-export type { TruthOptions } from '../array/reductions/folded.ts'
-export type { Grouped, GroupOptions } from '../array/reductions/group-by.ts'
+export type { Grouped } from '../array/reductions/group-by.ts'
 export type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
+export type { GroupOptions, TruthOptions, WindowOptions } from '../array/reductions/options.ts'
 export type { QuantileOptions } from '../array/reductions/quantile.ts'
 export type { ReduceOptions } from '../array/reductions/reduce.ts'
 export type { Unique, UniqueOptions } from '../array/reductions/unique.ts'
 export type { Weights } from '../array/reductions/weighted-mean.ts'
-export { coarsen, type Lengths, rolling, type WindowOptions } from '../array/reductions/windows.ts'
+export { coarsen, type Lengths, rolling } from '../array/reductions/windows.ts'
 export type { Selected } from '../array/selected.ts'
 export type {
   BlockOptions,
@@ -111,7 +112,6 @@ export type {
   BoxRead,
   BulkAccess,
   EstimateOptions,
-  Missing,
   NamedValues,
   PartStats,
   PartVisitor,

@@ -1,41 +1,6 @@
-import type { CreateOptions } from '../af/layers/file-options.ts'
 /** Classic NetCDF files: their variables as arrays, and copies of them as containers. */
-import type { Progress } from '../array/transfers.ts'
-import type { Signal } from '../core/signal.ts'
+import type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'
 import type { Location } from './location.ts'
-
-/** Options of `importNetcdf`. */
-export interface ImportNetcdfOptions extends Pick<CreateOptions, 'codec' | 'level' | 'codecs' | 'overwrite'> {
-  /** Names of the variables to copy; all when left out. */
-  readonly variables?: readonly string[]
-  /**
-   * Lengths of chunks along dimensions, by name: `{ time: 12, lat: 48 }`. Those along the others are chosen
-   * to give `chunkBytes`.
-   */
-  readonly chunks?: Readonly<Record<string, number>>
-  /** Size that chunks should have; 128 KiB by default. */
-  readonly chunkBytes?: number
-  /** Size of blocks before compression, the least that is fetched to read a point; 256 KiB by default. */
-  readonly blockBytes?: number
-  /** Ends the import when it is aborted. */
-  readonly signal?: Signal
-  /** Told after every chunk of the copy. */
-  readonly onProgress?: (progress: Progress) => void
-}
-
-/** The outcome of an import. */
-export interface ImportedNetcdf {
-  /** Names of the arrays. */
-  readonly arrays: readonly string[]
-  /** Size of the NetCDF file, and of the container (`bytes`), in bytes. */
-  readonly sourceBytes: number
-  readonly bytes: number
-  /**
-   * Mishaps after which the container is complete all the same, one line each: statistics that were not
-   * stored, temporary files that are left.
-   */
-  readonly warnings: readonly string[]
-}
 
 /**
  * Copies a classic NetCDF file into a container of a single file, with dimension names, fill values and
@@ -68,4 +33,5 @@ export type {
   OpenNetcdfOptions,
 } from '../adapters/netcdf/index.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
+export type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'
 export { openNetcdf } from './open-netcdf.ts'

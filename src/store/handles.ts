@@ -1,5 +1,4 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
-import type { Snapshot } from './snapshots.ts'
 
 /** The part of a `FileSystemFileHandle` that is used. */
 export interface FileHandleLike {
@@ -42,6 +41,9 @@ export interface BlobLike {
   slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }
   arrayBuffer(): Promise<ArrayBuffer>
 }
+
+/** A `File`. */
+export type Snapshot = BlobLike & { readonly lastModified: number }
 
 export const isBlob = (value: object): value is BlobLike =>
   'size' in value && 'slice' in value && 'arrayBuffer' in value && Number.isSafeInteger(value.size)

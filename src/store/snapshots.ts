@@ -1,11 +1,8 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { raceAbort } from '../core/signal.ts'
-import type { BlobLike, FileHandleLike } from './handles.ts'
+import type { FileHandleLike, Snapshot } from './handles.ts'
 import type { ObjectInfo, RangeOptions } from './store.ts'
 import { changed, endsBefore } from './store.ts'
-
-/** A `File`. */
-export type Snapshot = BlobLike & { readonly lastModified: number }
 
 /** Files remembered between reads: asking for one takes longer than reading from it. */
 const MAX_SNAPSHOTS = 64

@@ -3,6 +3,7 @@ import { chunkStatsTable } from '../../src/af/format/chunk-stats-table.ts'
 import type { ArrayMeta } from '../../src/af/format/footer.ts'
 import { ArrayState } from '../../src/af/layers/array-state.ts'
 import type { LayerChunks } from '../../src/af/layers/layer-chunks.ts'
+import { loadStats } from '../../src/af/layers/load-stats.ts'
 import type { LayerEntry } from '../../src/af/layers/stack.ts'
 import { NO_NANS } from '../../src/engine/chunk-stats.ts'
 
@@ -41,21 +42,21 @@ function expectNewest({ chunkStats }: ArrayState): void {
 
 test('the newest version of each chunk is what statistics are of', async () => {
   const state = many()
-  await state.loadStats()
+  await loadStats(state)
   expectNewest(state)
 })
 
 test('what a layer without statistics has covered is not known, whatever older layers say of it', async () => {
   const state = many()
   Object.assign(state.entries[0]!.layer, { chunkStats: async () => new Map() })
-  await state.loadStats()
+  await loadStats(state)
   expect(state.chunkStats.size).toBe(COUNT / 2)
   expect([...state.chunkStats.keys()].filter((number) => number % 2 === 0)).toEqual([])
 })
 
 test('statistics of many chunks give way, and are given up when their signal is aborted', async () => {
   const controller = new AbortController()
-  const loading = many().loadStats(controller.signal)
+  const loading = loadStats(many(), controller.signal)
   // Two steps of the module that is loaded, then one among the chunks.
   const abort = (left: number): void =>
     void setImmediate(() => (left > 0 ? abort(left - 1) : controller.abort(new Error('enough'))))
@@ -65,9 +66,9 @@ test('statistics of many chunks give way, and are given up when their signal is 
 
 test('what is forgotten while statistics are loaded is loaded anew', async () => {
   const state = many()
-  await state.loadStats()
+  await loadStats(state)
   state.forgetStats()
-  const loading = state.loadStats()
+  const loading = loadStats(state)
   let turns = 0
   const forget = (): void => {
     if (state.chunkStats.size > 0) state.forgetStats()

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { type Arena, KEPT_BYTES, withArena } from '../../src/kernels/arena.ts'
-import { compute } from '../../src/kernels/compute.ts'
+import { type ComputeKernels, compute } from '../../src/kernels/compute.ts'
 import { crc32c, crc32cOf } from '../../src/kernels/crc32c.ts'
-import { type ComputeKernels, kernels } from '../../src/kernels/instance.ts'
+import { kernels } from '../../src/kernels/instance.ts'
 import { chunkStats } from '../../src/kernels/reduce.ts'
 
 declare const WebAssembly: {

@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
-import type { BlockSource, Missing } from '../../array/source.ts'
+import type { Missing } from '../../array/missing.ts'
+import type { BlockSource } from '../../array/source.ts'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
 import { type DType, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'

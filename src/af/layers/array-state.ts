@@ -1,5 +1,4 @@
 import { sameShape } from '../../core/shape.ts'
-import type { Signal } from '../../core/signal.ts'
 import type { ChunkAddress, ChunkBytes } from '../../engine/block.ts'
 import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
@@ -136,11 +135,6 @@ export class ArrayState {
   /** The shape was changed since the last flush. */
   get resized(): boolean {
     return this.committed !== undefined && !sameShape(this.committed.shape, this.definition.shape)
-  }
-
-  /** Takes in what the layers know of their chunks, the newest version of each. */
-  async loadStats(signal?: Signal): Promise<void> {
-    if (this.described !== this.stored) await (await import('./load-stats.ts')).loadStats(this, signal)
   }
 
   /** What was pending is in a layer now. */

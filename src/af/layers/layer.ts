@@ -20,8 +20,15 @@ import {
   SEGMENTS_CODEC,
   STATS_CODEC,
 } from '../format/extras.ts'
-import { type ArrayMeta, decodeFooter, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from '../format/footer.ts'
-import { checkFooter } from '../format/footer-check.ts'
+import {
+  type ArrayMeta,
+  checkFooter,
+  decodeFooter,
+  FOOTER_MAGIC,
+  type Footer,
+  readTrailer,
+  TRAILER_BYTES,
+} from '../format/footer.ts'
 import { foreignId, type Identity, identityIn } from '../format/identity.ts'
 import type { Limits } from '../format/limits.ts'
 import type { SegmentTable } from './segment-table.ts'

@@ -7,7 +7,8 @@ import type { ArrayState } from './array-state.ts'
  * Takes in what the layers know of their chunks, the newest version of each. Gives way to others of the
  * thread while there are many.
  */
-export async function loadStats(state: ArrayState, signal: Signal | undefined): Promise<void> {
+export async function loadStats(state: ArrayState, signal?: Signal): Promise<void> {
+  if (state.described === state.stored) return
   const { entries, stored, chunkStats, definition } = state
   const pace = new Pace(signal)
   const lacks = (number: number): boolean => !chunkStats.has(number) && !state.written.has(number)
@@ -38,6 +39,6 @@ export async function loadStats(state: ArrayState, signal: Signal | undefined): 
       if (table !== undefined && lacks(number)) state.measured(number, rowOf(table, definition.dtype.kind, row))
       return false
     }))
-  if (ended === undefined || !isSame()) return state.loadStats(signal)
+  if (ended === undefined || !isSame()) return loadStats(state, signal)
   state.statsTaken(stored)
 }

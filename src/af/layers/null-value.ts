@@ -6,8 +6,8 @@ import { fromFill } from '../format/footer-values.ts'
 import type { ArrayState } from './array-state.ts'
 
 /**
- * The statistics of a stored chunk, as far as they are known ({@link ArrayState.loadStats}); undefined also
- * where they are not of as many elements as the chunk has.
+ * The statistics of a stored chunk, as far as they are known (`loadStats`); undefined also where they are not
+ * of as many elements as the chunk has.
  */
 export function knownStats({ chunkStats, grid }: ArrayState, number: number): ChunkStats | undefined {
   const stats = chunkStats.get(number)

@@ -1,12 +1,12 @@
 import type { Progress } from '../../array/transfers.ts'
-import type { Segment } from '../../codec/lz4-segments.ts'
-import { isHyperslabError } from '../../core/errors.ts'
 import { Pace } from '../../core/pace.ts'
 import { type BlockRef, type ChunkAddress, chunkView } from '../../engine/block.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
+import { unlessDamaged } from '../../engine/segment-reads.ts'
 import { withArena } from '../../kernels/arena.ts'
 import { type ArrayState, PendingChunk } from '../layers/array-state.ts'
 import { measure } from '../layers/chunk-stats.ts'
+import { loadStats } from '../layers/load-stats.ts'
 import type { LayerArray } from './commit.ts'
 import type { BlockPacker } from './packer.ts'
 
@@ -40,14 +40,16 @@ export async function compactInto(
   const pace = new Pace()
   const arrays: LayerArray[] = []
   for (const { state, numbers } of work) {
-    await loadStats(state)
+    // Damaged statistics are made anew from the chunks.
+    await unlessDamaged(() => loadStats(state))
     const chunks = new Map<number, PendingChunk>()
     for (const run of runsOf(state, numbers)) {
       if (pace.due()) await pace.turn()
       for (const { number, chunk } of run) chunks.set(number, chunk)
       const { block } = run[0]!.address
       const takes = !recode && isWhole(block, run) && packer.takes(block, run.length)
-      const segments = takes ? await segmentsOf(block) : undefined
+      // Where the table of them is damaged, the block is encoded anew.
+      const segments = takes ? await unlessDamaged(async () => (await block.origin.segmentsOf?.(block))?.refs ?? []) : undefined
       if (segments !== undefined) {
         await look(state, block, run, blocks)
         await packer.adopt(block, run, segments)
@@ -58,25 +60,6 @@ export async function compactInto(
     arrays.push({ state, chunks })
   }
   return arrays
-}
-
-/** Damaged statistics are made anew from the chunks. */
-async function loadStats(state: ArrayState): Promise<void> {
-  try {
-    await state.loadStats()
-  } catch (error) {
-    if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
-  }
-}
-
-/** The segments of a block; undefined where the table of them is damaged: then it is encoded anew. */
-async function segmentsOf(block: BlockRef): Promise<readonly Segment[] | undefined> {
-  try {
-    return (await block.origin.segmentsOf?.(block))?.refs ?? []
-  } catch (error) {
-    if (!isHyperslabError(error, 'FormatError', 'IntegrityError')) throw error
-    return undefined
-  }
 }
 
 /** Chunks one after another that lie in one block. */

@@ -8,6 +8,7 @@ import { isNested } from '../format/definition.ts'
 import { type ArrayStats, decodeStatsFile, encodeStatsFile } from '../format/stats-file.ts'
 import type { ArrayState } from '../layers/array-state.ts'
 import { measure } from '../layers/chunk-stats.ts'
+import { loadStats } from '../layers/load-stats.ts'
 import { combine, haveNaN, present, type Statistics, summarize } from '../layers/statistics.ts'
 
 /** Statistics of some thousand arrays; those of more take a request more. */
@@ -95,7 +96,7 @@ export class StatsKeeper {
    * reading them before.
    */
   async #measured(state: ArrayState): Promise<ChunkStats[]> {
-    await state.loadStats()
+    await loadStats(state)
     const { grid, chunkStats } = state
     const pace = new Pace()
     const found: ChunkStats[] = []

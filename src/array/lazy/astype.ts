@@ -14,7 +14,8 @@ import {
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { type Element, missingElements } from '../missing.ts'
 import type { BlockSource, PartStats } from '../source.ts'
-import { type Convert, elementwise } from './elementwise.ts'
+import type { Convert } from './converted.ts'
+import { elementwise } from './elementwise.ts'
 
 /**
  * An array with its elements as another data type: fractions are cut off towards integers, what is not 0 is

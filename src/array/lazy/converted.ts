@@ -5,9 +5,34 @@ import { cloneTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import { type Element, isAnyMissing, type MissingOf, missingElement, missingElements } from '../missing.ts'
 import { missingTest } from '../missing-test.ts'
-import type { BlockOptions, PartVisitor } from '../source.ts'
-import type { Conversion, Convert, Treatment } from './elementwise.ts'
+import type { BlockOptions, BlockSource, PartStats, PartVisitor } from '../source.ts'
+import type { Kind } from './derive.ts'
 import { readPicks, requestsThrough, writePicks } from './picked.ts'
+
+/** From one element to another, both as they are stored. */
+export type Convert = (element: never) => unknown
+
+/**
+ * What happens to missing elements. `spare`: they become what is missing in the result. `convert`: the same
+ * as to others. `distinguish`: so, too, but an element that would become equal to one of them is refused.
+ */
+export type Treatment = 'spare' | 'convert' | 'distinguish'
+
+export interface ElementwiseOptions {
+  /** From an element above to one below, so that the array can be written. */
+  readonly back?: Convert | undefined
+  /** `convert` when left out. */
+  readonly treatment?: Treatment
+  /** What is known of elements, from what is known of those they are made of; nothing when left out. */
+  readonly statsOf?: ((below: PartStats) => PartStats | undefined) | undefined
+}
+
+/** What an array is made of whose elements are made of others. */
+export interface Conversion extends ElementwiseOptions {
+  readonly source: BlockSource
+  readonly kind: Kind<DType>
+  readonly forth: Convert
+}
 
 /** A conversion of elements of one source into those of another that treats missing ones as it should. */
 function treating(treatment: Treatment, from: MissingOf, to: MissingOf, convert: Convert): Convert {

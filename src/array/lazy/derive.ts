@@ -1,7 +1,8 @@
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Signal } from '../../core/signal.ts'
-import type { BlockSource, Missing, NamedValues } from '../source.ts'
+import type { Missing } from '../missing.ts'
+import type { BlockSource, NamedValues } from '../source.ts'
 
 /** What a lazy array says of itself; the rest is as below. */
 export type DerivedSource<D extends DType> = Pick<BlockSource<D>, 'readBlock'> &

@@ -1,33 +1,9 @@
 import type { DType } from '../../core/dtype.ts'
-import type { BlockSource, PartStats } from '../source.ts'
+import type { BlockSource } from '../source.ts'
+import type { Conversion, Convert, ElementwiseOptions } from './converted.ts'
 import { type DerivedSource, deriveSource, type Kind } from './derive.ts'
 
-/** From one element to another, both as they are stored. */
-export type Convert = (element: never) => unknown
-
 const body = () => import('./converted.ts')
-
-/**
- * What happens to missing elements. `spare`: they become what is missing in the result. `convert`: the same
- * as to others. `distinguish`: so, too, but an element that would become equal to one of them is refused.
- */
-export type Treatment = 'spare' | 'convert' | 'distinguish'
-
-export interface ElementwiseOptions {
-  /** From an element above to one below, so that the array can be written. */
-  readonly back?: Convert | undefined
-  /** `convert` when left out. */
-  readonly treatment?: Treatment
-  /** What is known of elements, from what is known of those they are made of; nothing when left out. */
-  readonly statsOf?: ((below: PartStats) => PartStats | undefined) | undefined
-}
-
-/** What an array is made of whose elements are made of others. */
-export interface Conversion extends ElementwiseOptions {
-  readonly source: BlockSource
-  readonly kind: Kind<DType>
-  readonly forth: Convert
-}
 
 /** An array whose elements are made of those below, one by one. */
 export function elementwise<D extends DType>(

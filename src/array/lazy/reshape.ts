@@ -6,6 +6,7 @@ import { chunksOf, lengthsOf } from '../../grid/irregular-chunks.ts'
 import type { BlockSource } from '../source.ts'
 import { viewAxes } from './axes-view.ts'
 import { deriveSource } from './derive.ts'
+import type { AxisGroup } from './reshaped.ts'
 
 /**
  * The elements in C order under another shape, as long as whole chunks stay whole: adding and dropping axes
@@ -75,14 +76,6 @@ function torn({ shape, chunks }: BlockSource, to: readonly number[]): never {
     `reshaping ${showShape(shape)} to ${showShape(to)} would tear its chunks of ${showShape(chunks.chunkShape)} apart: rechunk it first`,
     { actual: to, expected: chunks.chunkShape },
   )
-}
-
-/**
- * Neighbouring axes below that become neighbouring axes of the result: as many elements, in the same order.
- */
-export interface AxisGroup {
-  readonly below: readonly number[]
-  readonly own: readonly number[]
 }
 
 /**

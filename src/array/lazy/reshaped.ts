@@ -8,7 +8,14 @@ import { type AxisProjection, projectAxis } from '../../grid/projection.ts'
 import { type Box, boxShape, type Range, rangeLength, viewOf } from '../../grid/range.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { READS_AT_A_TIME, readFresh } from './picks.ts'
-import type { AxisGroup } from './reshape.ts'
+
+/**
+ * Neighbouring axes below that become neighbouring axes of the result: as many elements, in the same order.
+ */
+export interface AxisGroup {
+  readonly below: readonly number[]
+  readonly own: readonly number[]
+}
 
 /** Reads a box of a reshaped array. */
 export async function readReshaped<D extends DType>(

@@ -6,7 +6,7 @@ import { arrayOrder } from '../iteration.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { foldOf, TruthFold } from './fold.ts'
 import { type Fold, foldedDType, modeOf } from './fold-kinds.ts'
-import { checkInitial } from './options.ts'
+import { checkInitial, type TruthOptions } from './options.ts'
 import { layoutOf, type ReduceOptions, shaped } from './reduce.ts'
 import { type Row, type RowMode, RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, unwrittenValue } from './runs.ts'
@@ -41,15 +41,6 @@ export async function product(source: BlockSource, options: ReduceOptions): Prom
     foldOf('prod', dtype, layout.size, skipped),
   )
   return shaped(foldedDType(dtype, 'prod'), data, layout, options)
-}
-
-/** Options of `count`, `any` and `all`. */
-export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
-  /**
-   * The question to each element. When left out it is whether it is not 0, false or empty; NaN is none of
-   * these.
-   */
-  readonly where?: (value: ScalarOf<D>) => unknown
 }
 
 /** How many elements are true, or whether any or all of them are. */

@@ -6,15 +6,12 @@ import { type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import type { Box } from '../../grid/range.ts'
 import { type Axis, resolveAxes } from '../axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
-import type { BlockOptions, BlockSource } from '../source.ts'
+import type { BlockSource } from '../source.ts'
 import { emptyExtreme, foldOf } from './fold.ts'
-import { type FoldedDType, type FoldKind, type FoldOptions, foldedDType, modeOf } from './fold-kinds.ts'
-import { checkKind } from './options.ts'
-import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
+import { type FoldedDType, type FoldKind, foldedDType, modeOf } from './fold-kinds.ts'
+import { checkKind, type GroupOptions } from './options.ts'
+import { RowReader, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, MOST_CELLS, unwrittenValue } from './runs.ts'
-
-/** Options of `groupBy`. */
-export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions {}
 
 /** Groups of positions, each reduced to one. */
 export interface Grouped<R extends DType, L> {

@@ -1,19 +1,30 @@
-import type { DType } from '../../core/dtype.ts'
+import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import { type Named, resolveAxes } from '../axes.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource } from '../source.ts'
-import type { WhereOptions } from '../where.ts'
 import type { CumulativeOptions } from './cumulative-sum.ts'
 import { FOLD_KINDS, type FoldOptions } from './fold-kinds.ts'
-import type { TruthOptions } from './folded.ts'
-import type { GroupOptions } from './group-by.ts'
 import type { HistogramOptions } from './histogram.ts'
 import type { QuantileOptions } from './quantile.ts'
 import type { ReduceOptions } from './reduce.ts'
 import type { SkipOptions } from './rows.ts'
 import type { UniqueOptions } from './unique.ts'
-import type { WindowOptions } from './windows.ts'
+
+/** Options of `count`, `any` and `all`. */
+export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
+  /**
+   * The question to each element. When left out it is whether it is not 0, false or empty; NaN is none of
+   * these.
+   */
+  readonly where?: (value: ScalarOf<D>) => unknown
+}
+
+/** Options of `groupBy`. */
+export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions {}
+
+/** Options of `coarsen` and `rolling`. */
+export interface WindowOptions extends SkipOptions, FoldOptions {}
 
 const SKIP: Checks<SkipOptions> = { skipMissing: 'boolean', skipNaN: 'boolean' }
 const FOLD: Checks<FoldOptions> = { ddof: 'number' }
@@ -49,7 +60,6 @@ export type ReducingCall =
   | 'groupBy'
   | 'coarsen'
   | 'rolling'
-  | 'where'
 
 /** The options of every call that reduces. */
 const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
@@ -77,7 +87,6 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   groupBy: { ...EACH, ...FOLD } satisfies Checks<GroupOptions>,
   coarsen: WINDOW,
   rolling: WINDOW,
-  where: { ...BLOCK_CHECKS, skipMissing: 'boolean', maxBytes: 'number from 0' } satisfies Checks<WhereOptions>,
 }
 
 /** @throws InvalidArgumentError for options that a call does not take */

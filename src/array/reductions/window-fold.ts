@@ -5,11 +5,20 @@ import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '..
 import { type ChunkGrid, READ_BYTES } from '../../grid/chunks.ts'
 import { projectBox } from '../../grid/projection.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
-import { bytesOf } from '../source.ts'
+import { type BlockSource, bytesOf } from '../source.ts'
 import { emptyExtreme, foldOf } from './fold.ts'
-import { foldedDType, modeOf } from './fold-kinds.ts'
+import { type FoldKind, foldedDType, modeOf } from './fold-kinds.ts'
+import type { WindowOptions } from './options.ts'
 import { RowReader, skippedOf } from './rows.ts'
-import type { Windows } from './windows.ts'
+
+/** Windows of `sizes` every `steps` positions of a source. */
+export interface Windows {
+  readonly source: BlockSource
+  readonly sizes: readonly number[]
+  readonly steps: readonly number[]
+  readonly kind: FoldKind
+  readonly options: WindowOptions
+}
 
 /**
  * Reads a box of the windows' results piece by piece, so that no more of the source is held than some chunks.

@@ -6,27 +6,15 @@ import { deriveSource } from '../lazy/derive.ts'
 import { withOneMissing } from '../lazy/missing-as.ts'
 import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
-import { checkFoldable, type FoldedDType, type FoldKind, type FoldOptions, foldedDType } from './fold-kinds.ts'
-import { byAxis, checkCall, checkKind } from './options.ts'
-import type { SkipOptions } from './rows.ts'
+import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.ts'
+import { byAxis, checkCall, checkKind, type WindowOptions } from './options.ts'
+import type { Windows } from './window-fold.ts'
 
 /** Lengths along some axes, by dimension name or number. */
 export type Lengths = { readonly [axis: string]: number }
 
 /** How many chunks of the source, along an axis, a chunk of a coarsened array is made of at most. */
 const MOST_CHUNKS = 16
-
-/** Windows of `sizes` every `steps` positions of a source. */
-export interface Windows {
-  readonly source: BlockSource
-  readonly sizes: readonly number[]
-  readonly steps: readonly number[]
-  readonly kind: FoldKind
-  readonly options: WindowOptions
-}
-
-/** Options of `coarsen` and `rolling`. */
-export interface WindowOptions extends SkipOptions, FoldOptions {}
 
 /**
  * The array in which every block of so many positions is reduced to one:
