@@ -1,5 +1,6 @@
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { lazily } from '../core/lazily.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { PinnedChunks, StoredChunk } from '../engine/block.ts'
@@ -13,6 +14,8 @@ import { type ArrayState, newestIn } from './layers/array-state.ts'
 import { Attributes } from './layers/attributes.ts'
 import type { Container } from './layers/container.ts'
 import { knownStats, nullsAreFill } from './layers/null-value.ts'
+
+const statistics = lazily(() => import('./layers/load-stats.ts'))
 
 /**
  * Where the chunks of an array of a container are: in its layers, or among what was written since the last
@@ -123,8 +126,7 @@ class StateSnapshot implements ChunkSnapshot, ChunkStatistics {
   }
 
   async load(signal: Signal | undefined): Promise<void> {
-    if (this.#state.described !== this.#state.stored)
-      await (await import('./layers/load-stats.ts')).loadStats(this.#state, signal)
+    if (this.#state.described !== this.#state.stored) await (await statistics()).loadStats(this.#state, signal)
   }
 
   of(chunkIndex: number): ChunkStats | undefined {

@@ -1,6 +1,7 @@
 import { checkDType, type DType, type ScalarOf } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
+import { lazily } from '../core/lazily.ts'
 import { sameShape, showShape, sizeOf } from '../core/shape.ts'
 import { type Tensor, tensorOf } from '../core/tensor.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
@@ -43,6 +44,9 @@ import {
 } from './source.ts'
 import { TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 import type { Values } from './values.ts'
+
+const iteration = lazily(() => import('./iteration.ts'))
+const reductions = lazily(() => import('./reductions/reductions.ts'))
 
 type Iteration = typeof import('./iteration.ts')
 
@@ -745,7 +749,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
 
   async #iteration(call: Parameters<Iteration['checkIteration']>[0], options: unknown): Promise<Iteration> {
     // Who only reads selections loads none of the bodies.
-    const bodies = await import('./iteration.ts')
+    const bodies = await iteration()
     bodies.checkIteration(call, options, this.source)
     return bodies
   }
@@ -757,7 +761,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     work: (bodies: typeof import('./reductions/reductions.ts'), source: BlockSource<D>) => Promise<unknown>,
   ): Promise<T> {
     // Who only reads does not load it.
-    const bodies = await import('./reductions/reductions.ts')
+    const bodies = await reductions()
     bodies.checkCall(call, options, this.source)
     return (await within(this.source.label ?? {}, () => work(bodies, bodies.withOneMissing(this.source, options)))) as T
   }

@@ -1,5 +1,6 @@
 import { type DType, readElement, type ScalarOf } from '../core/dtype.ts'
 import { rethrowWithin } from '../core/errors.ts'
+import { lazily } from '../core/lazily.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
 import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
@@ -9,6 +10,8 @@ import { type ResolvedSelection, resolveSelection, type Selection } from '../gri
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { type BlockSource, bytesOf, requestsOf } from './source.ts'
 import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
+
+const listPieces = lazily(() => import('../grid/list-pieces.ts'))
 
 /** Options of `get`. */
 export interface GetOptions<D extends DType> extends TransferOptions {
@@ -85,7 +88,7 @@ async function planSelection<D extends DType>(
 ): Promise<Planned> {
   const resolved = resolveChecked(call, source, selection, options, checks)
   // Who takes slices only does not load it.
-  const lists = resolved.parts.some(({ picks }) => isPoints(picks)) ? await import('../grid/list-pieces.ts') : undefined
+  const lists = resolved.parts.some(({ picks }) => isPoints(picks)) ? await listPieces() : undefined
   return planResolved(source, resolved, options, lists?.cutPicks)
 }
 

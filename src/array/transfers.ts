@@ -1,4 +1,5 @@
 import type { DType } from '../core/dtype.ts'
+import { lazily } from '../core/lazily.ts'
 import { forEachLimited, Limiter } from '../core/limiter.ts'
 import type { Checks } from '../core/options.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
@@ -7,6 +8,8 @@ import { PLAN_CHECKS, type Plan, type PlanOptions, type Transfer } from '../grid
 import { boxShape } from '../grid/range.ts'
 import type { ResolvedSelection } from '../grid/selection.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf } from './source.ts'
+
+const copying = lazily(() => import('../core/copy-indices.ts'))
 
 /** Options of `set`, and of what moves elements by a plan. */
 export interface TransferOptions extends BlockOptions, PlanOptions {
@@ -117,7 +120,7 @@ const placeOf = <D extends DType>({ dtype }: BlockSource<D>, { box, inner, outer
 /** Puts what is wanted of a box into the result. */
 async function settle<D extends DType>({ inner, outer, shape }: Transfer, read: Tensor<D>, full: Tensor<D>): Promise<void> {
   if (inner === null) return
-  const { copyIndices } = await import('../core/copy-indices.ts')
+  const { copyIndices } = await copying()
   copyIndices({ ...read, shape: [...shape], stride: stridesOf(shape) }, inner, full, outer)
 }
 

@@ -11,6 +11,7 @@ import type {
 } from '../array/source.ts'
 import { type DType, fillElement, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
+import { lazily } from '../core/lazily.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { Pace } from '../core/pace.ts'
 import type { AxisIndices } from '../core/places.ts'
@@ -21,6 +22,9 @@ import { type AxisProjection, copyOf, countChunks, eachChunk, projectBox } from 
 import type { Box } from '../grid/range.ts'
 import { type ChunkIndex, type ChunkSnapshot, type ChunkWriter, type Elements, FEW_CHUNKS } from './chunk-index.ts'
 import { Scatter } from './scatter.ts'
+
+const listed = lazily(() => import('./lists.ts'))
+const reducing = lazily(() => import('./reduce-chunks.ts'))
 
 /**
  * A box to read to a tensor of its shape, or what a transfer with lists or points wants of it, to its places.
@@ -95,7 +99,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
    */
   async #read(regions: readonly Region<D>[], { signal }: BlockOptions = {}): Promise<void> {
     await within(this.label, async () => {
-      const lists = regions.some(({ transfer }) => transfer !== undefined) ? await import('./lists.ts') : undefined
+      const lists = regions.some(({ transfer }) => transfer !== undefined) ? await listed() : undefined
       const projector = lists && new lists.ListProjector()
       const scatter = new Scatter(this.#elements, lists)
       const pace = new Pace(signal)
@@ -130,7 +134,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     options: ReduceBoxOptions = {},
   ): Promise<void> {
     await within(this.label, async () => {
-      const { reduceChunks } = await import('./reduce-chunks.ts')
+      const { reduceChunks } = await reducing()
       const { fill, hasFill } = this.#elements
       const request = { box, reduction, fill: fill as number | bigint, hasFill }
       await reduceChunks(this.#snapshot([box]), request, this.#index, take, options)

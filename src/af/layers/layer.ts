@@ -1,5 +1,6 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
+import { lazily } from '../../core/lazily.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { BlockOrigin, BlockRef } from '../../engine/block.ts'
@@ -32,6 +33,8 @@ import {
 import { foreignId, type Identity, identityIn } from '../format/identity.ts'
 import type { Limits } from '../format/limits.ts'
 import type { SegmentTable } from './segment-table.ts'
+
+const chunkStatsTable = lazily(() => import('../format/chunk-stats-table.ts'))
 
 /** Read from the end of a file at once: enough for the footers of most. */
 const TAIL_BYTES = 64 * 1024
@@ -192,7 +195,7 @@ export class Layer implements BlockOrigin {
     return within({ file: this.file }, async () => {
       const block = this.#extra(STATS_CODEC)
       if (block === undefined) return new Map<ArrayMeta, ChunkStatsTable>()
-      const { checkStatsBytes, decodeChunkStats } = await import('../format/chunk-stats-table.ts')
+      const { checkStatsBytes, decodeChunkStats } = await chunkStatsTable()
       const { arrays } = this.footer
       checkStatsBytes(block.compressedBytes, arrays)
       const bytes = await this.read(block.fileOffset, block.compressedBytes, signal)
