@@ -1,8 +1,7 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { type BlobLike, type FileHandleLike, isAsyncBuffer, isBlob, isFileHandle } from '../store/handles.ts'
+import type { BlobLike, FileHandleLike } from '../store/handles.ts'
 import { HttpStore } from '../store/http/http.ts'
-import type { PickedFile } from '../store/picked-files.ts'
 import type { R2BucketLike } from '../store/r2.ts'
 import type { Store } from '../store/store.ts'
 
@@ -52,34 +51,13 @@ export async function resolveLocation(location: Location): Promise<Resolved> {
       return { store: new R2Store(location.bucket), path: location.key }
     }
     if ('href' in location) return resolveText(location.href)
-    const store = Array.isArray(location) ? await pickedFiles(location) : await singleFile(location as object)
+    const { storeOfFiles } = await import('../store/picked-files.ts')
+    const store = storeOfFiles(location)
     if (store !== undefined) return { store, path: store.key }
   }
   const text =
     'a location is a path, a URL, a Blob or File, a file handle, a list of files, an AsyncBuffer, { bucket, key } or { store, path }'
   throw new HyperslabError('InvalidArgumentError', text, { actual: location })
-}
-
-async function singleFile(file: object): Promise<(Store & { readonly key: string }) | undefined> {
-  if (isBlob(file) || isAsyncBuffer(file)) {
-    const { BlobStore } = await import('../store/blob.ts')
-    return new BlobStore(file)
-  }
-  if (!isFileHandle(file)) return undefined
-  const { FileHandleStore } = await import('../store/picked-files.ts')
-  return new FileHandleStore(file)
-}
-
-async function pickedFiles(files: readonly unknown[]): Promise<(Store & { readonly key: string }) | undefined> {
-  const { PickedFiles } = await import('../store/picked-files.ts')
-  const picked: PickedFile[] = []
-  for (const file of files) {
-    const store = await singleFile(Object(file))
-    const name = (file as { readonly name?: unknown }).name
-    if (store === undefined || typeof name !== 'string') return undefined
-    picked.push({ name, store })
-  }
-  return new PickedFiles(picked)
 }
 
 /** Stores that pages on the web have no use for are loaded when they are needed. */

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
-import { keyFor } from './blob.ts'
-import type { FileHandleLike } from './handles.ts'
+import { BlobStore, keyFor } from './blob.ts'
+import { type FileHandleLike, isAsyncBuffer, isBlob, isFileHandle } from './handles.ts'
 import { Snapshots } from './snapshots.ts'
 import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 
@@ -8,6 +8,24 @@ import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 export interface PickedFile {
   readonly name: string
   readonly store: Store & { readonly key: string }
+}
+
+/** The store of a file or of several, as users pick them; undefined for anything that is none. */
+export function storeOfFiles(given: object): PickedFile['store'] | undefined {
+  if (!Array.isArray(given)) return storeOfFile(given)
+  const picked: PickedFile[] = []
+  for (const file of given) {
+    const store = storeOfFile(Object(file))
+    const name = (file as { readonly name?: unknown }).name
+    if (store === undefined || typeof name !== 'string') return undefined
+    picked.push({ name, store })
+  }
+  return new PickedFiles(picked)
+}
+
+function storeOfFile(file: object): PickedFile['store'] | undefined {
+  if (isBlob(file) || isAsyncBuffer(file)) return new BlobStore(file)
+  return isFileHandle(file) ? new FileHandleStore(file) : undefined
 }
 
 const SIDECAR = /\.[1-9]\d*\.af$/
