@@ -47,10 +47,10 @@ export const reasonOf = (cause: unknown): string => (cause instanceof Error ? ca
 function bytesOfText(text: string, length: number): Uint8Array {
   const codes = new TextEncoder().encode(text)
   const digits = new Uint8Array(128)
-  // The characters < \ ` are none.
-  for (let code = 40, digit = 0; code < 128; code++) if (code !== 60 && code !== 92 && code !== 96) digits[code] = digit++
+  // They come first.
+  for (let digit = 0; digit < 84; digit++) digits[codes[digit]!] = digit
   const bytes = new Uint8Array(length)
-  for (let i = 0, at = 0; i < length; i++) {
+  for (let i = 0, at = 84; i < length; i++) {
     const first = digits[codes[at++]!]!
     bytes[i] = first < 3 ? 81 * (first + 1) + digits[codes[at++]!]! - 3 : first - 3
   }
