@@ -1,4 +1,3 @@
-import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
 import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
@@ -24,23 +23,18 @@ export interface HttpRequest {
 }
 
 /**
- * A text that a server sends in answer to one request is no longer; listings of 1000 keys of 1 KiB are a
- * fifth of it.
- */
-const MAX_TEXT_BYTES = 16 * 2 ** 20
-
-/**
  * An answer whose body was not read yet. Whoever gets one reads it or discards it, or the connection stays
  * busy.
  */
 export class HttpAnswer {
   readonly method: HttpRequest['method']
+  /** For errors. */
+  readonly file: string
   readonly status: number
   readonly headers: Headers
   /** Bytes received so far. */
   received = 0
   readonly #response: FetchResponse
-  readonly #file: string
   readonly #watchdog: Watchdog
   readonly #signal: Signal
 
@@ -55,7 +49,7 @@ export class HttpAnswer {
     this.status = response.status
     this.headers = response.headers
     this.#response = response
-    this.#file = file
+    this.file = file
     this.#watchdog = watchdog
     this.#signal = signal
   }
@@ -72,7 +66,7 @@ export class HttpAnswer {
    */
   async read(skip: number, length: number): Promise<Uint8Array> {
     const out = new Uint8Array(length)
-    await this.#receive(skip + length, (bytes, offset) => {
+    await this.receive(skip + length, (bytes, offset) => {
       const at = offset - skip
       const from = Math.max(0, -at)
       const to = Math.min(bytes.length, length - at)
@@ -82,23 +76,10 @@ export class HttpAnswer {
   }
 
   /**
-   * The whole body, of those that are known to be small.
-   * @throws Transient when the connection breaks, or a limit of time passes; StoreError for more than 16 MiB
+   * Receives the body up to byte `end`, or its own end, and ends the transfer.
+   * @throws Transient when the connection breaks, or a limit of time passes
    */
-  async bytes(): Promise<Uint8Array> {
-    const parts: Uint8Array[] = []
-    await this.#receive(MAX_TEXT_BYTES + 1, (bytes) => void parts.push(bytes))
-    if (this.received <= MAX_TEXT_BYTES) return joinBytes(parts)
-    const text = `the answer is longer than ${MAX_TEXT_BYTES} bytes, which no answer of this kind is`
-    throw new HyperslabError('StoreError', text, { file: this.#file, actual: this.received, expected: MAX_TEXT_BYTES })
-  }
-
-  async text(): Promise<string> {
-    return new TextDecoder().decode(await this.bytes())
-  }
-
-  /** Receives the body up to byte `end`, or its own end, and ends the transfer. */
-  async #receive(end: number, take: (bytes: Uint8Array, offset: number) => void): Promise<void> {
+  async receive(end: number, take: (bytes: Uint8Array, offset: number) => void): Promise<void> {
     const { body } = this.#response
     try {
       if (body) await this.#stream(body, end, take)
@@ -109,7 +90,7 @@ export class HttpAnswer {
         take(whole, 0)
       }
     } catch (cause) {
-      throw this.#watchdog.passed ?? new Transient(failure(cause, this.#file, `after ${this.received} bytes of the answer`))
+      throw this.#watchdog.passed ?? new Transient(failure(cause, this.file, `after ${this.received} bytes of the answer`))
     } finally {
       this.#watchdog.end()
     }

@@ -1,7 +1,27 @@
+import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { HttpAnswer } from '../http/client.ts'
 import type { ListPage } from '../listing.ts'
 import { Transient } from '../retry.ts'
+
+/**
+ * A text that a server sends in answer to one request is no longer; listings of 1000 keys of 1 KiB are a
+ * fifth of it.
+ */
+const MAX_TEXT_BYTES = 16 * 2 ** 20
+
+/**
+ * The whole body of an answer, as text.
+ * @throws Transient when the connection breaks, or a limit of time passes; StoreError for more than 16 MiB
+ */
+export async function bodyOf(answer: HttpAnswer): Promise<string> {
+  const parts: Uint8Array[] = []
+  await answer.receive(MAX_TEXT_BYTES + 1, (bytes) => void parts.push(bytes))
+  const { file, received } = answer
+  if (received <= MAX_TEXT_BYTES) return new TextDecoder().decode(joinBytes(parts))
+  const text = `the answer is longer than ${MAX_TEXT_BYTES} bytes, which no answer of this kind is`
+  throw new HyperslabError('StoreError', text, { file, actual: received, expected: MAX_TEXT_BYTES })
+}
 
 /**
  * The texts of all elements of a name, in order. What S3 answers has no attributes, comments or CDATA that
@@ -45,7 +65,7 @@ const TRANSIENT = ['RequestTimeout', 'SlowDown', 'InternalError', 'Throttling']
 /** What an answer means that is not the one hoped for; reads it. */
 export async function refusal(answer: HttpAnswer, file: string): Promise<HyperslabError | Transient> {
   const { status, method } = answer
-  const xml = method === 'HEAD' ? '' : await answer.text()
+  const xml = method === 'HEAD' ? '' : await bodyOf(answer)
   const code = textOf(xml, 'Code')
   const message = textOf(xml, 'Message')
   const text = `the server answered ${[status, code].filter(Boolean).join(' ')}${message ? `: ${message}` : ''}`

@@ -8,7 +8,7 @@ import { listPages } from '../listing.ts'
 import { REQUEST_CHECKS, type RequestOptions } from '../requester.ts'
 import type { ConditionalWrites, DeleteOptions, Stage, Store, StoreOptions } from '../store.ts'
 import { ADDRESS_CHECKS, S3Address, type S3AddressOptions } from './address.ts'
-import { pageOf } from './answers.ts'
+import { bodyOf, pageOf } from './answers.ts'
 import { S3Client } from './client.ts'
 import { S3Conditions } from './conditions.ts'
 import { type S3CredentialsSource, signing } from './sign.ts'
@@ -134,7 +134,7 @@ export class S3Store extends HttpReader implements Store {
         { method: 'GET', key: '', about: prefix, query },
         [403],
         async (answer) => {
-          const xml = await answer.text()
+          const xml = await bodyOf(answer)
           if (answer.status === 403) throw statusError(403, this.place(prefix))
           return pageOf(xml, file)
         },

@@ -7,7 +7,7 @@ import { allOrNone } from '../requester.ts'
 import { Transient } from '../retry.ts'
 import type { ObjectInfo } from '../store.ts'
 import { changed } from '../store.ts'
-import { checkComplete, escaped, textOf } from './answers.ts'
+import { bodyOf, checkComplete, escaped, textOf } from './answers.ts'
 import type { S3Client } from './client.ts'
 
 /** An object whose bytes become a part of another one, copied by the server. */
@@ -55,7 +55,7 @@ export class S3Writer {
       const receive = async (answer: HttpAnswer, attempts: number): Promise<ObjectInfo> => {
         attempt(attempts)
         // Read, so that the connection is free for the next request.
-        const xml = await answer.text()
+        const xml = await bodyOf(answer)
         if (answer.status !== 200) throw this.#refusal(answer.status, xml, key, options)
         return headerInfo(answer.headers, bytes.length)
       }
@@ -90,9 +90,7 @@ export class S3Writer {
         return { size, etag: found.etag }
       } catch (error) {
         // What is left behind when this fails, too, nobody sees; the first error says more.
-        await this.#client
-          .send({ method: 'DELETE', key, query: { uploadId } }, [204, 404], (answer) => answer.text())
-          .catch(() => undefined)
+        await this.#client.send({ method: 'DELETE', key, query: { uploadId } }, [204, 404], bodyOf).catch(() => undefined)
         throw error
       }
     })
@@ -101,7 +99,7 @@ export class S3Writer {
   /** @throws ConflictError with `ifMatch` when there is another version, on servers that look */
   async delete(key: string, { ifMatch, signal }: Omit<WriteOptions, 'ifAbsent'> = {}): Promise<void> {
     const receive = async (answer: HttpAnswer): Promise<void> => {
-      const xml = await answer.text()
+      const xml = await bodyOf(answer)
       if (answer.status === 409 || answer.status === 412) throw this.#refusal(answer.status, xml, key, { ifMatch })
     }
     const request = { method: 'DELETE', key, headers: conditional({ ifMatch }) } as const
@@ -168,21 +166,21 @@ export class S3Writer {
 
   async #begin(key: string, mark: string, signal: Signal | undefined): Promise<string> {
     const request = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } } as const
-    return this.#client.send(request, [], async (answer) => this.#field(await answer.text(), 'UploadId', key), signal)
+    return this.#client.send(request, [], async (answer) => this.#field(await bodyOf(answer), 'UploadId', key), signal)
   }
 
   #part(key: string, query: Record<string, string>, part: UploadedPart, signal: Signal): Promise<string> {
     const request = { method: 'PUT', key, query } as const
     if (part instanceof Uint8Array) {
       const receive = async (answer: HttpAnswer): Promise<string> => {
-        await answer.text()
+        await bodyOf(answer)
         return answer.headers.get('etag') ?? this.#field('', 'ETag', key)
       }
       return this.#client.send({ ...request, body: part }, [], receive, signal)
     }
     const headers = { 'x-amz-copy-source': this.#client.address.copySource(part.key) }
     const receive = async (answer: HttpAnswer): Promise<string> => {
-      const xml = await answer.text()
+      const xml = await bodyOf(answer)
       checkComplete(xml, 'CopyPartResult', this.#file(key))
       return this.#field(xml, 'ETag', key)
     }
@@ -200,7 +198,7 @@ export class S3Writer {
     const body = new TextEncoder().encode(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
     const receive = async (answer: HttpAnswer, attempts: number): Promise<string> => {
       attempt(attempts)
-      const xml = await answer.text()
+      const xml = await bodyOf(answer)
       const late = textOf(xml, 'Code') === 'PreconditionFailed'
       if (answer.status !== 200 || late) throw this.#refusal(late ? 412 : answer.status, xml, key, options)
       checkComplete(xml, 'CompleteMultipartUploadResult', this.#file(key))
