@@ -2,13 +2,12 @@ import { checkDType, type DType, type ScalarOf } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
 import { lazily } from '../core/lazily.ts'
-import { sameShape, showShape, sizeOf } from '../core/shape.ts'
-import { type Tensor, tensorOf } from '../core/tensor.ts'
+import { showShape, sizeOf } from '../core/shape.ts'
+import type { Tensor } from '../core/tensor.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import type { PlanOptions } from '../grid/plan.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { Axis, AxisOption } from './axes.ts'
-import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { type GetOptions, getSelection, named, planRead, planResolved, type ReadPlan, resolveChecked } from './get.ts'
 import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.ts'
 import { astype } from './lazy/astype.ts'
@@ -25,9 +24,10 @@ import type { CumulativeOptions } from './reductions/cumulative-sum.ts'
 import type { FoldedDType, FoldKind, FoldOptions, SumDTypes } from './reductions/fold-kinds.ts'
 import type { Grouped } from './reductions/group-by.ts'
 import type { Histogram, HistogramOptions } from './reductions/histogram.ts'
-import type { GroupOptions, ReducingCall, TruthOptions } from './reductions/options.ts'
+import type { GroupOptions, TruthOptions } from './reductions/options.ts'
 import type { QuantileOptions } from './reductions/quantile.ts'
 import type { ReduceOptions } from './reductions/reduce.ts'
+import type { ReducingMethod } from './reductions/reductions.ts'
 import type { SkipOptions } from './reductions/rows.ts'
 import type { Unique, UniqueOptions } from './reductions/unique.ts'
 import type { Weights } from './reductions/weighted-mean.ts'
@@ -35,7 +35,6 @@ import type { Selected } from './selected.ts'
 import {
   type BlockOptions,
   type BlockSource,
-  bytesOf,
   checkWritable,
   completeSource,
   type EstimateOptions,
@@ -259,15 +258,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * console.log((await t.toTensor()).data) // Int8Array(4) [ 0, 1, 10, 11 ]
    */
   async toTensor(options: ProgressOptions = {}): Promise<Tensor<D>> {
-    const { readWhole } = await this.#iteration('toTensor', options)
-    const bytes = sizeOf(this.shape) * bytesOf(this.dtype)
-    checkBytes(this.source, bytes, MAX_RESULT_BYTES, 'the array', 'go through it with blocks(), or raise maxBytes of get()')
-    const read = async (): Promise<Tensor<D>> => {
-      const tensor = tensorOf(this.dtype, this.shape)
-      await readWhole(this.source, tensor, options)
-      return tensor
-    }
-    return this.source.budget?.result(bytes, read, options.signal) ?? read()
+    return (await this.#iteration('toTensor', options)).readTensor(this.source, options)
   }
 
   /**
@@ -276,9 +267,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * @throws whatever the sources throw
    */
   async equals(other: DiskArray, options: EqualsOptions = {}): Promise<boolean> {
-    const { equalElements } = await this.#iteration('equals', options)
-    if (!sameShape(other.shape, this.shape) || other.dtype !== this.dtype) return false
-    return equalElements(this.source, other.source, options)
+    return (await this.#iteration('equals', options)).equalElements(this.source, other.source, options)
   }
 
   /**
@@ -461,7 +450,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   sum(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
   sum(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>>
   sum(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>> {
-    return this.#reduce('sum', options, ({ reduceSource }, source) => reduceSource(source, 'sum', options ?? {}))
+    return this.#reduce('sum', options)
   }
 
   /**
@@ -477,7 +466,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   min(options: ReduceOptions & Along): Promise<Tensor<D>>
   min(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>>
   min(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>> {
-    return this.#reduce('min', options, ({ reduceSource }, source) => reduceSource(source, 'min', options ?? {}))
+    return this.#reduce('min', options)
   }
 
   /** Largest element; as {@link min} otherwise. */
@@ -485,7 +474,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   max(options: ReduceOptions & Along): Promise<Tensor<D>>
   max(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>>
   max(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>> {
-    return this.#reduce('max', options, ({ reduceSource }, source) => reduceSource(source, 'max', options ?? {}))
+    return this.#reduce('max', options)
   }
 
   /** Both, reading once; as {@link min} otherwise. */
@@ -493,7 +482,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   extrema(options: ReduceOptions & Along): Promise<Extrema<Tensor<D>>>
   extrema(options?: ReduceOptions): Promise<Extrema<ScalarOf<D>> | Extrema<Tensor<D>>>
   extrema(options?: ReduceOptions): Promise<Extrema<ScalarOf<D>> | Extrema<Tensor<D>>> {
-    return this.#reduce('extrema', options, ({ extrema }, source) => extrema(source, options ?? {}))
+    return this.#reduce('extrema', options)
   }
 
   /**
@@ -508,7 +497,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   mean(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
   mean(options?: ReduceOptions): Promise<number | Tensor<'float64'>>
   mean(options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
-    return this.#reduce('mean', options, ({ reduceSource }, source) => reduceSource(source, 'mean', options ?? {}))
+    return this.#reduce('mean', options)
   }
 
   /**
@@ -519,7 +508,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   prod(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
   prod(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>>
   prod(options?: ReduceOptions): Promise<ScalarOf<SumDTypes[D]> | Tensor<SumDTypes[D]>> {
-    return this.#reduce('prod', options, ({ product }, source) => product(source, options ?? {}))
+    return this.#reduce('prod', options)
   }
 
   /**
@@ -534,7 +523,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   variance(options: ReduceOptions & FoldOptions & Along): Promise<Tensor<'float64'>>
   variance(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>>
   variance(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>> {
-    return this.#reduce('variance', options, ({ variance }, source) => variance(source, 'variance', options ?? {}))
+    return this.#reduce('variance', options)
   }
 
   /**
@@ -547,7 +536,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   std(options: ReduceOptions & FoldOptions & Along): Promise<Tensor<'float64'>>
   std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>>
   std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>> {
-    return this.#reduce('std', options, ({ variance }, source) => variance(source, 'std', options ?? {}))
+    return this.#reduce('std', options)
   }
 
   /**
@@ -562,7 +551,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   count(options: TruthOptions<D> & Along): Promise<Tensor<'float64'>>
   count(options?: TruthOptions<D>): Promise<number | Tensor<'float64'>>
   count(options?: TruthOptions<D>): Promise<number | Tensor<'float64'>> {
-    return this.#reduce('count', options, ({ truth }, source) => truth(source, 'count', (options ?? {}) as TruthOptions))
+    return this.#reduce('count', options)
   }
 
   /**
@@ -574,7 +563,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   any(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
   any(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
   any(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>> {
-    return this.#reduce('any', options, ({ truth }, source) => truth(source, 'any', (options ?? {}) as TruthOptions))
+    return this.#reduce('any', options)
   }
 
   /** True when this is so of all elements; as {@link any} otherwise. True of nothing. */
@@ -582,7 +571,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   all(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
   all(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
   all(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>> {
-    return this.#reduce('all', options, ({ truth }, source) => truth(source, 'all', (options ?? {}) as TruthOptions))
+    return this.#reduce('all', options)
   }
 
   /**
@@ -594,7 +583,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   argMin(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
   argMin(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>>
   argMin(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>> {
-    return this.#reduce('argMin', options, ({ arg }, source) => arg(source, 'argMin', options ?? {}))
+    return this.#reduce('argMin', options)
   }
 
   /** The index of the largest element; as {@link argMin} otherwise. */
@@ -602,7 +591,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   argMax(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
   argMax(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>>
   argMax(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>> {
-    return this.#reduce('argMax', options, ({ arg }, source) => arg(source, 'argMax', options ?? {}))
+    return this.#reduce('argMax', options)
   }
 
   /**
@@ -615,7 +604,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * console.log(counts.data) // Float64Array(3) [ 3, 2, 2 ]
    */
   unique(options: UniqueOptions = {}): Promise<Unique<D>> {
-    return this.#reduce('unique', options, ({ unique }, source) => unique(source, options))
+    return this.#reduce('unique', options)
   }
 
   /**
@@ -627,7 +616,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * console.log((await t.histogram({ bins: 2 })).counts.data) // Float64Array(2) [ 5, 5 ]
    */
   histogram(options: HistogramOptions = {}): Promise<Histogram> {
-    return this.#reduce('histogram', options, ({ histogram }, source) => histogram(source, options))
+    return this.#reduce('histogram', options)
   }
 
   /**
@@ -649,7 +638,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   quantile(q: readonly number[], options?: QuantileOptions): Promise<Tensor<'float64'>>
   quantile(q: number | readonly number[], options?: QuantileOptions): Promise<number | Tensor<'float64'>>
   quantile(q: number | readonly number[], options?: QuantileOptions): Promise<number | Tensor<'float64'>> {
-    return this.#reduce('quantile', options, ({ quantile }, source) => quantile(source, q, options ?? {}))
+    return this.#reduce('quantile', options, q)
   }
 
   /** The {@link quantile} of one half; as {@link quantile} otherwise. */
@@ -657,7 +646,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   median(options: QuantileOptions & Along): Promise<Tensor<'float64'>>
   median(options?: QuantileOptions): Promise<number | Tensor<'float64'>>
   median(options?: QuantileOptions): Promise<number | Tensor<'float64'>> {
-    return this.#reduce('median', options, ({ quantile }, source) => quantile(source, 0.5, options ?? {}))
+    return this.#reduce('median', options)
   }
 
   /**
@@ -665,7 +654,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * @throws InvalidArgumentError for what is no function; whatever `fn` throws
    */
   reduce<T>(fn: (accumulated: T, value: ScalarOf<D>) => T, init: T, options: BlockOptions & SkipOptions = {}): Promise<T> {
-    return this.#reduce('reduce', options, ({ foldElements }, source) => foldElements(source, fn, init, options))
+    return this.#reduce('reduce', options, fn, init)
   }
 
   /**
@@ -692,7 +681,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     init: T,
     options?: ReduceOptions,
   ): Promise<T | Tensor<'float64'>> {
-    return this.#reduce('mapReduce', options, ({ mapReduce }, source) => mapReduce(source, map, combine, init, options ?? {}))
+    return this.#reduce('mapReduce', options, map, combine, init)
   }
 
   /**
@@ -704,7 +693,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   weightedMean(weights: Weights, options: ReduceOptions & Along): Promise<Tensor<'float64'>>
   weightedMean(weights: Weights, options?: ReduceOptions): Promise<number | Tensor<'float64'>>
   weightedMean(weights: Weights, options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
-    return this.#reduce('weightedMean', options, ({ weightedMean }, source) => weightedMean(source, weights, options ?? {}))
+    return this.#reduce('weightedMean', options, weights)
   }
 
   /**
@@ -717,9 +706,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   cumsum(axis: Axis, options: CumulativeOptions<D> & Required<Pick<CumulativeOptions<D>, 'into'>>): Promise<undefined>
   cumsum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined>
   cumsum(axis: Axis, options?: CumulativeOptions<D>): Promise<Tensor<SumDTypes[D]> | undefined> {
-    return this.#reduce('cumsum', options, ({ cumsum }, source) =>
-      cumsum(source as BlockSource, axis, (options ?? {}) as CumulativeOptions),
-    )
+    return this.#reduce('cumsum', options, axis)
   }
 
   /**
@@ -739,7 +726,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     kind: K,
     options: GroupOptions = {},
   ): Promise<Grouped<FoldedDType<D, K>, L>> {
-    return this.#reduce('groupBy', options, ({ groupBy }, source) => groupBy(source, axis, labels, kind, options))
+    return this.#reduce('groupBy', options, axis, labels, kind)
   }
 
   /** The lazy array of a source made of this one's; errors of making it name this array. */
@@ -754,15 +741,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return bodies
   }
 
-  /** @param work is given the source, with one missing value at most unless missing elements are kept */
-  async #reduce<T>(
-    call: ReducingCall,
-    options: SkipOptions | undefined,
-    work: (bodies: typeof import('./reductions/reductions.ts'), source: BlockSource<D>) => Promise<unknown>,
-  ): Promise<T> {
+  async #reduce<T>(method: ReducingMethod, options: SkipOptions | undefined, ...given: readonly unknown[]): Promise<T> {
     // Who only reads does not load it.
-    const bodies = await reductions()
-    bodies.checkCall(call, options, this.source)
-    return (await within(this.source.label ?? {}, () => work(bodies, bodies.withOneMissing(this.source, options)))) as T
+    const { reduceBy } = await reductions()
+    return (await reduceBy(method, this.source as BlockSource, options, given)) as T
   }
 }

@@ -160,12 +160,24 @@ function tallyOf({ chunks, dtype }: BlockSource, { onProgress }: ProgressOptions
   return (box) => tell({ chunks: countChunks(box, chunks), shape: boxShape(box) })
 }
 
+/**
+ * All of a source in memory of its own.
+ * @throws TooLargeError for more than 2 GiB
+ */
+export async function readTensor<D extends DType>(source: BlockSource<D>, options: ProgressOptions): Promise<Tensor<D>> {
+  const { dtype, shape, budget } = source
+  const bytes = sizeOf(shape) * bytesOf(dtype)
+  checkBytes(source, bytes, MAX_RESULT_BYTES, 'the array', 'go through it with blocks(), or raise maxBytes of get()')
+  const read = async (): Promise<Tensor<D>> => {
+    const tensor = tensorOf(dtype, shape)
+    await readWhole(source, tensor, options)
+    return tensor
+  }
+  return budget?.result(bytes, read, options.signal) ?? read()
+}
+
 /** All elements, read in runs of chunks straight to their places, two at a time. */
-export async function readWhole<D extends DType>(
-  source: BlockSource<D>,
-  out: Tensor<D>,
-  options: ProgressOptions,
-): Promise<void> {
+async function readWhole<D extends DType>(source: BlockSource<D>, out: Tensor<D>, options: ProgressOptions): Promise<void> {
   const { signal } = options
   const tally = tallyOf(source, options)
   const read = async (box: Box): Promise<Box> => {
@@ -228,9 +240,10 @@ export async function fillWhole<D extends DType>(
 }
 
 /**
- * Whether all elements of two arrays of one shape and type are equal; stops at the first part that differs.
+ * Whether two arrays have one shape, one type and the same elements; stops at the first part that differs.
  */
 export async function equalElements(a: BlockSource, b: BlockSource, options: EqualsOptions): Promise<boolean> {
+  if (!sameShape(a.shape, b.shape) || a.dtype !== b.dtype) return false
   const tally = tallyOf(a, options)
   for (const source of [a, b]) checkElements(source)
   for await (const { box, data } of zipped([a, b], traversalChunks([a, b]), { signal: options.signal, prefetch: 0 })) {
