@@ -37,6 +37,7 @@ export type ScalarOf<D extends DType> = DTypes[D]['scalar']
 export type TypedArray = DataOf<FixedDType>
 
 type TypedArrayConstructor = {
+  readonly BYTES_PER_ELEMENT: number
   new (length: number): TypedArray
   new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray
 }
@@ -56,36 +57,10 @@ const CONSTRUCTORS: Record<FixedDType, TypedArrayConstructor> = {
   timestamp_ns: BigInt64Array,
 }
 
-const ELEMENT_BYTES: Record<FixedDType, 1 | 2 | 4 | 8> = {
-  bool: 1,
-  int8: 1,
-  int16: 2,
-  int32: 4,
-  int64: 8,
-  uint8: 1,
-  uint16: 2,
-  uint32: 4,
-  uint64: 8,
-  float32: 4,
-  float64: 8,
-  timestamp_ns: 8,
-}
-
 /** All data types, in a fixed order. */
-export const DTYPES = [...Object.keys(ELEMENT_BYTES), 'string', 'binary'] as DType[]
+export const DTYPES = [...Object.keys(CONSTRUCTORS), 'string', 'binary'] as DType[]
 
-export const NUMERIC_DTYPES: readonly NumericDType[] = [
-  'int8',
-  'int16',
-  'int32',
-  'int64',
-  'uint8',
-  'uint16',
-  'uint32',
-  'uint64',
-  'float32',
-  'float64',
-]
+export const NUMERIC_DTYPES = DTYPES.filter((dtype) => !/^(bool|timestamp_ns|string|binary)$/.test(dtype)) as NumericDType[]
 
 /** @throws InvalidArgumentError when `dtype` is not one of {@link DTYPES} */
 export function checkDType(dtype: unknown): asserts dtype is DType {
@@ -97,7 +72,7 @@ export function checkDType(dtype: unknown): asserts dtype is DType {
   }
 }
 
-export const isFixed = (dtype: DType): dtype is FixedDType => dtype in ELEMENT_BYTES
+export const isFixed = (dtype: DType): dtype is FixedDType => dtype in CONSTRUCTORS
 export const isNumeric = (dtype: DType): dtype is NumericDType => (NUMERIC_DTYPES as readonly DType[]).includes(dtype)
 export const isFloat = (dtype: DType): dtype is 'float32' | 'float64' => dtype === 'float32' || dtype === 'float64'
 /** True when elements are `bigint` in JavaScript. */
@@ -105,7 +80,7 @@ export const isBigInt = (dtype: DType): dtype is 'int64' | 'uint64' | 'timestamp
   dtype === 'int64' || dtype === 'uint64' || dtype === 'timestamp_ns'
 
 /** Bytes of one element. */
-export const elementBytes = (dtype: FixedDType): 1 | 2 | 4 | 8 => ELEMENT_BYTES[dtype]
+export const elementBytes = (dtype: FixedDType): 1 | 2 | 4 | 8 => CONSTRUCTORS[dtype].BYTES_PER_ELEMENT as 1 | 2 | 4 | 8
 
 /** A zeroed (or, for strings and binaries, empty-valued) array of `length` elements. */
 export function allocate<D extends DType>(dtype: D, length: number): DataOf<D> {
@@ -117,7 +92,7 @@ export function allocate<D extends DType>(dtype: D, length: number): DataOf<D> {
  * The elements in `bytes` (little-endian). Shares memory when the bytes are aligned for it, copies when not.
  */
 export function fromBytes<D extends FixedDType>(dtype: D, bytes: Uint8Array): DataOf<D> {
-  const size = ELEMENT_BYTES[dtype]
+  const size = elementBytes(dtype)
   const aligned = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
   return new CONSTRUCTORS[dtype as FixedDType](aligned.buffer, aligned.byteOffset, bytes.byteLength / size) as DataOf<D>
 }

@@ -5,6 +5,7 @@ import {
   fromBytes,
   isFloat,
   isNumeric,
+  NUMERIC_DTYPES,
   type NumericDType,
   readElement,
   type TypedArray,
@@ -54,35 +55,19 @@ const nanKeepsBits = <Bits extends number | bigint>(layout: Archived<FloatWithBi
     ({ value, bits }) => ({ value: toElement('float64', value) as number, bits: bits! }),
   )
 
-const one = <D extends NumericDType>(dtype: D) => struct({ value: scalar(dtype) })
-const list = <D extends NumericDType>(dtype: D) => struct({ value: numbers(dtype) })
+const each = (layoutOf: (dtype: NumericDType) => Archived<unknown>, suffix = ''): Record<string, Archived<object>> =>
+  Object.fromEntries(NUMERIC_DTYPES.map((dtype) => [dtype + suffix, struct({ value: layoutOf(dtype) })]))
 
 const VARIANTS = {
   bool: struct({ value: bool }),
-  int8: one('int8'),
-  int16: one('int16'),
-  int32: one('int32'),
-  int64: one('int64'),
-  uint8: one('uint8'),
-  uint16: one('uint16'),
-  uint32: one('uint32'),
-  uint64: one('uint64'),
+  ...each(scalar),
   float32: nanKeepsBits(float32WithBits),
   float64: nanKeepsBits(float64WithBits),
   string: struct({ value: string }),
   // From here on, footer version 5 only.
   binary: struct({ value: binary }),
   'bool[]': struct({ value: vec(bool) }),
-  'int8[]': list('int8'),
-  'int16[]': list('int16'),
-  'int32[]': list('int32'),
-  'int64[]': list('int64'),
-  'uint8[]': list('uint8'),
-  'uint16[]': list('uint16'),
-  'uint32[]': list('uint32'),
-  'uint64[]': list('uint64'),
-  'float32[]': list('float32'),
-  'float64[]': list('float64'),
+  ...each(numbers, '[]'),
   'string[]': struct({ value: vec(string) }),
   'binary[]': struct({ value: vec(binary) }),
 }

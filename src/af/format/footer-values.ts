@@ -1,4 +1,4 @@
-import { type DType, isBigInt, isFloat, type ScalarOf, toElement } from '../../core/dtype.ts'
+import { type DType, isBigInt, isFloat, NUMERIC_DTYPES, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Archived, nothing, struct, union } from '../rkyv/layout.ts'
 import { bitsOf, bool, float64WithBits, int64, uint32, uint64 } from '../rkyv/leaves.ts'
@@ -41,19 +41,7 @@ const child = box((): Archived<AfDType> => dtypeLayout)
 
 /** 24 bytes. `timestamp_ns` came last because it was added last. */
 export const dtypeLayout: Archived<AfDType> = union('dtype', 'kind', {
-  bool: nothing,
-  int8: nothing,
-  int16: nothing,
-  int32: nothing,
-  int64: nothing,
-  uint8: nothing,
-  uint16: nothing,
-  uint32: nothing,
-  uint64: nothing,
-  float32: nothing,
-  float64: nothing,
-  string: nothing,
-  binary: nothing,
+  ...Object.fromEntries(['bool', ...NUMERIC_DTYPES, 'string', 'binary'].map((kind) => [kind, nothing])),
   /** +8 box of the child, +16 u32 size */
   fixed_size_list: struct({ child, size: uint32 }),
   /** +8 box of the child */
