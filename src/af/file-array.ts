@@ -58,10 +58,7 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
    * console.log(x.shape) // [ 4, 3 ]
    */
   resize(to: NewShape): Promise<void> {
-    return within(this.source.label ?? {}, async () => {
-      const { newShape } = await import('./write/append.ts')
-      await this.changeShape((shape) => newShape(to, { shape, dimensionNames: this.dimensionNames }))
-    })
+    return within(this.source.label ?? {}, async () => (await import('./write/append.ts')).resizeTo(this, to))
   }
 
   /**

@@ -11,20 +11,13 @@ import { type ArrayOptions, isNested } from './format/definition.ts'
 import { isUnknownExtra, UNKNOWN_EXTRA } from './format/extras.ts'
 import type { ArrayState } from './layers/array-state.ts'
 import { AMBIGUOUS_ATTRIBUTES, Attributes } from './layers/attributes.ts'
-import {
-  type ArrayTypes,
-  CREATE_CHECKS,
-  type CreateOptions,
-  OPEN_CHECKS,
-  type OpenOptions,
-  type Untyped,
-} from './layers/file-options.ts'
+import { type ArrayTypes, type CreateOptions, OPEN_CHECKS, type OpenOptions, type Untyped } from './layers/file-options.ts'
 import { Paths } from './layers/paths.ts'
 import { Stack } from './layers/stack.ts'
 import type { Statistics } from './layers/statistics.ts'
 import { withDefaults } from './settings.ts'
 import type { Verification, VerifyOptions } from './verify/verify.ts'
-import { canWrite, WorkingCopy } from './write/working-copy.ts'
+import { WorkingCopy } from './write/working-copy.ts'
 
 const COMPACT_CHECKS = { onProgress: 'function' }
 
@@ -80,10 +73,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   static async create(store: Store, path: string, options: CreateOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)
     return within({ file: store.describe(path) }, async () => {
-      checkOptions('create', options, CREATE_CHECKS)
-      paths.checkCreatable()
-      if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
-      const { createContainer } = await import('./write/create.ts')
+      const { checkCreate, createContainer } = await import('./write/create.ts')
+      checkCreate(store, paths, options)
       const { overwrite = false, ...settings } = options
       await createContainer({ store, paths, options: await withDefaults(settings) }, overwrite)
       return ArrayFile.open(store, path, settings)

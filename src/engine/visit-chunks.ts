@@ -3,8 +3,9 @@ import { Pace } from '../core/pace.ts'
 import type { AxisIndices } from '../core/places.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
-import { copyOf, countChunks, projectBox, touches } from '../grid/projection.ts'
-import type { Box } from '../grid/range.ts'
+import type { AxisChunks } from '../grid/chunks.ts'
+import { copyOf, countChunks, projectBox } from '../grid/projection.ts'
+import type { Box, Range } from '../grid/range.ts'
 import { TouchedChunks, type TouchedRegion } from '../grid/touched.ts'
 import type { BlockRef, PinnedChunks, StoredChunk } from './block.ts'
 import { type ChunkIndex, type ChunkSnapshot, FEW_CHUNKS } from './chunk-index.ts'
@@ -150,4 +151,10 @@ export function countRequests(
     }
   }
   return blocks.size + (strided?.countRequests(snapshot, boxes) ?? 0)
+}
+
+/** Whether a range has a position in a chunk. */
+function touches({ start, stop, step }: Range, chunks: AxisChunks, k: number): boolean {
+  const first = start + Math.max(0, Math.ceil((chunks.start(k) - start) / step)) * step
+  return first < Math.min(stop, chunks.stop(k))
 }

@@ -1,4 +1,3 @@
-import type { AxisIndices } from '../core/places.ts'
 import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.ts'
 import { type AxisView, copyTensor, extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.ts'
 import { invalid, resolveIndex, show } from './slice.ts'
@@ -123,6 +122,3 @@ export function progressionOf(values: ArrayLike<number>, from = 0, to = values.l
   for (let i = from + 2; i < to; i++) if (values[i]! - values[i - 1]! !== step) return undefined
   return { start, step, length }
 }
-
-/** A list as a progression, when it is one. */
-export const evenOr = (list: Uint32Array): AxisIndices => progressionOf(list) ?? list

@@ -155,12 +155,6 @@ export function countTouched(range: Range, chunks: AxisChunks): number {
   return touched
 }
 
-/** Whether a range has a position in a chunk. */
-export function touches({ start, stop, step }: Range, chunks: AxisChunks, k: number): boolean {
-  const first = start + Math.max(0, Math.ceil((chunks.start(k) - start) / step)) * step
-  return first < Math.min(stop, chunks.stop(k))
-}
-
 /** Number of chunks that a box touches. */
 export function countChunks(box: Box, grid: ChunkGrid): number {
   return box.reduce((count, range, axis) => count * countTouched(range, grid.axes[axis]!), 1)

@@ -4,7 +4,7 @@ import type { FileArray } from '../af/file-array.ts'
 import type { CreateOptions } from '../af/layers/file-options.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
-import { checkFree, publishCopy } from '../af/write/create.ts'
+import { checkFree, checkName, publishCopy } from '../af/write/create.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { missingAs } from '../array/lazy/missing-as.ts'
 import { type Element, missingElement, missingElements } from '../array/missing.ts'
@@ -78,7 +78,7 @@ export async function importFile(source: Location, target: Location, options: Im
   const { overwrite = false, signal } = options
   const work = async (): Promise<ImportedNetcdf> => {
     await within({ file: store.describe(path) }, async () => {
-      final.checkCreatable()
+      checkName(final)
       // Otherwise what is there stays until the copy is complete.
       if (!overwrite) await checkFree(store, final)
     })

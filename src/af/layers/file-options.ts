@@ -72,7 +72,7 @@ export interface CreateOptions extends FileOptions {
   readonly overwrite?: boolean
 }
 
-const FILE_CHECKS: Checks<FileOptions> = {
+export const FILE_CHECKS: Checks<FileOptions> = {
   ...STORE_CHECKS,
   codec: 'string',
   level: 'number',
@@ -88,4 +88,3 @@ const FILE_CHECKS: Checks<FileOptions> = {
   verifyWrites: ['foreign', true, false],
 }
 export const OPEN_CHECKS: Checks<OpenOptions> = { ...FILE_CHECKS, layer: 'number', arrays: 'object' }
-export const CREATE_CHECKS: Checks<CreateOptions> = { ...FILE_CHECKS, overwrite: 'boolean' }

@@ -29,16 +29,9 @@ export class Paths {
     return `${this.#stem}.${number}${EXTENSION}`
   }
 
-  /** @throws InvalidArgumentError for a name that other containers take for their sidecar */
-  checkCreatable(): void {
-    if (!SIDECAR.test(this.base)) return
-    throw new HyperslabError(
-      'InvalidArgumentError',
-      'this name is that of a sidecar of another container; choose one without a number before .af',
-      {
-        file: this.base,
-      },
-    )
+  /** Whether other containers take this one for a sidecar of theirs. */
+  get isSidecar(): boolean {
+    return SIDECAR.test(this.base)
   }
 
   /** The numbers of the sidecars that a store lists, ascending. */

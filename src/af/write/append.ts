@@ -13,7 +13,7 @@ import { type Slice, slice } from '../../grid/slice.ts'
 export type NewShape = readonly number[] | Readonly<Record<string, number>>
 
 /** @throws InvalidArgumentError for axes that do not exist, or another number of them */
-export function newShape(to: NewShape, array: Named): readonly number[] {
+function newShape(to: NewShape, array: Named): readonly number[] {
   const { shape } = array
   if (Array.isArray(to)) {
     if (to.length === shape.length) return to
@@ -29,6 +29,10 @@ export function newShape(to: NewShape, array: Named): readonly number[] {
 type Growing<D extends DType> = DiskArray<D> & {
   changeShape(shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void>
 }
+
+/** Gives an array all lengths, or those of some axes. */
+export const resizeTo = <D extends DType>(array: Growing<D>, to: NewShape): Promise<void> =>
+  array.changeShape((shape) => newShape(to, { shape, dimensionNames: array.dimensionNames }))
 
 export async function append<D extends DType>(
   array: Growing<D>,

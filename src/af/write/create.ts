@@ -1,12 +1,31 @@
 import { HyperslabError, isHyperslabError, messageOf } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
 import type { Stage, Store } from '../../store/store.ts'
 import type { MergedLayer } from '../format/identity.ts'
+import { type CreateOptions, FILE_CHECKS } from '../layers/file-options.ts'
 import { Layer } from '../layers/layer.ts'
 import type { Paths } from '../layers/paths.ts'
 import { clean, type DeadFile, deadFile } from './clean.ts'
 import { isConflict, publishEmpty } from './commit.ts'
 import { cleanUp, listed } from './compaction.ts'
 import { type ContainerFiles, conditionsOf, newPacker } from './container-files.ts'
+import { canWrite } from './working-copy.ts'
+
+const CHECKS: Checks<CreateOptions> = { ...FILE_CHECKS, overwrite: 'boolean' }
+
+/** @throws InvalidArgumentError for other options, and as {@link checkName}; ReadOnlyError */
+export function checkCreate(store: Store, paths: Paths, options: CreateOptions): void {
+  checkOptions('create', options, CHECKS)
+  checkName(paths)
+  if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
+}
+
+/** @throws InvalidArgumentError for a name that other containers take for their sidecar */
+export function checkName({ base, isSidecar }: Paths): void {
+  if (!isSidecar) return
+  const text = 'this name is that of a sidecar of another container; choose one without a number before .af'
+  throw new HyperslabError('InvalidArgumentError', text, { file: base })
+}
 
 /**
  * Publishes an empty base.
