@@ -183,6 +183,7 @@ export default {
   output: {
     dir: 'dist',
     format: 'es',
+    generatedCode: 'es2015',
     sourcemap: true,
     chunkFileNames: 'chunks/[name].js',
     manualChunks: layerOf,

@@ -8,7 +8,7 @@ import type { ChunkGrid } from '../grid/chunks.ts'
 import type { PlanOptions } from '../grid/plan.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { Axis, AxisOption } from './axes.ts'
-import { type GetOptions, getSelection, named, planRead, planResolved, type ReadPlan, resolveChecked } from './get.ts'
+import { type GetOptions, getSelection, named, planResolved, type ReadPlan, resolveChecked } from './get.ts'
 import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.ts'
 import { astype } from './lazy/astype.ts'
 import { view } from './lazy/axes-view.ts'
@@ -171,8 +171,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * const { shape, chunks, bytes } = await t.plan([slice(0, 6), 3])
    * console.log(shape, chunks, bytes) // [ 6 ] 2 24
    */
-  plan(selection?: Selection, options: PlanOptions = {}): Promise<ReadPlan> {
-    return planRead(this.source, selection, options)
+  async plan(selection?: Selection, options: PlanOptions = {}): Promise<ReadPlan> {
+    return (await import('./iteration.ts')).planRead(this.source, selection, options)
   }
 
   /**

@@ -5,10 +5,10 @@ import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
 import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
 import type { CutPicks } from '../grid/pieces.ts'
-import { isPoints, PLAN_CHECKS, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
+import { isPoints, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
 import { type ResolvedSelection, resolveSelection, type Selection } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
-import { type BlockSource, bytesOf, requestsOf } from './source.ts'
+import { type BlockSource, bytesOf } from './source.ts'
 import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 
 const listPieces = lazily(() => import('../grid/list-pieces.ts'))
@@ -36,17 +36,6 @@ export interface ReadPlan extends Plan {
    * read or are made of several of one file. Beyond 2^20 chunks to look up, as many as could be.
    */
   readonly requests: number | undefined
-}
-
-/** Plans reading a selection, without any I/O. */
-export async function planRead<D extends DType>(
-  source: BlockSource<D>,
-  selection: Selection | undefined,
-  options: PlanOptions,
-): Promise<ReadPlan> {
-  const { plan } = await planSelection('plan', source, selection, options, PLAN_CHECKS)
-  const boxes = plan.transfers.map(({ box }) => box)
-  return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests: await requestsOf(source, boxes) }
 }
 
 /** Reads a selection of a source: a tensor or, where no axis is left, an element. */
@@ -79,7 +68,7 @@ async function readPlanned<D extends DType>(
 }
 
 /** Resolves and plans a selection after checking the options of `call`; errors name the array. */
-async function planSelection<D extends DType>(
+export async function planSelection<D extends DType>(
   call: string,
   source: BlockSource<D>,
   selection: Selection | undefined,

@@ -8,12 +8,15 @@ import { newController, onAbort, type Signal } from '../core/signal.ts'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { type AxisChunks, ChunkGrid, chunkBoxes, READ_BYTES, RegularChunks, sameChunks } from '../grid/chunks.ts'
 import { commonChunks as alignedChunks } from '../grid/common-chunks.ts'
+import { PLAN_CHECKS, type PlanOptions } from '../grid/plan.ts'
 import { countChunks } from '../grid/projection.ts'
 import { type Box, boxShape, viewOf } from '../grid/range.ts'
+import type { Selection } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
+import { planSelection, type ReadPlan } from './get.ts'
 import { copiedTo } from './lazy/missing-as.ts'
 import { runsOf } from './reductions/runs.ts'
-import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable } from './source.ts'
+import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable, requestsOf } from './source.ts'
 import { progressOf, type TransferProgress } from './transfers.ts'
 import { checkChunk, checkElements } from './visit.ts'
 
@@ -158,6 +161,17 @@ async function* readAhead<T>(
 function tallyOf({ chunks, dtype }: BlockSource, { onProgress }: ProgressOptions): (box: Box) => void {
   const tell = progressOf(chunks.count, dtype, onProgress)
   return (box) => tell({ chunks: countChunks(box, chunks), shape: boxShape(box) })
+}
+
+/** Plans reading a selection, without any I/O. */
+export async function planRead<D extends DType>(
+  source: BlockSource<D>,
+  selection: Selection | undefined,
+  options: PlanOptions,
+): Promise<ReadPlan> {
+  const { plan } = await planSelection('plan', source, selection, options, PLAN_CHECKS)
+  const boxes = plan.transfers.map(({ box }) => box)
+  return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests: await requestsOf(source, boxes) }
 }
 
 /**

@@ -53,10 +53,7 @@ export async function decodeWith(codec: Codec, bytes: Uint8Array, decodedBytes: 
 }
 
 /** @throws CodecError when the codec fails */
-export const encodeWith = (codec: Required<Pick<Codec, 'name' | 'encode'>>, bytes: Uint8Array): Promise<Uint8Array> =>
-  attempt(`codec '${codec.name}' does not encode ${bytes.length} bytes`, () => codec.encode(bytes))
-
-async function attempt(failure: string, work: () => Uint8Array | Promise<Uint8Array>): Promise<Uint8Array> {
+export async function attempt(failure: string, work: () => Uint8Array | Promise<Uint8Array>): Promise<Uint8Array> {
   let result: unknown
   try {
     result = await work()

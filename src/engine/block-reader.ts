@@ -40,9 +40,6 @@ export interface BlockUse<C, R> {
   there?(chunks: readonly C[]): { readonly task: Task; result(answer: TaskResult): R }
 }
 
-/** Called for each chunk with its bytes, which are valid during the call only. */
-export type ChunkVisitor<C> = (arena: Arena, chunk: C, bytes: ChunkBytes) => void
-
 /**
  * Fetches blocks, once for all who ask at the same time, decodes them, and keeps decoded ones whose other
  * chunks are likely to be wanted soon, the least recently used going first when the byte budget is spent.
@@ -76,15 +73,6 @@ export class BlockReader {
 
   get cost(): IoStats {
     return this.#fetcher.cost
-  }
-
-  /**
-   * Fetches what some chunks, grouped by their blocks, need, and hands each of them to `visit`, decoded.
-   * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was
-   *   written
-   */
-  visit<C extends Stored>(groups: Groups<C>, visit: ChunkVisitor<C>, signal?: Signal): Promise<void> {
-    return this.use(groups, { here: visiting(visit) }, () => undefined, signal)
   }
 
   /**
@@ -283,13 +271,6 @@ export class BlockReader {
     return result
   }
 }
-
-/** Each chunk in a memory session of its own. */
-export const visiting =
-  <C>(visit: ChunkVisitor<C>): BlockUse<C, void>['here'] =>
-  (_, chunks, bytesOf) => {
-    for (const chunk of chunks) withArena((arena) => visit(arena, chunk, bytesOf(chunk)))
-  }
 
 /** Bytes of blocks as stored and decoded, or of the parts that are wanted. */
 const heldBytes = (batch: readonly Need<unknown>[]): number =>

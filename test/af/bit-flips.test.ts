@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
-import { splitFile } from '../../src/af/format/footer-trailer.ts'
+import { splitFile } from '../../src/af/format/stats-file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { type ArrayFile, create, MemoryStore, open, slice, type Tensor } from '../../src/runtime/index.ts'
 

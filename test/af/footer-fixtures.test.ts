@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeFooter, encodeFooterFile } from '../../src/af/format/encode.ts'
 import { type AttributeValue, checkFooter, decodeFooter, FOOTER_MAGIC, type Footer } from '../../src/af/format/footer.ts'
-import { splitFile } from '../../src/af/format/footer-trailer.ts'
+import { splitFile } from '../../src/af/format/stats-file.ts'
 import { caught, fixture, fixtures, hex, toHex } from './rkyv/support.ts'
 
 const open = (path: string): { footer: Footer; payload: Uint8Array; dataBytes: number } => {

@@ -14,7 +14,7 @@ import {
   type Footer,
 } from '../../src/af/format/footer.ts'
 import { isVersion4Attribute } from '../../src/af/format/footer-attributes.ts'
-import { splitFile } from '../../src/af/format/footer-trailer.ts'
+import { splitFile } from '../../src/af/format/stats-file.ts'
 import { DTYPES, type DType, NUMERIC_DTYPES, toBytes } from '../../src/core/dtype.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { fixture, fixtures, mutate, random, toHex } from './rkyv/support.ts'

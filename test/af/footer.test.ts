@@ -11,8 +11,9 @@ import {
   TRAILER_BYTES,
 } from '../../src/af/format/footer.ts'
 import { readChunks } from '../../src/af/format/footer-chunks.ts'
-import { STATS_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
+import { STATS_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { fillValueLayout } from '../../src/af/format/footer-values.ts'
+import { splitFile } from '../../src/af/format/stats-file.ts'
 import { option } from '../../src/af/rkyv/layout.ts'
 import { Reader } from '../../src/af/rkyv/reader.ts'
 import { archive } from '../../src/af/rkyv/writer.ts'

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
-import { splitFile } from '../../src/af/format/footer-trailer.ts'
 import {
   decodeSegmentChecksums,
   decodeVarints,
   encodeSegmentChecksums,
   encodeVarints,
 } from '../../src/af/format/segment-tables.ts'
+import { splitFile } from '../../src/af/format/stats-file.ts'
 import { seal } from '../../src/af/write/seal.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import type { BlockRef } from '../../src/engine/block.ts'

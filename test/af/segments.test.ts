@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
-import { splitFile } from '../../src/af/format/footer-trailer.ts'
+import { splitFile } from '../../src/af/format/stats-file.ts'
 import { type ArrayFile, BlockCache, type CreateOptions, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import { createWithBase as create } from '../support/containers.ts'
 import { RudeServer } from '../support/rude-server.ts'

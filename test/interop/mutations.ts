@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { encodeFooter } from '../../src/af/format/encode.ts'
 import { FOOTER_MAGIC, type Footer } from '../../src/af/format/footer.ts'
-import { STATS_MAGIC, splitFile } from '../../src/af/format/footer-trailer.ts'
+import { STATS_MAGIC } from '../../src/af/format/footer-trailer.ts'
+import { splitFile } from '../../src/af/format/stats-file.ts'
 
 /** Pseudo-random integers below a limit. */
 export type Next = (limit: number) => number

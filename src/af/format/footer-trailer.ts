@@ -37,13 +37,3 @@ export function readTrailer(end: Uint8Array, magic: Magic, fileBytes?: number): 
   }
   return Number(bytes)
 }
-
-/**
- * The payload in a whole file, shared, and the bytes of data in front of it.
- * @throws FormatError
- */
-export function splitFile(file: Uint8Array, magic: Magic): { payload: Uint8Array; dataBytes: number } {
-  const end = Math.max(0, file.byteLength - TRAILER_BYTES)
-  const dataBytes = end - readTrailer(file.subarray(end), magic, file.byteLength)
-  return { payload: file.subarray(dataBytes, end), dataBytes }
-}

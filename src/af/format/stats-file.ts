@@ -8,7 +8,7 @@ import { binary, vec } from '../rkyv/pointers.ts'
 import { string } from '../rkyv/string.ts'
 import { archive } from '../rkyv/writer.ts'
 import { withTrailer } from './encode.ts'
-import { STATS_MAGIC, splitFile } from './footer-trailer.ts'
+import { type Magic, readTrailer, STATS_MAGIC, TRAILER_BYTES } from './footer-trailer.ts'
 import type { StatValue } from './footer-values.ts'
 
 export type { StatValue } from './footer-values.ts'
@@ -130,4 +130,14 @@ function versionOf(payload: Uint8Array): StatsVersion {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength)
   const end = BigInt(vecAt) + view.getBigInt64(vecAt, true) + view.getBigUint64(vecAt + 8, true) * BigInt(statsLayout.size)
   return end === BigInt(vecAt) ? 0 : 1
+}
+
+/**
+ * The payload in a whole file, shared, and the bytes of data in front of it.
+ * @throws FormatError
+ */
+export function splitFile(file: Uint8Array, magic: Magic): { payload: Uint8Array; dataBytes: number } {
+  const end = Math.max(0, file.byteLength - TRAILER_BYTES)
+  const dataBytes = end - readTrailer(file.subarray(end), magic, file.byteLength)
+  return { payload: file.subarray(dataBytes, end), dataBytes }
 }

@@ -1,9 +1,11 @@
 import { type FixedDType, isFixed, type TypedArray, toBytes } from '../../core/dtype.ts'
-import { type ChunkBytes, chunkView } from '../../engine/block.ts'
+
+import { type ChunkBytes, chunkView, type Groups, type Stored } from '../../engine/block.ts'
+import type { BlockReader, BlockUse } from '../../engine/block-reader.ts'
 import { type ChunkStats, type Extreme, NO_NANS } from '../../engine/chunk-stats.ts'
 import { decodeChunk } from '../../engine/chunk-values.ts'
 import { chunkSize } from '../../grid/chunks.ts'
-import type { Arena } from '../../kernels/arena.ts'
+import { type Arena, withArena } from '../../kernels/arena.ts'
 import { accumulators, reduceElements, results, chunkStats as statsOf } from '../../kernels/reduce.ts'
 import { dtypeOf } from '../format/definition.ts'
 import type { ArrayState } from './array-state.ts'
@@ -105,3 +107,20 @@ export function formatBounds({ min, max, nans, nanCount }: Omit<ChunkStats, 'sum
 }
 
 const NEGATIVE_NAN = new Float64Array(new BigUint64Array([0xfff8000000000000n]).buffer)[0]!
+
+/**
+ * Fetches what some chunks, grouped by their blocks, need, and hands each of them to `visit`, decoded, in a
+ * memory session of its own.
+ * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was
+ *   written
+ */
+export const visitBlocks = <C extends Stored>(
+  blocks: BlockReader,
+  groups: Groups<C>,
+  visit: (arena: Arena, chunk: C, bytes: ChunkBytes) => void,
+): Promise<void> => {
+  const here: BlockUse<C, void>['here'] = (_, chunks, bytesOf) => {
+    for (const chunk of chunks) withArena((arena) => visit(arena, chunk, bytesOf(chunk)))
+  }
+  return blocks.use(groups, { here }, () => undefined)
+}

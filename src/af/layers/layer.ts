@@ -1,6 +1,5 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
-import { lazily } from '../../core/lazily.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { BlockOrigin, BlockRef } from '../../engine/block.ts'
@@ -9,7 +8,6 @@ import type { SegmentChecksums } from '../../engine/segment-checksums.ts'
 import type { BlockSegments } from '../../engine/segments.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
 import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../../store/store.ts'
-import type { ChunkStatsTable } from '../format/chunk-stats-table.ts'
 import {
   CHECKSUM_CODEC,
   type Checksums,
@@ -19,7 +17,6 @@ import {
   RESIZED_CODEC,
   SEGMENT_CHECKSUMS_CODEC,
   SEGMENTS_CODEC,
-  STATS_CODEC,
 } from '../format/extras.ts'
 import {
   type ArrayMeta,
@@ -33,8 +30,6 @@ import {
 import { foreignId, type Identity, identityIn } from '../format/identity.ts'
 import type { Limits } from '../format/limits.ts'
 import type { SegmentTable } from './segment-table.ts'
-
-const chunkStatsTable = lazily(() => import('../format/chunk-stats-table.ts'))
 
 /** Read from the end of a file at once: enough for the footers of most. */
 const TAIL_BYTES = 64 * 1024
@@ -90,8 +85,6 @@ export class Layer implements BlockOrigin {
   readonly resizes: boolean
   readonly #store: Store
   readonly #limits: Required<Limits>
-
-  #chunkStats: Promise<ReadonlyMap<ArrayMeta, ChunkStatsTable>> | undefined
 
   /** @param info the version of the file that has this footer */
   constructor(
@@ -179,37 +172,12 @@ export class Layer implements BlockOrigin {
     return [...this.blocks.values()].filter((block) => !isExtra(block))
   }
 
-  /**
-   * Statistics of the chunks this layer stores, by array; none where the file has none. Read once.
-   * @throws FormatError, IntegrityError when they are damaged
-   */
-  chunkStats(signal?: Signal): Promise<ReadonlyMap<ArrayMeta, ChunkStatsTable>> {
-    this.#chunkStats ??= this.#readChunkStats(signal).catch((error: unknown) => {
-      this.#chunkStats = undefined
-      throw error
-    })
-    return this.#chunkStats
-  }
-
-  async #readChunkStats(signal?: Signal): Promise<ReadonlyMap<ArrayMeta, ChunkStatsTable>> {
-    return within({ file: this.file }, async () => {
-      const block = this.#extra(STATS_CODEC)
-      if (block === undefined) return new Map<ArrayMeta, ChunkStatsTable>()
-      const { checkStatsBytes, decodeChunkStats } = await chunkStatsTable()
-      const { arrays } = this.footer
-      checkStatsBytes(block.compressedBytes, arrays)
-      const bytes = await this.read(block.fileOffset, block.compressedBytes, signal)
-      if (block.crc !== undefined) checkCrc('the statistics of chunks', bytes, block.crc)
-      return new Map([...decodeChunkStats(bytes, arrays)].map(([index, table]) => [arrays[index]!, table]))
-    })
-  }
-
   /** What a table of segments says of a block; undefined where there is no such table. */
   #table<T>(
     name: string,
     before: Pick<LayerEnd, 'before' | 'dataBytes'> | undefined,
   ): ((block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<T | undefined>) | undefined {
-    const table = this.#extra(name)
+    const table = this.extra(name)
     if (table === undefined) return undefined
     let stored = before && partBefore(before, table)
     let segments: SegmentTable<T> | undefined
@@ -223,7 +191,8 @@ export class Layer implements BlockOrigin {
     }
   }
 
-  #extra(name: string): BlockRef | undefined {
+  /** What only this package reads of the file, by its codec. */
+  extra(name: string): BlockRef | undefined {
     for (const block of this.blocks.values()) if (block.codec === name) return block
     return undefined
   }

@@ -5,7 +5,7 @@ import type { BlockReader } from '../../engine/block-reader.ts'
 import { unlessDamaged } from '../../engine/segment-reads.ts'
 import { withArena } from '../../kernels/arena.ts'
 import { type ArrayState, PendingChunk } from '../layers/array-state.ts'
-import { measure } from '../layers/chunk-stats.ts'
+import { measure, visitBlocks } from '../layers/chunk-stats.ts'
 import { loadStats } from '../layers/load-stats.ts'
 import type { LayerArray } from './commit.ts'
 import type { BlockPacker } from './packer.ts'
@@ -93,7 +93,7 @@ function isWhole({ uncompressedBytes }: BlockRef, run: readonly Moved[]): boolea
 async function look(state: ArrayState, block: BlockRef, run: readonly Moved[], blocks: BlockReader): Promise<void> {
   const unknown = (number: number): boolean => !state.chunkStats.has(number)
   if (block.crc !== undefined && !run.some(({ number }) => unknown(number))) return
-  await blocks.visit([[block, run]], (arena, { number }, bytes) => {
+  await visitBlocks(blocks, [[block, run]], (arena, { number }, bytes) => {
     if (unknown(number)) measure(arena, state, number, bytes)
   })
 }
@@ -106,7 +106,7 @@ async function repack(
   packer: BlockPacker,
 ): Promise<void> {
   const copies = new Map<number, Uint8Array>()
-  await blocks.visit([[block, run]], (arena, { number }, bytes) => {
+  await visitBlocks(blocks, [[block, run]], (arena, { number }, bytes) => {
     copies.set(number, new Uint8Array(chunkView(arena, bytes)))
     if (!state.chunkStats.has(number)) withArena((inner) => measure(inner, state, number, bytes))
   })

@@ -8,7 +8,7 @@ import { encodeChunk } from '../../engine/write-box.ts'
 import type { Arena } from '../../kernels/arena.ts'
 import { type Definition, dtypeOf, fillOf } from '../format/definition.ts'
 import { type ArrayState, PendingChunk } from '../layers/array-state.ts'
-import { measuredStats } from '../layers/chunk-stats.ts'
+import { measuredStats, visitBlocks } from '../layers/chunk-stats.ts'
 import type { Layer } from '../layers/layer.ts'
 import { LayerChunks } from '../layers/layer-chunks.ts'
 import type { LayerArray } from './commit.ts'
@@ -85,7 +85,7 @@ function byShape({ grid }: ArrayState, numbers: Iterable<number>): Map<string, n
 /** The payload of a stored chunk, as a copy. */
 export async function readChunk(address: ChunkAddress, blocks: BlockReader): Promise<Uint8Array> {
   let bytes: Uint8Array | undefined
-  await blocks.visit([[address.block, [{ address }]]], (arena, _, chunk) => {
+  await visitBlocks(blocks, [[address.block, [{ address }]]], (arena, _, chunk) => {
     bytes = new Uint8Array(chunkView(arena, chunk))
   })
   return bytes!

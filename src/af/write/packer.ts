@@ -1,4 +1,4 @@
-import { decodeWith, encodeWith, inKernel } from '../../codec/codec.ts'
+import { attempt, decodeWith, inKernel } from '../../codec/codec.ts'
 import { lz4 } from '../../codec/lz4.ts'
 import { cutSegments, encodeLz4, encodeSegments } from '../../codec/lz4-encode.ts'
 import type { Segment } from '../../codec/lz4-segments.ts'
@@ -257,7 +257,9 @@ export class BlockPacker implements BlockOrigin {
     })
     const block = this.#blocks.size
     try {
-      const encoded = inKernel(encoder) ? bytes : await encodeWith(encoder, bytes)
+      const encoded = inKernel(encoder)
+        ? bytes
+        : await attempt(`codec '${encoder.name}' does not encode ${bytes.length} bytes`, () => encoder.encode(bytes))
       if (this.#verifies) await this.#verify(encoded, chunks, total)
       const checkedSegments = encoder === none ? checkedIn(encoded, sizes, segmentBytes) : undefined
       return { bytes: encoded, uncompressedBytes: total, segments, checkedSegments }

@@ -7,7 +7,7 @@ import { readTail, type Store } from '../../store/store.ts'
 import { isNested } from '../format/definition.ts'
 import { type ArrayStats, decodeStatsFile, encodeStatsFile } from '../format/stats-file.ts'
 import type { ArrayState } from '../layers/array-state.ts'
-import { measure } from '../layers/chunk-stats.ts'
+import { measure, visitBlocks } from '../layers/chunk-stats.ts'
 import { loadStats } from '../layers/load-stats.ts'
 import { combine, haveNaN, present, type Statistics, summarize } from '../layers/statistics.ts'
 
@@ -105,7 +105,7 @@ export class StatsKeeper {
       const address = chunkStats.has(number) ? undefined : state.newest(number)
       if (address instanceof Uint8Array) withArena((arena) => measure(arena, state, number, address))
       else if (address !== undefined) {
-        await this.#blocks.visit([[address.block, [{ address }]]], (arena, _, bytes) => {
+        await visitBlocks(this.#blocks, [[address.block, [{ address }]]], (arena, _, bytes) => {
           if (state.grid === grid) measure(arena, state, number, bytes)
         })
       }
