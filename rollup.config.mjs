@@ -167,7 +167,8 @@ export default {
     // Stack traces and `console.log` name the classes that users meet, at a line and column that can be found.
     terser({
       module: true,
-      compress: { passes: 2 },
+      // Inlined further, what a dynamic import is given becomes a list of expressions, which terser prints as several arguments.
+      compress: { passes: 2, inline: 1 },
       keep_classnames: NAMED_CLASSES,
       format: { comments: /webpackIgnore|@vite-ignore/, max_line_len: 400 },
     }),
