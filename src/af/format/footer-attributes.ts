@@ -76,10 +76,14 @@ const VARIANTS = {
 export const attributeValueLayout = union('attribute value', 'type', VARIANTS) as Archived<AttributeValue>
 
 /**
- * The value that reading gives after writing this one.
+ * The value that reading gives after writing this one; numbers of lists may be in plain ones.
  * @throws InvalidArgumentError for a value that is not of its type
  */
-export function copyAttribute(attribute: AttributeValue): AttributeValue {
+export function copyAttribute(attribute: {
+  type: AttributeValue['type']
+  value: unknown
+  bits?: number | bigint
+}): AttributeValue {
   const { type, value } = attribute
   const dtype = type.replace('[]', '') as DType
   return { type, ...(dtype === type ? copyOne(dtype, attribute) : { value: copyList(dtype, value) }) } as AttributeValue
@@ -93,9 +97,11 @@ function copyOne(dtype: DType, { value, bits }: { value: unknown; bits?: number 
 }
 
 function copyList(dtype: DType, values: unknown): unknown {
-  checkClass(values, isNumeric(dtype) ? classOf(allocate(dtype, 0)) : 'Array')
-  if (isNumeric(dtype)) return fromBytes(dtype, toBytes(values as TypedArray).slice())
-  return (values as unknown[]).map((value) => copyElement(dtype, value))
+  const isPlain = Array.isArray(values)
+  checkClass(values, isNumeric(dtype) && !isPlain ? classOf(allocate(dtype, 0)) : 'Array')
+  if (!isPlain) return fromBytes(dtype as NumericDType, toBytes(values as TypedArray).slice())
+  const copies = values.map((value) => copyElement(dtype, value))
+  return isNumeric(dtype) ? Object.assign(allocate(dtype, copies.length), copies) : copies
 }
 
 function copyElement(dtype: DType, value: unknown): unknown {

@@ -1,5 +1,5 @@
 import { ReadonlyAttributes } from '../../core/attributes.ts'
-import { allocate, isNumeric, type NumericDType, toElement } from '../../core/dtype.ts'
+import type { NumericDType } from '../../core/dtype.ts'
 import { HyperslabError, invalidArgument, isHyperslabError } from '../../core/errors.ts'
 import type { AttributeValue } from '../format/footer.ts'
 import { ATTRIBUTE_TYPES, copyAttribute } from '../format/footer-attributes.ts'
@@ -75,7 +75,7 @@ const LISTS: Partial<Record<string, AttributeValue['type']>> = {
 function toAttribute(name: string, value: unknown): AttributeValue {
   const typed = isTyped(value) ? value : natural(value)
   try {
-    if (typed !== undefined) return copyAttribute({ ...typed, value: asList(typed) } as AttributeValue)
+    if (typed !== undefined) return copyAttribute(typed)
   } catch (error) {
     throw isHyperslabError(error) ? new HyperslabError(error.tag, `attribute '${name}': ${error.message}`, error.details) : error
   }
@@ -102,17 +102,6 @@ function natural(value: unknown): TypedAttribute | undefined {
 }
 
 const isUnsigned = (value: bigint): boolean => value >= 2n ** 63n
-
-/** Plain lists of numbers as the typed arrays that are stored. */
-function asList({ type, value }: TypedAttribute): unknown {
-  const dtype = type.slice(0, -2) as NumericDType
-  if (!Array.isArray(value) || !type.endsWith('[]') || !isNumeric(dtype)) return value
-  const data = allocate(dtype, value.length)
-  value.forEach((each, i) => {
-    data[i] = toElement(dtype, each) as never
-  })
-  return data
-}
 
 /** What is to be said of ambiguous ones. */
 export const AMBIGUOUS_ATTRIBUTES = 'written by a program that mixes up attributes of several layers; some may be wrong'
