@@ -344,7 +344,9 @@ async function fuzz(name, decode) {
   const counts = {}
   let [seed, slowest, slowestSeed, cases, failures] = [FIRST, 0, 0, 0, 0]
   globalThis.gc?.()
-  const before = process.memoryUsage.rss()
+  const first = process.memoryUsage.rss()
+  /** After the last collection. */
+  let before = first
   let most = 0
   const start = performance.now()
   const fail = (text) => {
@@ -371,10 +373,12 @@ async function fuzz(name, decode) {
     if (cases % LOOK === 0) {
       const { rss, arrayBuffers } = process.memoryUsage()
       const grown = rss - before
-      if (arrayBuffers > LEFT_BYTES) globalThis.gc?.()
-      if (grown > MOST_BYTES && grown > most)
-        fail(`${(grown / MiB).toFixed(0)} MiB more in use after this or one of ${LOOK} cases before`)
+      if (grown > MOST_BYTES) fail(`${(grown / MiB).toFixed(0)} MiB more in use after this or one of ${LOOK} cases before`)
       most = Math.max(most, grown)
+      if (arrayBuffers > LEFT_BYTES || grown > MOST_BYTES / 2) {
+        globalThis.gc?.()
+        before = process.memoryUsage.rss()
+      }
     }
     if (cases % COLLECT === 0) {
       now[0] = 0n
@@ -382,6 +386,9 @@ async function fuzz(name, decode) {
     }
   }
   now[0] = 0n
+  globalThis.gc?.()
+  const left = process.memoryUsage.rss() - first
+  if (left > MOST_BYTES) fail(`${(left / MiB).toFixed(0)} MiB more in use after all cases`)
   const seconds = (performance.now() - start) / 1000
   const outcomes = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`)
   console.log(
