@@ -29,7 +29,7 @@ import type { BlockUse } from './block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot } from './chunk-index.ts'
 import { statsOfFill } from './chunk-stats.ts'
 import { checkChunkBytes } from './chunk-values.ts'
-import { Answers, answer, mayAnswer } from './statistics-aggregate.ts'
+import { type Aggregate, Answers, answer, mayAnswer } from './statistics-aggregate.ts'
 import type { StridedPart } from './strided-reader.ts'
 import { visitChunks } from './visit-chunks.ts'
 
@@ -246,14 +246,17 @@ class ChunkReduction {
 
   /** Takes in what the statistics of a chunk say, if they are enough. */
   #ask(answers: readonly Answers[], number: number, projections: readonly AxisProjection[]): boolean {
-    if (!projections.every((each, axis) => this.#merges(each, axis))) return false
+    // A loop of many short rounds, few of them compiled: no closures.
+    for (let axis = 0; axis < projections.length; axis++) if (!this.#merges(projections[axis]!, axis)) return false
     const stats = this.#snapshot.statistics!.of(number)
     if (stats === undefined) return false
-    const known = this.#plain.map((each) => answer(each, stats, this.#counted))
-    if (known.includes(undefined)) return false
-    answers.forEach((each, i) => {
-      each.add(known[i]!, projections)
-    })
+    const known: Aggregate[] = []
+    for (let i = 0; i < answers.length; i++) {
+      const one = answer(this.#plain[i]!, stats, this.#counted)
+      if (one === undefined) return false
+      known.push(one)
+    }
+    for (let i = 0; i < answers.length; i++) answers[i]!.add(known[i]!, projections)
     return true
   }
 

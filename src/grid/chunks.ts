@@ -206,7 +206,15 @@ export class ChunkGrid {
 }
 
 /** The number of elements in a chunk, given by its position in C order. */
-export const chunkSize = (grid: ChunkGrid, number: number): number => sizeOf(grid.shapeOf(grid.index(number)))
+export function chunkSize({ axes, counts }: ChunkGrid, number: number): number {
+  let size = 1
+  for (let axis = axes.length - 1; axis >= 0; axis--) {
+    const chunk = number % counts[axis]!
+    number = Math.floor(number / counts[axis]!)
+    size *= axes[axis]!.stop(chunk) - axes[axis]!.start(chunk)
+  }
+  return size
+}
 
 /** The boxes of all chunks, in C order. */
 export function* chunkBoxes(grid: ChunkGrid): Generator<Box, void> {
