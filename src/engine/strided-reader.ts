@@ -101,11 +101,7 @@ export class StridedReader {
     take: (result: R) => void,
     signal?: Signal,
   ): Promise<void> {
-    function* portions(): Generator<Work<Portion<T>>> {
-      for (const [lattice, out] of joined(parts))
-        for (const outer of cutPortions(lattice)) yield portionOf({ ...lattice, outer }, out)
-    }
-    await this.#each(portions(), use, take, signal)
+    await this.#each(joinedPortions(parts), use, take, signal)
   }
 
   /** Reads parts of chunks, each at once. */
@@ -115,10 +111,7 @@ export class StridedReader {
     take: (result: R) => void,
     signal?: Signal,
   ): Promise<void> {
-    function* portions(): Generator<Work<Portion<T>>> {
-      for (const part of parts) yield portionOf(latticeOf(part), part.out)
-    }
-    await this.#each(portions(), use, take, signal)
+    await this.#each(wholePortions(parts), use, take, signal)
   }
 
   /**
@@ -177,7 +170,7 @@ export class StridedReader {
       const parts: StridedPart<Box>[] = []
       for (let at = 0; at < touched.count; at++) {
         const projections = touched.projections(at)
-        const found = snapshot.locate(snapshot.grid.number(projections.map(({ chunk }) => chunk)))
+        const found = snapshot.locate(touched.numberOf(projections))
         if (!isStrided(found)) continue
         parts.push({ ...copyOf(projections, box), found })
       }
@@ -330,6 +323,17 @@ function portionOf<T>(lattice: Lattice, out: T, extents?: Extents): Work<Portion
   const chunkShape = boxShape(outer)
   const address = addressOf(layout, elements)
   return [layout, elements, { chunkShape, from: chunkShape.map(wholeAxis), to: outer.map(viewOf), out, address }]
+}
+
+/** Each part as one portion. */
+function* wholePortions<T>(parts: readonly StridedPart<T>[]): Generator<Work<Portion<T>>> {
+  for (const part of parts) yield portionOf(latticeOf(part), part.out)
+}
+
+/** Parts together where they go on in the file, cut where one is too much to read at once. */
+function* joinedPortions<T>(parts: readonly StridedPart<T>[]): Generator<Work<Portion<T>>> {
+  for (const [lattice, out] of joined(parts))
+    for (const outer of cutPortions(lattice)) yield portionOf({ ...lattice, outer }, out)
 }
 
 /** Parts in order, those together that go on at the same distances and fill a box of their result. */

@@ -139,7 +139,7 @@ class BoxVisit<D extends DType, R> {
     let number = 0
     const numberOf = (at: number): number => {
       projections = this.#touched.projections(at)
-      number = this.#snapshot.grid.number(projections.map(({ chunk }) => chunk))
+      number = this.#touched.numberOf(projections)
       return number
     }
     const stored = (at: number, found: StoredChunk): void => {
