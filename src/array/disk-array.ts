@@ -8,7 +8,7 @@ import type { ChunkGrid } from '../grid/chunks.ts'
 import type { PlanOptions } from '../grid/plan.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { Axis, AxisOption } from './axes.ts'
-import { type GetOptions, getSelection, named, planResolved, type ReadPlan, resolveChecked } from './get.ts'
+import { type GetOptions, getSelection, named, type ReadPlan, resolveChecked } from './get.ts'
 import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.ts'
 import { astype } from './lazy/astype.ts'
 import { view } from './lazy/axes-view.ts'
@@ -172,7 +172,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * console.log(shape, chunks, bytes) // [ 6 ] 2 24
    */
   async plan(selection?: Selection, options: PlanOptions = {}): Promise<ReadPlan> {
-    return (await import('./iteration.ts')).planRead(this.source, selection, options)
+    return (await iteration()).planRead(this.source, selection, options)
   }
 
   /**
@@ -212,9 +212,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     options.signal?.throwIfAborted()
     checkWritable(source)
     // Who only reads does not load it.
-    const { cutPicks, writeSelection } = await import('./write.ts')
-    const planned = planResolved(source, resolved, options, cutPicks)
-    await within(source.label ?? {}, () => writeSelection(source, planned, values, options))
+    const { writeResolved } = await import('./write.ts')
+    await writeResolved(source, resolved, values, options)
   }
 
   /**

@@ -1,13 +1,24 @@
 import { copyIndices } from '../core/copy-indices.ts'
 import type { DType } from '../core/dtype.ts'
+import { within } from '../core/errors.ts'
 import { stridesOf } from '../core/shape.ts'
 import { cloneTensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { cutPicks } from '../grid/list-pieces.ts'
 import { boxShape } from '../grid/range.ts'
+import type { ResolvedSelection } from '../grid/selection.ts'
+import { planResolved } from './get.ts'
 import type { BlockSource } from './source.ts'
 import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.ts'
 import { toTensor, type Values } from './values.ts'
 
-export { cutPicks } from '../grid/list-pieces.ts'
+/** Plans how to write what was selected, and writes it; errors name the array. */
+export const writeResolved = <D extends DType>(
+  source: BlockSource<D>,
+  resolved: ResolvedSelection,
+  values: Values<D>,
+  options: TransferOptions,
+): Promise<void> =>
+  within(source.label ?? {}, () => writeSelection(source, planResolved(source, resolved, options, cutPicks), values, options))
 
 /**
  * Writes `values` to what was selected. A block is read first exactly where something in it is not selected.
