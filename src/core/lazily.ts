@@ -4,5 +4,9 @@
  */
 export function lazily<T>(load: () => Promise<T>): () => T | Promise<T> {
   let loaded: T | undefined
-  return () => loaded ?? load().then((found) => (loaded = found)) // biome-ignore format: one line
+  const first = async (): Promise<T> => {
+    loaded = await load()
+    return loaded
+  }
+  return () => loaded ?? first()
 }

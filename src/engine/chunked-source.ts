@@ -25,6 +25,7 @@ import { Scatter } from './scatter.ts'
 
 const listed = lazily(() => import('./lists.ts'))
 const reducing = lazily(() => import('./reduce-chunks.ts'))
+const visiting = lazily(() => import('./visit-chunks.ts'))
 
 /**
  * A box to read to a tensor of its shape, or what a transfer with lists or points wants of it, to its places.
@@ -111,7 +112,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
           scatter.add(copyOf(projections, out), snapshot.locate(chunkIndex))
         const listed = transfer && projector!.project(transfer, grid)
         if ((listed?.count ?? countChunks(box, grid)) > FEW_CHUNKS) {
-          const { locateMany } = await import('./visit-chunks.ts')
+          const { locateMany } = await visiting()
           await locateMany(snapshot, listed ?? { axes: box, counts: grid.counts }, out, scatter, signal)
         } else if (listed === undefined) projectBox(box, grid, add)
         else eachChunk(listed.axes, listed.counts, add)
@@ -124,7 +125,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
 
   async #countRequests(boxes: readonly Box[]): Promise<number | undefined> {
     const snapshot = this.#snapshot()
-    return (await import('./visit-chunks.ts')).countRequests(snapshot, boxes, this.#index.strided)
+    return (await visiting()).countRequests(snapshot, boxes, this.#index.strided)
   }
 
   async #reduceBox(
