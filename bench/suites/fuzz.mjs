@@ -345,7 +345,7 @@ async function fuzz(name, decode) {
   let [seed, slowest, slowestSeed, cases, failures] = [FIRST, 0, 0, 0, 0]
   globalThis.gc?.()
   const first = process.memoryUsage.rss()
-  /** After the last collection. */
+  /** Resident bytes after the last collection; `first`, before all cases. */
   let before = first
   let most = 0
   const start = performance.now()

@@ -15,8 +15,8 @@ import { report, sized, smallest } from '../measure.mjs'
 const SCHEDULES = Number(process.env.HYPERSLAB_STORE_SCHEDULES ?? sized(100, 2))
 /** Of one request to a Worker or visit of a page. */
 const BATCH = 25
-/** How often it is told how far a store is, where nobody watches. */
-const TOLD = 250
+/** Schedules between two lines of progress, where the output is no terminal. */
+const PROGRESS = 250
 const FAULTS = { rate: 0.03, kinds: ['error', 'lost', 'late'] }
 
 const { Ceph, FaultStore, FileStore, folderInMemory, haveCeph, isHyperslabError, MemoryStore, S3Store, Scheduler, seededFaults } =
@@ -122,7 +122,7 @@ async function race(name, app) {
       sum.problems.push(...problems)
       const progress = `${name}: ${sum.tried} of ${SCHEDULES}, ${sum.failed} failed`
       if (process.stderr.isTTY) process.stderr.write(`${progress}\r`)
-      else if (sum.tried % TOLD === 0) console.error(progress)
+      else if (sum.tried % PROGRESS === 0) console.error(progress)
     }
   } finally {
     await stop?.()

@@ -246,7 +246,7 @@ class ChunkReduction {
 
   /** Takes in what the statistics of a chunk say, if they are enough. */
   #ask(answers: readonly Answers[], number: number, projections: readonly AxisProjection[]): boolean {
-    // A loop of many short rounds, few of them compiled: no closures.
+    // Called for each chunk, often before it is compiled: closures and arrays would cost most of its time.
     for (let axis = 0; axis < projections.length; axis++) if (!this.#merges(projections[axis]!, axis)) return false
     const stats = this.#snapshot.statistics!.of(number)
     if (stats === undefined) return false

@@ -89,7 +89,7 @@ async function publishVoid(
 export interface NextNumber {
   readonly number: number
   readonly condition: PublishCondition
-  /** Whether dead layers are others now than the state says that was given. */
+  /** Whether dead layers were emptied or removed: the state that was given is to be read again then. */
   readonly cleaned?: boolean
 }
 
