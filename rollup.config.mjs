@@ -92,7 +92,8 @@ function sizes() {
 
 /**
  * A file for each layer: bundlers drop whole files more readily than statements, and nobody who wants `slice` wants the kernels. Modules
- * that are imported only dynamically stay apart: they are loaded when they are needed.
+ * that are imported only dynamically stay apart: they are loaded when they are needed. Few files besides: each costs Node half a
+ * millisecond when it starts, and a browser a request.
  */
 function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (atOnce.size === 0) {
@@ -102,22 +103,29 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     for (const entry of entries) atOnce.add(entry)
     for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
   }
+  const room = /\/build\/js\/(.*)\.js$/.exec(id)?.[1] ?? ''
   // Loaded only by those whose place it is: drivers of their own file can be.
-  const driver = /\/build\/js\/store\/(blob|fs(?!\/local-file)|opfs|r2|s3|zip|picked-files)[./]/.exec(id)?.[1]
+  const driver = /^store\/(fs(?!\/local-file)|opfs(?!\/web-locks)|r2|s3|zip|picked-files)\b/.exec(room)?.[1]
   if (driver !== undefined) return `store-${driver}`
   // What several drivers need, and reading over HTTP does not.
-  if (/\/build\/js\/store\/(conditions|opfs\/web-locks)\.js$/.test(id)) return 'store-writes'
-  // Needed at once by lazy arrays of several others only, and by what is loaded later: bundlers keep it out of the rest where it is a file.
-  if (/\/build\/js\/(grid\/overlap|array\/(missing-test|part-stats|lazy\/missing-as))\.js$/.test(id)) return 'missing'
+  if (/^store\/(blob|conditions|opfs\/web-locks)$/.test(room)) return 'store-more'
   // What lists and points take is loaded with the first of them, at once.
-  if (/\/build\/js\/(grid\/(list-pieces|list-projection|order)|engine\/lists)\.js$/.test(id)) return 'lists'
-  if (/\/build\/js\/array\/(source|missing|lazy\/(elementwise|derive|picks))\.js$/.test(id)) return 'elements'
+  if (/^(grid\/(list-pieces|list-projection|order)|kernels\/pick|engine\/lists)$/.test(room)) return 'lists'
+  // What most methods of an array load first: in one file, since each file that is asked for takes its time.
+  if (
+    /^(grid\/overlap|aggregate\/(cells|reduction)|array\/(iteration|visit|missing-test|part-stats|reductions\/runs|lazy\/missing-as))$/.test(
+      room,
+    )
+  )
+    return 'more'
+  if (!atOnce.has(id))
+    return /^(aggregate|array\/reductions|kernels)\//.test(room) ? 'reductions' : /\/node_modules\/(fzstd)\//.exec(id)?.[1]
+  if (/^array\/(source|missing|lazy\/(elementwise|derive|picks))$/.test(room)) return 'array'
+  if (/^codec\//.test(room)) return 'engine'
   // What is of no layer would be called `index`.
-  const layer = (
-    atOnce.has(id) ? /\/build\/js\/(core|kernels|grid|aggregate|array|codec|pool|store|engine|af)\// : /\/node_modules\/(fzstd)\//
-  ).exec(id)?.[1]
+  const layer = /^(core|kernels|grid|aggregate|array|pool|store|engine|af)\//.exec(room)?.[1]
   // What other parts of the package need at once, and reading only later: bundlers would keep it with the rest of its file.
-  return layer !== undefined && atOnce.has(id) && !reading.has(id) ? `${layer}-more` : layer
+  return layer === undefined || reading.has(id) ? layer : layer === 'store' ? 'store-more' : 'more'
 }
 
 /** The modules of which opening and reading a file needs something before it runs. */

@@ -45,7 +45,11 @@ import { TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 import type { Values } from './values.ts'
 
 const iteration = lazily(() => import('./iteration.ts'))
-const reductions = lazily(() => import('./reductions/reductions.ts'))
+// What it imports is asked for beside it, not after it.
+const reductions = lazily(async () => {
+  const [module] = await Promise.all([import('./reductions/reductions.ts'), iteration()])
+  return module
+})
 
 type Iteration = typeof import('./iteration.ts')
 

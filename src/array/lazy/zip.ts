@@ -30,7 +30,7 @@ async function* elements(
   first: BlockSource,
   options: BlockOptions,
 ): AsyncGenerator<unknown[], void> {
-  const [{ ELEMENTS_AT_ONCE, zipped }, { arrayOrder }] = [await import('../iteration.ts'), await import('../iteration.ts')]
+  const { ELEMENTS_AT_ONCE, arrayOrder, zipped } = await import('../iteration.ts')
   const share = bytesOf(first.dtype) / sources.reduce((sum, { dtype }) => sum + bytesOf(dtype), 0)
   const pace = new Pace(options.signal)
   for await (const { data } of zipped(sources, arrayOrder(first, READ_BYTES * share), options)) {
