@@ -16,6 +16,8 @@ export interface AxisChunks {
   start(k: number): number
   /** One past the last position of chunk `k`. */
   stop(k: number): number
+  /** Length of chunk `k` as it is stored: some formats store more of a chunk than there is of the axis. */
+  storedLength(k: number): number
   /** The chunk that holds `position`. */
   find(position: number): number
   /** Runs of whole neighbours, as long as fits in `maxLength`; a chunk that is longer stays alone. */
@@ -63,6 +65,10 @@ export class RegularChunks implements AxisChunks {
 
   stop(k: number): number {
     return Math.min(this.length, (k + 1) * this.chunkLength - this.offset)
+  }
+
+  storedLength(k: number): number {
+    return this.stop(k) - this.start(k)
   }
 
   find(position: number): number {

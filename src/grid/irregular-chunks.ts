@@ -42,6 +42,10 @@ export class IrregularChunks implements AxisChunks {
     return this.borders[k + 1]!
   }
 
+  storedLength(k: number): number {
+    return this.stop(k) - this.start(k)
+  }
+
   /** Finds by halving the last chunk that starts at or before `position`. */
   find(position: number): number {
     return lastStart(this.borders, position, this.count)

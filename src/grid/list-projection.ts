@@ -83,7 +83,7 @@ function projectList(range: Range, chunks: AxisChunks, inner: Uint32Array, outer
     let to = from
     while (to < inner.length && range.start + inner[to]! * range.step < stop) to++
     const own = inner.subarray(from, to).map((place) => range.start + place * range.step - start)
-    projections.push({ chunk, length: stop - start, from: evenOr(own), to: partOf(outer, from, to) })
+    projections.push({ chunk, length: chunks.storedLength(chunk), from: evenOr(own), to: partOf(outer, from, to) })
     from = to
   }
   return projections
@@ -112,7 +112,7 @@ function projectPoints(
       const chunkStart = chunks.start(chunk)
       cells[i]! += chunk * cellsBefore
       places[i]! += (position - chunkStart) * sizes[i]!
-      sizes[i]! *= chunks.stop(chunk) - chunkStart
+      sizes[i]! *= chunks.storedLength(chunk)
       rest[i] = Math.floor(rest[i]! / count)
     }
     cellsBefore *= chunks.count

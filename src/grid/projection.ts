@@ -16,7 +16,7 @@ const FEW = 64
 export interface AxisProjection<I extends AxisIndices = AxisView> {
   /** Index of the chunk along the axis. */
   readonly chunk: number
-  /** Elements of the chunk along the axis. */
+  /** Elements of the chunk along the axis, as it is stored. */
   readonly length: number
   /** Positions within the chunk. */
   readonly from: I
@@ -68,7 +68,7 @@ export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] 
     const length = small(records[at + 2]!)
     projections.push({
       chunk,
-      length: chunks.stop(chunk) - chunks.start(chunk),
+      length: chunks.storedLength(chunk),
       from: { start: small(records[at + 1]!), step: range.step, length },
       to: { start: small(records[at + 3]!), step: 1, length },
     })
@@ -91,7 +91,7 @@ function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChun
     const length = Math.min(total - from, Math.ceil((stop - position) / step))
     projections.push({
       chunk,
-      length: stop - first,
+      length: chunks.storedLength(chunk),
       from: { start: position - first, step, length },
       to: { start: from, step: 1, length },
     })

@@ -63,7 +63,7 @@ class RangeAxis implements TouchedAxis<AxisView> {
     const first = this.#chunks.start(chunk)
     return {
       chunk,
-      length: this.#chunks.stop(chunk) - first,
+      length: this.#chunks.storedLength(chunk),
       from: { start: start + from * step - first, step, length: to - from },
       to: { start: from, step: 1, length: to - from },
     }
