@@ -73,8 +73,10 @@ export class BlockFetcher {
     const known = slabs && (inWholeBlock(slabs, block) ?? (slabs.get(key) as Uint8Array | undefined))
     if (known !== undefined) return known
     const start = async (shared: Signal): Promise<Uint8Array> => {
-      this.count(range.length)
+      const whole = range.length === Infinity
+      this.count(whole ? 0 : range.length)
       const bytes = await read(range, shared)
+      if (whole) this.cost.bytes += bytes.length
       if (parts === undefined) this.#unchecked.add(bytes)
       if (slabs !== undefined || block.part !== undefined) this.check(block, bytes)
       parts?.check?.(i, bytes)

@@ -275,7 +275,8 @@ export class BlockReader {
 /** Bytes of blocks as stored and decoded, or of the parts that are wanted. */
 const heldBytes = (batch: readonly Need<unknown>[]): number =>
   batch.reduce((sum, { block, parts, ranges }) => {
-    const fetched = ranges.reduce((bytes, { length }) => bytes + length, 0)
+    // Compressed, an object is hardly larger than what it holds.
+    const fetched = ranges.reduce((bytes, { length }) => bytes + (length < Infinity ? length : block.uncompressedBytes), 0)
     return sum + fetched + (parts === undefined ? block.uncompressedBytes : 0)
   }, 0)
 

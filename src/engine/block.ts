@@ -22,6 +22,7 @@ export interface BlockOrigin {
   readonly cacheKey?: string | undefined
   /** The bytes as a file of this machine, for threads that read by themselves. */
   readonly local?: { readonly path: string; readonly etag: string } | undefined
+  /** @param length Infinity for all that there is */
   read(offset: number, length: number, signal?: Signal): Promise<Uint8Array>
   /** Reads several ranges; where the store makes fewer requests of them. */
   readonly readMany?: ((ranges: readonly ByteRange[], signal?: Signal) => Promise<Uint8Array[]>) | undefined
@@ -48,6 +49,7 @@ export interface BlockRef {
   readonly origin: BlockOrigin
   readonly id: number
   readonly fileOffset: number
+  /** Infinity for a block that is a whole object, the size of which only fetching it tells. */
   readonly compressedBytes: number
   readonly uncompressedBytes: number
   readonly codec: string

@@ -42,6 +42,12 @@ export interface ChunkIndex<D extends DType = DType> {
    * @throws ClosedError when the file was closed; UnknownArrayError when the array was deleted
    */
   snapshot(): ChunkSnapshot
+  /**
+   * Reads what has to be known to locate some chunks, and gives a snapshot that does. Left out where every
+   * snapshot locates every chunk.
+   * @param chunks indices in the grid, some of them more than once
+   */
+  load?(chunks: Iterable<number>, signal: Signal | undefined): Promise<ChunkSnapshot>
   /** Left out where the array cannot be written to. */
   readonly writer?: ChunkWriter | undefined
 }

@@ -1,5 +1,6 @@
-import { allocate, type DataOf, type DType, elementBytes, fromBytes, isFixed, type VariableDType } from '../core/dtype.ts'
+import { allocate, type DataOf, type DType, type FixedDType, isFixed, type VariableDType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { decodeFixed } from './fixed-values.ts'
 
 /*
  * A chunk's payload holds its elements in C order. Fixed-width types are little-endian, one after another.
@@ -17,19 +18,7 @@ export const OFFSET_BYTES = 4
  */
 export function decodeChunk<D extends DType>(dtype: D, bytes: Uint8Array, count: number): DataOf<D> {
   if (!isFixed(dtype)) return decodeVariable(dtype as VariableDType, bytes, count) as DataOf<D>
-  checkChunkBytes(dtype, bytes.length, count)
-  return fromBytes(dtype, bytes) as DataOf<D>
-}
-
-/** @throws FormatError when a chunk of a fixed-width type has not the bytes its elements need */
-export function checkChunkBytes(dtype: DType, actual: number, count: number): void {
-  if (!isFixed(dtype)) return
-  const expected = count * elementBytes(dtype)
-  if (actual !== expected)
-    throw new HyperslabError('FormatError', `a chunk of ${count} ${dtype} has ${actual} bytes instead of ${expected}`, {
-      actual,
-      expected,
-    })
+  return decodeFixed(dtype as FixedDType, bytes, count) as DataOf<D>
 }
 
 function decodeVariable(dtype: VariableDType, bytes: Uint8Array, count: number): string[] | Uint8Array[] {

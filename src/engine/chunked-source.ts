@@ -9,20 +9,23 @@ import type {
   PartVisitor,
   ReduceBoxOptions,
 } from '../array/source.ts'
-import { type DType, fillElement, type ScalarOf } from '../core/dtype.ts'
+import { type DType, fillElement, isFixed, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { Pace } from '../core/pace.ts'
 import type { AxisIndices } from '../core/places.ts'
+import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
-import type { Transfer } from '../grid/plan.ts'
+import type { ListProjector } from '../grid/list-projection.ts'
 import { type AxisProjection, copyOf, countChunks, eachChunk, projectBox } from '../grid/projection.ts'
 import type { Box } from '../grid/range.ts'
 import { type ChunkIndex, type ChunkSnapshot, type ChunkWriter, type Elements, FEW_CHUNKS } from './chunk-index.ts'
 import { Scatter } from './scatter.ts'
+import type { RegionBox } from './visit-chunks.ts'
 
+const values = lazily(() => import('./chunk-values.ts'))
 const listed = lazily(() => import('./lists.ts'))
 const reducing = lazily(() => import('./reduce-chunks.ts'))
 const visiting = lazily(() => import('./visit-chunks.ts'))
@@ -30,9 +33,7 @@ const visiting = lazily(() => import('./visit-chunks.ts'))
 /**
  * A box to read to a tensor of its shape, or what a transfer with lists or points wants of it, to its places.
  */
-interface Region<D extends DType> extends BoxRead<D> {
-  readonly transfer?: Transfer
-}
+type Region<D extends DType> = BoxRead<D> & RegionBox
 
 /**
  * An array of any chunked format as a source: projects boxes on its chunks, finds them by the format's index,
@@ -102,11 +103,13 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     await within(this.label, async () => {
       const lists = regions.some(({ transfer }) => transfer !== undefined) ? await listed() : undefined
       const projector = lists && new lists.ListProjector()
-      const scatter = new Scatter(this.#elements, lists)
+      const variable = isFixed(this.dtype) ? undefined : await values()
+      const scatter = new Scatter(this.#elements, lists, variable?.decodeChunk)
       const pace = new Pace(signal)
+      const loaded = this.#index.load && (await this.#load(regions, projector, signal))
       for (const { box, out, transfer } of regions) {
         if (pace.due()) await pace.turn()
-        const snapshot = this.#snapshot([box])
+        const snapshot = loaded ?? this.#snapshot([box])
         const { grid } = snapshot
         const add = (chunkIndex: number, projections: readonly AxisProjection<AxisIndices>[]): void =>
           scatter.add(copyOf(projections, out), snapshot.locate(chunkIndex))
@@ -125,6 +128,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
 
   async #countRequests(boxes: readonly Box[]): Promise<number | undefined> {
     const snapshot = this.#snapshot()
+    if (this.#index.load !== undefined) return undefined
     return (await visiting()).countRequests(snapshot, boxes, this.#index.strided)
   }
 
@@ -138,7 +142,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       const { reduceChunks } = await reducing()
       const { fill, hasFill } = this.#elements
       const request = { box, reduction, fill: fill as number | bigint, hasFill }
-      await reduceChunks(this.#snapshot([box]), request, this.#index, take, options)
+      const snapshot = this.#index.load ? await this.#load([{ box }], undefined, options.signal) : this.#snapshot([box])
+      await reduceChunks(snapshot, request, this.#index, take, options)
     })
   }
 
@@ -148,7 +153,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   }
 
   async *#visit<R>(box: Box, visitor: PartVisitor<D, R>, { signal }: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
-    const snapshot = this.#snapshot([box])
+    const snapshot = this.#index.load ? await this.#load([{ box }], undefined, signal) : this.#snapshot([box])
     const { visitBox } = await import('./visit-box.ts')
     yield* visitBox(snapshot, box, this.#elements, this.#index, visitor, signal)
   }
@@ -163,6 +168,16 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
         await writeBox(this, box, source, writer, options.signal)
       })
     })
+  }
+
+  /** The chunks there are now, with what it takes to locate those of some regions. */
+  async #load(
+    regions: readonly RegionBox[],
+    projector: ListProjector | undefined,
+    signal: Signal | undefined,
+  ): Promise<ChunkSnapshot> {
+    const { grid } = this.#snapshot(regions.map(({ box }) => box))
+    return this.#index.load!((await visiting()).touchedChunks(grid, regions, projector), signal)
   }
 
   /**

@@ -18,7 +18,8 @@ import {
 } from './block.ts'
 import type { BlockUse } from './block-reader.ts'
 import type { Elements } from './chunk-index.ts'
-import { checkChunkBytes, decodeChunk } from './chunk-values.ts'
+import type { decodeChunk } from './chunk-values.ts'
+import { checkChunkBytes, decodeFixed } from './fixed-values.ts'
 import type * as Lists from './lists.ts'
 
 type StoredCopy<D extends DType> = ChunkCopy<D> & Stored
@@ -42,11 +43,16 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   readonly strided: (ChunkCopy<D> & { readonly found: StridedChunk })[] = []
   readonly #elements: Elements<D>
   readonly #lists: typeof Lists | undefined
+  readonly #decode: typeof decodeChunk
 
-  /** @param lists where some copies are not of slices alone */
-  constructor(elements: Elements<D>, lists: typeof Lists | undefined) {
+  /**
+   * @param lists where some copies are not of slices alone
+   * @param decode where elements are strings or binaries
+   */
+  constructor(elements: Elements<D>, lists: typeof Lists | undefined, decode: typeof decodeChunk | undefined) {
     this.#elements = elements
     this.#lists = lists
+    this.#decode = decode ?? (decodeFixed as typeof decodeChunk)
   }
 
   /**
@@ -121,7 +127,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
       return
     }
     const { chunkShape, from, to, out } = copies[0]!
-    const data = decodeChunk(dtype, chunkView(arena, bytesOf(copies[0]!)), sizeOf(chunkShape))
+    const data = this.#decode(dtype, chunkView(arena, bytesOf(copies[0]!)), sizeOf(chunkShape))
     copyBetween(tensorOf(dtype, chunkShape, data), from, out, to, this.#lists)
   }
 }

@@ -3,7 +3,9 @@ import { Pace } from '../core/pace.ts'
 import type { AxisIndices } from '../core/places.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
-import type { AxisChunks } from '../grid/chunks.ts'
+import type { AxisChunks, ChunkGrid } from '../grid/chunks.ts'
+import type { ListProjector } from '../grid/list-projection.ts'
+import type { Transfer } from '../grid/plan.ts'
 import { copyOf, countChunks, projectBox } from '../grid/projection.ts'
 import type { Box, Range } from '../grid/range.ts'
 import { TouchedChunks, type TouchedRegion } from '../grid/touched.ts'
@@ -28,6 +30,28 @@ export interface ChunkVisit {
   stored(at: number, found: StoredChunk): void
   /** Of missing chunks from one up to another. */
   missing(from: number, to: number): void | Promise<void>
+}
+
+/** A box of which a read wants something: all, or what a transfer with lists or points does. */
+export interface RegionBox {
+  readonly box: Box
+  readonly transfer?: Transfer
+}
+
+/** The chunks that some regions touch, by their indices; one that several touch comes with each of them. */
+export function* touchedChunks(
+  grid: ChunkGrid,
+  regions: readonly RegionBox[],
+  projector: ListProjector | undefined,
+): Generator<number, void> {
+  for (const { box, transfer } of regions) {
+    const listed = transfer && projector!.project(transfer, grid)
+    const touched = new TouchedChunks<AxisIndices>(listed?.axes ?? box, {
+      axes: grid.axes,
+      counts: listed?.counts ?? grid.counts,
+    })
+    for (let at = 0; at < touched.count; at++) yield touched.number(at)
+  }
 }
 
 /**
