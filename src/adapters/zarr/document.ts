@@ -1,0 +1,88 @@
+import { HyperslabError } from '../../core/errors.ts'
+import { sizeOf } from '../../core/shape.ts'
+
+/** An object of JSON. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** More axes than numpy has make no sense, and take time. */
+const MAX_AXES = 64
+/** Characters of a value that a message shows. */
+const SHOWN = 80
+/** Items of a list or an object, and lists and objects in each other, that a message shows. */
+const SHOWN_PARTS = 8
+const SHOWN_DEPTH = 2
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A member of an object, of its own; what every object has does not count. */
+export const member = (object: JsonObject, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
+
+/** A value as a message shows it: not all of what is long. */
+export function showJson(value: unknown, depth = 0): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'string') return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  const parts = Array.isArray(value)
+    ? value.slice(0, SHOWN_PARTS).map((part) => () => showJson(part, depth + 1))
+    : Object.keys(value)
+        .slice(0, SHOWN_PARTS)
+        .map((name) => () => `${JSON.stringify(name)}: ${showJson((value as JsonObject)[name], depth + 1)}`)
+  const count = Array.isArray(value) ? value.length : Object.keys(value).length
+  const text = depth === SHOWN_DEPTH ? '…' : [...parts.map((show) => show()), ...(count > parts.length ? ['…'] : [])].join(', ')
+  return Array.isArray(value) ? `[${text}]` : `{${text}}`
+}
+
+/** @throws FormatError: the metadata are not what the format says */
+export function badMetadata(text: string, actual?: unknown): never {
+  throw new HyperslabError('FormatError', text, { actual })
+}
+
+/** @throws UnsupportedError: the metadata are well-formed, but nothing here reads such arrays */
+export function unsupported(text: string, actual?: unknown): never {
+  throw new HyperslabError('UnsupportedError', text, { actual })
+}
+
+export const asObject = (value: unknown, what: string): JsonObject =>
+  isObject(value) ? value : badMetadata(`${what} must be an object, got ${showJson(value)}`, value)
+
+export const asText = (value: unknown, what: string): string =>
+  typeof value === 'string' ? value : badMetadata(`${what} must be a text, got ${showJson(value)}`, value)
+
+export const asList = (value: unknown, what: string): readonly unknown[] =>
+  Array.isArray(value) ? value : badMetadata(`${what} must be a list, got ${showJson(value)}`, value)
+
+export const asLength = (value: unknown, what: string): number =>
+  Number.isSafeInteger(value) && (value as number) >= 0
+    ? (value as number)
+    : badMetadata(`${what} must be an integer from 0, got ${showJson(value)}`, value)
+
+/** @throws FormatError unless it is a list of integers from 0 whose product is exact */
+export function asShape(value: unknown, what: string): number[] {
+  const shape = asList(value, what)
+  if (shape.length > MAX_AXES) badMetadata(`${what} has ${shape.length} axes, more than ${MAX_AXES}`, shape.length)
+  const lengths = shape.map((length) => asLength(length, `each length of ${what}`))
+  if (!Number.isSafeInteger(sizeOf(lengths))) badMetadata(`${what} ${showJson(lengths)} has more than 2^53 elements`, lengths)
+  return lengths
+}
+
+/**
+ * The lengths of regular chunks along each axis. Where the array is empty, so may a chunk be, which then has
+ * length 1.
+ */
+export function asChunkShape(value: unknown, shape: readonly number[], what: string): number[] {
+  const chunks = asShape(value, what)
+  if (chunks.length !== shape.length)
+    badMetadata(`${what} ${showJson(chunks)} has ${chunks.length} axes, the array ${showJson(shape)} has ${shape.length}`, chunks)
+  return chunks.map((length, axis) => {
+    if (length === 0 && shape[axis]! > 0) badMetadata(`${what} ${showJson(chunks)} is of length 0 along axis ${axis}`, chunks)
+    return Math.max(1, length)
+  })
+}
+
+/** @throws FormatError unless there is one name for each axis */
+export function asDimensionNames(value: unknown, rank: number, what: string): string[] {
+  const names = asList(value, what)
+  if (names.length !== rank) badMetadata(`${what} ${showJson(names)} has ${names.length} names for ${rank} axes`, names)
+  return names.map((name) => (name === null ? '' : asText(name, `each of ${what}`)))
+}

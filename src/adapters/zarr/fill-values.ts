@@ -1,0 +1,151 @@
+import { type DType, isBigInt, type ScalarOf, toElement } from '../../core/dtype.ts'
+import { isHyperslabError } from '../../core/errors.ts'
+import { badMetadata, showJson } from './document.ts'
+import type { StoredType } from './metadata.ts'
+import { NOT_A_TIME, toNanoseconds } from './time-units.ts'
+
+type Scalar = ScalarOf<DType>
+
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+const WORDS: Readonly<Record<string, number>> = {
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  '-Infinity': Number.NEGATIVE_INFINITY,
+}
+
+/**
+ * A fill value of metadata as an element of the type, whichever way it is spelt; undefined for null.
+ * @throws FormatError for what is no value of the type
+ */
+export function parseFillValue(value: unknown, type: StoredType): Scalar | undefined {
+  if (value === null || value === undefined) return undefined
+  const refuse = (): never => badMetadata(`the fill value ${showJson(value)} is none of ${typeName(type)}`, value)
+  switch (type.kind) {
+    case 'bool':
+      return value === true || value === 1 ? true : value === false || value === 0 ? false : refuse()
+    case 'int':
+    case 'uint':
+      return integerOf(type.dtype, parseInteger(value) ?? refuse(), refuse)
+    case 'float':
+    case 'bfloat16':
+      return roundTo(type, parseFloating(value, type) ?? refuse())
+    case 'datetime':
+    case 'timedelta': {
+      const time = value === 'NaT' ? NOT_A_TIME : integerOf('int64', parseInteger(value) ?? refuse(), refuse)
+      return type.kind === 'datetime' ? toNanoseconds(time as bigint, type.unit!) : time
+    }
+    case 'string':
+    case 'fixed-text': {
+      // zarr-python writes 0 where strings have no fill value, and reads its text.
+      const text = typeof value === 'string' ? value : Number.isInteger(value) ? String(value) : refuse()
+      return type.kind === 'string' ? text : fixedText(text, type.bytes! / 4)
+    }
+    case 'binary':
+      return parseBytes(value) ?? refuse()
+    case 'fixed-bytes':
+    case 'raw':
+      return fixedBytes(parseBytes(value) ?? refuse(), type)
+  }
+}
+
+/** A float rounded to what is stored of it. */
+export function roundTo({ kind, bytes }: StoredType, value: number): number {
+  if (kind === 'bfloat16') return roundToBits(value, 8, -126, 127)
+  return bytes === 8 ? value : bytes === 4 ? Math.fround(value) : roundToBits(value, 11, -14, 15)
+}
+
+/** Rounds half to even to so many significant bits, of exponents between two; what is larger is infinite. */
+function roundToBits(value: number, bits: number, least: number, most: number): number {
+  if (value === 0 || !Number.isFinite(value)) return value
+  // The exponent of what is below the normal numbers does not matter: they share the least one.
+  const exponent = Math.max(least, exponentOf(Math.abs(value)))
+  const unit = 2 ** (exponent - bits + 1)
+  const rounded = roundHalfEven(value / unit) * unit
+  return Math.abs(rounded) >= 2 ** (most + 1) ? Math.sign(value) * Number.POSITIVE_INFINITY : rounded
+}
+
+const exponentOf = (magnitude: number): number => {
+  const estimate = Math.floor(Math.log2(magnitude))
+  // Beside powers of two the logarithm may be off by one.
+  return magnitude < 2 ** estimate ? estimate - 1 : magnitude >= 2 ** (estimate + 1) ? estimate + 1 : estimate
+}
+
+function roundHalfEven(value: number): number {
+  const below = Math.floor(value)
+  const rest = value - below
+  return rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? below + 1 : below
+}
+
+/** An integer: as a number, exactly as a bigint, or as text. */
+function parseInteger(value: unknown): bigint | undefined {
+  if (typeof value === 'bigint') return value
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : undefined
+  return typeof value === 'string' && /^[+-]?\d{1,40}$/.test(value) ? BigInt(value.replace(/^\+/, '')) : undefined
+}
+
+/** A float: as a number, by its name, as text, or by the bits of it in hexadecimal. */
+function parseFloating(value: unknown, { kind, bytes }: StoredType): number | undefined {
+  if (typeof value === 'number' || typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'string') return undefined
+  if (Object.hasOwn(WORDS, value)) return WORDS[value]
+  if (DECIMAL.test(value)) return Number(value)
+  const bits = /^0x([0-9a-f]{4}|[0-9a-f]{8}|[0-9a-f]{16})$/i.exec(value)?.[1]
+  if (bits === undefined) return undefined
+  const view = new DataView(new ArrayBuffer(8))
+  view.setBigUint64(0, BigInt(`0x${bits.padEnd(16, '0')}`))
+  if (bits.length > 4) return bits.length === 8 ? view.getFloat32(0) : view.getFloat64(0)
+  // Bits of bfloat16 are the upper half of those of float32.
+  return kind === 'bfloat16' || bytes !== 2 ? view.getFloat32(0) : halfOf(view.getUint16(0))
+}
+
+/** The value of a float16 by its bits. */
+function halfOf(bits: number): number {
+  const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023]
+  if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
+  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25))
+}
+
+/** Bytes: in base64, or as a list of numbers. */
+export function parseBytes(value: unknown): Uint8Array | undefined {
+  if (Array.isArray(value))
+    return value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256) ? Uint8Array.from(value) : undefined
+  return typeof value === 'string' ? decodeBase64(value) : undefined
+}
+
+/** The bytes that a text in base64 stands for; undefined for another text. */
+export function decodeBase64(text: string): Uint8Array | undefined {
+  const clean = text.replace(/[\n\r]/g, '')
+  if (clean.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(clean)) return undefined
+  return Uint8Array.from(atob(clean), (character) => character.charCodeAt(0))
+}
+
+/** An integer of the type; bigint where the type has it. */
+function integerOf(dtype: DType, value: bigint, refuse: () => never): Scalar {
+  try {
+    return toElement(dtype, isBigInt(dtype) ? value : Number(value)) as Scalar
+  } catch (error) {
+    if (isHyperslabError(error, 'InvalidArgumentError')) return refuse()
+    throw error
+  }
+}
+
+/** Text of a fixed length ends where only NULs follow; numpy cuts off what is too long. */
+const fixedText = (text: string, length: number): string => [...text].slice(0, length).join('').replace(/\0+$/, '')
+
+function fixedBytes(bytes: Uint8Array, { kind, bytes: length }: StoredType): Uint8Array {
+  const element = new Uint8Array(length!)
+  element.set(bytes.subarray(0, length))
+  if (kind === 'raw') return element
+  let end = element.length
+  while (end > 0 && element[end - 1] === 0) end--
+  return element.slice(0, end)
+}
+
+const typeName = ({ kind, dtype, bytes, unit }: StoredType): string =>
+  kind === 'float' || kind === 'int' || kind === 'uint'
+    ? `${kind}${8 * bytes!}`
+    : unit !== undefined
+      ? `${kind} of ${unit}`
+      : kind === 'bool' || kind === 'bfloat16' || bytes === undefined
+        ? kind
+        : `${dtype} of ${bytes} bytes`

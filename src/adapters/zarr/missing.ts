@@ -1,0 +1,77 @@
+import { type Missing, NOTHING } from '../../array/missing.ts'
+import type { DType, ScalarOf } from '../../core/dtype.ts'
+import { isHyperslabError } from '../../core/errors.ts'
+import { type JsonObject, member } from './document.ts'
+import { decodeBase64, parseFillValue, roundTo } from './fill-values.ts'
+import type { StoredType } from './metadata.ts'
+import { NOT_A_TIME } from './time-units.ts'
+
+type Scalar = ScalarOf<DType>
+
+/** What says which elements of an array are missing. */
+export interface MissingFacts {
+  readonly version: 2 | 3
+  readonly type: StoredType
+  readonly fillValue: Scalar | undefined
+  readonly attrs: JsonObject
+  /** True where the axes have names, as xarray and NCZarr give them. */
+  readonly isNamed: boolean
+}
+
+/**
+ * The missing elements as xarray has them. In version 2 the fill value of arrays whose axes have names is
+ * one; in version 3, where chunks need a fill value, the attribute `_FillValue` says it. Values of
+ * `missing_value` are missing, too. Where axes have no names, as in images, nothing is missing; what is no
+ * time is in every array.
+ */
+export function parseMissing({ version, type, fillValue, attrs, isNamed }: MissingFacts): Missing {
+  const values: Scalar[] = type.kind === 'datetime' || type.kind === 'timedelta' ? [NOT_A_TIME] : []
+  const attribute = member(attrs, '_FillValue')
+  if (isNamed && version === 2 && fillValue !== undefined) values.unshift(fillValue)
+  else if (isNamed || version === 3) values.unshift(...parseAttribute('_FillValue', attribute, type))
+  if (isNamed || version === 3) values.push(...parseAttribute('missing_value', member(attrs, 'missing_value'), type))
+  return values.length === 0 ? NOTHING : withoutNaN(values)
+}
+
+function withoutNaN(values: readonly Scalar[]): Missing {
+  const others = values.filter((value) => !Number.isNaN(value))
+  return { values: [...new Set(others)], nan: others.length < values.length }
+}
+
+/**
+ * The values of an attribute, one or a list. Those that no element can equal are left out: text among
+ * numbers, a NaN of integers, integers beyond those of the type.
+ */
+function parseAttribute(name: '_FillValue' | 'missing_value', given: unknown, type: StoredType): Scalar[] {
+  const list = Array.isArray(given) ? given : [given]
+  return list.flatMap((value) => {
+    if (name === '_FillValue' && (type.kind === 'float' || type.kind === 'bfloat16')) {
+      const float = parseDouble(value)
+      if (float !== undefined) return [roundTo(type, float)]
+    }
+    if (!isComparable(name, value, type)) return []
+    try {
+      const parsed = parseFillValue(value, type)
+      return parsed === undefined ? [] : [parsed]
+    } catch (error) {
+      if (isHyperslabError(error, 'FormatError', 'UnsupportedError')) return []
+      throw error
+    }
+  })
+}
+
+/**
+ * Bytes have no attribute but `_FillValue`, in base64; numbers are compared with numbers, and text with text.
+ */
+function isComparable(name: string, value: unknown, { kind, dtype }: StoredType): boolean {
+  if (dtype === 'binary') return name === '_FillValue' && typeof value === 'string'
+  if (dtype === 'string') return typeof value === 'string'
+  if (kind === 'bool') return typeof value === 'boolean'
+  return typeof value === 'number' || typeof value === 'bigint' || value === 'NaN' || value === 'NaT'
+}
+
+/** The float64 that xarray writes of a float: its eight bytes, little-endian, in base64. */
+function parseDouble(value: unknown): number | undefined {
+  const bytes = typeof value === 'string' ? decodeBase64(value) : undefined
+  return bytes?.length === 8 ? new DataView(bytes.buffer).getFloat64(0, true) : undefined
+}

@@ -1,0 +1,61 @@
+import { unsupported } from './document.ts'
+
+const NANOSECONDS: Readonly<Record<string, bigint>> = {
+  W: 604_800_000_000_000n,
+  D: 86_400_000_000_000n,
+  h: 3_600_000_000_000n,
+  m: 60_000_000_000n,
+  s: 1_000_000_000n,
+  ms: 1_000_000n,
+  us: 1_000n,
+  μs: 1_000n,
+  ns: 1n,
+}
+const MONTHS: Readonly<Record<string, bigint>> = { Y: 12n, M: 1n }
+const PARTS: Readonly<Record<string, bigint>> = { ps: 1_000n, fs: 1_000_000n, as: 1_000_000_000n }
+
+export const TIME_UNITS = [...Object.keys({ ...MONTHS, ...NANOSECONDS, ...PARTS }), 'generic']
+
+/** What numpy takes for "not a time", in every unit. */
+export const NOT_A_TIME = -(2n ** 63n)
+
+/** How times of a unit become nanoseconds. Months have no length of their own: `months` of them do. */
+export interface TimeScale {
+  /** What a time is multiplied with, and divided by, to be nanoseconds. */
+  readonly multiply: bigint
+  readonly divide: bigint
+  /** Months that a time counts; undefined where it counts what has a length. */
+  readonly months: bigint | undefined
+}
+
+/**
+ * The scale of a unit as numpy writes it, such as `s` or `10ms`.
+ * @throws UnsupportedError for the unit `generic`, which says nothing of the time
+ */
+export function timeScale(unit: string): TimeScale {
+  const [, count = '', name = ''] = /^(\d*)(.*)$/.exec(unit) ?? []
+  const times = count === '' ? 1n : BigInt(count)
+  if (name in MONTHS) return { multiply: 1n, divide: 1n, months: times * MONTHS[name]! }
+  if (name in PARTS) return { multiply: times, divide: PARTS[name]!, months: undefined }
+  const multiply = NANOSECONDS[name] ?? unsupported(`times of the unit '${unit}' cannot be read`, unit)
+  return { multiply: times * multiply, divide: 1n, months: undefined }
+}
+
+/**
+ * Nanoseconds since 1970 of a datetime that is stored as `time` in a unit.
+ * @throws UnsupportedError when that does not fit a `timestamp_ns`
+ */
+export function toNanoseconds(time: bigint, unit: string, { multiply, divide, months } = timeScale(unit)): bigint {
+  if (time === NOT_A_TIME) return time
+  const scaled = months === undefined ? time * multiply : monthStart(time * months)
+  const nanoseconds = scaled / divide
+  if (nanoseconds * divide === scaled && nanoseconds > NOT_A_TIME && nanoseconds < 2n ** 63n) return nanoseconds
+  return unsupported(`the datetime ${time} in units of ${unit} is no whole number of nanoseconds within 64 bits`, time)
+}
+
+/** Nanoseconds since 1970 of the first day of a month that is counted from January 1970. */
+function monthStart(month: bigint): bigint {
+  // Nanoseconds of 64 bits span 600 years; Date takes far more months than that, but no bigint.
+  if (month < -10_000n || month > 10_000n) return 2n ** 63n
+  return BigInt(Date.UTC(1970, Number(month), 1)) * NANOSECONDS['ms']!
+}

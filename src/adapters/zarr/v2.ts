@@ -1,0 +1,100 @@
+import { parseTypeV2 } from './data-types.ts'
+import {
+  asChunkShape,
+  asDimensionNames,
+  asList,
+  asObject,
+  asShape,
+  asText,
+  badMetadata,
+  isObject,
+  type JsonObject,
+  member,
+  showJson,
+} from './document.ts'
+import { parseFillValue } from './fill-values.ts'
+import type { CodecMetadata, ZarrArrayMetadata } from './metadata.ts'
+import { parseMissing } from './missing.ts'
+
+/**
+ * An array of version 2.
+ * @param metadata its `.zarray`
+ * @param attributes its `.zattrs`; undefined where there are none
+ */
+export function parseArrayV2(metadata: unknown, attributes: unknown): ZarrArrayMetadata {
+  const members = asObject(metadata, 'the metadata')
+  const get = (name: string): unknown => member(members, name)
+  if (get('zarr_format') !== 2) badMetadata(`zarr_format must be 2, got ${showJson(get('zarr_format'))}`, get('zarr_format'))
+  const attrs = attributes === undefined ? {} : asObject(attributes, 'the attributes')
+  const shape = asShape(get('shape'), 'shape')
+  const chunks = asChunkShape(get('chunks'), shape, 'chunks')
+  const filters = asList(get('filters') ?? [], 'filters').map((filter) => parseCodec(filter, 'a filter'))
+  const compressor = get('compressor') ?? null
+  const compressors = compressor === null ? [] : [parseCodec(compressor, 'the compressor')]
+  const stored = [...filters, ...compressors]
+  const { type, endian } = parseTypeV2(
+    get('dtype'),
+    stored.map(({ name }) => name),
+  )
+  const fillValue = parseFillValue(get('fill_value'), type)
+  const dimensionNames = parseDimensions(members, attrs, shape.length)
+  return {
+    version: 2,
+    shape,
+    chunks,
+    type,
+    codecs: [...parseOrder(get('order'), shape.length), ...bytesOf(type.bytes, endian), ...stored],
+    fillValue,
+    missing: parseMissing({ version: 2, type, fillValue, attrs, isNamed: dimensionNames !== undefined }),
+    chunkKey: keysV2(get('dimension_separator') ?? '.'),
+    dimensionNames,
+    attrs,
+  }
+}
+
+/**
+ * Keys such as `0.1`; without axes `0`.
+ * @throws FormatError unless the separator is `.` or `/`
+ */
+export function keysV2(separator: unknown): (coords: readonly number[]) => string {
+  const between = asSeparator(separator)
+  return (coords) => (coords.length === 0 ? '0' : coords.join(between))
+}
+
+export function asSeparator(separator: unknown): string {
+  if (separator === '.' || separator === '/') return separator
+  return badMetadata(`the separator of keys must be '.' or '/', got ${showJson(separator)}`, separator)
+}
+
+function parseCodec(value: unknown, what: string): CodecMetadata {
+  const codec = asObject(value, what)
+  const { id, ...configuration } = codec
+  return { name: asText(id, `the id of ${what}`), configuration }
+}
+
+function parseOrder(order: unknown, rank: number): CodecMetadata[] {
+  if (order !== 'C' && order !== 'F') badMetadata(`order must be 'C' or 'F', got ${showJson(order)}`, order)
+  if (order === 'C' || rank < 2) return []
+  return [{ name: 'transpose', configuration: { order: Array.from({ length: rank }, (_, axis) => rank - 1 - axis) } }]
+}
+
+/** Elements of their own length become bytes by a filter. */
+const bytesOf = (bytes: number | undefined, endian: 'little' | 'big' | undefined): CodecMetadata[] =>
+  bytes === undefined ? [] : [{ name: 'bytes', configuration: endian === undefined ? {} : { endian } }]
+
+/**
+ * Names of the axes as xarray writes them, or else those of the dimensions that NCZarr refers to by their
+ * paths, in its member of `.zarray` or, later, in an attribute.
+ */
+export function parseDimensions(members: JsonObject, attrs: JsonObject, rank: number): string[] | undefined {
+  const named = member(attrs, '_ARRAY_DIMENSIONS')
+  if (named !== undefined) return asDimensionNames(named, rank, '_ARRAY_DIMENSIONS')
+  const places = [member(members, '_NCZARR_ARRAY'), member(attrs, '_NCZARR_ARRAY'), member(attrs, '_nczarr_array')]
+  for (const place of places.filter(isObject)) {
+    const references = member(place, 'dimrefs') ?? member(place, 'dimension_references')
+    // A scalar of NCZarr has an axis that stands for none.
+    if (!Array.isArray(references) || references.length !== rank) continue
+    return references.map((path) => asText(path, 'each reference to a dimension').replace(/^.*\//, ''))
+  }
+  return undefined
+}
