@@ -187,6 +187,7 @@ export type {
   Store,
   StoreOptions,
   Tail,
+  WholeOptions,
 } from '../store/store.ts'
 export { type ZipOptions, ZipStore } from '../store/zip/zip.ts'
 export type { Location } from './location.ts'

@@ -2,8 +2,7 @@ import type { AsyncBuffer } from '../core/async-buffer.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { raceAbort } from '../core/signal.ts'
 import { type BlobLike, isBlob } from './handles.ts'
-import type { ObjectInfo, RangeOptions, Store } from './store.ts'
-import { changed, endsBefore } from './store.ts'
+import { changed, endsBefore, type ObjectInfo, type RangeOptions, type Store } from './store.ts'
 
 /**
  * One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under

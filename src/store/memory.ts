@@ -2,6 +2,7 @@ import { checkCondition, checkMatch } from './conditions.ts'
 import {
   type ConditionalWrites,
   changed,
+  checkWhole,
   type DeleteOptions,
   endsBefore,
   type ObjectInfo,
@@ -9,6 +10,8 @@ import {
   type RangeOptions,
   type Stage,
   type Store,
+  type Tail,
+  type WholeOptions,
 } from './store.ts'
 
 interface Entry {
@@ -42,6 +45,14 @@ export class MemoryStore implements Store {
     if (options.ifMatch !== undefined && options.ifMatch !== entry.etag) throw changed(this.describe(key))
     if (offset + length > entry.bytes.length) throw endsBefore(this.describe(key), entry.bytes.length, offset + length)
     return entry.bytes.slice(offset, offset + length)
+  }
+
+  async get(key: string, { maxBytes }: WholeOptions = {}): Promise<Tail | undefined> {
+    const entry = this.#objects.get(key)
+    if (entry === undefined) return undefined
+    const { bytes, etag } = entry
+    checkWhole(this.describe(key), bytes.length, maxBytes)
+    return { size: bytes.length, etag, bytes: bytes.slice() }
   }
 
   async list(prefix: string): Promise<string[]> {

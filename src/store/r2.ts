@@ -18,9 +18,10 @@ import type {
   Store,
   StoreOptions,
   Tail,
+  WholeOptions,
 } from './store.ts'
-import { changed, endsBefore } from './store.ts'
-import { emptyRanges, readVersion } from './versions.ts'
+import { changed, checkWhole, endsBefore, readVersion } from './store.ts'
+import { emptyRanges } from './versions.ts'
 
 /** The part of a bucket, the binding of a Cloudflare Worker, that is used. */
 export interface R2BucketLike {
@@ -36,6 +37,8 @@ export interface R2ObjectLike {
   readonly etag: string
   /** Only of what `get` gives, and there only when the condition held. */
   arrayBuffer?(): Promise<ArrayBuffer>
+  /** The same bytes, which are given up by this. */
+  readonly body?: { cancel(): Promise<void> } | null
 }
 
 export interface R2GetOptions {
@@ -158,6 +161,24 @@ export class R2Store implements Store {
     return found && { ...infoOf(found.object), bytes: found.bytes }
   }
 
+  get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<Tail | undefined> {
+    const file = this.describe(key)
+    const attempt = async (): Promise<Tail | undefined> => {
+      const object = await this.#bucket.get(key)
+      if (object === null) return undefined
+      try {
+        checkWhole(file, object.size, maxBytes)
+      } catch (error) {
+        await object.body?.cancel().catch(() => undefined)
+        throw error
+      }
+      const bytes = new Uint8Array(await object.arrayBuffer!())
+      checkLength(file, bytes, object.size)
+      return { ...infoOf(object), bytes }
+    }
+    return this.#run(key, attempt, signal)
+  }
+
   list(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
     return listPages(this.describe(prefix), async (cursor) => {
       const from = cursor === undefined ? { prefix } : { prefix, cursor }
@@ -229,10 +250,9 @@ export class R2Store implements Store {
         const { object, bytes, error } = await this.#answer(key, options)
         if (object === null) return undefined
         const length = expected(object)
-        if (bytes.length === length) return { object, bytes }
-        if (error !== undefined) throw error
-        const details = { file: this.describe(key), actual: bytes.length, expected: length }
-        throw new Transient(new HyperslabError('StoreError', `R2 gave ${bytes.length} bytes of ${length}`, details))
+        if (bytes.length !== length && error !== undefined) throw error
+        checkLength(this.describe(key), bytes, length)
+        return { object, bytes }
       },
       signal,
     )
@@ -276,5 +296,11 @@ export class R2Store implements Store {
 }
 
 const infoOf = ({ size, etag }: R2ObjectLike): ObjectInfo => ({ size, etag })
+
+/** @throws Transient */
+function checkLength(file: string, { length: actual }: Uint8Array, expected: number): void {
+  if (actual === expected) return
+  throw new Transient(new HyperslabError('StoreError', `R2 gave ${actual} bytes of ${expected}`, { file, actual, expected }))
+}
 
 const codeOf = (error: unknown): number => Number(/\((\d+)\)\s*$/.exec(error instanceof Error ? error.message : '')?.[1])

@@ -1,4 +1,4 @@
-import { HyperslabError } from '../core/errors.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 
@@ -20,6 +20,12 @@ export interface ObjectInfo {
 export interface RangeOptions extends StoreOptions {
   /** Read this version of the object and no other. */
   readonly ifMatch?: string
+}
+
+/** Options of reading a whole object. */
+export interface WholeOptions extends StoreOptions {
+  /** A larger object is refused, in bytes; 2 GiB by default. */
+  readonly maxBytes?: number | undefined
 }
 
 /** The `length` bytes from `offset`. */
@@ -115,6 +121,13 @@ export interface Store {
    * costs a request more.
    */
   getTail?(key: string, length: number, options?: StoreOptions): Promise<Tail | undefined>
+  /**
+   * A whole object, whatever its size, together with its version; for stores where asking for those apart
+   * costs a request more. `undefined` when there is no such object, also where a server answers with a page
+   * of HTML that it has for other names that nothing has, too.
+   * @throws TooLargeError, without having read all of it, for more than `maxBytes`
+   */
+  get?(key: string, options?: WholeOptions): Promise<Tail | undefined>
   /** Keys that start with `prefix`, in no particular order. */
   list?(prefix: string, options?: StoreOptions): Promise<string[]>
   /** Stores a whole object at once: afterwards it is there completely or, after an error, not at all. */
@@ -188,6 +201,57 @@ export async function readTail(store: Store, key: string, length: number, option
   const bytes = await store.getRange(key, info.size - wanted, wanted, { ...options, ifMatch: info.etag })
   return bytes && { ...info, bytes }
 }
+
+/**
+ * A whole object, whatever its size, in one request where the store can.
+ * @throws TooLargeError, without having read all of it, for more than `maxBytes`
+ */
+export async function readWhole(store: Store, key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
+  if (store.get !== undefined) return store.get(key, options)
+  const { maxBytes, signal } = options
+  return readVersion(store, key, signal, async (info) => {
+    checkWhole(store.describe(key), info.size, maxBytes)
+    const bytes = await store.getRange(key, 0, info.size, { signal, ifMatch: info.etag })
+    return bytes && { ...info, bytes }
+  })
+}
+
+/** How often an object may be replaced while it is being read. */
+const VERSION_RETRIES = 3
+
+/**
+ * Asks for size and version, unless they are known, and reads that version; again when the object is replaced
+ * in between.
+ */
+export async function readVersion<T>(
+  store: Pick<Store, 'stat'>,
+  key: string,
+  signal: Signal | undefined,
+  read: (info: ObjectInfo) => Promise<T | undefined>,
+  first?: ObjectInfo,
+): Promise<T | undefined> {
+  for (let left = VERSION_RETRIES, known = first; ; left--, known = undefined) {
+    const info = known ?? (await store.stat(key, { signal }))
+    if (info === undefined) return undefined
+    try {
+      return await read(info)
+    } catch (error) {
+      if (left === 0 || !isHyperslabError(error, 'ConflictError')) throw error
+    }
+  }
+}
+
+/** No larger object is read as a whole unless that is asked for. */
+export const MAX_WHOLE_BYTES = 2 ** 31
+
+/** @throws TooLargeError */
+export function checkWhole(file: string, size: number, maxBytes = MAX_WHOLE_BYTES): void {
+  if (size > maxBytes) throw tooLarge(file, `${size}`, size, maxBytes)
+}
+
+/** @param told the size in words */
+export const tooLarge = (file: string, told: string, actual: number, expected: number): HyperslabError =>
+  new HyperslabError('TooLargeError', `the object has ${told} bytes, at most ${expected} are read`, { file, actual, expected })
 
 export const endsBefore = (file: string, size: number, wanted: number): HyperslabError =>
   new HyperslabError('FormatError', `the file ends at byte ${size}, but bytes up to ${wanted} are wanted: it is truncated`, {

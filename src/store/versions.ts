@@ -1,41 +1,11 @@
-import { isHyperslabError } from '../core/errors.ts'
-import type { Signal } from '../core/signal.ts'
-import type { ByteRange, ObjectInfo, RangeOptions, Store } from './store.ts'
-import { changed, endsBefore } from './store.ts'
-
-/** How often an object may be replaced while it is being read. */
-const VERSION_RETRIES = 3
-
-type Stating = Pick<Store, 'stat' | 'describe'>
-
-/**
- * Asks for size and version, unless they are known, and reads that version; again when the object is replaced
- * in between.
- */
-export async function readVersion<T>(
-  store: Stating,
-  key: string,
-  signal: Signal | undefined,
-  read: (info: ObjectInfo) => Promise<T | undefined>,
-  first?: ObjectInfo,
-): Promise<T | undefined> {
-  for (let left = VERSION_RETRIES, known = first; ; left--, known = undefined) {
-    const info = known ?? (await store.stat(key, { signal }))
-    if (info === undefined) return undefined
-    try {
-      return await read(info)
-    } catch (error) {
-      if (left === 0 || !isHyperslabError(error, 'ConflictError')) throw error
-    }
-  }
-}
+import { type ByteRange, changed, endsBefore, type RangeOptions, type Store } from './store.ts'
 
 /**
  * No request can ask for no bytes; but that there is an object, of this version and long enough, must be
  * known.
  */
 export async function emptyRanges(
-  store: Stating,
+  store: Pick<Store, 'stat' | 'describe'>,
   key: string,
   ranges: readonly ByteRange[],
   { ifMatch, signal }: RangeOptions,

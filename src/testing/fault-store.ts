@@ -73,6 +73,7 @@ class Faults implements Store, FaultControls {
   readonly log: string[] = []
   readonly getRanges?: NonNullable<Store['getRanges']>
   readonly getTail?: NonNullable<Store['getTail']>
+  readonly get?: NonNullable<Store['get']>
   readonly answersAlike?: NonNullable<Store['answersAlike']>
   readonly identify?: NonNullable<Store['identify']>
   readonly list?: NonNullable<Store['list']>
@@ -112,6 +113,11 @@ class Faults implements Store, FaultControls {
           ...tail,
           bytes: half(tail.bytes, tail.size - tail.bytes.length),
         }))
+      }
+    if (inner.get)
+      this.get = (key, ...rest) => {
+        const read = () => inner.get!(key, ...rest)
+        return this.#read('whole', key, read, (whole, half) => ({ ...whole, bytes: half(whole.bytes, 0) }))
       }
     if (inner.put)
       this.put = (key, bytes, ...rest) => {

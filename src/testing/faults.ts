@@ -2,14 +2,15 @@ import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 
 /**
- * An operation of a store: `read` and `append` of a stage, `ranges` is `getRanges`, `tail` is `getTail`,
- * `compare` is `answersAlike`, `conditions` is `conditionalWrites`.
+ * An operation of a store: `read` and `append` of a stage, `get` is `getRange`, `ranges` is `getRanges`,
+ * `tail` is `getTail`, `whole` is `get`, `compare` is `answersAlike`, `conditions` is `conditionalWrites`.
  */
 export type OperationKind =
   | 'stat'
   | 'get'
   | 'ranges'
   | 'tail'
+  | 'whole'
   | 'list'
   | 'compare'
   | 'conditions'
@@ -73,7 +74,7 @@ export type FaultScript = (operation: Operation) => Fault | undefined | Promise<
 
 const KINDS: readonly FaultKind[] = ['delay', 'error', 'lost', 'late', 'short', 'mixed', 'crash']
 const WRITES: readonly OperationKind[] = ['put', 'delete', 'publish']
-const OBJECT_READS: readonly OperationKind[] = ['get', 'ranges', 'tail']
+const OBJECT_READS: readonly OperationKind[] = ['get', 'ranges', 'tail', 'whole']
 const DETAILS: readonly string[] = ['kind', 'ms', 'after', 'done', 'error']
 
 /** Whether an operation can have a fault other than by failing. */

@@ -1,4 +1,4 @@
-import type { ByteRange, Store } from '../store/store.ts'
+import { type ByteRange, readWhole, type Store } from '../store/store.ts'
 import { type Conformance, checkError, equal, refused } from './check.ts'
 
 /** One object somewhere, and the `store` that reads it. */
@@ -41,6 +41,8 @@ const missingIsUndefined: Check = async ({ store, missing }) => {
   equal(await store.getRange(missing, 0, 1), undefined)
   equal(await store.getRange(missing, 0, 0), undefined)
   if (store.getTail) equal(await store.getTail(missing, 5), undefined)
+  equal(await readWhole(store, missing), undefined)
+  equal(await readWhole(store, missing, { maxBytes: 0 }), undefined)
   if (!store.getRanges) return
   equal(await store.getRanges(missing, [{ offset: 0, length: 1 }]), undefined)
   equal(await store.getRanges(missing, []), undefined)
@@ -64,6 +66,8 @@ const emptyObject: Check = async ({ store, key }) => {
   await refused(store.getRange(key, 0, 1), 'FormatError', { actual: 0, expected: 1 })
   const tail = await store.getTail?.(key, 5)
   if (tail) equal([tail.size, tail.bytes], [0, bytes()])
+  const whole = (await readWhole(store, key, { maxBytes: 0 }))!
+  equal([whole.size, whole.bytes], [0, bytes()])
 }
 
 const beyondTheEnd: Check = async ({ store, key }) => {
@@ -79,6 +83,7 @@ const beyondTheEnd: Check = async ({ store, key }) => {
 const callerOwnsResults: Check = async ({ store, key }) => {
   ;(await store.getRange(key, 0, 3))!.fill(0)
   ;(await store.getTail?.(key, 3))?.bytes.fill(0)
+  ;(await readWhole(store, key))?.bytes.fill(0)
   const twice = await store.getRanges?.(key, [range(0, 3), range(0, 3)])
   twice?.[0]?.fill(0)
   if (twice) equal(twice[1], bytes(1, 2, 3))
@@ -116,6 +121,15 @@ const theEnd: Check = async ({ store, key }, content) => {
   }
 }
 
+const theWhole: Check = async ({ store, key }, content) => {
+  const whole = { ...(await store.stat(key))!, bytes: content }
+  equal(await readWhole(store, key), whole)
+  equal(await readWhole(store, key, { maxBytes: 50 }), whole)
+  for (const maxBytes of [49, 1, 0])
+    await refused(readWhole(store, key, { maxBytes }), 'TooLargeError', { file: store.describe(key), expected: maxBytes })
+  equal(await Promise.all([readWhole(store, key), readWhole(store, key)]), [whole, whole])
+}
+
 const oneVersion: Check = async ({ store, key, replace }) => {
   const first = (await store.stat(key))!
   equal(await store.getRange(key, 0, 2, { ifMatch: first.etag }), bytes(1, 1))
@@ -128,6 +142,7 @@ const oneVersion: Check = async ({ store, key, replace }) => {
   equal(await store.getRange(key, 0, 2), bytes(2, 2))
   equal(await store.getRange(key, 0, 2, { ifMatch: second.etag }), bytes(2, 2))
   if (store.getTail) equal(await store.getTail(key, 1), { ...second, bytes: bytes(2) })
+  equal(await readWhole(store, key), { ...second, bytes: bytes(2, 2) })
   // A store may keep the old version readable.
   const old = await store.getRange(key, 0, 2, { ifMatch: first.etag }).catch((error: unknown) => error)
   if (old instanceof Uint8Array) equal(old, bytes(1, 1))
@@ -157,6 +172,7 @@ const CASES: readonly (readonly [string, Uint8Array, Check])[] = [
   ['results belong to the caller', bytes(1, 2, 3), callerOwnsResults],
   ['several ranges: any order, overlapping, adjacent, equal, empty, all versions', counting(200), severalRanges],
   ['the end of an object, with its size and version', counting(50), theEnd],
+  ['a whole object, with its size and version; a larger one is refused', counting(50), theWhole],
   ['a version is read or refused, never another one', bytes(1, 1), oneVersion],
   ['many reads at once, also after closing', counting(256), manyAtOnce],
 ]

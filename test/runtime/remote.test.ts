@@ -83,8 +83,8 @@ test('the query goes with the requests for sidecars', async () => {
 test('a server that answers 403 for sidecars that are not there, with the option and without', async () => {
   rude.manners = { missing: 403 }
   const path = `${rude.origin}/x.af`
-  await expect(open(path)).rejects.toMatchObject({ tag: 'StoreError', message: expect.stringContaining('missing: [403') })
-  await using file = await open({ store: new HttpStore({ missing: [403, 404] }), path })
+  await expect(open(path)).rejects.toMatchObject({ tag: 'StoreError', message: expect.stringContaining('notFound: [403') })
+  await using file = await open({ store: new HttpStore({ notFound: [403, 404] }), path })
   expect((await file.array('a', 'float64').get([null])).data).toEqual(values)
 })
 

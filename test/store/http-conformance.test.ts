@@ -91,7 +91,7 @@ const MANNERS: [string, Manners, HttpStoreOptions?][] = [
   ['has dates only', { noEtag: true }],
   ['ignores If-Match', { ifMatch: 'ignored' }],
   ['misreads If-Match', { ifMatch: 'misread' }],
-  ['answers 403 for what is missing', { missing: 403 }, { missing: [403, 404] }],
+  ['answers 403 for what is missing', { missing: 403 }, { notFound: [403, 404] }],
   ['answers 410 for what is missing', { missing: 410 }],
 ]
 describe.each(MANNERS)('a server that %s', (_, manners, options = {}) => {

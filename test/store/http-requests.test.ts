@@ -75,7 +75,7 @@ describe('what is asked for', () => {
   })
 
   test('the query belongs to the store and to no message; a query in a key works, too', async () => {
-    const store = slow({ query: '?sig=secret%2B', missing: [404] })
+    const store = slow({ query: '?sig=secret%2B', notFound: [404] })
     await store.getRange(url, 0, 1)
     await store.stat(`${url}?a=1#part`)
     expect(rude.seen.map(({ url }) => url)).toEqual(['/x.af?sig=secret%2B', '/x.af?a=1&sig=secret%2B'])

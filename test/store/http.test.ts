@@ -64,8 +64,8 @@ describe('a server that', () => {
   test('says 403 for what is missing: the message tells the option, which helps', async () => {
     rude.manners = { missing: 403 }
     const none = `${rude.origin}/none.af`
-    await expect(slow().stat(none)).rejects.toThrow('missing: [403, 404, 410]')
-    expect(await slow({ missing: [403, 404] }).stat(none)).toBeUndefined()
+    await expect(slow().stat(none)).rejects.toThrow('notFound: [403, 404, 410]')
+    expect(await slow({ notFound: [403, 404] }).stat(none)).toBeUndefined()
   })
 
   test.each([

@@ -187,6 +187,22 @@ describe('R2 store', () => {
     await expect(store.getTail('x', 2)).rejects.toMatchObject(truncated)
   })
 
+  test('a whole object is asked for once; one that is too large is given up, not read', async () => {
+    let given = 0
+    const bucket = new OneObject(new Uint8Array(40))
+    const body = { cancel: async () => void given++ }
+    const get = async () => ({ ...(await bucket.head())!, body, arrayBuffer: () => Promise.reject(new Error('read')) })
+    const store = new R2Store({ ...bucket, get } as never, ENOUGH)
+    await expect(store.get('x', { maxBytes: 39 })).rejects.toMatchObject({
+      tag: 'TooLargeError',
+      details: { file: 'r2:x', actual: 40, expected: 39 },
+    })
+    expect(given).toBe(1)
+    const other = new OneObject(Uint8Array.of(7, 8))
+    expect(await new R2Store(other, ENOUGH).get('x')).toEqual({ size: 2, etag: '7', bytes: Uint8Array.of(7, 8) })
+    expect(other.calls).toEqual(['get'])
+  })
+
   test('who aborts waits no longer, and asks for nothing more', async () => {
     class Hanging extends OneObject {
       override get(): Promise<never> {

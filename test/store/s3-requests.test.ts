@@ -56,6 +56,13 @@ test('requests are signed for their region, again for each repetition, and witho
   expect(signed.filter((name) => name !== 'host' && !name.startsWith('x-amz-'))).toEqual([])
 })
 
+test('403 is an error that tells what to do, unless it is said to mean that there is no object', async () => {
+  const refused = (options: Partial<S3StoreOptions> = {}) => recorded(options, () => ({ status: 403 })).store
+  await expect(refused().get('x')).rejects.toThrow('listing: false, or notFound: [403, 404],')
+  expect(await refused({ notFound: [403, 404] }).get('x')).toBeUndefined()
+  expect(await refused({ listing: false }).get('x')).toBeUndefined()
+})
+
 test('without credentials nothing is signed', async () => {
   const { store, sent } = recorded()
   await store.put('x', Uint8Array.of(1))

@@ -22,7 +22,12 @@ async function storeOf(archive: Uint8Array, options: { maxDirectoryBytes?: numbe
 async function expectFiles(store: ZipStore, files: Files): Promise<void> {
   expect((await store.list('')).sort()).toEqual(Object.keys(files).sort())
   for (const [name, bytes] of Object.entries(files)) {
+    // First, while nothing is known of where it begins.
+    const whole = (await store.get(name))!
+    expect(whole.bytes).toEqual(bytes)
     const { etag, size } = (await store.stat(name))!
+    expect(await store.get(name)).toEqual({ size, etag, bytes })
+    expect(whole).toEqual({ size, etag, bytes })
     expect(size).toBe(bytes.length)
     expect(await store.getRange(name, 0, size, { ifMatch: etag })).toEqual(bytes)
     expect(await store.getTail(name, 100)).toEqual({ size, etag, bytes: bytes.slice(-100) })
@@ -50,7 +55,13 @@ with ZipFile(Pipe(), 'w') as z:
     z.writestr(info, content)
     # Other extra fields in the directory than in front of the content, as programs that align it write them.
     info.extra = bytes([0x35, 0xd9, 40, 0]) + bytes(40)`
+  const LONG = `with ZipFile(path, 'w') as z:
+  for name, content in files.items():
+    info = ZipInfo(name)
+    info.extra = bytes([0x35, 0xd9, 200, 0]) + bytes(200)
+    z.writestr(info, content)`
   test.each<[string, () => Uint8Array]>([
+    ['Python, long extra fields', () => zippedByPython(FILES, LONG)],
     ['zip -0', () => zipped(FILES)],
     ['zip -0, forced to Zip64', () => zipped(FILES, 'zip -0 -q -fz -r ../x.zip .')],
     ['zip -0 into a pipe, with data descriptors', () => zipped(FILES, 'zip -0 -q -r - . | cat > ../x.zip')],

@@ -29,7 +29,7 @@ describe('a store without faults is the store it wraps', () => {
   test('can do what the store it wraps can', () => {
     const readOnly: Store = { describe: String, stat: async () => undefined, getRange: async () => undefined }
     const able = (store: Store) =>
-      (['list', 'put', 'delete', 'stage', 'getTail', 'getRanges'] as const).filter((name) => store[name])
+      (['list', 'put', 'delete', 'stage', 'getTail', 'getRanges', 'get'] as const).filter((name) => store[name])
     expect(able(new FaultStore(readOnly))).toEqual([])
     expect(able(new FaultStore(new MemoryStore()))).toEqual(able(new MemoryStore()))
     expect(able(new FaultStore({ ...readOnly, getTail: async () => undefined }))).toEqual(['getTail'])

@@ -9,8 +9,9 @@ import type {
   Stage,
   Store,
   Tail,
+  WholeOptions,
 } from '../store.ts'
-import { changed } from '../store.ts'
+import { changed, checkWhole } from '../store.ts'
 import { onFile, orMissing } from './errors.ts'
 import { checkedInfo, type FileSystem, fileSystem, folderOf, orMissingSync, readExactly } from './file-system.ts'
 import { underLock } from './lock.ts'
@@ -109,6 +110,19 @@ export class FileStore implements Store {
       return { size, etag, bytes: await readExactly((await shared.file)!.handle, key, size - wanted, wanted, size) }
     } finally {
       await release(shared)
+    }
+  }
+
+  async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<Tail | undefined> {
+    signal?.throwIfAborted()
+    const file = await this.#openFile(key)
+    if (file === undefined) return undefined
+    const { handle, size, etag } = file
+    try {
+      checkWhole(key, size, maxBytes)
+      return { size, etag, bytes: await readExactly(handle, key, 0, size, size) }
+    } finally {
+      await handle.close()
     }
   }
 

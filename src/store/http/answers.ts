@@ -167,7 +167,7 @@ function refuseEncoded(answer: HttpAnswer, file: string): void {
   throw new HyperslabError('UnsupportedError', text, { file, actual: encoding, expected: 'identity' })
 }
 
-function short(file: string, actual: number, expected: number): Transient {
+export function short(file: string, actual: number, expected: number): Transient {
   const text = `the answer ended after ${actual} of ${expected} bytes`
   return new Transient(new HyperslabError('StoreError', text, { file, actual, expected }))
 }

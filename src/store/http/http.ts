@@ -15,12 +15,12 @@ export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
    * to list among them, answer 403; but taking 403 for missing also hides sidecars that are there and may not
    * be read.
    */
-  readonly missing?: readonly number[]
+  readonly notFound?: readonly number[]
 }
 
-const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', missing: 'list' }
+const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', notFound: 'list' }
 
-const FORBIDDEN = 'if this server says so for what does not exist, pass missing: [403, 404, 410] to the store'
+const FORBIDDEN = 'if this server says so for what does not exist, pass notFound: [403, 404, 410] to the store'
 
 /**
  * Objects behind `http:` and `https:` URLs, read only. Keys are absolute URLs.
@@ -42,7 +42,7 @@ export class HttpStore extends HttpReader {
     checkOptions('HttpStore', options, CHECKS)
     super(options)
     this.#query = options.query?.replace(/^\?/, '') ?? ''
-    this.#missing = options.missing ?? [404, 410]
+    this.#missing = options.notFound ?? [404, 410]
   }
 
   override describe(key: string): string {

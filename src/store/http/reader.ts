@@ -1,23 +1,21 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { RangeRequester, type RequestOptions } from '../requester.ts'
-import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail } from '../store.ts'
-import { changed, endsBefore } from '../store.ts'
-import { emptyRanges, readVersion } from '../versions.ts'
+import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail, WholeOptions } from '../store.ts'
+import { changed, endsBefore, readVersion } from '../store.ts'
+import { emptyRanges } from '../versions.ts'
 import { type HttpRange, MISSING, type RequestContext, readRange, readSize, readSuffix, statusError } from './answers.ts'
-import { type HttpAnswer, HttpClient, type HttpClientOptions } from './client.ts'
-import { contentLength, isStrong } from './headers.ts'
+import { HttpClient, type HttpClientOptions } from './client.ts'
+import { isStrong } from './headers.ts'
 import type { Sign } from './redirects.ts'
+import type { Pages, WholeReads } from './whole.ts'
 
 /** What a server turned out not to do. */
-interface Quirks {
+interface Quirks extends Pages {
   noHead?: true
   noSuffix?: true
   noIfMatch?: true
 }
-
-/** What a server answers to every name is no larger. */
-const MAX_PAGE_BYTES = 2 ** 20
 
 /**
  * Reading over HTTP, whatever keys look like. The version of an object is what `infoOf` makes of the headers
@@ -90,27 +88,20 @@ export abstract class HttpReader implements Store {
     return readVersion(this, key, signal, read, first)
   }
 
-  async answersAlike(key: string, other: string, { signal }: StoreOptions = {}): Promise<boolean> {
-    const [one, two] = [await this.#whole(key, signal), await this.#whole(other, signal)]
-    return one !== undefined && two !== undefined && one.length === two.length && one.every((byte, i) => byte === two[i])
+  async get(key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
+    const place = this.place(key)
+    const { readWholeObject } = await import('./whole.ts')
+    return readWholeObject(this.#wholeReads(place), place, options)
   }
 
-  /**
-   * The whole object, by a request without a range, as pages are asked for; `undefined` where the status is
-   * not 200 or it is large.
-   */
-  #whole(key: string, signal: Signal | undefined): Promise<Uint8Array | undefined> {
+  async answersAlike(key: string, other: string, { signal }: StoreOptions = {}): Promise<boolean> {
     const place = this.place(key)
-    const receive = async (answer: HttpAnswer): Promise<Uint8Array | undefined> => {
-      if (answer.status === 200 && (contentLength(answer.headers) ?? 0) <= MAX_PAGE_BYTES) {
-        const bytes = await answer.read(0, MAX_PAGE_BYTES + 1)
-        return bytes.length <= MAX_PAGE_BYTES ? bytes : undefined
-      }
-      answer.discard()
-      return undefined
-    }
-    const send = () => this.client.send({ ...place, method: 'GET' }, receive, signal)
-    return this.requester.run(MAX_PAGE_BYTES, send, signal)
+    const { areAnsweredAlike } = await import('./whole.ts')
+    return areAnsweredAlike(this.#wholeReads(place), place, this.place(other), signal)
+  }
+
+  #wholeReads(place: RequestContext): WholeReads {
+    return { client: this.client, requester: this.requester, pages: this.#quirksOf(place) }
   }
 
   /** Waits for no limit: also called by requests that are under way, which would wait for themselves. */

@@ -28,6 +28,10 @@ export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpCl
    */
   readonly listing?: boolean
   /**
+   * Statuses that mean "there is no such object"; 404 and 410 by default, and 403 with `listing: false`.
+   */
+  readonly notFound?: readonly number[]
+  /**
    * Larger objects are written in parts of this many bytes, 5 MiB at least; 8 MiB by default. A stage keeps
    * up to one part in memory.
    */
@@ -40,6 +44,7 @@ const CHECKS: Checks<S3StoreOptions> = {
   ...CLIENT_CHECKS,
   credentials: 'object or function',
   listing: 'boolean',
+  notFound: 'list',
   partBytes: 'number',
 }
 
@@ -83,7 +88,7 @@ export class S3Store extends HttpReader implements Store {
     this.#s3 = new S3Client(address, this.client, this.requester)
     this.#writer = new S3Writer(this.#s3)
     this.#conditions = new S3Conditions(this.#writer, address)
-    this.#missing = listing ? [404] : [403, 404]
+    this.#missing = options.notFound ?? (listing ? [404, 410] : [403, 404, 410])
     this.#partBytes = partBytes
     if (listing) this.list = (prefix, { signal } = {}) => this.#list(prefix, signal)
   }
@@ -145,4 +150,4 @@ export class S3Store extends HttpReader implements Store {
 }
 
 const FORBIDDEN =
-  'S3 answers so for what does not exist, too, when the bucket may not be listed: pass listing: false to read there all the same'
+  'S3 answers so for what does not exist, too, when the bucket may not be listed: pass listing: false, or notFound: [403, 404], to read there all the same'

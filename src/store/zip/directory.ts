@@ -195,7 +195,7 @@ export function contentOffset(header: Uint8Array, entry: ZipEntry): number {
     view.getUint16(8, true) === entry.method &&
     view.getUint16(26, true) === entry.nameBytes.length &&
     entry.nameBytes.every((byte, i) => header[LOCAL.bytes + i] === byte)
-  if (same) return header.length + view.getUint16(28, true)
+  if (same) return LOCAL.bytes + entry.nameBytes.length + view.getUint16(28, true)
   const text = `there is no header of this entry at byte ${entry.headerOffset} of the archive, which is damaged`
   throw new HyperslabError('FormatError', text, { actual: entry.headerOffset })
 }

@@ -5,6 +5,7 @@ import { SingleFlight } from '../../core/single-flight.ts'
 import {
   type ByteRange,
   changed,
+  checkWhole,
   endsBefore,
   type ObjectInfo,
   type RangeOptions,
@@ -12,6 +13,7 @@ import {
   type Store,
   type StoreOptions,
   type Tail,
+  type WholeOptions,
 } from '../store.ts'
 import { contentOffset, findDirectory, LOCAL_HEADER_BYTES, readDirectory, ZIP_TAIL_BYTES, type ZipEntry } from './directory.ts'
 
@@ -45,6 +47,8 @@ interface Content extends ObjectInfo {
 }
 
 const MIB = 2 ** 20
+/** Of a local header, which most have; what is larger takes another read. */
+const EXTRA_BYTES = 64
 /** How often a read starts again when the archive is replaced in the middle of it. */
 const VERSION_RETRIES = 3
 const ENCRYPTED = 1
@@ -118,6 +122,27 @@ export class ZipStore implements Store {
     })
   }
 
+  /** One read of the archive, of the file's local header and what follows it, unless much lies between. */
+  async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<Tail | undefined> {
+    return this.#readEntry(key, { signal }, async (archive, entry) => {
+      const { size, etag } = infoOf(archive, entry)
+      checkWhole(this.describe(key), size, maxBytes)
+      const pinned = { signal, ifMatch: archive.etag }
+      const start = archive.offsets.get(entry) ?? entry.headerOffset
+      const most = LOCAL_HEADER_BYTES + entry.nameBytes.length + EXTRA_BYTES + size
+      const end = start === entry.headerOffset ? Math.min(start + most, archive.directoryOffset) : start + size
+      const read = await this.#store.getRange(this.#path, start, end - start, pinned)
+      if (read === undefined) return undefined
+      if (start !== entry.headerOffset) return { size, etag, bytes: read }
+      const offset = await within({ file: this.describe(key) }, async () => this.#contentStart(archive, entry, read))
+      const bytes =
+        offset + size <= end
+          ? read.slice(offset - start, offset - start + size)
+          : await this.#store.getRange(this.#path, offset, size, pinned)
+      return bytes && { size, etag, bytes }
+    })
+  }
+
   /**
    * Also names files that are compressed: they are there, and to read around them could give wrong values.
    */
@@ -138,22 +163,27 @@ export class ZipStore implements Store {
     })
   }
 
+  #read<T>(key: string, options: RangeOptions, read: (content: Content) => Promise<T | undefined>): Promise<T | undefined> {
+    return this.#readEntry(key, options, async (archive, entry) => {
+      const offset = await this.#locate(archive, entry, options.signal)
+      return read({ ...infoOf(archive, entry), file: this.describe(key), offset, version: archive.etag })
+    })
+  }
+
   /** Reads of one version of the archive: of the one that `ifMatch` tells, or else of the newest. */
-  async #read<T>(
+  async #readEntry<T>(
     key: string,
     { ifMatch, signal }: RangeOptions,
-    read: (content: Content) => Promise<T | undefined>,
+    read: (archive: Archive, entry: ZipEntry) => Promise<T | undefined>,
   ): Promise<T | undefined> {
     for (let left = VERSION_RETRIES; ; left--) {
       const archive = await this.#open(signal)
       const entry = this.#find(archive, key)
       if (entry === undefined) return undefined
-      const info = infoOf(archive, entry)
       const file = this.describe(key)
-      if (ifMatch !== undefined && ifMatch !== info.etag) throw changed(file)
+      if (ifMatch !== undefined && ifMatch !== infoOf(archive, entry).etag) throw changed(file)
       try {
-        const offset = await this.#locate(archive, entry, signal)
-        const result = await read({ ...info, file, offset, version: archive.etag })
+        const result = await read(archive, entry)
         if (result !== undefined) return result
         if (left === 0) throw this.#gone()
       } catch (error) {
@@ -231,17 +261,22 @@ export class ZipStore implements Store {
   async #locate(archive: Archive, entry: ZipEntry, signal: Signal | undefined): Promise<number> {
     const known = archive.offsets.get(entry)
     if (known !== undefined) return known
-    const { name, nameBytes, headerOffset, size } = entry
+    const { name, nameBytes, headerOffset } = entry
     const locate = async (shared: Signal): Promise<number> => {
       const length = LOCAL_HEADER_BYTES + nameBytes.length
       const pinned = { signal: shared, ifMatch: archive.etag }
       const header = this.#present(await this.#store.getRange(this.#path, headerOffset, length, pinned))
-      const offset = headerOffset + contentOffset(header, entry)
-      this.#checkEnd(name, offset + size, archive.directoryOffset)
-      archive.offsets.set(entry, offset)
-      return offset
+      return this.#contentStart(archive, entry, header)
     }
     return within({ file: this.describe(name) }, () => this.#locating.share(entry, locate, signal))
+  }
+
+  /** @param header the local header, with what may follow it */
+  #contentStart(archive: Archive, entry: ZipEntry, header: Uint8Array): number {
+    const offset = entry.headerOffset + contentOffset(header, entry)
+    this.#checkEnd(entry.name, offset + entry.size, archive.directoryOffset)
+    archive.offsets.set(entry, offset)
+    return offset
   }
 }
 
