@@ -3,6 +3,7 @@ import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { raceAbort, type Signal } from '../core/signal.ts'
 import { exists, unmatched } from './conditions.ts'
+import { emptyRanges } from './empty-ranges.ts'
 import { listPages } from './listing.ts'
 import { MemoryStage } from './memory.ts'
 import { type MergeLimits, planRangeReads } from './ranges.ts'
@@ -21,7 +22,6 @@ import type {
   WholeOptions,
 } from './store.ts'
 import { changed, checkWhole, endsBefore, readVersion } from './store.ts'
-import { emptyRanges } from './versions.ts'
 
 /** The part of a bucket, the binding of a Cloudflare Worker, that is used. */
 export interface R2BucketLike {

@@ -1,5 +1,4 @@
 import { HyperslabError } from '../../core/errors.ts'
-import { forEachLimited } from '../../core/limiter.ts'
 import { sameShape } from '../../core/shape.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import type { Store, StoreOptions } from '../../store/store.ts'
@@ -8,6 +7,7 @@ import type { ArrayMeta } from '../format/footer.ts'
 import type { Limits } from '../format/limits.ts'
 import { Layer, type LayerOptions } from './layer.ts'
 import { LayerChunks } from './layer-chunks.ts'
+import { type Opening, openBase } from './opening.ts'
 import { checkLayerCount, type Paths, probe } from './paths.ts'
 
 /** One array as one layer has it. */
@@ -162,21 +162,8 @@ function isLive({ number, identity: { id, kind, base: named } }: Layer, { identi
   return !(base.merged ?? []).some((merged) => merged.number === number && merged.id === id)
 }
 
-/** Bytes that the footers of some files have together. */
-export const footerBytesOf = (layers: readonly Layer[]): number => layers.reduce((sum, { footerBytes }) => sum + footerBytes, 0)
-
 /** How often opening starts anew because a layer is gone that was listed. */
 const REOPENINGS = 5
-/** Layers opened at a time. */
-const OPENINGS = 8
-
-interface Opening extends LayerOptions {
-  readonly room: { bytes: number }
-  /** Number of the last layer wanted. */
-  readonly last: number
-  readonly limits: Required<Limits>
-}
-
 /**
  * The state of a container: sidecars are read first, the base last. A base that layers name and that is there
  * after they were read was there all the time between; and when it was replaced meanwhile, no layer that was
@@ -188,7 +175,7 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
     const files =
       store.list === undefined
         ? await openProbed(store, paths, each)
-        : await openListed(store, paths, each, left === REOPENINGS ? known : undefined)
+        : await (await import('./listed.ts')).openListed(store, paths, each, left === REOPENINGS ? known : undefined)
     const stack = files && new Stack(files)
     if (stack !== undefined && (await isSettled(store, paths, stack, options))) return stack
   }
@@ -209,39 +196,7 @@ async function openProbed(store: Store, paths: Paths, options: Opening): Promise
   return [await openBase(store, paths, options), ...sidecars]
 }
 
-/**
- * The result is `undefined` when one of the sidecars that were listed is gone: then the base was replaced
- * meanwhile.
- */
-async function openListed(store: Store, paths: Paths, options: Opening, known: Stack | undefined): Promise<Layer[] | undefined> {
-  const numbers = (await paths.sidecars(store, options.signal)).filter((number) => number <= options.last)
-  // By the highest number, since each one below it is looked at.
-  checkLayerCount(numbers.at(-1) ?? 0, options.limits, store.describe(paths.base))
-  const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
-  if (known !== undefined && kept.length < known.layers.length - 1) return undefined
-  const opened = new Map(kept.map((layer) => [layer.number, layer]))
-  if (known !== undefined) options.room.bytes -= footerBytesOf([known.base, ...kept])
-  let gone = false
-  await forEachLimited(
-    numbers.filter((number) => !opened.has(number)),
-    OPENINGS,
-    async (number) => {
-      const layer = await Layer.open(store, paths.sidecar(number), number, options.limits, options)
-      if (layer === undefined) gone = true
-      else opened.set(number, layer)
-    },
-  )
-  if (gone) return undefined
-  const base = known === undefined ? await openBase(store, paths, options) : await unchanged(store, known, options)
-  return base && [base, ...numbers.map((number) => opened.get(number)!)]
-}
-
-/**
- * Whether what is not certain by itself is as it was when it was looked at: a layer that names no base says
- * nothing of the base that it was read with, and a number that held nothing live may have been appended to
- * before a higher one was. What was appended is cleaned up only after the base was replaced, which is
- * therefore looked at last.
- */
+/** Whether it is certain that the layers counted together at one moment. */
 async function isSettled(store: Store, paths: Paths, stack: Stack, options: StoreOptions): Promise<boolean> {
   const sidecars = new Map(stack.sidecars.map((layer) => [layer.number, layer]))
   const dead = new Set(stack.dead)
@@ -250,35 +205,7 @@ async function isSettled(store: Store, paths: Paths, stack: Stack, options: Stor
     const layer = sidecars.get(number)
     if (layer === undefined || dead.has(layer) || layer.identity.base === undefined) uncertain.push(number)
   }
-  let settled = true
-  await forEachLimited(uncertain, OPENINGS, async (number) => {
-    const etag = (await store.stat(paths.sidecar(number), options))?.etag
-    if (etag !== sidecars.get(number)?.info.etag) settled = false
-  })
-  if (!settled || uncertain.length === 0) return settled
-  return (await store.stat(paths.base, options))?.etag === stack.base.info.etag
-}
-
-async function openBase(store: Store, paths: Paths, options: Opening): Promise<Layer> {
-  const base = await Layer.open(store, paths.base, 0, options.limits, options)
-  if (base !== undefined) {
-    const { overlayIndex, baseFileHint } = base.footer
-    if (overlayIndex === 0) return base
-    // As a container it would hold what changed in it, and fill values for the rest.
-    const text = `this is sidecar ${overlayIndex} of '${baseFileHint}': open that`
-    throw new HyperslabError('FormatError', text, { file: base.file })
-  }
-  throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
-}
-
-/**
- * The base of a state that was open before, if it is the same still; its layers are then, too. Should another
- * program have made a base with the bytes, and so in some stores the version, of the one before, the newest
- * layer tells.
- */
-async function unchanged(store: Store, { layers }: Stack, options: StoreOptions): Promise<Layer | undefined> {
-  for (const { key, info } of new Set([layers.at(-1)!, layers[0]!])) {
-    if ((await store.stat(key, options))?.etag !== info.etag) return undefined
-  }
-  return layers[0]
+  if (uncertain.length === 0) return true
+  const { areUnchanged } = await import('./settled.ts')
+  return areUnchanged(store, paths, uncertain, [stack.base, ...sidecars.values()], options)
 }

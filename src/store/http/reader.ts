@@ -3,7 +3,6 @@ import type { Signal } from '../../core/signal.ts'
 import { RangeRequester, type RequestOptions } from '../requester.ts'
 import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail, WholeOptions } from '../store.ts'
 import { changed, endsBefore, readVersion } from '../store.ts'
-import { emptyRanges } from '../versions.ts'
 import { type HttpRange, MISSING, type RequestContext, readRange, readSize, readSuffix, statusError } from './answers.ts'
 import { HttpClient, type HttpClientOptions } from './client.ts'
 import { isStrong } from './headers.ts'
@@ -53,7 +52,7 @@ export abstract class HttpReader implements Store {
   async getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
     const { ifMatch, signal } = options
     const requests = this.requester.count(ranges)
-    if (requests === 0) return emptyRanges(this, key, ranges, options)
+    if (requests === 0) return (await import('../empty-ranges.ts')).emptyRanges(this, key, ranges, options)
     // Answers to several requests must be of one version.
     if (requests > 1 && ifMatch === undefined)
       return readVersion(this, key, signal, ({ etag }) => this.getRanges(key, ranges, { signal, ifMatch: etag }))

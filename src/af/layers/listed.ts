@@ -1,0 +1,54 @@
+import { forEachLimited } from '../../core/limiter.ts'
+import type { Store, StoreOptions } from '../../store/store.ts'
+import { Layer } from './layer.ts'
+import { footerBytesOf, OPENINGS, type Opening, openBase } from './opening.ts'
+import { checkLayerCount, type Paths } from './paths.ts'
+
+/** The layers of a state that was open before. */
+interface Known {
+  readonly layers: readonly Layer[]
+}
+
+/**
+ * Opens the layers that a store lists; `undefined` when one of them is gone: then the base was replaced
+ * meanwhile.
+ */
+export async function openListed(
+  store: Store,
+  paths: Paths,
+  options: Opening,
+  known: Known | undefined,
+): Promise<Layer[] | undefined> {
+  const numbers = (await paths.sidecars(store, options.signal)).filter((number) => number <= options.last)
+  // By the highest number, since each one below it is looked at.
+  checkLayerCount(numbers.at(-1) ?? 0, options.limits, store.describe(paths.base))
+  const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
+  if (known !== undefined && kept.length < known.layers.length - 1) return undefined
+  const opened = new Map(kept.map((layer) => [layer.number, layer]))
+  if (known !== undefined) options.room.bytes -= footerBytesOf([known.layers[0]!, ...kept])
+  let gone = false
+  await forEachLimited(
+    numbers.filter((number) => !opened.has(number)),
+    OPENINGS,
+    async (number) => {
+      const layer = await Layer.open(store, paths.sidecar(number), number, options.limits, options)
+      if (layer === undefined) gone = true
+      else opened.set(number, layer)
+    },
+  )
+  if (gone) return undefined
+  const base = known === undefined ? await openBase(store, paths, options) : await unchanged(store, known, options)
+  return base && [base, ...numbers.map((number) => opened.get(number)!)]
+}
+
+/**
+ * The base of a state that was open before, if it is the same still; its layers are then, too. Should another
+ * program have made a base with the bytes, and so in some stores the version, of the one before, the newest
+ * layer tells.
+ */
+async function unchanged(store: Store, { layers }: Known, options: StoreOptions): Promise<Layer | undefined> {
+  for (const { key, info } of new Set([layers.at(-1)!, layers[0]!])) {
+    if ((await store.stat(key, options))?.etag !== info.etag) return undefined
+  }
+  return layers[0]
+}

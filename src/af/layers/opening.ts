@@ -1,0 +1,32 @@
+import { HyperslabError } from '../../core/errors.ts'
+import type { Store } from '../../store/store.ts'
+import type { Limits } from '../format/limits.ts'
+import { Layer, type LayerOptions } from './layer.ts'
+import type { Paths } from './paths.ts'
+
+/** Layers opened at a time. */
+export const OPENINGS = 8
+
+/** What layers are opened with. */
+export interface Opening extends LayerOptions {
+  readonly room: { bytes: number }
+  /** Number of the last layer wanted. */
+  readonly last: number
+  readonly limits: Required<Limits>
+}
+
+/** Bytes that the footers of some files have together. */
+export const footerBytesOf = (layers: readonly Layer[]): number => layers.reduce((sum, { footerBytes }) => sum + footerBytes, 0)
+
+/** @throws NotFoundError when there is none; FormatError when it is a sidecar */
+export async function openBase(store: Store, paths: Paths, options: Opening): Promise<Layer> {
+  const base = await Layer.open(store, paths.base, 0, options.limits, options)
+  if (base !== undefined) {
+    const { overlayIndex, baseFileHint } = base.footer
+    if (overlayIndex === 0) return base
+    // As a container it would hold what changed in it, and fill values for the rest.
+    const text = `this is sidecar ${overlayIndex} of '${baseFileHint}': open that`
+    throw new HyperslabError('FormatError', text, { file: base.file })
+  }
+  throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
+}
