@@ -1,7 +1,7 @@
 /**
  * The kernel ABI: every export of the whole module, which `initKernels` takes. Pointers are byte addresses;
- * each file states the contract of what it exports. The package inlines the same kernels as two modules over
- * one memory: `reading.ts`, and `compute.ts`, which is loaded when it is first needed.
+ * each file states the contract of what it exports. The package inlines the same kernels as three modules
+ * over one memory: `reading.ts`, and `compute.ts` and `filters.ts`, which are loaded when they are first needed.
  */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
 export { copyStrided } from './copy'
@@ -14,3 +14,4 @@ export { pick } from './pick'
 export { project } from './project'
 export { reduce } from './reduce'
 export { swap } from './swap'
+export { bitUnshuffle, unshuffle } from './unshuffle'

@@ -1,0 +1,48 @@
+import type { Arena } from './arena.ts'
+import { FILTERS_BYTES, FILTERS_TEXT } from './filters.generated.ts'
+import { compilesOnlyWhileLoading, compileText, instantiate, kernelsRefusal } from './module.ts'
+
+/** What only other formats need: `assembly/filters.ts`. Numbers are byte addresses and lengths. */
+interface FilterKernels {
+  unshuffle(elementBytes: number, src: number, dst: number, bytes: number): void
+  bitUnshuffle(elementBytes: number, src: number, dst: number, bytes: number, planes: number): void
+  swap(at: number, bytes: number, places: number): void
+}
+
+let compiled: object | undefined
+/** By the kernels over whose memory they work. */
+const instances = new WeakMap<object, FilterKernels>()
+
+/**
+ * The kernels of filters, over the memory of an arena. Only what reads other formats imports this file, which
+ * holds them as text.
+ * @throws UnsupportedError when this platform does not compile WebAssembly now
+ */
+export function filters({ kernels }: Pick<Arena, 'kernels'>): FilterKernels {
+  const known = instances.get(kernels)
+  if (known !== undefined) return known
+  const made = isWhole(kernels)
+    ? kernels
+    : instantiate<FilterKernels>(compiledText(), { env: { memory: kernels.memory } }).exports
+  instances.set(kernels, made)
+  return made
+}
+
+/** The module that initKernels was given has them all. */
+const isWhole = (kernels: object): kernels is FilterKernels => 'unshuffle' in kernels
+
+function compiledText(): object {
+  try {
+    compiled ??= compileText(FILTERS_TEXT, FILTERS_BYTES)
+    return compiled
+  } catch (cause) {
+    throw kernelsRefusal(cause)
+  }
+}
+
+// A failure is reported by the first call that needs them.
+if (compilesOnlyWhileLoading()) {
+  try {
+    compiledText()
+  } catch {}
+}
