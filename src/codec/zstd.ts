@@ -2,6 +2,7 @@ import type { Zstd } from '@hpcc-js/wasm-zstd'
 import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type Codec, wrongLength } from './codec.ts'
+import { platformZlib } from './platform-zlib.ts'
 import { continued, type Frame, frameOf, framesOf, malformed } from './zstd-frames.ts'
 
 const DEFAULT_LEVEL = 3
@@ -42,6 +43,42 @@ async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Arr
 }
 
 type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise<Uint8Array>
+type SyncFrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array
+
+/** Decodes frames in this thread, without waiting. */
+export type SyncZstd = (bytes: Uint8Array, decodedBytes: number) => Uint8Array
+
+/** The platform's library where it has one, else what {@link zstd} decodes with. */
+export async function loadSyncZstd(): Promise<SyncZstd> {
+  const native = platformZlib()?.zstdDecompressSync
+  const decodeFrame: SyncFrameDecoder = native
+    ? (frame, size) => native(frameOf(frame, size), { maxOutputLength: Math.max(size, 1), chunkSize: size + 64 })
+    : await portable()
+  return (bytes, decodedBytes) => {
+    const frames = framesOf(bytes)
+    const sizes = sizesOf(frames, decodedBytes)
+    return joinBytes(
+      frames.map((frame, i) => {
+        const part = decodeFrame(frame, sizes[i]!)
+        if (part.length !== sizes[i]) throw wrongLength('zstd', part.length, sizes[i]!)
+        return part
+      }),
+    )
+  }
+}
+
+/** Frames of a size that nobody but they may know. */
+export async function decodeUnsized(bytes: Uint8Array): Promise<Uint8Array> {
+  const frames = framesOf(bytes)
+  const sizes = frames.map(({ contentBytes }) => contentBytes)
+  if (!sizes.includes(undefined))
+    return decode(
+      bytes,
+      (sizes as number[]).reduce((sum, size) => sum + size, 0),
+    )
+  const { decompress } = await import('fzstd')
+  return decompress(bytes)
+}
 
 /**
  * What each frame has to decode to: what it says, or, of the one that says nothing, what the others leave.
@@ -56,13 +93,13 @@ function sizesOf(frames: readonly Frame[], decodedBytes: number): number[] {
   return frames.map(({ contentBytes = decodedBytes - known }) => contentBytes)
 }
 
-async function portable(): Promise<FrameDecoder> {
+async function portable(): Promise<SyncFrameDecoder> {
   const { wasmDecoder } = await import('./zstd-wasm.ts')
-  return wasmDecoder() ?? interpreted()
+  return wasmDecoder() ?? (await interpreted())
 }
 
 /** fzstd, which does not tell how many bytes it has written, and drops those that go beyond the output. */
-async function interpreted(): Promise<FrameDecoder> {
+async function interpreted(): Promise<SyncFrameDecoder> {
   const { decompress } = await import('fzstd')
   return (frame, contentBytes) => {
     // So the frame goes on with bytes nobody knows: they are where they belong only when all before them has

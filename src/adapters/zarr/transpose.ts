@@ -1,0 +1,43 @@
+import type { Step } from '../../codec/chain.ts'
+import { wrongLength } from '../../codec/codec.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { sizeOf, stridesOf } from '../../core/shape.ts'
+import { copyStrided, type ElementBytes } from '../../kernels/copy.ts'
+
+/**
+ * The order of axes that a codec `transpose` stores: axis `i` of what is stored is axis `order[i]`.
+ * @throws CodecError for what is no order of as many axes
+ */
+export function orderOf(order: unknown, rank: number): number[] {
+  const axes = Array.from({ length: rank }, (_, axis) => axis)
+  // As the specification had it before it was final.
+  if (order === 'C') return axes
+  if (order === 'F') return axes.reverse()
+  const isOrder = Array.isArray(order) && order.length === rank && axes.every((axis) => order.includes(axis))
+  if (isOrder) return order as number[]
+  throw new HyperslabError('CodecError', `transpose: ${JSON.stringify(order)} is no order of ${rank} axes`, { actual: order })
+}
+
+/** Brings elements of `bytes` bytes back from the order `order` of axes; `shape` is what they have then. */
+export function transposeStep(order: readonly number[], shape: readonly number[], bytes: number): Step {
+  const unit = ([8, 4, 2] as ElementBytes[]).find((size) => bytes % size === 0) ?? 1
+  const units = bytes / unit
+  const stored = stridesOf(order.map((axis) => shape[axis]!))
+  const from = shape.map((_, axis) => stored[order.indexOf(axis)]! * units)
+  const to = stridesOf(shape).map((stride) => stride * units)
+  const size = sizeOf(shape) * bytes
+  return {
+    name: 'transpose',
+    encodedBytes: (decoded) => decoded,
+    decodeIn(arena, pointer, length) {
+      if (length !== size) throw wrongLength('transpose', length, size)
+      const target = arena.alloc(size)
+      if (units === 1) copyStrided(arena, unit, shape, pointer, from, target, to)
+      else copyStrided(arena, unit, [...shape, units], pointer, [...from, 1], target, [...to, 1])
+      return { pointer: target, length: size }
+    },
+  }
+}
+
+/** Whether axes are where they were. */
+export const isNatural = (order: readonly number[]): boolean => order.every((axis, i) => axis === i)

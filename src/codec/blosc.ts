@@ -1,0 +1,182 @@
+import { HyperslabError } from '../core/errors.ts'
+import type { Arena } from '../kernels/arena.ts'
+import { filters } from '../kernels/filters.ts'
+import { lz4Resume, lz4State } from '../kernels/lz4.ts'
+import type { Span, Step } from './chain.ts'
+import { wrongLength } from './codec.ts'
+
+// A frame of Blosc 1, all numbers little-endian:
+//
+//     u8 format (2) | u8 format of the compressor | u8 flags | u8 typesize | u32 decoded bytes | u32 bytes of a block | u32 bytes of the frame
+//     u32 where each block starts in the frame | blocks; or the bytes as they are
+//
+// A block is one stream, or as many as an element has bytes, each the shuffled bytes of one place; the last
+// block, where it is shorter, always is one stream. A stream is u32 its bytes, and these: where there are as
+// many as it decodes to, they are not compressed.
+
+const HEADER_BYTES = 16
+const FORMAT = 2
+const SHUFFLED = 1
+const NOT_COMPRESSED = 2
+const BIT_SHUFFLED = 4
+const RESERVED = 8
+const NOT_SPLIT = 16
+/** Where the number of the compressor begins. */
+const COMPRESSOR_SHIFT = 5
+/** Elements of more bytes are never split, and neither are blocks of fewer elements than that. */
+const MOST_STREAMS = 16
+const LEAST_SPLIT_ELEMENTS = 128
+
+/** By their numbers in frames; that of lz4 is lz4hc's, too. */
+const COMPRESSORS = ['blosclz', 'lz4', 'snappy', 'zlib', 'zstd']
+/** To how many times its bytes a stream can decode at most: what says more needs no memory. */
+const MOST_RATIO: Record<string, number> = { blosclz: 256, lz4: 256, zlib: 1033, zstd: 2 ** 17 }
+
+/** Decodes one stream in kernel memory to exactly so many bytes; must not grow the memory. */
+type StreamDecoder = (arena: Arena, src: number, srcBytes: number, dst: number, dstBytes: number) => void
+
+/** What decodes streams of a compressor; it may have to be loaded. */
+type StreamDecoders = ReadonlyMap<string, (arena: Arena) => StreamDecoder>
+
+/** Decodes frames of Blosc. */
+export function bloscStep(): Step {
+  const decoders = new Map<string, (arena: Arena) => StreamDecoder>([['lz4', lz4Streams]])
+  return {
+    name: 'blosc',
+    decodeIn: (arena, pointer, length, decodedBytes) => decodeFrame(arena, decoders, pointer, length, decodedBytes),
+  }
+}
+
+function lz4Streams(arena: Arena): StreamDecoder {
+  const state = lz4State(arena)
+  return (arena, src, srcBytes, dst, dstBytes) => {
+    arena.bytes(state.pointer, 8).fill(0)
+    lz4Resume(arena, src, srcBytes, dst, dstBytes, state, dstBytes)
+  }
+}
+
+interface Header {
+  readonly flags: number
+  readonly typesize: number
+  readonly decodedBytes: number
+  readonly blockBytes: number
+  readonly compressor: string
+}
+
+function readHeader(view: DataView, length: number, expected: number | undefined): Header {
+  if (length < HEADER_BYTES) throw malformed(`${length} bytes have no room for its header`)
+  const [format, , flags, typesize] = [0, 1, 2, 3].map((at) => view.getUint8(at)) as [number, number, number, number]
+  const [decodedBytes, blockBytes, frameBytes] = [4, 8, 12].map((at) => view.getUint32(at, true)) as [number, number, number]
+  if (format !== FORMAT) throw malformed(`its format is ${format} instead of ${FORMAT}`)
+  if (frameBytes !== length) throw malformed(`it says to have ${frameBytes} bytes and has ${length}`)
+  if (expected !== undefined && decodedBytes !== expected) throw wrongLength('blosc', decodedBytes, expected)
+  const number = flags >> COMPRESSOR_SHIFT
+  const compressor = COMPRESSORS[number] ?? `number ${number}`
+  const header = { flags, typesize, decodedBytes, blockBytes, compressor }
+  if (decodedBytes > 0) checkHeader(header, length)
+  return header
+}
+
+function checkHeader({ flags, typesize, decodedBytes, blockBytes, compressor }: Header, length: number): void {
+  if (flags & RESERVED) throw malformed('a flag is set that must not be')
+  if (typesize === 0) throw malformed('its elements have 0 bytes')
+  if (blockBytes === 0 || blockBytes > decodedBytes) throw malformed(`blocks of ${blockBytes} of ${decodedBytes} bytes`)
+  if (flags & NOT_COMPRESSED) {
+    if (length === decodedBytes + HEADER_BYTES) return
+    throw malformed(`${length} bytes that are not compressed are not ${decodedBytes}`)
+  }
+  if (!COMPRESSORS.includes(compressor) || compressor === 'snappy')
+    throw new HyperslabError('CodecError', `blosc with ${compressor} inside is not read; pass a codec named 'blosc' as codecs`, {
+      actual: compressor,
+    })
+  const blocks = Math.ceil(decodedBytes / blockBytes)
+  if (blocks > (length - HEADER_BYTES) / 4) throw malformed(`${length} bytes have no room for where ${blocks} blocks start`)
+  if (decodedBytes > length * MOST_RATIO[compressor]!) throw malformed(`${length} bytes cannot decode to ${decodedBytes}`)
+}
+
+function decodeFrame(
+  arena: Arena,
+  decoders: StreamDecoders,
+  pointer: number,
+  length: number,
+  expected: number | undefined,
+): Span {
+  const header = readHeader(viewAt(arena, pointer, length), length, expected)
+  const { flags, decodedBytes, blockBytes, compressor } = header
+  if (decodedBytes === 0) return { pointer, length: 0 }
+  if (flags & NOT_COMPRESSED) return { pointer: pointer + HEADER_BYTES, length: decodedBytes }
+
+  // All that is needed is allocated first: the views below last as long as the memory does not grow.
+  const target = arena.alloc(decodedBytes)
+  arena.scratch(() => {
+    const decoder = decoders.get(compressor)!(arena)
+    const shuffled = isShuffled(header) ? arena.alloc(blockBytes) : 0
+    const planes = flags & BIT_SHUFFLED ? arena.alloc(blockBytes) : 0
+    const view = viewAt(arena, pointer, length)
+    for (let at = 0, start = HEADER_BYTES; at < decodedBytes; at += blockBytes, start += 4) {
+      const bytes = Math.min(blockBytes, decodedBytes - at)
+      const into = shuffled === 0 ? target + at : shuffled
+      decodeStreams(arena, decoder, header, view, pointer, view.getUint32(start, true), into, bytes)
+      if (shuffled !== 0) unshuffleBlock(arena, header, shuffled, target + at, bytes, planes)
+    }
+  })
+  return { pointer: target, length: decodedBytes }
+}
+
+const viewAt = (arena: Arena, pointer: number, length: number): DataView =>
+  new DataView(arena.kernels.memory.buffer, pointer, length)
+
+const isShuffled = ({ flags, typesize, blockBytes }: Header): boolean =>
+  Boolean(flags & SHUFFLED && typesize > 1) || Boolean(flags & BIT_SHUFFLED && blockBytes >= typesize)
+
+/** Decodes the streams of a block, which starts at `start` of the frame, one behind the other. */
+function decodeStreams(
+  arena: Arena,
+  decoder: StreamDecoder,
+  header: Header,
+  frame: DataView,
+  pointer: number,
+  start: number,
+  into: number,
+  bytes: number,
+): void {
+  const streams = streamsOf(header, bytes)
+  const streamBytes = bytes / streams
+  let at = start
+  for (let i = 0; i < streams; i++) {
+    if (at < HEADER_BYTES || at > frame.byteLength - 4) throw malformed(`a stream at byte ${at} of ${frame.byteLength}`)
+    const size = frame.getUint32(at, true)
+    at += 4
+    if (size > frame.byteLength - at) throw malformed(`a stream of ${size} bytes at byte ${at} of ${frame.byteLength}`)
+    const to = into + i * streamBytes
+    if (size === streamBytes) arena.bytes(to, size).set(arena.bytes(pointer + at, size))
+    else decoder(arena, pointer + at, size, to, streamBytes)
+    at += size
+  }
+}
+
+function streamsOf({ flags, typesize, blockBytes }: Header, bytes: number): number {
+  const isSplit =
+    !(flags & NOT_SPLIT) &&
+    bytes === blockBytes &&
+    typesize <= MOST_STREAMS &&
+    Math.floor(bytes / typesize) >= LEAST_SPLIT_ELEMENTS
+  if (!isSplit) return 1
+  if (bytes % typesize !== 0) throw malformed(`a block of ${bytes} bytes does not split into ${typesize} streams`)
+  return typesize
+}
+
+function unshuffleBlock(
+  arena: Arena,
+  { flags, typesize }: Header,
+  src: number,
+  dst: number,
+  bytes: number,
+  planes: number,
+): void {
+  if (flags & SHUFFLED && typesize > 1) filters(arena).unshuffle(typesize, src, dst, bytes)
+  else if (bytes >= typesize) filters(arena).bitUnshuffle(typesize, src, dst, bytes, planes)
+  else arena.bytes(dst, bytes).set(arena.bytes(src, bytes))
+}
+
+const malformed = (text: string): HyperslabError => new HyperslabError('CodecError', `malformed blosc frame: ${text}`)

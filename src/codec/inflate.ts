@@ -1,0 +1,131 @@
+import { joinBytes } from '../core/bytes.ts'
+import { HyperslabError, messageOf } from '../core/errors.ts'
+import type { Step } from './chain.ts'
+import { wrongLength } from './codec.ts'
+import { platformZlib } from './platform-zlib.ts'
+
+declare const DecompressionStream: new (format: string) => object
+
+/** What is used of a `DecompressionStream`, whose type needs the DOM library. */
+interface Inflating {
+  readonly writable: { getWriter(): { write(bytes: Uint8Array): Promise<void>; close(): Promise<void> } }
+  readonly readable: {
+    getReader(): {
+      read(): Promise<{ done: boolean; value?: Uint8Array }>
+      cancel(): Promise<void>
+    }
+  }
+}
+
+/** What the platform calls a format. */
+const STREAM_FORMATS = { gzip: 'gzip', zlib: 'deflate' }
+
+/** Decodes gzip, or zlib streams, by the platform's library: in threads of its own where it has some. */
+export function inflateStep(name: 'gzip' | 'zlib'): Step {
+  return {
+    name,
+    async decode(bytes, decodedBytes) {
+      try {
+        return await inflate(name, bytes, decodedBytes)
+      } catch (cause) {
+        if (cause instanceof HyperslabError) throw cause
+        if ((cause as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLong(name, decodedBytes!)
+        throw malformedStream(name, cause)
+      }
+    },
+  }
+}
+
+async function inflate(name: 'gzip' | 'zlib', bytes: Uint8Array, decodedBytes: number | undefined): Promise<Uint8Array> {
+  const zlib = platformZlib()
+  if (zlib === undefined) return streamed(name, bytes, decodedBytes)
+  const decode = name === 'gzip' ? zlib.gunzip : zlib.inflate
+  // A buffer that is never full is the only one that is allocated.
+  const options = decodedBytes === undefined ? {} : { maxOutputLength: Math.max(decodedBytes, 1), chunkSize: decodedBytes + 64 }
+  return new Promise((resolve, reject) => decode(bytes, options, (error, result) => (error ? reject(error) : resolve(result))))
+}
+
+async function streamed(name: 'gzip' | 'zlib', bytes: Uint8Array, decodedBytes = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
+  const { writable, readable } = new DecompressionStream(STREAM_FORMATS[name]) as Inflating
+  const writer = writable.getWriter()
+  // A failure is reported by the side that reads.
+  const written = writer.write(bytes).then(() => writer.close())
+  written.catch(() => undefined)
+  const reader = readable.getReader()
+  const parts: Uint8Array[] = []
+  let length = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    parts.push(value!)
+    length += value!.length
+    if (length > decodedBytes) {
+      await reader.cancel()
+      throw tooLong(name, decodedBytes)
+    }
+  }
+  await written
+  return joinBytes(parts)
+}
+
+/** Decodes a zlib stream at once into exactly as many bytes as it should have. */
+export type InflateSync = (bytes: Uint8Array, decodedBytes: number) => Uint8Array
+
+/** The platform's where it decodes at once, else that of fflate. */
+export async function loadInflateSync(): Promise<InflateSync> {
+  const zlib = platformZlib()
+  const decode =
+    zlib === undefined ? await portable() : (bytes: Uint8Array, room: number) => inflateWithin(zlib.inflateSync, bytes, room)
+  return (bytes, decodedBytes) => {
+    let result: Uint8Array
+    try {
+      result = decode(bytes, decodedBytes)
+    } catch (cause) {
+      throw malformedStream('zlib', cause)
+    }
+    if (result.length !== decodedBytes) throw wrongLength('zlib', result.length, decodedBytes)
+    return result
+  }
+}
+
+const inflateWithin = (decode: (bytes: Uint8Array, options: object) => Uint8Array, bytes: Uint8Array, room: number): Uint8Array =>
+  decode(bytes, { maxOutputLength: Math.max(room, 1), chunkSize: room + 64 })
+
+async function portable(): Promise<InflateSync> {
+  const { unzlibSync } = await import('fflate')
+  return (bytes, decodedBytes) => {
+    // It stops without a word where the room ends, and one byte more tells whether there was more.
+    const out = new Uint8Array(decodedBytes + 1)
+    const result = unzlibSync(bytes, { out })
+    if (adler32(result) !== storedSum(bytes)) throw new Error('the checksum behind it is that of other bytes')
+    return result
+  }
+}
+
+const storedSum = (bytes: Uint8Array): number =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(bytes.length - 4)
+
+/** How many bytes may be added before sums of 32 bits overflow. */
+const ADLER_PIECE = 5552
+
+/** Adler-32 (RFC 1950) of bytes, from 0 to 2^32 - 1. */
+export function adler32(bytes: Uint8Array): number {
+  let a = 1
+  let b = 0
+  for (let at = 0; at < bytes.length; ) {
+    const end = Math.min(at + ADLER_PIECE, bytes.length)
+    for (; at < end; at++) {
+      a += bytes[at]!
+      b += a
+    }
+    a %= 65521
+    b %= 65521
+  }
+  return ((b << 16) | a) >>> 0
+}
+
+const malformedStream = (name: string, cause: unknown): HyperslabError =>
+  new HyperslabError('CodecError', `malformed ${name} stream: ${messageOf(cause)}`, { cause })
+
+const tooLong = (name: string, expected: number): HyperslabError =>
+  new HyperslabError('CodecError', `malformed ${name} stream: it decodes to more than ${expected} bytes`, { expected })

@@ -1,0 +1,23 @@
+/** What is used of `node:zlib`, which Node, Deno, Bun and, on demand, workerd have. */
+export interface PlatformZlib {
+  readonly inflateSync: InflateNow
+  readonly inflate: Inflate
+  readonly gunzip: Inflate
+  /** Node from 22.15, Deno, Bun. */
+  readonly zstdDecompressSync?: InflateNow
+}
+
+type Options = { readonly maxOutputLength?: number; readonly chunkSize?: number }
+type InflateNow = (bytes: Uint8Array, options: Options) => Uint8Array
+type Inflate = (bytes: Uint8Array, options: Options, done: (error: Error | null, result: Uint8Array) => void) => void
+
+declare const process: { getBuiltinModule?(name: string): unknown } | undefined
+
+/**
+ * Found at run time, so that bundlers for browsers never see an import of it; undefined where there is none.
+ */
+export function platformZlib(): PlatformZlib | undefined {
+  const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:zlib')
+  const zlib = found as PlatformZlib | undefined
+  return typeof zlib?.inflateSync === 'function' && typeof zlib.gunzip === 'function' ? zlib : undefined
+}

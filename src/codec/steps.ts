@@ -1,0 +1,74 @@
+import { HyperslabError } from '../core/errors.ts'
+import { crc32c } from '../kernels/crc32c.ts'
+import { lz4Decode } from '../kernels/lz4.ts'
+import type { Span, Step } from './chain.ts'
+import { PREFIX_BYTES } from './lz4.ts'
+import { platformZlib } from './platform-zlib.ts'
+import type { SyncZstd } from './zstd.ts'
+
+/** To how many times its bytes an LZ4 block can decode at most. */
+const LZ4_RATIO = 256
+
+/** An LZ4 block behind its decoded size, as numcodecs writes it. */
+export const lz4Step: Step = {
+  name: 'lz4',
+  decodeIn(arena, pointer, length, decodedBytes) {
+    if (length < PREFIX_BYTES) throw malformed('lz4', `${length} bytes have no room for the size`)
+    const bytes = new DataView(arena.kernels.memory.buffer).getUint32(pointer, true)
+    if (bytes !== (decodedBytes ?? bytes))
+      throw malformed('lz4', `it says to decode to ${bytes} bytes instead of ${decodedBytes}`)
+    if (bytes > length * LZ4_RATIO) throw malformed('lz4', `${length} bytes cannot decode to ${bytes}`)
+    const target = arena.alloc(bytes)
+    lz4Decode(arena, pointer + PREFIX_BYTES, length - PREFIX_BYTES, target, bytes)
+    return { pointer: target, length: bytes }
+  },
+}
+
+/**
+ * Zstandard frames: in threads of the platform's own where it has them, else in this one.
+ * @param isSized whether it is known what they decode to
+ */
+export function zstdStep(isSized: boolean): Step {
+  const load = () => import('./zstd.ts')
+  if (!isSized) return { name: 'zstd', decode: async (bytes) => (await load()).decodeUnsized(bytes) }
+  if (platformZlib()?.zstdDecompressSync !== undefined)
+    return { name: 'zstd', decode: async (bytes, decodedBytes) => (await load()).zstd().decode(bytes, decodedBytes!) }
+  let decode: SyncZstd | undefined
+  return {
+    name: 'zstd',
+    async ready() {
+      decode ??= await (await load()).loadSyncZstd()
+    },
+    decodeIn(arena, pointer, length, decodedBytes) {
+      const decoded = decode!(arena.bytes(pointer, length), decodedBytes!)
+      return { pointer: arena.put(decoded), length: decoded.length }
+    },
+  }
+}
+
+/** Where a checksum of 4 bytes is. */
+export type ChecksumPlace = 'start' | 'end'
+
+/** Bytes with their CRC-32C. */
+export const crc32cStep = (place: ChecksumPlace): Step => checksumStep('crc32c', place, crc32c)
+
+/** @param checksum of bytes in kernel memory */
+export function checksumStep(name: string, place: ChecksumPlace, checksum: typeof crc32c): Step {
+  return {
+    name,
+    encodedBytes: (bytes) => bytes + 4,
+    decodeIn(arena, pointer, length): Span {
+      if (length < 4) throw malformed(name, `${length} bytes have no room for the checksum`)
+      const data = place === 'start' ? pointer + 4 : pointer
+      const stored = new DataView(arena.kernels.memory.buffer).getUint32(place === 'start' ? pointer : pointer + length - 4, true)
+      const actual = checksum(arena, data, length - 4)
+      if (actual === stored) return { pointer: data, length: length - 4 }
+      const hex = (sum: number): string => `0x${sum.toString(16).padStart(8, '0')}`
+      throw malformed(name, `the bytes have the checksum ${hex(actual)} instead of ${hex(stored)}`, actual, stored)
+    },
+  }
+}
+
+function malformed(name: string, text: string, actual?: number, expected?: number): HyperslabError {
+  return new HyperslabError('CodecError', `malformed ${name} bytes: ${text}`, { actual, expected })
+}

@@ -1,0 +1,81 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { decodeIndex, indexBytes } from '../../../src/adapters/zarr/codecs.ts'
+import { expectSameBytes, noise } from '../../kernels/support.ts'
+import { startNumcodecs } from '../../support/numcodecs.ts'
+import { codec, decodeStored, INT32 } from './support.ts'
+
+const numcodecs = startNumcodecs()
+afterAll(() => numcodecs?.close())
+
+/** Numbers that compress, as bytes. */
+function smooth(count: number): Uint8Array {
+  const random = noise(count, 7)
+  return new Uint8Array(Int32Array.from({ length: count }, (_, i) => 1000 + (i >> 3) * 5 + (random[i]! & 3)).buffer)
+}
+
+describe.skipIf(numcodecs === undefined)('compressors as numcodecs writes them', () => {
+  const configurations: Record<string, unknown>[] = [
+    { id: 'lz4' },
+    { id: 'zstd', level: 3 },
+    { id: 'zstd', level: 1, checksum: true },
+    { id: 'gzip', level: 5 },
+    { id: 'zlib', level: 5 },
+    { id: 'crc32c' },
+    { id: 'crc32c', location: 'start' },
+    { id: 'blosc', cname: 'lz4', clevel: 5, shuffle: 1 },
+    { id: 'blosc', cname: 'lz4', clevel: 5, shuffle: 2 },
+    { id: 'blosc', cname: 'lz4hc', clevel: 5, shuffle: 0 },
+  ]
+  test.each(configurations)('%j', async ({ id, ...configuration }) => {
+    for (const count of [1, 7, 1000, 70_001]) {
+      const data = smooth(count)
+      const stored = await numcodecs!.encode([{ id, ...configuration }], '<i4', data)
+      const codecs = [codec('bytes', { endian: 'little' }), codec(id as string, configuration)]
+      expectSameBytes(await decodeStored(codecs, INT32, [count], stored), data)
+      const swapped = [codec('bytes', { endian: 'big' }), codec(id as string, configuration)]
+      const turned = data.slice()
+      for (let i = 0; i < data.length; i += 4) turned.subarray(i, i + 4).reverse()
+      expectSameBytes(await decodeStored(swapped, INT32, [count], stored), turned)
+      await expect(decodeStored(codecs, INT32, [count + 1], stored)).rejects.toMatchObject({ tag: 'CodecError' })
+      await expect(decodeStored(codecs, INT32, [count], stored.subarray(0, -1))).rejects.toMatchObject({ tag: 'CodecError' })
+    }
+  })
+})
+
+test('transpose brings axes back, of elements of any size', async () => {
+  for (const bytes of [1, 2, 3, 4, 8, 12, 16])
+    for (const order of [[0, 1, 2], [2, 1, 0], [1, 2, 0], 'F']) {
+      const shape = [3, 4, 5]
+      const axes = order === 'F' ? [2, 1, 0] : (order as number[])
+      const data = noise(60 * bytes, bytes)
+      const stored = new Uint8Array(data.length)
+      const index = [0, 0, 0]
+      let at = 0
+      for (index[0] = 0; index[0] < shape[axes[0]!]!; index[0]++)
+        for (index[1] = 0; index[1] < shape[axes[1]!]!; index[1]++)
+          for (index[2] = 0; index[2] < shape[axes[2]!]!; index[2]++) {
+            const place = [0, 1, 2].map((axis) => index[axes.indexOf(axis)]!)
+            const from = ((place[0]! * 4 + place[1]!) * 5 + place[2]!) * bytes
+            stored.set(data.subarray(from, from + bytes), at)
+            at += bytes
+          }
+      const type = { dtype: 'binary', kind: 'raw', bytes } as const
+      const codecs = [codec('transpose', { order }), codec('bytes')]
+      expectSameBytes(await decodeStored(codecs, type, shape, stored), data)
+    }
+})
+
+test('the index of a shard', () => {
+  const index = new BigUint64Array([0n, 12n, 2n ** 64n - 1n, 2n ** 64n - 1n, 12n, 2n ** 40n])
+  const bytes = new Uint8Array(index.buffer)
+  const codecs = [codec('bytes', { endian: 'little' })]
+  expect(indexBytes(codecs, 3)).toBe(48)
+  expect(decodeIndex(codecs, bytes, 3)).toEqual(index)
+  const checked = [...codecs, codec('crc32c')]
+  expect(indexBytes(checked, 3)).toBe(52)
+  const stored = new Uint8Array(52)
+  stored.set(bytes)
+  expect(() => decodeIndex(checked, stored, 3)).toThrow(/checksum/)
+  expect(() => decodeIndex(codecs, bytes, 4)).toThrow(/48 bytes instead of 64/)
+  expect(() => indexBytes([...codecs, codec('gzip')], 3)).toThrow(/'gzip' cannot encode the index/)
+})
