@@ -16,7 +16,7 @@ export type ArrayDocument =
  * @throws FormatError for what the format does not allow; UnsupportedError, which names it, for what nobody
  *   here reads
  */
-export function parseArray(stored: ArrayDocument, where: { readonly file: string; readonly array: string }): ZarrArrayMetadata {
+export function parseArray(stored: ArrayDocument, where: { readonly file: string; readonly array?: string }): ZarrArrayMetadata {
   try {
     return stored.version === 3 ? parseArrayV3(stored.metadata) : parseArrayV2(stored.metadata, stored.attributes)
   } catch (error) {

@@ -1,0 +1,272 @@
+import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
+import { forEachLimited } from '../../core/limiter.ts'
+import { asObject, badMetadata, isObject, type JsonObject, member, showJson } from './document.ts'
+import { parseJson } from './json.ts'
+import type { ZarrArrayMetadata } from './metadata.ts'
+import { parseArray } from './parse-array.ts'
+import { checkMembers } from './v3.ts'
+
+/** Where metadata are read from. Keys are relative to the place that is opened. */
+export interface MetadataReader {
+  /**
+   * A whole object; undefined where there is none.
+   * @param maxBytes what it may have at most: of more, nothing need be read, nor all be given
+   */
+  get(key: string, maxBytes: number): Promise<Uint8Array | undefined>
+  /**
+   * Keys that start with `prefix`, all or only those of its own folder, where folders count as keys. Left out
+   * where the place cannot tell.
+   */
+  list?(prefix: string): Promise<readonly string[]>
+}
+
+/** Options of reading a hierarchy. */
+export interface HierarchyOptions {
+  /** How errors name the place. */
+  readonly file: string
+  /** Paths of arrays and groups, for places that cannot tell. */
+  readonly names?: readonly string[] | undefined
+  /** False to read the metadata of each node, even where they lie together in one object. Default: true. */
+  readonly consolidated?: boolean | undefined
+  /** Bytes that one object of metadata may have. Default: 64 MiB. */
+  readonly metadataBytes?: number | undefined
+}
+
+/** A group of arrays and groups. */
+export interface GroupNode {
+  readonly kind: 'group'
+  readonly path: string
+  readonly version: 2 | 3
+  readonly attrs: JsonObject
+}
+
+export interface ArrayNode {
+  readonly kind: 'array'
+  readonly path: string
+  readonly metadata: ZarrArrayMetadata
+}
+
+/** A node that is there and cannot be read, with the reason. */
+export interface UnreadableNode {
+  readonly kind: 'unreadable'
+  readonly path: string
+  readonly error: HyperslabError
+}
+
+export type ZarrNode = GroupNode | ArrayNode
+
+/** The objects of one node that there are, as JSON. */
+interface NodeDocuments {
+  v3?: unknown
+  array?: unknown
+  group?: unknown
+  attributes?: unknown
+}
+
+/** What parsing takes is some ten times that. */
+const METADATA_BYTES = 64 * 2 ** 20
+const MAX_PATH_LENGTH = 4096
+const MAX_BARE_GROUPS = 100_000
+/** Nodes that are read at a time; the store may let fewer through. */
+const NODES_AT_ONCE = 64
+
+const V2_OBJECTS = { '.zarray': 'array', '.zgroup': 'group', '.zattrs': 'attributes' } as const
+
+/** The groups and arrays at and below a place, by their paths: `''` is the place itself. */
+export class Hierarchy {
+  readonly #reader: MetadataReader
+  readonly #options: HierarchyOptions
+  /** Metadata that lay together, by path. */
+  readonly #documents = new Map<string, NodeDocuments>()
+  /** Groups below which all metadata are known. */
+  readonly #complete: string[] = []
+  /** The version of the place, once it is known. */
+  #version: 2 | 3 | undefined
+
+  constructor(reader: MetadataReader, options: HierarchyOptions) {
+    this.#reader = reader
+    this.#options = options
+  }
+
+  /**
+   * The group or array at a path, undefined where there is neither. At the place itself both versions are
+   * asked for at the same time, and version 3 counts where there are both.
+   * @throws FormatError for names that lead elsewhere and for metadata that are wrong; UnsupportedError for
+   *   those nobody here reads
+   */
+  async node(path: string): Promise<ZarrNode | undefined> {
+    return within(this.#label(path), async () => {
+      checkPath(path)
+      const documents = this.#isKnown(path) ? this.#documents.get(path) : await this.#read(path)
+      return documents && this.#parse(path, documents)
+    })
+  }
+
+  /**
+   * What is in a group, in the order of their names; each that cannot be read with the reason.
+   * @throws UnsupportedError where nobody can tell what there is
+   */
+  async children(path: string): Promise<(ZarrNode | UnreadableNode)[]> {
+    const nodes: (ZarrNode | UnreadableNode)[] = []
+    const { names, isSure } = await within(this.#label(path), () => this.#names(path))
+    await forEachLimited(names, NODES_AT_ONCE, async (name) => {
+      const child = path === '' ? name : `${path}/${name}`
+      try {
+        const node = await this.node(child)
+        if (node !== undefined) nodes.push(node)
+        else if (isSure)
+          throw new HyperslabError('UnknownArrayError', 'there is neither an array nor a group', this.#label(child))
+      } catch (error) {
+        if (!isHyperslabError(error) || error.tag === 'ClosedError') throw error
+        nodes.push({ kind: 'unreadable', path: child, error })
+      }
+    })
+    return nodes.sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+
+  /** Names in a group; where they are sure, there is something of each. */
+  async #names(path: string): Promise<{ names: Set<string>; isSure: boolean }> {
+    const prefix = path === '' ? '' : `${path}/`
+    const childrenAmong = (keys: Iterable<string>): Set<string> => {
+      const names = new Set<string>()
+      for (const key of keys) {
+        const name = key.startsWith(prefix) ? key.slice(prefix.length).split('/', 1)[0]! : ''
+        if (name !== '' && name !== 'zarr.json' && !/^\.z(array|group|attrs|metadata)$/.test(name)) names.add(name)
+      }
+      return names
+    }
+    if (this.#options.names !== undefined) return { names: childrenAmong(this.#options.names), isSure: true }
+    if (this.#isComplete(path)) return { names: childrenAmong(this.#documents.keys()), isSure: true }
+    if (this.#reader.list !== undefined) return { names: childrenAmong(await this.#reader.list(prefix)), isSure: false }
+    const text = 'the place cannot tell what is in a group that has no consolidated metadata; pass the names of its arrays'
+    throw new HyperslabError('UnsupportedError', text)
+  }
+
+  async #read(path: string): Promise<NodeDocuments | undefined> {
+    const isRoot = path === ''
+    const get = (name: string): Promise<unknown> => this.#get(isRoot ? name : `${path}/${name}`)
+    const mayBe = (version: 2 | 3): boolean => (this.#version ?? version) === version
+    const isTogether = this.#options.consolidated !== false
+    // All are asked for at once; where version 3 is there, what becomes of the others does not matter.
+    const older = mayBe(2) ? [get('.zarray'), isRoot && isTogether ? get('.zmetadata') : get('.zattrs')] : []
+    for (const request of older) request.catch(() => undefined)
+    const v3 = mayBe(3) ? await get('zarr.json') : undefined
+    if (v3 !== undefined) {
+      if (isRoot) this.#version = 3
+      if (isTogether) this.#keepInline(path, v3)
+      return { v3 }
+    }
+    const [array, second] = await Promise.all(older)
+    if (isRoot && isTogether && second !== undefined && array === undefined) {
+      this.#version = 2
+      this.#keepConsolidated(second)
+      return this.#documents.get('')
+    }
+    if (!mayBe(2)) return undefined
+    const [attributes, group] = await Promise.all([
+      isRoot && isTogether ? get('.zattrs') : second,
+      array === undefined ? get('.zgroup') : undefined,
+    ])
+    if (array === undefined && group === undefined) return undefined
+    if (isRoot) this.#version = 2
+    return { array, group, attributes }
+  }
+
+  async #get(key: string): Promise<unknown> {
+    const { metadataBytes = METADATA_BYTES } = this.#options
+    const bytes = await this.#reader.get(key, metadataBytes)
+    if (bytes === undefined) return undefined
+    if (bytes.length > metadataBytes) throw tooLarge(key, bytes.length, metadataBytes)
+    return parseJson(bytes, key)
+  }
+
+  /** Keeps what `.zmetadata` has: the objects of all nodes by their keys. */
+  #keepConsolidated(value: unknown): void {
+    const objects = asObject(member(asObject(value, '.zmetadata'), 'metadata'), 'metadata of .zmetadata')
+    for (const [key, content] of Object.entries(objects)) {
+      const name = key.slice(key.lastIndexOf('/') + 1)
+      if (!Object.hasOwn(V2_OBJECTS, name)) continue
+      const documents = this.#at(parentOf(key))
+      documents[V2_OBJECTS[name as keyof typeof V2_OBJECTS]] = content
+    }
+    const paths = [...this.#documents.keys()]
+    // Groups above others may have no object of their own.
+    for (const path of paths.filter(({ length }) => length <= MAX_PATH_LENGTH))
+      for (let above = parentOf(path); above !== '' && !this.#documents.has(above); above = parentOf(above)) {
+        if (this.#documents.size - paths.length === MAX_BARE_GROUPS)
+          badMetadata(`.zmetadata has more than ${MAX_BARE_GROUPS} groups without metadata`)
+        this.#at(above)
+      }
+    this.#at('')
+    this.#complete.push('')
+  }
+
+  /** Keeps what the `zarr.json` of a group has of all nodes below. */
+  #keepInline(path: string, value: unknown): void {
+    const inline = isObject(value) ? member(value, 'consolidated_metadata') : undefined
+    if (!isObject(inline) || member(inline, 'kind') !== 'inline' || member(value as JsonObject, 'node_type') !== 'group') return
+    const nodes = asObject(member(inline, 'metadata'), 'metadata of consolidated_metadata')
+    const prefix = path === '' ? '' : `${path}/`
+    for (const [name, v3] of Object.entries(nodes)) this.#documents.set(prefix + name, { v3 })
+    this.#documents.set(path, { v3: value })
+    this.#complete.push(path)
+  }
+
+  #at(path: string): NodeDocuments {
+    const documents = this.#documents.get(path) ?? {}
+    this.#documents.set(path, documents)
+    return documents
+  }
+
+  #isComplete(path: string): boolean {
+    return this.#complete.some((group) => group === '' || path === group || path.startsWith(`${group}/`))
+  }
+
+  #isKnown(path: string): boolean {
+    return this.#documents.has(path) || this.#isComplete(path)
+  }
+
+  #parse(path: string, { v3, array, group, attributes }: NodeDocuments): ZarrNode {
+    if (v3 !== undefined) {
+      const members = asObject(v3, 'the metadata')
+      if (member(members, 'node_type') !== 'group') return this.#array(path, { version: 3, metadata: v3 })
+      const format = member(members, 'zarr_format')
+      if (format !== 3) badMetadata(`zarr_format must be 3, got ${showJson(format)}`, format)
+      checkMembers(members, ['zarr_format', 'node_type', 'attributes', 'consolidated_metadata'])
+      return { kind: 'group', path, version: 3, attrs: asObject(member(members, 'attributes') ?? {}, 'attributes') }
+    }
+    if (array !== undefined) return this.#array(path, { version: 2, metadata: array, attributes })
+    const format = group === undefined ? 2 : member(asObject(group, '.zgroup'), 'zarr_format')
+    if (format !== 2) badMetadata(`zarr_format must be 2, got ${showJson(format)}`, format)
+    return { kind: 'group', path, version: 2, attrs: asObject(attributes ?? {}, 'the attributes') }
+  }
+
+  #array(path: string, stored: Parameters<typeof parseArray>[0]): ArrayNode {
+    return { kind: 'array', path, metadata: parseArray(stored, this.#label(path)) }
+  }
+
+  #label(path: string): { file: string; array?: string } {
+    const { file } = this.#options
+    return path === '' ? { file } : { file, array: path }
+  }
+}
+
+const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
+
+/** @throws TooLargeError, which names the option that allows more */
+export function tooLarge(key: string, actual: number, expected: number): HyperslabError {
+  const text = `${key} has ${actual} bytes; metadata of up to ${expected} are read`
+  return new HyperslabError('TooLargeError', text, { actual, expected, limit: 'limits.metadataBytes' })
+}
+
+/**
+ * @throws FormatError for a path that is not one of names between slashes, which could lead out of the
+ *   hierarchy
+ */
+export function checkPath(path: string): void {
+  if (path === '') return
+  if (path.length > MAX_PATH_LENGTH)
+    badMetadata(`a path of ${path.length} characters is longer than ${MAX_PATH_LENGTH}`, path.length)
+  if (path.split('/').some((name) => name === '' || name === '.' || name === '..' || /[\\\0]/.test(name)))
+    badMetadata(`${showJson(path)} is no path of names: none may be empty, '.' or '..', or have a backslash`, path)
+}
