@@ -14,21 +14,25 @@ export interface Python {
 }
 
 /**
- * Starts a script beside this file with packages of PyPI, which are installed into build/ on first use. Undefined where Python or the packages
- * cannot be had: with CI=true that is an error, so that its tests are never left out there.
+ * The environment of Python with packages of PyPI, which are installed into build/ on first use. Undefined where Python or the packages cannot
+ * be had: with CI=true that is an error, so that its tests are never left out there.
  * @param packages with versions: `['numcodecs==0.16.6']`
  */
-export function startPython(script: string, packages: readonly string[]): Python | undefined {
+export function pythonEnvironment(packages: readonly string[]): NodeJS.ProcessEnv | undefined {
   const folder = join(cache, `python-${packages.join('_').replaceAll('==', '-')}`)
   const failure = existsSync(folder) ? undefined : install(folder, packages)
-  if (failure !== undefined) {
-    const text = `tests need Python with ${packages.join(', ')}: ${failure}`
-    if (process.env['CI'] === 'true') throw new Error(text)
-    console.warn(`SKIPPED: ${text}`)
-    return undefined
-  }
+  if (failure === undefined) return { ...process.env, PYTHONPATH: folder, OMP_NUM_THREADS: '1' }
+  const text = `tests need Python with ${packages.join(', ')}: ${failure}`
+  if (process.env['CI'] === 'true') throw new Error(text)
+  console.warn(`SKIPPED: ${text}`)
+  return undefined
+}
+
+/** Starts a script beside this file; undefined where there is no environment for it. */
+export function startPython(script: string, packages: readonly string[]): Python | undefined {
+  const env = pythonEnvironment(packages)
+  if (env === undefined) return undefined
   const path = fileURLToPath(new URL(script, import.meta.url))
-  const env = { ...process.env, PYTHONPATH: folder, OMP_NUM_THREADS: '1' }
   const python = spawn('python3', ['-u', path], { env, stdio: ['pipe', 'pipe', 'inherit'] })
   const waiting: { resolve(answer: unknown): void; reject(error: Error): void }[] = []
   createInterface({ input: python.stdout }).on('line', (line) => waiting.shift()!.resolve(JSON.parse(line)))

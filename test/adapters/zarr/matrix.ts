@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { DType } from '../../../src/core/dtype.ts'
+import { pythonEnvironment } from '../../support/python.ts'
+
+export const ZARR_PYTHON = ['numpy==2.4.6', 'zarr==3.1.6', 'numcodecs==0.16.6', 'xarray==2026.9.0']
+
+const SCRIPT = fileURLToPath(new URL('matrix.py', import.meta.url))
+
+/** A fill value: integers as text, floats as the bits of a float64, bytes as numbers. */
+export type MatrixFill = { int: string } | { float: string } | { bool: boolean } | { text: string } | { bytes: number[] }
+
+/** An array that zarr-python has written, and what it says of it. */
+export interface MatrixCase {
+  /** Its folder in that of the matrix. */
+  readonly path: string
+  readonly version: 2 | 3
+  /** The type: `text`, `bytes`, or numpy's name without the byte order. */
+  readonly name: string
+  readonly shape: readonly number[]
+  /** Chunks, those in shards where there are shards, and shards. */
+  readonly chunks: readonly number[]
+  readonly shards: readonly number[] | null
+  readonly fill: MatrixFill | null
+  /** A place in the grid of objects, and the key there. */
+  readonly sample: readonly [readonly number[], string]
+  readonly codecs: readonly string[]
+  /** Texts, and bytes as numbers, in C order. */
+  readonly elements?: readonly (string | readonly number[])[]
+  /** Where the other elements are in `values.bin`. */
+  readonly offset?: number
+  readonly length?: number
+}
+
+/** Arrays that zarr-python has written. */
+export interface Matrix {
+  readonly folder: string
+  readonly cases: readonly MatrixCase[]
+  /** The elements of a case in C order: of numbers the bytes, little-endian, of what `dtypeOf` names. */
+  elementsOf(one: MatrixCase): Uint8Array | readonly (string | Uint8Array)[]
+  remove(): void
+}
+
+/** Writes a matrix of arrays; undefined, with a line that says so, without Python and zarr-python. */
+export function writeMatrix(count: number, seed: number): Matrix | undefined {
+  const env = pythonEnvironment(ZARR_PYTHON)
+  if (env === undefined) return undefined
+  const folder = mkdtempSync(join(tmpdir(), 'hyperslab-zarr-'))
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    execFileSync('python3', [SCRIPT, folder, String(count), String(seed)], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+    const { cases } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as { cases: MatrixCase[] }
+    const values = readFileSync(join(folder, 'values.bin'))
+    return {
+      folder,
+      cases,
+      elementsOf: ({ elements, offset = 0, length = 0 }) =>
+        elements?.map((element) => (typeof element === 'string' ? element : Uint8Array.from(element))) ??
+        new Uint8Array(values.subarray(offset, offset + length)),
+      remove,
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+const DTYPES: Readonly<Record<string, DType>> = {
+  '?': 'bool',
+  i1: 'int8',
+  i2: 'int16',
+  i4: 'int32',
+  i8: 'int64',
+  u1: 'uint8',
+  u2: 'uint16',
+  u4: 'uint32',
+  u8: 'uint64',
+  f2: 'float32',
+  f4: 'float32',
+  f8: 'float64',
+  text: 'string',
+  bytes: 'binary',
+  U: 'string',
+  S: 'binary',
+  V: 'binary',
+  M: 'timestamp_ns',
+  m: 'int64',
+}
+
+/** What arrays of a type of the matrix are read as. */
+export const dtypeOf = (name: string): DType => (DTYPES[name] ?? DTYPES[name[0]!])!
