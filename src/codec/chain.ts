@@ -52,9 +52,10 @@ export function chainCodec(
   return {
     name,
     ready,
-    async decode(bytes: Uint8Array, decodedBytes: number | undefined) {
-      if (bytes.length === 0) return absent(decodedBytes ?? 0)
-      const sizes = sizesOf(steps, decodedBytes)
+    async decode(bytes: Uint8Array, decodedBytes: number) {
+      const known = decodedBytes < Infinity ? decodedBytes : undefined
+      if (bytes.length === 0) return absent(known ?? 0)
+      const sizes = sizesOf(steps, known)
       checkLength(name, bytes.length, sizes[0])
       let current = bytes
       for (let at = 0; at < steps.length; ) {

@@ -45,10 +45,13 @@ export interface KernelCodec {
 
 export const inKernel = (codec: Codec | KernelCodec): codec is KernelCodec => 'decodeIn' in codec
 
-/** @throws CodecError when the bytes do not decode, or to another length */
+/**
+ * @param decodedBytes Infinity where only decoding tells
+ * @throws CodecError when the bytes do not decode, or to another length
+ */
 export async function decodeWith(codec: Codec, bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
   const decoded = await attempt(`${codec.name} block does not decode`, () => codec.decode(bytes, decodedBytes))
-  if (decoded.length !== decodedBytes) throw wrongLength(codec.name, decoded.length, decodedBytes)
+  if (decoded.length !== decodedBytes && decodedBytes < Infinity) throw wrongLength(codec.name, decoded.length, decodedBytes)
   return decoded
 }
 

@@ -6,6 +6,9 @@ import { none } from './none.ts'
 /** A codec that can write. */
 export type Encoder = KernelCodec | (Codec & Required<Pick<Codec, 'encode'>>)
 
+/** Codecs by the names that blocks have them under. */
+export type CodecSet = Pick<Codecs, 'find' | 'isUsers'>
+
 /** The codecs of one file: those of this package and those its user passes, which come first. */
 export class Codecs {
   readonly #known: ReadonlyMap<string, Codec | KernelCodec>

@@ -15,6 +15,9 @@ export interface Need<C> {
 /** Bytes asked for at once of stores that take many ranges. */
 const BATCH_BYTES = 32 * 1024 * 1024
 
+/** What a block counts for of which nothing is known. */
+const UNKNOWN_BYTES = 1024 * 1024
+
 /**
  * What is fetched at once: one block or, of stores that read many ranges, several. Depends on the groups
  * alone, so that whatever goes through batches in order does so in the same order every time.
@@ -54,6 +57,10 @@ function checkStored({ id, origin, compressedBytes, uncompressedBytes }: BlockRe
   const text = `block ${id}: not compressed, but ${compressedBytes} bytes stored for ${uncompressedBytes}`
   throw new HyperslabError('CodecError', text, { file: origin.file, actual: compressedBytes, expected: uncompressedBytes })
 }
+
+/** What a block holds once it is decoded, or may hold. */
+export const decodedBytes = ({ uncompressedBytes }: BlockRef): number =>
+  uncompressedBytes < Infinity ? uncompressedBytes : UNKNOWN_BYTES
 
 /** Whether a block holds more than some chunks. */
 export const hasMore = ({ uncompressedBytes }: BlockRef, chunks: readonly Stored[]): boolean =>

@@ -1,7 +1,7 @@
 import { type Codec, inKernel, type KernelCodec } from '../codec/codec.ts'
 import { lz4 } from '../codec/lz4.ts'
 import { none } from '../codec/none.ts'
-import type { Codecs } from '../codec/registry.ts'
+import type { CodecSet } from '../codec/registry.ts'
 import { compactBytes } from '../core/bytes.ts'
 import { inOrder } from '../core/in-order.ts'
 import { forEachLimited } from '../core/limiter.ts'
@@ -9,7 +9,7 @@ import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
 import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
-import { batchesOf, hasMore, type Need } from './batches.ts'
+import { batchesOf, decodedBytes, hasMore, type Need } from './batches.ts'
 import {
   type BlockRef,
   type ChunkBytes,
@@ -49,7 +49,7 @@ export class BlockReader {
   readonly #shared: boolean
   readonly #fetcher: BlockFetcher
   readonly #maxBlockBytes: number
-  readonly #codecs: Codecs
+  readonly #codecs: CodecSet
   readonly #pool: WorkerPool | undefined
   readonly #budget: MemoryBudget | undefined
   /** Loaded when it is needed. */
@@ -61,7 +61,7 @@ export class BlockReader {
    * @param pool takes decoding off this thread
    * @param budget bounds what blocks under way hold, here and in other readers
    */
-  constructor(memory: BlockMemory | number, maxBlockBytes: number, codecs: Codecs, pool?: WorkerPool, budget?: MemoryBudget) {
+  constructor(memory: BlockMemory | number, maxBlockBytes: number, codecs: CodecSet, pool?: WorkerPool, budget?: MemoryBudget) {
     this.#shared = typeof memory !== 'number'
     this.#memory = typeof memory === 'number' ? memoryOf(memory) : memory
     this.#fetcher = new BlockFetcher(this.#memory)
@@ -87,7 +87,7 @@ export class BlockReader {
     take: (result: R) => void,
     signal?: Signal,
   ): Promise<void> {
-    const bytesOf = (batch: readonly Need<C>[]): number => batch.reduce((sum, { block }) => sum + block.uncompressedBytes, 0)
+    const bytesOf = (batch: readonly Need<C>[]): number => batch.reduce((sum, { block }) => sum + decodedBytes(block), 0)
     const work = async (batch: readonly Need<C>[]): Promise<R[]> => {
       signal?.throwIfAborted()
       const read = (): Promise<R[]> => this.#useBatch(batch, use, signal)
@@ -276,8 +276,8 @@ export class BlockReader {
 const heldBytes = (batch: readonly Need<unknown>[]): number =>
   batch.reduce((sum, { block, parts, ranges }) => {
     // Compressed, an object is hardly larger than what it holds.
-    const fetched = ranges.reduce((bytes, { length }) => bytes + (length < Infinity ? length : block.uncompressedBytes), 0)
-    return sum + fetched + (parts === undefined ? block.uncompressedBytes : 0)
+    const fetched = ranges.reduce((bytes, { length }) => bytes + (length < Infinity ? length : decodedBytes(block)), 0)
+    return sum + fetched + (parts === undefined ? decodedBytes(block) : 0)
   }, 0)
 
 /** The bytes of a chunk of which only a part of the block was fetched. */

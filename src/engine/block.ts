@@ -1,7 +1,7 @@
 import { type Codec, decodeWith, type KernelCodec } from '../codec/codec.ts'
 import type { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
 import type { Segment } from '../codec/lz4-segments.ts'
-import type { Codecs } from '../codec/registry.ts'
+import type { CodecSet } from '../codec/registry.ts'
 import { HyperslabError, isHyperslabError, rethrowWithin } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
@@ -51,6 +51,7 @@ export interface BlockRef {
   readonly fileOffset: number
   /** Infinity for a block that is a whole object, the size of which only fetching it tells. */
   readonly compressedBytes: number
+  /** Infinity where only decoding it tells: the codec bounds it then. */
   readonly uncompressedBytes: number
   readonly codec: string
   /** CRC-32C of the block as stored; undefined where the file does not tell. */
@@ -186,7 +187,7 @@ export function checkStoredBytes(block: BlockRef, bytes: Uint8Array): void {
 }
 
 /** @throws CodecError with file and block when nobody knows the codec */
-export function findCodec(codecs: Codecs, block: BlockRef): Codec | KernelCodec {
+export function findCodec(codecs: CodecSet, block: BlockRef): Codec | KernelCodec {
   try {
     return codecs.find(block.codec)
   } catch (error) {
@@ -211,7 +212,7 @@ export async function decodeOutsideKernels(codec: Codec, block: BlockRef, bytes:
  * @param check whether it was not checked yet: here that takes no copy
  * @throws CodecError with file and block when the block cannot be decoded; IntegrityError
  */
-export function decodeBlock(arena: Arena, codecs: Codecs, block: BlockRef, bytes: Uint8Array, check = false): number {
+export function decodeBlock(arena: Arena, codecs: CodecSet, block: BlockRef, bytes: Uint8Array, check = false): number {
   try {
     const pointer = check && block.crc !== undefined ? putChecked(arena, bytes, block.crc) : arena.put(bytes)
     return (codecs.find(block.codec) as KernelCodec).decodeIn(arena, pointer, bytes.length, block.uncompressedBytes)
@@ -266,7 +267,7 @@ export function prefixed(error: unknown, { id, part }: BlockRef): unknown {
 
 /** @throws CodecError when a block, or the part of it that is read, has more bytes decoded than `limit` */
 export function checkBlockBytes({ origin, id }: BlockRef, bytes: number, limit: number): void {
-  if (bytes <= limit) return
+  if (bytes <= limit || bytes === Infinity) return
   const text = `block ${id}: ${bytes} decoded bytes are more than limits.blockBytes, ${limit}`
   throw new HyperslabError('CodecError', text, { file: origin.file, actual: bytes, expected: limit })
 }

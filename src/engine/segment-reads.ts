@@ -1,5 +1,5 @@
 import { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
-import type { Codecs } from '../codec/registry.ts'
+import type { CodecSet } from '../codec/registry.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
@@ -15,7 +15,7 @@ const MOST_BETWEEN = 64
 
 /** Has blocks read in segments, and notices who reads those one after another. */
 export class SegmentReads {
-  readonly #codecs: Codecs
+  readonly #codecs: CodecSet
   readonly #decoded: BlockMemory['blocks']
   readonly #maxBlockBytes: number
   readonly #keyOf: (block: BlockRef) => string
@@ -25,7 +25,7 @@ export class SegmentReads {
 
   /** @param budget holds tables of segments while they are read */
   constructor(
-    codecs: Codecs,
+    codecs: CodecSet,
     decoded: BlockMemory['blocks'],
     maxBlockBytes: number,
     keyOf: (block: BlockRef) => string,

@@ -9,6 +9,7 @@ import { type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { type AxisProjection, copyOf } from '../grid/projection.ts'
 import { type Box, boxShape, rangeOf } from '../grid/range.ts'
 import { outerBox, TouchedChunks } from '../grid/touched.ts'
+import { decodedBytes } from './batches.ts'
 import { type BlockRef, type ChunkAddress, chunkPart, chunkView, type StoredChunk, type StridedChunk } from './block.ts'
 import type { BlockUse } from './block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot, Elements } from './chunk-index.ts'
@@ -157,7 +158,7 @@ class BoxVisit<D extends DType, R> {
       else {
         const first = [{ at, address: found }]
         known.set(block, first)
-        items.push({ block, chunks: first, bytes: block.uncompressedBytes })
+        items.push({ block, chunks: first, bytes: decodedBytes(block) })
       }
     }
     const missing = (from: number, to: number): void => {

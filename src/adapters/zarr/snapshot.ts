@@ -1,0 +1,93 @@
+import { type DType, elementBytes, isFixed } from '../../core/dtype.ts'
+import { sizeOf } from '../../core/shape.ts'
+import type { BlockOrigin, ChunkAddress } from '../../engine/block.ts'
+import type { ChunkSnapshot } from '../../engine/chunk-index.ts'
+import type { ChunkGrid } from '../../grid/chunks.ts'
+import type { KnownTable } from './opened.ts'
+import type { ChunkPlace } from './places.ts'
+
+/** What the chunks of an array have in common. */
+export interface StoredArray {
+  readonly dtype: DType
+  /** As chunks are stored. */
+  readonly grid: ChunkGrid
+  placeOf(chunkIndex: number): ChunkPlace
+  /** The name of the codec of chunks of this shape. */
+  codecFor(shape: readonly number[]): string
+  /** The object of this key; without a version, it is read as a whole. */
+  originOf(key: string, etag: string | undefined): BlockOrigin
+  /** Whether it is known that there is no such object. */
+  isAbsent(key: string): boolean
+}
+
+/** Where the chunks of an array are, as far as the tables of its shards were read. */
+export class ZarrSnapshot implements ChunkSnapshot {
+  readonly grid: ChunkGrid
+  readonly #array: StoredArray
+  readonly #tables: ReadonlyMap<string, KnownTable> | undefined
+  readonly #addresses = new Map<number, ChunkAddress>()
+  readonly #origins = new Map<string, BlockOrigin>()
+
+  /** @param tables of shards, by the names that places give them; undefined where there are no shards */
+  constructor(array: StoredArray, tables: ReadonlyMap<string, KnownTable> | undefined) {
+    this.grid = array.grid
+    this.#array = array
+    this.#tables = tables
+  }
+
+  get storedCount(): number {
+    return this.grid.count
+  }
+
+  /** Nobody writes to the array. */
+  pinned(): ChunkSnapshot {
+    return this
+  }
+
+  checkGrid(): void {}
+
+  *stored(): Generator<number> {
+    for (let chunkIndex = 0; chunkIndex < this.grid.count; chunkIndex++) yield chunkIndex
+  }
+
+  locate(chunkIndex: number): ChunkAddress | undefined {
+    const known = this.#addresses.get(chunkIndex)
+    if (known !== undefined) return known
+    const place = this.#array.placeOf(chunkIndex)
+    const address = this.#tables === undefined ? this.#whole(chunkIndex, place) : this.#inner(place, this.#tables)
+    if (address !== undefined) this.#addresses.set(chunkIndex, address)
+    return address
+  }
+
+  /** A chunk that is an object. */
+  #whole(chunkIndex: number, { key, shape }: ChunkPlace): ChunkAddress | undefined {
+    if (this.#array.isAbsent(key)) return undefined
+    return this.#address(key, undefined, { id: chunkIndex, fileOffset: 0, compressedBytes: Infinity }, shape)
+  }
+
+  /** A chunk that is a part of a shard. */
+  #inner({ key, shape, tables, positions }: ChunkPlace, known: ReadonlyMap<string, KnownTable>): ChunkAddress | undefined {
+    const own = known.get(tables.at(-1)!)
+    const range = own?.table.find(positions.at(-1)!)
+    if (own === undefined || range === undefined) return undefined
+    const fileOffset = own.base + range.offset
+    return this.#address(key, own.etag, { id: fileOffset, fileOffset, compressedBytes: range.length }, shape)
+  }
+
+  #address(
+    key: string,
+    etag: string | undefined,
+    where: { readonly id: number; readonly fileOffset: number; readonly compressedBytes: number },
+    shape: readonly number[],
+  ): ChunkAddress {
+    const { dtype } = this.#array
+    let origin = this.#origins.get(key)
+    if (origin === undefined) {
+      origin = this.#array.originOf(key, etag)
+      if (etag !== undefined) this.#origins.set(key, origin)
+    }
+    const size = isFixed(dtype) ? sizeOf(shape) * elementBytes(dtype) : Infinity
+    const block = { origin, ...where, uncompressedBytes: size, codec: this.#array.codecFor(shape), crc: undefined }
+    return { block, offset: 0, size }
+  }
+}
