@@ -98,7 +98,7 @@ function sizes() {
 function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (atOnce.size === 0) {
     const entries = [...getModuleIds()].filter(
-      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/netcdf)\.js$/.test(each),
+      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(netcdf|zarr))\.js$/.test(each),
     )
     for (const entry of entries) atOnce.add(entry)
     for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
@@ -119,13 +119,15 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   )
     return 'more'
   if (!atOnce.has(id))
-    return /^(aggregate|array\/reductions|kernels)\//.test(room) ? 'reductions' : /\/node_modules\/(fzstd)\//.exec(id)?.[1]
+    return /^(aggregate|array\/reductions|kernels(?!\/filters))\//.test(room)
+      ? 'reductions'
+      : /\/node_modules\/(fzstd)\//.exec(id)?.[1]
   if (/^array\/(source|missing|lazy\/(elementwise|derive|picks))$/.test(room)) return 'array'
   if (/^codec\//.test(room)) return 'engine'
   // What is of no layer would be called `index`.
   const layer = /^(core|kernels|grid|aggregate|array|pool|store|engine|af)\//.exec(room)?.[1]
   // What other parts of the package need at once, and reading only later: bundlers would keep it with the rest of its file.
-  return layer === undefined || reading.has(id) ? layer : layer === 'store' ? 'store-more' : 'more'
+  return layer === undefined || reading.has(id) ? layer : /^(store|af)$/.test(layer) ? `${layer}-more` : 'more'
 }
 
 /** The modules of which opening and reading a file needs something before it runs. */
@@ -163,6 +165,7 @@ export default {
   input: {
     index: 'build/js/runtime/index.js',
     netcdf: 'build/js/runtime/netcdf.js',
+    zarr: 'build/js/runtime/zarr.js',
     testing: 'build/js/testing/index.js',
     cli: 'build/js/cli/main.js',
   },

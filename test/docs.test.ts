@@ -6,6 +6,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
+import * as zarr from '../src/runtime/zarr.ts'
 import * as testing from '../src/testing/index.ts'
 import { coarseFiles } from './support/coarse-files.ts'
 import { writeNetcdf } from './support/netcdf-writer.ts'
@@ -13,7 +14,12 @@ import { MemoryBucket } from './support/r2-bucket.ts'
 import { RudeServer } from './support/rude-server.ts'
 
 const root = new URL('..', import.meta.url).pathname
-const entries = { 'src/runtime/index.ts': hyperslab, 'src/runtime/netcdf.ts': netcdf, 'src/testing/index.ts': testing }
+const entries = {
+  'src/runtime/index.ts': hyperslab,
+  'src/runtime/netcdf.ts': netcdf,
+  'src/runtime/zarr.ts': zarr,
+  'src/testing/index.ts': testing,
+}
 
 interface Example {
   /** File and line. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Check, checkOptions } from '../src/core/options.ts'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
+import * as zarr from '../src/runtime/zarr.ts'
 import * as testing from '../src/testing/index.ts'
 
 const { create, DiskArray, MemoryStore } = hyperslab
@@ -48,6 +49,7 @@ const FUNCTIONS: Record<string, Call> = {
   ZipStore: (o) => new hyperslab.ZipStore(Object.assign(o, { store, path: 'x.zip' })),
   openNetcdf: (o) => netcdf.openNetcdf(new ArrayBuffer(8), o),
   importNetcdf: (o) => netcdf.importNetcdf(new ArrayBuffer(8), place, o),
+  openZarr: (o) => zarr.openZarr(place, o),
   FaultStore: (o) => new testing.FaultStore(new MemoryStore(), o),
   seededFaults: (o) => testing.seededFaults(1, o),
   raceWriters: (o) => testing.raceWriters(o),
@@ -147,7 +149,7 @@ const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort()
 
 describe('every function that takes options is here', () => {
   test.each([
-    ['functions', () => [hyperslab, netcdf, testing].flatMap(Object.keys), FUNCTIONS, WITHOUT.functions],
+    ['functions', () => [hyperslab, netcdf, zarr, testing].flatMap(Object.keys), FUNCTIONS, WITHOUT.functions],
     ['methods of arrays', () => methodsOf(array()), METHODS, WITHOUT.methods],
     [
       'methods of stored arrays',

@@ -3,7 +3,7 @@ import type { NamedValues } from '../../array/source.ts'
 import { chainCodec } from '../../codec/chain.ts'
 import type { Codec, KernelCodec } from '../../codec/codec.ts'
 import type { CodecSet } from '../../codec/registry.ts'
-import type { DType, ScalarOf } from '../../core/dtype.ts'
+import { type DType, isFixed, type ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { eachIndex, showShape, sizeOf } from '../../core/shape.ts'
@@ -95,7 +95,9 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     const codecs = new ChunkCodecs()
     const { type, fillValue } = metadata
     for (const shape of shapesOf(stored)) {
-      const steps = chunkSteps(plan.codecs, type, shape, opened.options.codecs)
+      const steps = [...chunkSteps(plan.codecs, type, shape, opened.options.codecs)]
+      // Kernel codecs give no length.
+      if (!isFixed(type.dtype)) steps.push({ name: 'payload', decode: (bytes) => bytes })
       await codecs.add(shape, (name) => chainCodec(name, steps, () => absentChunk(type.dtype, fillValue, sizeOf(shape))))
     }
     return new ZarrIndex<D>(opened, path, metadata, label, plan, stored, codecs)
@@ -207,7 +209,9 @@ function shapesOf(stored: ChunkGrid): number[][] {
   return shapes
 }
 
-/** Reads ranges of an object: neighbours together, since bytes between them would cost more than a request. */
+/**
+ * Reads ranges of an object: neighbours together, since bytes between them would cost more than a request.
+ */
 async function readJoined(
   ranges: readonly ByteRange[],
   read: (offset: number, length: number, signal?: Signal) => Promise<Uint8Array>,

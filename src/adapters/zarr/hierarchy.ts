@@ -176,7 +176,7 @@ export class Hierarchy {
     const { metadataBytes = METADATA_BYTES } = this.#options
     const bytes = await this.#reader.get(key, metadataBytes)
     if (bytes === undefined) return undefined
-    if (bytes.length > metadataBytes) throw tooLarge(key, bytes.length, metadataBytes)
+    if (bytes.length > metadataBytes) throw metadataTooLarge(key, bytes.length, metadataBytes)
     return parseJson(bytes, key)
   }
 
@@ -254,7 +254,7 @@ export class Hierarchy {
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
 
 /** @throws TooLargeError, which names the option that allows more */
-export function tooLarge(key: string, actual: number, expected: number): HyperslabError {
+export function metadataTooLarge(key: string, actual: number, expected: number): HyperslabError {
   const text = `${key} has ${actual} bytes; metadata of up to ${expected} are read`
   return new HyperslabError('TooLargeError', text, { actual, expected, limit: 'limits.metadataBytes' })
 }

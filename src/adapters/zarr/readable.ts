@@ -7,7 +7,9 @@ import { endsBefore } from '../../store/store.ts'
  * there is `undefined`.
  */
 export interface ReadableStore {
+  /** A whole object; undefined when there is none. */
   get(key: `/${string}`, options?: { readonly signal?: unknown }): Promise<Uint8Array | undefined>
+  /** A part of an object; undefined when there is none. */
   getRange?(
     key: `/${string}`,
     range: { readonly offset: number; readonly length: number } | { readonly suffixLength: number },

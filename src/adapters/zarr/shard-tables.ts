@@ -4,9 +4,10 @@ import { Pace } from '../../core/pace.ts'
 import { sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
 import { readTail } from '../../store/store.ts'
+import { indexBytes } from './codecs.ts'
 import type { KnownTable, OpenedStore } from './opened.ts'
 import type { ChunkPlace } from './places.ts'
-import { type ShardLevel, ShardTable, tableBytes } from './shards.ts'
+import { type ShardLevel, ShardTable } from './shards.ts'
 
 /** Tables that are asked for at the same time. */
 const CONCURRENT_TABLES = 64
@@ -78,7 +79,7 @@ async function readTable(
 ): Promise<KnownTable | undefined> {
   opened.checkOpen()
   const shape = tableShapes[depth]!
-  const length = tableBytes(shape, level)
+  const length = indexBytes(level.indexCodecs, sizeOf(shape))
   const file = opened.store.describe(key)
   return within({ file }, async () => {
     if (length > opened.options.blockBytes) {

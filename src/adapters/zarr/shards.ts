@@ -1,7 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
-import { sizeOf } from '../../core/shape.ts'
-import { checkCrc } from '../../engine/integrity.ts'
 import type { ByteRange } from '../../store/store.ts'
+import { decodeIndex } from './codecs.ts'
 import type { CodecMetadata } from './metadata.ts'
 import type { ChunkLengths } from './stored-grid.ts'
 
@@ -114,25 +113,11 @@ function checkDivides(shards: ChunkLengths, inner: readonly number[]): void {
   }
 }
 
-/** Shape of the table of a shard of this shape: its inner chunks along each axis, in the order of the shard. */
+/**
+ * Shape of the table of a shard of this shape: its inner chunks along each axis, in the order of the shard.
+ */
 export const tableShape = (shardShape: readonly number[], { innerShape, order }: ShardLevel): number[] =>
   order.map((axis) => shardShape[axis]! / innerShape[axis]!)
-
-/**
- * Bytes of a table as stored.
- * @throws CodecError when its codecs make it of no fixed size
- */
-export function tableBytes(shape: readonly number[], { indexCodecs }: ShardLevel): number {
-  let bytes = 16 * sizeOf(shape)
-  for (const { name } of indexCodecs) {
-    if (name === 'crc32c') bytes += 4
-    else if (name !== 'bytes')
-      throw new HyperslabError('CodecError', `codec '${name}' of a shard's index is not known: it has bytes and crc32c`, {
-        actual: name,
-      })
-  }
-  return bytes
-}
 
 /** Where the inner chunks of a shard are, by their positions in C order. */
 export class ShardTable {
@@ -142,15 +127,14 @@ export class ShardTable {
   /**
    * @param bytes as stored
    * @param room bytes of the shard, in which all chunks have to lie
-   * @throws IntegrityError when the checksum is another; FormatError for chunks beyond the shard
+   * @throws CodecError, IntegrityError for bytes that are no table; FormatError for chunks beyond the shard
    */
   constructor(bytes: Uint8Array, count: number, { indexCodecs }: ShardLevel, room: number) {
-    const little = checkTable(bytes, indexCodecs)
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const entries = decodeIndex(indexCodecs, bytes, count)
     this.#offsets = new Float64Array(count)
     this.#lengths = new Float64Array(count)
     for (let i = 0; i < count; i++) {
-      const [offset, length] = [view.getBigUint64(16 * i, little), view.getBigUint64(16 * i + 8, little)]
+      const [offset, length] = [entries[2 * i]!, entries[2 * i + 1]!]
       const absent = offset === NOWHERE && length === NOWHERE
       if (!absent && (length === 0n || offset + length > BigInt(room))) {
         const text = `chunk ${i} of a shard of ${room} bytes is said to be the ${length} bytes from ${offset}`
@@ -174,15 +158,3 @@ export class ShardTable {
 
 /** Both numbers of a chunk that nobody wrote. */
 const NOWHERE = 2n ** 64n - 1n
-
-/** Checks the bytes against their checksum, where they have one; whether numbers are little-endian. */
-function checkTable(bytes: Uint8Array, codecs: readonly CodecMetadata[]): boolean {
-  let end = bytes.length
-  for (const { name } of [...codecs].reverse()) {
-    if (name !== 'crc32c') continue
-    end -= 4
-    const expected = new DataView(bytes.buffer, bytes.byteOffset + end, 4).getUint32(0, true)
-    checkCrc("the index of the shard's chunks", bytes.subarray(0, end), expected)
-  }
-  return codecs.find(({ name }) => name === 'bytes')?.configuration.endian !== 'big'
-}

@@ -1,0 +1,227 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { DiskArray } from '../../array/disk-array.ts'
+import type { BlockSource, NamedValues } from '../../array/source.ts'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { counted, Printable } from '../../core/inspect.ts'
+import { ChunkedSource } from '../../engine/chunked-source.ts'
+import { ZarrIndex } from './array-index.ts'
+import { Hierarchy, type HierarchyOptions, type MetadataReader, type UnreadableNode, type ZarrNode } from './hierarchy.ts'
+import type { ZarrArrayMetadata } from './metadata.ts'
+import type { OpenedStore } from './opened.ts'
+
+/** Attributes by name, as JSON has them. */
+export type ZarrAttributes = ReadonlyMap<string, unknown>
+
+/** A Zarr array, lazy. */
+export class ZarrArray<D extends DType = DType, R extends number = number> extends DiskArray<D, R> implements AsyncDisposable {
+  /** The kind of node, which tells it from a group. */
+  readonly kind = 'array'
+  /** The path from the place that was opened; '' for that place itself. */
+  readonly path: string
+  /** @internal */
+  readonly metadata: ZarrArrayMetadata
+  readonly #opened: OpenedStore
+
+  /** @internal */
+  constructor(opened: OpenedStore, path: string, metadata: ZarrArrayMetadata, source: BlockSource<D>) {
+    super(source)
+    this.#opened = opened
+    this.path = path
+    this.metadata = metadata
+  }
+
+  /** The last name of its path. */
+  get name(): string {
+    return lastName(this.path)
+  }
+
+  override get attrs(): ZarrAttributes {
+    return this.source.attrs as NamedValues as ZarrAttributes
+  }
+
+  /**
+   * Forgets which chunks were not there, and where others lie in their shards, as another writer may have
+   * changed them.
+   */
+  refresh(): void {
+    this.#opened.forget()
+  }
+
+  /**
+   * Gives back all handles, of all arrays that were opened with it; what is read afterwards is a ClosedError.
+   */
+  close(): Promise<void> {
+    return this.#opened.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+/** The nodes of a store that is open. */
+export class ZarrStore {
+  readonly opened: OpenedStore
+  readonly file: string
+  readonly #root: string
+  readonly #reader: MetadataReader
+  readonly #options: HierarchyOptions
+  #hierarchy: Hierarchy
+  #children = new Map<string, Promise<(ZarrNode | UnreadableNode)[]>>()
+
+  /** @param root of the keys, with a slash at its end unless it is '' */
+  constructor(opened: OpenedStore, root: string, reader: MetadataReader, options: HierarchyOptions) {
+    this.opened = opened
+    this.file = options.file
+    this.#root = root
+    this.#reader = reader
+    this.#options = options
+    this.#hierarchy = new Hierarchy(reader, options)
+  }
+
+  /** @throws UnknownArrayError where there is nothing */
+  async node(path: string): Promise<ZarrNode> {
+    this.opened.checkOpen()
+    const node = await this.#hierarchy.node(path)
+    if (node !== undefined) return node
+    const text = path === '' ? 'there is neither a Zarr array nor a group' : 'there is neither an array nor a group of this name'
+    throw new HyperslabError(path === '' ? 'NotFoundError' : 'UnknownArrayError', text, {
+      file: this.file,
+      ...(path && { array: path }),
+    })
+  }
+
+  /** What is in a group; read once, until it is forgotten. */
+  children(path: string): Promise<(ZarrNode | UnreadableNode)[]> {
+    this.opened.checkOpen()
+    const known = this.#children.get(path)
+    if (known !== undefined) return known
+    const read = this.#hierarchy.children(path)
+    this.#children.set(path, read)
+    read.catch(() => this.#children.delete(path))
+    return read
+  }
+
+  /** @throws CodecError, FormatError when its chunks cannot be read as its metadata say */
+  async array(path: string, metadata: ZarrArrayMetadata): Promise<ZarrArray> {
+    const label = { file: this.file, array: lastName(path) || lastName(this.#root.slice(0, -1)) }
+    const index = await ZarrIndex.open(this.opened, this.#root + path, metadata, label)
+    return new ZarrArray(this.opened, path, metadata, new ChunkedSource(index))
+  }
+
+  forget(): void {
+    this.opened.forget()
+    this.#children = new Map()
+    this.#hierarchy = new Hierarchy(this.#reader, this.#options)
+  }
+}
+
+/** A group of arrays and groups. What it does not know yet, it reads when it is asked. */
+export class ZarrGroup extends Printable implements AsyncDisposable {
+  /** The kind of node, which tells it from an array. */
+  readonly kind = 'group'
+  /** The path from the place that was opened; '' for that place itself. */
+  readonly path: string
+  /** Attributes of the group. */
+  readonly attrs: ZarrAttributes
+  readonly #store: ZarrStore
+
+  /** @internal */
+  constructor(store: ZarrStore, path: string, attrs: Readonly<Record<string, unknown>>) {
+    super()
+    this.#store = store
+    this.path = path
+    this.attrs = new Map(Object.entries(attrs))
+  }
+
+  /** The last name of its path. */
+  get name(): string {
+    return lastName(this.path)
+  }
+
+  /**
+   * The names of the arrays in it that can be read.
+   * @throws UnsupportedError where there are no consolidated metadata, the store cannot list, and no names
+   *   were given
+   */
+  arrays(): Promise<string[]> {
+    return this.#names('array')
+  }
+
+  /** The names of the groups in it; as {@link arrays}. */
+  groups(): Promise<string[]> {
+    return this.#names('group')
+  }
+
+  /** The names of what is in it and cannot be read, each with the reason. */
+  async unreadable(): Promise<ReadonlyMap<string, HyperslabError>> {
+    const children = await this.#store.children(this.path)
+    return new Map(children.flatMap((node) => (node.kind === 'unreadable' ? [[lastName(node.path), node.error]] : [])))
+  }
+
+  /**
+   * An array in it, by its name or, of a group below, its path.
+   * @throws UnknownArrayError; InvalidArgumentError when it is of another type or rank, or a group;
+   *   FormatError, UnsupportedError and CodecError when it cannot be read
+   */
+  async array<D extends DType = DType, R extends number = number>(name: string, dtype?: D, rank?: R): Promise<ZarrArray<D, R>> {
+    const path = this.#at(name)
+    const node = await this.#store.node(path)
+    if (node.kind !== 'array') throw this.#wrongKind(path, 'a group', 'an array')
+    const { type, shape } = node.metadata
+    if ((dtype ?? type.dtype) !== type.dtype || (rank ?? shape.length) !== shape.length) {
+      const [is, not] = [`${type.dtype} of ${shape.length} axes`, `${dtype ?? 'any type'} of ${rank ?? 'any number of'} axes`]
+      const text = `the array is ${is}, not ${not}`
+      throw new HyperslabError('InvalidArgumentError', text, { file: this.#store.file, array: path, actual: is, expected: not })
+    }
+    return (await this.#store.array(path, node.metadata)) as DiskArray as ZarrArray<D, R>
+  }
+
+  /**
+   * A group in it, by its name or its path.
+   * @throws UnknownArrayError; InvalidArgumentError when it is an array
+   */
+  async group(name: string): Promise<ZarrGroup> {
+    const path = this.#at(name)
+    const node = await this.#store.node(path)
+    if (node.kind !== 'group') throw this.#wrongKind(path, 'an array', 'a group')
+    return new ZarrGroup(this.#store, path, node.attrs)
+  }
+
+  /** Forgets what there is in the store, as another writer may have changed it. */
+  refresh(): void {
+    this.#store.forget()
+  }
+
+  /** Gives back all handles; what is read afterwards, of arrays of it, too, is a ClosedError. */
+  close(): Promise<void> {
+    return this.#store.opened.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Its place and what it holds: `ZarrGroup { 'era5.zarr', 7 attributes }`. */
+  override toString(): string {
+    const place = this.path === '' ? this.#store.file : `${this.#store.file}/${this.path}`
+    return `ZarrGroup { '${place}', ${counted(this.attrs.size, 'attribute')} }`
+  }
+
+  #at(name: string): string {
+    return this.path === '' ? name : `${this.path}/${name}`
+  }
+
+  async #names(kind: 'array' | 'group'): Promise<string[]> {
+    const children = await this.#store.children(this.path)
+    return children.filter((node) => node.kind === kind).map(({ path }) => lastName(path))
+  }
+
+  #wrongKind(array: string, actual: string, expected: string): HyperslabError {
+    const text = `it is ${actual}, not ${expected}`
+    return new HyperslabError('InvalidArgumentError', text, { file: this.#store.file, array, actual, expected })
+  }
+}
+
+const lastName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)

@@ -1,0 +1,89 @@
+import type { Codec } from '../../codec/codec.ts'
+import { HyperslabError, within } from '../../core/errors.ts'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import type { Signal } from '../../core/signal.ts'
+import type { BlockCache } from '../../engine/block-cache.ts'
+import type { WorkerPool } from '../../pool/task.ts'
+import { readWhole, type Store } from '../../store/store.ts'
+import { type ZarrArray, ZarrGroup, ZarrStore } from './group.ts'
+import type { MetadataReader } from './hierarchy.ts'
+import { OpenedStore } from './opened.ts'
+
+/** Bounds of what a store may ask for; what goes beyond is refused before it is allocated. */
+export interface ZarrLimits {
+  /** Bytes of one object of metadata; 64 MiB by default. What is parsed of it takes some ten times that. */
+  readonly metadataBytes?: number
+  /** Decoded bytes of a chunk, and of the index of a shard; 1 GiB by default. */
+  readonly blockBytes?: number
+  /** Elements that one operation may go through; 2^40 by default. */
+  readonly elements?: number
+}
+
+/** Options of `openZarr`; an aborted `signal` ends the opening. */
+export interface OpenZarrOptions {
+  /** The kind of node that has to be there; either, when left out. */
+  readonly kind?: 'array' | 'group' | undefined
+  /** Paths of arrays and groups, for stores that cannot list and have no consolidated metadata. */
+  readonly names?: readonly string[] | undefined
+  /** False to read the metadata of each node, even where they lie together in one object; true by default. */
+  readonly consolidated?: boolean | undefined
+  /** Codecs of your own, by the names that metadata have for them; they come before the package's. */
+  readonly codecs?: readonly Codec[] | undefined
+  /** Workers that decode and reduce off this thread; see `createPool`. */
+  readonly pool?: WorkerPool | undefined
+  /** Memory that reads of this store, and of others that share the budget, may take at a time. */
+  readonly budget?: MemoryBudget | undefined
+  /** Keeps what was fetched and decoded, for other files, too. */
+  readonly cache?: BlockCache | undefined
+  /** Bounds of what the store may ask for. */
+  readonly limits?: ZarrLimits | undefined
+  readonly signal?: Signal | undefined
+}
+
+export const ZARR_CHECKS: Checks<OpenZarrOptions> = {
+  kind: ['array', 'group'],
+  names: 'list',
+  consolidated: 'boolean',
+  codecs: 'list',
+  pool: 'object',
+  budget: 'object',
+  cache: 'object',
+  limits: 'object',
+  signal: 'AbortSignal',
+}
+
+const LIMIT_CHECKS: Checks<ZarrLimits> = {
+  metadataBytes: 'number from 0',
+  blockBytes: 'number from 0',
+  elements: 'number from 0',
+}
+
+/**
+ * Opens what a store has at a place: a group, or an array.
+ * @param path '' for the root of the store
+ */
+export async function openNode(store: Store, path: string, options: OpenZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
+  const { limits = {}, codecs = [], pool, budget, cache: memory, kind, names, consolidated, signal } = options
+  checkOptions('limits', limits, LIMIT_CHECKS)
+  const { metadataBytes, blockBytes = 2 ** 30, elements = 2 ** 40 } = limits
+  const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements })
+  const root = path.replace(/\/+$/, '')
+  const prefix = root === '' ? '' : `${root}/`
+  const file = store.describe(root)
+  const reader: MetadataReader = {
+    get: async (key, maxBytes) => (await readWhole(store, prefix + key, { maxBytes, signal }))?.bytes,
+    ...(store.list && {
+      list: async (keys) => (await store.list!(prefix + keys, { signal })).map((key) => key.slice(prefix.length)),
+    }),
+  }
+  const hierarchy = new ZarrStore(opened, prefix, reader, { file, names, consolidated, metadataBytes })
+  return within({ file }, async () => {
+    const node = await hierarchy.node('')
+    if (kind !== undefined && node.kind !== kind) {
+      const text = `the place holds ${node.kind === 'array' ? 'an array' : 'a group'}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: node.kind, expected: kind })
+    }
+    return node.kind === 'array' ? hierarchy.array('', node.metadata) : new ZarrGroup(hierarchy, '', node.attrs)
+  })
+}
