@@ -4,8 +4,10 @@
  * over one memory: `reading.ts`, and `compute.ts` and `filters.ts`, which are loaded when they are first needed.
  */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
+export { bloscLzDecode } from './blosclz-decode'
 export { copyStrided } from './copy'
 export { crc32c } from './crc32c'
+export { cumulate } from './cumulate'
 export { stats } from './extremes'
 export { lz4Decode } from './lz4-decode'
 export { lz4Bound, lz4Encode } from './lz4-encode'
@@ -14,4 +16,6 @@ export { pick } from './pick'
 export { project } from './project'
 export { reduce } from './reduce'
 export { swap } from './swap'
+export { scaleTimes } from './times'
 export { bitUnshuffle, unshuffle } from './unshuffle'
+export { widenBrain, widenHalf } from './widen'

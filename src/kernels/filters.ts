@@ -7,6 +7,11 @@ interface FilterKernels {
   unshuffle(elementBytes: number, src: number, dst: number, bytes: number): void
   bitUnshuffle(elementBytes: number, src: number, dst: number, bytes: number, planes: number): void
   swap(at: number, bytes: number, places: number): void
+  bloscLzDecode(src: number, srcBytes: number, dst: number, dstBytes: number): number
+  widenHalf(src: number, dst: number, count: number): void
+  widenBrain(src: number, dst: number, count: number): void
+  scaleTimes(at: number, count: number, factor: bigint): number
+  cumulate(bytes: number, isFloat: number, at: number, count: number): void
 }
 
 let compiled: object | undefined
