@@ -4,6 +4,7 @@ import { filters } from '../kernels/filters.ts'
 import { lz4Resume, lz4State } from '../kernels/lz4.ts'
 import type { Span, Step } from './chain.ts'
 import { wrongLength } from './codec.ts'
+import { loadInflateSync } from './inflate.ts'
 
 // A frame of Blosc 1, all numbers little-endian:
 //
@@ -33,25 +34,65 @@ const COMPRESSORS = ['blosclz', 'lz4', 'snappy', 'zlib', 'zstd']
 const MOST_RATIO: Record<string, number> = { blosclz: 256, lz4: 256, zlib: 1033, zstd: 2 ** 17 }
 
 /** Decodes one stream in kernel memory to exactly so many bytes; must not grow the memory. */
-type StreamDecoder = (arena: Arena, src: number, srcBytes: number, dst: number, dstBytes: number) => void
+type StreamDecoder = (src: number, srcBytes: number, dst: number, dstBytes: number) => void
 
-/** What decodes streams of a compressor; it may have to be loaded. */
-type StreamDecoders = ReadonlyMap<string, (arena: Arena) => StreamDecoder>
+/** Makes the decoder of a session. */
+type DecoderMaker = (arena: Arena) => StreamDecoder
 
-/** Decodes frames of Blosc. */
-export function bloscStep(): Step {
-  const decoders = new Map<string, (arena: Arena) => StreamDecoder>([['lz4', lz4Streams]])
+/**
+ * Decodes frames of Blosc.
+ * @param inner the compressor that they are said to have inside: what decodes it is loaded by `ready`
+ */
+export function bloscStep(inner: unknown): Step {
+  const decoders = new Map<string, DecoderMaker>([
+    ['lz4', lz4Streams],
+    ['blosclz', bloscLzStreams],
+  ])
+  if (inner === 'snappy') throw notRead(inner)
+  const load = LOADED[inner as keyof typeof LOADED]
   return {
     name: 'blosc',
+    async ready() {
+      if (load !== undefined) decoders.set(inner as string, outside(await load()))
+    },
     decodeIn: (arena, pointer, length, decodedBytes) => decodeFrame(arena, decoders, pointer, length, decodedBytes),
   }
 }
 
+/** What decodes outside of kernel memory. */
+const LOADED = {
+  zstd: async () => (await import('./zstd.ts')).loadSyncZstd(),
+  zlib: loadInflateSync,
+}
+
+const outside =
+  (decode: (bytes: Uint8Array, decodedBytes: number) => Uint8Array): DecoderMaker =>
+  (arena) =>
+  (src, srcBytes, dst, dstBytes) =>
+    arena.bytes(dst, dstBytes).set(decode(arena.bytes(src, srcBytes), dstBytes))
+
 function lz4Streams(arena: Arena): StreamDecoder {
   const state = lz4State(arena)
-  return (arena, src, srcBytes, dst, dstBytes) => {
+  return (src, srcBytes, dst, dstBytes) => {
     arena.bytes(state.pointer, 8).fill(0)
     lz4Resume(arena, src, srcBytes, dst, dstBytes, state, dstBytes)
+  }
+}
+
+/** Why a stream does not decode, by the kernel's error codes -1, -2, ... (assembly/blosclz-decode.ts). */
+const REASONS = [
+  'it ends in the middle',
+  'a match reaches back to before the start of the output',
+  'it decodes to more bytes than expected',
+  'it decodes to fewer bytes than expected',
+]
+
+function bloscLzStreams(arena: Arena): StreamDecoder {
+  const { bloscLzDecode } = filters(arena)
+  return (src, srcBytes, dst, dstBytes) => {
+    const code = bloscLzDecode(src, srcBytes, dst, dstBytes)
+    if (code < 0)
+      throw malformed(`a stream of blosclz: ${REASONS[-code - 1]} (${srcBytes} bytes of input, ${dstBytes} of output)`)
   }
 }
 
@@ -85,10 +126,7 @@ function checkHeader({ flags, typesize, decodedBytes, blockBytes, compressor }: 
     if (length === decodedBytes + HEADER_BYTES) return
     throw malformed(`${length} bytes that are not compressed are not ${decodedBytes}`)
   }
-  if (!COMPRESSORS.includes(compressor) || compressor === 'snappy')
-    throw new HyperslabError('CodecError', `blosc with ${compressor} inside is not read; pass a codec named 'blosc' as codecs`, {
-      actual: compressor,
-    })
+  if (!(compressor in MOST_RATIO)) throw notRead(compressor)
   const blocks = Math.ceil(decodedBytes / blockBytes)
   if (blocks > (length - HEADER_BYTES) / 4) throw malformed(`${length} bytes have no room for where ${blocks} blocks start`)
   if (decodedBytes > length * MOST_RATIO[compressor]!) throw malformed(`${length} bytes cannot decode to ${decodedBytes}`)
@@ -96,7 +134,7 @@ function checkHeader({ flags, typesize, decodedBytes, blockBytes, compressor }: 
 
 function decodeFrame(
   arena: Arena,
-  decoders: StreamDecoders,
+  decoders: ReadonlyMap<string, DecoderMaker>,
   pointer: number,
   length: number,
   expected: number | undefined,
@@ -107,9 +145,11 @@ function decodeFrame(
   if (flags & NOT_COMPRESSED) return { pointer: pointer + HEADER_BYTES, length: decodedBytes }
 
   // All that is needed is allocated first: the views below last as long as the memory does not grow.
+  const maker = decoders.get(compressor)
+  if (maker === undefined) throw malformed(`it is compressed by ${compressor}, of which the metadata say nothing`)
   const target = arena.alloc(decodedBytes)
   arena.scratch(() => {
-    const decoder = decoders.get(compressor)!(arena)
+    const decoder = maker(arena)
     const shuffled = isShuffled(header) ? arena.alloc(blockBytes) : 0
     const planes = flags & BIT_SHUFFLED ? arena.alloc(blockBytes) : 0
     const view = viewAt(arena, pointer, length)
@@ -150,7 +190,7 @@ function decodeStreams(
     if (size > frame.byteLength - at) throw malformed(`a stream of ${size} bytes at byte ${at} of ${frame.byteLength}`)
     const to = into + i * streamBytes
     if (size === streamBytes) arena.bytes(to, size).set(arena.bytes(pointer + at, size))
-    else decoder(arena, pointer + at, size, to, streamBytes)
+    else decoder(pointer + at, size, to, streamBytes)
     at += size
   }
 }
@@ -178,5 +218,14 @@ function unshuffleBlock(
   else if (bytes >= typesize) filters(arena).bitUnshuffle(typesize, src, dst, bytes, planes)
   else arena.bytes(dst, bytes).set(arena.bytes(src, bytes))
 }
+
+const notRead = (compressor: string): HyperslabError =>
+  new HyperslabError(
+    'CodecError',
+    `blosc with ${compressor} inside is not read; pass a codec named 'blosc' as the option codecs`,
+    {
+      actual: compressor,
+    },
+  )
 
 const malformed = (text: string): HyperslabError => new HyperslabError('CodecError', `malformed blosc frame: ${text}`)

@@ -15,6 +15,8 @@ export interface Step {
   ready?(): Promise<void>
   /** How many bytes so many decoded ones are before this step; left out where that depends on them. */
   encodedBytes?(bytes: number): number
+  /** How many bytes there are before this step, where that is so whatever they decode to. */
+  readonly inputBytes?: number
   /**
    * Decodes bytes in kernel memory, which it may overwrite, with up to 64 behind them.
    * @param decodedBytes how many it must give, where that is known
@@ -94,7 +96,7 @@ function sizesOf(steps: readonly Step[], decodedBytes: number | undefined): (num
   sizes[steps.length] = decodedBytes
   for (let i = steps.length - 1; i >= 0; i--) {
     const size = sizes[i + 1]
-    sizes[i] = size === undefined ? undefined : steps[i]!.encodedBytes?.(size)
+    sizes[i] = steps[i]!.inputBytes ?? (size === undefined ? undefined : steps[i]!.encodedBytes?.(size))
   }
   return sizes
 }
@@ -109,9 +111,10 @@ function runInKernel(
 ): Span {
   let span = input
   for (let i = start; i < end; i++) {
-    const { name, decodeIn } = steps[i] as KernelStep
-    span = named(name, () => decodeIn(arena, span.pointer, span.length, sizes[i + 1]))
-    checkLength(name, span.length, sizes[i + 1])
+    const step = steps[i] as KernelStep
+    const { pointer, length } = span
+    span = named(step.name, () => step.decodeIn(arena, pointer, length, sizes[i + 1]))
+    checkLength(step.name, span.length, sizes[i + 1])
   }
   return span
 }

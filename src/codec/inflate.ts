@@ -1,6 +1,7 @@
 import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError, messageOf } from '../core/errors.ts'
 import type { Step } from './chain.ts'
+import { adler32 } from './checksums.ts'
 import { wrongLength } from './codec.ts'
 import { platformZlib } from './platform-zlib.ts'
 
@@ -104,25 +105,6 @@ async function portable(): Promise<InflateSync> {
 
 const storedSum = (bytes: Uint8Array): number =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(bytes.length - 4)
-
-/** How many bytes may be added before sums of 32 bits overflow. */
-const ADLER_PIECE = 5552
-
-/** Adler-32 (RFC 1950) of bytes, from 0 to 2^32 - 1. */
-export function adler32(bytes: Uint8Array): number {
-  let a = 1
-  let b = 0
-  for (let at = 0; at < bytes.length; ) {
-    const end = Math.min(at + ADLER_PIECE, bytes.length)
-    for (; at < end; at++) {
-      a += bytes[at]!
-      b += a
-    }
-    a %= 65521
-    b %= 65521
-  }
-  return ((b << 16) | a) >>> 0
-}
 
 const malformedStream = (name: string, cause: unknown): HyperslabError =>
   new HyperslabError('CodecError', `malformed ${name} stream: ${messageOf(cause)}`, { cause })

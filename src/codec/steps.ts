@@ -1,7 +1,9 @@
 import { HyperslabError } from '../core/errors.ts'
+import type { Arena } from '../kernels/arena.ts'
 import { crc32c } from '../kernels/crc32c.ts'
 import { lz4Decode } from '../kernels/lz4.ts'
-import type { Span, Step } from './chain.ts'
+import type { Step } from './chain.ts'
+import { adler32, crc32, fletcher32 } from './checksums.ts'
 import { PREFIX_BYTES } from './lz4.ts'
 import { platformZlib } from './platform-zlib.ts'
 import type { SyncZstd } from './zstd.ts'
@@ -49,25 +51,33 @@ export function zstdStep(isSized: boolean): Step {
 /** Where a checksum of 4 bytes is. */
 export type ChecksumPlace = 'start' | 'end'
 
-/** Bytes with their CRC-32C. */
-export const crc32cStep = (place: ChecksumPlace): Step => checksumStep('crc32c', place, crc32c)
+/** What checksums there are, of bytes in kernel memory. */
+const CHECKSUMS = {
+  crc32c,
+  crc32: (arena: Arena, pointer: number, bytes: number) => crc32(arena.bytes(pointer, bytes)),
+  adler32: (arena: Arena, pointer: number, bytes: number) => adler32(arena.bytes(pointer, bytes)),
+  fletcher32: (arena: Arena, pointer: number, bytes: number) => fletcher32(arena.bytes(pointer, bytes)),
+}
 
-/** @param checksum of bytes in kernel memory */
-export function checksumStep(name: string, place: ChecksumPlace, checksum: typeof crc32c): Step {
+export type ChecksumName = keyof typeof CHECKSUMS
+
+/** Bytes with a checksum of 4 bytes, little-endian, before or behind them. */
+export function checksumStep(name: ChecksumName, place: ChecksumPlace): Step {
   return {
     name,
     encodedBytes: (bytes) => bytes + 4,
-    decodeIn(arena, pointer, length): Span {
+    decodeIn(arena, pointer, length) {
       if (length < 4) throw malformed(name, `${length} bytes have no room for the checksum`)
-      const data = place === 'start' ? pointer + 4 : pointer
-      const stored = new DataView(arena.kernels.memory.buffer).getUint32(place === 'start' ? pointer : pointer + length - 4, true)
-      const actual = checksum(arena, data, length - 4)
+      const [data, sum] = place === 'start' ? [pointer + 4, pointer] : [pointer, pointer + length - 4]
+      const stored = new DataView(arena.kernels.memory.buffer).getUint32(sum, true)
+      const actual = CHECKSUMS[name](arena, data, length - 4)
       if (actual === stored) return { pointer: data, length: length - 4 }
-      const hex = (sum: number): string => `0x${sum.toString(16).padStart(8, '0')}`
-      throw malformed(name, `the bytes have the checksum ${hex(actual)} instead of ${hex(stored)}`, actual, stored)
+      throw malformed(name, `they have the checksum ${hex(actual)} instead of ${hex(stored)}`, actual, stored)
     },
   }
 }
+
+const hex = (sum: number): string => `0x${sum.toString(16).padStart(8, '0')}`
 
 function malformed(name: string, text: string, actual?: number, expected?: number): HyperslabError {
   return new HyperslabError('CodecError', `malformed ${name} bytes: ${text}`, { actual, expected })
