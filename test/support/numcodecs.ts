@@ -6,6 +6,8 @@ const PACKAGES = ['numpy==2.4.6', 'numcodecs==0.16.6', 'google-crc32c==1.9.0']
 export interface Numcodecs {
   /** Encodes elements with one codec after another. */
   encode(codecs: readonly object[], dtype: string, data: Uint8Array, shape?: readonly number[]): Promise<Uint8Array>
+  /** Encodes strings, by `vlen-utf8` first. */
+  encodeTexts(codecs: readonly object[], texts: readonly string[]): Promise<Uint8Array>
   /** Decodes; undefined where numcodecs refuses. */
   decode(codecs: readonly object[], data: Uint8Array): Promise<Uint8Array | undefined>
   close(): void
@@ -19,6 +21,11 @@ export function startNumcodecs(): Numcodecs | undefined {
   return {
     async encode(codecs, dtype, data, shape = [-1]) {
       const answer = await python.ask({ op: 'encode', codecs, dtype, data: base64(data), shape })
+      if (answer.error !== undefined) throw new Error(answer.error)
+      return new Uint8Array(Buffer.from(answer.data, 'base64'))
+    },
+    async encodeTexts(codecs, texts) {
+      const answer = await python.ask({ op: 'encode', codecs, texts, data: '' })
       if (answer.error !== undefined) throw new Error(answer.error)
       return new Uint8Array(Buffer.from(answer.data, 'base64'))
     },

@@ -12,7 +12,10 @@ def answer(request):
     data = base64.b64decode(request["data"])
     codecs = [numcodecs.get_codec(config) for config in request["codecs"]]
     if request["op"] == "encode":
-        values = np.frombuffer(data, request["dtype"]).reshape(request.get("shape", -1))
+        if "texts" in request:
+            values = np.array(request["texts"], dtype=object)
+        else:
+            values = np.frombuffer(data, request["dtype"]).reshape(request.get("shape", -1))
         for codec in codecs:
             values = codec.encode(values)
     else:

@@ -2,13 +2,17 @@ import { bloscStep } from '../../codec/blosc.ts'
 import type { Span, Step } from '../../codec/chain.ts'
 import type { Codec } from '../../codec/codec.ts'
 import { inflateStep } from '../../codec/inflate.ts'
-import { type ChecksumPlace, crc32cStep, lz4Step, zstdStep } from '../../codec/steps.ts'
+import { type ChecksumName, checksumStep, lz4Step, zstdStep } from '../../codec/steps.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { sizeOf } from '../../core/shape.ts'
 import { withArena } from '../../kernels/arena.ts'
 import type { ElementBytes } from '../../kernels/copy.ts'
 import { filters } from '../../kernels/filters.ts'
+import { castStep, deltaStep, fixedScaleOffsetStep, packbitsStep, shuffleStep } from './filters.ts'
 import type { CodecMetadata, StoredType } from './metadata.ts'
-import { isNatural, orderOf, transposeStep } from './transpose.ts'
+import { type NumberType, numbersIn, numberTypeOf } from './numbers.ts'
+import { lengthPrefixedStep, reorderStep, valuesStep } from './stored-values.ts'
+import { isNatural, orderOf, placesOf, transposeStep } from './transpose.ts'
 
 /**
  * What decodes a chunk, in the order of decoding: the last step gives it in C order, as
@@ -27,11 +31,17 @@ export function chunkSteps(
   const chain = new Chain(type, chunkShape)
   for (const codec of codecs) {
     const own = users.find(({ name }) => name === codec.name)
-    if (own !== undefined) chain.add({ name: own.name, decode: (bytes, decodedBytes) => own.decode(bytes, decodedBytes!) })
+    if (own !== undefined) chain.addUsers(own)
     else chain.add(stepOf(chain, codec))
   }
-  return chain.steps
+  if (chain.isBytes || chain.hasUsers) return chain.steps
+  throw new HyperslabError(
+    'CodecError',
+    `none of the codecs ${names(codecs)} makes bytes of elements: that does bytes, or vlen-utf8`,
+  )
 }
+
+const names = (codecs: readonly CodecMetadata[]): string => codecs.map(({ name }) => `'${name}'`).join(', ')
 
 /** The steps of an array's codecs, and what elements are where the next codec encodes them. */
 class Chain {
@@ -42,21 +52,42 @@ class Chain {
   elementBytes: number | undefined
   /** Bytes of a number in it, which all have the same order. */
   wordBytes: number
+  /** The type of elements that are numbers. */
+  numbers: NumberType | undefined
   /** Whether it is known how many bytes there are. */
   isSized: boolean
+  /** Whether elements have become bytes. */
+  isBytes = false
+  /** Whether a codec of the user's came before, which may have made them bytes. */
+  hasUsers = false
 
   constructor(type: StoredType, shape: readonly number[]) {
     this.shape = shape
     this.elementBytes = type.bytes
     this.wordBytes = wordBytesOf(type)
+    this.numbers = numbersIn(type)
     this.isSized = type.bytes !== undefined
+    this.add(valuesStep(type, sizeOf(shape)))
   }
 
   /** Adds the step of the codec that comes next in the order of encoding. */
   add(step: Step | undefined): void {
     if (step === undefined) return
     this.steps.unshift(step)
-    this.isSized &&= step.encodedBytes !== undefined
+    this.isSized &&= step.encodedBytes !== undefined || step.inputBytes !== undefined
+  }
+
+  /** Adds the step of a codec of the user's. */
+  addUsers(codec: Codec): void {
+    this.hasUsers = true
+    this.add({ name: codec.name, decode: (bytes, decodedBytes) => codec.decode(bytes, decodedBytes) })
+  }
+
+  /** Says that elements are numbers of a type from here on. */
+  become(numbers: NumberType): void {
+    this.numbers = numbers
+    this.elementBytes = numbers.bytes
+    this.wordBytes = numbers.bytes
   }
 }
 
@@ -68,10 +99,32 @@ function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
 
 function stepOf(chain: Chain, { name, configuration }: CodecMetadata): Step | undefined {
   const make = MAKERS.get(name)
-  if (make !== undefined) return make(chain, configuration)
+  if (make !== undefined) {
+    if (OF_BYTES.has(name) !== chain.isBytes && !OF_BOTH.has(name) && !chain.hasUsers)
+      throw new HyperslabError(
+        'CodecError',
+        `codec '${name}' comes ${chain.isBytes ? 'behind' : 'before'} the one that makes bytes of elements`,
+      )
+    return make(chain, configuration)
+  }
   const text = `codec '${name}' is not read here; pass one of that name as the option codecs`
   throw new HyperslabError('CodecError', text, { actual: name, expected: [...MAKERS.keys()] })
 }
+
+const OF_BYTES: ReadonlySet<string> = new Set([
+  'blosc',
+  'lz4',
+  'zstd',
+  'gzip',
+  'zlib',
+  'crc32c',
+  'crc32',
+  'adler32',
+  'fletcher32',
+  'shuffle',
+])
+/** Filters of numbers: version 2 has them behind bytes, version 3 before. */
+const OF_BOTH: ReadonlySet<string> = new Set(['delta', 'fixedscaleoffset', 'quantize', 'astype', 'bitround', 'packbits'])
 
 type Configuration = Readonly<Record<string, unknown>>
 
@@ -81,29 +134,113 @@ type StepMaker = (chain: Chain, configuration: Configuration) => Step | undefine
 const MAKERS: ReadonlyMap<string, StepMaker> = new Map<string, StepMaker>([
   ['transpose', transpose],
   ['bytes', bytesInOrder],
-  ['blosc', bloscStep],
+  ['vlen-utf8', lengthPrefixed('vlen-utf8')],
+  ['vlen-bytes', lengthPrefixed('vlen-bytes')],
+  ['blosc', (_, { cname }) => bloscStep(cname)],
   ['lz4', () => lz4Step],
   ['zstd', ({ isSized }) => zstdStep(isSized)],
   ['gzip', () => inflateStep('gzip')],
   ['zlib', () => inflateStep('zlib')],
-  ['crc32c', (_, configuration) => crc32cStep(placeOf('crc32c', configuration, 'end'))],
+  ['crc32c', (_, { location = 'end' }) => checksum('crc32c', location)],
+  ['crc32', (_, { location = 'start' }) => checksum('crc32', location)],
+  ['adler32', (_, { location = 'start' }) => checksum('adler32', location)],
+  ['fletcher32', () => checksum('fletcher32', 'end')],
+  ['shuffle', (_, { elementsize = 4 }) => shuffleStep(integer('shuffle', 'elementsize', elementsize))],
+  ['delta', delta],
+  ['fixedscaleoffset', fixedScaleOffset],
+  ['quantize', quantize],
+  ['astype', astype],
+  ['bitround', () => undefined],
+  ['packbits', packbits],
 ])
 
 function transpose({ shape, elementBytes }: Chain, { order }: Configuration): Step | undefined {
   const axes = orderOf(order, shape.length)
   if (isNatural(axes)) return undefined
   if (elementBytes !== undefined) return transposeStep(axes, shape, elementBytes)
-  throw new HyperslabError('CodecError', 'transpose of elements that have no fixed length is not read')
+  return reorderStep('transpose', placesOf(axes, shape))
 }
 
-function bytesInOrder({ wordBytes }: Chain, { endian }: Configuration): Step | undefined {
+function bytesInOrder(chain: Chain, { endian }: Configuration): Step | undefined {
   if (endian !== undefined && endian !== 'little' && endian !== 'big') {
     const text = `bytes: the byte order ${JSON.stringify(endian)} is neither 'little' nor 'big'`
     throw new HyperslabError('CodecError', text, { actual: endian })
   }
+  const { wordBytes, elementBytes } = chain
+  if (elementBytes === undefined) throw new HyperslabError('CodecError', 'bytes: elements of their own lengths are no numbers')
+  chain.isBytes = true
   if (wordBytes === 1) return undefined
   if (endian === undefined) throw new HyperslabError('CodecError', `bytes: numbers of ${wordBytes} bytes have no byte order`)
   return endian === 'big' ? swapStep(wordBytes as ElementBytes) : undefined
+}
+
+function lengthPrefixed(name: string): StepMaker {
+  return (chain) => {
+    if (chain.elementBytes !== undefined)
+      throw new HyperslabError(
+        'CodecError',
+        `${name}: elements have ${chain.elementBytes} bytes each, and no lengths of their own`,
+      )
+    chain.isBytes = true
+    return lengthPrefixedStep(name, sizeOf(chain.shape))
+  }
+}
+
+function checksum(name: ChecksumName, place: unknown): Step {
+  if (place === 'start' || place === 'end') return checksumStep(name, place)
+  throw new HyperslabError('CodecError', `${name}: the location ${JSON.stringify(place)} is neither 'start' nor 'end'`)
+}
+
+function delta(chain: Chain, { dtype, astype = dtype }: Configuration): Step {
+  const [decoded, stored] = [numberTypeOf(dtype, 'delta'), numberTypeOf(astype, 'delta')]
+  chain.become(stored)
+  return deltaStep(stored, decoded)
+}
+
+function fixedScaleOffset(chain: Chain, configuration: Configuration): Step {
+  const name = 'fixedscaleoffset'
+  const [stored, decoded] = typesOf(name, chain, configuration)
+  const [scale, offset] = ['scale', 'offset'].map((key) => {
+    const value = configuration[key]
+    if (typeof value === 'number' || typeof value === 'bigint') return Number(value)
+    throw new HyperslabError('CodecError', `${name}: ${key} is no number: ${JSON.stringify(value)}`, { actual: value })
+  }) as [number, number]
+  chain.become(stored)
+  return fixedScaleOffsetStep(stored, decoded, scale, offset)
+}
+
+function quantize(chain: Chain, configuration: Configuration): Step | undefined {
+  const [stored, decoded] = typesOf('quantize', chain, configuration)
+  chain.become(stored)
+  return castStep('quantize', stored, decoded)
+}
+
+function astype(chain: Chain, { encode_dtype, decode_dtype }: Configuration): Step | undefined {
+  const stored = numberTypeOf(encode_dtype, 'astype')
+  const decoded = decode_dtype === undefined ? numbersOf('astype', chain) : numberTypeOf(decode_dtype, 'astype')
+  chain.become(stored)
+  return castStep('astype', stored, decoded)
+}
+
+function packbits(chain: Chain): Step {
+  chain.become({ kind: 'u', bytes: 1, isBigEndian: false })
+  return packbitsStep()
+}
+
+/** The types a filter stores and decodes to: where it names none, that of the elements, and the same. */
+function typesOf(name: string, chain: Chain, { dtype, astype }: Configuration): [stored: NumberType, decoded: NumberType] {
+  const decoded = dtype === undefined ? numbersOf(name, chain) : numberTypeOf(dtype, name)
+  return [astype === undefined ? decoded : numberTypeOf(astype, name), decoded]
+}
+
+function numbersOf(name: string, { numbers }: Chain): NumberType {
+  if (numbers !== undefined) return numbers
+  throw new HyperslabError('CodecError', `${name}: the metadata do not say of which type the numbers are`)
+}
+
+function integer(name: string, key: string, value: unknown): number {
+  if (Number.isInteger(value) && (value as number) >= 0) return value as number
+  throw new HyperslabError('CodecError', `${name}: ${key} is no size: ${JSON.stringify(value)}`, { actual: value })
 }
 
 const VECTOR = Uint8Array.from({ length: 16 }, (_, i) => i)
@@ -119,12 +256,6 @@ function swapStep(wordBytes: ElementBytes): Step {
       return { pointer, length }
     },
   }
-}
-
-function placeOf(name: string, { location = undefined }: Readonly<Record<string, unknown>>, usual: ChecksumPlace): ChecksumPlace {
-  const place = location ?? usual
-  if (place === 'start' || place === 'end') return place
-  throw new HyperslabError('CodecError', `${name}: the location ${JSON.stringify(place)} is neither 'start' nor 'end'`)
 }
 
 const INDEX_TYPE: StoredType = { dtype: 'uint64', kind: 'uint', bytes: 8 }

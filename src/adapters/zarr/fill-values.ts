@@ -99,7 +99,7 @@ function parseFloating(value: unknown, { kind, bytes }: StoredType): number | un
 }
 
 /** The value of a float16 by its bits. */
-function halfOf(bits: number): number {
+export function halfOf(bits: number): number {
   const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023]
   if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25))

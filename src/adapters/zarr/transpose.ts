@@ -41,3 +41,14 @@ export function transposeStep(order: readonly number[], shape: readonly number[]
 
 /** Whether axes are where they were. */
 export const isNatural = (order: readonly number[]): boolean => order.every((axis, i) => axis === i)
+
+/** For each element in C order the place at which the order `order` of axes stores it. */
+export function placesOf(order: readonly number[], shape: readonly number[]): number[] {
+  const stored = stridesOf(order.map((axis) => shape[axis]!))
+  let places = [0]
+  for (const [axis, length] of shape.entries()) {
+    const stride = stored[order.indexOf(axis)]!
+    places = places.flatMap((place) => Array.from({ length }, (_, i) => place + i * stride))
+  }
+  return places
+}

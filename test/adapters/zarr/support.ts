@@ -2,6 +2,7 @@ import { chunkSteps } from '../../../src/adapters/zarr/codecs.ts'
 import type { CodecMetadata, StoredType } from '../../../src/adapters/zarr/metadata.ts'
 import { chainCodec } from '../../../src/codec/chain.ts'
 import { type Codec, decodeWith, inKernel } from '../../../src/codec/codec.ts'
+import { elementBytes, isFixed } from '../../../src/core/dtype.ts'
 import { sizeOf } from '../../../src/core/shape.ts'
 import { withArena } from '../../../src/kernels/arena.ts'
 
@@ -15,13 +16,13 @@ export async function decodeStored(
   type: StoredType,
   shape: readonly number[],
   stored: Uint8Array,
-  decodedBytes: number | undefined = type.bytes && sizeOf(shape) * type.bytes,
+  decodedBytes: number | undefined = isFixed(type.dtype) ? sizeOf(shape) * elementBytes(type.dtype) : undefined,
   users: readonly Codec[] = [],
 ): Promise<Uint8Array> {
   const chain = chainCodec('zarr', chunkSteps(codecs, type, shape, users), () => new Uint8Array(0))
   await chain.ready()
   if (!inKernel(chain))
-    return decodedBytes === undefined ? chain.decode(stored, undefined as never) : decodeWith(chain, stored, decodedBytes)
+    return decodedBytes === undefined ? chain.decode(stored, undefined) : decodeWith(chain, stored, decodedBytes)
   return withArena((arena) => {
     const pointer = chain.decodeIn(arena, arena.put(stored), stored.length, decodedBytes!)
     return arena.bytes(pointer, decodedBytes!).slice()

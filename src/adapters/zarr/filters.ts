@@ -1,0 +1,95 @@
+import type { Step } from '../../codec/chain.ts'
+import { wrongLength } from '../../codec/codec.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { Arena } from '../../kernels/arena.ts'
+import { filters } from '../../kernels/filters.ts'
+import { castNumbers, type Numbers, type NumberType, readNumbers, writeNumbers } from './numbers.ts'
+
+// Filters as numcodecs defines them. What they store are numbers of one type, as bytes, which are decoded to
+// numbers of another.
+
+/** Bytes of elements in planes: the first of each, the second of each, and so on. */
+export function shuffleStep(size: number): Step | undefined {
+  if (size <= 1) return undefined
+  return {
+    name: 'shuffle',
+    encodedBytes: (bytes) => bytes,
+    decodeIn(arena, pointer, length) {
+      if (length % size !== 0)
+        throw new HyperslabError('CodecError', `shuffle: ${length} bytes are no multiple of ${size}`, { actual: length })
+      const target = arena.alloc(length)
+      filters(arena).unshuffle(size, pointer, target, length)
+      return { pointer: target, length }
+    },
+  }
+}
+
+/** Numbers of another type, which each become what they are converted to. */
+export function castStep(name: string, from: NumberType, to: NumberType): Step | undefined {
+  if (sameType(from, to)) return undefined
+  return numberStep(name, from, to, (numbers) => castNumbers(from, to, numbers, name))
+}
+
+/** Differences of neighbours, stored as `from`, of numbers of the type `to`. */
+export function deltaStep(from: NumberType, to: NumberType): Step {
+  const cast = castStep('delta', from, to)
+  const isInPlace = !to.isBigEndian && to.kind !== 'b' && !(to.kind === 'f' && to.bytes === 2)
+  if (!isInPlace) throw new HyperslabError('CodecError', `delta of big-endian numbers, bools and float16 is not read here`)
+  return {
+    name: 'delta',
+    encodedBytes: (bytes) => (bytes / to.bytes) * from.bytes,
+    decodeIn(arena, pointer, length, decodedBytes) {
+      const span = cast?.decodeIn?.(arena, pointer, length, decodedBytes) ?? { pointer, length }
+      filters(arena).cumulate(to.bytes, Number(to.kind === 'f'), span.pointer, span.length / to.bytes)
+      return span
+    },
+  }
+}
+
+/** What was stored is `(x - offset) * scale`, rounded. */
+export function fixedScaleOffsetStep(from: NumberType, to: NumberType, scale: number, offset: number): Step {
+  const name = 'fixedscaleoffset'
+  if (from.kind === 'f' && from.bytes === 2) throw new HyperslabError('CodecError', `${name} stored as float16 is not read here`)
+  // numpy computes with the precision of stored floats, and otherwise in that of float64.
+  const isSingle = from.kind === 'f' && from.bytes === 4
+  const round = isSingle ? Math.fround : (value: number): number => value
+  const [factor, added] = [round(scale), round(offset)]
+  const computed: NumberType = { kind: 'f', bytes: isSingle ? 4 : 8, isBigEndian: false }
+  return numberStep(name, from, to, (numbers) => {
+    const values = isSingle ? new Float32Array(numbers.length) : new Float64Array(numbers.length)
+    for (let i = 0; i < values.length; i++) values[i] = round(Number(numbers[i]!) / factor) + added
+    return castNumbers(computed, to, values, name)
+  })
+}
+
+/** Bools of 8 a byte, the first in its highest bit, behind a byte that says how many bits of the last are none. */
+export function packbitsStep(): Step {
+  return {
+    name: 'packbits',
+    encodedBytes: (bytes) => 1 + Math.ceil(bytes / 8),
+    decode(stored, decodedBytes) {
+      const padding = stored[0] ?? 8
+      const count = 8 * (stored.length - 1) - padding
+      if (padding > 7 || count < 0)
+        throw new HyperslabError('CodecError', `packbits: ${stored.length} bytes with ${padding} bits too many are none`)
+      if (count !== (decodedBytes ?? count)) throw wrongLength('packbits', count, decodedBytes!)
+      return Uint8Array.from({ length: count }, (_, i) => (stored[1 + (i >> 3)]! >> (7 - (i & 7))) & 1)
+    },
+  }
+}
+
+const sameType = (a: NumberType, b: NumberType): boolean =>
+  a.kind === b.kind && a.bytes === b.bytes && (a.isBigEndian === b.isBigEndian || a.bytes === 1)
+
+/** A step that makes each number one of another type. */
+function numberStep(name: string, from: NumberType, to: NumberType, convert: (numbers: Numbers) => Numbers): Step {
+  return {
+    name,
+    encodedBytes: (bytes) => (bytes / to.bytes) * from.bytes,
+    decodeIn(arena: Arena, pointer, length) {
+      if (length % from.bytes !== 0) throw wrongLength(name, length, length - (length % from.bytes))
+      const decoded = writeNumbers(to, convert(readNumbers(from, arena.bytes(pointer, length))))
+      return { pointer: arena.put(decoded), length: decoded.length }
+    },
+  }
+}
