@@ -10,10 +10,10 @@ export interface Codec {
   readonly name: string
   /**
    * Decodes `bytes`, which must not be changed, into exactly `decodedBytes` bytes: another length is reported
-   * as a `CodecError`, and so is whatever this throws. Nobody knows how many where a Zarr array of strings or
-   * binaries is compressed, or what was compressed before: then it is undefined.
+   * as a `CodecError`, and so is whatever this throws. It is Infinity where only decoding tells, as for
+   * Zarr arrays of strings.
    */
-  decode(bytes: Uint8Array, decodedBytes: number | undefined): Uint8Array | Promise<Uint8Array>
+  decode(bytes: Uint8Array, decodedBytes: number): Uint8Array | Promise<Uint8Array>
   /**
    * The bytes a block is stored as; left out by codecs that only read. The array belongs to the codec from
    * then on.

@@ -80,7 +80,7 @@ class Chain {
   /** Adds the step of a codec of the user's. */
   addUsers(codec: Codec): void {
     this.hasUsers = true
-    this.add({ name: codec.name, decode: (bytes, decodedBytes) => codec.decode(bytes, decodedBytes) })
+    this.add({ name: codec.name, decode: (bytes, decodedBytes) => codec.decode(bytes, decodedBytes ?? Infinity) })
   }
 
   /** Says that elements are numbers of a type from here on. */

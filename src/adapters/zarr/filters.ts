@@ -63,7 +63,8 @@ export function fixedScaleOffsetStep(from: NumberType, to: NumberType, scale: nu
 }
 
 /**
- * Bools of 8 a byte, the first in its highest bit, behind a byte that says how many bits of the last are none.
+ * Bools of 8 a byte, the first in its highest bit, behind a byte that says how many bits of the last are
+ * none.
  */
 export function packbitsStep(): Step {
   return {

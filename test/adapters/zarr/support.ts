@@ -16,15 +16,14 @@ export async function decodeStored(
   type: StoredType,
   shape: readonly number[],
   stored: Uint8Array,
-  decodedBytes: number | undefined = isFixed(type.dtype) ? sizeOf(shape) * elementBytes(type.dtype) : undefined,
+  decodedBytes: number = isFixed(type.dtype) ? sizeOf(shape) * elementBytes(type.dtype) : Infinity,
   users: readonly Codec[] = [],
 ): Promise<Uint8Array> {
   const chain = chainCodec('zarr', chunkSteps(codecs, type, shape, users), () => new Uint8Array(0))
   await chain.ready()
-  if (!inKernel(chain))
-    return decodedBytes === undefined ? chain.decode(stored, undefined) : decodeWith(chain, stored, decodedBytes)
+  if (!inKernel(chain)) return decodeWith(chain, stored, decodedBytes)
   return withArena((arena) => {
-    const pointer = chain.decodeIn(arena, arena.put(stored), stored.length, decodedBytes!)
-    return arena.bytes(pointer, decodedBytes!).slice()
+    const pointer = chain.decodeIn(arena, arena.put(stored), stored.length, decodedBytes)
+    return arena.bytes(pointer, decodedBytes).slice()
   })
 }
