@@ -1,6 +1,6 @@
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
-import { asObject, badMetadata, isObject, type JsonObject, member, showJson } from './document.ts'
+import { asObject, badMetadata, isObject, type JsonObject, member, showJson, unsupported } from './document.ts'
 import { parseJson } from './json.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import { parseArray } from './parse-array.ts'
@@ -182,7 +182,10 @@ export class Hierarchy {
 
   /** Keeps what `.zmetadata` has: the objects of all nodes by their keys. */
   #keepConsolidated(value: unknown): void {
-    const objects = asObject(member(asObject(value, '.zmetadata'), 'metadata'), 'metadata of .zmetadata')
+    const members = asObject(value, '.zmetadata')
+    if (member(members, 'record_size') !== undefined)
+      unsupported('references in Parquet files cannot be read; write them as JSON')
+    const objects = asObject(member(members, 'metadata'), 'metadata of .zmetadata')
     for (const [key, content] of Object.entries(objects)) {
       const name = key.slice(key.lastIndexOf('/') + 1)
       if (!Object.hasOwn(V2_OBJECTS, name)) continue

@@ -5,10 +5,8 @@ import { badMetadata } from './document.ts'
 const MAX_DEPTH = 200
 /** Digits of integers that are kept exactly: more than 128 bits have. */
 const MAX_DIGITS = 40
-/**
- * What `JSON.parse` would round, or refuse although Python writes it: long integers, and NaN and infinities.
- */
-const DELICATE = /\d{16}|NaN|Infinity/
+/** An integer that `JSON.parse` may round, where it is no part of a text of one word. */
+const LONG = /(?:^|[[:,\s-])\d{16,40}\s*(?:[\],}]|$)/
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
 const WORDS: readonly (readonly [string, unknown])[] = [
   ['true', true],
@@ -28,12 +26,33 @@ const WORDS: readonly (readonly [string, unknown])[] = [
 export function parseJson(source: Uint8Array | string, what: string): unknown {
   try {
     const text = typeof source === 'string' ? source : new TextDecoder('utf-8', { fatal: true }).decode(source.slice())
-    const value: unknown = DELICATE.test(text) ? new ExactParser(text).whole() : JSON.parse(text)
+    const value = parseText(text)
     checkDepth(value, MAX_DEPTH)
     return value
   } catch (cause) {
     return badMetadata(`${what} is not JSON: ${messageOf(cause)}`)
   }
+}
+
+function parseText(text: string): unknown {
+  if (!LONG.test(text)) {
+    try {
+      return JSON.parse(text)
+    } catch {
+      // It may have a NaN; if not, the other parser says what is wrong.
+    }
+  }
+  return new ExactParser(text).whole()
+}
+
+/** The text of a value, as the parser takes it: long integers stay integers, NaN and infinities words. */
+export function writeJson(value: unknown): string {
+  if (typeof value === 'bigint' || typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`
+  return `{${Object.entries(value)
+    .map(([name, part]) => `${JSON.stringify(name)}:${writeJson(part)}`)
+    .join(',')}}`
 }
 
 function checkDepth(value: unknown, room: number): void {

@@ -1,0 +1,270 @@
+import { HyperslabError, within } from '../../core/errors.ts'
+import {
+  changed,
+  endsBefore,
+  type ObjectInfo,
+  type RangeOptions,
+  readWhole,
+  type Store,
+  type StoreOptions,
+  type Tail,
+  tooLarge,
+  type WholeOptions,
+} from '../../store/store.ts'
+import { asLength, asObject, asText, badMetadata, isObject, type JsonObject, member, showJson, unsupported } from './document.ts'
+import { decodeBase64 } from './fill-values.ts'
+import { parseJson, writeJson } from './json.ts'
+
+/** An object of a store. */
+export interface StoredObject {
+  readonly store: Store
+  readonly path: string
+}
+
+/** Where references lie, and how what they name is opened. */
+export interface ReferencePlace {
+  /** How errors name them. */
+  readonly file: string
+  /** The object they are in. */
+  readonly home: StoredObject
+  /** The URL they were opened by; undefined where that was none. */
+  readonly url?: string | undefined
+  /** True where they are a file of this machine: then they may name others. */
+  readonly isLocal: boolean
+  /**
+   * A store of HTTP whose keys are URLs without a query, which sends this query with each request, and no
+   * credentials.
+   */
+  openHttp(query: string): Promise<Store>
+  /** Opens what the user maps a URL to; undefined where that says nothing of it. */
+  resolve?(url: string): Promise<StoredObject | undefined>
+}
+
+/** Bytes of a file elsewhere, the whole of it where there is no `length`. */
+interface Target {
+  readonly url: string
+  readonly offset: number
+  readonly length: number | undefined
+}
+
+/**
+ * The objects that references of kerchunk name, as a store: JSON of version 0, or of version 1 with
+ * templates. An object is text or base64 in the JSON itself, or a file, or a part of one, given by a URL that
+ * may be relative to the JSON. References are taken to be right for as long as the store is open: parts of
+ * files have no versions of their own.
+ */
+export class ReferenceStore implements Store {
+  readonly #references: JsonObject
+  readonly #templates: JsonObject
+  readonly #place: ReferencePlace
+  readonly #targets = new Map<string, Promise<StoredObject>>()
+  readonly #http = new Map<string, Promise<Store>>()
+
+  /**
+   * @throws FormatError for what is no JSON of references; UnsupportedError for `gen`, and for versions that
+   *   nobody here knows
+   */
+  constructor(json: Uint8Array, place: ReferencePlace) {
+    this.#place = place
+    const members = asObject(parseJson(json, 'the list of references'), 'the list of references')
+    const version = member(members, 'version')
+    if (version === undefined) {
+      this.#references = members
+      this.#templates = {}
+      return
+    }
+    if (version !== 1) unsupported(`references of version ${showJson(version)} cannot be read`, version)
+    const generated = member(members, 'gen') ?? []
+    if (!Array.isArray(generated) || generated.length > 0)
+      unsupported("references that are generated ('gen') cannot be read; write them out")
+    this.#references = asObject(member(members, 'refs'), 'refs')
+    this.#templates = asObject(member(members, 'templates') ?? {}, 'templates')
+  }
+
+  describe(key: string): string {
+    return `${this.#place.file}: ${key}`
+  }
+
+  async stat(key: string, options: StoreOptions = {}): Promise<ObjectInfo | undefined> {
+    return this.#open(key, {
+      inline: async (bytes) => ({ size: bytes.length, etag: INLINE }),
+      part: async (length) => ({ size: length, etag: PART }),
+      whole: ({ store, path }) => store.stat(path, options),
+    })
+  }
+
+  async get(key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
+    const most = options.maxBytes ?? Number.POSITIVE_INFINITY
+    const checkSize = (size: number): void => {
+      if (size > most) throw tooLarge(this.describe(key), `${size}`, size, most)
+    }
+    return this.#open(key, {
+      inline: async (bytes) => {
+        checkSize(bytes.length)
+        return { size: bytes.length, etag: INLINE, bytes }
+      },
+      part: async (length, read) => {
+        checkSize(length)
+        const bytes = await read(0, length, { signal: options.signal })
+        return bytes && { size: length, etag: PART, bytes }
+      },
+      whole: ({ store, path }) => readWhole(store, path, options),
+    })
+  }
+
+  async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
+    const { ifMatch, signal } = options
+    const checkPart = (size: number, etag: string): void => {
+      if (ifMatch !== undefined && ifMatch !== etag) throw changed(this.describe(key))
+      if (offset + length > size) throw endsBefore(this.describe(key), size, offset + length)
+    }
+    return this.#open(key, {
+      inline: async (bytes) => {
+        checkPart(bytes.length, INLINE)
+        return bytes.slice(offset, offset + length)
+      },
+      part: async (size, read) => {
+        checkPart(size, PART)
+        return read(offset, length, { signal })
+      },
+      whole: ({ store, path }) => store.getRange(path, offset, length, options),
+    })
+  }
+
+  async list(prefix: string): Promise<string[]> {
+    return Object.keys(this.#references).filter((key) => key.startsWith(prefix))
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled([...this.#targets.values(), ...this.#http.values()])
+    const stores = opened.flatMap((one) =>
+      one.status === 'rejected' ? [] : ['store' in one.value ? one.value.store : one.value],
+    )
+    for (const store of new Set([...stores, this.#place.home.store])) await store.close?.()
+  }
+
+  /** @throws NotFoundError when a reference points to nothing: it says that there is an object */
+  async #open<T>(key: string, to: Opened<T>): Promise<T | undefined> {
+    return within({ file: this.describe(key) }, async () => {
+      const reference = member(this.#references, key)
+      if (reference === undefined) return undefined
+      const inline = inlineBytes(reference)
+      if (inline !== undefined) return to.inline(inline)
+      const target = this.#targetOf(reference)
+      const { store, path } = await this.#locate(target.url)
+      const { offset, length } = target
+      const result =
+        length === undefined
+          ? await to.whole({ store, path })
+          : await to.part(length, (from, count, options) => store.getRange(path, offset + from, count, options))
+      if (result !== undefined) return result
+      throw new HyperslabError('NotFoundError', `the reference points to ${store.describe(path)}, where there is nothing`)
+    })
+  }
+
+  #targetOf(reference: unknown): Target {
+    if (!Array.isArray(reference) || (reference.length !== 1 && reference.length !== 3))
+      return badMetadata(`a reference must be a text, [url] or [url, offset, length], got ${showJson(reference)}`, reference)
+    const url = this.#fillIn(asText(reference[0], 'the URL of a reference'))
+    const [, offset, length] = reference
+    if ((offset ?? null) === null && (length ?? null) === null) return { url, offset: 0, length: undefined }
+    return { url, offset: asLength(offset, 'the offset of a reference'), length: asLength(length, 'the length of a reference') }
+  }
+
+  /** Puts texts in the places of templates. */
+  #fillIn(url: string): string {
+    const filled = url.replace(/\{\{\s*(\w+)\s*\}\}/g, (all, name: string) => {
+      const text = member(this.#templates, name)
+      return text === undefined ? all : asText(text, `the template '${name}'`)
+    })
+    return /\{[{%]/.test(filled)
+      ? unsupported(`expressions of Jinja in references cannot be read: ${showJson(filled)}`, filled)
+      : filled
+  }
+
+  #locate(url: string): Promise<StoredObject> {
+    const known = this.#targets.get(url) ?? this.#locateAnew(url)
+    this.#targets.set(url, known)
+    // What fails is tried again when it is asked for again.
+    known.catch(() => this.#targets.delete(url))
+    return known
+  }
+
+  /**
+   * Where a URL is found. That of references on the web is never one of this machine, and only requests to
+   * where they were read from carry what the user has given for that place.
+   */
+  async #locateAnew(given: string): Promise<StoredObject> {
+    const { home, url: base, isLocal, resolve } = this.#place
+    const mapped = await resolve?.(given)
+    if (mapped !== undefined) return mapped
+    const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(given)?.[1]?.toLowerCase()
+    if (scheme === undefined && (base === undefined || !isHttp(base))) {
+      if (/^[/\\]/.test(given) && !isLocal) unsupported(`references that are no file of this machine name one: ${given}`, given)
+      return { store: home.store, path: /^[/\\]/.test(given) ? given : joinPath(home.path, given) }
+    }
+    if (scheme === 'file') {
+      if (!isLocal) unsupported(`references that are no file of this machine name one: ${given}`, given)
+      return { store: home.store, path: decodeURIComponent(new URL(given).pathname).replace(/^\/(?=[a-z]:\/)/i, '') }
+    }
+    if (scheme === 's3' && base !== undefined && given.startsWith(bucketOf(base))) {
+      return { store: home.store, path: given.slice(bucketOf(base).length) }
+    }
+    const { href, origin, protocol, search } = parseUrl(given, base)
+    if (!isHttp(protocol))
+      unsupported(`${protocol} references are read where the option 'resolve' maps them to a location: ${given}`, given)
+    const path = href.replace(/[?#].*/, '')
+    if (search === '' && base !== undefined && isHttp(base) && new URL(base).origin === origin) return { store: home.store, path }
+    const name = origin + search
+    const store = this.#http.get(name) ?? this.#place.openHttp(search.slice(1))
+    this.#http.set(name, store)
+    store.catch(() => this.#http.delete(name))
+    return { store: await store, path }
+  }
+}
+
+/** What is done with an object, by how it is stored. */
+interface Opened<T> {
+  inline(bytes: Uint8Array): Promise<T>
+  part(
+    length: number,
+    read: (offset: number, length: number, options: StoreOptions) => Promise<Uint8Array | undefined>,
+  ): Promise<T | undefined>
+  whole(object: StoredObject): Promise<T | undefined>
+}
+
+const INLINE = 'inline'
+const PART = 'part'
+
+/** What the JSON itself has of an object: text, base64, or, of metadata, JSON. */
+function inlineBytes(reference: unknown): Uint8Array | undefined {
+  if (isObject(reference)) return new TextEncoder().encode(writeJson(reference))
+  if (typeof reference !== 'string') return undefined
+  if (!reference.startsWith('base64:')) return new TextEncoder().encode(reference)
+  return decodeBase64(reference.slice('base64:'.length)) ?? badMetadata('a reference is not the base64 that it says it is')
+}
+
+const isHttp = (url: string): boolean => /^https?:/i.test(url)
+
+/** A URL of S3 up to the key; not of another. */
+const bucketOf = (url: string): string => /^s3:\/\/[^/]+\//.exec(url)?.[0] ?? '\0'
+
+function parseUrl(given: string, base: string | undefined): URL {
+  try {
+    return new URL(given, base)
+  } catch {
+    return badMetadata(`${showJson(given)} is no URL`, given)
+  }
+}
+
+/** A path beside another, with `.` and `..` worked out where they can be. */
+function joinPath(home: string, given: string): string {
+  const parts: string[] = home.split('/').slice(0, -1)
+  for (const part of given.split('/')) {
+    if (part === '.') continue
+    const last = parts.at(-1)
+    if (part === '..' && last !== undefined && last !== '..' && last !== '') parts.pop()
+    else parts.push(part)
+  }
+  return parts.join('/')
+}
