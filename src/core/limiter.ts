@@ -27,7 +27,7 @@ export async function forEachLimited<T>(items: Iterable<T>, limit: number, work:
  * of asking.
  */
 export class Limiter {
-  readonly #maxCount: number
+  #maxCount: number
   readonly #maxBytes: number
   readonly #waiting: { bytes: number; start: () => void }[] = []
   #count = 0
@@ -38,17 +38,40 @@ export class Limiter {
     this.#maxBytes = maxBytes
   }
 
-  /** @param bytes what the work will hold; more than the limit runs alone */
-  async run<T>(bytes: number, work: () => Promise<T>, signal?: Signal): Promise<T> {
+  get maxCount(): number {
+    return this.#maxCount
+  }
+
+  /** What is under way beyond it goes on. */
+  set maxCount(count: number) {
+    this.#maxCount = count
+    this.#next()
+  }
+
+  /** Pieces under way. */
+  get count(): number {
+    return this.#count
+  }
+
+  /**
+   * @param bytes what the work will hold; more than the limit runs alone
+   * @param work may tell what it holds once that is known
+   */
+  async run<T>(bytes: number, work: (hold: (bytes: number) => void) => Promise<T>, signal?: Signal): Promise<T> {
     await this.#enter(bytes, signal)
+    let held = bytes
+    const hold = (now: number): void => {
+      this.#bytes += now - held
+      held = now
+      this.#next()
+    }
     try {
       // There may have been an abort between being let in and now.
       signal?.throwIfAborted()
-      return await work()
+      return await work(hold)
     } finally {
       this.#count--
-      this.#bytes -= bytes
-      this.#next()
+      hold(0)
     }
   }
 

@@ -1,10 +1,12 @@
 import { HyperslabError } from '../core/errors.ts'
+import { lazily } from '../core/lazily.ts'
 import { Limiter } from '../core/limiter.ts'
 import type { Checks } from '../core/options.ts'
 import { newController, onAbort, type Signal } from '../core/signal.ts'
 import { SingleFlight } from '../core/single-flight.ts'
-import { isWorkerd } from './http/fetch.ts'
+import { isBrowser, isWorkerd } from './http/fetch.ts'
 import { type MergeLimits, planRangeReads } from './ranges.ts'
+import type { RequestWindow } from './request-window.ts'
 import type { ByteRange } from './store.ts'
 
 /** A request that was answered, was aborted, or failed for good. */
@@ -25,7 +27,10 @@ export interface RequestLog {
 
 /** Options of requests, of all stores behind HTTP. */
 export interface RequestOptions {
-  /** Requests under way at the same time; 8 by default, 6 in workerd, which allows no more. */
+  /**
+   * Requests under way at the same time, always. By default up to 128 and in browsers 32, fewer while the server
+   * answers 429 or 503 or becomes slow; 6 in workerd, which allows no more.
+   */
   readonly maxRequests?: number
   /** Bytes asked for by requests under way; 64 MiB by default. */
   readonly maxBytesInFlight?: number
@@ -62,17 +67,24 @@ export class RangeRequester {
   readonly #limiter: Limiter
   readonly #flights = new SingleFlight<string, Uint8Array>()
   readonly #limits: MergeLimits
+  /** Whether more than few requests were under way at a time, or the server was busy: nothing else needs a look. */
+  #isWatched = false
+  /** Left out where the number of requests is fixed. */
+  readonly #window: (() => RequestWindow | Promise<RequestWindow>) | undefined
 
   /** @throws InvalidArgumentError for limits that would let nothing through */
   constructor({
-    maxRequests = isWorkerd() ? 6 : 8,
+    maxRequests,
     maxBytesInFlight = 64 * MIB,
     maxGapBytes = 64 * 1024,
     maxRequestBytes = 16 * MIB,
   }: RequestOptions = {}) {
-    checkLimits({ maxRequests, maxBytesInFlight, maxRequestBytes }, 1)
+    const most = maxRequests ?? (isWorkerd() ? 6 : isBrowser() ? 32 : 128)
+    checkLimits({ maxRequests: most, maxBytesInFlight, maxRequestBytes }, 1)
     checkLimits({ maxGapBytes }, 0)
-    this.#limiter = new Limiter(maxRequests, maxBytesInFlight)
+    this.#limiter = new Limiter(most, maxBytesInFlight)
+    if (maxRequests === undefined && !isWorkerd())
+      this.#window = lazily(async () => new (await import('./request-window.ts')).RequestWindow(this.#limiter))
     this.#limits = { maxGapBytes, maxRequestBytes }
   }
 
@@ -107,13 +119,28 @@ export class RangeRequester {
     return results
   }
 
-  /** Runs another kind of request under the same limits. */
-  run<T>(bytes: number, work: () => Promise<T>, signal?: Signal): Promise<T> {
+  /**
+   * Takes note of an answer to a request.
+   * @param ms until the first byte
+   */
+  async answered(status: number, ms: number): Promise<void> {
+    const isBusy = status === 429 || status === 503
+    this.#isWatched ||= isBusy || this.#limiter.count > FEW_REQUESTS
+    if (this.#isWatched) (await this.#window?.())?.answered(isBusy, ms)
+  }
+
+  /**
+   * Runs another kind of request under the same limits.
+   * @param work may tell how many bytes it holds once that is known
+   */
+  run<T>(bytes: number, work: (hold: (bytes: number) => void) => Promise<T>, signal?: Signal): Promise<T> {
     return this.#limiter.run(bytes, work, signal)
   }
 }
 
 const MIB = 2 ** 20
+/** No more crowd a server. */
+const FEW_REQUESTS = 8
 
 /** @throws InvalidArgumentError */
 export function checkLimits(limits: Record<string, number>, least: number): void {

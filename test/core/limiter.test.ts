@@ -67,6 +67,38 @@ test('never above its limits, in the order of asking, whoever fails or gives up'
   )
 })
 
+test('a piece of work that tells what it holds makes room for others, or takes it; the number may change meanwhile', async () => {
+  const limiter = new Limiter(10, 10)
+  const running = new Map<string, { hold: (bytes: number) => void; end: () => void }>()
+  const start = (name: string, bytes: number) =>
+    void limiter.run(bytes, (hold) =>
+      new Promise<void>((end) => void running.set(name, { hold, end })).finally(() => running.delete(name)),
+    )
+  const names = async () => {
+    await settle()
+    return [...running.keys()].join('')
+  }
+  start('a', 4)
+  start('b', 4)
+  start('c', 4)
+  expect(await names()).toBe('ab')
+  running.get('a')!.hold(2)
+  expect(await names()).toBe('abc')
+  running.get('a')!.hold(9)
+  running.get('b')!.end()
+  start('d', 1)
+  expect([await names(), limiter.count]).toEqual(['ac', 2])
+  limiter.maxCount = 2
+  running.get('a')!.hold(0)
+  expect(await names()).toBe('ac')
+  limiter.maxCount = 3
+  expect([await names(), limiter.count]).toEqual(['acd', 3])
+  for (const name of ['a', 'c', 'd']) running.get(name)!.end()
+  start('e', 10)
+  expect(await names()).toBe('e')
+  running.get('e')!.end()
+})
+
 test('who gives up before asking is not let in; an abort during the work is the work’s own business', async () => {
   const limiter = new Limiter(1, 10)
   let ran = false

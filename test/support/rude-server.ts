@@ -24,6 +24,8 @@ export interface Manners {
   stall?: number
   /** Sends nothing at all, not even the head of an answer. */
   mute?: boolean
+  /** Answers once this is settled. */
+  hold?: Promise<unknown>
   /** Waits so many ms before it answers. */
   delay?: number
   /** Sends so many bytes every 5 ms. */
@@ -140,7 +142,11 @@ export class RudeServer {
     if (manners.mute) return
     const reply = () => this.#reply(seen, response, manners)
     // The body of the request is read, whatever becomes of it.
-    request.resume().on('end', () => (manners.delay === undefined ? reply() : setTimeout(reply, manners.delay)))
+    request.resume().on('end', async () => {
+      await manners.hold
+      if (manners.delay === undefined) reply()
+      else setTimeout(reply, manners.delay)
+    })
   }
 
   #reply(seen: Seen, response: ServerResponse, manners: Manners): void {

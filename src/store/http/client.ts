@@ -142,17 +142,22 @@ export const CLIENT_CHECKS: Checks<Omit<HttpClientOptions, keyof RequestOptions>
 /** Statuses that say: try again later. */
 const TRANSIENT = [429, 500, 502, 503, 504]
 
+/** Takes note of an answer, after so many ms. */
+type Answered = (status: number, ms: number) => Promise<void>
+
 /** Makes requests, repeats failed ones, and logs them. */
 export class HttpClient {
   readonly #options: HttpClientOptions
   readonly #sign: Sign | undefined
+  readonly #answered: Answered
   readonly #limits: Required<TimeLimits>
   /** Requests carry what only the server that was asked may see. */
   readonly #guarded: boolean
 
   /** @throws InvalidArgumentError for limits of time that are none */
-  constructor(options: HttpClientOptions, sign?: Sign) {
+  constructor(options: HttpClientOptions, answered: Answered, sign?: Sign) {
     this.#options = options
+    this.#answered = answered
     this.#sign = sign
     this.#limits = timeLimits(options)
     this.#guarded = sign !== undefined || options.fetch !== undefined || Object.keys(options.headers ?? {}).length > 0
@@ -214,6 +219,7 @@ export class HttpClient {
       ...(browser && { cache: 'no-store' as const }),
     }
     let answer: HttpAnswer
+    const started = Date.now()
     watchdog.awaitAll('answerTimeout', (body?.length ?? 0) + copiedBytes)
     try {
       const response = this.#guarded ? this.#fetchGuarded(fetch, url, init, file) : fetch(url, init)
@@ -228,6 +234,8 @@ export class HttpClient {
     } finally {
       watchdog.end()
     }
+    // How long a body takes to be sent tells nothing.
+    if (!body && copiedBytes === 0) await this.#answered(answer.status, Date.now() - started)
     if (!TRANSIENT.includes(answer.status)) return answer
     answer.discard()
     const waitMs = retryAfterMs(answer.headers.get('retry-after'), Date.now())

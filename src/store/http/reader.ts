@@ -27,8 +27,9 @@ export abstract class HttpReader implements Store {
 
   /** @throws InvalidArgumentError for limits that would let nothing through */
   constructor(options: RequestOptions & HttpClientOptions, sign?: Sign) {
-    this.client = new HttpClient(options, sign)
-    this.requester = new RangeRequester(options)
+    const requester = new RangeRequester(options)
+    this.requester = requester
+    this.client = new HttpClient(options, (status, ms) => requester.answered(status, ms), sign)
   }
 
   abstract describe(key: string): string

@@ -10,8 +10,8 @@ import { contentLength, headerInfo } from './headers.ts'
 /** What a server answers to every name is no larger. */
 const MAX_PAGE_BYTES = 2 ** 20
 
-/** What an object whose size is not known yet is taken to have, in bytes. */
-const GUESSED_BYTES = 2 ** 20
+/** What the first object whose size is not known is taken to have, in bytes. */
+const FIRST_BYTES = 2 ** 20
 
 /** What whole objects are read with. */
 export interface WholeReads {
@@ -25,6 +25,8 @@ export interface WholeReads {
 export interface Pages {
   /** The page that was met last. */
   page?: Uint8Array
+  /** What an object whose size is not known is taken to have: as many bytes as the last one. */
+  wholeBytes?: number
   /** Folders in which what nothing has is not answered with a page. */
   without?: Set<string>
 }
@@ -59,19 +61,24 @@ interface Found {
 
 /** @param statuses that count; with any other there is no object */
 function request(
-  { client, requester }: WholeReads,
+  { client, requester, pages }: WholeReads,
   place: RequestContext,
   maxBytes: number | undefined,
   signal: Signal | undefined,
   statuses?: readonly number[],
 ): Promise<Found | undefined> {
-  const receive = async (answer: HttpAnswer): Promise<Found | undefined> => {
-    if (statuses?.includes(answer.status) !== false) return receiveWhole(answer, place, maxBytes)
+  const receive = async (answer: HttpAnswer, hold: (bytes: number) => void): Promise<Found | undefined> => {
+    if (statuses?.includes(answer.status) !== false) return receiveWhole(answer, place, hold, maxBytes)
     answer.discard()
     return undefined
   }
-  const send = () => client.send({ ...place, method: 'GET' }, receive, signal)
-  return requester.run(Math.min(maxBytes ?? GUESSED_BYTES, GUESSED_BYTES), send, signal)
+  const guess = Math.min(maxBytes ?? MAX_WHOLE_BYTES, pages.wholeBytes ?? FIRST_BYTES)
+  const send = async (hold: (bytes: number) => void): Promise<Found | undefined> => {
+    const found = await client.send({ ...place, method: 'GET' }, (answer) => receive(answer, hold), signal)
+    if (found !== undefined) pages.wholeBytes = found.tail.size
+    return found
+  }
+  return requester.run(guess, send, signal)
 }
 
 /**
@@ -79,7 +86,12 @@ function request(
  * @throws TooLargeError; StoreError for a status that is neither 200 nor one for what is missing; Transient
  *   when the transfer was cut short
  */
-async function receiveWhole(answer: HttpAnswer, place: RequestContext, maxBytes = MAX_WHOLE_BYTES): Promise<Found | undefined> {
+async function receiveWhole(
+  answer: HttpAnswer,
+  place: RequestContext,
+  hold: (bytes: number) => void,
+  maxBytes = MAX_WHOLE_BYTES,
+): Promise<Found | undefined> {
   const { status, headers } = answer
   const { file, missing, crossOrigin } = place
   if (status !== 200) {
@@ -95,6 +107,7 @@ async function receiveWhole(answer: HttpAnswer, place: RequestContext, maxBytes 
     answer.discard()
     throw error
   }
+  if (told !== undefined) hold(told)
   let room = new Uint8Array(told ?? 0)
   await answer.receive(maxBytes + 1, (bytes, offset) => {
     const end = offset + bytes.length
@@ -103,6 +116,7 @@ async function receiveWhole(answer: HttpAnswer, place: RequestContext, maxBytes 
       const larger = new Uint8Array(offset === 0 ? end : Math.min(Math.max(end, 2 * room.length), maxBytes))
       larger.set(room)
       room = larger
+      hold(room.length)
     }
     room.set(bytes, offset)
   })
