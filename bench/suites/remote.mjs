@@ -1,6 +1,6 @@
 // Reads of a remote array over HTTP: requests, bytes, and time where every request takes 20 ms longer; against zarrita.js, which reads the
 // same values in the same chunks from Zarr v3: one object a chunk, or all in one shard. Node opens as many connections as it is asked to
-// for the one, this package makes eight requests at a time; browsers allow both six.
+// for the one, this package makes up to 128 requests at a time; browsers allow both six.
 import { create, HttpStore, MemoryStore, open, slice } from '../../dist/index.js'
 import { climate, median, report, sized, time } from '../measure.mjs'
 import { loadPeer, peerLabel } from '../peers.mjs'

@@ -4,7 +4,7 @@ import { none } from '../codec/none.ts'
 import type { CodecSet } from '../codec/registry.ts'
 import { compactBytes } from '../core/bytes.ts'
 import { inOrder } from '../core/in-order.ts'
-import { forEachLimited } from '../core/limiter.ts'
+import { forEachLimited, Limiter } from '../core/limiter.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
@@ -29,6 +29,11 @@ import type { SegmentReads } from './segment-reads.ts'
 
 /** Blocks under way at the same time; with a pool, two more for each worker. */
 const CONCURRENT_BLOCKS = 4
+/**
+ * The same over a network, where most of the time is waiting and the store knows how many requests are too
+ * many.
+ */
+const CONCURRENT_REMOTE = 512
 /** Bytes of those, decoded; a larger block is read alone. */
 const MAX_BYTES = 128 * 1024 * 1024
 
@@ -52,6 +57,8 @@ export class BlockReader {
   readonly #codecs: CodecSet
   readonly #pool: WorkerPool | undefined
   readonly #budget: MemoryBudget | undefined
+  /** Of what is decoded by neither kernels nor workers, however much arrives at once. */
+  readonly #decoding = new Limiter(CONCURRENT_BLOCKS, Infinity)
   /** Loaded when it is needed. */
   #segments: SegmentReads | undefined
 
@@ -94,7 +101,8 @@ export class BlockReader {
       return this.#budget?.blocks(heldBytes(batch), read, signal) ?? read()
     }
     const parts = await this.#inSegments(groups, signal)
-    await inOrder(batchesOf(parts), { count: this.#lanes, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
+    const count = isRemote(parts) ? CONCURRENT_REMOTE : this.#lanes
+    await inOrder(batchesOf(parts), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
   /** Drops decoded blocks, where no others may want them. */
@@ -252,7 +260,7 @@ export class BlockReader {
     const start = async (shared: Signal): Promise<Uint8Array | undefined> => {
       const decoded = inKernel(codec)
         ? await this.#decodeThere(block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
-        : await decodeOutsideKernels(codec, block, input as Uint8Array)
+        : await this.#decoding.run(0, () => decodeOutsideKernels(codec, block, input as Uint8Array), shared)
       if (decoded !== undefined && keep) this.#memory.blocks.set(key, compactBytes(decoded))
       return decoded
     }
@@ -270,6 +278,12 @@ export class BlockReader {
     if (result !== undefined && !(input instanceof Uint8Array)) this.#fetcher.count(input.length)
     return result
   }
+}
+
+/** Whether blocks come from a store that makes something of many requests at once. */
+function isRemote(groups: Groups<unknown>): boolean {
+  for (const [{ origin }] of groups) return origin.readMany !== undefined
+  return false
 }
 
 /** Bytes of blocks as stored and decoded, or of the parts that are wanted. */

@@ -1,16 +1,16 @@
 import type { Limiter } from '../core/limiter.ts'
 
-/** Answers take so many times as long as the fastest round did, and so many ms more, before that is too long. */
+/** A round takes so many times as long as the fastest one, and so many ms more, before that is too long. */
 const SLOWER = 3
 const SLOWER_MS = 100
-/** By this much, each round, the fastest round is forgotten: a server that is slow for good is no crowded one. */
+/** By this, each round, the fastest one is forgotten: a server that is slow for good is no crowded one. */
 const FORGETTING = 1.05
 /** Fewer requests at a time are not made for slowness alone. */
 const FEW = 8
 
 /**
- * How many requests a server is asked at a time, by how it answers: additive increase, multiplicative decrease,
- * as TCP has it, by rounds of as many answers as requests may be under way.
+ * How many requests are made of a server at a time, by how it answers: more in small steps, fewer in large
+ * ones, as TCP has it, by rounds of as many answers as requests may be under way.
  *
  * - 429 or 503 halves the number, once for all requests that were under way then.
  * - A round of which the first bytes come three times as late, on average, as in the fastest one, and 100 ms

@@ -28,7 +28,7 @@ export interface RequestLog {
 /** Options of requests, of all stores behind HTTP. */
 export interface RequestOptions {
   /**
-   * Requests under way at the same time, always. By default up to 128 and in browsers 32, fewer while the server
+   * Requests under way at the same time. By default up to 128, in browsers 32, and fewer while the server
    * answers 429 or 503 or becomes slow; 6 in workerd, which allows no more.
    */
   readonly maxRequests?: number
@@ -67,7 +67,7 @@ export class RangeRequester {
   readonly #limiter: Limiter
   readonly #flights = new SingleFlight<string, Uint8Array>()
   readonly #limits: MergeLimits
-  /** Whether more than few requests were under way at a time, or the server was busy: nothing else needs a look. */
+  /** Whether many requests were under way at a time, or the server was busy: only then it is watched. */
   #isWatched = false
   /** Left out where the number of requests is fixed. */
   readonly #window: (() => RequestWindow | Promise<RequestWindow>) | undefined

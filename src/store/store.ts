@@ -246,11 +246,11 @@ export const MAX_WHOLE_BYTES = 2 ** 31
 
 /** @throws TooLargeError */
 export function checkWhole(file: string, size: number, maxBytes = MAX_WHOLE_BYTES): void {
-  if (size > maxBytes) throw tooLarge(file, `${size}`, size, maxBytes)
+  if (size > maxBytes) throw objectTooLarge(file, `${size}`, size, maxBytes)
 }
 
 /** @param told the size in words */
-export const tooLarge = (file: string, told: string, actual: number, expected: number): HyperslabError =>
+export const objectTooLarge = (file: string, told: string, actual: number, expected: number): HyperslabError =>
   new HyperslabError('TooLargeError', `the object has ${told} bytes, at most ${expected} are read`, { file, actual, expected })
 
 export const endsBefore = (file: string, size: number, wanted: number): HyperslabError =>

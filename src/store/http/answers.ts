@@ -3,7 +3,7 @@ import { Transient } from '../retry.ts'
 import type { ByteRange, ObjectInfo, Tail } from '../store.ts'
 import { changed, endsBefore } from '../store.ts'
 import type { HttpAnswer } from './client.ts'
-import { contentLength, contentRange, encodingOf, headerInfo, isVersion, sizeOfUnsatisfied } from './headers.ts'
+import { contentLength, contentRange, encodingOf, headerInfo, isVersion } from './headers.ts'
 
 /** Where a request goes. */
 export interface RequestContext {
@@ -36,21 +36,15 @@ export function statusError(status: number, { file, forbidden }: RequestContext)
   return new HyperslabError('StoreError', `the server answered ${status}${hint}`, { file, actual: status })
 }
 
-/**
- * The size from an answer to HEAD or to a request for the first byte; `unknown` when another way of asking
- * may tell.
- */
+/** The size from an answer to HEAD; `unknown` when another way of asking may tell. */
 export function readSize(answer: HttpAnswer, place: RequestContext): ObjectInfo | 'missing' | 'unknown' {
   answer.discard()
   const { status, headers } = answer
-  const { file, missing } = place
   // HEAD may be all that is forbidden: URLs are signed for one method.
-  if (answer.method === 'HEAD' && [403, 405, 501].includes(status)) return 'unknown'
-  if (missing.includes(status)) return 'missing'
-  if (![200, 206, 416].includes(status)) throw statusError(status, place)
-  if (status === 206) refuseEncoded(answer, file)
-  const size =
-    status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : sizeOfUnsatisfied(headers)
+  if ([403, 405, 501].includes(status)) return 'unknown'
+  if (place.missing.includes(status)) return 'missing'
+  if (status !== 200) throw statusError(status, place)
+  const size = contentLength(headers)
   return size === undefined ? 'unknown' : headerInfo(headers, size)
 }
 
@@ -159,7 +153,7 @@ export async function readSuffix(
 }
 
 /** Of a compressed object, bytes by number are useless. */
-function refuseEncoded(answer: HttpAnswer, file: string): void {
+export function refuseEncoded(answer: HttpAnswer, file: string): void {
   const encoding = encodingOf(answer.headers)
   if (encoding === undefined) return
   answer.discard()

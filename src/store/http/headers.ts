@@ -21,12 +21,6 @@ export function contentRange(headers: Headers): ContentRange | undefined {
   return total === '*' ? range : { ...range, total: Number(total) }
 }
 
-/** The size of the object that a 416 tells: `bytes * /5`. */
-export function sizeOfUnsatisfied(headers: Headers): number | undefined {
-  const [, total] = /^\s*bytes\s+\*\/(\d+)\s*$/i.exec(headers.get('content-range') ?? '') ?? []
-  return total === undefined ? undefined : Number(total)
-}
-
 /** How the body is compressed in transfer, `undefined` when it is not. */
 export function encodingOf(headers: Headers): string | undefined {
   const encoding = headers.get('content-encoding')?.trim()

@@ -1,9 +1,8 @@
-import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { RangeRequester, type RequestOptions } from '../requester.ts'
 import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail, WholeOptions } from '../store.ts'
-import { changed, endsBefore, readVersion } from '../store.ts'
-import { type HttpRange, MISSING, type RequestContext, readRange, readSize, readSuffix, statusError } from './answers.ts'
+import { readVersion } from '../store.ts'
+import { type HttpRange, MISSING, type RequestContext, readRange, readSize, readSuffix } from './answers.ts'
 import { HttpClient, type HttpClientOptions } from './client.ts'
 import { isStrong } from './headers.ts'
 import type { Sign } from './redirects.ts'
@@ -112,17 +111,9 @@ export abstract class HttpReader implements Store {
       if (found === 'missing') return undefined
       if (found !== 'unknown') return found
     }
-    const range = { offset: 0, length: 1 }
-    const request = { ...place, method: 'GET', headers: { range: 'bytes=0-0' }, range } as const
-    const found = await this.client.send(request, (answer) => readSize(answer, place), signal)
-    if (found === 'missing') return undefined
-    if (found === 'unknown') {
-      const hidden = place.crossOrigin ? '; on other origins it must expose the header Content-Range' : ''
-      throw new HyperslabError('UnsupportedError', `the server does not tell the size of the object${hidden}`, {
-        file: place.file,
-      })
-    }
-    quirks.noHead = true
+    const { statByByte } = await import('./fallbacks.ts')
+    const found = await statByByte(this.client, place, signal)
+    if (found !== undefined) quirks.noHead = true
     return found
   }
 
@@ -136,16 +127,10 @@ export abstract class HttpReader implements Store {
     const result = await this.client.send(request, (answer) => readRange(answer, place, range), signal)
     if (typeof result === 'object') return result
 
-    const now = await this.#stat(place, signal)
-    if (now === undefined) throw MISSING
-    if (ifMatch !== undefined && now.etag !== ifMatch) throw changed(place.file)
-    if (result === 412 && pin) {
-      // The version is the right one: this server compares tags in some way of its own.
-      quirks.noIfMatch = true
-      return this.#range(place, range, signal)
-    }
-    if (result === 416 && offset + length > now.size) throw endsBefore(place.file, now.size, offset + length)
-    throw statusError(result, place)
+    const { settleRefusal } = await import('./fallbacks.ts')
+    settleRefusal(result, place, range, pin, await this.#stat(place, signal))
+    quirks.noIfMatch = true
+    return this.#range(place, range, signal)
   }
 
   async #suffix(

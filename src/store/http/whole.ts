@@ -2,7 +2,7 @@ import { isHyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { randomName } from '../conditions.ts'
 import type { RangeRequester } from '../requester.ts'
-import { checkWhole, MAX_WHOLE_BYTES, type Tail, tooLarge, type WholeOptions } from '../store.ts'
+import { checkWhole, MAX_WHOLE_BYTES, objectTooLarge, type Tail, type WholeOptions } from '../store.ts'
 import { type RequestContext, short, statusError } from './answers.ts'
 import type { HttpAnswer, HttpClient } from './client.ts'
 import { contentLength, headerInfo } from './headers.ts'
@@ -121,7 +121,7 @@ async function receiveWhole(
     room.set(bytes, offset)
   })
   const size = answer.received
-  if (size > maxBytes) throw tooLarge(file, `more than ${maxBytes}`, size, maxBytes)
+  if (size > maxBytes) throw objectTooLarge(file, `more than ${maxBytes}`, size, maxBytes)
   if (told !== undefined && size < told) throw short(file, size, told)
   const tail = { ...headerInfo(headers, size), bytes: size === room.length ? room : room.slice(0, size) }
   return { tail, html: /^\s*text\/html\b/i.test(headers.get('content-type') ?? '') }

@@ -1,0 +1,56 @@
+import { HyperslabError } from '../../core/errors.ts'
+import type { Signal } from '../../core/signal.ts'
+import { changed, endsBefore, type ObjectInfo } from '../store.ts'
+import { type HttpRange, MISSING, type RequestContext, refuseEncoded, statusError } from './answers.ts'
+import type { HttpAnswer, HttpClient } from './client.ts'
+import { contentLength, contentRange, type Headers, headerInfo } from './headers.ts'
+
+/** Size and version by a request for the first byte, of servers that do not answer HEAD. */
+export async function statByByte(
+  client: HttpClient,
+  place: RequestContext,
+  signal: Signal | undefined,
+): Promise<ObjectInfo | undefined> {
+  const range = { offset: 0, length: 1 }
+  const request = { ...place, method: 'GET', headers: { range: 'bytes=0-0' }, range } as const
+  const receive = (answer: HttpAnswer): ObjectInfo | undefined => {
+    answer.discard()
+    const { status, headers } = answer
+    if (place.missing.includes(status)) return undefined
+    if (![200, 206, 416].includes(status)) throw statusError(status, place)
+    if (status === 206) refuseEncoded(answer, place.file)
+    const size =
+      status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : sizeOfUnsatisfied(headers)
+    if (size !== undefined) return headerInfo(headers, size)
+    const hidden = place.crossOrigin ? '; on other origins it must expose the header Content-Range' : ''
+    const text = `the server does not tell the size of the object${hidden}`
+    throw new HyperslabError('UnsupportedError', text, { file: place.file })
+  }
+  return client.send(request, receive, signal)
+}
+
+/** The size of the object that a 416 tells: `bytes * /5`. */
+function sizeOfUnsatisfied(headers: Headers): number | undefined {
+  const [, total] = /^\s*bytes\s+\*\/(\d+)\s*$/i.exec(headers.get('content-range') ?? '') ?? []
+  return total === undefined ? undefined : Number(total)
+}
+
+/**
+ * What the refusal of a range means, by how the object is now. Returns when the version is the right one:
+ * then the server compares tags in some way of its own.
+ * @param pinned whether the server was asked for one version
+ * @throws MISSING; ConflictError for another version; FormatError when the object is too short; StoreError
+ */
+export function settleRefusal(
+  status: 412 | 416,
+  place: RequestContext,
+  { offset, length, ifMatch }: HttpRange,
+  pinned: boolean,
+  now: ObjectInfo | undefined,
+): void {
+  if (now === undefined) throw MISSING
+  if (ifMatch !== undefined && now.etag !== ifMatch) throw changed(place.file)
+  if (status === 412 && pinned) return
+  if (status === 416 && offset + length > now.size) throw endsBefore(place.file, now.size, offset + length)
+  throw statusError(status, place)
+}
