@@ -3,12 +3,12 @@ import {
   changed,
   endsBefore,
   type ObjectInfo,
+  objectTooLarge,
   type RangeOptions,
   readWhole,
   type Store,
   type StoreOptions,
   type Tail,
-  tooLarge,
   type WholeOptions,
 } from '../../store/store.ts'
 import { asLength, asObject, asText, badMetadata, isObject, type JsonObject, member, showJson, unsupported } from './document.ts'
@@ -96,7 +96,7 @@ export class ReferenceStore implements Store {
   async get(key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
     const most = options.maxBytes ?? Number.POSITIVE_INFINITY
     const checkSize = (size: number): void => {
-      if (size > most) throw tooLarge(this.describe(key), `${size}`, size, most)
+      if (size > most) throw objectTooLarge(this.describe(key), `${size}`, size, most)
     }
     return this.#open(key, {
       inline: async (bytes) => {
