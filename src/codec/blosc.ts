@@ -17,6 +17,8 @@ import { loadInflateSync } from './inflate.ts'
 
 const HEADER_BYTES = 16
 const FORMAT = 2
+/** Of every compressor until now. */
+const INNER_FORMAT = 1
 const SHUFFLED = 1
 const NOT_COMPRESSED = 2
 const BIT_SHUFFLED = 4
@@ -97,6 +99,7 @@ function bloscLzStreams(arena: Arena): StreamDecoder {
 }
 
 interface Header {
+  readonly innerFormat: number
   readonly flags: number
   readonly typesize: number
   readonly decodedBytes: number
@@ -106,19 +109,19 @@ interface Header {
 
 function readHeader(view: DataView, length: number, expected: number | undefined): Header {
   if (length < HEADER_BYTES) throw malformed(`${length} bytes have no room for its header`)
-  const [format, , flags, typesize] = [0, 1, 2, 3].map((at) => view.getUint8(at)) as [number, number, number, number]
+  const [format, innerFormat, flags, typesize] = [0, 1, 2, 3].map((at) => view.getUint8(at)) as [number, number, number, number]
   const [decodedBytes, blockBytes, frameBytes] = [4, 8, 12].map((at) => view.getUint32(at, true)) as [number, number, number]
   if (format !== FORMAT) throw malformed(`its format is ${format} instead of ${FORMAT}`)
   if (frameBytes !== length) throw malformed(`it says to have ${frameBytes} bytes and has ${length}`)
   if (expected !== undefined && decodedBytes !== expected) throw wrongLength('blosc', decodedBytes, expected)
   const number = flags >> COMPRESSOR_SHIFT
   const compressor = COMPRESSORS[number] ?? `number ${number}`
-  const header = { flags, typesize, decodedBytes, blockBytes, compressor }
+  const header = { innerFormat, flags, typesize, decodedBytes, blockBytes, compressor }
   if (decodedBytes > 0) checkHeader(header, length)
   return header
 }
 
-function checkHeader({ flags, typesize, decodedBytes, blockBytes, compressor }: Header, length: number): void {
+function checkHeader({ innerFormat, flags, typesize, decodedBytes, blockBytes, compressor }: Header, length: number): void {
   if (flags & RESERVED) throw malformed('a flag is set that must not be')
   if (typesize === 0) throw malformed('its elements have 0 bytes')
   if (blockBytes === 0 || blockBytes > decodedBytes) throw malformed(`blocks of ${blockBytes} of ${decodedBytes} bytes`)
@@ -127,6 +130,8 @@ function checkHeader({ flags, typesize, decodedBytes, blockBytes, compressor }: 
     throw malformed(`${length} bytes that are not compressed are not ${decodedBytes}`)
   }
   if (!(compressor in MOST_RATIO)) throw notRead(compressor)
+  if (innerFormat !== INNER_FORMAT)
+    throw malformed(`the format of ${compressor} in it is ${innerFormat} instead of ${INNER_FORMAT}`)
   const blocks = Math.ceil(decodedBytes / blockBytes)
   if (blocks > (length - HEADER_BYTES) / 4) throw malformed(`${length} bytes have no room for where ${blocks} blocks start`)
   if (decodedBytes > length * MOST_RATIO[compressor]!) throw malformed(`${length} bytes cannot decode to ${decodedBytes}`)
