@@ -124,8 +124,28 @@ def netcdf_reduce(source, op, axis):
     return lambda: getattr(variable[:], op)(axis=axis) if op == "min" else getattr(variable[:], op)(axis=axis, dtype="f8")
 
 
+def blosc(source, itemsize, count, codec, target):
+    """Writes `count` frames of equal parts of a file to others beside it, and decodes them by turns in this thread."""
+    from itertools import cycle
+
+    import numcodecs
+    from numcodecs import blosc as frames
+
+    frames.use_threads = False
+    parts = np.fromfile(source, f"V{itemsize}").reshape(count, -1)
+    compressor = numcodecs.Blosc(**codec)
+    packed = [compressor.encode(part) for part in parts]
+    for i, frame in enumerate(packed):
+        with open(f"{target}.{i}", "wb") as file:
+            file.write(frame)
+    next_frame = cycle(packed)
+    out = np.empty(parts[0].nbytes, "u1")
+    return lambda: frames.decompress(next(next_frame), out)
+
+
 makers = {
     "reduction": reduction,
+    "blosc": blosc,
     "copy": copy,
     "pick": pick,
     "zarr_read": zarr_read,
