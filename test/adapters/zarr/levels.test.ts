@@ -53,7 +53,6 @@ test('what is said of all levels comes after what is said of one', () => {
   const [image] = parseLevels({ multiscales: [{ ...IMAGE, coordinateTransformations: outer }] })
   expect(image!.levels[1]).toEqual({ path: 's/1', scale: [10, 10, 5], translation: [1, 4.5, 4.25] })
 })
-})
 
 test('levels without transformations, as older versions have them', () => {
   expect(parseLevels({ multiscales: [{ version: '0.3', axes: ['y', 'x'], datasets: [{ path: '0' }] }] })).toEqual([
