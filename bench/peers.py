@@ -96,10 +96,54 @@ def tensorstore_read(shape, chunks, codec):
 def tensorstore_select(source, read, fresh):
     import tensorstore
 
-    view = works[source][tuple(slice(None) if axis is None else slice(*axis) for axis in read)]
+    view = works[source][tuple(slice(None) if axis is None else slice(*axis) if isinstance(axis, list) else axis for axis in read)]
     view = view[tensorstore.d[:].translate_to[0]]
     out = tensorstore.array(np.empty(view.shape, "f4"))
     return (lambda: view.read().result()) if fresh else (lambda: out.write(view).result())
+
+
+def zarr3_write(path, shape, chunks, shards, codec):
+    """One array of version 3; `codec` is one of the names in bench/suites/zarr.mjs."""
+    import zarr
+    from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
+
+    compressor = {
+        "blosc lz4, shuffled": BloscCodec(cname="lz4", clevel=5, shuffle="shuffle"),
+        "blosc zstd, shuffled": BloscCodec(cname="zstd", clevel=5, shuffle="shuffle"),
+        "zstd": ZstdCodec(level=3),
+        "gzip": GzipCodec(level=5),
+        "zstd, sharded": ZstdCodec(level=3),
+    }[codec]
+    shards = shards if "sharded" in codec else None
+    array = zarr.create_array(path, shape=shape, chunks=chunks, shards=shards, dtype="f4", compressors=compressor, overwrite=True)
+    array[...] = climate(shape)
+
+
+def zarr3_open(path):
+    import zarr
+
+    zarr.config.set({"threading.max_workers": 1})
+    return zarr.open_array(path, mode="r")
+
+
+def zarr3_select(source, read):
+    array = works[source]
+    selection = tuple(slice(None) if axis is None else slice(*axis) if isinstance(axis, list) else axis for axis in read)
+    return lambda: array[selection]
+
+
+def zarr3_mean(source):
+    array = works[source]
+    return lambda: array[...].mean(dtype="f8")
+
+
+def tensorstore_open(path):
+    """One thread, nothing cached."""
+    import tensorstore
+
+    context = tensorstore.Context({"cache_pool": {"total_bytes_limit": 0}, "data_copy_concurrency": {"limit": 1}})
+    spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": f"{path}/"}}
+    return tensorstore.open(spec, context=context).result()
 
 
 def netcdf(path):
@@ -152,6 +196,11 @@ makers = {
     "zarr_select": zarr_select,
     "tensorstore_read": tensorstore_read,
     "tensorstore_select": tensorstore_select,
+    "zarr3_write": zarr3_write,
+    "zarr3_open": zarr3_open,
+    "zarr3_select": zarr3_select,
+    "zarr3_mean": zarr3_mean,
+    "tensorstore_open": tensorstore_open,
     "netcdf": netcdf,
     "netcdf_select": netcdf_select,
     "netcdf_reduce": netcdf_reduce,

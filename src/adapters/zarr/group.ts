@@ -70,7 +70,7 @@ export class ZarrStore {
   #hierarchy: Hierarchy
   #children = new Map<string, Promise<(ZarrNode | UnreadableNode)[]>>()
 
-  /** @param root of the keys, with a slash at its end unless it is '' */
+  /** @param root of the keys: the place that was opened, without a slash at its end */
   constructor(opened: OpenedStore, root: string, reader: MetadataReader, options: HierarchyOptions) {
     this.opened = opened
     this.file = options.file
@@ -105,8 +105,8 @@ export class ZarrStore {
 
   /** @throws CodecError, FormatError when its chunks cannot be read as its metadata say */
   async array(path: string, metadata: ZarrArrayMetadata): Promise<ZarrArray> {
-    const label = { file: this.file, array: lastName(path) || lastName(this.#root.slice(0, -1)) }
-    const index = await ZarrIndex.open(this.opened, this.#root + path, metadata, label)
+    const label = { file: this.file, array: lastName(path) || lastName(this.#root) }
+    const index = await ZarrIndex.open(this.opened, [this.#root, path].filter(Boolean).join('/'), metadata, label)
     return new ZarrArray(this.opened, path, metadata, new ChunkedSource(index))
   }
 

@@ -77,7 +77,7 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
       list: async (keys) => (await store.list!(prefix + keys, { signal })).map((key) => key.slice(prefix.length)),
     }),
   }
-  const hierarchy = new ZarrStore(opened, prefix, reader, { file, names, consolidated, metadataBytes })
+  const hierarchy = new ZarrStore(opened, root, reader, { file, names, consolidated, metadataBytes })
   return within({ file }, async () => {
     const node = await hierarchy.node('')
     if (kind !== undefined && node.kind !== kind) {

@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Hierarchy } from '../../../src/adapters/zarr/hierarchy.ts'
-import { dtypeOf, type MatrixFill, writeMatrix } from './matrix.ts'
+import { type FixedDType, fromBytes } from '../../../src/core/dtype.ts'
+import { openZarr } from '../../../src/runtime/zarr.ts'
+import { anySelections } from '../../support/arbitraries.ts'
+import { type Plain, plainGet } from '../../support/oracle.ts'
+import { dtypeOf, type Matrix, type MatrixCase, type MatrixFill, writeMatrix } from './matrix.ts'
 
 /** More cases and another seed, for long runs. */
 const COUNT = Number(process.env['HYPERSLAB_ZARR_CASES'] ?? 60)
@@ -47,5 +52,32 @@ test.skipIf(matrix === undefined)('metadata that zarr-python writes say here wha
     })
     expect(metadata.chunkKey(coords)).toBe(key)
     expect(metadata.attrs['_ARRAY_DIMENSIONS'] ?? metadata.dimensionNames).toEqual(metadata.dimensionNames)
+  }
+})
+
+function plainOf(matrix: Matrix, one: MatrixCase): Plain {
+  const [dtype, elements] = [dtypeOf(one.name), matrix.elementsOf(one)]
+  const data = elements instanceof Uint8Array ? fromBytes(dtype as FixedDType, elements) : elements
+  return { dtype, shape: one.shape, data: data as Plain['data'] }
+}
+
+/** Selections of each array. */
+const SELECTIONS = 5
+
+test.skipIf(matrix === undefined)('arrays that zarr-python writes read the same here', { timeout: 600_000 }, async () => {
+  for (const one of matrix!.cases) {
+    await using array = await openZarr(join(matrix!.folder, one.path), { kind: 'array' })
+    const plain = plainOf(matrix!, one)
+    const name = JSON.stringify(one)
+    expect(array.shape, name).toEqual(one.shape)
+    expect((await array.toTensor()).data, name).toEqual(plain.data)
+    if (array.chunks.count === 0) continue
+    for (const selection of fc.sample(anySelections(array.chunks), { numRuns: SELECTIONS, seed: SEED })) {
+      const [got, wanted] = [await array.get(selection), plainGet(plain, selection, array.chunks)]
+      const found = wanted.shape.length === 0 ? { shape: [], data: [got] } : (got as Plain)
+      const message = `${JSON.stringify(selection)} of ${name}`
+      expect(found.shape, message).toEqual(wanted.shape)
+      expect(Array.from(found.data as never), message).toEqual(Array.from(wanted.data as never))
+    }
   }
 })
