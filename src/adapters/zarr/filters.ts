@@ -32,16 +32,19 @@ export function castStep(name: string, from: NumberType, to: NumberType): Step |
 
 /** Differences of neighbours, stored as `from`, of numbers of the type `to`. */
 export function deltaStep(from: NumberType, to: NumberType): Step {
-  const cast = castStep('delta', from, to)
-  const isInPlace = !to.isBigEndian && to.kind !== 'b' && !(to.kind === 'f' && to.bytes === 2)
-  if (!isInPlace) throw new HyperslabError('CodecError', `delta of big-endian numbers, bools and float16 is not read here`)
+  // Added in the byte order of the kernels.
+  const added = { ...to, isBigEndian: false }
+  const cast = castStep('delta', from, added)
+  const swap = castStep('delta', added, to)
+  if (to.kind === 'b' || (to.kind === 'f' && to.bytes === 2))
+    throw new HyperslabError('CodecError', 'delta of bools and float16 is not read here')
   return {
     name: 'delta',
     encodedBytes: (bytes) => (bytes / to.bytes) * from.bytes,
     decodeIn(arena, pointer, length, decodedBytes) {
       const span = cast?.decodeIn?.(arena, pointer, length, decodedBytes) ?? { pointer, length }
       filters(arena).cumulate(to.bytes, Number(to.kind === 'f'), span.pointer, span.length / to.bytes)
-      return span
+      return swap?.decodeIn?.(arena, span.pointer, span.length, span.length) ?? span
     },
   }
 }

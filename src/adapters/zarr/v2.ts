@@ -15,6 +15,7 @@ import {
 import { parseFillValue } from './fill-values.ts'
 import type { CodecMetadata, ZarrArrayMetadata } from './metadata.ts'
 import { parseMissing } from './missing.ts'
+import { NOT_A_TIME } from './time-units.ts'
 
 /**
  * An array of version 2.
@@ -44,7 +45,8 @@ export function parseArrayV2(metadata: unknown, attributes: unknown): ZarrArrayM
     chunks,
     type,
     codecs: [...parseOrder(get('order'), shape.length), ...bytesOf(type.bytes, endian), ...stored],
-    fillValue,
+    // What numpy has for times that nobody gave.
+    fillValue: fillValue ?? (/time/.test(type.kind) ? NOT_A_TIME : undefined),
     missing: parseMissing({ version: 2, type, fillValue, attrs, isNamed: dimensionNames !== undefined }),
     chunkKey: keysV2(get('dimension_separator') ?? '.'),
     dimensionNames,

@@ -115,9 +115,10 @@ class Case:
         if kind in "iu":
             fitting += [[numcodecs.Delta(dtype=dtype)], [numcodecs.Shuffle(size)], [numcodecs.AsType("<i8", dtype)] if size < 8 else []]
         if kind == "f":
-            fitting += [[numcodecs.Delta(dtype=dtype)], [numcodecs.Shuffle(size)]]
+            fitting += [[numcodecs.Shuffle(size)]]
             if size > 2:
                 fitting += [
+                    [numcodecs.Delta(dtype=dtype)],
                     [numcodecs.FixedScaleOffset(offset=1, scale=8, dtype=dtype, astype="<i4")],
                     [numcodecs.Quantize(2, dtype)],
                     [numcodecs.AsType("<f8", dtype)],
@@ -190,11 +191,14 @@ class Case:
 
     def pipeline(self):
         """Chunks and codecs of version 3, of shards as well."""
-        rng, endian = self.rng, "big" if self.big else "little"
+        rng, filters = self.rng, self.array_codecs()
+        # zarr-python 3.1.6 gives what a filter of numcodecs has made of big-endian numbers back in the wrong byte order.
+        swaps = self.big and all(isinstance(codec, zc.TransposeCodec) for codec in filters)
+        endian = "big" if swaps else "little"
         serializer = {"text": zc.VLenUTF8Codec(), "bytes": zc.VLenBytesCodec()}.get(self.name)
         if serializer is None:
             serializer = zc.BytesCodec(endian=None if np.dtype(self.name).itemsize == 1 or self.name[0] in "SV" else endian)
-        filters, compressors = self.array_codecs(), self.bytes_codecs()
+        compressors = self.bytes_codecs()
         if not self.shape or rng.random() > 0.4:
             return {"filters": filters, "serializer": serializer, "compressors": compressors}
         shape, inner = self.chunks, [*filters, serializer, *compressors]
@@ -208,8 +212,7 @@ class Case:
                 )
             ]
             shape = tuple(n * rng.randint(1, 3) for n in shape)
-        outer = self.bytes_codecs() if rng.random() < 0.1 else []
-        return {"chunks": shape, "filters": [], "serializer": inner[0], "compressors": outer}
+        return {"chunks": shape, "filters": [], "serializer": inner[0], "compressors": []}
 
     def write(self, store):
         rng = self.rng

@@ -48,7 +48,7 @@ test.skipIf(matrix === undefined)('metadata that zarr-python writes say here wha
       chunks: one.shards ?? one.chunks,
       type: { dtype },
       codecs: expect.arrayContaining(one.codecs.map((name) => name.replace('numcodecs.', ''))),
-      fillValue: scalarOf(one.fill, dtype),
+      fillValue: scalarOf(one.fill, dtype) ?? (/^[Mm]/.test(one.name) ? -(2n ** 63n) : undefined),
     })
     expect(metadata.chunkKey(coords)).toBe(key)
     expect(metadata.attrs['_ARRAY_DIMENSIONS'] ?? metadata.dimensionNames).toEqual(metadata.dimensionNames)
@@ -74,7 +74,9 @@ test.skipIf(matrix === undefined)('arrays that zarr-python writes read the same 
     if (array.chunks.count === 0) continue
     for (const selection of fc.sample(anySelections(array.chunks), { numRuns: SELECTIONS, seed: SEED })) {
       const [got, wanted] = [await array.get(selection), plainGet(plain, selection, array.chunks)]
-      const found = wanted.shape.length === 0 ? { shape: [], data: [got] } : (got as Plain)
+      // A scalar of a bool is a boolean.
+      const found =
+        typeof got === 'object' && 'shape' in got ? got : { shape: [], data: [typeof got === 'boolean' ? Number(got) : got] }
       const message = `${JSON.stringify(selection)} of ${name}`
       expect(found.shape, message).toEqual(wanted.shape)
       expect(Array.from(found.data as never), message).toEqual(Array.from(wanted.data as never))
