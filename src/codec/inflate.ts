@@ -95,9 +95,8 @@ const inflateWithin = (decode: (bytes: Uint8Array, options: object) => Uint8Arra
 async function portable(): Promise<InflateSync> {
   const { unzlibSync } = await import('fflate')
   return (bytes, decodedBytes) => {
-    // It stops without a word where the room ends, and one byte more tells whether there was more.
-    const out = new Uint8Array(decodedBytes + 1)
-    const result = unzlibSync(bytes, { out })
+    // It stops without a word where the room ends: then the checksum is that of other bytes.
+    const result = unzlibSync(bytes, { out: new Uint8Array(decodedBytes) })
     if (adler32(result) !== storedSum(bytes)) throw new Error('the checksum behind it is that of other bytes')
     return result
   }

@@ -112,3 +112,72 @@ test.skipIf(numcodecs === undefined)(`${STREAMS} frames as c-blosc has them, hal
   expect(Math.min(counts.refused, counts.decoded)).toBeGreaterThan(STREAMS / 50)
   expect(counts.stricter).toBeLessThan(STREAMS / 50)
 })
+
+test.skipIf(numcodecs === undefined)('matches from far away, over and over, and to the very end', async () => {
+  const data = new Uint8Array(200_000)
+  const unit = noise(30_000, 3).map((byte, i) => (i % 100 < 50 ? i >> 8 : byte))
+  for (let at = 0; at < data.length; at += unit.length) data.set(unit.subarray(0, data.length - at), at)
+  for (const cname of INNER)
+    for (const tail of [0, 1, 2, 3, 7, 15, 16, 17, 100]) {
+      const part = data.subarray(0, data.length - tail)
+      const codec = { id: 'blosc', cname, clevel: 9, shuffle: 0, blocksize: 2 ** 18 }
+      const frame = await numcodecs!.encode([codec], '|u1', part)
+      expect(frame.length).toBeLessThan(part.length / 3)
+      expectSameBytes(await decode(cname, frame, part.length), part)
+    }
+})
+
+/** A frame of one stream of one block, with its numbers changed. */
+function framed(stream: Uint8Array, decodedBytes: number, changes: Readonly<Record<number, number>> = {}): Uint8Array {
+  const frame = new Uint8Array(24 + stream.length)
+  const view = new DataView(frame.buffer)
+  // Format 2, lz4 of format 1, not split.
+  frame.set([2, 1, (1 << 5) | 16, 1])
+  for (const [at, value] of [
+    [4, decodedBytes],
+    [8, decodedBytes],
+    [12, frame.length],
+    [16, 20],
+    [20, stream.length],
+  ] as const)
+    view.setUint32(at, value, true)
+  frame.set(stream, 24)
+  for (const [at, value] of Object.entries(changes)) view.setUint32(Number(at), value, true)
+  return frame
+}
+
+test('every number of a frame is checked', async () => {
+  const stream = Uint8Array.of(0x60, 1, 2, 3, 4, 5, 6)
+  expect(await decode('lz4', framed(stream, 6))).toEqual(stream.subarray(1))
+  const header = (at: number, byte: number): number => {
+    const frame = framed(stream, 6)
+    frame[at] = byte
+    return new DataView(frame.buffer).getUint32(0, true)
+  }
+  const cases: [Readonly<Record<number, number>>, RegExp][] = [
+    [{ 0: header(0, 3) }, /its format is 3 instead of 2/],
+    [{ 0: header(1, 2) }, /the format of lz4 in it is 2 instead of 1/],
+    [{ 0: header(2, (1 << 5) | 24) }, /a flag is set that must not be/],
+    [{ 0: header(2, (2 << 5) | 16) }, /blosc with snappy inside is not read/],
+    [{ 0: header(2, (6 << 5) | 16) }, /blosc with number 6 inside is not read/],
+    [{ 0: header(2, (4 << 5) | 16) }, /compressed by zstd, of which the metadata say nothing/],
+    [{ 0: header(2, 2) }, /31 bytes that are not compressed are not 6/],
+    [{ 0: header(3, 0) }, /its elements have 0 bytes/],
+    [{ 4: 7, 8: 7 }, /decodes to 7 bytes instead of 6/],
+    [{ 8: 0 }, /blocks of 0 of 6 bytes/],
+    [{ 8: 7 }, /blocks of 7 of 6 bytes/],
+    [{ 8: 1 }, /no room for where 6 blocks start/],
+    [{ 12: 30 }, /says to have 30 bytes and has 31/],
+    [{ 16: 15 }, /a stream at byte 15 of 31/],
+    [{ 16: 28 }, /a stream at byte 28 of 31/],
+    [{ 16: 2 ** 32 - 1 }, /a stream at byte 4294967295 of 31/],
+    [{ 20: 8 }, /a stream of 8 bytes at byte 24 of 31/],
+    [{ 20: 2 ** 32 - 1 }, /a stream of 4294967295 bytes/],
+    [{ 20: 5 }, /malformed LZ4 block/],
+  ]
+  for (const [changes, message] of cases) await expect(decode('lz4', framed(stream, 6, changes), 6)).rejects.toThrow(message)
+  await expect(decode('lz4', framed(stream, 8000))).rejects.toThrow(/31 bytes cannot decode to 8000/)
+  for (let length = 0; length < 16; length++)
+    await expect(decode('lz4', framed(stream, 6).subarray(0, length))).rejects.toThrow(/no room for its header/)
+  expect(() => bloscStep('snappy')).toThrow(/snappy inside is not read/)
+})

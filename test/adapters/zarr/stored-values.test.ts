@@ -179,6 +179,19 @@ test.skipIf(numcodecs === undefined)('strings as numcodecs writes them, compress
   }
 })
 
+test('compressed strings of which nobody says how long they are', async () => {
+  const stored = prefixed([Uint8Array.of(65, 66)])
+  // A frame without its size, of one block that is not compressed.
+  const frame = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 0, (stored.length << 3) | 1, 0, 0, ...stored)
+  const decode = (name: string, bytes: Uint8Array): Promise<Uint8Array> =>
+    decodeStored([codec('vlen-utf8'), codec(name)], STRING, [1], bytes)
+  expect(decodeChunk('string', await decode('zstd', frame), 1)).toEqual(['AB'])
+  await expect(decode('zstd', frame.subarray(0, -1))).rejects.toMatchObject({ tag: 'CodecError' })
+  const lz4 = Uint8Array.of(stored.length, 0, 0, 0, stored.length << 4, ...stored)
+  expect(decodeChunk('string', await decode('lz4', lz4), 1)).toEqual(['AB'])
+  await expect(decode('lz4', lz4.with(3, 0x7f))).rejects.toThrow(/15 bytes cannot decode to 2130706442/)
+})
+
 test("a user's codec decodes in place of one of the package, and is told what is known", async () => {
   const asked: number[] = []
   const own = (name: string) => ({
