@@ -21,15 +21,15 @@ export interface MissingFacts {
 /**
  * The missing elements as xarray has them. In version 2 the fill value of arrays whose axes have names is
  * one; in version 3, where chunks need a fill value, the attribute `_FillValue` says it. Values of
- * `missing_value` are missing, too. Where axes have no names, as in images, nothing is missing; what is no
- * time is in every array.
+ * `missing_value` are missing, too. Where axes have no names, as in images, nothing is missing. Of times only
+ * what is no time is, in every array.
  */
 export function parseMissing({ version, type, fillValue, attrs, isNamed }: MissingFacts): Missing {
-  const values: Scalar[] = type.kind === 'datetime' || type.kind === 'timedelta' ? [NOT_A_TIME] : []
-  const attribute = member(attrs, '_FillValue')
-  if (isNamed && version === 2 && fillValue !== undefined) values.unshift(fillValue)
-  else if (isNamed || version === 3) values.unshift(...parseAttribute('_FillValue', attribute, type))
-  if (isNamed || version === 3) values.push(...parseAttribute('missing_value', member(attrs, 'missing_value'), type))
+  if (type.kind === 'datetime' || type.kind === 'timedelta') return { values: [NOT_A_TIME], nan: false }
+  if (version === 2 && !isNamed) return NOTHING
+  const ofFill =
+    version === 2 && fillValue !== undefined ? [fillValue] : parseAttribute('_FillValue', member(attrs, '_FillValue'), type)
+  const values = [...ofFill, ...parseAttribute('missing_value', member(attrs, 'missing_value'), type)]
   return values.length === 0 ? NOTHING : withoutNaN(values)
 }
 
@@ -67,7 +67,7 @@ function isComparable(name: string, value: unknown, { kind, dtype }: StoredType)
   if (dtype === 'binary') return name === '_FillValue' && typeof value === 'string'
   if (dtype === 'string') return typeof value === 'string'
   if (kind === 'bool') return typeof value === 'boolean'
-  return typeof value === 'number' || typeof value === 'bigint' || value === 'NaN' || value === 'NaT'
+  return typeof value === 'number' || typeof value === 'bigint' || value === 'NaN'
 }
 
 /** The float64 that xarray writes of a float: its eight bytes, little-endian, in base64. */

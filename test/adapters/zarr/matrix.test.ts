@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
@@ -7,7 +6,7 @@ import { type FixedDType, fromBytes } from '../../../src/core/dtype.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
 import { anySelections } from '../../support/arbitraries.ts'
 import { type Plain, plainGet } from '../../support/oracle.ts'
-import { dtypeOf, type Matrix, type MatrixCase, type MatrixFill, writeMatrix } from './matrix.ts'
+import { dtypeOf, type Matrix, type MatrixCase, readerOf, scalarOf, writeMatrix } from './matrix.ts'
 
 /** More cases and another seed, for long runs. */
 const COUNT = Number(process.env['HYPERSLAB_ZARR_CASES'] ?? 60)
@@ -15,24 +14,6 @@ const SEED = Number(process.env['HYPERSLAB_ZARR_SEED'] ?? 20261122)
 
 const matrix = writeMatrix(COUNT, SEED)
 afterAll(() => matrix?.remove())
-
-const readerOf = (folder: string): { get(key: string): Promise<Uint8Array | undefined> } => ({
-  get: async (key) => {
-    try {
-      return new Uint8Array(readFileSync(join(folder, key)))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-      throw error
-    }
-  },
-})
-
-function scalarOf(fill: MatrixFill | null, dtype: string): unknown {
-  if (fill === null) return undefined
-  if ('int' in fill) return /64|_ns/.test(dtype) ? BigInt(fill.int) : Number(fill.int)
-  if ('float' in fill) return Buffer.from(fill.float, 'hex').readDoubleLE()
-  return 'bool' in fill ? fill.bool : 'text' in fill ? fill.text : Uint8Array.from(fill.bytes)
-}
 
 test.skipIf(matrix === undefined)('metadata that zarr-python writes say here what they say there', async () => {
   expect(matrix!.cases.length).toBe(COUNT)

@@ -92,3 +92,23 @@ const DTYPES: Readonly<Record<string, DType>> = {
 
 /** What arrays of a type of the matrix are read as. */
 export const dtypeOf = (name: string): DType => (DTYPES[name] ?? DTYPES[name[0]!])!
+
+/** Reads metadata of a folder. */
+export const readerOf = (folder: string): { get(key: string): Promise<Uint8Array | undefined> } => ({
+  get: async (key) => {
+    try {
+      return new Uint8Array(readFileSync(join(folder, key)))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+  },
+})
+
+/** A fill value, or an element, as an array of that type has it. */
+export function scalarOf(fill: MatrixFill | null, dtype: string): unknown {
+  if (fill === null) return undefined
+  if ('int' in fill) return /64|_ns/.test(dtype) ? BigInt(fill.int) : Number(fill.int)
+  if ('float' in fill) return Buffer.from(fill.float, 'hex').readDoubleLE()
+  return 'bool' in fill ? fill.bool : 'text' in fill ? fill.text : Uint8Array.from(fill.bytes)
+}
