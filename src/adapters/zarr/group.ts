@@ -2,11 +2,12 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import type { BlockSource, NamedValues } from '../../array/source.ts'
 import type { DType } from '../../core/dtype.ts'
-import { HyperslabError } from '../../core/errors.ts'
+import { HyperslabError, within } from '../../core/errors.ts'
 import { counted, Printable } from '../../core/inspect.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { ZarrIndex } from './array-index.ts'
 import { Hierarchy, type HierarchyOptions, type MetadataReader, type UnreadableNode, type ZarrNode } from './hierarchy.ts'
+import type { LevelAxis } from './levels.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import type { OpenedStore } from './opened.ts'
 
@@ -58,6 +59,30 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
+}
+
+/** One level of a pyramid: the same values at another resolution. */
+export interface ZarrLevel {
+  /** The array, or the group of arrays, of this resolution. */
+  readonly node: ZarrArray | ZarrGroup
+  /**
+   * The element at index `i` along an axis lies at `scale * i + translation`, in the units of the axes, or,
+   * where only levels are compared, in elements of the level that the others are derived from. Undefined
+   * where metadata do not say it.
+   */
+  readonly scale: readonly number[] | undefined
+  /** The place of the first element along each axis; see `scale`. */
+  readonly translation: readonly number[] | undefined
+}
+
+/** The same values at several resolutions, the finest first. */
+export interface ZarrPyramid {
+  /** The name that metadata give it. */
+  readonly name?: string | undefined
+  /** The axes, where metadata describe them. */
+  readonly axes?: readonly LevelAxis[] | undefined
+  /** The levels, in the order of the metadata. */
+  readonly levels: readonly ZarrLevel[]
 }
 
 /** The nodes of a store that is open. */
@@ -189,6 +214,24 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     return new ZarrGroup(this.#store, path, node.attrs)
   }
 
+  /**
+   * The pyramids that its attributes describe, as OME-NGFF and GeoZarr have them; none where there are none.
+   * @throws FormatError, UnsupportedError for descriptions that are wrong, or say what nobody here reads;
+   *   UnknownArrayError for levels that are not there
+   */
+  async levels(): Promise<readonly ZarrPyramid[]> {
+    const { parseLevels } = await import('./levels.ts')
+    const pyramids = await within({ file: this.#store.file }, async () => parseLevels(Object.fromEntries(this.attrs)))
+    return Promise.all(
+      pyramids.map(async ({ levels, ...known }) => ({
+        ...known,
+        levels: await Promise.all(
+          levels.map(async ({ path, scale, translation }) => ({ node: await this.#open(this.#at(path)), scale, translation })),
+        ),
+      })),
+    )
+  }
+
   /** Forgets what there is in the store, as another writer may have changed it. */
   refresh(): void {
     this.#store.forget()
@@ -211,6 +254,11 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
 
   #at(name: string): string {
     return this.path === '' ? name : `${this.path}/${name}`
+  }
+
+  async #open(path: string): Promise<ZarrArray | ZarrGroup> {
+    const node = await this.#store.node(path)
+    return node.kind === 'array' ? this.#store.array(path, node.metadata) : new ZarrGroup(this.#store, path, node.attrs)
   }
 
   async #names(kind: 'array' | 'group'): Promise<string[]> {

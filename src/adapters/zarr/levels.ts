@@ -3,8 +3,11 @@ import { checkPath } from './hierarchy.ts'
 
 /** An axis of a pyramid, as OME-NGFF describes it. */
 export interface LevelAxis {
+  /** The name of the axis. */
   readonly name: string
+  /** The kind of axis, such as `space`, `time` or `channel`. */
   readonly type?: string
+  /** The unit of its coordinates. */
   readonly unit?: string
 }
 

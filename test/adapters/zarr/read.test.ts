@@ -222,3 +222,50 @@ test('stores in the shape of others are opened at their root', async () => {
   ])
   expect(await (await openZarr({ get }, { kind: 'array' })).get([9, 8])).toBe(89)
 })
+
+test('levels of a pyramid are arrays with what places their elements', async () => {
+  const asked = new AskedStore()
+  const dataset = (path: string, scale: number): object => ({
+    path,
+    coordinateTransformations: [
+      { type: 'scale', scale: [scale, scale] },
+      { type: 'translation', translation: [scale / 2, 0] },
+    ],
+  })
+  const axes = ['y', 'x'].map((name) => ({ name, type: 'space', unit: 'micrometer' }))
+  const multiscales = [{ name: 'cells', axes, datasets: [dataset('s0', 1), dataset('s1', 2)] }]
+  const metadata = { zarr_format: 3, node_type: 'group', attributes: { ome: { version: '0.5', multiscales } } }
+  await asked.inner.put('g/zarr.json', new TextEncoder().encode(JSON.stringify(metadata)))
+  await writeInt32(asked.inner, 'g/s0', { shape: [8, 8], chunks: [4, 4] })
+  await writeInt32(asked.inner, 'g/s1', { shape: [4, 4], chunks: [4, 4] })
+  const root = await openZarr({ store: asked.store, path: 'g' }, { kind: 'group' })
+  const pyramids = await root.levels()
+  expect(pyramids).toMatchObject([{ name: 'cells', axes, levels: [{ scale: [1, 1] }, { scale: [2, 2], translation: [1, 0] }] }])
+  expect(pyramids[0]!.levels.map(({ node }) => String(node))).toEqual([
+    "ZarrArray { 's0', int32 [8, 8], chunks [4, 4] }",
+    "ZarrArray { 's1', int32 [4, 4], chunks [4, 4] }",
+  ])
+})
+
+test('references are opened as the store they describe', async () => {
+  const asked = new AskedStore()
+  const plain = await writeInt32(asked.inner, 'data', { shape: SHAPE, chunks: [4, 3], gone: ['1,1'] })
+  const info = (await asked.inner.stat('data/zarr.json'))!
+  const document = new TextDecoder().decode(await asked.inner.getRange('data/zarr.json', 0, info.size))
+  const keys = (await asked.inner.list('data/c/')).map((key) => key.slice('data/'.length))
+  const refs = Object.fromEntries([
+    ['.zgroup', '{"zarr_format":2}'],
+    ['x/zarr.json', document],
+    ...keys.map((key) => [`x/${key}`, [`data/${key}`]]),
+  ])
+  await asked.inner.put('refs.json', new TextEncoder().encode(JSON.stringify({ version: 1, refs: { ...refs, 'zarr.json': '{"zarr_format":3,"node_type":"group"}' } }))) // biome-ignore format: one line
+  const root = await openZarr(
+    { store: asked.store, path: 'refs.json' },
+    { kind: 'group', resolve: (url) => ({ store: asked.store, path: url }) },
+  )
+  expect(await root.arrays()).toEqual(['x'])
+  asked.take()
+  const x = await root.array('x')
+  expect((await x.toTensor()).data).toEqual(plain.data)
+  expect(asked.take()).toHaveLength(8)
+})
