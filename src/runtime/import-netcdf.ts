@@ -2,6 +2,7 @@ import type { NetcdfFile, NetcdfVariable } from '../adapters/netcdf/index.ts'
 import { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
 import type { CreateOptions } from '../af/layers/file-options.ts'
+import { listSidecars } from '../af/layers/listed.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
 import { checkFree, checkName, publishCopy } from '../af/write/create.ts'
@@ -220,7 +221,7 @@ function bothOf(first: unknown, second: unknown): HyperslabError {
 /** Removes whatever was written under the other name. */
 async function discard(store: Store, draft: Paths): Promise<void> {
   if (store.delete === undefined) return
-  for (const number of await draft.sidecars(store)) await store.delete(draft.sidecar(number))
+  for (const number of await listSidecars(store, draft)) await store.delete(draft.sidecar(number))
   await store.delete(draft.base)
   await store.delete(draft.stats)
 }

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ArrayFile } from '../../src/af/file.ts'
 import { encodeFooterFile } from '../../src/af/format/encode.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
+import { readTail, type Store } from '../../src/store/store.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { createWithBase, footerOf, metaOf } from '../support/containers.ts'
 
@@ -57,6 +58,79 @@ test.each(Array.from({ length: 8 }, (_, nth) => nth))(
     }
   },
 )
+
+describe.each([
+  ['fits into what is read of its end', 0, ['stat a.af']],
+  ['is larger than what is read of its end', 100_000, ['get a.af']],
+])('a place that cannot be listed, with a base whose footer %s', (_, more, confirmation) => {
+  /** An array in the base, another one in a sidecar. */
+  const prepare = async (): Promise<{ store: MemoryStore; writer: ArrayFile }> => {
+    const store = new MemoryStore()
+    const writer = await createWithBase({ store, path: 'a.af' })
+    const x = writer.define('x', { dtype: 'uint8', shape: [2] })
+    x.attrs.set('history', 'x'.repeat(more))
+    await x.set([], 1)
+    await writer.flush()
+    await writer.compact()
+    writer.define('y', { dtype: 'uint8', shape: [2] })
+    await writer.flush()
+    return { store, writer }
+  }
+  /** The store as one that answers with ends of files. */
+  const viewOf = (store: MemoryStore, log: string[], before: (operation: string) => Promise<void>): Store => {
+    const step = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
+      await before(operation)
+      log.push(operation)
+      return work()
+    }
+    return {
+      describe: String,
+      stat: (key) => step(`stat ${key}`, () => store.stat(key)),
+      getRange: (key, ...rest) => step(`get ${key}`, () => store.getRange(key, ...rest)),
+      getTail: (key, length) => step(`tail ${key}`, () => readTail(store, key, length)),
+    }
+  }
+
+  test('its end is read with the first sidecar, and confirmed after all', async () => {
+    const { store } = await prepare()
+    const log: string[] = []
+    const opened = await ArrayFile.open(
+      viewOf(store, log, async () => undefined),
+      'a.af',
+    )
+    expect(opened.arrays()).toEqual(['x', 'y'])
+    // The footer of the sidecar may be large, too.
+    expect(log.filter((operation) => operation !== 'get a.1.af')).toEqual([
+      'tail a.af',
+      'tail a.1.af',
+      'tail a.2.af',
+      ...confirmation,
+    ])
+    log.length = 0
+    await ArrayFile.open(
+      viewOf(store, log, async () => undefined),
+      'a.af',
+      { layer: 0 },
+    )
+    expect(log).toEqual(['tail a.af', ...confirmation.filter((operation) => operation.startsWith('get'))])
+  })
+
+  test.each(['tail a.af', 'tail a.1.af', 'tail a.2.af', ...confirmation])(
+    'compacted by another before %s: nothing that was written before is missing',
+    async (interrupted) => {
+      const { store, writer } = await prepare()
+      let done = false
+      const before = async (operation: string): Promise<void> => {
+        if (operation !== interrupted || done) return
+        done = true
+        await writer.compact()
+      }
+      const opened = await ArrayFile.open(viewOf(store, [], before), 'a.af')
+      expect([done, opened.arrays()]).toEqual([true, ['x', 'y']])
+      expect(await opened.array('x', 'uint8').get([0])).toBe(1)
+    },
+  )
+})
 
 /** A layer as other programs write it, which names no base: it defines `y`. */
 const foreign = (number: number): Uint8Array =>

@@ -7,7 +7,15 @@ import { checkCrc } from '../../engine/integrity.ts'
 import type { SegmentChecksums } from '../../engine/segment-checksums.ts'
 import type { BlockSegments } from '../../engine/segments.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
-import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../../store/store.ts'
+import {
+  type ByteRange,
+  changed,
+  type ObjectInfo,
+  readTail,
+  type Store,
+  type StoreOptions,
+  type Tail,
+} from '../../store/store.ts'
 import {
   CHECKSUM_CODEC,
   type Checksums,
@@ -32,7 +40,7 @@ import type { Limits } from '../format/limits.ts'
 import type { SegmentTable } from './segment-table.ts'
 
 /** Read from the end of a file at once: enough for the footers of most. */
-const TAIL_BYTES = 64 * 1024
+export const TAIL_BYTES = 64 * 1024
 /** An entry of the table of blocks has at least as many. */
 const BLOCK_META_BYTES = 56
 
@@ -132,7 +140,9 @@ export class Layer implements BlockOrigin {
 
   /**
    * Opens a layer in two range reads at most; `undefined` when there is no such file.
-   * @throws FormatError when the file is not an `.af` file or damaged
+   * @param early the end of the file as it was before: it must be that still
+   * @throws FormatError when the file is not an `.af` file or damaged; ConflictError when it is another one
+   *   than `early`
    */
   static async open(
     store: Store,
@@ -140,9 +150,10 @@ export class Layer implements BlockOrigin {
     number: number,
     limits: Required<Limits>,
     options: LayerOptions = {},
+    early?: Tail,
   ): Promise<Layer | undefined> {
     return within({ file: store.describe(key) }, async () => {
-      const end = await readEnd(options.cache?.endsOf(store) ?? store, key, limits, options)
+      const end = await readEnd(options.cache?.endsOf(store) ?? store, key, limits, options, early)
       if (end === undefined) return undefined
       const { info, payload, before, dataBytes } = end
       const footer = decodeFooter(payload, limits.typeDepth)
@@ -227,16 +238,19 @@ function partBefore({ before, dataBytes }: Pick<LayerEnd, 'before' | 'dataBytes'
 }
 
 /**
+ * @param early the end of the file as it was before
  * @returns `undefined` when there is no such file
- * @throws FormatError when the trailer is none, or announces what is more than the file or the limits
+ * @throws FormatError when the trailer is none, or announces what is more than the file or the limits;
+ *   ConflictError when the file is another one than `early`
  */
 export async function readEnd(
   store: Store,
   key: string,
   limits: Required<Limits>,
   options: LayerOptions,
+  early?: Tail,
 ): Promise<LayerEnd | undefined> {
-  const tail = await readTail(store, key, TAIL_BYTES, options)
+  const tail = early ?? (await readTail(store, key, TAIL_BYTES, options))
   if (tail === undefined) return undefined
   const { bytes, size, etag } = tail
   const end = bytes.length - TRAILER_BYTES
@@ -255,7 +269,7 @@ export async function readEnd(
   if (missing > 0) {
     const first = present(await store.getRange(key, start, missing, { ...options, ifMatch: etag }), store.describe(key))
     whole = joinBytes([first, whole])
-  }
+  } else if (early !== undefined && (await store.stat(key, options))?.etag !== etag) throw changed(store.describe(key))
   const footerAt = whole.length - footerBytes
   return { info: { size, etag }, payload: whole.subarray(footerAt), dataBytes, before: whole.subarray(0, footerAt) }
 }

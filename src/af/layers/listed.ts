@@ -1,12 +1,20 @@
 import { forEachLimited } from '../../core/limiter.ts'
+import type { Signal } from '../../core/signal.ts'
 import type { Store, StoreOptions } from '../../store/store.ts'
 import { Layer } from './layer.ts'
 import { footerBytesOf, OPENINGS, type Opening, openBase } from './opening.ts'
-import { checkLayerCount, type Paths } from './paths.ts'
+import { checkLayerCount, type Paths, SIDECAR } from './paths.ts'
 
 /** The layers of a state that was open before. */
 interface Known {
   readonly layers: readonly Layer[]
+}
+
+/** The numbers of the sidecars that a store lists, ascending. */
+export async function listSidecars(store: Store, paths: Paths, signal?: Signal): Promise<number[]> {
+  const keys = new Set(await store.list?.(paths.base.slice(0, -2), { signal }))
+  const numbers = [...keys].map((key) => Number(SIDECAR.exec(key)?.[1] ?? 0))
+  return numbers.filter((number) => number > 0 && keys.has(paths.sidecar(number))).sort((a, b) => a - b)
 }
 
 /**
@@ -19,7 +27,7 @@ export async function openListed(
   options: Opening,
   known: Known | undefined,
 ): Promise<Layer[] | undefined> {
-  const numbers = (await paths.sidecars(store, options.signal)).filter((number) => number <= options.last)
+  const numbers = (await listSidecars(store, paths, options.signal)).filter((number) => number <= options.last)
   // By the highest number, since each one below it is looked at.
   checkLayerCount(numbers.at(-1) ?? 0, options.limits, store.describe(paths.base))
   const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))

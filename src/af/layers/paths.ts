@@ -1,12 +1,11 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { checkValue } from '../../core/options.ts'
-import type { Signal } from '../../core/signal.ts'
 import type { Store, StoreOptions } from '../../store/store.ts'
 import type { Limits } from '../format/limits.ts'
 
 const EXTENSION = '.af'
 /** `name.7.af` belongs to `name.af`; numbers are decimal without leading zeros or signs. */
-const SIDECAR = /\.([1-9]\d*)\.af$/
+export const SIDECAR = /\.([1-9]\d*)\.af$/
 
 /** The names of the files that make up one container: `{stem}.af`, `{stem}.1.af`, …, `{stem}.stats`. */
 export class Paths {
@@ -32,13 +31,6 @@ export class Paths {
   /** Whether other containers take this one for a sidecar of theirs. */
   get isSidecar(): boolean {
     return SIDECAR.test(this.base)
-  }
-
-  /** The numbers of the sidecars that a store lists, ascending. */
-  async sidecars(store: Store, signal?: Signal): Promise<number[]> {
-    const keys = new Set(await store.list?.(`${this.#stem}.`, { signal }))
-    const numbers = [...keys].map((key) => Number(SIDECAR.exec(key)?.[1] ?? 0))
-    return numbers.filter((number) => number > 0 && keys.has(this.sidecar(number))).sort((a, b) => a - b)
   }
 }
 

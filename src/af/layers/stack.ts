@@ -1,11 +1,11 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { sameShape } from '../../core/shape.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
-import type { Store, StoreOptions } from '../../store/store.ts'
+import { readTail, type Store, type StoreOptions } from '../../store/store.ts'
 import { type Definition, sameButShape, sameDefinition } from '../format/definition.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { Limits } from '../format/limits.ts'
-import { Layer, type LayerOptions } from './layer.ts'
+import { Layer, type LayerOptions, TAIL_BYTES } from './layer.ts'
 import { LayerChunks } from './layer-chunks.ts'
 import { type Opening, openBase } from './opening.ts'
 import { checkLayerCount, type Paths, probe } from './paths.ts'
@@ -74,12 +74,6 @@ export class Stack {
   /** Those that count and those that do not, by number. */
   get sidecars(): Layer[] {
     return [...this.layers.slice(1), ...this.dead].sort((a, b) => a.number - b.number)
-  }
-
-  /** The state with one more layer, whose number may be that of a dead one. */
-  with(layer: Layer): Stack {
-    const others = this.sidecars.filter(({ number }) => number !== layer.number)
-    return new Stack([this.base, ...[...others, layer].sort((a, b) => a.number - b.number)])
   }
 
   /** Whether some number below the newest layer has no file: nothing that ends well leaves that. */
@@ -184,7 +178,25 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
   })
 }
 
+/**
+ * The end of the base is asked for together with the first sidecar. Whether it still is that when all
+ * sidecars were read is what reading the rest of its footer tells, or its version.
+ */
 async function openProbed(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
+  const isEarly = store.getTail !== undefined && options.cache === undefined && options.last > 0
+  const early = isEarly ? readTail(store, paths.base, TAIL_BYTES, options) : undefined
+  // Whoever waits for it hears of a failure; until then it must not count as unhandled.
+  early?.catch(() => undefined)
+  try {
+    const sidecars = await probeSidecars(store, paths, options)
+    return [await openBase(store, paths, options, await early), ...sidecars]
+  } finally {
+    // Nothing runs on behind the caller's back.
+    await early?.catch(() => undefined)
+  }
+}
+
+async function probeSidecars(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
   const sidecars: Layer[] = []
   for (let number = 1; number <= options.last; number++) {
     const open = (key: string) => Layer.open(store, key, number, options.limits, options)
@@ -193,7 +205,7 @@ async function openProbed(store: Store, paths: Paths, options: Opening): Promise
     checkLayerCount(number, options.limits, store.describe(paths.base))
     sidecars.push(layer)
   }
-  return [await openBase(store, paths, options), ...sidecars]
+  return sidecars
 }
 
 /** Whether it is certain that the layers counted together at one moment. */

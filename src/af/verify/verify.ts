@@ -11,6 +11,7 @@ import { ArrayState } from '../layers/array-state.ts'
 import { AMBIGUOUS_ATTRIBUTES } from '../layers/attributes.ts'
 import type { OpenOptions } from '../layers/file-options.ts'
 import { checksumsIn, Layer, readEnd } from '../layers/layer.ts'
+import { listSidecars } from '../layers/listed.ts'
 import { checkLayerCount, Paths, probe } from '../layers/paths.ts'
 import { arraysIn, Stack } from '../layers/stack.ts'
 import type { WorkingCopyOptions } from '../write/container-files.ts'
@@ -106,7 +107,7 @@ async function openLayers(
   options: StoreOptions,
 ): Promise<{ files: Layer[]; whole: boolean }> {
   const { layer: last = Number.POSITIVE_INFINITY } = settings
-  const listed = store.list === undefined ? undefined : await listSidecars(store, paths, report, options)
+  const listed = store.list === undefined ? undefined : await listedIn(store, paths, report, options)
   const files: Layer[] = []
   let whole = true
   let top = 0
@@ -212,8 +213,8 @@ function checkBaseless(store: Store, paths: Paths, sidecars: readonly number[], 
 }
 
 /** The numbers of the sidecars, ascending. */
-async function listSidecars(store: Store, paths: Paths, report: Report, { signal }: StoreOptions): Promise<number[]> {
-  const sidecars = await paths.sidecars(store, signal)
+async function listedIn(store: Store, paths: Paths, report: Report, { signal }: StoreOptions): Promise<number[]> {
+  const sidecars = await listSidecars(store, paths, signal)
   const file = store.describe(paths.base)
   const missing = sidecars.findIndex((number, i) => number !== i + 1)
   if (missing >= 0) {

@@ -12,6 +12,7 @@ import type { Limits } from '../format/limits.ts'
 import type { ArrayState, PendingChunk } from '../layers/array-state.ts'
 import { Dictionary } from '../layers/dictionary.ts'
 import { Layer } from '../layers/layer.ts'
+import { Stack } from '../layers/stack.ts'
 import type { BlockPacker } from './packer.ts'
 import { seal } from './seal.ts'
 
@@ -198,4 +199,10 @@ function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillValue }: D
 function rowOf({ grid }: ArrayState, number: number, { address }: PendingChunk): ChunkRow {
   const { block, offset, size } = address!
   return { coord: grid.index(number), blockId: block.id, offset, size }
+}
+
+/** A state with one more layer, whose number may be that of a dead one. */
+export function withLayer({ base, sidecars }: Stack, layer: Layer): Stack {
+  const others = sidecars.filter(({ number }) => number !== layer.number)
+  return new Stack([base, ...[...others, layer].sort((a, b) => a.number - b.number)])
 }

@@ -6,9 +6,10 @@ import type { MergedLayer } from '../format/identity.ts'
 import { ArrayState } from '../layers/array-state.ts'
 import { Dictionary } from '../layers/dictionary.ts'
 import type { Layer } from '../layers/layer.ts'
+import { listSidecars } from '../layers/listed.ts'
 import { Stack } from '../layers/stack.ts'
 import { clean, deadFile, floorOf, nextNumber, overtaken } from './clean.ts'
-import { isConflict, type LayerArray, publishEmpty, publishLayer } from './commit.ts'
+import { isConflict, type LayerArray, publishEmpty, publishLayer, withLayer } from './commit.ts'
 import { compactInto } from './compact.ts'
 import { type ContainerFiles, checkReplaces, isBase, newPacker } from './container-files.ts'
 import type { BlockPacker } from './packer.ts'
@@ -91,7 +92,7 @@ async function close(files: ContainerFiles, stack: Stack): Promise<Stack | undef
     const identity = { kind: 'closed', base: stack.base.identity.id } as const
     const place = { number, base: paths.base }
     const key = paths.sidecar(number)
-    return stack.with(await publishEmpty(store, key, place, identity, newPacker(files), { ...options, condition }))
+    return withLayer(stack, await publishEmpty(store, key, place, identity, newPacker(files), { ...options, condition }))
   } catch (error) {
     if (isConflict(error)) return undefined
     throw error
@@ -168,7 +169,7 @@ export async function cleanUp(files: ContainerFiles, known?: Stack): Promise<Sta
  * are the same files.
  */
 async function lists({ store, paths }: ContainerFiles, { sidecars }: Stack): Promise<boolean> {
-  const numbers = new Set(await paths.sidecars(store))
+  const numbers = new Set(await listSidecars(store, paths))
   return numbers.size === sidecars.length && sidecars.every(({ number }) => numbers.has(number))
 }
 

@@ -4,6 +4,7 @@ import type { Stage, Store } from '../../store/store.ts'
 import type { MergedLayer } from '../format/identity.ts'
 import { type CreateOptions, FILE_CHECKS } from '../layers/file-options.ts'
 import { Layer } from '../layers/layer.ts'
+import { listSidecars } from '../layers/listed.ts'
 import type { Paths } from '../layers/paths.ts'
 import { clean, type DeadFile, deadFile } from './clean.ts'
 import { isConflict, publishEmpty } from './commit.ts'
@@ -43,7 +44,7 @@ export async function createContainer(files: ContainerFiles, overwrite: boolean)
 
 /** @throws AlreadyExistsError when there is a container, sidecars alone included */
 export async function checkFree(store: Store, paths: Paths): Promise<void> {
-  const sidecars = await paths.sidecars(store)
+  const sidecars = await listSidecars(store, paths)
   if ((await store.stat(paths.base)) !== undefined) throw alreadyThere('the file exists already', sidecars)
   if (sidecars.length === 0) return
   const names = sidecars.map((number) => paths.sidecar(number)).join(', ')
@@ -94,7 +95,7 @@ async function leftovers(files: ContainerFiles): Promise<{ dead: DeadFile[]; mer
   const { store, paths, options } = files
   const dead: DeadFile[] = []
   const layers: Layer[] = []
-  for (const number of await paths.sidecars(store)) {
+  for (const number of await listSidecars(store, paths)) {
     const key = paths.sidecar(number)
     try {
       const layer = await Layer.open(store, key, number, options.limits)

@@ -12,7 +12,7 @@ import { footerBytesOf } from '../layers/opening.ts'
 import { checkLayerCount } from '../layers/paths.ts'
 import { Stack } from '../layers/stack.ts'
 import { type NextNumber, nextNumber, overtaken } from './clean.ts'
-import { isConflict, publishEmpty, publishLayer } from './commit.ts'
+import { isConflict, publishEmpty, publishLayer, withLayer } from './commit.ts'
 import { cleanUp, compactContainer, finish, listed } from './compaction.ts'
 import { type ContainerFiles, checkReplaces, isBase, newPacker } from './container-files.ts'
 import { publishCovered } from './cover.ts'
@@ -278,7 +278,7 @@ export class Writer {
     }
     this.#statsDue = true
     deleted.clear()
-    this.#session.takeOver(first ? new Stack([layer]) : stack.with(layer))
+    this.#session.takeOver(first ? new Stack([layer]) : withLayer(stack, layer))
   }
 
   /** Publishes an initial base as one that takes layers. */

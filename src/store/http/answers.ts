@@ -23,6 +23,8 @@ export interface HttpRange extends ByteRange {
   readonly ifMatch: string | undefined
 }
 
+const wrongAnswers = () => import('./wrong-answers.ts')
+
 /** Thrown for an object that is not there, where a result cannot say so. */
 export const MISSING = Symbol('missing')
 
@@ -68,12 +70,12 @@ export async function readRange(
     if (status === 412 || status === 416) return status
     throw place.missing.includes(status) ? MISSING : statusError(status, place)
   }
-  const covers = covered(answer, place, offset)
-  const problem =
-    ifMatch !== undefined && !isVersion(ifMatch, headers, covers.total) ? changed(file) : misfit(covers, offset, end, file)
-  if (problem !== undefined) {
+  const covers = await covered(answer, place, offset)
+  const isOther = ifMatch !== undefined && !isVersion(ifMatch, headers, covers.total)
+  const { start, end: last = end, total = end } = covers
+  if (isOther || end > Math.min(last, total) || start > offset || offset - start > MAX_DROPPED_BYTES) {
     answer.discard()
-    throw problem
+    throw isOther ? changed(file) : (await wrongAnswers()).misfit(covers, offset, end, file, MAX_DROPPED_BYTES)
   }
   const bytes = await answer.read(offset - covers.start, length)
   if (bytes.length === length) return bytes
@@ -91,31 +93,18 @@ interface Covered {
   readonly total: number | undefined
 }
 
-function covered(answer: HttpAnswer, { file, crossOrigin }: RequestContext, offset: number): Covered {
+async function covered(answer: HttpAnswer, { file, crossOrigin }: RequestContext, offset: number): Promise<Covered> {
   const { status, headers } = answer
   if (status === 200) {
     const total = contentLength(headers)
     return { start: 0, end: total, total }
   }
-  refuseEncoded(answer, file)
+  await refuseEncoded(answer, file)
   const range = contentRange(headers)
   if (range !== undefined) return { total: undefined, ...range }
   if (crossOrigin && headers.get('content-range') === null) return { start: offset, end: undefined, total: undefined }
   answer.discard()
-  const header = headers.get('content-range')
-  const text = `the server answered with a part, but ${header === null ? 'without a Content-Range' : `with Content-Range: ${header}`}`
-  throw new HyperslabError('StoreError', text, { file, actual: header })
-}
-
-function misfit({ start, end, total }: Covered, offset: number, wanted: number, file: string): HyperslabError | undefined {
-  if (total !== undefined && wanted > total) return endsBefore(file, total, wanted)
-  if (start > offset || (end !== undefined && end < wanted)) {
-    const text = `bytes ${offset} to ${wanted} were asked for, the answer says it has ${start} to ${end ?? '?'}`
-    return new HyperslabError('StoreError', text, { file, actual: [start, end], expected: [offset, wanted] })
-  }
-  if (offset - start <= MAX_DROPPED_BYTES) return undefined
-  const text = `the server does not answer range requests: ${offset - start} bytes would be transferred for nothing to read ${wanted - offset}`
-  return new HyperslabError('UnsupportedError', text, { file, actual: offset - start, expected: MAX_DROPPED_BYTES })
+  throw (await wrongAnswers()).unplaced(file, headers.get('content-range'))
 }
 
 /**
@@ -137,7 +126,7 @@ export async function readSuffix(
   }
   const wanted = Math.min(length, total)
   if (status === 206) {
-    refuseEncoded(answer, place.file)
+    await refuseEncoded(answer, place.file)
     const { start, end } = contentRange(headers)!
     if (start !== total - wanted || end !== total) {
       answer.discard()
@@ -152,13 +141,12 @@ export async function readSuffix(
   return { ...headerInfo(headers, total), bytes }
 }
 
-/** Of a compressed object, bytes by number are useless. */
-export function refuseEncoded(answer: HttpAnswer, file: string): void {
+/** @throws UnsupportedError for a compressed object: bytes of that by number are useless */
+export async function refuseEncoded(answer: HttpAnswer, file: string): Promise<void> {
   const encoding = encodingOf(answer.headers)
   if (encoding === undefined) return
   answer.discard()
-  const text = `the server answers a range request with compressed bytes (Content-Encoding: ${encoding})`
-  throw new HyperslabError('UnsupportedError', text, { file, actual: encoding, expected: 'identity' })
+  throw (await wrongAnswers()).encoded(file, encoding)
 }
 
 export function short(file: string, actual: number, expected: number): Transient {

@@ -13,12 +13,12 @@ export async function statByByte(
 ): Promise<ObjectInfo | undefined> {
   const range = { offset: 0, length: 1 }
   const request = { ...place, method: 'GET', headers: { range: 'bytes=0-0' }, range } as const
-  const receive = (answer: HttpAnswer): ObjectInfo | undefined => {
+  const receive = async (answer: HttpAnswer): Promise<ObjectInfo | undefined> => {
     answer.discard()
     const { status, headers } = answer
     if (place.missing.includes(status)) return undefined
     if (![200, 206, 416].includes(status)) throw statusError(status, place)
-    if (status === 206) refuseEncoded(answer, place.file)
+    if (status === 206) await refuseEncoded(answer, place.file)
     const size =
       status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : sizeOfUnsatisfied(headers)
     if (size !== undefined) return headerInfo(headers, size)
