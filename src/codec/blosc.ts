@@ -68,10 +68,10 @@ const LOADED = {
 }
 
 const outside =
-  (decode: (bytes: Uint8Array, decodedBytes: number) => Uint8Array): DecoderMaker =>
+  (decode: (bytes: Uint8Array, into: Uint8Array) => void): DecoderMaker =>
   (arena) =>
   (src, srcBytes, dst, dstBytes) =>
-    arena.bytes(dst, dstBytes).set(decode(arena.bytes(src, srcBytes), dstBytes))
+    decode(arena.bytes(src, srcBytes), arena.bytes(dst, dstBytes))
 
 function lz4Streams(arena: Arena): StreamDecoder {
   const state = lz4State(arena)

@@ -41,8 +41,7 @@ async function inflate(name: 'gzip' | 'zlib', bytes: Uint8Array, decodedBytes: n
   const zlib = platformZlib()
   if (zlib === undefined) return streamed(name, bytes, decodedBytes)
   const decode = name === 'gzip' ? zlib.gunzip : zlib.inflate
-  // A buffer that is never full is the only one that is allocated.
-  const options = decodedBytes === undefined ? {} : { maxOutputLength: Math.max(decodedBytes, 1), chunkSize: decodedBytes + 64 }
+  const options = decodedBytes === undefined ? {} : roomFor(decodedBytes)
   return new Promise((resolve, reject) => decode(bytes, options, (error, result) => (error ? reject(error) : resolve(result))))
 }
 
@@ -69,34 +68,37 @@ async function streamed(name: 'gzip' | 'zlib', bytes: Uint8Array, decodedBytes =
   return joinBytes(parts)
 }
 
-/** Decodes a zlib stream at once into exactly as many bytes as it should have. */
-export type InflateSync = (bytes: Uint8Array, decodedBytes: number) => Uint8Array
+/** Decodes a zlib stream at once to exactly as many bytes as `into` has. */
+export type InflateSync = (bytes: Uint8Array, into: Uint8Array) => void
+
+/** Decodes a zlib stream at once to at most so many bytes. */
+type Inflater = (bytes: Uint8Array, mostBytes: number) => Uint8Array
 
 /** The platform's where it decodes at once, else that of fflate. */
 export async function loadInflateSync(): Promise<InflateSync> {
   const zlib = platformZlib()
   const decode =
-    zlib === undefined ? await portable() : (bytes: Uint8Array, room: number) => inflateWithin(zlib.inflateSync, bytes, room)
-  return (bytes, decodedBytes) => {
+    zlib === undefined ? await portable() : (bytes: Uint8Array, most: number) => zlib.inflateSync(bytes, roomFor(most))
+  return (bytes, into) => {
     let result: Uint8Array
     try {
-      result = decode(bytes, decodedBytes)
+      result = decode(bytes, into.length)
     } catch (cause) {
       throw malformedStream('zlib', cause)
     }
-    if (result.length !== decodedBytes) throw wrongLength('zlib', result.length, decodedBytes)
-    return result
+    if (result.length !== into.length) throw wrongLength('zlib', result.length, into.length)
+    into.set(result)
   }
 }
 
-const inflateWithin = (decode: (bytes: Uint8Array, options: object) => Uint8Array, bytes: Uint8Array, room: number): Uint8Array =>
-  decode(bytes, { maxOutputLength: Math.max(room, 1), chunkSize: room + 64 })
+/** A buffer that is never full is the only one that is allocated. */
+const roomFor = (bytes: number): object => ({ maxOutputLength: Math.max(bytes, 1), chunkSize: bytes + 64 })
 
-async function portable(): Promise<InflateSync> {
+async function portable(): Promise<Inflater> {
   const { unzlibSync } = await import('fflate')
-  return (bytes, decodedBytes) => {
+  return (bytes, mostBytes) => {
     // It stops without a word where the room ends: then the checksum is that of other bytes.
-    const result = unzlibSync(bytes, { out: new Uint8Array(decodedBytes) })
+    const result = unzlibSync(bytes, { out: new Uint8Array(mostBytes) })
     if (adler32(result) !== storedSum(bytes)) throw new Error('the checksum behind it is that of other bytes')
     return result
   }

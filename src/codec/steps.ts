@@ -40,8 +40,9 @@ export function zstdStep(isSized: boolean): Step {
       decode ??= await (await load()).loadSyncZstd()
     },
     decodeIn(arena, pointer, length, decodedBytes) {
-      const decoded = decode!(arena.bytes(pointer, length), decodedBytes!)
-      return { pointer: arena.put(decoded), length: decoded.length }
+      const target = arena.alloc(decodedBytes!)
+      decode!(arena.bytes(pointer, length), arena.bytes(target, decodedBytes!))
+      return { pointer: target, length: decodedBytes! }
     },
   }
 }

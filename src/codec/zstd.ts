@@ -43,10 +43,10 @@ async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Arr
 }
 
 type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise<Uint8Array>
-type SyncFrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array
+type SyncFrameDecoder = (frame: Frame, contentBytes: number, into?: Uint8Array) => Uint8Array
 
-/** Decodes frames in this thread, without waiting. */
-export type SyncZstd = (bytes: Uint8Array, decodedBytes: number) => Uint8Array
+/** Decodes frames in this thread, without waiting, to exactly as many bytes as `into` has. */
+export type SyncZstd = (bytes: Uint8Array, into: Uint8Array) => void
 
 /** The platform's library where it has one, else what {@link zstd} decodes with. */
 export async function loadSyncZstd(): Promise<SyncZstd> {
@@ -54,16 +54,16 @@ export async function loadSyncZstd(): Promise<SyncZstd> {
   const decodeFrame: SyncFrameDecoder = native
     ? (frame, size) => native(frameOf(frame, size), { maxOutputLength: Math.max(size, 1), chunkSize: size + 64 })
     : await portable()
-  return (bytes, decodedBytes) => {
+  return (bytes, into) => {
     const frames = framesOf(bytes)
-    const sizes = sizesOf(frames, decodedBytes)
-    return joinBytes(
-      frames.map((frame, i) => {
-        const part = decodeFrame(frame, sizes[i]!)
-        if (part.length !== sizes[i]) throw wrongLength('zstd', part.length, sizes[i]!)
-        return part
-      }),
-    )
+    let end = 0
+    for (const [i, size] of sizesOf(frames, into.length).entries()) {
+      const room = into.subarray(end, end + size)
+      const part = decodeFrame(frames[i]!, size, room)
+      if (part.length !== size) throw wrongLength('zstd', part.length, size)
+      if (part !== room) room.set(part)
+      end += size
+    }
   }
 }
 
