@@ -58,7 +58,7 @@ test.skipIf(matrix === undefined)('arrays that zarr-python writes read the same 
       // A scalar of a bool is a boolean.
       const found =
         typeof got === 'object' && 'shape' in got ? got : { shape: [], data: [typeof got === 'boolean' ? Number(got) : got] }
-      const message = `${JSON.stringify(selection)} of ${name}`
+      const message = `${JSON.stringify(selection, (_, part) => (typeof part === 'bigint' ? `${part}n` : part))} of ${name}`
       expect(found.shape, message).toEqual(wanted.shape)
       expect(Array.from(found.data as never), message).toEqual(Array.from(wanted.data as never))
     }
