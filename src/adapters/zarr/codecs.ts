@@ -8,6 +8,7 @@ import { sizeOf } from '../../core/shape.ts'
 import { withArena } from '../../kernels/arena.ts'
 import type { ElementBytes } from '../../kernels/copy.ts'
 import { filters } from '../../kernels/filters.ts'
+import { showJson } from './document.ts'
 import { castStep, deltaStep, fixedScaleOffsetStep, packbitsStep, shuffleStep } from './filters.ts'
 import type { CodecMetadata, StoredType } from './metadata.ts'
 import { type NumberType, numbersIn, numberTypeOf } from './numbers.ts'
@@ -163,7 +164,7 @@ function transpose({ shape, elementBytes }: Chain, { order }: Configuration): St
 
 function bytesInOrder(chain: Chain, { endian }: Configuration): Step | undefined {
   if (endian !== undefined && endian !== 'little' && endian !== 'big') {
-    const text = `bytes: the byte order ${JSON.stringify(endian)} is neither 'little' nor 'big'`
+    const text = `bytes: the byte order ${showJson(endian)} is neither 'little' nor 'big'`
     throw new HyperslabError('CodecError', text, { actual: endian })
   }
   const { wordBytes, elementBytes } = chain
@@ -188,7 +189,7 @@ function lengthPrefixed(name: string): StepMaker {
 
 function checksum(name: ChecksumName, place: unknown): Step {
   if (place === 'start' || place === 'end') return checksumStep(name, place)
-  throw new HyperslabError('CodecError', `${name}: the location ${JSON.stringify(place)} is neither 'start' nor 'end'`)
+  throw new HyperslabError('CodecError', `${name}: the location ${showJson(place)} is neither 'start' nor 'end'`)
 }
 
 function delta(chain: Chain, { dtype, astype = dtype }: Configuration): Step {
@@ -203,7 +204,7 @@ function fixedScaleOffset(chain: Chain, configuration: Configuration): Step {
   const [scale, offset] = ['scale', 'offset'].map((key) => {
     const value = configuration[key]
     if (typeof value === 'number' || typeof value === 'bigint') return Number(value)
-    throw new HyperslabError('CodecError', `${name}: ${key} is no number: ${JSON.stringify(value)}`, { actual: value })
+    throw new HyperslabError('CodecError', `${name}: ${key} is no number: ${showJson(value)}`, { actual: value })
   }) as [number, number]
   chain.become(stored)
   return fixedScaleOffsetStep(stored, decoded, scale, offset)
@@ -240,7 +241,7 @@ function numbersOf(name: string, { numbers }: Chain): NumberType {
 
 function integer(name: string, key: string, value: unknown): number {
   if (Number.isInteger(value) && (value as number) >= 0) return value as number
-  throw new HyperslabError('CodecError', `${name}: ${key} is no size: ${JSON.stringify(value)}`, { actual: value })
+  throw new HyperslabError('CodecError', `${name}: ${key} is no size: ${showJson(value)}`, { actual: value })
 }
 
 const VECTOR = Uint8Array.from({ length: 16 }, (_, i) => i)

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
+import { showJson } from './document.ts'
 import { halfOf, roundTo } from './fill-values.ts'
 import type { StoredType } from './metadata.ts'
 
@@ -54,7 +55,7 @@ export function numberTypeOf(name: unknown, filter: string): NumberType {
   const [, word, bits] = /^(bool|u?int|float)(\d*)$/.exec(String(name)) ?? []
   const code = word === 'bool' && bits === '' ? 'b1' : `${LETTERS[word!]}${Number(bits) / 8}`
   if (word !== undefined && code in ARRAYS) return { kind: code[0], bytes: Number(code[1]), isBigEndian: false } as NumberType
-  throw new HyperslabError('CodecError', `${filter}: ${JSON.stringify(name)} is no type of numbers that is read here`, {
+  throw new HyperslabError('CodecError', `${filter}: ${showJson(name)} is no type of numbers that is read here`, {
     actual: name,
   })
 }

@@ -1,6 +1,7 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { ByteRange } from '../../store/store.ts'
 import { decodeIndex } from './codecs.ts'
+import { showJson } from './document.ts'
 import type { CodecMetadata } from './metadata.ts'
 import type { ChunkLengths } from './stored-grid.ts'
 
@@ -66,7 +67,7 @@ function transposed(order: readonly number[], name: string, { order: given }: Co
   if (axes === undefined)
     throw new HyperslabError('CodecError', `codec '${name}' before '${SHARDING}' is not known`, { actual: name })
   if (axes.length !== order.length || order.some((_, axis) => !axes.includes(axis)))
-    throw new HyperslabError('CodecError', `transpose: ${JSON.stringify(axes)} is no order of ${order.length} axes`, {
+    throw new HyperslabError('CodecError', `transpose: ${showJson(axes)} is no order of ${order.length} axes`, {
       actual: axes,
     })
   return axes.map((axis) => order[axis as number]!)
@@ -78,7 +79,7 @@ function shardingOf(
 ): { chunkShape: number[]; codecs: CodecMetadata[]; indexCodecs: CodecMetadata[]; indexAtStart: boolean } {
   const { chunk_shape: chunkShape, codecs, index_codecs: indexCodecs, index_location: location = 'end' } = configuration
   const refuse = (what: string, actual: unknown): never => {
-    throw new HyperslabError('FormatError', `${SHARDING}: ${what}, got ${JSON.stringify(actual)}`, { actual })
+    throw new HyperslabError('FormatError', `${SHARDING}: ${what}, got ${showJson(actual)}`, { actual })
   }
   const isLength = (length: unknown): boolean => Number.isSafeInteger(length) && (length as number) >= 1
   if (!Array.isArray(chunkShape) || chunkShape.length !== rank || !chunkShape.every(isLength))

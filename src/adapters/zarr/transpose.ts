@@ -2,6 +2,7 @@ import type { Step } from '../../codec/chain.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { copyStrided, type ElementBytes } from '../../kernels/copy.ts'
+import { showJson } from './document.ts'
 
 /**
  * The order of axes that a codec `transpose` stores: axis `i` of what is stored is axis `order[i]`.
@@ -14,7 +15,7 @@ export function orderOf(order: unknown, rank: number): number[] {
   if (order === 'F') return axes.reverse()
   const isOrder = Array.isArray(order) && order.length === rank && axes.every((axis) => order.includes(axis))
   if (isOrder) return order as number[]
-  throw new HyperslabError('CodecError', `transpose: ${JSON.stringify(order)} is no order of ${rank} axes`, { actual: order })
+  throw new HyperslabError('CodecError', `transpose: ${showJson(order)} is no order of ${rank} axes`, { actual: order })
 }
 
 /** Brings elements of `bytes` bytes back from the order `order` of axes; `shape` is what they have then. */
