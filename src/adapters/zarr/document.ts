@@ -20,7 +20,6 @@ export const member = (object: JsonObject, name: string): unknown => (Object.has
 
 /** A value as a message shows it: not all of what is long. */
 export function showJson(value: unknown, depth = 0): string {
-  if (value === undefined) return 'nothing'
   if (typeof value === 'string') return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value)
   if (typeof value !== 'object' || value === null) return String(value)
   const parts = Array.isArray(value)
