@@ -19,15 +19,15 @@ const withoutKernels = {
 }
 
 const bundle = await rollup({
-  input: source('pool/worker.ts'),
+  input: source('runtime/worker.ts'),
   plugins: [withoutKernels, typescript, nodeResolve({ exportConditions: ['browser', 'import', 'default'] })],
-  treeshake: { moduleSideEffects: (id) => id === source('pool/worker.ts') },
+  treeshake: { moduleSideEffects: (id) => id === source('runtime/worker.ts') },
   onwarn({ message }) {
     throw new Error(message)
   },
 })
 // Without imports and exports it is a script as well as a module: Node evaluates text as a script.
-const { output } = await bundle.generate({ format: 'es', plugins: [terser({ module: true })] })
+const { output } = await bundle.generate({ format: 'es', inlineDynamicImports: true, plugins: [terser({ module: true })] })
 const [{ code, imports, exports, modules }] = output
 if (output.length > 1 || imports.length > 0 || exports.length > 0)
   throw new Error('the worker must be one file without imports and exports')

@@ -44,6 +44,17 @@ export interface KernelCodec {
   decodeIn(arena: Arena, pointer: number, length: number, decodedBytes: number): number
 }
 
+/** What other threads make a codec of that does the same, as data; `id` tells it from all others here. */
+export interface RemoteCodec {
+  readonly id: number
+  readonly spec: object
+}
+
+/** A codec of which workers have one that does the same. */
+export interface SharedCodec {
+  readonly remote?: RemoteCodec | undefined
+}
+
 export const inKernel = (codec: Codec | KernelCodec): codec is KernelCodec => 'decodeIn' in codec
 
 /**

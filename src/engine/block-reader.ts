@@ -1,4 +1,4 @@
-import { type Codec, inKernel, type KernelCodec } from '../codec/codec.ts'
+import { type Codec, inKernel, type KernelCodec, type SharedCodec } from '../codec/codec.ts'
 import { lz4 } from '../codec/lz4.ts'
 import { none } from '../codec/none.ts'
 import type { CodecSet } from '../codec/registry.ts'
@@ -193,14 +193,15 @@ export class BlockReader {
     const codec = findCodec(this.#codecs, block)
     // Only a block that has more to give is worth keeping.
     const keep = hasMore(block, chunks)
-    if (keep || !inKernel(codec)) {
-      const known = this.#memory.blocks.again(this.#keyOf(block))
-      const decoded = known ?? (await this.#decodeApart(codec, block, input, keep, signal))
-      return decoded && [this.#useDecoded(decoded, need, use)]
+    if (!keep && use.there !== undefined && this.#pool?.decodes(codec)) {
+      const { task, result } = use.there(chunks)
+      const done = await this.#decodeThere(codec, block, input, task, (answer): [R] => [result(answer)], signal)
+      if (done !== undefined) return done
     }
-    if (!this.#pool?.decodes(codec) || use.there === undefined) return undefined
-    const { task, result } = use.there(chunks)
-    return this.#decodeThere(block, input, task, (answer) => [result(answer)], signal)
+    if (!keep && inKernel(codec)) return undefined
+    const known = this.#memory.blocks.again(this.#keyOf(block))
+    const decoded = known ?? (await this.#decodeApart(codec, block, input, keep, signal))
+    return decoded && [this.#useDecoded(decoded, need, use)]
   }
 
   #useHere<C extends Stored, R>(need: Need<C>, bytes: Uint8Array, use: BlockUse<C, R>): R {
@@ -255,12 +256,14 @@ export class BlockReader {
     keep: boolean,
     signal: Signal | undefined,
   ): Promise<Uint8Array | undefined> {
-    if (inKernel(codec) && !this.#pool?.decodes(codec)) return undefined
+    const pooled = this.#pool?.decodes(codec)
+    if (inKernel(codec) && !pooled) return undefined
     const key = this.#keyOf(block)
     const start = async (shared: Signal): Promise<Uint8Array | undefined> => {
-      const decoded = inKernel(codec)
-        ? await this.#decodeThere(block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
-        : await this.#decoding.run(0, () => decodeOutsideKernels(codec, block, input as Uint8Array), shared)
+      const there = pooled && this.#decodeThere(codec, block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
+      let decoded = (await there) || undefined
+      if (decoded === undefined && !inKernel(codec))
+        decoded = await this.#decoding.run(0, () => decodeOutsideKernels(codec, block, input as Uint8Array), shared)
       if (decoded !== undefined && keep) this.#memory.blocks.set(key, compactBytes(decoded))
       return decoded
     }
@@ -268,13 +271,14 @@ export class BlockReader {
   }
 
   async #decodeThere<T>(
+    codec: Codec | KernelCodec,
     block: BlockRef,
     input: PackedBlock['input'],
     task: Task,
     use: (answer: TaskResult) => T,
     signal: Signal | undefined,
   ): Promise<T | undefined> {
-    const result = await decodeInWorker(this.#pool!, block, input, task, use, signal)
+    const result = await decodeInWorker(this.#pool!, codec as SharedCodec, block, input, task, use, signal)
     if (result !== undefined && !(input instanceof Uint8Array)) this.#fetcher.count(input.length)
     return result
   }

@@ -1,4 +1,4 @@
-import { type Codec, decodeWith, type KernelCodec } from '../codec/codec.ts'
+import { type Codec, decodeWith, type KernelCodec, type SharedCodec } from '../codec/codec.ts'
 import type { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
 import type { Segment } from '../codec/lz4-segments.ts'
 import type { CodecSet } from '../codec/registry.ts'
@@ -245,6 +245,7 @@ export function decodeFront(front: Lz4PrefixDecoder, block: BlockRef, bytes: num
  */
 export async function decodeInWorker<T>(
   pool: WorkerPool,
+  codec: SharedCodec,
   block: BlockRef,
   input: PackedBlock['input'],
   task: Task,
@@ -252,7 +253,7 @@ export async function decodeInWorker<T>(
   signal: Signal | undefined,
 ): Promise<T | undefined> {
   try {
-    return await pool.run({ input, decodedBytes: block.uncompressedBytes }, task, use, signal)
+    return await pool.run({ input, decodedBytes: block.uncompressedBytes, codec: codec.remote }, task, use, signal)
   } catch (error) {
     return rethrowWithin(prefixed(error, block), { file: block.origin.file })
   }

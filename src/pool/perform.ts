@@ -1,6 +1,7 @@
 import { reduceBoxes } from '../aggregate/reduce-boxes.ts'
 import type { PartialAggregate } from '../aggregate/reduction.ts'
-import { decodeAt } from '../codec/lz4.ts'
+import type { KernelCodec, RemoteCodec } from '../codec/codec.ts'
+import { lz4 } from '../codec/lz4.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
 import { gather } from '../kernels/boxes.ts'
 import { crc32c } from '../kernels/crc32c.ts'
@@ -17,6 +18,8 @@ export interface TaskRequest {
   /** How many compressed bytes the buffer starts with, or where to read them. */
   readonly input: number | FilePart
   readonly decodedBytes: number
+  /** What decodes them; the package's own LZ4 when left out. */
+  readonly codec?: RemoteCodec | undefined
   readonly stored?: StoredElements | undefined
   readonly task: Task
 }
@@ -39,11 +42,12 @@ export interface Reply {
   readonly failure?: TaskFailure
 }
 
-/** Does what is asked, in the memory of this thread. */
-export function perform({ id, buffer, input, decodedBytes, stored, task }: TaskRequest): Reply {
+/** Does what is asked, in the memory of this thread, with bytes that `codec` decodes. */
+export function perform(request: TaskRequest, codec: KernelCodec = lz4): Reply {
+  const { id, buffer, input, decodedBytes, stored, task } = request
   try {
     return withArena((arena) => {
-      const pointer = stored ? putStored(arena, stored, filling(buffer, input)) : decodeIn(arena, buffer, input, decodedBytes)
+      const pointer = stored ? putStored(arena, stored, filling(buffer, input)) : decodeIn(arena, request, codec)
       if (pointer === undefined) return { id, buffer, length: 0, parts: [], unread: true }
       if (task.kind === 'reduce') {
         const { reduction, pieces } = task
@@ -55,13 +59,13 @@ export function perform({ id, buffer, input, decodedBytes, stored, task }: TaskR
       return { id, buffer: copyOut(arena, found, buffer), length: found.bytes, parts: [] }
     })
   } catch (error) {
-    return { id, buffer, length: 0, parts: [], failure: failureOf(error) }
+    return { id, buffer, length: 0, parts: [], failure: taskFailureOf(error) }
   }
 }
 
-function decodeIn(arena: Arena, buffer: ArrayBuffer, input: TaskRequest['input'], decodedBytes: number): number | undefined {
+function decodeIn(arena: Arena, { buffer, input, decodedBytes }: TaskRequest, codec: KernelCodec): number | undefined {
   const packed = typeof input === 'number' ? arena.put(new Uint8Array(buffer, 0, input)) : readIn(arena, input)
-  return packed && decodeAt(arena, packed, typeof input === 'number' ? input : input.length, decodedBytes)
+  return packed && codec.decodeIn(arena, packed, typeof input === 'number' ? input : input.length, decodedBytes)
 }
 
 /** Writes the bytes of reads, one after the other. */
@@ -88,7 +92,7 @@ function copyOut(arena: Arena, { pointer, bytes }: { pointer: number; bytes: num
   return buffer
 }
 
-function failureOf(error: unknown): TaskFailure {
+export function taskFailureOf(error: unknown): TaskFailure {
   const { tag, message, details = {} } = error as { tag?: string; message?: string; details?: object }
   return { tag, text: message ?? String(error), details }
 }

@@ -1,3 +1,4 @@
+import type { SharedCodec } from '../codec/codec.ts'
 import { lz4 } from '../codec/lz4.ts'
 import { type ErrorTag, HyperslabError } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
@@ -93,7 +94,7 @@ export class Pool implements WorkerPool {
 
   /** True when its workers decode blocks of a codec. */
   decodes(codec: unknown): boolean {
-    return this.size > 0 && codec === lz4
+    return this.size > 0 && (codec === lz4 || (codec as SharedCodec).remote !== undefined)
   }
 
   /** Has a worker do a task; see {@link WorkerPool}. */
@@ -151,13 +152,13 @@ export class Pool implements WorkerPool {
    * Bytes are copied, since others may have a use for them, to a buffer that has room for the answer and can
    * be given away.
    */
-  #requestFor({ packed: { input, decodedBytes, stored }, task }: Job): TaskRequest {
+  #requestFor({ packed: { input, decodedBytes, codec, stored }, task }: Job): TaskRequest {
     const bytes = input instanceof Uint8Array ? input : new Uint8Array(0)
     const room = task.kind === 'reduce' ? bytes.length : Math.max(bytes.length, decodedBytes)
     const buffer = isKept(task) ? new ArrayBuffer(room) : this.#buffers.take(room)
     new Uint8Array(buffer).set(bytes)
     const from = input === bytes ? bytes.length : (input as FilePart)
-    return { id: ++this.#lastId, buffer, input: from, decodedBytes, stored, task }
+    return { id: ++this.#lastId, buffer, input: from, decodedBytes, codec, stored, task }
   }
 
   #receive(thread: Thread, jobs: Map<number, Job>, { id, buffer, length, parts, unread, failure }: Reply): void {

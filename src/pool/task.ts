@@ -1,18 +1,18 @@
 import type { PartialAggregate, Reduction } from '../aggregate/reduction.ts'
+import type { RemoteCodec } from '../codec/codec.ts'
 import type { Signal } from '../core/signal.ts'
 import type { BoxTable } from '../kernels/boxes.ts'
 import type { ElementBytes } from '../kernels/copy.ts'
 import type { StoredElements } from '../kernels/in-place.ts'
 import type { LocalRange } from '../store/fs/local-file.ts'
 
-/**
- * A block compressed by the package's own LZ4 (others decode apart from the kernels, some by threads of their
- * own), or elements that are not compressed.
- */
+/** A block that is compressed, or elements that are not. */
 export interface PackedBlock {
   /** Its bytes, or the file in which workers find them. */
   readonly input: Uint8Array | FilePart
   readonly decodedBytes: number
+  /** What decodes it; the package's own LZ4 when left out. */
+  readonly codec?: RemoteCodec | undefined
   /**
    * The elements, where they are not compressed: the bytes are those of all reads, one after another; of a
    * file, its range does not count.

@@ -1,9 +1,8 @@
 import type { Missing } from '../../array/missing.ts'
 import type { NamedValues } from '../../array/source.ts'
-import { chainCodec } from '../../codec/chain.ts'
 import type { Codec, KernelCodec } from '../../codec/codec.ts'
 import type { CodecSet } from '../../codec/registry.ts'
-import { type DType, isFixed, type ScalarOf } from '../../core/dtype.ts'
+import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { eachIndex, showShape, sizeOf } from '../../core/shape.ts'
@@ -14,8 +13,7 @@ import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import { type ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { lengthsOf } from '../../grid/irregular-chunks.ts'
 import type { ByteRange } from '../../store/store.ts'
-import { absentChunk } from './absent-chunk.ts'
-import { chunkSteps } from './codecs.ts'
+import { type ChunkCodec, chunkCodec } from './chunk-codec.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import type { KnownTable, OpenedStore } from './opened.ts'
 import { placeIn } from './places.ts'
@@ -31,8 +29,6 @@ const MOST_JOINED_BYTES = 16 * 1024 * 1024
 const MOST_SHAPES = 4096
 
 const NO_BYTES = new Uint8Array(0)
-
-type ChunkCodec = (Codec | KernelCodec) & { ready(): Promise<void> }
 
 /** The codecs of an array: one for each shape that chunks are stored in, named for it. */
 class ChunkCodecs implements CodecSet {
@@ -95,10 +91,8 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     const codecs = new ChunkCodecs()
     const { type, fillValue } = metadata
     for (const shape of shapesOf(stored)) {
-      const steps = [...chunkSteps(plan.codecs, type, shape, opened.options.codecs)]
-      // Kernel codecs give no length.
-      if (!isFixed(type.dtype)) steps.push({ name: 'payload', decode: (bytes) => bytes })
-      await codecs.add(shape, (name) => chainCodec(name, steps, () => absentChunk(type.dtype, fillValue, sizeOf(shape))))
+      const spec = { codecs: plan.codecs, type, shape, fillValue }
+      await codecs.add(shape, (name) => chunkCodec(name, spec, opened.options.codecs))
     }
     return new ZarrIndex<D>(opened, path, metadata, label, plan, stored, codecs)
   }

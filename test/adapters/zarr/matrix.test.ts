@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Hierarchy } from '../../../src/adapters/zarr/hierarchy.ts'
-import { type FixedDType, fromBytes } from '../../../src/core/dtype.ts'
+import { type FixedDType, fromBytes, isFixed, isNumeric } from '../../../src/core/dtype.ts'
+import { createPool } from '../../../src/pool/pool.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
 import { anySelections } from '../../support/arbitraries.ts'
 import { type Plain, plainGet } from '../../support/oracle.ts'
@@ -63,4 +64,20 @@ test.skipIf(matrix === undefined)('arrays that zarr-python writes read the same 
       expect(Array.from(found.data as never), message).toEqual(Array.from(wanted.data as never))
     }
   }
+})
+
+test.skipIf(matrix === undefined)('workers decode what they are sent as this thread does', { timeout: 600_000 }, async () => {
+  await using pool = createPool({ size: 2 })
+  let decoded = 0
+  for (const one of matrix!.cases) {
+    const plain = plainOf(matrix!, one)
+    if (!isFixed(plain.dtype) || one.shape.includes(0)) continue
+    await using array = await openZarr(join(matrix!.folder, one.path), { kind: 'array', pool })
+    expect((await array.toTensor()).data, JSON.stringify(one)).toEqual(plain.data)
+    const sum = isNumeric(plain.dtype) ? await array.max({ skipMissing: false }) : undefined
+    const alone = sum === undefined ? undefined : await (await openZarr(join(matrix!.folder, one.path), { kind: 'array' })).max({ skipMissing: false }) // biome-ignore format: one line
+    expect(sum, JSON.stringify(one)).toEqual(alone)
+    decoded++
+  }
+  expect([decoded > COUNT / 2, pool.inlineReason]).toEqual([true, undefined])
 })

@@ -1,0 +1,38 @@
+import type { Codec, KernelCodec } from '../codec/codec.ts'
+import { decodeWith, inKernel } from '../codec/codec.ts'
+import { taskFailureOf, perform, type Reply, type TaskRequest } from './perform.ts'
+
+/** A codec made of what another thread says of its own. */
+type MadeCodec = Codec | KernelCodec
+
+/** The codecs of a worker, by their ids in the thread that sends tasks; those that were used last. */
+const known = new Map<number, Promise<MadeCodec>>()
+const MOST_KNOWN = 1000
+
+/**
+ * Does a task on a block of another codec than the package's own LZ4.
+ * @param make makes the codec, and loads what it needs
+ */
+export async function performWith(make: (spec: object) => Promise<MadeCodec>, request: TaskRequest): Promise<Reply> {
+  const { id, buffer, input, decodedBytes } = request
+  try {
+    const codec = await codecOf(make, request)
+    if (inKernel(codec)) return perform(request, codec)
+    const decoded = await decodeWith(codec, new Uint8Array(buffer, 0, input as number), decodedBytes)
+    return perform(request, { name: codec.name, decodeIn: (arena) => arena.put(decoded) })
+  } catch (error) {
+    return { id, buffer, length: 0, parts: [], failure: taskFailureOf(error) }
+  }
+}
+
+function codecOf(make: (spec: object) => Promise<MadeCodec>, { codec }: TaskRequest): Promise<MadeCodec> {
+  const { id, spec } = codec!
+  const made = known.get(id) ?? make(spec)
+  known.delete(id)
+  known.set(id, made)
+  for (const oldest of known.keys()) {
+    if (known.size <= MOST_KNOWN) break
+    known.delete(oldest)
+  }
+  return made
+}

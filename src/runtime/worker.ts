@@ -1,0 +1,10 @@
+// What a worker runs: bundled into one file, dist/worker.js, and embedded as text by
+// scripts/embed-worker.mjs.
+import { type ChunkSpec, chunkCodec } from '../adapters/zarr/chunk-codec.ts'
+import { answerTasks } from '../pool/worker.ts'
+
+answerTasks(async (spec) => {
+  const codec = chunkCodec('chunk', spec as ChunkSpec, [])
+  await codec.ready()
+  return codec
+})
