@@ -30,8 +30,9 @@ let refused = false
 let current: Arena<ZstdExports> | undefined
 
 /**
- * Decodes frames to exactly as many bytes as they should have, into an array of as many where one is given:
- * fresh memory takes a third of the time. Checksums are not looked at. Undefined where the platform does not compile the module now, as in edge workers and under some security policies.
+ * Decodes frames to exactly as many bytes as they should have; checksums are not looked at. Undefined where
+ * the platform does not compile the module now, as in edge workers and under some security policies. Given
+ * an array of as many bytes, it decodes into that: fresh memory would take a third of the time.
  */
 export function wasmDecoder(): ((frame: Frame, contentBytes: number, into?: Uint8Array) => Uint8Array) | undefined {
   // Asked for anew by each frame: memory does not outlive a large one.
