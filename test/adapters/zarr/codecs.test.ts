@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { decodeIndex, indexBytes } from '../../../src/adapters/zarr/codecs.ts'
-import { expectSameBytes, noise } from '../../kernels/support.ts'
+import { isHyperslabError } from '../../../src/core/errors.ts'
+import { expectSameBytes, noise, randoms } from '../../kernels/support.ts'
 import { startNumcodecs } from '../../support/numcodecs.ts'
 import { codec, decodeStored, INT32 } from './support.ts'
 
@@ -80,4 +81,64 @@ test('the index of a shard', () => {
   expect(() => decodeIndex(checked, stored, 3)).toThrow(/checksum/)
   expect(() => decodeIndex(codecs, bytes, 4)).toThrow(/48 bytes instead of 64/)
   expect(() => indexBytes([...codecs, codec('gzip')], 3)).toThrow(/'gzip' cannot encode the index/)
+})
+
+/** A few bytes changed, or some at the end missing. */
+function damaged(stored: Uint8Array, next: () => number): Uint8Array {
+  const bytes = next() % 4 === 0 ? stored.slice(0, 1 + (next() % stored.length)) : stored.slice()
+  for (let changes = 1 + (next() % 3); changes > 0; changes--)
+    bytes[next() % Math.min(bytes.length, 1 + (next() % bytes.length))] = next()
+  return bytes
+}
+
+describe.skipIf(numcodecs === undefined)('damaged chunks end in an error, or in as many bytes as there should be', () => {
+  const chains: Record<string, unknown>[][] = [
+    [{ id: 'lz4' }],
+    [{ id: 'zstd' }],
+    [{ id: 'gzip' }],
+    [{ id: 'zlib' }],
+    [{ id: 'blosc', cname: 'zstd', shuffle: 2 }],
+    [{ id: 'blosc', cname: 'lz4', shuffle: 1 }, { id: 'adler32' }],
+    [{ id: 'delta', dtype: '<i4', astype: '<i2' }, { id: 'zlib' }],
+    [{ id: 'astype', encode_dtype: '<f8', decode_dtype: '<i4' }],
+    [{ id: 'fixedscaleoffset', scale: 10, offset: 3, dtype: '<i4', astype: '<f4' }],
+    [{ id: 'shuffle', elementsize: 4 }, { id: 'lz4' }, { id: 'fletcher32' }],
+  ]
+  test.each(chains.map((chain) => [chain.map(({ id }) => id).join(', '), chain] as const))('%s', async (_, chain) => {
+    const next = randoms(9)
+    const data = smooth(3000)
+    const stored = await numcodecs!.encode(chain, '<i4', data)
+    const codecs = [
+      codec('bytes', { endian: 'big' }),
+      ...chain.map(({ id, ...configuration }) => codec(id as string, configuration)),
+    ]
+    let refused = 0
+    for (let i = 0; i < 150; i++) {
+      try {
+        expect((await decodeStored(codecs, INT32, [3000], damaged(stored, next))).length).toBe(12_000)
+      } catch (error) {
+        expect(isHyperslabError(error, 'CodecError'), String(error)).toBe(true)
+        refused++
+      }
+    }
+    expect(refused).toBeGreaterThan(20)
+  })
+
+  test.each(['blosc', 'zstd', 'gzip', 'lz4'])('strings in %s', async (id) => {
+    const next = randoms(4)
+    const texts = Array.from({ length: 300 }, (_, i) => 'text'.repeat(i % 9))
+    const stored = await numcodecs!.encodeTexts([{ id: 'vlen-utf8' }, { id }], texts)
+    const type = { dtype: 'string', kind: 'string', bytes: undefined } as const
+    let refused = 0
+    for (let i = 0; i < 150; i++) {
+      try {
+        const decoded = await decodeStored([codec('vlen-utf8'), codec(id)], type, [300], damaged(stored, next))
+        expect(new DataView(decoded.buffer).getUint32(1200, true)).toBe(decoded.length - 1204)
+      } catch (error) {
+        expect(isHyperslabError(error, 'CodecError'), String(error)).toBe(true)
+        refused++
+      }
+    }
+    expect(refused).toBeGreaterThan(20)
+  })
 })
