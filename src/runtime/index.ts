@@ -179,6 +179,7 @@ export type {
   ConditionalWrites,
   DeleteOptions,
   Leftover,
+  ListOptions,
   ObjectInfo,
   PublishCondition,
   PutOptions,

@@ -12,6 +12,7 @@ import type {
   ByteRange,
   ConditionalWrites,
   DeleteOptions,
+  ListOptions,
   ObjectInfo,
   PublishCondition,
   RangeOptions,
@@ -29,7 +30,7 @@ export interface R2BucketLike {
   get(key: string, options?: R2GetOptions): Promise<R2ObjectLike | null>
   put(key: string, bytes: Uint8Array, options?: { readonly onlyIf?: R2Condition }): Promise<R2ObjectLike | null>
   delete(key: string): Promise<void>
-  list(options: { readonly prefix: string; readonly cursor?: string }): Promise<R2Page>
+  list(options: { readonly prefix: string; readonly cursor?: string; readonly delimiter?: string }): Promise<R2Page>
 }
 
 export interface R2ObjectLike {
@@ -53,6 +54,8 @@ export interface R2Condition {
 
 export interface R2Page {
   readonly objects: readonly { readonly key: string }[]
+  /** With a delimiter, the folders that were not gone through. */
+  readonly delimitedPrefixes?: readonly string[]
   readonly truncated: boolean
   readonly cursor?: string
 }
@@ -179,11 +182,12 @@ export class R2Store implements Store {
     return this.#run(key, attempt, signal)
   }
 
-  list(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
+  list(prefix: string, { signal, shallow = false }: ListOptions = {}): Promise<string[]> {
     return listPages(this.describe(prefix), async (cursor) => {
-      const from = cursor === undefined ? { prefix } : { prefix, cursor }
+      const from = { prefix, ...(cursor !== undefined && { cursor }), ...(shallow && { delimiter: '/' }) }
       const page = await this.#run(prefix, () => this.#bucket.list(from), signal)
-      return { keys: page.objects.map(({ key }) => key), truncated: page.truncated, next: page.cursor }
+      const keys = [...page.objects.map(({ key }) => key), ...(page.delimitedPrefixes ?? [])]
+      return { keys, truncated: page.truncated, next: page.cursor }
     })
   }
 

@@ -16,6 +16,15 @@ export interface ObjectInfo {
   readonly etag: string
 }
 
+/** Options of listing. */
+export interface ListOptions extends StoreOptions {
+  /**
+   * Only keys of the prefix's own folder are wanted, and of each folder in it its name: stores that would
+   * have to read more than that for the others give a folder as its prefix, with the slash.
+   */
+  readonly shallow?: boolean
+}
+
 /** Options of reading a range. */
 export interface RangeOptions extends StoreOptions {
   /** Read this version of the object and no other. */
@@ -129,7 +138,7 @@ export interface Store {
    */
   get?(key: string, options?: WholeOptions): Promise<Tail | undefined>
   /** Keys that start with `prefix`, in no particular order. */
-  list?(prefix: string, options?: StoreOptions): Promise<string[]>
+  list?(prefix: string, options?: ListOptions): Promise<string[]>
   /** Stores a whole object at once: afterwards it is there completely or, after an error, not at all. */
   put?(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void>
   /**

@@ -74,6 +74,13 @@ describe('the conformance, with a bucket in memory', () => {
 })
 
 describe('R2 store', () => {
+  test('a folder alone is listed with the folders in it', async () => {
+    const store = new R2Store(new MemoryBucket(), ENOUGH)
+    for (const key of ['g/x', 'g/a/y', 'g/a/b/z', 'h/x']) await store.put(key, filled(1, 1))
+    expect(await store.list('g/', { shallow: true })).toEqual(['g/x', 'g/a/'])
+    expect((await store.list('g/')).length).toBe(3)
+  })
+
   test('passing failures are repeated, others are not', async () => {
     const bucket = new OneObject(filled(3, 1))
     const store = new R2Store(bucket, ENOUGH)

@@ -188,6 +188,15 @@ describe('listings', () => {
     expect(page('<IsTruncated>false</IsTruncated><NextContinuationToken>a</NextContinuationToken>').truncated).toBe(false)
   })
 
+  test('a folder alone is listed by a delimiter, with the folders in it', async () => {
+    const folder = (name: string) => `<CommonPrefixes><Prefix>${name}</Prefix></CommonPrefixes>`
+    const body = `<ListBucketResult><EncodingType>url</EncodingType><Prefix>g/</Prefix><Contents><Key>g/x</Key></Contents>${folder('g/a+b/')}${folder('g/c/')}<IsTruncated>false</IsTruncated></ListBucketResult>`
+    const { store, sent } = recorded({}, () => ({ body }))
+    expect(await store.list!('g/', { shallow: true })).toEqual(['g/x', 'g/a b/', 'g/c/'])
+    await store.list!('g/')
+    expect(sent.map(({ url }) => new URL(url).searchParams.get('delimiter'))).toEqual(['/', null])
+  })
+
   test('half an answer is asked for again, and a server that goes round in circles is left', async () => {
     const page = '<ListBucketResult><Contents><Key>a</Key></Contents><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>' // biome-ignore format: one line
     const { store, sent } = recorded({}, (nth) => ({ body: nth === 0 ? page.slice(0, 40) : page }))

@@ -42,9 +42,15 @@ export class MemoryBucket implements R2BucketLike {
     this.#objects.delete(key)
   }
 
-  async list({ prefix }: { readonly prefix: string }) {
-    const objects = [...this.#objects.keys()].filter((key) => key.startsWith(prefix)).map((key) => ({ key }))
-    return { objects, truncated: false }
+  async list({ prefix, delimiter }: { readonly prefix: string; readonly delimiter?: string }) {
+    const keys = [...this.#objects.keys()].filter((key) => key.startsWith(prefix))
+    const endOf = (key: string): number => (delimiter === undefined ? -1 : key.indexOf(delimiter, prefix.length))
+    const folders = keys.filter((key) => endOf(key) >= 0).map((key) => key.slice(0, endOf(key) + 1))
+    return {
+      objects: keys.filter((key) => endOf(key) < 0).map((key) => ({ key })),
+      delimitedPrefixes: [...new Set(folders)],
+      truncated: false,
+    }
   }
 }
 

@@ -118,6 +118,8 @@ export class Hierarchy {
           throw new HyperslabError('UnknownArrayError', 'there is neither an array nor a group', this.#label(child))
       } catch (error) {
         if (!isHyperslabError(error) || error.tag === 'ClosedError') throw error
+        // A file among the folders, below which there is nothing.
+        if (!isSure && error.tag === 'NotFoundError') return
         nodes.push({ kind: 'unreadable', path: child, error })
       }
     })

@@ -74,7 +74,7 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
   const reader: MetadataReader = {
     get: async (key, maxBytes) => (await readWhole(store, prefix + key, { maxBytes, signal }))?.bytes,
     ...(store.list && {
-      list: async (keys) => (await store.list!(prefix + keys, { signal })).map((key) => key.slice(prefix.length)),
+      list: async (keys) => (await store.list!(prefix + keys, { signal, shallow: true })).map((key) => key.slice(prefix.length)),
     }),
   }
   const hierarchy = new ZarrStore(opened, root, reader, { file, names, consolidated, metadataBytes })

@@ -48,7 +48,8 @@ export const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => 
 export function pageOf(xml: string, file: string): ListPage {
   checkComplete(xml, 'ListBucketResult', file)
   const encoded = textOf(xml, 'EncodingType') === 'url'
-  const keys = textsOf(xml, 'Key').map((key) => (encoded ? decodeURIComponent(key.replace(/\+/g, ' ')) : key))
+  const folders = [...xml.matchAll(/<CommonPrefixes>\s*<Prefix>([^<]*)<\/Prefix>/g)].map(([, text]) => unescaped(text!))
+  const keys = [...textsOf(xml, 'Key'), ...folders].map((key) => (encoded ? decodeURIComponent(key.replace(/\+/g, ' ')) : key))
   return { keys, truncated: textOf(xml, 'IsTruncated') === 'true', next: textOf(xml, 'NextContinuationToken') }
 }
 

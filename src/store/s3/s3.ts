@@ -6,7 +6,7 @@ import { isCrossOrigin } from '../http/fetch.ts'
 import { HttpReader } from '../http/reader.ts'
 import { listPages } from '../listing.ts'
 import { REQUEST_CHECKS, type RequestOptions } from '../requester.ts'
-import type { ConditionalWrites, DeleteOptions, Stage, Store, StoreOptions } from '../store.ts'
+import type { ConditionalWrites, DeleteOptions, ListOptions, Stage, Store, StoreOptions } from '../store.ts'
 import { ADDRESS_CHECKS, S3Address, type S3AddressOptions } from './address.ts'
 import { bodyOf, pageOf } from './answers.ts'
 import { S3Client } from './client.ts'
@@ -65,7 +65,7 @@ const MIB = 2 ** 20
  */
 export class S3Store extends HttpReader implements Store {
   /** All keys that start with `prefix`, in other folders as well; left out with `listing: false`. */
-  readonly list?: (prefix: string, options?: StoreOptions) => Promise<string[]>
+  readonly list?: (prefix: string, options?: ListOptions) => Promise<string[]>
   readonly #address: S3Address
   readonly #s3: S3Client
   readonly #writer: S3Writer
@@ -90,7 +90,7 @@ export class S3Store extends HttpReader implements Store {
     this.#conditions = new S3Conditions(this.#writer, address)
     this.#missing = options.notFound ?? (listing ? [404, 410] : [403, 404, 410])
     this.#partBytes = partBytes
-    if (listing) this.list = (prefix, { signal } = {}) => this.#list(prefix, signal)
+    if (listing) this.list = (prefix, options = {}) => this.#list(prefix, options)
   }
 
   override describe(key: string): string {
@@ -126,13 +126,14 @@ export class S3Store extends HttpReader implements Store {
     return { url, file: this.describe(key), missing: this.#missing, forbidden: FORBIDDEN, crossOrigin: isCrossOrigin(url) }
   }
 
-  #list(prefix: string, signal: StoreOptions['signal']): Promise<string[]> {
+  #list(prefix: string, { signal, shallow = false }: ListOptions): Promise<string[]> {
     const file = this.describe(prefix)
     return listPages(file, (token) => {
       const query = {
         'list-type': '2',
         'encoding-type': 'url',
         prefix,
+        ...(shallow && { delimiter: '/' }),
         ...(token !== undefined && { 'continuation-token': token }),
       }
       return this.#s3.send(

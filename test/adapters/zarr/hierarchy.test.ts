@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Hierarchy, type HierarchyOptions, type MetadataReader } from '../../../src/adapters/zarr/hierarchy.ts'
-import { isHyperslabError } from '../../../src/core/errors.ts'
+import { HyperslabError, isHyperslabError } from '../../../src/core/errors.ts'
 
 const ARRAY2 = {
   zarr_format: 2,
@@ -196,6 +196,13 @@ test('what cannot be read is listed with the reason, and the others open', async
   expect(torn).toMatch(/^torn: FormatError: a.zarr: array 'torn': torn\/zarr.json is not JSON: /)
   expect([x, ...rest]).toEqual(['x: array'])
   expect(await failure(hierarchy.node('complex'))).toMatch(/^UnsupportedError/)
+})
+
+test('files among the folders of a group are no nodes', async () => {
+  const inFile = new HyperslabError('NotFoundError', 'a part of the path is a file')
+  const hierarchy = open(placeOf({ ...TREE3, 'readme.txt': 'text', 'readme.txt/zarr.json': inFile }, 'folders'))
+  await hierarchy.node('')
+  expect(await shown(hierarchy)).toEqual(['g: group', 'x: array'])
 })
 
 test('what fails to be read is not taken for missing, but does not matter beside version 3', async () => {

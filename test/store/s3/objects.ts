@@ -42,6 +42,13 @@ export function objects(given: () => Bucket): void {
     expect(log).toEqual(['GET 200', 'GET 200'])
   })
 
+  test('a listing of one folder', async () => {
+    const store = given().store()
+    const folder = given().folder()
+    for (const name of ['x', 'a/y', 'a/b/z', 'ü &/y']) await store.put(folder + name, Uint8Array.of(1))
+    expect((await store.list(folder, { shallow: true })).sort()).toEqual(['a/', 'x', 'ü &/'].map((name) => folder + name))
+  })
+
   test('a tail, ranges, a whole object: one request each', async () => {
     const { store, log } = logged()
     const key = `${given().folder()}x`
