@@ -30,10 +30,13 @@ import type { SegmentReads } from './segment-reads.ts'
 /** Blocks under way at the same time; with a pool, two more for each worker. */
 const CONCURRENT_BLOCKS = 4
 /**
- * The same over a network, where most of the time is waiting and the store knows how many requests are too
- * many.
+ * So many times as many over a network, where most of the time is waiting and the store knows how many
+ * requests are too many;
  */
-const CONCURRENT_REMOTE = 512
+const REMOTE_WIDTH = 128
+/** or so many where each is a small file: opening, looking at, reading and closing it waits for threads. */
+const SMALL_FILE_WIDTH = 4
+const SMALL_FILE_BYTES = 256 * 1024
 /** Bytes of those, decoded; a larger block is read alone. */
 const MAX_BYTES = 128 * 1024 * 1024
 
@@ -101,7 +104,7 @@ export class BlockReader {
       return this.#budget?.blocks(heldBytes(batch), read, signal) ?? read()
     }
     const parts = await this.#inSegments(groups, signal)
-    const count = isRemote(parts) ? CONCURRENT_REMOTE : this.#lanes
+    const count = this.#lanes * widthOf(parts)
     await inOrder(batchesOf(parts), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
@@ -284,10 +287,13 @@ export class BlockReader {
   }
 }
 
-/** Whether blocks come from a store that makes something of many requests at once. */
-function isRemote(groups: Groups<unknown>): boolean {
-  for (const [{ origin }] of groups) return origin.readMany !== undefined
-  return false
+/** How many times as many blocks as usual may be under way. */
+function widthOf(groups: Groups<unknown>): number {
+  for (const [{ origin, compressedBytes, uncompressedBytes }] of groups) {
+    if (origin.readMany !== undefined) return REMOTE_WIDTH
+    return compressedBytes === Infinity && uncompressedBytes <= SMALL_FILE_BYTES ? SMALL_FILE_WIDTH : 1
+  }
+  return 1
 }
 
 /** Bytes of blocks as stored and decoded, or of the parts that are wanted. */

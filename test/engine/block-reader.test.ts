@@ -15,7 +15,7 @@ class Objects {
   readonly groups: (readonly [BlockRef, readonly { readonly address: ChunkAddress }[]])[] = []
 
   /** @param far whether their store makes something of many requests at once */
-  constructor(count: number, far: boolean, bytes: number, codec = 'none') {
+  constructor(count: number, far: boolean, bytes: number, codec = 'none', stored = bytes) {
     for (let id = 0; id < count; id++) {
       const read = async (): Promise<Uint8Array> => {
         await new Promise<void>((resolve) => this.waiting.set(id, resolve))
@@ -28,7 +28,7 @@ class Objects {
         read,
         ...(far && { readMany: async (ranges: readonly unknown[]) => Promise.all(ranges.map(read)) }),
       }
-      const block = { origin, id, fileOffset: 0, compressedBytes: bytes, uncompressedBytes: bytes, codec, crc: undefined }
+      const block = { origin, id, fileOffset: 0, compressedBytes: stored, uncompressedBytes: bytes, codec, crc: undefined }
       this.groups.push([block, [{ address: { block, offset: 0, size: bytes } }]])
     }
   }
@@ -73,6 +73,16 @@ test.each([
     expect(objects.most).toBe(most)
   },
 )
+
+test.each([
+  [256 * 1024, 16],
+  [256 * 1024 + 1, 4],
+])('files of %i bytes, of which only reading tells how many they are stored as: %i at a time', async (bytes, most) => {
+  const same = { name: 'same', decode: (stored: Uint8Array) => stored }
+  const objects = new Objects(40, false, bytes, 'same', Infinity)
+  expect(await firstBytes(new BlockReader(0, 2 ** 30, new Codecs([same])), objects)).toEqual(ids(40))
+  expect(objects.most).toBe(most)
+})
 
 test('however many come at once, four are decoded at a time where a codec takes its time', async () => {
   let [now, most] = [0, 0]
