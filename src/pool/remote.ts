@@ -1,6 +1,6 @@
 import type { Codec, KernelCodec } from '../codec/codec.ts'
 import { decodeWith, inKernel } from '../codec/codec.ts'
-import { taskFailureOf, perform, type Reply, type TaskRequest } from './perform.ts'
+import { perform, type Reply, type TaskRequest, taskFailureOf } from './perform.ts'
 
 /** A codec made of what another thread says of its own. */
 type MadeCodec = Codec | KernelCodec
