@@ -1,5 +1,6 @@
 // What must work everywhere, said once. Plain JavaScript over the built package: no test framework runs in all of these places.
 import { checker, equal, near } from './check.mjs'
+import { CHUNKS, METADATA } from './zarr-store.mjs'
 
 const SHAPE = [5, 7, 6]
 const SIZE = 5 * 7 * 6
@@ -32,6 +33,7 @@ export async function runSuite(hyperslab, places) {
   const { check, rejects, results } = checker(hyperslab.isHyperslabError)
   await checkSources(hyperslab, check, rejects)
   await checkZstd(hyperslab, check)
+  await checkZarr(hyperslab, check, rejects)
   for (const place of places)
     await checkContainers(hyperslab, place, (name, run) => check(`${place.name}: ${name}`, run), rejects)
   return results
@@ -88,6 +90,48 @@ async function checkZstd({ open }, check) {
       await reader.array('x').sum(),
       expected.reduce((a, b) => a + b),
     )
+  })
+}
+
+/** Answers as a server does that has the store, of whole objects and of their ends. */
+async function serveZarr(url, { method = 'GET', headers = {} }) {
+  const key = new URL(url).pathname.slice('/small.zarr/'.length)
+  const chunk = CHUNKS[key] && Uint8Array.from(atob(CHUNKS[key]), (letter) => letter.charCodeAt(0))
+  const bytes = key === 'zarr.json' ? new TextEncoder().encode(JSON.stringify(METADATA)) : chunk
+  if (bytes === undefined) return new Response(null, { status: 404 })
+  const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(new Headers(headers).get('range') ?? '') ?? []
+  const start = first === undefined ? 0 : first === '' ? Math.max(0, bytes.length - Number(last)) : Number(first)
+  const end = first && last ? Number(last) + 1 : bytes.length
+  const range = first === undefined ? {} : { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` }
+  const fields = { etag: `"${bytes.length}"`, 'content-length': `${end - start}`, ...range }
+  return new Response(method === 'HEAD' ? null : bytes.slice(start, end), {
+    status: first === undefined ? 200 : 206,
+    headers: fields,
+  })
+}
+
+async function checkZarr({ openZarr, HttpStore, slice }, check, rejects) {
+  const place = { store: new HttpStore({ fetch: serveZarr }), path: 'https://data.example.org/small.zarr' }
+  await check('a Zarr store is opened over HTTP, and its arrays are read, sliced and reduced', async () => {
+    const group = await openZarr(place)
+    equal([group.attrs.get('title'), await group.arrays()], ['a small store', ['blosc', 'gzip', 'names', 'shards']])
+    const blosc = await group.array('blosc')
+    equal((await blosc.toTensor()).data, numbered('float32'))
+    equal(
+      (await blosc.get([4, slice(null, null, -3), 5])).data,
+      [6, 3, 0].map((y) => at(4, y, 5) + 0.25),
+    )
+    equal(await blosc.sum(), (SIZE * (SIZE - 1)) / 2 + SIZE * 0.25)
+    const gzip = await group.array('gzip')
+    equal(
+      (await gzip.get([4, 6, [5, 0]])).data,
+      [at(4, 6, 5), at(4, 6, 0)].map((i) => BigInt(i) * -3_000_000_019n),
+    )
+    equal((await (await group.array('names')).get(null)).data, ['n° 0', 'n° 1', 'n° 2', 'n° 3'])
+    const shards = await group.array('shards')
+    // Nobody wrote the first plane: it is full of the fill value, and missing in no array that says nothing of it.
+    equal([await shards.get([0, 0, 0]), await shards.get([1, 2, 3]), await shards.max()], [-1, at(1, 2, 3), SIZE - 1])
+    await rejects('UnknownArrayError', () => group.array('nothing'))
   })
 }
 

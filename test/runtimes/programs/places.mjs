@@ -5,6 +5,7 @@ import {
   createPool,
   DiskArray,
   FileStore,
+  HttpStore,
   initKernels,
   isHyperslabError,
   MemoryStore,
@@ -13,10 +14,23 @@ import {
   resolveSelection,
   slice,
 } from 'hyperslab'
+import { openZarr } from 'hyperslab/zarr'
 import { describe, equal } from '../check.mjs'
 import { runSuite } from '../suite.mjs'
 
-const used = { ChunkGrid, create, DiskArray, initKernels, isHyperslabError, open, plan, resolveSelection, slice }
+const used = {
+  ChunkGrid,
+  create,
+  DiskArray,
+  HttpStore,
+  initKernels,
+  isHyperslabError,
+  open,
+  openZarr,
+  plan,
+  resolveSelection,
+  slice,
+}
 
 const memory = () => {
   const store = new MemoryStore()
