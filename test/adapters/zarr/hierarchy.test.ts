@@ -1,6 +1,13 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Hierarchy, type HierarchyOptions, type MetadataReader } from '../../../src/adapters/zarr/hierarchy.ts'
 import { HyperslabError, isHyperslabError } from '../../../src/core/errors.ts'
+import { pythonEnvironment } from '../../support/python.ts'
+import { readerOf, ZARR_PYTHON } from './matrix.ts'
 
 const ARRAY2 = {
   zarr_format: 2,
@@ -242,4 +249,54 @@ test('members of a group that nobody here knows are refused unless they need not
   const group = (more: object): Promise<unknown> => open(placeOf({ 'zarr.json': { ...GROUP3, ...more } })).node('')
   expect(await failure(group({ crypto: { key: 1 } }))).toMatch(/^UnsupportedError: a.zarr: .* 'crypto'/)
   expect(await failure(group({ crypto: { key: 1, must_understand: false }, consolidated_metadata: null }))).toBe('no error')
+})
+
+const env = pythonEnvironment(ZARR_PYTHON)
+
+test.skipIf(env === undefined)('what zarr-python and xarray write is found, consolidated or not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperslab-hierarchy-'))
+  try {
+    const script = fileURLToPath(new URL('hierarchy.py', import.meta.url))
+    execFileSync('python3', [script, folder], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+    for (const version of [2, 3]) {
+      for (const kind of ['plain', 'consolidated']) {
+        const asked: string[] = []
+        const { get } = readerOf(join(folder, `${version}-${kind}`))
+        const reader: MetadataReader = {
+          get: (key) => {
+            asked.push(key)
+            return get(key)
+          },
+          ...(kind === 'plain' && {
+            list: async (prefix) => readdirSync(join(folder, `${version}-${kind}`, prefix)).map((name) => prefix + name),
+          }),
+        }
+        const hierarchy = open(reader)
+        expect(await hierarchy.node('')).toMatchObject({
+          kind: 'group',
+          version,
+          attrs: { title: 'ö', big: 2n ** 62n, hole: Number.NaN },
+        })
+        const before = asked.length
+        expect(await shown(hierarchy)).toEqual(['g: group', 'x: array'])
+        expect(await shown(hierarchy, 'g')).toEqual(['g/empty: group', 'g/h: group'])
+        expect(await shown(hierarchy, 'g/empty')).toEqual([])
+        expect(await shown(hierarchy, 'g/h')).toEqual(['g/h/y: array'])
+        expect(await hierarchy.node('g')).toMatchObject({ attrs: { level: 1 } })
+        expect(await hierarchy.node('x')).toMatchObject({
+          metadata: { shape: [4, 2], fillValue: 2n ** 62n + 1n, attrs: { units: 'm' } },
+        })
+        if (kind === 'consolidated') expect(asked.length).toBe(before)
+      }
+      const dataset = open(readerOf(join(folder, `${version}-xarray`)))
+      expect(await dataset.node('')).toMatchObject({ kind: 'group', attrs: { title: 'xarray' } })
+      expect(await shown(dataset)).toEqual(['i: array', 't: array', 'y: array'])
+      const [i, t, y] = await dataset.children('')
+      expect(i).toMatchObject({ metadata: { dimensionNames: ['x', 'y'], missing: { values: [5n], nan: false } } })
+      expect(t).toMatchObject({ metadata: { dimensionNames: ['x', 'y'], missing: { values: [], nan: true } } })
+      expect(y).toMatchObject({ metadata: { dimensionNames: ['y'] } })
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

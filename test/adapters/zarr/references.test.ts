@@ -3,6 +3,7 @@ import { Hierarchy } from '../../../src/adapters/zarr/hierarchy.ts'
 import { parseJson } from '../../../src/adapters/zarr/json.ts'
 import { type ReferencePlace, ReferenceStore } from '../../../src/adapters/zarr/references.ts'
 import { isHyperslabError } from '../../../src/core/errors.ts'
+import { openZarr } from '../../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 
 const text = (bytes: Uint8Array | undefined): string | undefined => bytes && new TextDecoder().decode(bytes)
@@ -267,4 +268,33 @@ test('a place that could not be opened is opened again', async () => {
   expect(await failure(() => store.get('x'))).toBe('Error: offline')
   fails = false
   expect(text((await store.get('x'))?.bytes)).toBe('other')
+})
+
+test('arrays are read from where references say', async () => {
+  const store = new MemoryStore()
+  const array = {
+    zarr_format: 2,
+    shape: [5],
+    chunks: [2],
+    dtype: '<i4',
+    compressor: null,
+    filters: null,
+    fill_value: -1,
+    order: 'C',
+  }
+  const refs = {
+    '.zgroup': '{"zarr_format": 2}',
+    'x/.zarray': JSON.stringify(array),
+    'x/.zattrs': { _ARRAY_DIMENSIONS: ['t'] },
+    'x/0': ['{{u}}', 4, 8],
+    'x/1': `base64:${Buffer.from(Int32Array.of(7, 8).buffer).toString('base64')}`,
+    'big/.zarray': { ...array, dtype: '<i8', fill_value: null },
+  }
+  await store.put('d/all.bin', new Uint8Array(Int32Array.of(99, 1, 2, 99).buffer))
+  await store.put('d/refs.json', bytesOf(JSON.stringify({ version: 1, templates: { u: 'all.bin' }, refs })))
+  await using group = await openZarr({ store, path: 'd/refs.json' }, { kind: 'group' })
+  expect(await group.arrays()).toEqual(['big', 'x'])
+  const x = await group.array('x')
+  expect(x.dimensionNames).toEqual(['t'])
+  expect(Array.from((await x.toTensor()).data as Int32Array)).toEqual([1, 2, 7, 8, -1])
 })
