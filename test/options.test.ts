@@ -125,7 +125,7 @@ const WITHOUT = {
       'RegularChunks',
     ],
     ...['chunk', 'dateOf', 'initKernels', 'isHyperslabError', 'isoOf', 'newAxis', 'parseS3Url', 'points', 'projectAxis'],
-    ...['projectBox', 'resolveSelection', 'roll', 'slice', 'timestampOf', 'zip'],
+    ...['projectBox', 'resolveSelection', 'roll', 'slice', 'timestampOf', 'zarrCodecs', 'zip'],
     ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],
   ],
   methods: [...['is', 'view', 'transpose', 'reshape', 'squeeze', 'expandDims', 'flip', 'rechunk', 'astype', 'toString']],

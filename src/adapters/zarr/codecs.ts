@@ -42,6 +42,20 @@ export function chunkSteps(
   )
 }
 
+/**
+ * The step of a codec that makes bytes of bytes, whatever they are.
+ * @throws CodecError for one that nobody knows, or that does not
+ */
+export function bytesStep(codec: CodecMetadata): Step {
+  const chain = new Chain(BYTES, [])
+  chain.isBytes = true
+  const step = OF_BYTES.has(codec.name) ? stepOf(chain, codec) : undefined
+  if (step !== undefined) return step
+  throw new HyperslabError('CodecError', `codec '${codec.name}' makes no bytes of bytes`, { actual: codec.name })
+}
+
+const BYTES: StoredType = { dtype: 'binary', kind: 'binary', bytes: undefined }
+
 const names = (codecs: readonly CodecMetadata[]): string => codecs.map(({ name }) => `'${name}'`).join(', ')
 
 /** The steps of an array's codecs, and what elements are where the next codec encodes them. */
