@@ -2,7 +2,7 @@ import { joinBytes } from '../core/bytes.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
-import { forEachLimited } from '../core/limiter.ts'
+import { forEachLimited, Limiter } from '../core/limiter.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
 import { coordsAt, sizeOf, stridesOf } from '../core/shape.ts'
@@ -30,8 +30,10 @@ const CONCURRENT_PORTIONS = 4
 const LEAST_POOL_BYTES = 2 * 1024 * 1024
 /** To move fewer takes longer by way of kernel memory. */
 const FEW_BYTES = 2048
-/** Requests at the same time for each of those. */
+/** Requests at the same time for each of those, of a file of this machine; */
 const CONCURRENT_REQUESTS = 4
+/** or, if they are short, of one that may be behind a network, where most of the time is waiting. */
+const CONCURRENT_REMOTE = 128
 
 /** What is wanted of a chunk by boxes. */
 export interface StridedPart<T> {
@@ -239,7 +241,11 @@ async function fetchReads(
   const fetch = async (i: number): Promise<void> => {
     fetched[i] = await fetchRead(origin, reads[i]!, signal)
   }
-  await forEachLimited(reads.keys(), CONCURRENT_REQUESTS, fetch)
+  if (origin.local !== undefined) await forEachLimited(reads.keys(), CONCURRENT_REQUESTS, fetch)
+  else {
+    const limiter = new Limiter(CONCURRENT_REMOTE, CONCURRENT_REQUESTS * MAX_REQUEST_BYTES)
+    await forEachLimited(reads.keys(), CONCURRENT_REMOTE, (i) => limiter.run(reads[i]!.length, () => fetch(i)))
+  }
   return fetched
 }
 

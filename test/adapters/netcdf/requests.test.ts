@@ -122,6 +122,19 @@ describe('requests', () => {
     expect(file.mostUnderWay).toBe(4)
   })
 
+  test('short reads are all under way where waiting for them may take long', async () => {
+    const { file, opened } = await huge(
+      [
+        ['t', 0],
+        ['x', 100_000],
+      ],
+      [{ name: 'v', type: 'float', dimensions: ['t', 'x'] }],
+      120,
+    )
+    await opened.variables[0]!.get([null, 7])
+    expect([file.slices.length, file.mostUnderWay]).toEqual([120, 120])
+  })
+
   test('so is one just above, and one just as long is not', () => {
     const lengths = (length: number) => {
       return elementsOf({ elementBytes: 4, bigEndian: true }, 0, [{ length, step: 4 }]).reads.map((read) => read.length)
