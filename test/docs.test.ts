@@ -1,6 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { formatWithOptions } from 'node:util'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -8,6 +8,8 @@ import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
 import * as zarr from '../src/runtime/zarr.ts'
 import * as testing from '../src/testing/index.ts'
+// @ts-expect-error plain JavaScript, for every runtime
+import { CHUNKS, METADATA } from './runtimes/zarr-store.mjs'
 import { coarseFiles } from './support/coarse-files.ts'
 import { writeNetcdf } from './support/netcdf-writer.ts'
 import { MemoryBucket } from './support/r2-bucket.ts'
@@ -176,6 +178,11 @@ describe('examples', () => {
       ['lat', 2],
     ] as const
     writeFileSync(join(folder, 'tas.nc'), writeNetcdf({ dimensions, variables: [variable] }))
+    for (const [key, content] of [['zarr.json', JSON.stringify(METADATA)] as const, ...Object.entries<string>(CHUNKS)]) {
+      const object = join(folder, 'small.zarr', key)
+      mkdirSync(dirname(object), { recursive: true })
+      writeFileSync(object, key === 'zarr.json' ? content : Buffer.from(content, 'base64'))
+    }
     const bytes = new Uint8Array(readFileSync(path))
     for (const name of ['climate.af', 'climate/climate.af']) rude.put(name, bytes)
     await bucket.put('climate.af', bytes)
@@ -205,7 +212,7 @@ describe('examples', () => {
     const promised = code.split('\n').flatMap((line) => (line.includes('console.log(') ? [line.split(') // ')[1]] : []))
     const printed: string[] = []
     const log = (...values: unknown[]): unknown => printed.push(formatWithOptions({ breakLength: 1000 }, ...values))
-    const names = { ...hyperslab, ...netcdf, ...testing, env: { BUCKET: bucket }, console: { log } }
+    const names = { ...hyperslab, ...netcdf, ...zarr, ...testing, env: { BUCKET: bucket }, console: { log } }
     const { outputText } = ts.transpileModule(`async () => {\n${code}}`, { compilerOptions: { target: ts.ScriptTarget.ES2022 } })
     const home = process.cwd()
     process.chdir(folder)

@@ -27,6 +27,11 @@ const CHECKS: Checks<ZarrOptions> = { ...ZARR_CHECKS, resolve: 'function' }
  * `.json` has references, as kerchunk writes them.
  * @throws NotFoundError; FormatError, UnsupportedError and CodecError when the metadata are damaged, or ask
  *   for what nobody here reads; InvalidArgumentError when something else is there than `kind` says
+ * @example
+ * await using group = await openZarr('small.zarr', { kind: 'group' })
+ * console.log(await group.arrays()) // [ 'blosc', 'gzip', 'names', 'shards' ]
+ * const array = await group.array('blosc', 'float32', 3)
+ * console.log(await array.get([4, 6, 5])) // 209.25
  */
 export async function openZarr(location: ZarrLocation, options: ZarrOptions & { readonly kind: 'group' }): Promise<ZarrGroup>
 export async function openZarr(location: ZarrLocation, options: ZarrOptions & { readonly kind: 'array' }): Promise<ZarrArray>
