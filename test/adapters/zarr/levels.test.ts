@@ -63,7 +63,7 @@ test('levels without transformations, as older versions have them', () => {
 test('layouts of GeoZarr are relative to the level that others come from', () => {
   const layout = [
     { asset: 'r10m', transform: { scale: [1, 1] } },
-    { asset: 'r20m', derived_from: 'r10m', transform: { scale: [2, 2], translation: [0.5, 0.5] } },
+    { asset: 'r20m', derived_from: 'r10m', transform: { scale: [2, 2], translation: [0.5, 0.25] } },
     { asset: 'r60m/', derived_from: 'r20m', transform: { scale: [3, 3], translation: [1, 1] } },
     { asset: 'far' },
   ]
@@ -71,9 +71,9 @@ test('layouts of GeoZarr are relative to the level that others come from', () =>
     {
       levels: [
         { path: 'r10m', scale: [1, 1], translation: [0, 0] },
-        { path: 'r20m', scale: [2, 2], translation: [0.5, 0.5] },
-        // Its element i is 3 i + 1 of r20m, which is 2 (3 i + 1) + 0.5 of r10m.
-        { path: 'r60m', scale: [6, 6], translation: [2.5, 2.5] },
+        { path: 'r20m', scale: [2, 2], translation: [0.5, 0.25] },
+        // Its element i is 3 i + 1 of r20m, which is 2 (3 i + 1) + 0.25 of r10m along x.
+        { path: 'r60m', scale: [6, 6], translation: [2.5, 2.25] },
         { path: 'far', scale: undefined, translation: undefined },
       ],
     },

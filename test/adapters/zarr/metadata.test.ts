@@ -181,6 +181,8 @@ test.each([
   ['<M8[years]', 'FormatError'],
   ['<M8[0s]', 'FormatError'],
   ['<x4', 'FormatError'],
+  ['|b2', 'FormatError'],
+  ['<i', 'UnsupportedError'],
   ['|S0', 'FormatError'],
   ['<U99999999999', 'FormatError'],
   ['', 'FormatError'],

@@ -75,6 +75,8 @@ test('what is no time is missing in every array of times', () => {
 test('values of attributes are rounded to the type, as a writer has rounded its elements', () => {
   const attributes = { _ARRAY_DIMENSIONS: ['x'], missing_value: 1e20 }
   const dtype: DType = 'float32'
+  const packed = Buffer.from(Float64Array.of(0.1).buffer).toString('base64')
+  expect(missingOf({ fill_value: null }, { ...attributes, _FillValue: packed })!.values[0]).toBe(Math.fround(0.1))
   expect(missingOf({ fill_value: 0.1 }, attributes)!.values).toEqual([toElement(dtype, 0.1), toElement(dtype, 1e20)])
   expect(missingOf({ fill_value: 0.1, dtype: '<f2' }, { ...attributes, missing_value: 2049 })!.values).toEqual([
     0.0999755859375, 2048,

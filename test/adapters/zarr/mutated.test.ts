@@ -62,11 +62,23 @@ const MULTISCALES: Json = [
   },
 ]
 
+const REFERENCES: Json = {
+  version: 1,
+  templates: { u: 'all.bin' },
+  refs: {
+    'x/.zarray': { ...V2, filters: null, compressor: null },
+    'x/.zattrs': ATTRIBUTES,
+    '.zgroup': '{"zarr_format": 2}',
+    'x/0.0': ['{{u}}', 0, 48],
+  },
+}
+
 /** Stores of metadata; each run changes one object of one of them. */
 const STORES: readonly Record<string, Json>[] = [
   { '.zarray': V2, '.zattrs': ATTRIBUTES },
   { 'zarr.json': V3 },
   { 'zarr.json': RECTILINEAR },
+  { 'refs.json': REFERENCES },
   {
     '.zmetadata': {
       zarr_consolidated_format: 1,
@@ -216,7 +228,7 @@ test(`changed metadata end in an array or in an error that says what is wrong`, 
         }
         try {
           const limits = { metadataBytes: 2 ** 16, blockBytes: 2 ** 16, elements: 2 ** 16 }
-          const node = await openZarr({ store, path: '' }, { limits })
+          const node = await openZarr({ store, path: 'refs.json' in objects ? 'refs.json' : '' }, { limits })
           const arrays = []
           if (node.kind === 'array') arrays.push(node)
           else {
