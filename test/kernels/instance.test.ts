@@ -28,13 +28,16 @@ test('the module is not more than 13 KiB, compressed, and of what reading needs 
 })
 
 describe('initKernels', () => {
-  test('takes a module, and compiles nothing then', () => {
+  test('takes a module, and compiles nothing then', async () => {
+    const { filters } = await import('../../src/kernels/filters.ts')
     const module = new WebAssembly.Module(bytes)
     vi.stubGlobal('WebAssembly', Object.assign(Object.create(WebAssembly), { Module: refusing(WebAssembly.Module) }))
     try {
       fresh.initKernels(module)
       fresh.dropKernels()
-      expect(fresh.kernels().arenaMark()).toBeGreaterThan(0)
+      const kernels = fresh.kernels()
+      expect(kernels.arenaMark()).toBeGreaterThan(0)
+      expect(filters({ kernels }).unshuffle).toBeTypeOf('function')
     } finally {
       vi.unstubAllGlobals()
     }
