@@ -1,3 +1,4 @@
+import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { parseTypeV2 } from './data-types.ts'
 import {
   asChunkShape,
@@ -13,7 +14,7 @@ import {
   showJson,
 } from './document.ts'
 import { parseFillValue } from './fill-values.ts'
-import type { CodecMetadata, ZarrArrayMetadata } from './metadata.ts'
+import type { CodecMetadata, StoredType, ZarrArrayMetadata } from './metadata.ts'
 import { parseMissing } from './missing.ts'
 import { NOT_A_TIME } from './time-units.ts'
 
@@ -45,13 +46,18 @@ export function parseArrayV2(metadata: unknown, attributes: unknown): ZarrArrayM
     chunks,
     type,
     codecs: [...parseOrder(get('order'), shape.length), ...bytesOf(type.bytes, endian), ...stored],
-    // What numpy has for times that nobody gave.
-    fillValue: fillValue ?? (/time/.test(type.kind) ? NOT_A_TIME : undefined),
+    fillValue: fillValue ?? unwritten(type),
     missing: parseMissing({ version: 2, type, fillValue, attrs, isNamed: dimensionNames !== undefined }),
     chunkKey: keysV2(get('dimension_separator') ?? '.'),
     dimensionNames,
     attrs,
   }
+}
+
+/** What numpy has where nobody has given a value, for types of which that is no zero or empty text. */
+function unwritten({ kind, bytes }: StoredType): ScalarOf<DType> | undefined {
+  if (kind === 'datetime' || kind === 'timedelta') return NOT_A_TIME
+  return kind === 'raw' ? new Uint8Array(bytes!) : undefined
 }
 
 /**

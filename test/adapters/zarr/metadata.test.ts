@@ -292,6 +292,17 @@ test('datetimes that are no nanoseconds of 64 bits are refused as that', () => {
     expect(of(unit, value)).toMatch(text)
 })
 
+test('without a fill value raw elements are zeros, times none, and others what their type begins with', () => {
+  const fill = (dtype: string): unknown => v2({ dtype, fill_value: null }).fillValue
+  expect(['|V3', '<M8[s]', '<m8[s]', '<i4', '|S3'].map(fill)).toEqual([
+    bytesOf(0, 0, 0),
+    -(2n ** 63n),
+    -(2n ** 63n),
+    undefined,
+    undefined,
+  ])
+})
+
 test('keys of chunks', () => {
   const key = (name: string, configuration: object | undefined, coords = [10, 0, 3]): string =>
     v3({
