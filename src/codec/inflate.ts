@@ -69,7 +69,7 @@ async function streamed(name: 'gzip' | 'zlib', bytes: Uint8Array, decodedBytes =
 }
 
 /** Decodes a zlib stream at once to exactly as many bytes as `into` has. */
-export type InflateSync = (bytes: Uint8Array, into: Uint8Array) => void
+type InflateSync = (bytes: Uint8Array, into: Uint8Array) => void
 
 /** Decodes a zlib stream at once to at most so many bytes. */
 type Inflater = (bytes: Uint8Array, mostBytes: number) => Uint8Array

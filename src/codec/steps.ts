@@ -48,7 +48,7 @@ export function zstdStep(isSized: boolean): Step {
 }
 
 /** Where a checksum of 4 bytes is. */
-export type ChecksumPlace = 'start' | 'end'
+type ChecksumPlace = 'start' | 'end'
 
 /** What checksums there are, of bytes in kernel memory. */
 const CHECKSUMS = {

@@ -4,6 +4,7 @@ import { isHyperslabError } from '../../src/core/errors.ts'
 import { type Arena, KEPT_BYTES, withArena } from '../../src/kernels/arena.ts'
 import { type ComputeKernels, compute } from '../../src/kernels/compute.ts'
 import { crc32c, crc32cOf } from '../../src/kernels/crc32c.ts'
+import { filters } from '../../src/kernels/filters.ts'
 import { kernels } from '../../src/kernels/instance.ts'
 import { chunkStats } from '../../src/kernels/reduce.ts'
 
@@ -137,15 +138,20 @@ describe('Arena', () => {
 })
 
 describe('instance', () => {
-  test('two modules over one memory, or one module, have the ABI', async () => {
+  test('three modules over one memory, or one module, have the ABI', async () => {
     const reading = ['arenaAlloc', 'arenaMark', 'arenaReset', 'copyStrided', 'crc32c', 'lz4Decode', 'memory', 'pick', 'project']
     const computing = ['find', 'firstRows', 'lz4Bound', 'lz4Encode', 'reduce', 'stats', 'swap']
-    const halves = withArena((arena) => [kernels(), compute(arena)].map((half) => Object.keys(half).sort()))
-    expect(halves).toEqual([[...reading, 'readingEnd'].sort(), [...computing, 'computeEnd'].sort()])
+    const filtering = ['bitUnshuffle', 'bloscLzDecode', 'cumulate', 'scaleTimes', 'unshuffle', 'widenBrain', 'widenHalf']
+    const parts = withArena((arena) => [kernels(), compute(arena), filters(arena)].map((part) => Object.keys(part).sort()))
+    expect(parts).toEqual([
+      [...reading, 'readingEnd'].sort(),
+      [...computing, 'computeEnd'].sort(),
+      [...filtering, 'filtersEnd', 'swap'].sort(),
+    ])
     const module = new WebAssembly.Module(readFileSync(new URL('../../build/kernels.wasm', import.meta.url)))
     expect(WebAssembly.Module.imports(module)).toEqual([])
     const { exports } = new WebAssembly.Instance(module)
-    expect(Object.keys(exports).sort()).toEqual([...reading, ...computing].sort())
+    expect(Object.keys(exports).sort()).toEqual([...reading, ...computing, ...filtering].sort())
   })
 
   test('what computes works in the memory of its arena, one instance as long as that', () => {
