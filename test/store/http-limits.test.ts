@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Fetch } from '../../src/store/http/fetch.ts'
 import { HttpStore, type HttpStoreOptions } from '../../src/store/http/http.ts'
 import type { RequestLog } from '../../src/store/requester.ts'
@@ -44,6 +44,23 @@ describe('a server that takes too long is left, on the wire too', () => {
     rude.manners = { stall: 5 }
     await expect(soon(read(new HttpStore(QUICK)))).rejects.toMatchObject(passed('silenceTimeout'))
     await soon(rude.idle())
+  })
+
+  test('in a browser, which lets requests wait for connections, the head of an answer may come late while others do', async () => {
+    const other = rude.put('y.af', counting(10))
+    rude.manners = ({ url: path }) => (path === '/y.af' ? { delay: 300 } : { drip: 20 })
+    const both = (store: HttpStore) => Promise.allSettled([store.getRange(other, 0, 10), store.getRange(url, 0, 2000)])
+    expect((await soon(both(new HttpStore(QUICK))))[0]).toMatchObject({ reason: { details: { limit: 'answerTimeout' } } })
+    vi.stubGlobal('document', {})
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' })
+    try {
+      expect((await soon(both(new HttpStore(QUICK))))[0]).toMatchObject({ value: counting(10) })
+      await expect(soon(new HttpStore(QUICK).getRange(other, 0, 10))).rejects.toMatchObject({
+        details: { limit: 'answerTimeout' },
+      })
+    } finally {
+      vi.unstubAllGlobals()
+    }
   })
 
   test('bytes that come one by one: the rate tells, of which there is none before the answer has settled', async () => {

@@ -107,6 +107,7 @@ export class HttpAnswer {
         if (done) return
         take(value!, this.received)
         this.received += value!.length
+        this.#watchdog.traffic.bytes += value!.length
       } while (this.received < end)
       // Seeing the end of a complete body keeps the connection for the next request; anything else is cut
       // off.
@@ -150,6 +151,8 @@ export class HttpClient {
   readonly #options: HttpClientOptions
   readonly #sign: Sign | undefined
   readonly #answered: Answered
+  /** Received by all requests so far. */
+  readonly #traffic = { bytes: 0 }
   readonly #limits: Required<TimeLimits>
   /** Requests carry what only the server that was asked may see. */
   readonly #guarded: boolean
@@ -184,7 +187,12 @@ export class HttpClient {
         // One for the caller and for the limits of time: what it aborts ends on the wire.
         const controller = newController()
         const forget = signal && onAbort(signal, () => controller.abort(signal.reason))
-        const watchdog = new Watchdog(this.#limits, file, (reason) => controller.abort(reason))
+        const watchdog = new Watchdog(
+          this.#limits,
+          file,
+          (reason) => controller.abort(reason),
+          isBrowser() ? this.#traffic : undefined,
+        )
         try {
           answer = await this.#fetch(request, watchdog, controller.signal)
           return await receive(answer, attempts)

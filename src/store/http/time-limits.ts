@@ -7,7 +7,8 @@ import { MAX_TIMER_MS, Transient } from '../retry.ts'
 export interface TimeLimits {
   /**
    * Longest wait for the head of an answer, in ms; 30 000 by default. Bytes that are sent, or that the server
-   * has to copy before it answers, get the time that `minBytesPerSecond` gives them on top.
+   * has to copy before it answers, get the time that `minBytesPerSecond` gives them on top. In browsers,
+   * where requests wait for connections, it does not pass while answers to others come.
    */
   readonly answerTimeout?: number
   /** Longest wait for further bytes of an answer, in ms; 30 000 by default. */
@@ -58,10 +59,18 @@ export class Watchdog {
   readonly #limits: Required<TimeLimits>
   readonly #file: string
   readonly #giveUp: (reason: HyperslabError) => void
+  /** What all requests of a client have received, where they wait for each other. */
+  readonly traffic: { bytes: number }
   #timer: ReturnType<typeof setInterval> | undefined
 
   /** @param giveUp ends the request on the wire */
-  constructor(limits: Required<TimeLimits>, file: string, giveUp: (reason: HyperslabError) => void) {
+  constructor(
+    limits: Required<TimeLimits>,
+    file: string,
+    giveUp: (reason: HyperslabError) => void,
+    traffic: { bytes: number } = { bytes: 0 },
+  ) {
+    this.traffic = traffic
     this.#limits = limits
     this.#file = file
     this.#giveUp = giveUp
@@ -74,8 +83,12 @@ export class Watchdog {
   awaitAll(limit: 'answerTimeout' | 'silenceTimeout', bytes: number): void {
     const { [limit]: base, minBytesPerSecond } = this.#limits
     const allowed = bytes === 0 ? base : base + (bytes / minBytesPerSecond) * 1000
+    let [last, since] = [this.traffic.bytes, 0]
     this.#every(allowed / TICKS, (elapsed) => {
-      if (elapsed >= allowed) this.#pass(limit, `no answer within ${Math.round(allowed)} ms`, elapsed)
+      const now = this.traffic.bytes
+      if (now > last) since = elapsed
+      last = now
+      if (elapsed - since >= allowed) this.#pass(limit, `no answer within ${Math.round(allowed)} ms`, elapsed - since)
     })
   }
 
