@@ -132,7 +132,7 @@ test('opening and reading a Zarr store stays within its budget', async () => {
 test('installing it installs nothing else', () => {
   expect(pkg.dependencies).toBeUndefined()
   const bundled = readFileSync(join(root, 'dist/THIRD-PARTY.txt'), 'utf8')
-  for (const name of ['aws4fetch', 'commander', 'fzstd', 'iobuffer', 'netcdfjs'])
+  for (const name of ['aws4fetch', 'commander', 'fflate', 'fzstd', 'iobuffer', 'netcdfjs'])
     expect(bundled).toMatch(new RegExp(`^${name} \\d`, 'm'))
 })
 
