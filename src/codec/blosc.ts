@@ -51,7 +51,7 @@ export function bloscStep(inner: unknown): Step {
     ['blosclz', bloscLzStreams],
   ])
   if (inner === 'snappy') throw notRead(inner)
-  const load = LOADED[inner as keyof typeof LOADED]
+  const load = typeof inner === 'string' && Object.hasOwn(LOADED, inner) ? LOADED[inner as keyof typeof LOADED] : undefined
   return {
     name: 'blosc',
     async ready() {

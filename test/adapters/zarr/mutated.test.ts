@@ -263,3 +263,14 @@ test(`changed metadata end in an array or in an error that says what is wrong`, 
   expect(opened).toBeGreaterThan(RUNS / 10)
   expect(refused).toBeGreaterThan(RUNS / 10)
 })
+
+test.each(['__proto__', 'toString', 'constructor'])(
+  'blosc with a compressor called %s opens as with any that frames may not have',
+  async (cname) => {
+    const store = new MemoryStore()
+    const metadata = { ...V2, compressor: { id: 'blosc', cname }, filters: null }
+    await store.put('.zarray', new TextEncoder().encode(JSON.stringify(metadata)))
+    await using array = await openZarr({ store, path: '' }, { kind: 'array' })
+    expect(await array.get([0, 0])).toBe(7)
+  },
+)
