@@ -148,6 +148,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
       if (found.bytes.length > 0) return found.bytes
       throw new HyperslabError('CodecError', 'the chunk is an object without bytes', { file: store.describe(key) })
     }
+    // That it comes over a network: many may be under way, and shared caches keep what was fetched.
     const readMany =
       store.getRanges &&
       ((ranges: readonly ByteRange[], signal?: Signal) => Promise.all(ranges.map(() => read(0, Infinity, signal))))
