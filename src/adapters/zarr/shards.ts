@@ -1,9 +1,11 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { ByteRange } from '../../store/store.ts'
 import { decodeIndex } from './codecs.ts'
-import { showJson } from './document.ts'
+import { asShape, badMetadata, member, showJson } from './document.ts'
 import type { CodecMetadata } from './metadata.ts'
 import type { ChunkLengths } from './stored-grid.ts'
+import { orderOf } from './transpose.ts'
+import { parseCodecs } from './v3.ts'
 
 /**
  * One level of shards: each is cut into chunks of `innerShape`, which may be shards themselves, and has a
@@ -44,7 +46,11 @@ export function planChunks(chunks: ChunkLengths, codecs: readonly CodecMetadata[
     const at = own.findIndex(({ name }) => name === SHARDING)
     if (at < 0) return { objects: chunks, levels, chunks: lengths, codecs: own }
     const before = own.slice(0, at)
-    for (const { name, configuration } of before) order = transposed(order, name, configuration)
+    for (const { name, configuration } of before) {
+      if (name !== 'transpose')
+        throw new HyperslabError('CodecError', `codec '${name}' before '${SHARDING}' is not known`, { actual: name })
+      order = orderOf(configuration.order, order.length).map((axis) => order[axis]!)
+    }
     if (at < own.length - 1)
       throw new HyperslabError('CodecError', `codec '${own[at + 1]!.name}' encodes whole shards: their chunks cannot be read`, {
         actual: own[at + 1]!.name,
@@ -61,48 +67,22 @@ export function planChunks(chunks: ChunkLengths, codecs: readonly CodecMetadata[
   }
 }
 
-/** @throws CodecError for what is no permutation of axes */
-function transposed(order: readonly number[], name: string, { order: given }: CodecMetadata['configuration']): number[] {
-  const axes = name === 'transpose' && Array.isArray(given) ? (given as unknown[]) : undefined
-  if (axes === undefined)
-    throw new HyperslabError('CodecError', `codec '${name}' before '${SHARDING}' is not known`, { actual: name })
-  if (axes.length !== order.length || order.some((_, axis) => !axes.includes(axis)))
-    throw new HyperslabError('CodecError', `transpose: ${showJson(axes)} is no order of ${order.length} axes`, {
-      actual: axes,
-    })
-  return axes.map((axis) => order[axis as number]!)
-}
-
 function shardingOf(
   configuration: CodecMetadata['configuration'],
   rank: number,
-): { chunkShape: number[]; codecs: CodecMetadata[]; indexCodecs: CodecMetadata[]; indexAtStart: boolean } {
-  const { chunk_shape: chunkShape, codecs, index_codecs: indexCodecs, index_location: location = 'end' } = configuration
-  const refuse = (what: string, actual: unknown): never => {
-    throw new HyperslabError('FormatError', `${SHARDING}: ${what}, got ${showJson(actual)}`, { actual })
-  }
-  const isLength = (length: unknown): boolean => Number.isSafeInteger(length) && (length as number) >= 1
-  if (!Array.isArray(chunkShape) || chunkShape.length !== rank || !chunkShape.every(isLength))
-    refuse(`chunk_shape is ${rank} lengths from 1`, chunkShape)
-  if (location !== 'end' && location !== 'start') refuse("index_location is 'start' or 'end'", location)
+): Pick<ShardLevel, 'indexCodecs' | 'indexAtStart'> & { chunkShape: number[]; codecs: CodecMetadata[] } {
+  const chunkShape = asShape(member(configuration, 'chunk_shape'), `chunk_shape of ${SHARDING}`)
+  if (chunkShape.length !== rank || chunkShape.includes(0))
+    badMetadata(`chunk_shape of ${SHARDING} has ${rank} lengths from 1, got ${showJson(chunkShape)}`, chunkShape)
+  const location = member(configuration, 'index_location') ?? 'end'
+  if (location !== 'end' && location !== 'start')
+    badMetadata(`index_location of ${SHARDING} is 'start' or 'end', got ${showJson(location)}`, location)
   return {
-    chunkShape: chunkShape as number[],
-    codecs: codecList('codecs', codecs, refuse),
-    indexCodecs: codecList('index_codecs', indexCodecs, refuse),
+    chunkShape,
+    codecs: parseCodecs(member(configuration, 'codecs')),
+    indexCodecs: parseCodecs(member(configuration, 'index_codecs')),
     indexAtStart: location === 'start',
   }
-}
-
-function codecList(name: string, given: unknown, refuse: (what: string, actual: unknown) => never): CodecMetadata[] {
-  if (!Array.isArray(given) || given.length === 0) refuse(`${name} is a list of codecs`, given)
-  return (given as unknown[]).map((codec) => {
-    const { name: own, configuration = {} } = (
-      typeof codec === 'string' ? { name: codec } : Object(codec)
-    ) as Partial<CodecMetadata>
-    if (typeof own !== 'string' || typeof configuration !== 'object' || configuration === null)
-      refuse(`${name} have a name and a configuration`, codec)
-    return { name: own!.replace(/^numcodecs\./, ''), configuration: configuration as CodecMetadata['configuration'] }
-  })
 }
 
 function checkDivides(shards: ChunkLengths, inner: readonly number[]): void {

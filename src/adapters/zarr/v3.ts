@@ -83,7 +83,8 @@ export function checkMembers(members: JsonObject, known: readonly string[]): voi
   }
 }
 
-function parseCodecs(value: unknown): CodecMetadata[] {
+/** @throws FormatError for what is no list of codecs, or an empty one */
+export function parseCodecs(value: unknown): CodecMetadata[] {
   const codecs = asList(value, 'codecs').map((codec) => {
     const { name, configuration } = parseNamed(codec, 'a codec')
     return { name: name.replace(/^numcodecs\./, ''), configuration }
