@@ -8,7 +8,7 @@ import type { ChunkGrid } from '../grid/chunks.ts'
 import type { PlanOptions } from '../grid/plan.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { Axis, AxisOption } from './axes.ts'
-import { type GetOptions, getSelection, named, type ReadPlan, resolveChecked } from './get.ts'
+import { type GetAsOptions, type GetOptions, getSelection, named, type ReadPlan, resolveChecked } from './get.ts'
 import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.ts'
 import { astype } from './lazy/astype.ts'
 import { view } from './lazy/axes-view.ts'
@@ -192,9 +192,14 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * console.log(await t.get([1, 2])) // 12
    * console.log((await t.get([0])).data) // Float32Array(3) [ 0, 1, 2 ]
    * console.log((await t.get([null, [2, 0]])).data) // Float32Array(4) [ 2, 0, 12, 10 ]
+   * console.log((await t.get([0], { as: 'int16' })).data) // Int16Array(3) [ 0, 1, 2 ]
    */
-  async get<const S extends Selection = null>(selection?: S, options: GetOptions<D> = {}): Promise<Selected<D, S, R>> {
-    return (await getSelection(this.source, selection, options)) as Selected<D, S, R>
+  async get<const S extends Selection = null>(selection?: S, options?: GetOptions<D>): Promise<Selected<D, S, R>>
+  async get<const S extends Selection, K extends DType>(selection: S, options: GetAsOptions<K>): Promise<Selected<K, S, R>>
+  async get(selection?: Selection, options: GetOptions<D> & { readonly as?: D } = {}): Promise<unknown> {
+    if (Object(options).as === undefined) return getSelection(this.source, selection, options)
+    const { as, ...others } = options
+    return this.astype(as!).get(selection, others)
   }
 
   /**

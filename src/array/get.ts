@@ -24,6 +24,12 @@ export interface GetOptions<D extends DType> extends TransferOptions {
   readonly maxBytes?: number
 }
 
+/** Options of `get` with another data type than the array has. */
+export interface GetAsOptions<K extends DType> extends GetOptions<K> {
+  /** The data type of the result, and of `out`: each element is converted as `astype` does it, on its way. */
+  readonly as: K
+}
+
 const GET_CHECKS: Checks<GetOptions<DType>> = { ...TRANSFER_CHECKS, out: 'object', maxBytes: 'number from 0' }
 
 /** The reads that reading a selection will do. */

@@ -83,7 +83,7 @@ export {
   zipBlocks,
 } from '../array/combine.ts'
 export { DiskArray } from '../array/disk-array.ts'
-export type { GetOptions, ReadPlan } from '../array/get.ts'
+export type { GetAsOptions, GetOptions, ReadPlan } from '../array/get.ts'
 export type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from '../array/iteration.ts'
 export type { BroadcastOptions } from '../array/lazy/broadcast.ts'
 export type { CacheOptions } from '../array/lazy/cache.ts'
