@@ -109,6 +109,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (driver !== undefined) return `store-${driver}`
   // What several drivers need, and reading over HTTP does not.
   if (/^store\/(blob|conditions|opfs\/web-locks)$/.test(room)) return 'store-more'
+  // What opening takes where sidecars can be listed, or have to be looked at again: no reduction may bring it along.
+  if (/^af\/layers\/(listed|settled)$/.test(room)) return 'af-more'
   // What lists and points take is loaded with the first of them, at once.
   if (/^(grid\/(list-pieces|list-projection|order)|kernels\/pick|engine\/lists)$/.test(room)) return 'lists'
   // What most methods of an array load first: in one file, since each file that is asked for takes its time.
