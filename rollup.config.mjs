@@ -115,7 +115,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/^(grid\/(list-pieces|list-projection|order)|kernels\/pick|engine\/lists)$/.test(room)) return 'lists'
   // What most methods of an array load first: in one file, since each file that is asked for takes its time.
   if (
-    /^(grid\/overlap|af\/layers\/(listed|settled)|aggregate\/(cells|reduction)|array\/(iteration|visit|missing-test|part-stats|reductions\/runs|lazy\/missing-as))$/.test(
+    /^(grid\/overlap|aggregate\/(cells|reduction)|array\/(iteration|visit|missing-test|part-stats|reductions\/runs|lazy\/missing-as))$/.test(
       room,
     )
   )
