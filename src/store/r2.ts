@@ -6,7 +6,7 @@ import { exists, unmatched } from './conditions.ts'
 import { emptyRanges } from './empty-ranges.ts'
 import { listPages } from './listing.ts'
 import { MemoryStage } from './memory.ts'
-import { type MergeLimits, planRangeReads } from './ranges.ts'
+import { type MergeLimits, planRangeReads, putParts } from './ranges.ts'
 import { retrying, Transient } from './retry.ts'
 import type {
   ByteRange,
@@ -147,10 +147,11 @@ export class R2Store implements Store {
     }
     const results = ranges.map(({ length }) => new Uint8Array(length))
     let missing = false
-    await forEachLimited(requests, REQUESTS, async ({ offset, length, parts }) => {
+    await forEachLimited(requests, REQUESTS, async (request) => {
+      const { offset, length } = request
       const bytes = await this.#range(key, { offset, length }, options)
       if (bytes === undefined) missing = true
-      else for (const part of parts) results[part.range]!.set(bytes.subarray(part.from, part.from + part.length), part.to)
+      else putParts(results, request, bytes)
     })
     return missing ? undefined : results
   }

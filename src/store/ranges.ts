@@ -47,6 +47,11 @@ export function planRangeReads(ranges: readonly ByteRange[], { maxGapBytes, maxR
   }))
 }
 
+/** Puts what a request was answered to where it belongs in the ranges that were asked for. */
+export function putParts(results: readonly Uint8Array[], { parts }: RangeRequest, bytes: Uint8Array): void {
+  for (const { range, from, to, length } of parts) results[range]!.set(bytes.subarray(from, from + length), to)
+}
+
 interface Piece extends ByteRange {
   readonly range: number
   readonly to: number

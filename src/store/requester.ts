@@ -5,7 +5,7 @@ import type { Checks } from '../core/options.ts'
 import { newController, onAbort, type Signal } from '../core/signal.ts'
 import { SingleFlight } from '../core/single-flight.ts'
 import { isBrowser, isWorkerd } from './http/fetch.ts'
-import { type MergeLimits, planRangeReads } from './ranges.ts'
+import { type MergeLimits, planRangeReads, putParts } from './ranges.ts'
 import type { RequestWindow } from './request-window.ts'
 import type { ByteRange } from './store.ts'
 
@@ -108,11 +108,12 @@ export class RangeRequester {
     const results = ranges.map(({ length }) => new Uint8Array(length))
     await allOrNone(
       planRangeReads(ranges, this.#limits),
-      async ({ offset, length, parts }, given) => {
+      async (request, given) => {
+        const { offset, length } = request
         const start = (shared: Signal) => this.#limiter.run(length, () => fetch({ offset, length }, shared), shared)
         const bytes = await this.#flights.share(`${version}\0${offset}-${length}`, start, given)
         // Copied, because an answer may be shared: everyone gets bytes of their own.
-        for (const part of parts) results[part.range]!.set(bytes.subarray(part.from, part.from + part.length), part.to)
+        putParts(results, request, bytes)
       },
       signal,
     )

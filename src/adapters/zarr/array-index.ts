@@ -12,6 +12,7 @@ import { BlockReader } from '../../engine/block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import { type ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { lengthsOf } from '../../grid/irregular-chunks.ts'
+import { planRangeReads, putParts } from '../../store/ranges.ts'
 import type { ByteRange } from '../../store/store.ts'
 import { type ChunkCodec, chunkCodec } from './chunk-codec.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
@@ -22,8 +23,8 @@ import { type ChunkPlan, planChunks, type ShardLevel } from './shards.ts'
 import { type StoredArray, ZarrSnapshot } from './snapshot.ts'
 import { clippedGrid, storedGrid } from './stored-grid.ts'
 
-/** Most bytes of a request for neighbours in a shard. */
-const MOST_JOINED_BYTES = 16 * 1024 * 1024
+/** Of a shard neighbours are read together: bytes between others would cost more than a request. */
+const JOINED = { maxGapBytes: 0, maxRequestBytes: 16 * 1024 * 1024 }
 
 /** Shapes of chunks, of which each has its own codec. */
 const MOST_SHAPES = 4096
@@ -204,33 +205,17 @@ function shapesOf(stored: ChunkGrid): number[][] {
   return shapes
 }
 
-/**
- * Reads ranges of an object: neighbours together, since bytes between them would cost more than a request.
- */
+/** Reads ranges of an object, neighbours together. */
 async function readJoined(
   ranges: readonly ByteRange[],
   read: (offset: number, length: number, signal?: Signal) => Promise<Uint8Array>,
   signal: Signal | undefined,
 ): Promise<Uint8Array[]> {
-  const order = ranges.map((_, i) => i).sort((a, b) => ranges[a]!.offset - ranges[b]!.offset)
-  const runs: { readonly offset: number; end: number; readonly members: number[] }[] = []
-  for (const i of order) {
-    const { offset, length } = ranges[i]!
-    const run = runs.at(-1)
-    if (run?.end === offset && run.end - run.offset + length <= MOST_JOINED_BYTES) {
-      run.end += length
-      run.members.push(i)
-    } else runs.push({ offset, end: offset + length, members: [i] })
-  }
-  const found = new Array<Uint8Array>(ranges.length)
+  const results = ranges.map(({ length }) => new Uint8Array(length))
   await Promise.all(
-    runs.map(async ({ offset, end, members }) => {
-      const bytes = await read(offset, end - offset, signal)
-      for (const i of members) {
-        const start = ranges[i]!.offset - offset
-        found[i] = bytes.subarray(start, start + ranges[i]!.length)
-      }
-    }),
+    planRangeReads(ranges, JOINED).map(async (request) =>
+      putParts(results, request, await read(request.offset, request.length, signal)),
+    ),
   )
-  return found
+  return results
 }
