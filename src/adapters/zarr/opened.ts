@@ -66,19 +66,21 @@ export class OpenedStore {
     return this.#absent.has(key)
   }
 
-  /**
-   * An object; undefined when there is none, which is remembered.
-   * @throws what the store throws; ClosedError
-   */
-  async read(key: string, maxBytes: number, signal: Signal | undefined): Promise<Tail | undefined> {
-    this.checkOpen()
-    const found = await readWhole(this.store, key, { signal, maxBytes })
-    if (found === undefined) this.#absent.add(key)
-    return found
+  /** A whole object; undefined when there is none, which is remembered. */
+  read(key: string, maxBytes: number, signal: Signal | undefined): Promise<Tail | undefined> {
+    return this.find(key, () => readWhole(this.store, key, { signal, maxBytes }))
   }
 
-  noteAbsent(key: string): void {
-    this.#absent.add(key)
+  /**
+   * Asks for an object, or some of it; that there is none is remembered, unless all is forgotten meanwhile.
+   * @throws what the store throws; ClosedError
+   */
+  async find<T>(key: string, ask: () => Promise<T | undefined>): Promise<T | undefined> {
+    this.checkOpen()
+    const absent = this.#absent
+    const found = await ask()
+    if (found === undefined) absent.add(key)
+    return found
   }
 
   /** Forgets what objects there are and where chunks lie in them. */

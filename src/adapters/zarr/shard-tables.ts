@@ -3,7 +3,7 @@ import { forEachLimited } from '../../core/limiter.ts'
 import { Pace } from '../../core/pace.ts'
 import { sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
-import { readTail } from '../../store/store.ts'
+import { type ObjectInfo, readTail, type Tail } from '../../store/store.ts'
 import { indexBytes } from './codecs.ts'
 import type { KnownTable, OpenedStore } from './opened.ts'
 import type { ChunkPlace } from './places.ts'
@@ -19,7 +19,7 @@ interface KnownShard {
   readonly base: number
   readonly size: number
   /** Its table, where that came along. */
-  readonly bytes?: Uint8Array
+  readonly bytes?: Uint8Array | undefined
 }
 
 /**
@@ -110,13 +110,12 @@ async function findShard(
   signal: Signal,
 ): Promise<KnownShard | undefined> {
   const { store } = opened
-  const found = indexAtStart ? await store.stat(key, { signal }) : await readTail(store, key, length, { signal })
-  if (found === undefined) {
-    opened.noteAbsent(key)
-    return undefined
-  }
-  const { size, etag } = found
-  return { etag, base: 0, size, ...('bytes' in found && { bytes: (found as { bytes: Uint8Array }).bytes }) }
+  const found = await opened.find<ObjectInfo & Partial<Tail>>(key, () =>
+    indexAtStart ? store.stat(key, { signal }) : readTail(store, key, length, { signal }),
+  )
+  if (found === undefined) return undefined
+  const { size, etag, bytes } = found
+  return { etag, base: 0, size, bytes }
 }
 
 function innerShard({ table, base, etag }: KnownTable, position: number): KnownShard | undefined {

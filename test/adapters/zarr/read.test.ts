@@ -3,6 +3,7 @@ import type { ZarrArray, ZarrGroup } from '../../../src/adapters/zarr/group.ts'
 import { where } from '../../../src/array/where.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
+import type { Store } from '../../../src/store/store.ts'
 import type { Plain } from '../../support/oracle.ts'
 import { AskedStore, writeInt32 } from './handmade.ts'
 
@@ -55,6 +56,28 @@ describe('chunks', () => {
     array.refresh()
     expect(await array.get([0, 3])).toBe(3)
     expect(asked.take()).toEqual(['get x/c/0/1'])
+  })
+
+  test('that turn out not to be there while all is forgotten are asked for again', async () => {
+    const asked = new AskedStore()
+    await writeInt32(asked.inner, 'x', { shape: SHAPE, chunks: [4, 3], gone: ['0,1'] })
+    let answer = (): void => undefined
+    const late = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const get: Store['get'] = async (key, options) => {
+      const found = await asked.store.get!(key, options)
+      if (key.endsWith('c/0/1') && found === undefined) await late
+      return found
+    }
+    const array = await openZarr({ store: { ...asked.store, get }, path: 'x' }, { kind: 'array' })
+    const before = array.get([0, 3])
+    await new Promise((resolve) => setTimeout(resolve))
+    await writeInt32(asked.inner, 'x', { shape: SHAPE, chunks: [4, 3] })
+    array.refresh()
+    answer()
+    expect(await before).toBe(-7)
+    expect(await array.get([0, 3])).toBe(3)
   })
 
   test('of any number can be asked for at the same time, and each is fetched once', async () => {
