@@ -142,8 +142,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       const { reduceChunks } = await reducing()
       const { fill, hasFill } = this.#elements
       const request = { box, reduction, fill: fill as number | bigint, hasFill }
-      const snapshot = this.#index.load ? await this.#load([{ box }], undefined, options.signal) : this.#snapshot([box])
-      await reduceChunks(snapshot, request, this.#index, take, options)
+      await this.#located(box, options.signal, (chunks) => reduceChunks(chunks, request, this.#index, take, options))
     })
   }
 
@@ -153,9 +152,9 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   }
 
   async *#visit<R>(box: Box, visitor: PartVisitor<D, R>, { signal }: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
-    const snapshot = this.#index.load ? await this.#load([{ box }], undefined, signal) : this.#snapshot([box])
-    const { visitBox } = await import('./visit-box.ts')
-    yield* visitBox(snapshot, box, this.#elements, this.#index, visitor, signal)
+    yield* await this.#located(box, signal, async (chunks) =>
+      (await import('./visit-box.ts')).visitBox(chunks, box, this.#elements, this.#index, visitor, signal),
+    )
   }
 
   async #write(writer: ChunkWriter, box: Box, source: Tensor<D>, options: BlockOptions): Promise<void> {
@@ -168,6 +167,11 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
         await writeBox(this, box, source, writer, options.signal)
       })
     })
+  }
+
+  /** Uses the chunks there are now: at once, where nothing must be loaded to locate those of a box. */
+  #located<T>(box: Box, signal: Signal | undefined, use: (chunks: ChunkSnapshot) => Promise<T>): Promise<T> {
+    return this.#index.load ? this.#load([{ box }], undefined, signal).then(use) : use(this.#snapshot([box]))
   }
 
   /** The chunks there are now, with what it takes to locate those of some regions. */
