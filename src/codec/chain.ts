@@ -27,6 +27,9 @@ export interface Step {
   decode?(bytes: Uint8Array, decodedBytes: number | undefined): Uint8Array | Promise<Uint8Array>
 }
 
+/** What comes behind the last step in kernel memory where only decoding tells how long the result is. */
+export const outOfKernel: Step = { name: 'payload', decode: (bytes) => bytes }
+
 /**
  * A codec that decodes by one step after another: in kernel memory where all of them work there. An input
  * without any bytes stands for a block that nobody wrote.

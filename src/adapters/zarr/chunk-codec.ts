@@ -1,4 +1,4 @@
-import { chainCodec } from '../../codec/chain.ts'
+import { chainCodec, outOfKernel } from '../../codec/chain.ts'
 import type { Codec, KernelCodec, SharedCodec } from '../../codec/codec.ts'
 import { type DType, isFixed, type ScalarOf } from '../../core/dtype.ts'
 import { sizeOf } from '../../core/shape.ts'
@@ -29,7 +29,7 @@ export function chunkCodec(name: string, spec: ChunkSpec, users: readonly Codec[
   const { codecs, type, shape, fillValue } = spec
   const steps = [...chunkSteps(codecs, type, shape, users)]
   // Codecs in kernel memory give no length.
-  if (!isFixed(type.dtype)) steps.push({ name: 'payload', decode: (bytes) => bytes })
+  if (!isFixed(type.dtype)) steps.push(outOfKernel)
   const codec = chainCodec(name, steps, () => absentChunk(type.dtype, fillValue, sizeOf(shape)))
   return { ...codec, remote: users.length === 0 && isFixed(type.dtype) ? { id: ++last, spec } : undefined }
 }

@@ -1,4 +1,4 @@
-import { chainCodec } from '../../codec/chain.ts'
+import { chainCodec, outOfKernel } from '../../codec/chain.ts'
 import type { Codec } from '../../codec/codec.ts'
 import { invalidArgument } from '../../core/errors.ts'
 import { bytesStep } from './codecs.ts'
@@ -70,8 +70,7 @@ export function zarrCodecs(registry: ZarritaRegistry): void {
 
 function decoderOf(name: string, configuration: Record<string, unknown>, theirs: () => Promise<ZarritaCodec>): ZarritaCodec {
   const step = bytesStep({ name, configuration })
-  // The second step takes the result out of kernel memory, with its length.
-  const chain = chainCodec(name, [step, { name, decode: (bytes) => bytes }], () => new Uint8Array(0)) as Pick<Codec, 'decode'> & {
+  const chain = chainCodec(name, [step, outOfKernel], () => new Uint8Array(0)) as Pick<Codec, 'decode'> & {
     ready(): Promise<void>
   }
   const ready = chain.ready()
