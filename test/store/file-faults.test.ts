@@ -50,6 +50,16 @@ function scripted(script: Script): object {
             return (result as Promise<unknown>).then(() => Promise.reject(fault.after))
           }
           if (isSync) return act()
+          const done = args.at(-1) as unknown
+          if (prefix === '' && typeof done === 'function') {
+            try {
+              const fault = script(name, args)
+              const answer = (...results: unknown[]): unknown => (fault === undefined ? done(...results) : done(fault.after))
+              return (value as (...args: unknown[]) => unknown).apply(target, [...args.slice(0, -1), answer])
+            } catch (error) {
+              return done(error)
+            }
+          }
           const handled = (async () => act())()
           return prefix === 'promises.' && name === 'open' ? handled.then((handle) => wrap(handle as object, 'handle.')) : handled
         }

@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises'
 import { HyperslabError } from '../../core/errors.ts'
 import type { ObjectInfo } from '../store.ts'
 import { endsBefore } from '../store.ts'
@@ -10,6 +9,8 @@ export type FileSystem = Pick<
   typeof import('node:fs'),
   | 'promises'
   | 'constants'
+  | 'open'
+  | 'read'
   | 'openSync'
   | 'writeSync'
   | 'readFileSync'
@@ -66,9 +67,23 @@ export function orMissingSync<T>(work: () => T): T | undefined {
   }
 }
 
+/**
+ * Opens a file for reading: by number, as that takes less than half the time that handles of
+ * `node:fs/promises` do. It is to be closed with `closeSync`, when nothing is being read of it: what is read
+ * later would come from another file.
+ */
+export function openForReading(fs: FileSystem, path: string): Promise<number> {
+  const { O_RDONLY, O_NONBLOCK = 0 } = fs.constants
+  return new Promise((resolve, reject) => {
+    // A named pipe would keep whoever opens it waiting for a writer.
+    fs.open(path, O_RDONLY | O_NONBLOCK, (error, file) => (error ? reject(error) : resolve(file)))
+  })
+}
+
 /** @throws FormatError when the file has not that many bytes there */
 export async function readExactly(
-  handle: FileHandle,
+  fs: FileSystem,
+  file: number,
   path: string,
   offset: number,
   length: number,
@@ -78,12 +93,19 @@ export async function readExactly(
   const bytes = roomFor(length)
   await onFile(path, 'read', async () => {
     for (let done = 0; done < length; ) {
-      const { bytesRead } = await handle.read(bytes, done, length - done, offset + done)
-      if (bytesRead === 0) throw endsBefore(path, offset + done, offset + length)
-      done += bytesRead
+      const count = await readSome(fs, file, bytes, done, offset + done)
+      if (count === 0) throw endsBefore(path, offset + done, offset + length)
+      done += count
     }
   })
   return bytes
+}
+
+/** Reads to `bytes` from `done` on what can be read at once; returns how many bytes that was. */
+function readSome(fs: FileSystem, file: number, bytes: Uint8Array, done: number, position: number): Promise<number> {
+  return new Promise((resolve, reject) =>
+    fs.read(file, bytes, done, bytes.length - done, position, (error, count) => (error ? reject(error) : resolve(count))),
+  )
 }
 
 /** Bytes that are about to be read, all of them: clearing them first takes as long as the read. */

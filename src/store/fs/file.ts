@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises'
 import type {
   ConditionalWrites,
   DeleteOptions,
@@ -13,18 +12,19 @@ import type {
 } from '../store.ts'
 import { changed, checkWhole } from '../store.ts'
 import { onFile, orMissing } from './errors.ts'
-import { checkedInfo, type FileSystem, fileSystem, folderOf, orMissingSync, readExactly } from './file-system.ts'
+import { checkedInfo, type FileSystem, fileSystem, folderOf, openForReading, orMissingSync, readExactly } from './file-system.ts'
 import { underLock } from './lock.ts'
 import { isTemporary } from './names.ts'
 import { checkVersion, FileStage } from './stage.ts'
 
 interface OpenFile extends ObjectInfo {
-  readonly handle: FileHandle
+  /** As the platform numbers it. */
+  readonly file: number
 }
 
 /** A handle shared by readers; once retired it is closed by the last of them. */
 interface Shared {
-  readonly file: Promise<OpenFile | undefined>
+  readonly opened: Promise<OpenFile | undefined>
   readers: number
   retired: boolean
 }
@@ -90,10 +90,10 @@ export class FileStore implements Store {
     if (etag === undefined) return undefined
     const shared = await this.#share(key, etag)
     try {
-      const file = await shared.file
-      if (file?.etag === etag) return await readExactly(file.handle, key, offset, length, file.size)
+      const opened = await shared.opened
+      if (opened?.etag === etag) return await readExactly(this.#fs, opened.file, key, offset, length, opened.size)
     } finally {
-      await release(shared)
+      await this.#release(shared)
     }
     await this.#retire(`${key}\0${etag}`)
     if (options.ifMatch !== undefined) throw changed(key)
@@ -101,28 +101,29 @@ export class FileStore implements Store {
   }
 
   async getTail(key: string, length: number): Promise<Tail | undefined> {
-    const file = await this.#openFile(key)
-    if (file === undefined) return undefined
-    const { size, etag } = file
-    const shared = await this.#share(key, etag, file)
+    const opened = await this.#openFile(key)
+    if (opened === undefined) return undefined
+    const { size, etag } = opened
+    const shared = await this.#share(key, etag, opened)
     try {
       const wanted = Math.min(length, size)
-      return { size, etag, bytes: await readExactly((await shared.file)!.handle, key, size - wanted, wanted, size) }
+      const { file } = (await shared.opened)!
+      return { size, etag, bytes: await readExactly(this.#fs, file, key, size - wanted, wanted, size) }
     } finally {
-      await release(shared)
+      await this.#release(shared)
     }
   }
 
   async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<Tail | undefined> {
     signal?.throwIfAborted()
-    const file = await this.#openFile(key)
-    if (file === undefined) return undefined
-    const { handle, size, etag } = file
+    const opened = await this.#openFile(key)
+    if (opened === undefined) return undefined
+    const { file, size, etag } = opened
     try {
       checkWhole(key, size, maxBytes)
-      return { size, etag, bytes: await readExactly(handle, key, 0, size, size) }
+      return { size, etag, bytes: await readExactly(this.#fs, file, key, 0, size, size) }
     } finally {
-      await handle.close()
+      this.#fs.closeSync(file)
     }
   }
 
@@ -199,7 +200,7 @@ export class FileStore implements Store {
     const version = `${key}\0${etag}`
     const known = this.#open.get(version)
     const shared = known ?? {
-      file: opened === undefined ? this.#openFile(key) : Promise.resolve(opened),
+      opened: opened === undefined ? this.#openFile(key) : Promise.resolve(opened),
       readers: 0,
       retired: false,
     }
@@ -208,7 +209,7 @@ export class FileStore implements Store {
       this.#open.set(version, shared)
       const [oldest] = this.#open.keys()
       if (this.#open.size > MAX_HANDLES) await this.#retire(oldest!)
-    } else await opened?.handle.close()
+    } else if (opened !== undefined) this.#fs.closeSync(opened.file)
     return shared
   }
 
@@ -218,24 +219,25 @@ export class FileStore implements Store {
     this.#open.delete(version)
     shared.retired = true
     shared.readers++
-    await release(shared)
+    await this.#release(shared)
   }
 
   async #openFile(key: string): Promise<OpenFile | undefined> {
-    const { O_RDONLY, O_NONBLOCK = 0 } = this.#fs.constants
-    // A named pipe would keep whoever opens it waiting for a writer.
-    const handle = await orMissing(key, 'read', () => this.#fs.promises.open(key, O_RDONLY | O_NONBLOCK))
-    if (handle === undefined) return undefined
+    const fs = this.#fs
+    const file = await orMissing(key, 'read', () => openForReading(fs, key))
+    if (file === undefined) return undefined
     try {
-      return { handle, ...checkedInfo(key, await onFile(key, 'read', () => handle.stat({ bigint: true }))) }
+      // Opening it has fetched what this tells: there is nothing to wait for.
+      return { file, ...checkedInfo(key, await onFile(key, 'read', async () => fs.fstatSync(file, { bigint: true }))) }
     } catch (error) {
-      await handle.close()
+      fs.closeSync(file)
       throw error
     }
   }
-}
 
-async function release(shared: Shared): Promise<void> {
-  if (--shared.readers > 0 || !shared.retired) return
-  await (await shared.file.catch(() => undefined))?.handle.close()
+  async #release(shared: Shared): Promise<void> {
+    if (--shared.readers > 0 || !shared.retired) return
+    const opened = await shared.opened.catch(() => undefined)
+    if (opened !== undefined) this.#fs.closeSync(opened.file)
+  }
 }

@@ -56,7 +56,7 @@ export class FileStage implements Stage {
 
   read(offset: number, length: number): Promise<Uint8Array> {
     const { handle, path } = this.#opened
-    return readExactly(handle, path, offset, length, this.#size)
+    return readExactly(this.#fs, handle.fd, path, offset, length, this.#size)
   }
 
   async prepare(key: string, tail: Uint8Array): Promise<void> {
