@@ -1,4 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import { checkKindOf } from '../array/source.ts'
 import type { Progress } from '../array/transfers.ts'
 import { DTYPES, type DType } from '../core/dtype.ts'
 import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.ts'
@@ -141,14 +142,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     return this.#within(name, () => {
       const array = new FileArray<D, R>(this.#copy, this.#state(name))
       const expected = Object.hasOwn(this.#types, name) ? this.#types[name] : undefined
-      for (const [type, axes] of [expected ?? [], [dtype, rank]]) {
-        if ((type ?? array.dtype) === array.dtype && (axes ?? array.shape.length) === array.shape.length) continue
-        const [is, not] = [
-          `${array.dtype} of ${array.shape.length} axes`,
-          `${type ?? 'any type'} of ${axes ?? 'any number of'} axes`,
-        ]
-        throw new HyperslabError('InvalidArgumentError', `the array is ${is}, not ${not}`, { actual: is, expected: not })
-      }
+      if (expected !== undefined) checkKindOf(array, ...expected)
+      checkKindOf(array, dtype, rank)
       return array
     })
   }

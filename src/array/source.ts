@@ -1,6 +1,6 @@
 import type { PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
 import { checkDType, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.ts'
-import { HyperslabError } from '../core/errors.ts'
+import { type ErrorDetails, HyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { checkShape, sameShape, showShape } from '../core/shape.ts'
@@ -192,6 +192,19 @@ export interface EstimateOptions {
 }
 
 export const ESTIMATE_CHECKS: Checks<EstimateOptions> = { defaultChunkBytes: 'number from 0', elementBytes: 'number from 0' }
+
+/** @throws InvalidArgumentError for an array of another type or rank than is asked for, where either is */
+export function checkKindOf(
+  { dtype, shape }: Pick<BlockSource, 'dtype' | 'shape'>,
+  type: DType | undefined,
+  rank: number | undefined,
+  label?: ErrorDetails,
+): void {
+  if ((type ?? dtype) === dtype && (rank ?? shape.length) === shape.length) return
+  const actual = `${dtype} of ${shape.length} axes`
+  const expected = `${type ?? 'any type'} of ${rank ?? 'any number of'} axes`
+  throw new HyperslabError('InvalidArgumentError', `the array is ${actual}, not ${expected}`, { ...label, actual, expected })
+}
 
 /** The grid of a source, estimated where it names none. */
 export function gridOf<D extends DType>({ chunks, shape, dtype }: SourceLike<D>, options: EstimateOptions = {}): ChunkGrid {

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
-import type { BlockSource, NamedValues } from '../../array/source.ts'
+import { type BlockSource, checkKindOf, type NamedValues } from '../../array/source.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import { counted, Printable } from '../../core/inspect.ts'
@@ -109,7 +109,10 @@ export class ZarrStore {
   async node(path: string): Promise<ZarrNode> {
     this.opened.checkOpen()
     const node = await this.#hierarchy.node(path)
-    if (node !== undefined) return node
+    return node ?? this.unknown(path)
+  }
+
+  unknown(path: string): never {
     const text = path === '' ? 'there is neither a Zarr array nor a group' : 'there is neither an array nor a group of this name'
     throw new HyperslabError(path === '' ? 'NotFoundError' : 'UnknownArrayError', text, {
       file: this.file,
@@ -195,11 +198,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     const node = await this.#store.node(path)
     if (node.kind !== 'array') throw this.#wrongKind(path, 'a group', 'an array')
     const { type, shape } = node.metadata
-    if ((dtype ?? type.dtype) !== type.dtype || (rank ?? shape.length) !== shape.length) {
-      const [is, not] = [`${type.dtype} of ${shape.length} axes`, `${dtype ?? 'any type'} of ${rank ?? 'any number of'} axes`]
-      const text = `the array is ${is}, not ${not}`
-      throw new HyperslabError('InvalidArgumentError', text, { file: this.#store.file, array: path, actual: is, expected: not })
-    }
+    checkKindOf({ dtype: type.dtype, shape }, dtype, rank, { file: this.#store.file, array: path })
     return (await this.#store.array(path, node.metadata)) as DiskArray as ZarrArray<D, R>
   }
 
@@ -253,6 +252,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   #at(name: string): string {
+    if (typeof name !== 'string') this.#store.unknown(String(name))
     return this.path === '' ? name : `${this.path}/${name}`
   }
 

@@ -193,7 +193,15 @@ describe('groups', () => {
     await expect(root.array('z')).rejects.toMatchObject(refused('UnknownArrayError', 'z'))
     await expect(root.array('sub')).rejects.toMatchObject(refused('InvalidArgumentError', 'sub'))
     await expect(root.group('x')).rejects.toMatchObject(refused('InvalidArgumentError', 'x'))
+    const types = { actual: 'int32 of 2 axes', expected: 'float32 of any number of axes' }
     await expect(root.array('x', 'float32')).rejects.toMatchObject(refused('InvalidArgumentError', 'x'))
+    await expect(root.array('x', 'float32')).rejects.toMatchObject({ details: types })
+    await expect(root.array('x', 'int32', 3)).rejects.toMatchObject(refused('InvalidArgumentError', 'x'))
+    for (const name of [5, undefined, null, ['x']] as never[])
+      for (const of of [root, await root.group('sub')]) {
+        await expect(of.array(name)).rejects.toMatchObject(refused('UnknownArrayError', String(name)))
+        await expect(of.group(name)).rejects.toMatchObject(refused('UnknownArrayError', String(name)))
+      }
     await expect(root.array('bad')).rejects.toMatchObject(refused('FormatError', 'bad'))
     await expect(root.array('../g/x')).rejects.toMatchObject({ tag: 'FormatError' })
     await expect(openZarr({ store: new AskedStore().store, path: 'no' })).rejects.toMatchObject({ tag: 'NotFoundError' })
