@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { type Check, checkOptions } from '../src/core/options.ts'
 import * as hyperslab from '../src/runtime/index.ts'
@@ -134,6 +135,70 @@ const WITHOUT = {
   whereMethods: ['count'],
 }
 
+/** What the calls above give themselves. */
+const GIVEN: Record<string, readonly string[]> = {
+  generate: ['dtype', 'shape'],
+  define: ['dtype', 'shape'],
+  S3Store: ['bucket'],
+  ZipStore: ['store', 'path'],
+}
+
+/** What no function takes that has an option of this name. */
+const WRONG: Record<string, readonly unknown[]> = {
+  ...Object.fromEntries(['signal', 'pool', 'budget', 'cache', 'into', 'out'].map((name) => [name, [{}, [], 1]])),
+  ...Object.fromEntries(['layer', 'prefetch', 'retries', 'concurrency'].map((name) => [name, [0.5, -1, Infinity, '1']])),
+  ...Object.fromEntries(['segmentBytes', 'maxRequests', 'chunkBytes'].map((name) => [name, [1.5, 0, Infinity]])),
+  ...Object.fromEntries(['maxBytes', 'retryDelay', 'maxGapBytes', 'patience'].map((name) => [name, [-1, Number.NaN, '1']])),
+  ...Object.fromEntries(['names', 'dimensionNames', 'variables'].map((name) => [name, ['x', [1], ['x', undefined], {}]])),
+  ...Object.fromEntries(['headers', 'arrays', 'credentials'].map((name) => [name, [[], new Map(), 1]])),
+  codecs: [[{}], [1], { length: 0 }, [{ name: 'none', decode: Number }], Array(2).fill({ name: 'x', decode: Number })],
+  blockBytes: [1.5, -1, Infinity, 2 ** 53],
+  cacheBytes: [1.5, -1, 2 ** 30 + 1],
+  slabBytes: [1.5, -1],
+  size: [1.5, -1, 1025],
+  storeFor: [1],
+  flushes: [1.5, -1],
+  partBytes: [2 ** 20, 5 * 2 ** 20 + 0.5, 2 ** 31],
+  notFound: [404, [404.5], ['404']],
+  limits: [
+    [],
+    { blockBytes: 1.5 },
+    { blockBytes: Infinity },
+    { blockBytes: 2 ** 32 },
+    { elements: -1 },
+    { elements: 0.5 },
+    { speling: 1 },
+  ],
+}
+
+const ANY = [
+  null,
+  {},
+  [],
+  [{}],
+  [1],
+  [1.5],
+  'x',
+  1.5,
+  -1,
+  Number.NaN,
+  Infinity,
+  2 ** 60,
+  true,
+  () => 1,
+  5n,
+  Symbol('x'),
+  new Map(),
+]
+
+async function refusalOf(call: Call, options: unknown): Promise<unknown> {
+  try {
+    await call(options as never)
+  } catch (error) {
+    return error
+  }
+}
+
 /** Names of the methods of a class and of those it extends, accessors left out. */
 function methodsOf(object: object, end: object = Object.prototype): string[] {
   const prototype = Object.getPrototypeOf(object)
@@ -172,13 +237,7 @@ describe.each([
   ['methods of where', WHERE_METHODS],
 ])('%s', (_, calls) => {
   test.each(Object.entries(calls))('%s refuses options of other names, and what is no object', async (name, call) => {
-    const refusal = async (options: unknown): Promise<unknown> => {
-      try {
-        await call(options as never)
-      } catch (error) {
-        return error
-      }
-    }
+    const refusal = (options: unknown) => refusalOf(call, options)
     expect(await refusal({ speling: 1 })).toMatchObject({
       tag: 'InvalidArgumentError',
       message: expect.stringMatching(`${name} has no option 'speling'`),
@@ -192,6 +251,25 @@ describe.each([
         message: expect.stringContaining(`${name} takes options as an object`),
       })
   })
+
+  test.each(Object.entries(calls))(
+    '%s refuses what is no value of an option, and never otherwise than by an error with a tag',
+    async (name, call) => {
+      const { details } = (await refusalOf(call, { speling: 1 })) as InstanceType<typeof hyperslab.HyperslabError>
+      const options = (details.expected as string[]).filter((option) => !GIVEN[name]?.includes(option))
+      for (const option of options) {
+        for (const value of WRONG[option] ?? [])
+          expect(await refusalOf(call, { [option]: value }), `${option}: ${inspect(value)}`).toMatchObject({
+            tag: 'InvalidArgumentError',
+          })
+        // Races are run with what they can be run with.
+        for (const value of name.startsWith('race') ? [] : ANY) {
+          const error = await refusalOf(call, { [option]: value })
+          if (error !== undefined) expect(hyperslab.isHyperslabError(error), `${option}: ${inspect(value)}: ${error}`).toBe(true)
+        }
+      }
+    },
+  )
 })
 
 describe('what is wrong is said', () => {

@@ -22,15 +22,6 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
     verifyWrites = 'foreign',
     layer,
   } = options
-  for (const [name, bytes, least] of [['blockBytes', blockBytes, 1] as const, ['cacheBytes', cacheBytes, 0] as const]) {
-    if (Number.isSafeInteger(bytes) && bytes >= least && bytes <= 2 ** 30) continue
-    const text = `${name} must be an integer from ${least} to 2^30, got ${bytes}`
-    throw new HyperslabError('InvalidArgumentError', text, { actual: bytes })
-  }
-  if (options.cache !== undefined && !('slabs' in Object(options.cache)))
-    throw new HyperslabError('InvalidArgumentError', 'cache must be a BlockCache', { actual: options.cache })
-  if (layer !== undefined && !(Number.isSafeInteger(layer) && layer >= 0))
-    throw new HyperslabError('InvalidArgumentError', `layer must be a number from 0, got ${layer}`, { actual: layer })
   if (level !== undefined && codec !== 'zstd')
     throw new HyperslabError('InvalidArgumentError', `a level is for the codec 'zstd', not '${codec}'`, { actual: level })
   const codecs = new Codecs(options.codecs, level)
@@ -38,8 +29,6 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
   if ('ready' in encoder) await encoder.ready?.()
   const limits = withDefaultLimits(options.limits)
   const { cache, pool, budget } = options
-  if (budget !== undefined && !('result' in Object(budget)))
-    throw new HyperslabError('InvalidArgumentError', 'budget must be a MemoryBudget', { actual: budget })
   const recode = level !== undefined
   return { codecs, codec, verifyWrites, blockBytes, segmentBytes, cacheBytes, cache, recode, extras, layer, limits, budget, pool }
 }

@@ -41,7 +41,7 @@ export interface BlocksOptions extends BlockOptions {
 }
 
 export const PROGRESS_CHECKS: Checks<ProgressOptions> = { ...BLOCK_CHECKS, onProgress: 'function' }
-export const BLOCKS_CHECKS: Checks<BlocksOptions> = { ...BLOCK_CHECKS, prefetch: 'number from 0', maxBytes: 'number from 0' }
+export const BLOCKS_CHECKS: Checks<BlocksOptions> = { ...BLOCK_CHECKS, prefetch: 'integer from 0', maxBytes: 'number from 0' }
 const EQUALS_CHECKS: Checks<EqualsOptions> = { ...PROGRESS_CHECKS, equalNaN: 'boolean' }
 
 const CALLS = {
@@ -140,10 +140,6 @@ async function* readAhead<T>(
   { prefetch = 1, signal }: BlocksOptions,
   read: (box: Box, signal: Signal) => Promise<T>,
 ): AsyncGenerator<T, void> {
-  if (!Number.isSafeInteger(prefetch) || prefetch < 0)
-    throw new HyperslabError('InvalidArgumentError', `prefetch must be an integer of at least 0, got ${prefetch}`, {
-      actual: prefetch,
-    })
   const controller = newController()
   const forget = signal && onAbort(signal, () => controller.abort(signal.reason))
   const start = (box: Box): Promise<T> => {

@@ -25,7 +25,7 @@ export interface TransferOptions extends BlockOptions, PlanOptions {
 export const TRANSFER_CHECKS: Checks<TransferOptions> = {
   ...BLOCK_CHECKS,
   ...PLAN_CHECKS,
-  concurrency: 'number from 0',
+  concurrency: 'integer from 0',
   onProgress: 'function',
 }
 

@@ -59,6 +59,8 @@ function mismatch(what: string, actual: unknown, expected: unknown): never {
  *   data
  */
 export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonly number[]): Tensor<D> {
+  if (!isTensorLike(out) || !Array.isArray(out.shape) || Object(out.data) !== out.data)
+    throw new HyperslabError('InvalidArgumentError', 'out must be a tensor: { data, shape }', { actual: out })
   if (!sameShape(out.shape, shape)) {
     const text = `out has shape ${showShape(out.shape)}, the selection ${showShape(shape)}`
     throw new HyperslabError('InvalidArgumentError', text, { actual: out.shape, expected: shape })

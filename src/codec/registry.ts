@@ -12,23 +12,16 @@ export type CodecSet = Pick<Codecs, 'find' | 'isUsers'>
 /** The codecs of one file: those of this package and those its user passes, which come first. */
 export class Codecs {
   readonly #known: ReadonlyMap<string, Codec | KernelCodec>
-  readonly #users: ReadonlySet<string>
+  readonly #users: ReadonlyMap<string, Codec>
 
   /**
    * @param level of the package's own zstd
    * @throws InvalidArgumentError for what is no codec, two of one name
    */
   constructor(own: readonly Codec[] = [], level?: number) {
-    const known = new Map<string, Codec | KernelCodec>([none, lz4, zstdOnDemand(level)].map((codec) => [codec.name, codec]))
-    const names = new Set<string>()
-    for (const codec of own) {
-      checkCodec(codec)
-      if (names.has(codec.name)) throw new HyperslabError('InvalidArgumentError', `two codecs are named '${codec.name}'`)
-      names.add(codec.name)
-      known.set(codec.name, codec)
-    }
-    this.#known = known
-    this.#users = names
+    this.#users = codecsByName(own)
+    const all = [none, lz4, zstdOnDemand(level), ...this.#users.values()]
+    this.#known = new Map(all.map((codec) => [codec.name, codec]))
   }
 
   /** Whether a codec is one of the user's. */
@@ -58,12 +51,22 @@ export class Codecs {
 
 const canEncode = (codec: Codec | KernelCodec): codec is Encoder => inKernel(codec) || codec.encode !== undefined
 
-/** `none` is how files say that a block has no codec. */
-function checkCodec(codec: Codec): void {
-  const { name, decode } = Object(codec) as Partial<Codec>
-  if (typeof name === 'string' && name !== '' && name !== 'none' && typeof decode === 'function') return
-  const text = `a codec is { name, decode, encode? } and is not named 'none', got ${typeof name === 'string' ? `'${name}'` : typeof codec}`
-  throw new HyperslabError('InvalidArgumentError', text, { actual: codec })
+/**
+ * The codecs that a user passes. None is named `none`, which is how files say that a block has no codec.
+ * @throws InvalidArgumentError for what is no codec, two of one name
+ */
+export function codecsByName(own: readonly Codec[]): ReadonlyMap<string, Codec> {
+  const codecs = new Map<string, Codec>()
+  for (const codec of own) {
+    const { name, decode } = Object(codec) as Partial<Codec>
+    if (typeof name !== 'string' || name === '' || name === 'none' || typeof decode !== 'function') {
+      const text = `a codec is { name, decode, encode? } and is not named 'none', got ${typeof name === 'string' ? `'${name}'` : typeof codec}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: codec })
+    }
+    if (codecs.has(name)) throw new HyperslabError('InvalidArgumentError', `two codecs are named '${name}'`)
+    codecs.set(name, codec)
+  }
+  return codecs
 }
 
 /**

@@ -1,8 +1,9 @@
 import { type ErrorDetails, HyperslabError } from './errors.ts'
 
 /**
- * What the value of an option must be: what `typeof` calls it, several joined by ` or `; one of a list; or,
- * with `value`, anything, because what takes it checks it. Numbers are not NaN.
+ * What the value of an option must be: what `typeof` calls it, `plain object`, `integer`, `number from 0`,
+ * `integer from 1 to 9`, `list`, `list of strings`, one of {@link MARKS}, several joined by ` or `; one of a
+ * list; or, with `value`, anything, because what takes it checks it. Numbers are not NaN.
  */
 export type Check = string | readonly (string | boolean)[]
 
@@ -22,9 +23,7 @@ export function checkOptions(
   label?: ErrorDetails,
 ): void {
   if (options === undefined) return
-  // Arrays, signals, maps and so on have other tags. To ask for the tag takes longer than all the rest.
-  if (Object(options) !== options || (Object.getPrototypeOf(options) !== Object.prototype && tagOf(options) !== 'Object'))
-    throw wrong(`${call} takes options as an object, got ${show(options)}`, { ...label, actual: options })
+  if (!isPlain(options)) throw wrong(`${call} takes options as an object, got ${show(options)}`, { ...label, actual: options })
   for (const name in options as object) {
     const value = (options as Record<string, unknown>)[name]
     if (value === undefined) continue
@@ -50,22 +49,48 @@ export function checkValue(call: string, name: string, value: unknown, check: Ch
   throw wrong(`${call}: ${name}${text}`, { ...label, actual: value, expected: check })
 }
 
+/** Objects of these kinds, also of another copy of the package, are told by what they have. */
+const MARKS: Readonly<Record<string, string>> = {
+  AbortSignal: 'throwIfAborted',
+  BlockCache: 'slabs',
+  DiskArray: 'source',
+  MemoryBudget: 'result',
+  Store: 'getRange',
+  WorkerPool: 'decodes',
+}
+
 function isOf(kind: string, value: unknown): boolean {
-  switch (kind) {
+  const mark = MARKS[kind]
+  if (mark) return (value as Record<string, unknown> | null)?.[mark] !== undefined
+  const [, base, items, least, most] = /^(\w+)(?: of (.*)s)?(?: from (\d+))?(?: to (\d+))?$/.exec(kind) ?? []
+  switch (base) {
     case 'value':
       return true
-    case 'number from 0':
-      return typeof value === 'number' && value >= 0
+    case 'integer':
+    case 'number':
+      return (
+        typeof value === 'number' &&
+        !(value < +least!) &&
+        !(value > +most!) &&
+        (base === 'integer' ? Number.isSafeInteger(value) : !Number.isNaN(value))
+      )
     case 'list':
-      return typeof value === 'object' && typeof (value as ArrayLike<unknown> | null)?.length === 'number'
-    case 'AbortSignal':
-      return typeof (value as { throwIfAborted?: unknown } | null)?.throwIfAborted === 'function'
+      return (
+        typeof value === 'object' &&
+        typeof (value as ArrayLike<unknown> | null)?.length === 'number' &&
+        Symbol.iterator in value! &&
+        (!items || [...(value as unknown[])].every((each) => isOf(items, each)))
+      )
     default:
-      return typeof value === kind && value !== null && !Number.isNaN(value)
+      return kind === 'plain object' ? isPlain(value) : typeof value === kind && value !== null
   }
 }
 
 const wrong = (text: string, details: ErrorDetails): HyperslabError => new HyperslabError('InvalidArgumentError', text, details)
+
+/** Arrays, signals, maps and so on have other tags. To ask for the tag takes longer than all the rest. */
+const isPlain = (value: unknown): boolean =>
+  Object(value) === value && (Object.getPrototypeOf(value) === Object.prototype || tagOf(value) === 'Object')
 
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1)
 

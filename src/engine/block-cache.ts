@@ -1,7 +1,6 @@
 import type { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
 import { ByteCache, type CacheStats } from '../core/byte-cache.ts'
 import { compactBytes } from '../core/bytes.ts'
-import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { SingleFlight } from '../core/single-flight.ts'
 import { readTail, type Store, type Tail } from '../store/store.ts'
@@ -21,7 +20,7 @@ export interface BlockCacheStats {
   readonly slabs: CacheStats
 }
 
-const CHECKS: Checks<BlockCacheOptions> = { blockBytes: 'number', slabBytes: 'number' }
+const CHECKS: Checks<BlockCacheOptions> = { blockBytes: 'integer from 0', slabBytes: 'integer from 0' }
 
 const MIB = 2 ** 20
 
@@ -58,10 +57,6 @@ export class BlockCache {
   constructor(options: BlockCacheOptions = {}) {
     checkOptions('BlockCache', options, CHECKS)
     const { blockBytes = 128 * MIB, slabBytes = 32 * MIB } = options
-    for (const [name, bytes] of Object.entries({ blockBytes, slabBytes })) {
-      if (Number.isSafeInteger(bytes) && bytes >= 0) continue
-      throw new HyperslabError('InvalidArgumentError', `${name} must be an integer from 0, got ${bytes}`, { actual: bytes })
-    }
     this.blocks = new ByteCache(blockBytes)
     this.slabs = new ByteCache(slabBytes)
   }

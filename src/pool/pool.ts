@@ -23,7 +23,7 @@ export interface PoolOptions {
   readonly createWorker?: () => WorkerLike | Promise<WorkerLike>
 }
 
-const CHECKS: Checks<PoolOptions> = { size: 'number', createWorker: 'function' }
+const CHECKS: Checks<PoolOptions> = { size: 'integer from 0 to 1024', createWorker: 'function' }
 
 const DEFAULT_MAX_SIZE = 8
 /** Tasks given to a worker: one it works on, and the next, so that it does not wait for us. */
@@ -61,10 +61,6 @@ export class Pool implements WorkerPool {
   constructor(options: PoolOptions = {}) {
     checkOptions('createPool', options, CHECKS)
     const { size = Math.min(threads(), DEFAULT_MAX_SIZE), createWorker = spawn } = options
-    if (!Number.isInteger(size) || size < 0 || size > 1024) {
-      const text = `the size of a pool must be an integer from 0 to 1024, got ${size}`
-      throw new HyperslabError('InvalidArgumentError', text, { actual: size })
-    }
     this.#size = size
     this.#createWorker = createWorker
     this.#buffers = new Recycler(size * TASKS_PER_WORKER)

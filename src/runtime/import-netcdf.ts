@@ -1,7 +1,7 @@
 import type { NetcdfFile, NetcdfVariable } from '../adapters/netcdf/index.ts'
 import { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
-import type { CreateOptions } from '../af/layers/file-options.ts'
+import { type CreateOptions, FILE_CHECKS } from '../af/layers/file-options.ts'
 import { listSidecars } from '../af/layers/listed.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
@@ -11,8 +11,9 @@ import { missingAs } from '../array/lazy/missing-as.ts'
 import { type Element, missingElement, missingElements } from '../array/missing.ts'
 import { bytesOf } from '../array/source.ts'
 import type { Progress } from '../array/transfers.ts'
+import { codecsByName } from '../codec/registry.ts'
 import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
-import { type Checks, checkOptions } from '../core/options.ts'
+import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
@@ -58,14 +59,14 @@ export interface ImportedNetcdf {
 }
 
 const CHECKS: Checks<ImportNetcdfOptions> = {
-  codec: 'string',
-  level: 'number',
-  codecs: 'list',
+  codec: FILE_CHECKS.codec,
+  level: FILE_CHECKS.level,
+  codecs: FILE_CHECKS.codecs,
+  blockBytes: FILE_CHECKS.blockBytes,
   overwrite: 'boolean',
-  variables: 'list',
-  chunks: 'object',
-  chunkBytes: 'value',
-  blockBytes: 'number',
+  variables: 'list of strings',
+  chunks: 'plain object',
+  chunkBytes: 'integer from 1',
   signal: 'AbortSignal',
   onProgress: 'function',
 }
@@ -73,6 +74,7 @@ const CHECKS: Checks<ImportNetcdfOptions> = {
 /** See `importNetcdf` of hyperslab/netcdf. */
 export async function importFile(source: Location, target: Location, options: ImportNetcdfOptions = {}): Promise<ImportedNetcdf> {
   checkOptions('importNetcdf', options, CHECKS)
+  codecsByName(options.codecs ?? [])
   const { store, path } = await resolveLocation(target)
   const final = new Paths(path)
   const draft = new Paths(draftName(path.slice(0, -'.af'.length)))
@@ -152,18 +154,14 @@ function chosenVariables(netcdf: NetcdfFile, { variables }: ImportNetcdfOptions)
   return variables === undefined ? netcdf.variables : [...new Set(variables)].map((name) => netcdf.variable(name))
 }
 
-function checkChunks({ dimensions }: NetcdfFile, { chunks = {}, chunkBytes = IMPORT_CHUNK_BYTES }: ImportNetcdfOptions): void {
+function checkChunks({ dimensions }: NetcdfFile, { chunks = {} }: ImportNetcdfOptions): void {
   const known = dimensions.map(({ name }) => name)
-  for (const [name, length] of Object.entries({ ...chunks, chunkBytes })) {
-    const what = name === 'chunkBytes' && !('chunkBytes' in chunks) ? name : `the length of chunks along ${name}`
-    if (name in chunks && !known.includes(name)) {
+  for (const [name, length] of Object.entries(chunks)) {
+    if (!known.includes(name)) {
       const text = `chunks: there is no dimension '${name}'; there are ${known.join(', ') || 'none'}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: name, expected: known })
     }
-    if (Number.isSafeInteger(length) && length >= 1) continue
-    throw new HyperslabError('InvalidArgumentError', `${what} must be a positive integer, got ${String(length)}`, {
-      actual: length,
-    })
+    checkValue('importNetcdf', `the length of chunks along ${name}`, length, 'integer from 1')
   }
 }
 

@@ -72,7 +72,7 @@ export interface R2StoreOptions {
 
 const CHECKS: Checks<R2StoreOptions> = {
   maxFileBytes: 'number from 0',
-  retries: 'number from 0',
+  retries: 'integer from 0',
   retryDelay: 'number from 0',
 }
 

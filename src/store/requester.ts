@@ -1,4 +1,3 @@
-import { HyperslabError } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
 import { Limiter } from '../core/limiter.ts'
 import type { Checks } from '../core/options.ts'
@@ -50,11 +49,11 @@ export interface RequestOptions {
 }
 
 export const REQUEST_CHECKS: Checks<RequestOptions> = {
-  maxRequests: 'number',
-  maxBytesInFlight: 'number',
-  maxGapBytes: 'number',
-  maxRequestBytes: 'number',
-  retries: 'number from 0',
+  maxRequests: 'integer from 1',
+  maxBytesInFlight: 'number from 1',
+  maxGapBytes: 'number from 0',
+  maxRequestBytes: 'number from 1',
+  retries: 'integer from 0',
   retryDelay: 'number from 0',
   onRequest: 'function',
 }
@@ -72,7 +71,6 @@ export class RangeRequester {
   /** Left out where the number of requests is fixed. */
   readonly #window: (() => RequestWindow | Promise<RequestWindow>) | undefined
 
-  /** @throws InvalidArgumentError for limits that would let nothing through */
   constructor({
     maxRequests,
     maxBytesInFlight = 64 * MIB,
@@ -80,8 +78,6 @@ export class RangeRequester {
     maxRequestBytes = 16 * MIB,
   }: RequestOptions = {}) {
     const most = maxRequests ?? (isWorkerd() ? 6 : isBrowser() ? 32 : 128)
-    checkLimits({ maxRequests: most, maxBytesInFlight, maxRequestBytes }, 1)
-    checkLimits({ maxGapBytes }, 0)
     this.#limiter = new Limiter(most, maxBytesInFlight)
     if (maxRequests === undefined && !isWorkerd())
       this.#window = lazily(async () => new (await import('./request-window.ts')).RequestWindow(this.#limiter))
@@ -142,15 +138,6 @@ export class RangeRequester {
 const MIB = 2 ** 20
 /** No more crowd a server. */
 const FEW_REQUESTS = 8
-
-/** @throws InvalidArgumentError */
-export function checkLimits(limits: Record<string, number>, least: number): void {
-  for (const [name, value] of Object.entries(limits)) {
-    if (value >= least) continue
-    const text = `${name} must be a number from ${least} on, got ${value}`
-    throw new HyperslabError('InvalidArgumentError', text, { actual: value, expected: least })
-  }
-}
 
 /**
  * Does `work` for all items at once. After a failure, or an abort of `signal`, the others get an aborted

@@ -157,7 +157,7 @@ describe('limits', async () => {
     async (limits) => {
       await expect(opened(limits)).rejects.toMatchObject({
         tag: 'InvalidArgumentError',
-        message: expect.stringContaining('limits.'),
+        message: expect.stringContaining(`limits: ${Object.keys(limits)[0]} must be an integer from 0`),
       })
     },
   )

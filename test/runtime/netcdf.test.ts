@@ -138,8 +138,8 @@ describe('importNetcdf', () => {
   test.each<[ImportNetcdfOptions, string, RegExp]>([
     [{ variables: ['tas', 'tos'] }, 'UnknownArrayError', /'tos': there is no such variable; there are .*lat/],
     [{ chunks: { level: 1 } }, 'InvalidArgumentError', /chunks: there is no dimension 'level'; there are lon, nb2, lat, time/],
-    [{ chunks: { time: 0 } }, 'InvalidArgumentError', /the length of chunks along time must be a positive integer, got 0/],
-    [{ chunkBytes: 1.5 }, 'InvalidArgumentError', /chunkBytes must be a positive integer, got 1.5/],
+    [{ chunks: { time: 0 } }, 'InvalidArgumentError', /the length of chunks along time must be an integer from 1, got 0/],
+    [{ chunkBytes: 1.5 }, 'InvalidArgumentError', /chunkBytes must be an integer from 1, got 1.5/],
     [{ codec: 'zip' }, 'CodecError', /zip/],
   ])('refuses %j and leaves nothing behind', async (options, tag, message) => {
     const store = new MemoryStore()

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
+import { HttpStore } from '../../src/store/http/http.ts'
 import { planRangeReads } from '../../src/store/ranges.ts'
 import { RangeRequester, type RequestOptions } from '../../src/store/requester.ts'
 import type { ByteRange } from '../../src/store/store.ts'
@@ -190,7 +191,7 @@ describe('requester', () => {
   test.each<RequestOptions>([{ maxRequests: 0 }, { maxBytesInFlight: 0 }, { maxRequestBytes: Number.NaN }, { maxGapBytes: -1 }])(
     '%o lets nothing through',
     (options) => {
-      expect(() => new RangeRequester(options)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
+      expect(() => new HttpStore(options)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
     },
   )
 })

@@ -233,8 +233,8 @@ test.each<[Partial<S3StoreOptions>, RegExp]>([
   [{ bucket: 'a/b' }, /bucket/],
   [{ endpoint: 'localhost:9000' }, /endpoint/],
   [{ endpoint: 'http://h/?a=1' }, /endpoint/],
-  [{ partBytes: 2 ** 20 }, /5 MiB/],
-  [{ partBytes: Number.NaN }, /partBytes must be a number/],
+  [{ partBytes: 2 ** 20 }, /partBytes must be an integer from 5242880 to 1073741824, got 1048576/],
+  [{ partBytes: Number.NaN }, /partBytes must be an integer/],
   [{ maxRequests: 0 }, /maxRequests/],
 ])('options that cannot be: %j', (options, message) => {
   expect(() => recorded(options)).toThrow(message)

@@ -32,8 +32,8 @@ export interface OpenNetcdfOptions {
 
 export const NETCDF_CHECKS: Checks<OpenNetcdfOptions> = {
   name: 'string',
-  pool: 'object',
-  budget: 'object',
+  pool: 'WorkerPool',
+  budget: 'MemoryBudget',
   signal: 'AbortSignal',
 }
 

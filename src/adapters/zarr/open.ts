@@ -1,9 +1,11 @@
 import type { Codec } from '../../codec/codec.ts'
+import { codecsByName } from '../../codec/registry.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { BlockCache } from '../../engine/block-cache.ts'
+import { READ_LIMIT_CHECKS, READ_LIMITS } from '../../engine/limits.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import { readWhole, type Store } from '../../store/store.ts'
 import { type ZarrArray, ZarrGroup, ZarrStore } from './group.ts'
@@ -43,21 +45,17 @@ export interface OpenZarrOptions {
 
 export const ZARR_CHECKS: Checks<OpenZarrOptions> = {
   kind: ['array', 'group'],
-  names: 'list',
+  names: 'list of strings',
   consolidated: 'boolean',
   codecs: 'list',
-  pool: 'object',
-  budget: 'object',
-  cache: 'object',
+  pool: 'WorkerPool',
+  budget: 'MemoryBudget',
+  cache: 'BlockCache',
   limits: 'object',
   signal: 'AbortSignal',
 }
 
-const LIMIT_CHECKS: Checks<ZarrLimits> = {
-  metadataBytes: 'number from 0',
-  blockBytes: 'number from 0',
-  elements: 'number from 0',
-}
+const LIMIT_CHECKS: Checks<ZarrLimits> = { ...READ_LIMIT_CHECKS, metadataBytes: 'integer from 0' }
 
 /**
  * Opens what a store has at a place: a group, or an array.
@@ -66,7 +64,8 @@ const LIMIT_CHECKS: Checks<ZarrLimits> = {
 export async function openNode(store: Store, path: string, options: OpenZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
   const { limits = {}, codecs = [], pool, budget, cache: memory, kind, names, consolidated, signal } = options
   checkOptions('limits', limits, LIMIT_CHECKS)
-  const { metadataBytes, blockBytes = 2 ** 30, elements = 2 ** 40 } = limits
+  codecsByName(codecs)
+  const { metadataBytes, blockBytes = READ_LIMITS.blockBytes, elements = READ_LIMITS.elements } = limits
   const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements })
   const root = path.replace(/\/+$/, '')
   const prefix = root === '' ? '' : `${root}/`

@@ -22,7 +22,7 @@ const CHECKS: Checks<ArrayOptions> = {
   dtype: DTYPES,
   shape: 'list',
   chunkShape: 'list',
-  dimensionNames: 'list',
+  dimensionNames: 'list of strings',
   fillValue: 'value',
 }
 

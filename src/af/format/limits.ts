@@ -1,5 +1,5 @@
-import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
+import { READ_LIMIT_CHECKS, READ_LIMITS } from '../../engine/limits.ts'
 
 /**
  * Bounds of what a file may ask for. All that goes beyond is refused before anything of its size is fetched
@@ -38,45 +38,19 @@ export interface Limits {
   readonly layers?: number
 }
 
-export const DEFAULT_LIMITS: Required<Limits> = {
-  footerBytes: 48 * 2 ** 20,
-  typeDepth: 64,
-  blockBytes: 2 ** 30,
-  elements: 2 ** 40,
-  layers: 10_000,
-}
+export const DEFAULT_LIMITS: Required<Limits> = { ...READ_LIMITS, footerBytes: 48 * 2 ** 20, typeDepth: 64, layers: 10_000 }
 
-/**
- * Kernel memory is 32 bits wide and a decoded block must leave room in it for everything else; the stack
- * takes no deeper types.
- */
-const MOST: Required<Limits> = {
-  footerBytes: 2 ** 31,
-  typeDepth: 256,
-  blockBytes: 2 ** 31,
-  elements: 2 ** 53 - 1,
-  layers: 2 ** 32 - 1,
-}
-
+/** The stack takes no deeper types. */
 const CHECKS: Checks<Limits> = {
-  footerBytes: 'number',
-  typeDepth: 'number',
-  blockBytes: 'number',
-  elements: 'number',
-  layers: 'number',
+  ...READ_LIMIT_CHECKS,
+  footerBytes: `integer from 0 to ${2 ** 31}`,
+  typeDepth: 'integer from 0 to 256',
+  layers: `integer from 0 to ${2 ** 32 - 1}`,
 }
 
 /** @throws InvalidArgumentError */
 export function withDefaultLimits(limits: Limits = {}): Required<Limits> {
   checkOptions('limits', limits, CHECKS)
-  const all = { ...DEFAULT_LIMITS, ...limits }
-  for (const name of Object.keys(MOST) as (keyof Limits)[]) {
-    const [actual, most] = [all[name], MOST[name]]
-    if (Number.isSafeInteger(actual) && actual >= 0 && actual <= most) continue
-    throw new HyperslabError('InvalidArgumentError', `limits.${name} must be an integer from 0 to ${most}, got ${actual}`, {
-      actual,
-      expected: most,
-    })
-  }
-  return all
+  const given = Object.entries(limits).filter(([, value]) => value !== undefined)
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(given) }
 }

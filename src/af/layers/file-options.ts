@@ -77,14 +77,14 @@ export const FILE_CHECKS: Checks<FileOptions> = {
   codec: 'string',
   level: 'number',
   codecs: 'list',
-  blockBytes: 'number',
-  segmentBytes: 'number',
-  cacheBytes: 'number',
-  cache: 'object',
-  budget: 'object',
+  blockBytes: 'integer from 1 to 1073741824',
+  segmentBytes: 'integer from 1',
+  cacheBytes: 'integer from 0 to 1073741824',
+  cache: 'BlockCache',
+  budget: 'MemoryBudget',
   limits: 'object',
-  pool: 'object',
+  pool: 'WorkerPool',
   extras: 'boolean',
   verifyWrites: ['foreign', true, false],
 }
-export const OPEN_CHECKS: Checks<OpenOptions> = { ...FILE_CHECKS, layer: 'number', arrays: 'object' }
+export const OPEN_CHECKS: Checks<OpenOptions> = { ...FILE_CHECKS, layer: 'integer from 0', arrays: 'plain object' }

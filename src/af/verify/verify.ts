@@ -38,7 +38,7 @@ const CHECKS: Checks<VerifyOptions> = { ...STORE_CHECKS, deep: 'boolean', onProg
 /** What opening a container takes to read it. */
 type ReadOptions = Pick<OpenOptions, 'codecs' | 'limits' | 'layer'>
 
-const PATH_CHECKS: Checks<VerifyOptions & ReadOptions> = { ...CHECKS, codecs: 'list', limits: 'object', layer: 'number' }
+const PATH_CHECKS: Checks<VerifyOptions & ReadOptions> = { ...CHECKS, codecs: 'list', limits: 'object', layer: 'integer from 0' }
 
 /** A report of `verify`: its `findings`, and what it has `checked`. */
 export interface Verification {

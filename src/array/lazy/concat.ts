@@ -70,7 +70,7 @@ export interface StackOptions<D extends DType = DType> {
   readonly names?: readonly string[]
 }
 
-const STACK_CHECKS: Checks<StackOptions> = { axis: 'number or list', fillValue: 'value', names: 'list' }
+const STACK_CHECKS: Checks<StackOptions> = { axis: 'number or list', fillValue: 'value', names: 'list of strings' }
 
 /**
  * Arrays of one shape along a new axis, or nested lists of them along several.

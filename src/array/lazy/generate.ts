@@ -24,7 +24,7 @@ const CHECKS: Checks<GenerateOptions<DType>> = {
   dtype: DTYPES,
   shape: 'list',
   chunks: 'object',
-  dimensionNames: 'list',
+  dimensionNames: 'list of strings',
   fillValue: 'value',
 }
 

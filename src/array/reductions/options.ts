@@ -83,7 +83,7 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   reduce: EACH,
   mapReduce: REDUCE,
   weightedMean: REDUCE,
-  cumsum: { ...EACH, into: 'object' } satisfies Checks<CumulativeOptions>,
+  cumsum: { ...EACH, into: 'DiskArray' } satisfies Checks<CumulativeOptions>,
   groupBy: { ...EACH, ...FOLD } satisfies Checks<GroupOptions>,
   coarsen: WINDOW,
   rolling: WINDOW,

@@ -136,7 +136,7 @@ export interface HttpClientOptions extends TimeLimits, Pick<RequestOptions, 'ret
 
 export const CLIENT_CHECKS: Checks<Omit<HttpClientOptions, keyof RequestOptions>> = {
   fetch: 'function',
-  headers: 'object',
+  headers: 'plain object',
   ...TIME_CHECKS,
 }
 

@@ -18,7 +18,7 @@ export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
   readonly notFound?: readonly number[]
 }
 
-const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', notFound: 'list' }
+const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', notFound: 'list of integers' }
 
 const FORBIDDEN = 'if this server says so for what does not exist, pass notFound: [403, 404, 410] to the store'
 

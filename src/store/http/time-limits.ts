@@ -1,6 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
-import { checkLimits } from '../requester.ts'
 import { MAX_TIMER_MS, Transient } from '../retry.ts'
 
 /** How long a server may take. Infinity is no limit. */
@@ -28,17 +27,14 @@ export interface TimeLimits {
 }
 
 export const TIME_CHECKS: Checks<TimeLimits> = {
-  answerTimeout: 'number',
-  silenceTimeout: 'number',
-  minBytesPerSecond: 'number',
-  patience: 'number',
+  answerTimeout: 'number from 1',
+  silenceTimeout: 'number from 1',
+  minBytesPerSecond: 'number from 0',
+  patience: 'number from 0',
 }
 
-/** @throws InvalidArgumentError for what is no limit */
 export function timeLimits(options: TimeLimits): Required<TimeLimits> {
   const { answerTimeout = 30_000, silenceTimeout = 30_000, minBytesPerSecond = 1024, patience = 60_000 } = options
-  checkLimits({ answerTimeout, silenceTimeout }, 1)
-  checkLimits({ minBytesPerSecond, patience }, 0)
   return { answerTimeout, silenceTimeout, minBytesPerSecond, patience }
 }
 

@@ -1,4 +1,3 @@
-import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import { type RequestContext, statusError } from '../http/answers.ts'
 import { CLIENT_CHECKS, type HttpClientOptions } from '../http/client.ts'
@@ -38,17 +37,17 @@ export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpCl
   readonly partBytes?: number
 }
 
+const MIB = 2 ** 20
+
 const CHECKS: Checks<S3StoreOptions> = {
   ...ADDRESS_CHECKS,
   ...REQUEST_CHECKS,
   ...CLIENT_CHECKS,
-  credentials: 'object or function',
+  credentials: 'plain object or function',
   listing: 'boolean',
-  notFound: 'list',
-  partBytes: 'number',
+  notFound: 'list of integers',
+  partBytes: `integer from ${5 * MIB} to ${2 ** 30}`,
 }
-
-const MIB = 2 ** 20
 
 /**
  * Objects in a bucket of S3, or of a server that speaks its protocol. Keys are those of the bucket.
@@ -80,10 +79,6 @@ export class S3Store extends HttpReader implements Store {
     const { credentials, listing = true, partBytes = 8 * MIB } = options
     const address = new S3Address(options)
     super(options, credentials && signing(credentials, address.region))
-    if (!(Number.isSafeInteger(partBytes) && partBytes >= 5 * MIB && partBytes <= 1024 * MIB)) {
-      const text = `partBytes must be an integer from 5 MiB to 1 GiB, got ${partBytes}`
-      throw new HyperslabError('InvalidArgumentError', text, { actual: partBytes })
-    }
     this.#address = address
     this.#s3 = new S3Client(address, this.client, this.requester)
     this.#writer = new S3Writer(this.#s3)

@@ -27,7 +27,7 @@ export interface ZipOptions {
   readonly maxDirectoryBytes?: number
 }
 
-const CHECKS: Checks<ZipOptions> = { store: 'object', path: 'string', maxDirectoryBytes: 'number from 0' }
+const CHECKS: Checks<ZipOptions> = { store: 'Store', path: 'string', maxDirectoryBytes: 'number from 0' }
 
 /** One version of the archive. */
 interface Archive extends ObjectInfo {
@@ -79,7 +79,7 @@ export class ZipStore implements Store {
   /** @throws InvalidArgumentError */
   constructor(options: ZipOptions) {
     checkOptions('ZipStore', options, CHECKS)
-    checkValue('ZipStore', 'store', Object(options).store, 'object')
+    checkValue('ZipStore', 'store', Object(options).store, 'Store')
     checkValue('ZipStore', 'path', options.path, 'string')
     const { store, path, maxDirectoryBytes = 64 * MIB } = options
     this.#store = store
