@@ -1,6 +1,5 @@
-import { type Python, startPython } from './python.ts'
-
-const PACKAGES = ['numpy==2.4.6', 'numcodecs==0.16.6', 'google-crc32c==1.9.0']
+import type { Python } from '../../scripts/python.mjs'
+import { startPython } from './python.ts'
 
 /** numcodecs in a process of its own, with c-blosc and zlib as it brings them. */
 export interface Numcodecs {
@@ -15,7 +14,7 @@ export interface Numcodecs {
 
 /** Undefined, with a line that says so, where it cannot be had. */
 export function startNumcodecs(): Numcodecs | undefined {
-  const python: Python | undefined = startPython('./numcodecs_peer.py', PACKAGES)
+  const python: Python | undefined = startPython('./numcodecs_peer.py')
   if (python === undefined) return undefined
   const base64 = (data: Uint8Array): string => Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
   return {

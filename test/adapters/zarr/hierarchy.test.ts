@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Hierarchy, type HierarchyOptions, type MetadataReader } from '../../../src/adapters/zarr/hierarchy.ts'
 import { HyperslabError, isHyperslabError } from '../../../src/core/errors.ts'
-import { pythonEnvironment } from '../../support/python.ts'
-import { readerOf, ZARR_PYTHON } from './matrix.ts'
+import { zarrPython } from '../../support/python.ts'
+import { readerOf } from './matrix.ts'
 
 const ARRAY2 = {
   zarr_format: 2,
@@ -251,7 +251,7 @@ test('members of a group that nobody here knows are refused unless they need not
   expect(await failure(group({ crypto: { key: 1, must_understand: false }, consolidated_metadata: null }))).toBe('no error')
 })
 
-const env = pythonEnvironment(ZARR_PYTHON)
+const env = zarrPython()
 
 test.skipIf(env === undefined)('what zarr-python and xarray write is found, consolidated or not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperslab-hierarchy-'))

@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { DType } from '../../../src/core/dtype.ts'
-import { pythonEnvironment } from '../../support/python.ts'
-
-export const ZARR_PYTHON = ['numpy==2.4.6', 'zarr==3.1.6', 'numcodecs==0.16.6', 'xarray==2026.9.0']
+import { zarrPython } from '../../support/python.ts'
 
 const SCRIPT = fileURLToPath(new URL('matrix.py', import.meta.url))
 
@@ -46,7 +44,7 @@ export interface Matrix {
 
 /** Writes a matrix of arrays; undefined, with a line that says so, without Python and zarr-python. */
 export function writeMatrix(count: number, seed: number): Matrix | undefined {
-  const env = pythonEnvironment(ZARR_PYTHON)
+  const env = zarrPython()
   if (env === undefined) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'hyperslab-zarr-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })

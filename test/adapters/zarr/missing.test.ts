@@ -9,11 +9,11 @@ import { parseArray } from '../../../src/adapters/zarr/parse-array.ts'
 import { missingElements } from '../../../src/array/missing.ts'
 import { missingTest } from '../../../src/array/missing-test.ts'
 import { type DType, toElement } from '../../../src/core/dtype.ts'
-import { pythonEnvironment } from '../../support/python.ts'
-import { type MatrixFill, readerOf, scalarOf, ZARR_PYTHON } from './matrix.ts'
+import { zarrPython } from '../../support/python.ts'
+import { type MatrixFill, readerOf, scalarOf } from './matrix.ts'
 
 const SCRIPT = fileURLToPath(new URL('missing.py', import.meta.url))
-const env = pythonEnvironment(ZARR_PYTHON)
+const env = zarrPython()
 const folder = mkdtempSync(join(tmpdir(), 'hyperslab-missing-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
