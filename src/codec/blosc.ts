@@ -2,8 +2,8 @@ import { HyperslabError } from '../core/errors.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { filters } from '../kernels/filters.ts'
 import { lz4Resume, lz4State } from '../kernels/lz4.ts'
+import { checkSize } from './bounds.ts'
 import type { Span, Step } from './chain.ts'
-import { wrongLength } from './codec.ts'
 import { loadInflateSync } from './inflate.ts'
 
 // A frame of Blosc 1, all numbers little-endian:
@@ -57,7 +57,8 @@ export function bloscStep(inner: unknown): Step {
     async ready() {
       if (load !== undefined) decoders.set(inner as string, outside(await load()))
     },
-    decodeIn: (arena, pointer, length, decodedBytes) => decodeFrame(arena, decoders, pointer, length, decodedBytes),
+    decodeIn: (arena, pointer, length, decodedBytes, mostBytes) =>
+      decodeFrame(arena, decoders, pointer, length, decodedBytes, mostBytes),
   }
 }
 
@@ -107,13 +108,13 @@ interface Header {
   readonly compressor: string
 }
 
-function readHeader(view: DataView, length: number, expected: number | undefined): Header {
+function readHeader(view: DataView, length: number, expected: number | undefined, mostBytes: number): Header {
   if (length < HEADER_BYTES) throw malformed(`${length} bytes have no room for its header`)
   const [format, innerFormat, flags, typesize] = [0, 1, 2, 3].map((at) => view.getUint8(at)) as [number, number, number, number]
   const [decodedBytes, blockBytes, frameBytes] = [4, 8, 12].map((at) => view.getUint32(at, true)) as [number, number, number]
   if (format !== FORMAT) throw malformed(`its format is ${format} instead of ${FORMAT}`)
   if (frameBytes !== length) throw malformed(`it says to have ${frameBytes} bytes and has ${length}`)
-  if (expected !== undefined && decodedBytes !== expected) throw wrongLength('blosc', decodedBytes, expected)
+  checkSize('blosc', decodedBytes, expected, mostBytes)
   const number = flags >> COMPRESSOR_SHIFT
   const compressor = COMPRESSORS[number] ?? `number ${number}`
   const header = { innerFormat, flags, typesize, decodedBytes, blockBytes, compressor }
@@ -143,8 +144,9 @@ function decodeFrame(
   pointer: number,
   length: number,
   expected: number | undefined,
+  mostBytes: number,
 ): Span {
-  const header = readHeader(viewAt(arena, pointer, length), length, expected)
+  const header = readHeader(viewAt(arena, pointer, length), length, expected, mostBytes)
   const { flags, decodedBytes, blockBytes, compressor } = header
   if (decodedBytes === 0) return { pointer, length: 0 }
   if (flags & NOT_COMPRESSED) return { pointer: pointer + HEADER_BYTES, length: decodedBytes }

@@ -1,6 +1,7 @@
 import { HyperslabError, isHyperslabError, messageOf } from '../core/errors.ts'
 import { type Arena, isTrap, withArena } from '../kernels/arena.ts'
-import { attempt, type Codec, type KernelCodec, wrongLength } from './codec.ts'
+import { checkSize } from './bounds.ts'
+import { attempt, type Codec, type KernelCodec } from './codec.ts'
 
 /** Bytes in kernel memory. */
 export interface Span {
@@ -20,11 +21,12 @@ export interface Step {
   /**
    * Decodes bytes in kernel memory, which it may overwrite, with up to 64 behind them.
    * @param decodedBytes how many it must give, where that is known
+   * @param mostBytes how many it may give, where that is not known: it allocates no more
    * @throws CodecError
    */
-  decodeIn?(arena: Arena, pointer: number, length: number, decodedBytes: number | undefined): Span
+  decodeIn?(arena: Arena, pointer: number, length: number, decodedBytes: number | undefined, mostBytes: number): Span
   /** Decodes bytes that must not be changed. */
-  decode?(bytes: Uint8Array, decodedBytes: number | undefined): Uint8Array | Promise<Uint8Array>
+  decode?(bytes: Uint8Array, decodedBytes: number | undefined, mostBytes: number): Uint8Array | Promise<Uint8Array>
 }
 
 /** What comes behind the last step in kernel memory where only decoding tells how long the result is. */
@@ -34,11 +36,13 @@ export const outOfKernel: Step = { name: 'payload', decode: (bytes) => bytes }
  * A codec that decodes by one step after another: in kernel memory where all of them work there. An input
  * without any bytes stands for a block that nobody wrote.
  * @param absent what such a block decodes to; asked for 0 bytes where nobody knows how many it has
+ * @param mostBytes to how many bytes a step may decode of which only decoding tells
  */
 export function chainCodec(
   name: string,
   steps: readonly Step[],
   absent: (bytes: number) => Uint8Array,
+  mostBytes: number,
 ): (Codec | KernelCodec) & { ready(): Promise<void> } {
   const ready = async (): Promise<void> => {
     await Promise.all(steps.map((step) => step.ready?.()))
@@ -50,8 +54,8 @@ export function chainCodec(
       decodeIn(arena, pointer, length, decodedBytes) {
         if (length === 0) return arena.put(absent(decodedBytes))
         const sizes = sizesOf(steps, decodedBytes)
-        checkLength(name, length, sizes[0])
-        return runInKernel(arena, steps, sizes, 0, steps.length, { pointer, length }).pointer
+        checkSize(name, length, sizes[0], Infinity)
+        return runInKernel(arena, steps, sizes, mostBytes, 0, steps.length, { pointer, length }).pointer
       },
     }
   return {
@@ -61,22 +65,22 @@ export function chainCodec(
       const known = decodedBytes < Infinity ? decodedBytes : undefined
       if (bytes.length === 0) return absent(known ?? 0)
       const sizes = sizesOf(steps, known)
-      checkLength(name, bytes.length, sizes[0])
+      checkSize(name, bytes.length, sizes[0], Infinity)
       let current = bytes
       for (let at = 0; at < steps.length; ) {
         const end = endOfRun(steps, at)
         if (end > at) {
           current = withArena((arena) => {
             const span = { pointer: arena.put(current), length: current.length }
-            const decoded = runInKernel(arena, steps, sizes, at, end, span)
+            const decoded = runInKernel(arena, steps, sizes, mostBytes, at, end, span)
             return arena.bytes(decoded.pointer, decoded.length).slice()
           })
           at = end
         } else {
           const input = current
           const step = steps[at++]!
-          current = await attempt(`${step.name} does not decode`, () => step.decode!(input, sizes[at]))
-          checkLength(step.name, current.length, sizes[at])
+          current = await attempt(`${step.name} does not decode`, () => step.decode!(input, sizes[at], mostBytes))
+          checkSize(step.name, current.length, sizes[at], mostBytes)
         }
       }
       return current
@@ -108,6 +112,7 @@ function runInKernel(
   arena: Arena,
   steps: readonly Step[],
   sizes: readonly (number | undefined)[],
+  mostBytes: number,
   start: number,
   end: number,
   input: Span,
@@ -116,8 +121,8 @@ function runInKernel(
   for (let i = start; i < end; i++) {
     const step = steps[i] as KernelStep
     const { pointer, length } = span
-    span = named(step.name, () => step.decodeIn(arena, pointer, length, sizes[i + 1]))
-    checkLength(step.name, span.length, sizes[i + 1])
+    span = named(step.name, () => step.decodeIn(arena, pointer, length, sizes[i + 1], mostBytes))
+    checkSize(step.name, span.length, sizes[i + 1], mostBytes)
   }
   return span
 }
@@ -130,8 +135,4 @@ function named<T>(name: string, work: () => T): T {
     if (isHyperslabError(cause) || isTrap(cause)) throw cause
     throw new HyperslabError('CodecError', `${name} does not decode: ${messageOf(cause)}`, { cause })
   }
-}
-
-function checkLength(name: string, actual: number, expected: number | undefined): void {
-  if (expected !== undefined && actual !== expected) throw wrongLength(name, actual, expected)
 }

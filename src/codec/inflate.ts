@@ -1,5 +1,6 @@
 import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError, messageOf } from '../core/errors.ts'
+import { aboveLimit } from './bounds.ts'
 import type { Step } from './chain.ts'
 import { adler32 } from './checksums.ts'
 import { wrongLength } from './codec.ts'
@@ -25,27 +26,42 @@ const STREAM_FORMATS = { gzip: 'gzip', zlib: 'deflate' }
 export function inflateStep(name: 'gzip' | 'zlib'): Step {
   return {
     name,
-    async decode(bytes, decodedBytes) {
+    async decode(bytes, decodedBytes, mostBytes) {
       try {
-        return await inflate(name, bytes, decodedBytes)
+        return await inflate(name, bytes, decodedBytes, mostBytes)
       } catch (cause) {
         if (cause instanceof HyperslabError) throw cause
-        if ((cause as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLong(name, decodedBytes!)
-        throw malformedStream(name, cause)
+        if ((cause as { code?: string }).code !== 'ERR_BUFFER_TOO_LARGE') throw malformedStream(name, cause)
+        throw tooLong(name, decodedBytes, mostBytes)
       }
     },
   }
 }
 
-async function inflate(name: 'gzip' | 'zlib', bytes: Uint8Array, decodedBytes: number | undefined): Promise<Uint8Array> {
+/** Above this number of bytes platforms have bounds of their own, and take no other. */
+const MOST_ROOM = 2 ** 31 - 1
+
+async function inflate(
+  name: 'gzip' | 'zlib',
+  bytes: Uint8Array,
+  decodedBytes: number | undefined,
+  mostBytes: number,
+): Promise<Uint8Array> {
   const zlib = platformZlib()
-  if (zlib === undefined) return streamed(name, bytes, decodedBytes)
+  if (zlib === undefined) return streamed(name, bytes, decodedBytes, mostBytes)
   const decode = name === 'gzip' ? zlib.gunzip : zlib.inflate
-  const options = decodedBytes === undefined ? {} : roomFor(decodedBytes)
+  const bound = mostBytes < MOST_ROOM ? { maxOutputLength: Math.max(mostBytes, 1) } : {}
+  const options = decodedBytes === undefined ? bound : roomFor(decodedBytes)
   return new Promise((resolve, reject) => decode(bytes, options, (error, result) => (error ? reject(error) : resolve(result))))
 }
 
-async function streamed(name: 'gzip' | 'zlib', bytes: Uint8Array, decodedBytes = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
+async function streamed(
+  name: 'gzip' | 'zlib',
+  bytes: Uint8Array,
+  decodedBytes: number | undefined,
+  mostBytes: number,
+): Promise<Uint8Array> {
+  const room = decodedBytes ?? mostBytes
   const { writable, readable } = new DecompressionStream(STREAM_FORMATS[name]) as Inflating
   const writer = writable.getWriter()
   // A failure is reported by the side that reads.
@@ -59,9 +75,9 @@ async function streamed(name: 'gzip' | 'zlib', bytes: Uint8Array, decodedBytes =
     if (done) break
     parts.push(value!)
     length += value!.length
-    if (length > decodedBytes) {
+    if (length > room) {
       await reader.cancel()
-      throw tooLong(name, decodedBytes)
+      throw tooLong(name, decodedBytes, mostBytes)
     }
   }
   await written
@@ -110,5 +126,7 @@ const storedSum = (bytes: Uint8Array): number =>
 const malformedStream = (name: string, cause: unknown): HyperslabError =>
   new HyperslabError('CodecError', `malformed ${name} stream: ${messageOf(cause)}`, { cause })
 
-const tooLong = (name: string, expected: number): HyperslabError =>
-  new HyperslabError('CodecError', `malformed ${name} stream: it decodes to more than ${expected} bytes`, { expected })
+function tooLong(name: string, expected: number | undefined, mostBytes: number): HyperslabError {
+  if (expected === undefined) return aboveLimit(name, undefined, mostBytes)
+  return new HyperslabError('CodecError', `malformed ${name} stream: it decodes to more than ${expected} bytes`, { expected })
+}

@@ -2,6 +2,7 @@ import { HyperslabError } from '../core/errors.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { crc32c } from '../kernels/crc32c.ts'
 import { lz4Decode } from '../kernels/lz4.ts'
+import { checkSize } from './bounds.ts'
 import type { Step } from './chain.ts'
 import { adler32, crc32, fletcher32 } from './checksums.ts'
 import { PREFIX_BYTES } from './lz4.ts'
@@ -14,10 +15,11 @@ const LZ4_RATIO = 256
 /** An LZ4 block behind its decoded size, as numcodecs writes it. */
 export const lz4Step: Step = {
   name: 'lz4',
-  decodeIn(arena, pointer, length) {
+  decodeIn(arena, pointer, length, decodedBytes, mostBytes) {
     if (length < PREFIX_BYTES) throw malformed('lz4', `${length} bytes have no room for the size`)
     const bytes = new DataView(arena.kernels.memory.buffer).getUint32(pointer, true)
     if (bytes > length * LZ4_RATIO) throw malformed('lz4', `${length} bytes cannot decode to ${bytes}`)
+    checkSize('lz4', bytes, decodedBytes, mostBytes)
     const target = arena.alloc(bytes)
     lz4Decode(arena, pointer + PREFIX_BYTES, length - PREFIX_BYTES, target, bytes)
     return { pointer: target, length: bytes }
@@ -30,7 +32,7 @@ export const lz4Step: Step = {
  */
 export function zstdStep(isSized: boolean): Step {
   const load = () => import('./zstd.ts')
-  if (!isSized) return { name: 'zstd', decode: async (bytes) => (await load()).decodeUnsized(bytes) }
+  if (!isSized) return { name: 'zstd', decode: async (bytes, _, mostBytes) => (await load()).decodeUnsized(bytes, mostBytes) }
   if (platformZlib()?.zstdDecompressSync !== undefined)
     return { name: 'zstd', decode: async (bytes, decodedBytes) => (await load()).zstd().decode(bytes, decodedBytes!) }
   let decode: SyncZstd | undefined

@@ -12,6 +12,8 @@ const MAGIC = 0xfd2fb528
 const SKIPPABLE = 0x184d2a5
 const RLE = 1
 const RESERVED = 3
+/** What a block decodes to at most. */
+const BLOCK_BYTES = 128 * 1024
 
 /** One frame, taken apart. */
 export interface Frame {
@@ -66,16 +68,20 @@ function contentBytesAt(view: DataView, at: number, sizeBytes: number): number |
   return sizeBytes === 4 ? view.getUint32(at, true) : Number(view.getBigUint64(at, true))
 }
 
-function blocksAt(view: DataView, start: number): { last: number; end: number } {
-  for (let at = start; ; ) {
+function blocksAt(view: DataView, start: number): { count: number; last: number; end: number } {
+  for (let at = start, count = 1; ; count++) {
     const header = view.getUint16(at, true) | (view.getUint8(at + 2) << 16)
     const type = (header >> 1) & 3
     if (type === RESERVED) throw malformed(`a block of an unknown type at byte ${at}`)
     const end = at + 3 + (type === RLE ? 1 : header >>> 3)
-    if (header & 1) return { last: at, end }
+    if (header & 1) return { count, last: at, end }
     at = end
   }
 }
+
+/** To how many bytes a frame can decode at most, whatever it says. */
+export const mostContent = ({ blocks }: Frame): number =>
+  BLOCK_BYTES * blocksAt(new DataView(blocks.buffer, blocks.byteOffset, blocks.length), 0).count
 
 /**
  * The frame with a header of ours: it says the size, and asks of a decoder no memory beside the output,

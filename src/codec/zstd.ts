@@ -1,9 +1,10 @@
 import type { Zstd } from '@hpcc-js/wasm-zstd'
 import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { aboveLimit, checkSize } from './bounds.ts'
 import { type Codec, wrongLength } from './codec.ts'
 import { platformZlib } from './platform-zlib.ts'
-import { continued, type Frame, frameOf, framesOf, malformed } from './zstd-frames.ts'
+import { continued, type Frame, frameOf, framesOf, malformed, mostContent } from './zstd-frames.ts'
 
 const DEFAULT_LEVEL = 3
 const MAX_LEVEL = 22
@@ -31,8 +32,7 @@ export function zstd(level: number = DEFAULT_LEVEL): Required<Codec> {
 async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
   const frames = framesOf(bytes)
   const sizes = sizesOf(frames, decodedBytes)
-  const native = nativeZstd()
-  const decodeFrame: FrameDecoder = native ? (frame, size) => native.decode(frameOf(frame, size), size) : await portable()
+  const decodeFrame = await frameDecoder()
   const parts: Uint8Array[] = []
   for (const [i, frame] of frames.entries()) {
     const part = await decodeFrame(frame, sizes[i]!)
@@ -40,6 +40,11 @@ async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Arr
     parts.push(part)
   }
   return joinBytes(parts)
+}
+
+async function frameDecoder(): Promise<FrameDecoder> {
+  const native = nativeZstd()
+  return native ? (frame, size) => native.decode(frameOf(frame, size), size) : portable()
 }
 
 type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise<Uint8Array>
@@ -67,17 +72,33 @@ export async function loadSyncZstd(): Promise<SyncZstd> {
   }
 }
 
-/** Frames of a size that nobody but they may know. */
-export async function decodeUnsized(bytes: Uint8Array): Promise<Uint8Array> {
+/**
+ * Decodes frames of which nobody knows what they decode to, but those that say it themselves.
+ * @throws CodecError when that is more than `mostBytes`
+ */
+export async function decodeUnsized(bytes: Uint8Array, mostBytes: number): Promise<Uint8Array> {
   const frames = framesOf(bytes)
-  const sizes = frames.map(({ contentBytes }) => contentBytes)
-  if (!sizes.includes(undefined))
-    return decode(
-      bytes,
-      (sizes as number[]).reduce((sum, size) => sum + size, 0),
-    )
-  const { decompress } = await import('fzstd')
-  return decompress(bytes)
+  const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
+  if (known > mostBytes) throw aboveLimit('zstd', known, mostBytes)
+  const decodeFrame = await frameDecoder()
+  const parts: Uint8Array[] = []
+  let left = mostBytes - known
+  for (const frame of frames) {
+    const { contentBytes } = frame
+    const bound = mostContent(frame)
+    if (contentBytes === undefined) {
+      const part = (await interpretedUpTo())(frame, Math.min(bound, left))
+      if (part === undefined && left < bound) throw aboveLimit('zstd', undefined, mostBytes)
+      if (part === undefined) throw malformed(`${frame.blocks.length} bytes of blocks do not decode to ${bound} bytes or less`)
+      left -= part.length
+      parts.push(part)
+    } else {
+      if (contentBytes > bound) throw malformed(`a frame that cannot have more than ${bound} bytes says it has ${contentBytes}`)
+      parts.push(await decodeFrame(frame, contentBytes))
+      checkSize('zstd', parts.at(-1)!.length, contentBytes, mostBytes)
+    }
+  }
+  return joinBytes(parts)
 }
 
 /**
@@ -100,22 +121,34 @@ async function portable(): Promise<SyncFrameDecoder> {
 
 /** fzstd, which does not tell how many bytes it has written, and drops those that go beyond the output. */
 async function interpreted(): Promise<SyncFrameDecoder> {
-  const { decompress } = await import('fzstd')
+  const decodeUpTo = await interpretedUpTo()
   return (frame, contentBytes) => {
-    // So the frame goes on with bytes nobody knows: they are where they belong only when all before them has
-    // the size it should.
-    const mark = Uint8Array.from({ length: 8 }, () => Math.random() * 256)
+    const out = decodeUpTo(frame, contentBytes)
+    if (out === undefined) throw malformed(`it decodes to more than ${contentBytes} bytes, or not at all`)
+    if (out.length === contentBytes) return out
+    throw malformed(`it decodes to less than ${contentBytes} bytes`)
+  }
+}
+
+/** Decodes a frame to up to so many bytes by fzstd; undefined where it has more, or does not decode. */
+async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => Uint8Array | undefined> {
+  const { decompress } = await import('fzstd')
+  return (frame, mostBytes) => {
+    // The frame goes on with bytes nobody knows: where these are, the others end. Behind them are zeros.
+    const mark = Uint8Array.from({ length: 8 }, () => 1 + Math.random() * 255)
     let out: Uint8Array
     try {
       // Given no output it allocates what the frame says. Given one, it compares that with a number, as text,
       // for longer than it decodes.
-      out = decompress(frameOf(continued(frame, mark), contentBytes + mark.length))
+      out = decompress(frameOf(continued(frame, mark), mostBytes + mark.length))
     } catch (cause) {
       if (!(cause instanceof RangeError)) throw cause
-      throw malformed(`it decodes to more than ${contentBytes} bytes, or not at all`)
+      return undefined
     }
-    if (mark.every((byte, i) => byte === out[contentBytes + i])) return out.subarray(0, contentBytes)
-    throw malformed(`it decodes to less than ${contentBytes} bytes`)
+    let end = out.length
+    while (end > 0 && out[end - 1] === 0) end--
+    const start = end - mark.length
+    return mark.every((byte, i) => byte === out[start + i]) ? out.subarray(0, start) : undefined
   }
 }
 

@@ -60,7 +60,7 @@ async function decode(cname: string, frame: Uint8Array, decodedBytes?: number): 
   const step = steps.get(cname)!
   await step.ready!()
   return withArena((arena) => {
-    const { pointer, length } = step.decodeIn!(arena, arena.put(frame), frame.length, decodedBytes)
+    const { pointer, length } = step.decodeIn!(arena, arena.put(frame), frame.length, decodedBytes, 2 ** 24)
     return arena.bytes(pointer, length).slice()
   })
 }

@@ -21,21 +21,21 @@ describe.each(['the platform', 'streams'])('by %s', (way) => {
     const { decode } = inflateStep(name)
     for (const data of SAMPLES) {
       const stored = new Uint8Array(ENCODERS[name](data))
-      expectSameBytes(await decode!(stored, data.length), data)
-      expectSameBytes(await decode!(stored, undefined), data)
+      expectSameBytes(await decode!(stored, data.length, 0), data)
+      expectSameBytes(await decode!(stored, undefined, data.length), data)
       const refused = { tag: 'CodecError', message: expect.stringContaining(`malformed ${name} stream`) }
       if (data.length > 1)
-        await expect(decode!(stored, data.length >> 1)).rejects.toMatchObject({
+        await expect(decode!(stored, data.length >> 1, 0)).rejects.toMatchObject({
           tag: 'CodecError',
           message: expect.stringContaining('more than'),
         })
-      await expect(decode!(stored.subarray(0, -1), data.length)).rejects.toMatchObject(refused)
-      await expect(decode!(stored.subarray(0, stored.length >> 1), data.length)).rejects.toMatchObject(refused)
+      await expect(decode!(stored.subarray(0, -1), data.length, 0)).rejects.toMatchObject(refused)
+      await expect(decode!(stored.subarray(0, stored.length >> 1), data.length, 0)).rejects.toMatchObject(refused)
       const damaged = stored.slice()
       // Within the checksum.
       damaged[stored.length - (name === 'gzip' ? 6 : 2)]! ^= 1
-      await expect(decode!(damaged, data.length)).rejects.toMatchObject(refused)
-      await expect(decode!(Uint8Array.of(1, 2, 3), 3)).rejects.toMatchObject(refused)
+      await expect(decode!(damaged, data.length, 0)).rejects.toMatchObject(refused)
+      await expect(decode!(Uint8Array.of(1, 2, 3), 3, 0)).rejects.toMatchObject(refused)
     }
   })
 
@@ -43,7 +43,8 @@ describe.each(['the platform', 'streams'])('by %s', (way) => {
     hideZlib()
     const huge = new Uint8Array(gzipSync(new Uint8Array(2 ** 28)))
     const before = process.memoryUsage().arrayBuffers
-    await expect(inflateStep('gzip').decode!(huge, 1000)).rejects.toThrow(/more than 1000 bytes/)
+    await expect(inflateStep('gzip').decode!(huge, 1000, 0)).rejects.toThrow(/more than 1000 bytes/)
+    await expect(inflateStep('gzip').decode!(huge, undefined, 1000)).rejects.toThrow(/more than limits.blockBytes, 1000/)
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 25)
   })
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { decodeWith } from '../../src/codec/codec.ts'
-import { nativeZstd, zstd } from '../../src/codec/zstd.ts'
+import { decodeUnsized, nativeZstd, zstd } from '../../src/codec/zstd.ts'
+import { framesOf } from '../../src/codec/zstd-frames.ts'
 import { expectSameBytes, randoms } from '../kernels/support.ts'
 import { contents, skipZstd, zstdProgram } from './support.ts'
 
@@ -9,6 +10,21 @@ const decode = (bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> =>
 const concat = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts))
 const skippable = (bytes: number): Uint8Array =>
   Uint8Array.of(0x53, 0x2a, 0x4d, 0x18, bytes, 0, 0, 0, ...new Uint8Array(bytes).fill(9))
+/** A frame that says nothing of its size, with a window of 1 GiB: blocks of so many times a byte. */
+const silentFrame = (counts: readonly number[]): Uint8Array =>
+  Uint8Array.of(
+    ...[0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3],
+    ...counts.flatMap((count, i) => {
+      const header = (count << 3) | 2 | Number(i === counts.length - 1)
+      return [header & 255, (header >> 8) & 255, header >> 16, 7]
+    }),
+  )
+/** A frame of 5 bytes that says it has others. */
+const claiming = (bytes: number): Uint8Array => {
+  const out = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0, (5 << 3) | 3, 0, 0, 7)
+  new DataView(out.buffer).setUint32(5, bytes, true)
+  return out
+}
 const failure = async (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => expect.fail('expected a CodecError'),
@@ -108,6 +124,26 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
     const before = process.memoryUsage().arrayBuffers
     expectSameBytes(await decode(huge, 1000), bytes)
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 22)
+  })
+
+  test('frames of unknown sizes decode to no more than they may', async () => {
+    choose()
+    const bytes = contents()[5]![1].subarray(0, 20_000)
+    const telling = await zstd().encode(bytes)
+    // The same blocks behind a header with a window of 1 GiB and no size; 20 blocks of 100 000 times a byte.
+    const silent = concat(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3), framesOf(telling)[0]!.blocks)
+    const bomb = silentFrame(Array(20).fill(100_000))
+    expectSameBytes(await decodeUnsized(concat(telling, skippable(3), silent, telling), 60_000), concat(bytes, bytes, bytes))
+    expectSameBytes(await decodeUnsized(silent, 20_000), bytes)
+    expect((await decodeUnsized(bomb, 2_000_000)).length).toBe(2_000_000)
+    expect(await decodeUnsized(silentFrame([0]), 0)).toHaveLength(0)
+    for (const [frames, most] of [[silent, 19_999], [bomb, 1_999_999], [concat(telling, silent), 39_999]] as const) // biome-ignore format: one line
+      expect(await failure(decodeUnsized(frames, most))).toContain(`more than limits.blockBytes, ${most}`)
+    expect(await failure(decodeUnsized(concat(telling, telling), 39_999))).toContain('40000 bytes, more than limits.blockBytes')
+    expect(await failure(decodeUnsized(claiming(2 ** 28), 2 ** 30))).toContain('cannot have more than 131072 bytes')
+    const before = process.memoryUsage().arrayBuffers
+    await failure(decodeUnsized(silentFrame(Array(5000).fill(100_000)), 1_000_000))
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24)
   })
 
   test('damage gives a CodecError or bytes of the right length, and never hangs', async () => {

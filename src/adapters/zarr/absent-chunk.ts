@@ -1,3 +1,4 @@
+import { checkSize } from '../../codec/bounds.ts'
 import {
   allocate,
   type DType,
@@ -9,12 +10,16 @@ import {
   toBytes,
 } from '../../core/dtype.ts'
 
-/** The bytes of a chunk, as `engine/chunk-values.ts` describes them, that nobody wrote: full of one value. */
-export function absentChunk(dtype: DType, fillValue: ScalarOf<DType> | undefined, count: number): Uint8Array {
+/**
+ * The bytes of a chunk, as `engine/chunk-values.ts` describes them, that nobody wrote: full of one value.
+ * @throws CodecError when values of their own lengths take more than `mostBytes`
+ */
+export function absentChunk(dtype: DType, fillValue: ScalarOf<DType> | undefined, count: number, mostBytes: number): Uint8Array {
   const fill = fillElement(dtype, fillValue)
   if (isFixed(dtype)) return toBytes((allocate(dtype as FixedDType, count) as TypedArray).fill(fill as never))
   const value = typeof fill === 'string' ? new TextEncoder().encode(fill) : (fill as Uint8Array)
   const head = 4 * (count + 1)
+  checkSize('absent chunk', head + count * value.length, undefined, mostBytes)
   const bytes = new Uint8Array(head + count * value.length)
   const offsets = new DataView(bytes.buffer, 0, head)
   for (let i = 0; i <= count; i++) offsets.setUint32(4 * i, i * value.length, true)

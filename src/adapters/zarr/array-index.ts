@@ -92,7 +92,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     const codecs = new ChunkCodecs()
     const { type, fillValue } = metadata
     for (const shape of shapesOf(stored)) {
-      const spec = { codecs: plan.codecs, type, shape, fillValue }
+      const spec = { codecs: plan.codecs, type, shape, fillValue, mostBytes: opened.options.blockBytes }
       await codecs.add(shape, (name) => chunkCodec(name, spec, opened.options.codecs))
     }
     return new ZarrIndex<D>(opened, path, metadata, label, plan, stored, codecs)
@@ -127,6 +127,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.#array = {
       dtype: type.dtype,
       grid: stored,
+      mostBytes: blockBytes,
       placeOf: (chunkIndex) => placeIn(chunkIndex, stored, objects, plan.levels, keyOf),
       codecFor: (chunkShape) => codecs.nameFor(chunkShape),
       originOf: (key, etag) => (etag === undefined ? this.#wholeObject(key) : this.#shard(key, etag)),

@@ -173,7 +173,7 @@ function transpose({ shape, elementBytes }: Chain, { order }: Configuration): St
   const axes = orderOf(order, shape.length)
   if (isNatural(axes)) return undefined
   if (elementBytes !== undefined) return transposeStep(axes, shape, elementBytes)
-  return reorderStep('transpose', placesOf(axes, shape))
+  return reorderStep('transpose', () => placesOf(axes, shape))
 }
 
 function bytesInOrder(chain: Chain, { endian }: Configuration): Step | undefined {
@@ -286,7 +286,7 @@ export function decodeIndex(codecs: readonly CodecMetadata[], bytes: Uint8Array,
   const steps = indexSteps(codecs, count)
   return withArena((arena) => {
     let span: Span = { pointer: arena.put(bytes), length: bytes.length }
-    for (const step of steps) span = step.decodeIn!(arena, span.pointer, span.length, undefined)
+    for (const step of steps) span = step.decodeIn!(arena, span.pointer, span.length, undefined, Infinity)
     if (span.length === 16 * count) return new BigUint64Array(arena.bytes(span.pointer, span.length).slice().buffer)
     throw new HyperslabError('CodecError', `the index of ${count} chunks has ${span.length} bytes instead of ${16 * count}`, {
       actual: span.length,

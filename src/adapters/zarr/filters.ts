@@ -41,10 +41,10 @@ export function deltaStep(from: NumberType, to: NumberType): Step {
   return {
     name: 'delta',
     encodedBytes: (bytes) => (bytes / to.bytes) * from.bytes,
-    decodeIn(arena, pointer, length, decodedBytes) {
-      const span = cast?.decodeIn?.(arena, pointer, length, decodedBytes) ?? { pointer, length }
+    decodeIn(arena, pointer, length, decodedBytes, mostBytes) {
+      const span = cast?.decodeIn?.(arena, pointer, length, decodedBytes, mostBytes) ?? { pointer, length }
       filters(arena).cumulate(to.bytes, Number(to.kind === 'f'), span.pointer, span.length / to.bytes)
-      return swap?.decodeIn?.(arena, span.pointer, span.length, span.length) ?? span
+      return swap?.decodeIn?.(arena, span.pointer, span.length, span.length, mostBytes) ?? span
     },
   }
 }

@@ -16,7 +16,9 @@ import { OpenedStore } from './opened.ts'
 export interface ZarrLimits {
   /** Bytes of one object of metadata; 64 MiB by default. What is parsed of it takes some ten times that. */
   readonly metadataBytes?: number
-  /** Decoded bytes of a chunk, and of the index of a shard; 1 GiB by default. */
+  /**
+   * Bytes of a chunk, stored, decoded and between two codecs, and of the index of a shard; 1 GiB by default.
+   */
   readonly blockBytes?: number
   /** Elements that one operation may go through; 2^40 by default. */
   readonly elements?: number

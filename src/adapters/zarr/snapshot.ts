@@ -1,4 +1,5 @@
 import { type DType, elementBytes, isFixed } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
 import { sizeOf } from '../../core/shape.ts'
 import type { BlockOrigin, ChunkAddress } from '../../engine/block.ts'
 import type { ChunkSnapshot } from '../../engine/chunk-index.ts'
@@ -11,6 +12,8 @@ export interface StoredArray {
   readonly dtype: DType
   /** As chunks are stored. */
   readonly grid: ChunkGrid
+  /** A chunk that is a part of a shard has no more, as it is stored. */
+  readonly mostBytes: number
   placeOf(chunkIndex: number): ChunkPlace
   /** The name of the codec of chunks of this shape. */
   codecFor(shape: readonly number[]): string
@@ -50,6 +53,7 @@ export class ZarrSnapshot implements ChunkSnapshot {
     for (let chunkIndex = 0; chunkIndex < this.grid.count; chunkIndex++) yield chunkIndex
   }
 
+  /** @throws TooLargeError */
   locate(chunkIndex: number): ChunkAddress | undefined {
     const known = this.#addresses.get(chunkIndex)
     if (known !== undefined) return known
@@ -71,7 +75,11 @@ export class ZarrSnapshot implements ChunkSnapshot {
     const range = own?.table.find(positions.at(-1)!)
     if (own === undefined || range === undefined) return undefined
     const fileOffset = own.base + range.offset
-    return this.#address(key, own.etag, { id: fileOffset, fileOffset, compressedBytes: range.length }, shape)
+    const address = this.#address(key, own.etag, { id: fileOffset, fileOffset, compressedBytes: range.length }, shape)
+    if (range.length <= this.#array.mostBytes) return address
+    const text = `a chunk of a shard has ${range.length} bytes, at most limits.blockBytes, ${this.#array.mostBytes}, are read`
+    const { file } = address.block.origin
+    throw new HyperslabError('TooLargeError', text, { file, actual: range.length, expected: this.#array.mostBytes })
   }
 
   #address(

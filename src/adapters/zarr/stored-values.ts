@@ -162,14 +162,16 @@ export function lengthPrefixedStep(name: string, count: number): Step {
 
 /**
  * Values of their own lengths brought back from another order.
- * @param places of each value in C order: the one it is stored at
+ * @param findPlaces of each value in C order: the one it is stored at; asked when they are needed
  */
-export function reorderStep(name: string, places: readonly number[]): Step {
-  const head = OFFSET_BYTES * (places.length + 1)
+export function reorderStep(name: string, findPlaces: () => readonly number[]): Step {
+  let places: readonly number[] | undefined
   return {
     name,
     encodedBytes: (bytes) => bytes,
     decode(stored) {
+      places ??= findPlaces()
+      const head = OFFSET_BYTES * (places.length + 1)
       if (stored.length < head) throw wrongLength(name, stored.length, head)
       const view = new DataView(stored.buffer, stored.byteOffset, stored.length)
       const offsetOf = (place: number): number => head + view.getUint32(OFFSET_BYTES * place, true)

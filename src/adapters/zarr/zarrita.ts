@@ -70,7 +70,7 @@ export function zarrCodecs(registry: ZarritaRegistry): void {
 
 function decoderOf(name: string, configuration: Record<string, unknown>, theirs: () => Promise<ZarritaCodec>): ZarritaCodec {
   const step = bytesStep({ name, configuration })
-  const chain = chainCodec(name, [step, outOfKernel], () => new Uint8Array(0)) as Pick<Codec, 'decode'> & {
+  const chain = chainCodec(name, [step, outOfKernel], () => new Uint8Array(0), Infinity) as Pick<Codec, 'decode'> & {
     ready(): Promise<void>
   }
   const ready = chain.ready()
