@@ -1,11 +1,10 @@
-import type { ArrayFile } from '../af/file.ts'
-import type { FileArray } from '../af/file-array.ts'
+import type { DiskArray } from '../array/disk-array.ts'
 import { isFixed } from '../core/dtype.ts'
-import { isHyperslabError } from '../core/errors.ts'
 import { showShort } from './element.ts'
 import { type AxisSelection, excerptOf } from './excerpt.ts'
 import { printable } from './output.ts'
 import { physical } from './physical.ts'
+import type { PlacedArray } from './place.ts'
 
 /** A coordinate variable: an array along one axis that says where its positions lie. */
 export interface Coordinate {
@@ -21,73 +20,73 @@ export interface Coordinate {
 }
 
 /** An attribute that is text; some writers pad it with NULs. */
-export function textAttribute(array: Pick<FileArray, 'attrs'>, name: string): string | undefined {
-  const value = array.attrs.get(name)
+export function textAttribute({ attrs }: Pick<DiskArray, 'attrs'>, name: string): string | undefined {
+  const value = attrs?.get(name)
   const text = typeof value === 'string' ? printable(value.replace(/\0+$/, '').trim()) : ''
   return text === '' ? undefined : text
 }
 
-/** The coordinate variable of an axis, read at the selected positions; `undefined` when the file has none. */
+/**
+ * The coordinate variable of an axis, read at the selected positions; `undefined` when there is none.
+ * @param beside the arrays it may be among
+ */
 export async function readCoordinate(
-  file: ArrayFile,
-  of: FileArray,
+  beside: readonly PlacedArray[],
+  of: PlacedArray,
   axis: number,
   selected: AxisSelection,
 ): Promise<Coordinate | undefined> {
-  const found = findCoordinate(file, of, axis)
+  const found = findCoordinate(beside, of, axis)
   if (found === undefined) return undefined
-  const { array } = physical(found, {})
+  const { array } = physical(found.array, {})
   const { data } = await array.get([excerptOf(selected, { from: 0, length: selected.length })])
-  const [isLatitude, isLongitude, isUpward] = [tellsLatitude(found), tellsLongitude(found), tellsUpward(found)]
+  const values = Array.from(data as ArrayLike<number | bigint>, Number)
+  const [isLatitude, isLongitude, isUpward] = [tellsLatitude, tellsLongitude, tellsUpward].map((tell) => tell(found.array))
+  const place = { name: found.name, isLatitude: isLatitude!, isLongitude: isLongitude!, isUpward: isUpward! }
+  if (array.dtype === 'timestamp_ns')
+    return { ...place, values: values.map((time) => time / 1e9), units: 'seconds since 1970-01-01', calendar: undefined }
   return {
-    name: found.name,
-    values: Array.from(data as ArrayLike<number | bigint>, Number),
-    units: textAttribute(found, 'units') ?? '',
-    calendar: textAttribute(found, 'calendar')?.toLowerCase(),
-    isLatitude,
-    isLongitude,
-    isUpward,
+    ...place,
+    values,
+    units: textAttribute(found.array, 'units') ?? '',
+    calendar: textAttribute(found.array, 'calendar')?.toLowerCase(),
   }
 }
 
 /**
  * Of the arrays along an axis those are coordinates that are named like its dimension, and those that say so:
- * by their units, their standard name or the axis they are for, or that the array names. Ones that tell a
- * direction come first, then the dimension's own.
+ * by their units, their standard name or the axis they are for, or that the array names. They are in the same
+ * group as the array, or in one above it. Ones that tell a direction come first, then the dimension's own,
+ * and of alike ones that of the nearest group.
  */
-function findCoordinate(file: ArrayFile, of: FileArray, axis: number): FileArray | undefined {
-  const dimension = of.dimensionNames?.[axis]
+function findCoordinate(beside: readonly PlacedArray[], of: PlacedArray, axis: number): PlacedArray | undefined {
+  const dimension = of.array.dimensionNames?.[axis]
   if (dimension === undefined || dimension === '') return undefined
-  const named = textAttribute(of, 'coordinates')?.split(/\s+/) ?? []
-  const along = file.arrays().flatMap((name) => {
-    const array = arrayOrNone(file, name)
-    if (array === undefined || array.shape.length !== 1 || array.shape[0] !== of.shape[axis]) return []
-    if (!isFixed(array.dtype) || array.dtype === 'bool') return []
-    return name === dimension || array.dimensionNames?.[0] === dimension ? [array] : []
+  const named = textAttribute(of.array, 'coordinates')?.split(/\s+/) ?? []
+  const along = beside.filter(({ name, array }) => {
+    if (array.shape.length !== 1 || array.shape[0] !== of.array.shape[axis]) return false
+    if (!isFixed(array.dtype) || array.dtype === 'bool' || !of.name.startsWith(groupOf(name))) return false
+    return lastName(name) === dimension || array.dimensionNames?.[0] === dimension
   })
-  const rank = (array: FileArray): number => {
-    const own = array.name === dimension
+  const rank = ({ name, array }: PlacedArray): number => {
+    const own = lastName(name) === dimension
     if (tellsLatitude(array) || tellsLongitude(array) || textAttribute(array, 'axis') !== undefined) return own ? 4 : 3
-    return own ? 2 : named.includes(array.name) ? 1 : 0
+    return own ? 2 : named.includes(lastName(name)) ? 1 : 0
   }
-  return along.filter((array) => rank(array) > 0).sort((a, b) => rank(b) - rank(a))[0]
+  const depth = ({ name }: PlacedArray): number => groupOf(name).length
+  return along.filter((array) => rank(array) > 0).sort((a, b) => rank(b) - rank(a) || depth(b) - depth(a))[0]
 }
 
-/** Arrays of nested types are no coordinates, and cannot be opened. */
-function arrayOrNone(file: ArrayFile, name: string): FileArray | undefined {
-  try {
-    return file.array(name)
-  } catch (error) {
-    if (isHyperslabError(error, 'UnsupportedError')) return undefined
-    throw error
-  }
-}
+const lastName = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 
-const tells = (array: FileArray, standardName: string, units: RegExp): boolean =>
+/** Of the name of an array, with the slash at its end; empty for the outermost. */
+const groupOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1)
+
+const tells = (array: DiskArray, standardName: string, units: RegExp): boolean =>
   textAttribute(array, 'standard_name') === standardName || units.test(textAttribute(array, 'units') ?? '')
-const tellsLatitude = (array: FileArray): boolean => tells(array, 'latitude', /^degrees?_?n(orth)?$/i)
-const tellsLongitude = (array: FileArray): boolean => tells(array, 'longitude', /^degrees?_?e(ast)?$/i)
-const tellsUpward = (array: FileArray): boolean =>
+const tellsLatitude = (array: DiskArray): boolean => tells(array, 'latitude', /^degrees?_?n(orth)?$/i)
+const tellsLongitude = (array: DiskArray): boolean => tells(array, 'longitude', /^degrees?_?e(ast)?$/i)
+const tellsUpward = (array: DiskArray): boolean =>
   tellsLatitude(array) ||
   textAttribute(array, 'axis')?.toUpperCase() === 'Y' ||
   /^(grid_latitude|projection_y_coordinate)$/.test(textAttribute(array, 'standard_name') ?? '')

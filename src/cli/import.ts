@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES } from '../runtime/import-netcdf.ts'
 import { importNetcdf } from '../runtime/netcdf.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
-import { addCodecOptions, type CodecOptions, checkCodecOptions, integerBetween } from './options.ts'
+import { addCodecOptions, type CodecOptions, checkCodecOptions, integerBetween, parseNames } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 
@@ -53,10 +53,4 @@ function parseChunks(text: string): Record<string, number> {
     chunks[name] = Number(length)
   }
   return chunks
-}
-
-function parseNames(text: string): string[] {
-  const names = text.split(',').map((name) => name.trim())
-  if (names.includes('')) throw new InvalidArgumentError('It has an empty name.')
-  return names
 }

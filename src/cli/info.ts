@@ -1,66 +1,155 @@
 import type { Command } from 'commander'
+import { writeJson } from '../adapters/zarr/json.ts'
+import { NOT_A_TIME } from '../adapters/zarr/time-units.ts'
+import type { Missing } from '../array/missing.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
-import type { AttributeValue, LayerInfo } from '../runtime/index.ts'
-import { type ArrayDescription, type Description, describe } from './describe.ts'
+import type { LayerInfo } from '../runtime/index.ts'
+import type {
+  ArrayDescription,
+  DescribedAttribute,
+  DescribedAttributes,
+  Description,
+  GroupDescription,
+  PyramidDescription,
+} from './description.ts'
 import { jsonElement, showElement } from './element.ts'
 import { EXIT, oneLine } from './failure.ts'
-import { type LayerOption, layerOption, openContainer } from './options.ts'
+import { openPlace } from './open-place.ts'
+import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
 import { type Column, count, print, printError, printLines, showBytes, table } from './output.ts'
 import { type RawOption, rawOption } from './physical.ts'
 
-interface Options extends LayerOption, RawOption {
+interface Options extends PlaceOptions, RawOption {
   readonly json?: boolean
   readonly attributes?: boolean
 }
 
 export function addInfo(program: Command): void {
-  program
+  const command = program
     .command('info')
-    .description('show what a container holds')
-    .argument('<file>', 'a container (.af)')
+    .description('show what a container or a Zarr store holds')
+    .argument('<file>', PLACE)
     .option('--json', 'as JSON, for programs')
-    .option('--attributes', 'list the attributes of each array')
+    .option('--attributes', 'list the attributes of each array and group')
     .addOption(rawOption())
-    .addOption(layerOption())
+  addPlaceOptions(command)
     .addHelpText('after', '\nExample:\n  $ hyperslab info climate.af --attributes')
     .action(async (path: string, { json = false, attributes = false, raw = false, ...state }: Options) => {
-      await using file = await openContainer(path, state)
-      const description = await describe(file, { raw })
+      await using place = await openPlace(path, state)
+      const description = await place.describe({ raw })
       if (json) await print([`${JSON.stringify(plain(description), null, 2)}\n`])
       else await printLines(infoLines(description, attributes))
       for (const problem of description.problems) printError(oneLine(problem))
-      if (description.problems.length > 0) process.exitCode = EXIT.failed
+      if (description.problems.length + description.unreadable.length > 0) process.exitCode = EXIT.failed
     })
 }
 
 const left = (title: string): Column => ({ title })
 const right = (title: string): Column => ({ title, align: 'right' })
 
-export function infoLines({ file, arrays, attributes, layers }: Description, withAttributes: boolean): string[] {
-  const total = totals({ arrays, layers })
+export function infoLines(description: Description, withAttributes: boolean): string[] {
+  const { arrays, attributes, groups, pyramids, layers, unreadable } = description
+  const ofEach = [...groups.map(({ path, attributes }) => ({ name: path, attributes })), ...arrays]
   return [
-    `${file}: ${count(arrays.length, 'array')}, ${count(layers.length, 'file')}, ${showBytes(total.fileBytes)}`,
+    titleLine(description),
     '',
     'Arrays',
-    ...orNone(
-      table(
-        ['name', 'type', 'shape', 'chunk shape'].map(left).concat(['chunks', 'bytes', 'stored', 'ratio'].map(right)),
-        arrays.map((array) => [
-          array.name,
-          array.dtype,
-          array.shape.map((length, axis) => `${array.dimensionNames[axis] ?? `dim_${axis}`} ${length}`).join(', ') || 'scalar',
-          array.chunkShape.join(' x '),
-          array.storedChunks === array.chunks ? String(array.chunks) : `${array.storedChunks} of ${array.chunks}`,
-          showBytes(array.bytes),
-          showBytes(array.compressedBytes),
-          ratio(array.bytes, array.compressedBytes),
-        ]),
-      ),
-      arrays.length,
+    ...orNone(arrayTable(arrays), arrays.length),
+    ...(arrays.length === 0 ? [] : ['', 'Values', ...(layers.length > 0 ? statisticsTable : meaningTable)(arrays)]),
+    ...groupLines(groups),
+    ...pyramids.flatMap(pyramidLines),
+    ...(unreadable.length === 0 ? [] : ['', 'Not readable', ...unreadableTable(unreadable)]),
+    ...(withAttributes ? ofEach.flatMap(({ name, attributes }) => attributeLines(`Attributes of ${name}`, attributes)) : []),
+    ...attributeLines(layers.length > 0 ? 'Attributes of the file' : 'Attributes of the group', attributes),
+    ...layerLines(description),
+  ]
+}
+
+function titleLine({ file, format, arrays, groups, layers }: Description): string {
+  const total = totals({ arrays, layers })
+  const parts =
+    layers.length > 0
+      ? [count(arrays.length, 'array'), count(layers.length, 'file'), showBytes(total.fileBytes)]
+      : [
+          format,
+          count(arrays.length, 'array'),
+          ...(groups.length > 0 ? [count(groups.length, 'group')] : []),
+          showBytes(total.bytes),
+        ]
+  return `${file}: ${parts.join(', ')}`
+}
+
+function arrayTable(arrays: readonly ArrayDescription[]): string[] {
+  return table(
+    ['name', 'type', 'shape', 'chunk shape', 'shard shape', 'codecs']
+      .map(left)
+      .concat(['chunks', 'bytes', 'stored', 'ratio'].map(right)),
+    arrays.map((array) => {
+      const { name, dtype, storedAs, shape, dimensionNames, chunks, storedChunks = chunks, bytes, compressedBytes } = array
+      return [
+        name,
+        storedAs === undefined ? dtype : `${dtype} (${storedAs})`,
+        shape.map((length, axis) => `${dimensionNames[axis] || `dim_${axis}`} ${length}`).join(', ') || 'scalar',
+        showChunkShape(array.chunkShape),
+        array.shardShape === undefined ? '' : showChunkShape(array.shardShape),
+        array.codecs ?? '',
+        storedChunks === chunks ? String(chunks) : `${storedChunks} of ${chunks}`,
+        bytes === undefined ? '' : showBytes(bytes),
+        compressedBytes === undefined ? '' : showBytes(compressedBytes),
+        bytes === undefined || compressedBytes === undefined ? '' : ratio(bytes, compressedBytes),
+      ]
+    }),
+  )
+}
+
+/** Lengths along an axis that are not all the same are shown one after another. */
+const showChunkShape = (lengths: ArrayDescription['chunkShape']): string =>
+  lengths
+    .map((length) =>
+      typeof length === 'number' ? String(length) : `(${length.slice(0, 4).join(' ')}${length.length > 4 ? ' ...' : ''})`,
+    )
+    .join(' x ')
+
+/** A tree: names are below those of the groups they are in. */
+function groupLines(groups: readonly GroupDescription[]): string[] {
+  if (groups.length === 0) return []
+  const rows = groups.map(({ path, arrays, attributes }) => {
+    const names = path.split('/')
+    return [`${'  '.repeat(names.length - 1)}${names.at(-1)}`, String(arrays), String(attributes.size)]
+  })
+  return ['', 'Groups', ...table([left('name'), right('arrays'), right('attributes')], rows)]
+}
+
+function pyramidLines({ group, name, axes, levels }: PyramidDescription): string[] {
+  const of = [group, name].filter(Boolean).join(', ')
+  const along = axes?.map((axis) => [axis.name, axis.unit && `in ${axis.unit}`].filter(Boolean).join(' ')).join(', ')
+  const show = (numbers: readonly number[] | undefined): string =>
+    numbers?.map((each) => showElement('float64', each)).join(', ') ?? ''
+  return [
+    '',
+    `Levels${of === '' ? '' : ` of ${of}`}${along === undefined ? '' : ` along ${along}`}`,
+    ...table(
+      ['level', 'shape', 'scale', 'translation'].map(left),
+      levels.map(({ path, shape, scale, translation }) => [
+        path,
+        shape?.join(' x ') ?? 'group',
+        show(scale),
+        translation?.some((each) => each !== 0) ? show(translation) : '',
+      ]),
     ),
-    ...(arrays.length === 0 ? [] : ['', 'Values', ...valueTable(arrays)]),
-    ...(withAttributes ? arrays.flatMap(({ name, attributes }) => attributeLines(`Attributes of ${name}`, attributes)) : []),
-    ...attributeLines('Attributes of the file', attributes),
+  ]
+}
+
+const unreadableTable = (unreadable: Description['unreadable']): string[] =>
+  table(
+    [left('name'), left('reason')],
+    unreadable.map(({ name, reason }) => [name, oneLine(reason)]),
+  )
+
+function layerLines({ arrays, layers }: Description): string[] {
+  if (layers.length === 0) return []
+  const total = totals({ arrays, layers })
+  return [
     '',
     'Layers',
     ...table(
@@ -95,7 +184,8 @@ const showChecks = ({ blocks, checkedBlocks }: LayerInfo): string =>
 
 const orNone = (lines: string[], rows: number): string[] => (rows === 0 ? ['  none'] : lines)
 
-function valueTable(arrays: readonly ArrayDescription[]): string[] {
+/** What values there are, where statistics are stored. */
+function statisticsTable(arrays: readonly ArrayDescription[]): string[] {
   const someNaN = arrays.some(({ statistics }) => (statistics?.nanCount ?? 0) > 0)
   return table(
     [left('name'), ...['min', 'max', 'missing', ...(someNaN ? ['NaN'] : []), 'of'].map(right), left('units')],
@@ -106,23 +196,51 @@ function valueTable(arrays: readonly ArrayDescription[]): string[] {
       statistics === undefined ? '?' : String(statistics.nullCount),
       ...(someNaN ? [statistics === undefined ? '?' : String(statistics.nanCount ?? 0)] : []),
       statistics === undefined ? '?' : String(statistics.rowCount),
-      unitsOf(attributes),
+      textOf(attributes, 'units'),
     ]),
   )
+}
+
+/** What values stand for; what there are, all would have to be read for. */
+const meaningTable = (arrays: readonly ArrayDescription[]): string[] =>
+  table(
+    [left('name'), ...['fill', 'missing'].map(right), ...['packed', 'units', 'long name'].map(left)],
+    arrays.map(({ name, dtype, fillValue, missing, attributes }) => [
+      name,
+      fillValue === undefined ? '' : showValue(dtype, fillValue),
+      showMissing(dtype, missing),
+      showPacking(attributes),
+      textOf(attributes, 'units'),
+      textOf(attributes, 'long_name') || textOf(attributes, 'standard_name'),
+    ]),
+  )
+
+const showValue = (dtype: string, value: unknown): string =>
+  dtype === 'timestamp_ns' && value === NOT_A_TIME ? 'NaT' : shorten(showElement(dtype as DType, value), 32)
+
+const showMissing = (dtype: string, { values, nan }: Missing): string =>
+  [...values.map((value) => showValue(dtype, value)), ...(nan ? ['NaN'] : [])].join(' ')
+
+/** How values are made of those that are stored. */
+function showPacking(attributes: DescribedAttributes): string {
+  const [scale, offset] = ['scale_factor', 'add_offset'].map((name) => attributes.get(name))
+  const show = (sign: string, attribute: DescribedAttribute | undefined): string[] =>
+    attribute === undefined ? [] : [`${sign} ${showAttribute(attribute)}`]
+  return [...show('*', scale), ...show('+', offset)].join(' ')
 }
 
 function showExtreme(dtype: string, value: unknown): string {
   if (value === undefined) return '-'
   // Extremes of booleans are kept as numbers.
-  return shorten(dtype === 'bool' ? String(Boolean(value)) : showElement(dtype as DType, value), 32)
+  return dtype === 'bool' ? String(Boolean(value)) : showValue(dtype, value)
 }
 
-function unitsOf(attributes: ReadonlyMap<string, AttributeValue>): string {
-  const units = attributes.get('units')
-  return units?.type === 'string' ? shorten(oneLine(units.value.replace(/\0+$/, '')), 40) : ''
+function textOf(attributes: DescribedAttributes, name: string): string {
+  const attribute = attributes.get(name)
+  return attribute?.type === 'string' ? shorten(oneLine(attribute.value.replace(/\0+$/, '')), 40) : ''
 }
 
-function attributeLines(title: string, attributes: ReadonlyMap<string, AttributeValue>): string[] {
+function attributeLines(title: string, attributes: DescribedAttributes): string[] {
   if (attributes.size === 0) return []
   const rows = [...attributes].map(([name, attribute]) => [name, attribute.type, showAttribute(attribute)])
   return ['', title, ...table([left('name'), left('type'), left('value')], rows).slice(1)]
@@ -131,7 +249,8 @@ function attributeLines(title: string, attributes: ReadonlyMap<string, Attribute
 const ATTRIBUTE_LENGTH = 100
 
 /** One line, cut where it is long; the padding that some writers leave behind text is not shown. */
-function showAttribute({ type, value }: AttributeValue): string {
+function showAttribute({ type, value }: DescribedAttribute): string {
+  if (type === 'json') return shorten(oneLine(writeJson(value)), ATTRIBUTE_LENGTH)
   if (type === 'string') return shorten(oneLine(value.replace(/\0+$/, '')), ATTRIBUTE_LENGTH)
   const dtype = type.replace('[]', '') as DType
   const values = type.endsWith('[]') ? Array.from(value as ArrayLike<unknown>) : [value]
@@ -153,8 +272,8 @@ const ratio = (bytes: number, compressedBytes: number): string =>
 function totals({ arrays, layers }: Pick<Description, 'arrays' | 'layers'>) {
   const sum = (numbers: number[]): number => numbers.reduce((a, b) => a + b, 0)
   return {
-    bytes: sum(arrays.map(({ bytes }) => bytes)),
-    compressedBytes: sum(arrays.map(({ compressedBytes }) => compressedBytes)),
+    bytes: sum(arrays.map(({ bytes = 0 }) => bytes)),
+    compressedBytes: sum(arrays.map(({ compressedBytes = 0 }) => compressedBytes)),
     fileBytes: sum(layers.map(({ bytes }) => bytes)),
   }
 }
@@ -162,45 +281,49 @@ function totals({ arrays, layers }: Pick<Description, 'arrays' | 'layers'>) {
 /**
  * The description in values that JSON has: 64-bit integers and non-finite floats as strings, bytes as base64.
  */
-function plain({ file, arrays, attributes, layers, problems }: Description) {
-  const json = (dtype: string, value: unknown): unknown =>
-    value === undefined ? null : typeof value === 'boolean' ? value : JSON.parse(jsonElement(dtype as DType, value))
-  const plainAttributes = (from: ReadonlyMap<string, AttributeValue>) =>
-    Object.fromEntries(
-      [...from].map(([name, { type, value }]) => {
-        const dtype = type.replace('[]', '')
-        return [
-          name,
-          {
-            type,
-            value: type.endsWith('[]')
-              ? Array.from(value as ArrayLike<unknown>, (each) => json(dtype, each))
-              : json(dtype, value),
-          },
-        ]
-      }),
-    )
+function plain({ arrays, attributes, groups, layers, ...rest }: Description) {
   return {
-    file,
-    arrays: arrays.map(({ statistics, fillValue, attributes, ...array }) => ({
+    ...rest,
+    arrays: arrays.map(({ statistics, fillValue, missing, attributes, ...array }) => ({
       ...array,
-      fillValue: json(array.dtype, fillValue),
+      fillValue: plainValue(array.dtype, fillValue),
+      missing: [...missing.values.map((value) => plainValue(array.dtype, value)), ...(missing.nan ? ['NaN'] : [])],
       statistics:
         statistics === undefined
           ? null
           : {
               ...statistics,
-              min: json(statType(array.valueType), statistics.min),
-              max: json(statType(array.valueType), statistics.max),
+              min: plainValue(statType(array.valueType), statistics.min),
+              max: plainValue(statType(array.valueType), statistics.max),
             },
       attributes: plainAttributes(attributes),
     })),
     attributes: plainAttributes(attributes),
-    layers: layers.map((layer: LayerInfo) => layer),
+    groups: groups.map((group) => ({ ...group, attributes: plainAttributes(group.attributes) })),
+    layers,
     totals: totals({ arrays, layers }),
-    problems,
   }
 }
+
+const plainValue = (dtype: string, value: unknown): unknown =>
+  value === undefined ? null : typeof value === 'boolean' ? value : JSON.parse(jsonElement(dtype as DType, value))
+
+const plainAttributes = (attributes: DescribedAttributes) =>
+  Object.fromEntries([...attributes].map(([name, attribute]) => [name, plainAttribute(attribute)]))
+
+function plainAttribute({ type, value }: DescribedAttribute) {
+  if (type === 'json') return { type, value: JSON.parse(JSON.stringify(value, exactNumber)) }
+  const dtype = type.replace('[]', '')
+  const isList = type.endsWith('[]')
+  return {
+    type,
+    value: isList ? Array.from(value as ArrayLike<unknown>, (each) => plainValue(dtype, each)) : plainValue(dtype, value),
+  }
+}
+
+/** What JSON has no numbers for becomes text. */
+const exactNumber = (_: string, value: unknown): unknown =>
+  typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? String(value) : value
 
 /** Extremes of booleans are kept as numbers. */
 const statType = (dtype: string): string => (dtype === 'bool' || isFloat(dtype as DType) ? 'float64' : dtype)

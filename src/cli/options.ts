@@ -1,7 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type ArrayFile, open } from '../runtime/index.ts'
-import { oneLine, UsageError } from './failure.ts'
-import { printError } from './output.ts'
+import { UsageError } from './failure.ts'
 
 /** Parses an option that is an integer within bounds. */
 export function integerBetween(low: number, high: number): (text: string) => number {
@@ -28,17 +26,30 @@ export function checkCodecOptions({ codec, level }: CodecOptions): void {
   if (level !== undefined && codec !== 'zstd') throw new UsageError(`--level is for --codec zstd, not ${codec}`)
 }
 
-/** For commands that read: which state of the container. */
-export interface LayerOption {
+/** For commands that read a place. */
+export interface PlaceOptions {
+  /** Of a container: which state of it. */
   readonly layer?: number
+  /** Of a Zarr store: paths of what is in it. */
+  readonly names?: readonly string[]
 }
+
+export const addPlaceOptions = (command: Command): Command => command.addOption(layerOption()).addOption(namesOption())
 
 export const layerOption = () =>
-  new Option('--layer <number>', 'read the state that this layer left (0 for the base)').argParser(integerBetween(0, 999_999_999))
+  new Option('--layer <number>', 'of a container: the state that this layer left (0 for the base)').argParser(
+    integerBetween(0, 999_999_999),
+  )
 
-/** Opens a container for reading and says on standard error what its files leave uncertain. */
-export async function openContainer(path: string, { layer }: LayerOption): Promise<ArrayFile> {
-  const file = await open(path, layer === undefined ? {} : { layer })
-  for (const warning of file.warnings()) printError(`warning: ${oneLine(warning)}`)
-  return file
+export const namesOption = () =>
+  new Option('--names <paths>', 'of a Zarr store that cannot tell: the arrays in it, e.g. tas,sub/lat').argParser(parseNames)
+
+/** Names between commas. */
+export function parseNames(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.includes('')) throw new InvalidArgumentError('It has an empty name.')
+  return names
 }
+
+/** What the argument for a place may be. */
+export const PLACE = 'a container (.af), or a Zarr store: its folder, URL, zip archive or kerchunk references'

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { ArrayFile } from '../af/file.ts'
-import type { FileArray } from '../af/file-array.ts'
+import type { DiskArray } from '../array/disk-array.ts'
 import { isFixed } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { showShape } from '../core/shape.ts'
@@ -9,41 +8,47 @@ import { type Coordinate, readCoordinate, runsUp, showPosition, textAttribute } 
 import { showShort } from './element.ts'
 import { type AxisSelection, excerptOf, readResult, resolveFor } from './excerpt.ts'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from './heatmap.ts'
-import { integerBetween, type LayerOption, layerOption, openContainer } from './options.ts'
+import { openPlace } from './open-place.ts'
+import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './options.ts'
 import { count, printable, printPicture } from './output.ts'
 import { type Physical, physical, type RawOption, rawOption } from './physical.ts'
 import { BlockMeans, enlarge, flipRows, pictureSize } from './picture.ts'
+import type { Place, PlacedArray } from './place.ts'
 import { parseSelection } from './selection.ts'
 
-interface PlotOptions extends LayerOption, RawOption {
+interface PlotOptions extends PlaceOptions, RawOption {
   readonly color: 'auto' | 'always' | 'never'
   readonly width?: number
 }
 
 export function addPlot(program: Command): void {
-  program
+  const command = program
     .command('plot')
     .description('draw two axes of an array as a heat map')
-    .argument('<file>', 'a container (.af)')
-    .argument('<array>', 'name of an array')
+    .argument('<file>', PLACE)
+    .argument('<array>', 'name of an array; in a Zarr store its path')
     .argument('[selection]', 'what to draw, e.g. 0,:,::2; must leave two axes', '')
     .addOption(
       new Option('--color <when>', 'colours, or shades of ASCII characters').choices(['auto', 'always', 'never']).default('auto'),
     )
     .option('--width <columns>', 'width in characters (default: that of the terminal)', integerBetween(10, 1000))
     .addOption(rawOption())
-    .addOption(layerOption())
+  addPlaceOptions(command)
     .addHelpText(
       'after',
       '\nExample: the first month, north up where the file knows its latitudes\n  $ hyperslab plot climate.af tas 0',
     )
     .action(async (path: string, name: string, text: string, options: PlotOptions) => {
-      await using file = await openContainer(path, options)
-      const array = file.array(name)
+      await using place = await openPlace(path, options)
+      const placed = await place.array(name)
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? process.stdout.columns ?? 80
       await printPicture(
-        await plotLines(file, array, parseSelection(text, array.shape.length), { mode, width, raw: options.raw ?? false }),
+        await plotLines(place, placed, parseSelection(text, placed.array.shape.length), {
+          mode,
+          width,
+          raw: options.raw ?? false,
+        }),
       )
     })
 }
@@ -58,17 +63,19 @@ const BAR_LENGTH = 40
  * @throws InvalidSelectionError unless two axes are left; UnsupportedError for elements that are no numbers
  */
 export async function plotLines(
-  file: ArrayFile,
-  array: FileArray,
+  place: Place,
+  placed: PlacedArray,
   selection: Selection,
   { mode, width, raw = false }: { mode: ColourMode; width: number; raw?: boolean },
 ): Promise<string[]> {
+  const { array } = placed
   const axes = resolveFor(array, selection)
-  const [yAxis, xAxis] = checkAxes(file, array, axes)
-  const names = array.dimensionNames ?? axes.map((_, axis) => `dim_${axis}`)
+  const [yAxis, xAxis] = checkAxes(place, placed, axes)
+  const names = axes.map((_, axis) => array.dimensionNames?.[axis] || `dim_${axis}`)
+  const beside = await place.arraysBeside(placed)
   const coordinates: (Coordinate | undefined)[] = []
   for (const [axis, selected] of axes.entries()) {
-    coordinates.push(await readCoordinate(file, array, axis, selected))
+    coordinates.push(await readCoordinate(beside, placed, axis, selected))
   }
   const [yCoordinate, xCoordinate] = [coordinates[yAxis], coordinates[xAxis]]
   const upsideDown = yCoordinate !== undefined && runsUp(yCoordinate)
@@ -96,7 +103,7 @@ export async function plotLines(
   const drawn = drawHeatmap(picture, scale, mode)
   const label = (line: number): string => (line === 0 ? top! : line === drawn.length - 1 ? bottom! : '')
   return [
-    titleOf(array),
+    titleOf(placed),
     ...whereLine(axes, names, coordinates),
     ...drawn.map((line, i) => `${label(i).padStart(margin - 1)} ${line}`.trimEnd()),
     ' '.repeat(margin) + xLine(printable(names[xAxis]!), xCoordinate, axes[xAxis]!.length, size.columns),
@@ -104,8 +111,8 @@ export async function plotLines(
   ]
 }
 
-function checkAxes(file: ArrayFile, array: FileArray, axes: readonly AxisSelection[]): [number, number] {
-  const details = { file: file.location, array: array.name }
+function checkAxes({ location }: Place, { name, array }: PlacedArray, axes: readonly AxisSelection[]): [number, number] {
+  const details = { file: location, array: name }
   const kept = axes.flatMap(({ keep }, axis) => (keep ? [axis] : []))
   if (kept.length !== 2) {
     const left = `${kept.length} ${kept.length === 1 ? 'axis' : 'axes'}`
@@ -140,10 +147,10 @@ async function readMeans(
   return means
 }
 
-function titleOf(array: FileArray): string {
+function titleOf({ name, array }: PlacedArray): string {
   const longName = textAttribute(array, 'long_name') ?? textAttribute(array, 'standard_name')
   const units = textAttribute(array, 'units')
-  return `${printable(array.name)}${longName === undefined ? '' : `: ${longName}`}${units === undefined ? '' : ` (${units})`}`
+  return `${printable(name)}${longName === undefined ? '' : `: ${longName}`}${units === undefined ? '' : ` (${units})`}`
 }
 
 /** Where the picture lies on the axes it does not show. */
@@ -173,7 +180,7 @@ function xLine(name: string, coordinate: Coordinate | undefined, length: number,
   return left! + ' '.repeat(before) + name + right!.padStart(columns - left!.length - before - name.length)
 }
 
-function legend(array: FileArray, { low, high, missing }: BlockMeans, mode: ColourMode, width: number): string[] {
+function legend(array: DiskArray, { low, high, missing }: BlockMeans, mode: ColourMode, width: number): string[] {
   if (low === undefined || high === undefined) return ['no data: every value is missing']
   const units = textAttribute(array, 'units')
   const [min, max] = [showShort(low), `${showShort(high)}${units === undefined ? '' : ` ${units}`}`]

@@ -7,14 +7,15 @@ import { DiskArray } from '../runtime/index.ts'
 import { readExcerpt } from './excerpt.ts'
 import { checkFormat, type Format, printResult, type Result } from './format.ts'
 import { formatOption } from './get.ts'
-import { type LayerOption, layerOption, openContainer } from './options.ts'
+import { openPlace } from './open-place.ts'
+import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
 import { physical, type RawOption, rawOption } from './physical.ts'
 import { parseAxes } from './selection.ts'
 
 const OPS = ['sum', 'min', 'max', 'mean'] as const
 type Op = (typeof OPS)[number]
 
-interface Options extends LayerOption, RawOption {
+interface Options extends PlaceOptions, RawOption {
   readonly op: Op
   readonly axis?: string
   readonly keepMissing?: boolean
@@ -23,11 +24,11 @@ interface Options extends LayerOption, RawOption {
 }
 
 export function addReduce(program: Command): void {
-  program
+  const command = program
     .command('reduce')
     .description('sum, minimum, maximum or mean of an array, of everything or along axes')
-    .argument('<file>', 'a container (.af)')
-    .argument('<array>', 'name of an array')
+    .argument('<file>', PLACE)
+    .argument('<array>', 'name of an array; in a Zarr store its path')
     .addOption(new Option('--op <op>', 'what to compute').choices(OPS).makeOptionMandatory())
     .option('--axis <axes>', 'axes to reduce, names or numbers, e.g. lat,lon or 0,-1 (default: all)')
     .option(
@@ -37,7 +38,7 @@ export function addReduce(program: Command): void {
     .addOption(formatOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())
-    .addOption(layerOption())
+  addPlaceOptions(command)
     .addHelpText('after', '\nExample: the mean of each month\n  $ hyperslab reduce climate.af tas --op mean --axis lat,lon')
     .action(
       async (
@@ -46,8 +47,9 @@ export function addReduce(program: Command): void {
         { op, axis, keepMissing = false, format, full = false, raw = false, ...state }: Options,
       ) => {
         const axes = axis === undefined ? undefined : parseAxes(axis)
-        await using file = await openContainer(path, state)
-        const result = await reduceArray(physical(file.array(name), { raw }).reducible(), op, {
+        await using place = await openPlace(path, state)
+        const { array } = await place.array(name)
+        const result = await reduceArray(physical(array, { raw }).reducible(), op, {
           skipMissing: !keepMissing,
           ...(axes && { axis: axes }),
         })

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { type Finding, type Verification, verify } from '../runtime/index.ts'
 import { EXIT, interruptible, oneLine } from './failure.ts'
-import { type LayerOption, layerOption } from './options.ts'
+import { layerOption, type PlaceOptions } from './options.ts'
 import { count, print, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 
-interface Options extends LayerOption {
+interface Options extends PlaceOptions {
   readonly deep?: boolean
   readonly json?: boolean
 }

@@ -56,7 +56,12 @@ export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}
 /** Bytes of references that are read: of a million, some 100 MB. */
 const REFERENCES_BYTES = 256 * 2 ** 20
 
-async function storeOfReferences(store: Store, path: string, { resolve, limits, signal }: ZarrOptions): Promise<Store> {
+/** What references in an object of a store name, as a store. */
+export async function storeOfReferences(
+  store: Store,
+  path: string,
+  { resolve, limits, signal }: Pick<ZarrOptions, 'resolve' | 'limits' | 'signal'>,
+): Promise<Store> {
   const file = store.describe(path)
   const maxBytes = limits?.metadataBytes ?? REFERENCES_BYTES
   const found = await readWhole(store, path, { maxBytes, signal })

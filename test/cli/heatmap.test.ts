@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ContainerPlace } from '../../src/cli/container.ts'
 import { showTime } from '../../src/cli/coordinates.ts'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from '../../src/cli/heatmap.ts'
 import {
@@ -171,7 +172,8 @@ describe('a plot', () => {
     await lat.set(null, latitudes)
     const data = file.define('data', { dtype: 'float32', shape: [3, 3], dimensionNames: ['lat', 'x'], fillValue: -1 })
     await data.set(null, values)
-    return await plotLines(file, file.array('data'), selection, { mode: 'ascii', width })
+    const place = new ContainerPlace(file)
+    return await plotLines(place, await place.array('data'), selection, { mode: 'ascii', width })
   }
 
   test('has north up where latitudes ascend', async () => {

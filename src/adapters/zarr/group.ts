@@ -6,7 +6,14 @@ import { HyperslabError, within } from '../../core/errors.ts'
 import { counted, Printable } from '../../core/inspect.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { ZarrIndex } from './array-index.ts'
-import { Hierarchy, type HierarchyOptions, type MetadataReader, type UnreadableNode, type ZarrNode } from './hierarchy.ts'
+import {
+  type GroupNode,
+  Hierarchy,
+  type HierarchyOptions,
+  type MetadataReader,
+  type UnreadableNode,
+  type ZarrNode,
+} from './hierarchy.ts'
 import type { LevelAxis } from './levels.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import type { OpenedStore } from './opened.ts'
@@ -35,6 +42,11 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   /** The last name of its path. */
   get name(): string {
     return lastName(this.path)
+  }
+
+  /** The version of the format. */
+  get version(): 2 | 3 {
+    return this.metadata.version
   }
 
   override get attrs(): ZarrAttributes {
@@ -131,6 +143,11 @@ export class ZarrStore {
     return read
   }
 
+  /** Whether the metadata of all that is in a group are known. */
+  isConsolidated(path: string): boolean {
+    return this.#hierarchy.isComplete(path)
+  }
+
   /** @throws CodecError, FormatError when its chunks cannot be read as its metadata say */
   async array(path: string, metadata: ZarrArrayMetadata): Promise<ZarrArray> {
     const label = { file: this.file, array: lastName(path) || lastName(this.#root) }
@@ -153,14 +170,20 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   readonly path: string
   /** Attributes of the group. */
   readonly attrs: ZarrAttributes
+  /** The version of the format. */
+  readonly version: 2 | 3
+  /** True when the metadata of all that is in it came together, in one object. */
+  readonly consolidated: boolean
   readonly #store: ZarrStore
 
   /** @internal */
-  constructor(store: ZarrStore, path: string, attrs: Readonly<Record<string, unknown>>) {
+  constructor(store: ZarrStore, { path, version, attrs }: GroupNode) {
     super()
     this.#store = store
     this.path = path
     this.attrs = new Map(Object.entries(attrs))
+    this.version = version
+    this.consolidated = store.isConsolidated(path)
   }
 
   /** The last name of its path. */
@@ -210,7 +233,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     const path = this.#at(name)
     const node = await this.#store.node(path)
     if (node.kind !== 'group') throw this.#wrongKind(path, 'an array', 'a group')
-    return new ZarrGroup(this.#store, path, node.attrs)
+    return new ZarrGroup(this.#store, node)
   }
 
   /**
@@ -258,7 +281,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
 
   async #open(path: string): Promise<ZarrArray | ZarrGroup> {
     const node = await this.#store.node(path)
-    return node.kind === 'array' ? this.#store.array(path, node.metadata) : new ZarrGroup(this.#store, path, node.attrs)
+    return node.kind === 'array' ? this.#store.array(path, node.metadata) : new ZarrGroup(this.#store, node)
   }
 
   async #names(kind: 'array' | 'group'): Promise<string[]> {

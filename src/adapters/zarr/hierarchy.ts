@@ -126,6 +126,11 @@ export class Hierarchy {
     return nodes.sort((a, b) => (a.path < b.path ? -1 : 1))
   }
 
+  /** Whether the metadata of all that is below a group came together. */
+  isComplete(path: string): boolean {
+    return this.#complete.some((group) => group === '' || path === group || path.startsWith(`${group}/`))
+  }
+
   /** Names in a group; where they are sure, there is something of each. */
   async #names(path: string): Promise<{ names: Set<string>; isSure: boolean }> {
     const prefix = path === '' ? '' : `${path}/`
@@ -138,10 +143,10 @@ export class Hierarchy {
       return names
     }
     if (this.#options.names !== undefined) return { names: childrenAmong(this.#options.names), isSure: true }
-    if (this.#isComplete(path)) return { names: childrenAmong(this.#documents.keys()), isSure: true }
+    if (this.isComplete(path)) return { names: childrenAmong(this.#documents.keys()), isSure: true }
     if (this.#reader.list !== undefined) return { names: childrenAmong(await this.#reader.list(prefix)), isSure: false }
     const text = 'the place cannot tell what is in a group that has no consolidated metadata; pass the names of its arrays'
-    throw new HyperslabError('UnsupportedError', text)
+    throw new HyperslabError('UnsupportedError', text, { expected: 'names' })
   }
 
   async #read(path: string): Promise<NodeDocuments | undefined> {
@@ -223,12 +228,8 @@ export class Hierarchy {
     return documents
   }
 
-  #isComplete(path: string): boolean {
-    return this.#complete.some((group) => group === '' || path === group || path.startsWith(`${group}/`))
-  }
-
   #isKnown(path: string): boolean {
-    return this.#documents.has(path) || this.#isComplete(path)
+    return this.#documents.has(path) || this.isComplete(path)
   }
 
   #parse(path: string, { v3, array, group, attributes }: NodeDocuments): ZarrNode {

@@ -85,6 +85,6 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
       const text = `the place holds ${node.kind === 'array' ? 'an array' : 'a group'}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: node.kind, expected: kind })
     }
-    return node.kind === 'array' ? hierarchy.array('', node.metadata) : new ZarrGroup(hierarchy, '', node.attrs)
+    return node.kind === 'array' ? hierarchy.array('', node.metadata) : new ZarrGroup(hierarchy, node)
   })
 }

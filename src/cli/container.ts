@@ -1,0 +1,90 @@
+import type { ArrayFile } from '../af/file.ts'
+import type { FileArray } from '../af/file-array.ts'
+import { isHyperslabError } from '../core/errors.ts'
+import { type AttributeValue, open } from '../runtime/index.ts'
+import type { ArrayDescription, Description } from './description.ts'
+import { oneLine } from './failure.ts'
+import { printError } from './output.ts'
+import { physical, type RawOption } from './physical.ts'
+import type { Place, PlacedArray } from './place.ts'
+
+/** A container as a place. */
+export class ContainerPlace implements Place {
+  readonly location: string
+  readonly #file: ArrayFile
+
+  constructor(file: ArrayFile) {
+    this.location = file.location
+    this.#file = file
+  }
+
+  async array(name: string): Promise<PlacedArray> {
+    return { name, array: this.#file.array(name) }
+  }
+
+  async arraysBeside(): Promise<readonly PlacedArray[]> {
+    return this.#file.arrays().flatMap((name) => {
+      try {
+        return [{ name, array: this.#file.array(name) }]
+      } catch (error) {
+        // Of nested types.
+        if (isHyperslabError(error, 'UnsupportedError')) return []
+        throw error
+      }
+    })
+  }
+
+  async describe(raw: RawOption): Promise<Description> {
+    const file = this.#file
+    const problems: string[] = []
+    const orProblem = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isHyperslabError(error)) throw error
+        problems.push(error.message)
+        return undefined
+      }
+    }
+    const arrays: ArrayDescription[] = []
+    for (const name of file.arrays()) {
+      const array = await orProblem(() => file.array(name))
+      if (array === undefined) continue
+      const storage = array.storage()
+      const shown = await orProblem(() => physical(array, raw))
+      arrays.push({
+        name,
+        dtype: array.dtype,
+        shape: array.shape,
+        dimensionNames: array.dimensionNames ?? [],
+        chunkShape: array.chunks.chunkShape,
+        chunks: array.chunks.count,
+        storedChunks: storage.chunks,
+        bytes: storage.uncompressedBytes,
+        compressedBytes: storage.compressedBytes,
+        statistics: shown && (await orProblem(() => shown.statistics(() => file.stats(name)))),
+        valueType: shown?.array.dtype ?? array.dtype,
+        fillValue: array.fillValue,
+        missing: array.missing,
+        attributes: attributesOf(array.attrs),
+      })
+    }
+    const nothing = { groups: [], pyramids: [], unreadable: [] }
+    const attributes = attributesOf(file.attrs)
+    return { file: file.location, format: 'container', arrays, attributes, layers: file.layers(), problems, ...nothing }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#file.close()
+  }
+}
+
+const attributesOf = (attrs: FileArray['attrs']): Map<string, AttributeValue> =>
+  new Map([...attrs.keys()].map((name) => [name, attrs.typed(name)!]))
+
+/** Opens a container for reading and says on standard error what its files leave uncertain. */
+export async function openContainer(location: string, layer: number | undefined): Promise<Place> {
+  const file = await open(location, layer === undefined ? {} : { layer })
+  for (const warning of file.warnings()) printError(`warning: ${oneLine(warning)}`)
+  return new ContainerPlace(file)
+}

@@ -1,0 +1,21 @@
+import type { DiskArray } from '../array/disk-array.ts'
+import type { Description } from './description.ts'
+import type { RawOption } from './physical.ts'
+
+/** An array by the name it has in its place. */
+export interface PlacedArray {
+  readonly name: string
+  readonly array: DiskArray
+}
+
+/** What is open: a container, or a Zarr store. */
+export interface Place extends AsyncDisposable {
+  /** The name that messages give it. */
+  readonly location: string
+  /** @throws UnknownArrayError, naming those there are */
+  array(name: string): Promise<PlacedArray>
+  /** The arrays among which those are that belong to one, such as its coordinates. */
+  arraysBeside(array: PlacedArray): Promise<readonly PlacedArray[]>
+  /** Everything but the data, which are read only where a container has no statistics of them. */
+  describe(options: RawOption): Promise<Description>
+}

@@ -1,0 +1,212 @@
+import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
+import { planChunks } from '../adapters/zarr/shards.ts'
+import { isUnreadable, treeOf, type ZarrTree } from '../adapters/zarr/tree.ts'
+import { elementBytes, isFixed } from '../core/dtype.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import type { Location } from '../runtime/location.ts'
+import { openZarr } from '../runtime/zarr.ts'
+import { codecWords, storedTypeWords } from './codec-words.ts'
+import { textAttribute } from './coordinates.ts'
+import { type ArrayDescription, type Description, describeJson, type PyramidDescription } from './description.ts'
+import { METADATA_PATH, type PlaceFormat, zarrLocation } from './found.ts'
+import type { Place, PlacedArray } from './place.ts'
+
+/** A Zarr group, or array, as a place: names of arrays are paths. */
+class ZarrPlace implements Place {
+  readonly location: string
+  readonly #root: ZarrGroup | ZarrArray
+  readonly #format: PlaceFormat
+
+  constructor(location: string, format: PlaceFormat, root: ZarrGroup | ZarrArray) {
+    this.location = location
+    this.#format = format
+    this.#root = root
+  }
+
+  async array(name: string): Promise<PlacedArray> {
+    const root = this.#root
+    if (root.kind === 'array') {
+      const own = ownName(this.location)
+      if (name === own || name === '.') return { name: own, array: root }
+      const text = `there is no such array, but one in all: '${own}'`
+      throw new HyperslabError('UnknownArrayError', text, { file: this.location, array: name, actual: name, expected: [own] })
+    }
+    const path = name.replace(/^\/+|\/+$/g, '')
+    try {
+      return { name: path, array: await root.array(path) }
+    } catch (error) {
+      if (!isHyperslabError(error, 'UnknownArrayError')) throw error
+      const names = await this.#names()
+      if (names === undefined) throw error
+      const text = `there is no such array; there are ${names.join(', ') || 'none'}`
+      throw new HyperslabError(error.tag, text, { ...error.details, actual: name, expected: names })
+    }
+  }
+
+  /** Those of its group and of all above; where nobody can tell these, those that have the names it gives. */
+  async arraysBeside({ name, array }: PlacedArray): Promise<readonly PlacedArray[]> {
+    if (this.#root.kind === 'array') return []
+    const found: PlacedArray[] = []
+    for (const path of groupsAbove(name)) {
+      const group = path === '' ? this.#root : await this.#root.group(path)
+      const named = [...(array.dimensionNames ?? []), ...(textAttribute(array, 'coordinates')?.split(/\s+/) ?? [])]
+      const names = (await unlessUntold(() => group.arrays())) ?? [...new Set(named)].filter((each) => /^[^/]+$/.test(each))
+      for (const each of names) {
+        try {
+          found.push({ name: path === '' ? each : `${path}/${each}`, array: await group.array(each) })
+        } catch (error) {
+          if (!isUnreadable(error) && !isHyperslabError(error, 'UnknownArrayError', 'InvalidArgumentError')) throw error
+        }
+      }
+    }
+    return found
+  }
+
+  async describe(): Promise<Description> {
+    const root = this.#root
+    const { groups, arrays, unreadable } = await this.#tree()
+    const problems: string[] = []
+    const pyramids: PyramidDescription[] = []
+    for (const group of groups) {
+      try {
+        pyramids.push(...(await describePyramids(group)))
+      } catch (error) {
+        if (!isUnreadable(error) && !isHyperslabError(error, 'UnknownArrayError')) throw error
+        problems.push(error.message)
+      }
+    }
+    const consolidated = root.kind === 'array' ? '' : root.consolidated ? ', consolidated' : ', not consolidated'
+    const holder = { zip: ' in a zip archive', references: ' by references' }[this.#format as string] ?? ''
+    return {
+      file: this.location,
+      format: `Zarr ${root.version}${holder}${consolidated}`,
+      arrays: arrays.map((array) => describeArray(array, array.path || ownName(this.location))),
+      attributes: root.kind === 'array' ? new Map() : describeJson(root.attrs),
+      groups: groups
+        .filter(({ path }) => path !== '')
+        .map(({ path, attrs }) => ({
+          path,
+          arrays: arrays.filter((array) => array.path.slice(0, -array.name.length - 1) === path).length,
+          attributes: describeJson(attrs),
+        })),
+      pyramids,
+      layers: [],
+      unreadable: [...unreadable].map(([name, error]) => ({ name, reason: reasonIn(error) })),
+      problems,
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#root.close()
+  }
+
+  /** @throws UnsupportedError, naming the option that helps, where nobody can tell what there is */
+  async #tree(): Promise<ZarrTree> {
+    return (await unlessUntold(() => treeOf(this.#root))) ?? untold(this.location)
+  }
+
+  async #names(): Promise<string[] | undefined> {
+    const tree = await unlessUntold(() => treeOf(this.#root))
+    return tree?.arrays.map(({ path }) => path)
+  }
+}
+
+/** What an error says, without the file and array that are known. */
+function reasonIn({ message, details: { file, array } }: HyperslabError): string {
+  let text = message
+  for (const part of [file, array === undefined ? undefined : `array '${array}'`])
+    if (part !== undefined && text.startsWith(`${part}: `)) text = text.slice(part.length + 2)
+  return text
+}
+
+/** @throws UnsupportedError */
+export function untold(file: string): never {
+  const text = 'the place cannot tell what is in a group that has no consolidated metadata; --names gives the paths of its arrays'
+  throw new HyperslabError('UnsupportedError', text, { file })
+}
+
+/** What is known of the members of groups; undefined where nobody can tell them. */
+export async function unlessUntold<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isHyperslabError(error, 'UnsupportedError') && error.details.expected === 'names') return undefined
+    throw error
+  }
+}
+
+/** The name of what is opened by itself: the last of its path, without an ending of ours. */
+function ownName(location: string): string {
+  const path = location
+    .replace(/[?#].*$/s, '')
+    .replace(METADATA_PATH, '')
+    .replace(/\/+$/, '')
+  const name = path.slice(path.lastIndexOf('/') + 1).replace(/\.(zarr|zip|ozx|json)$/i, '')
+  return name === '' ? '.' : name
+}
+
+/** The groups that a path is in, from the innermost to ''. */
+function groupsAbove(path: string): string[] {
+  const parts = path.split('/').slice(0, -1)
+  return [...parts.map((_, i) => parts.slice(0, parts.length - i).join('/')), '']
+}
+
+function describeArray(array: ZarrArray, name: string): ArrayDescription {
+  const { metadata, dtype, shape } = array
+  const { levels, objects, chunks, codecs } = planChunks(metadata.chunks, metadata.codecs)
+  const storedAs = storedTypeWords(metadata.type)
+  return {
+    name,
+    dtype,
+    ...(storedAs !== undefined && { storedAs }),
+    shape,
+    dimensionNames: array.dimensionNames ?? [],
+    chunkShape: chunks,
+    ...(levels.length > 0 && { shardShape: objects }),
+    codecs: codecWords(codecs),
+    chunks: array.chunks.count,
+    ...(isFixed(dtype) && { bytes: array.size * elementBytes(dtype) }),
+    valueType: dtype,
+    fillValue: array.fillValue,
+    missing: array.missing,
+    attributes: describeJson(array.attrs),
+  }
+}
+
+async function describePyramids(group: ZarrGroup): Promise<PyramidDescription[]> {
+  return (await group.levels()).map(({ name, axes, levels }) => ({
+    group: group.path,
+    name,
+    axes,
+    levels: levels.map(({ node, scale, translation }) => ({
+      path: node.path.slice(group.path === '' ? 0 : group.path.length + 1),
+      ...(node.kind === 'array' && { shape: node.shape }),
+      scale,
+      translation,
+    })),
+  }))
+}
+
+/** Opens a Zarr store, wherever it lies. */
+export async function openStore(location: string, format: PlaceFormat, names: readonly string[] | undefined): Promise<Place> {
+  const found = await storeAt(location, format)
+  try {
+    return new ZarrPlace(location, format, await openZarr(found, { names }))
+  } catch (error) {
+    throw isHyperslabError(error, 'NotFoundError') ? nothingAt(location) : error
+  }
+}
+
+/** @throws UnsupportedError for files of other formats */
+export function storeAt(location: string, format: PlaceFormat): Promise<Location> {
+  const other = {
+    netcdf: 'this is a classic NetCDF file: hyperslab import copies it into a container',
+    hdf5: 'this is a file of HDF5 (NetCDF-4), which cannot be read',
+  }[format as string]
+  if (other !== undefined) throw new HyperslabError('UnsupportedError', other, { file: location })
+  return zarrLocation(location, format)
+}
+
+/** That there is neither a container nor a Zarr store. */
+export const nothingAt = (file: string): HyperslabError =>
+  new HyperslabError('NotFoundError', 'there is no container (.af), and no Zarr array or group', { file })

@@ -1,0 +1,36 @@
+import type { AttributeValue } from '../af/format/footer.ts'
+
+const isIn64Bits = (value: bigint): boolean => value >= -(2n ** 63n) && value < 2n ** 64n
+const isUnsigned = (value: bigint): boolean => value >= 2n ** 63n
+
+/**
+ * A value of JSON as an attribute with a type: numbers are `float64`, integers beyond 2^53 `int64` or
+ * `uint64`, lists those of their elements. Undefined for null, objects, lists of other than numbers, texts or
+ * booleans alone, and integers beyond 64 bits.
+ */
+export function attributeOfJson(value: unknown): AttributeValue | undefined {
+  switch (typeof value) {
+    case 'string':
+      return { type: 'string', value }
+    case 'boolean':
+      return { type: 'bool', value }
+    case 'number':
+      return { type: 'float64', value }
+    case 'bigint':
+      return isIn64Bits(value) ? { type: isUnsigned(value) ? 'uint64' : 'int64', value } : undefined
+    default:
+      return Array.isArray(value) ? listOfJson(value) : undefined
+  }
+}
+
+function listOfJson(list: readonly unknown[]): AttributeValue | undefined {
+  const all = (test: (value: unknown) => boolean): boolean => list.every(test)
+  if (all((value) => typeof value === 'string')) return { type: 'string[]', value: list as string[] }
+  if (all((value) => typeof value === 'boolean')) return { type: 'bool[]', value: list as boolean[] }
+  if (all((value) => typeof value === 'number')) return { type: 'float64[]', value: Float64Array.from(list as number[]) }
+  if (!all((value) => typeof value === 'bigint' || Number.isSafeInteger(value))) return undefined
+  const integers = list.map((value) => BigInt(value as number | bigint))
+  if (!integers.every(isIn64Bits)) return undefined
+  if (!integers.some(isUnsigned)) return { type: 'int64[]', value: BigInt64Array.from(integers) }
+  return integers.every((value) => value >= 0n) ? { type: 'uint64[]', value: BigUint64Array.from(integers) } : undefined
+}

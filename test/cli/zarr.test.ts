@@ -1,0 +1,327 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { haveZip, zipped } from '../support/archives.ts'
+import { RudeServer } from '../support/rude-server.ts'
+import { hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
+
+const STORES = fileURLToPath(new URL('../fixtures/zarr/', import.meta.url))
+
+/** Element `i` of an array of the fixtures, as make.py has it. */
+const element = (i: number, factor = 1, offset = 0): number => ((7 * i) % 101) * factor + offset
+
+/** The same of all elements of a shape. */
+const elements = (size: number, factor = 1, offset = 0): number[] =>
+  Array.from({ length: size }, (_, i) => element(i, factor, offset))
+
+const output = async (...args: string[]): Promise<string> => {
+  const { stdout, stderr, exitCode } = await hyperslab(STORES, args)
+  expect([stderr, exitCode]).toEqual(['', 0])
+  return stdout
+}
+
+/** The numbers of a selection as JSON. */
+const numbers = async (...args: string[]): Promise<(number | string)[]> =>
+  JSON.parse(await output('get', ...args, '--format', 'json')).data
+
+const LITTLE = { name: 'bytes', configuration: { endian: 'little' } }
+
+/** The objects of a fixture, by their names in it. */
+function objectsOf(store: string): Record<string, Uint8Array> {
+  const names = readdirSync(join(STORES, store), { recursive: true, withFileTypes: true })
+  const files = names.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+  return Object.fromEntries(files.map((file) => [file.slice(join(STORES, store).length + 1), new Uint8Array(readFileSync(file))]))
+}
+
+/** Serves fixtures; gives the URL of the folder they are in. */
+async function serveStores(...stores: string[]): Promise<string> {
+  const rude = await RudeServer.start()
+  onTestFinished(() => rude.stop())
+  for (const store of stores)
+    for (const [name, bytes] of Object.entries(objectsOf(store))) rude.put(`data/${store}/${name}`, bytes)
+  return `${rude.origin}/data`
+}
+
+describe('info', () => {
+  test('of a store like ERA5: what values stand for, and dimensions by name', async () => {
+    expect((await output('info', 'era5.zarr')).split('\n')).toEqual([
+      'era5.zarr: Zarr 2, consolidated, 6 arrays, 2.7 KiB',
+      '',
+      'Arrays',
+      '  name            type     shape                                      chunk shape     codecs               chunks    bytes',
+      '  2m_temperature  float32  time 4, latitude 7, longitude 12           1 x 7 x 12      blosc lz4 5 shuffle       4  1.3 KiB',
+      '  geopotential    int16    time 4, level 2, latitude 7, longitude 12  2 x 1 x 7 x 12  blosc lz4 5 shuffle       4  1.3 KiB',
+      '  latitude        float32  latitude 7                                 7               blosc lz4 5 shuffle       1     28 B',
+      '  level           int64    level 2                                    2               blosc lz4 5 shuffle       1     16 B',
+      '  longitude       float32  longitude 12                               12              blosc lz4 5 shuffle       1     48 B',
+      '  time            int64    time 4                                     4               blosc lz4 5 shuffle       1     32 B',
+      '',
+      'Values',
+      '  name              fill  missing  packed         units                   long name',
+      '  2m_temperature     NaN      NaN                 K                       2 metre temperature',
+      '  geopotential    -32767   -32767  * 0.25 + 5000  m**2 s**-2              Geopotential',
+      '  latitude                                        degrees_north           latitude',
+      '  level                                           hPa                     pressure level',
+      '  longitude                                       degrees_east            longitude',
+      '  time                                            hours since 1900-01-01  time',
+      '',
+      'Attributes of the group',
+      '  valid_time_start  string  1940-01-01',
+      '  valid_time_stop   string  2023-12-31',
+      '',
+    ])
+  })
+
+  test('of a store like CMIP6: bounds, a scalar, attributes of everything', async () => {
+    const stdout = await output('info', 'cmip6.zarr', '--attributes')
+    expect(stdout).toMatch(/^cmip6\.zarr: Zarr 2, consolidated, 8 arrays, 1\.4 KiB\n/)
+    expect(stdout).toMatch(/^ {2}height +float64 +scalar +zstd 3 +1 +8 B$/m)
+    expect(stdout).toMatch(/^ {2}lat_bnds +float64 +lat 5, bnds 2 +5 x 2 +zstd 3 +1 +80 B$/m)
+    expect(stdout).toMatch(/^ {2}tas +float32 +time 6, lat 5, lon 8 +4 x 5 x 8 +blosc lz4 5 shuffle +2 +960 B$/m)
+    expect(stdout).toMatch(/^ {2}tas +1e\+20 +1e\+20 +K +Near-Surface Air Temperature$/m)
+    expect(stdout).toMatch(/\nAttributes of tas\n(.*\n)+ {2}cell_methods +string +area: time: mean\n/)
+    expect(stdout).toMatch(/\nAttributes of the group\n(.*\n)+ {2}Conventions +string +CF-1\.7 CMIP-6\.2\n/)
+  })
+
+  test('of a store like HRRR: a tree of groups, types as they are stored', async () => {
+    const stdout = await output('info', 'hrrr.zarr')
+    expect(stdout).toMatch(/^hrrr\.zarr: Zarr 2, not consolidated, 8 arrays, 6 groups, 688 B\n/)
+    expect(stdout).toMatch(
+      /^ {2}2m_above_ground\/TMP\/2m_above_ground\/TMP +float32 \(float16\) +projection_y_coordinate 6, projection_x_coordinate 9 +4 x 5 +blosc lz4 5 shuffle +4 +216 B$/m,
+    )
+    expect(stdout).toMatch(/^ {2}surface\/GUST\/time +timestamp_ns \(datetime64\[s\]\) +scalar +zlib 1 +1 +8 B$/m)
+    expect(stdout).toMatch(/^ {2}surface\/GUST\/time +NaT +NaT +time$/m)
+    expect(stdout.slice(stdout.indexOf('Groups')).split('\n')).toEqual([
+      'Groups',
+      '  name                 arrays  attributes',
+      '  2m_above_ground           0           0',
+      '    TMP                     3           0',
+      '      2m_above_ground       1           0',
+      '  surface                   0           0',
+      '    GUST                    3           0',
+      '      surface               1           0',
+      '',
+    ])
+  })
+
+  test.each([
+    ['ome04.zarr', 'Zarr 2', / {2}0 +uint16 +dim_0 2, dim_1 16, dim_2 24 +1 x 8 x 8 +blosc lz4 5 shuffle +12 +1\.5 KiB\n/],
+    ['ome05.zarr', 'Zarr 3', / {2}0 +uint16 +c 2, y 16, x 24 +1 x 4 x 6 +1 x 16 x 24 +zstd 3 +32 +1\.5 KiB\n/],
+  ])('of images: levels with their scales; %s', async (store, format, row) => {
+    const stdout = await output('info', store)
+    expect(stdout).toContain(`${store}: ${format}, not consolidated, 3 arrays, `)
+    expect(stdout).toMatch(row)
+    const levels = stdout.slice(stdout.indexOf('Levels')).split('\n')
+    expect(levels.slice(0, 5)).toEqual([
+      'Levels of cells along c, y in micrometer, x in micrometer',
+      '  level  shape        scale        translation',
+      '  0      2 x 16 x 24  1, 0.5, 0.5',
+      '  1      2 x 8 x 12   1, 1, 1      0, 0.25, 0.25',
+      '  2      2 x 4 x 6    1, 2, 2      0, 0.75, 0.75',
+    ])
+  })
+
+  test('as JSON', async () => {
+    const { format, arrays, pyramids, groups, attributes, totals } = JSON.parse(await output('info', 'ome05.zarr', '--json'))
+    expect([format, groups.map(({ path }: { path: string }) => path)]).toEqual(['Zarr 3, not consolidated', ['labels']])
+    expect(arrays[0]).toMatchObject({
+      ...{ name: '0', dtype: 'uint16', shape: [2, 16, 24], chunkShape: [1, 4, 6], shardShape: [1, 16, 24] },
+      ...{ codecs: 'zstd 3', chunks: 32, bytes: 1536, fillValue: 0, missing: [], statistics: null },
+    })
+    expect(pyramids[0].levels[1]).toEqual({ path: '1', shape: [2, 8, 12], scale: [1, 1, 1], translation: [0, 0.25, 0.25] })
+    expect(attributes.ome).toMatchObject({ type: 'json', value: { version: '0.5', multiscales: [{ name: 'cells' }] } })
+    expect(totals.bytes).toBe(1536 + 384 + 96)
+  })
+
+  test('says which arrays cannot be read, and why, and fails', async () => {
+    const folder = await temporaryFolder()
+    await cp(join(STORES, 'ome05.zarr'), join(folder, 'a.zarr'), { recursive: true })
+    const metadata = JSON.parse(readFileSync(join(STORES, 'ome05.zarr/2/zarr.json'), 'utf8'))
+    await mkdir(join(folder, 'a.zarr/labels/z'))
+    await writeFile(join(folder, 'a.zarr/labels/z/zarr.json'), JSON.stringify({ ...metadata, data_type: 'complex64' }))
+    await mkdir(join(folder, 'a.zarr/p'))
+    await writeFile(join(folder, 'a.zarr/p/zarr.json'), JSON.stringify({ ...metadata, codecs: [LITTLE, 'numcodecs.bz2'] }))
+    const { stdout, exitCode } = await hyperslab(folder, ['info', 'a.zarr'])
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(/^ {2}0 +uint16 /m)
+    expect(stdout).toMatch(
+      /\nNot readable\n {2}name +reason\n( {2}p +.*'bz2'.*\n)( {2}labels\/z +complex numbers cannot be read.*\n)/,
+    )
+    const { unreadable } = JSON.parse((await hyperslab(folder, ['info', 'a.zarr', '--json'])).stdout)
+    expect(unreadable.map(({ name }: { name: string }) => name)).toEqual(['p', 'labels/z'])
+  })
+})
+
+describe('get', () => {
+  test('unpacks, and knows what is missing', async () => {
+    const stored = elements(4 * 2 * 7 * 12, 10)
+    const unpacked = stored.map((value) => value * 0.25 + 5000)
+    const row = await numbers('era5.zarr', 'geopotential', '0,0,0')
+    expect(row).toEqual([unpacked[0], 'NaN', ...unpacked.slice(2, 12)])
+    expect(await numbers('era5.zarr', 'geopotential', '-1,1,::-3,2')).toEqual(
+      [6, 3, 0].map((lat) => unpacked[((3 * 2 + 1) * 7 + lat) * 12 + 2]),
+    )
+    expect(await numbers('era5.zarr', 'geopotential', '0,0,0,:3', '--raw')).toEqual([stored[0], -32767, stored[2]])
+    // The third step is not written.
+    expect(await numbers('era5.zarr', '2m_temperature', '1:3,6,11')).toEqual([element(2 * 84 - 1, 0.5, 250), 'NaN'])
+  })
+
+  test('reads an array by its path, from its group or by itself, and a group by its path', async () => {
+    const expected = elements(54, 0.5, 270)
+    const path = '2m_above_ground/TMP/2m_above_ground/TMP'
+    for (const [place, name] of [
+      ['hrrr.zarr', path],
+      ['hrrr.zarr/', `/${path}/`],
+      [`hrrr.zarr/${path}`, 'TMP'],
+      [`${STORES}hrrr.zarr/${path}/`, '.'],
+      ['hrrr.zarr/2m_above_ground/TMP/', '2m_above_ground/TMP'],
+      [`hrrr.zarr/${path}/.zarray`, 'TMP'],
+      [new URL(`hrrr.zarr/${path}`, `file://${STORES}`).href, 'TMP'],
+    ])
+      expect(await numbers(place!, name!), place).toEqual(expected)
+    expect(await output('get', 'hrrr.zarr', 'surface/GUST/time')).toBe('2021-06-01T00:00:00.000000000Z\n')
+  })
+
+  test('reads shards, and takes nothing for missing in images', async () => {
+    const expected = elements(2 * 16 * 24, 3)
+    for (const store of ['ome04.zarr', 'ome05.zarr']) expect(await numbers(store, '0')).toEqual(expected)
+  })
+})
+
+test('reduce takes what values stand for', async () => {
+  const all = elements(4 * 2 * 7 * 12, 2.5, 5000)
+  all.splice(1, 1)
+  const reduce = async (...args: string[]): Promise<number[]> =>
+    JSON.parse(await output('reduce', ...args, '--format', 'json')).data
+  const sum = all.reduce((a, b) => a + b, 0)
+  expect((await reduce('era5.zarr', 'geopotential', '--op', 'mean'))[0]).toBeCloseTo(sum / all.length, 9)
+  const written = elements(2 * 84, 0.5, 250)
+  written[0] = Number.NEGATIVE_INFINITY
+  expect(await reduce('era5.zarr', '2m_temperature', '--op', 'max')).toEqual([Math.max(...written)])
+  const levels = [0, 1].map((c) => elements(2 * 384, 3).slice(384 * c, 384 * (c + 1)))
+  const sums = levels.map((level) => level.reduce((a, b) => a + b, 0))
+  expect(await reduce('ome05.zarr', '0', '--op', 'sum', '--axis', 'y,x')).toEqual(sums)
+})
+
+test('plot finds coordinates in the group of an array and in those above', async () => {
+  const era5 = (await output('plot', 'era5.zarr', '2m_temperature', '1', '--width', '40')).split('\n')
+  expect(era5.slice(0, 3)).toEqual([
+    '2m_temperature: 2 metre temperature (K)',
+    'time 1 = 2020-01-01 06:00',
+    expect.stringMatching(/^90N /),
+  ])
+  expect(era5.at(-3)).toMatch(/^ +0 +longitude +330E$/)
+  const hrrr = await output('plot', 'hrrr.zarr', '2m_above_ground/TMP/2m_above_ground/TMP', '--width', '40')
+  // South is stored first.
+  expect(hrrr.split('\n')[1]).toMatch(/^ 6000 m /)
+})
+
+describe('over HTTP', () => {
+  test('consolidated stores are read as local ones', async () => {
+    const url = await serveStores('era5.zarr')
+    const { stdout, stderr, exitCode } = await hyperslab(STORES, ['info', `${url}/era5.zarr`])
+    expect([stderr, exitCode]).toEqual(['', 0])
+    expect(stdout.replace(`${url}/`, '')).toBe(await output('info', 'era5.zarr'))
+    for (const place of [`${url}/era5.zarr/`, `${url}/era5.zarr?token=1`, `${url}/era5.zarr/.zmetadata`])
+      expect(await numbers(place, 'geopotential', '0,0,0,2'), place).toEqual([element(2, 2.5, 5000)])
+    expect(await output('plot', `${url}/era5.zarr`, '2m_temperature', '1', '--width', '20')).toContain('90N ')
+  })
+
+  test('names are asked for where nothing tells them', async () => {
+    const place = `${await serveStores('hrrr.zarr')}/hrrr.zarr`
+    const refused = await hyperslab(STORES, ['info', place])
+    expect([refused.stdout, refused.exitCode]).toEqual(['', 1])
+    expect(refused.stderr).toMatch(/^hyperslab: \S+: the place cannot tell what is in a group .*--names gives the paths/)
+    const name = 'surface/GUST/surface/GUST'
+    expect(await numbers(place, name)).toEqual(elements(54, 0.5, 270))
+    expect(await output('info', place, '--names', `${name},surface/GUST/time`)).toMatch(
+      /: Zarr 2, not consolidated, 2 arrays, 3 groups/,
+    )
+    // Coordinates are looked for by the names of dimensions.
+    expect(await output('plot', place, name, '--width', '40')).toMatch(/\n 6000 m /)
+    const unknown = await hyperslab(STORES, ['info', place, '--names', 'nothing'])
+    expect([unknown.stdout, unknown.exitCode]).toEqual([expect.stringMatching(/Not readable\n.*\n {2}nothing/), 1])
+  })
+
+  test('buckets of S3 are', async () => {
+    const { origin } = new URL(await serveStores('era5.zarr'))
+    const env = { AWS_ENDPOINT_URL: origin, AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }
+    const { stdout, stderr, exitCode } = await hyperslab(STORES, ['info', 's3://data/era5.zarr'], env)
+    expect([stderr, exitCode]).toEqual(['', 0])
+    expect(stdout).toContain('s3://data/era5.zarr: Zarr 2, consolidated, 6 arrays')
+  })
+})
+
+test.runIf(haveZip())('archives are told by what they are, whatever their name and whichever folder was archived', async () => {
+  const folder = await temporaryFolder()
+  const objects = objectsOf('ome05.zarr')
+  const within = Object.fromEntries(Object.entries(objects).map(([name, bytes]) => [`ome05.zarr/${name}`, bytes]))
+  await writeFile(join(folder, 'a.zip'), zipped(objects))
+  await writeFile(join(folder, 'b.dat'), zipped(within))
+  for (const name of ['a.zip', 'b.dat']) {
+    const { stdout, stderr, exitCode } = await hyperslab(folder, ['get', name, '0', '1,15,20:', '-f', 'json'])
+    expect([stderr, exitCode]).toEqual(['', 0])
+    expect(JSON.parse(stdout).data).toEqual(elements(768, 3).slice(-4))
+    expect((await hyperslab(folder, ['info', name])).stdout).toMatch(
+      /: Zarr 3 in a zip archive, not consolidated, 3 arrays, 1 group/,
+    )
+  }
+})
+
+test('references are told by what they are', async () => {
+  const folder = await temporaryFolder()
+  const refs: Record<string, unknown> = { '.zgroup': '{"zarr_format":2}' }
+  for (const [name, bytes] of Object.entries(objectsOf('era5.zarr/latitude')))
+    refs[`lat/${name}`] = name === '0' ? [`${STORES}era5.zarr/latitude/0`, 0, bytes.length] : new TextDecoder().decode(bytes)
+  for (const name of ['refs.json', 'refs']) {
+    await writeFile(join(folder, name), JSON.stringify({ version: 1, refs }, null, name === 'refs' ? 2 : 0))
+    const { stdout, stderr, exitCode } = await hyperslab(folder, ['get', name, 'lat'])
+    expect([stdout, stderr, exitCode]).toEqual(['[ 90  60  30   0 -30 -60 -90]\n', '', 0])
+    expect((await hyperslab(folder, ['info', name])).stdout).toContain(`${name}: Zarr 2 by references, not consolidated, 1 array`)
+  }
+})
+
+describe('refusals', () => {
+  test.each([
+    [
+      ['get', 'era5.zarr', 'nope'],
+      1,
+      /^hyperslab: era5\.zarr: array 'nope': there is no such array; there are 2m_temperature, .*, time\n$/,
+    ],
+    [['get', 'hrrr.zarr', 'surface'], 1, /^hyperslab: hrrr\.zarr: array 'surface': it is a group, not an array\n$/],
+    [
+      ['get', 'era5.zarr/time', 'nope'],
+      1,
+      /^hyperslab: era5\.zarr\/time: array 'nope': there is no such array, but one in all: 'time'\n$/,
+    ],
+    [['get', 'era5.zarr', 'time', '4'], 1, /^hyperslab: era5\.zarr: array 'time': index 4 is out of bounds/],
+    [['info', 'none.zarr'], 1, /^hyperslab: none\.zarr: there is no container \(\.af\), and no Zarr array or group\n$/],
+    [['info', 'make.py'], 1, /^hyperslab: make\.py: there is no container \(\.af\), and no Zarr array or group\n$/],
+    [['info', '.'], 1, /^hyperslab: \.: there is no container \(\.af\), and no Zarr array or group\n$/],
+    [['info', NETCDF], 1, /this is a classic NetCDF file: hyperslab import copies it into a container\n$/],
+    [['info', 'era5.zarr', '--layer', '0'], 2, /^hyperslab: --layer is for containers, and era5\.zarr is a Zarr store\n$/],
+    [['get', 'era5.zarr', 'time', '--layer', '1'], 2, /^hyperslab: --layer is for containers, and era5\.zarr is a Zarr store\n$/],
+    [
+      ['info', 'era5.zarr', '--names', 'time,'],
+      2,
+      /^hyperslab: option '--names <paths>' argument 'time,' is invalid\. It has an empty name\.\n$/,
+    ],
+  ])('%j', async (args, exitCode, message) => {
+    const run = await hyperslab(STORES, args)
+    expect([run.exitCode, run.stdout]).toEqual([exitCode, ''])
+    expect(run.stderr).toMatch(message)
+  })
+
+  test('names are for Zarr', async () => {
+    const { stderr, exitCode } = await hyperslab(await smallContainer(), ['info', 'small.af', '--names', 't'])
+    expect([stderr, exitCode]).toEqual(['hyperslab: --names is for Zarr stores, and small.af is a container\n', 2])
+  })
+
+  test('a folder may be called like a container', async () => {
+    const folder = await temporaryFolder()
+    await cp(join(STORES, 'era5.zarr'), join(folder, 'x.af'), { recursive: true })
+    expect((await hyperslab(folder, ['info', 'x.af'])).stdout).toMatch(/^x\.af: Zarr 2, consolidated, 6 arrays/)
+  })
+})
