@@ -56,11 +56,11 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   /** The name that messages give it. */
   readonly location: string
   readonly #copy: WorkingCopy
-  readonly #types: ArrayTypes
+  readonly #types: ReadonlyMap<string, ArrayTypes[string]>
 
-  private constructor(copy: WorkingCopy, types: ArrayTypes) {
+  private constructor(copy: WorkingCopy, types: ArrayTypes = {}) {
     super()
-    this.#types = types
+    this.#types = new Map(Object.entries(types))
     this.location = copy.label
     this.#copy = copy
   }
@@ -99,8 +99,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     })
     try {
       const copy = new WorkingCopy(store, paths, await Stack.open(store, paths, settings.limits, options), settings)
-      const file = new ArrayFile<A>(copy, { ...options.arrays })
-      for (const [name, type] of Object.entries(file.#types)) {
+      const file = new ArrayFile<A>(copy, options.arrays)
+      for (const [name, type] of file.#types) {
         checkValue('open', `arrays.${name}`, type, 'list')
         checkValue('open', `the type of ${name}`, type[0], DTYPES)
         checkValue('open', `the rank of ${name}`, type[1], 'number from 0')
@@ -141,8 +141,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   array<D extends DType, R extends number>(name: string, dtype?: D, rank?: R): FileArray<D, R> {
     return this.#within(name, () => {
       const array = new FileArray<D, R>(this.#copy, this.#state(name))
-      const expected = Object.hasOwn(this.#types, name) ? this.#types[name] : undefined
-      if (expected !== undefined) checkKindOf(array, ...expected)
+      const [type, axes] = this.#types.get(name) ?? []
+      checkKindOf(array, type, axes)
       checkKindOf(array, dtype, rank)
       return array
     })

@@ -196,8 +196,8 @@ export const ESTIMATE_CHECKS: Checks<EstimateOptions> = { defaultChunkBytes: 'nu
 /** @throws InvalidArgumentError for an array of another type or rank than is asked for, where either is */
 export function checkKindOf(
   { dtype, shape }: Pick<BlockSource, 'dtype' | 'shape'>,
-  type: DType | undefined,
-  rank: number | undefined,
+  type?: DType,
+  rank?: number,
   label?: ErrorDetails,
 ): void {
   if ((type ?? dtype) === dtype && (rank ?? shape.length) === shape.length) return

@@ -1,5 +1,5 @@
 import { type Allocator, Arena, isTrap, KEPT_BYTES } from '../kernels/arena.ts'
-import { compileText, instantiate } from '../kernels/module.ts'
+import { embedded, instantiate } from '../kernels/module.ts'
 import { type Frame, malformed } from './zstd-frames.ts'
 import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.ts'
 
@@ -25,7 +25,7 @@ const REASONS = [
 /** What a block has of literals at most. */
 const LITERALS_BYTES = 128 * 1024
 
-let compiled: object | undefined
+const embeddedZstd = embedded(ZSTD_TEXT, ZSTD_BYTES)
 let refused = false
 let current: Arena<ZstdExports> | undefined
 
@@ -42,12 +42,12 @@ export function wasmDecoder(): ((frame: Frame, contentBytes: number, into?: Uint
 function memory(): Arena<ZstdExports> | undefined {
   if (current !== undefined || refused) return current
   try {
-    compiled ??= compileText(ZSTD_TEXT, ZSTD_BYTES)
+    embeddedZstd()
   } catch {
     refused = true
     return undefined
   }
-  current = new Arena(instantiate<ZstdExports>(compiled).exports)
+  current = new Arena(instantiate<ZstdExports>(embeddedZstd()).exports)
   return current
 }
 

@@ -1,5 +1,5 @@
 import { COMPUTE_BYTES, COMPUTE_TEXT } from './compute.generated.ts'
-import { compilesOnlyWhileLoading, compileText, instantiate, kernelsRefusal } from './module.ts'
+import { embedded, instantiate } from './module.ts'
 
 /** What only reductions, statistics and writing need: `assembly/compute.ts`. */
 export interface ComputeKernels {
@@ -24,7 +24,9 @@ export interface ComputeKernels {
   swap(at: number, bytes: number, places: number): void
 }
 
-let compiled: object | undefined
+const embeddedCompute = embedded(COMPUTE_TEXT, COMPUTE_BYTES)
+/** Compiled by another thread. */
+let given: object | undefined
 
 /**
  * The kernels of reductions, statistics and writing, over the memory of an arena. Only what is loaded for one
@@ -43,31 +45,17 @@ export function compute(arena: {
 const isWhole = (kernels: object): kernels is ComputeKernels => 'reduce' in kernels
 
 const over = (kernels: { readonly memory: object }): ComputeKernels =>
-  isWhole(kernels) ? kernels : instantiate<ComputeKernels>(compiledText(), { env: { memory: kernels.memory } }).exports
+  isWhole(kernels) ? kernels : instantiate<ComputeKernels>(compiled(), { env: { memory: kernels.memory } }).exports
 
 /**
  * The compiled module, to hand to another thread with that of `kernels`; undefined where that one has all.
  * @throws UnsupportedError as {@link compute} does
  */
-export const computeModule = (kernels: object): object | undefined => (isWhole(kernels) ? undefined : compiledText())
+export const computeModule = (kernels: object): object | undefined => (isWhole(kernels) ? undefined : compiled())
 
-function compiledText(): object {
-  try {
-    compiled ??= compileText(COMPUTE_TEXT, COMPUTE_BYTES)
-    return compiled
-  } catch (cause) {
-    throw kernelsRefusal(cause)
-  }
-}
+const compiled = (): object => given ?? embeddedCompute()
 
 /** What a worker does with the module that another thread has compiled. */
 export function useComputeModule(module: object): void {
-  compiled = module
-}
-
-// A failure is reported by the first call that needs them.
-if (compilesOnlyWhileLoading()) {
-  try {
-    compiledText()
-  } catch {}
+  given = module
 }

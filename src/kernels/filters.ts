@@ -1,6 +1,6 @@
 import type { Arena } from './arena.ts'
 import { FILTERS_BYTES, FILTERS_TEXT } from './filters.generated.ts'
-import { compilesOnlyWhileLoading, compileText, instantiate, kernelsRefusal } from './module.ts'
+import { embedded, instantiate } from './module.ts'
 
 /** What only other formats need: `assembly/filters.ts`. Numbers are byte addresses and lengths. */
 interface FilterKernels {
@@ -14,7 +14,7 @@ interface FilterKernels {
   cumulate(bytes: number, isFloat: number, at: number, count: number): void
 }
 
-let compiled: object | undefined
+const embeddedFilters = embedded(FILTERS_TEXT, FILTERS_BYTES)
 /** By the kernels over whose memory they work. */
 const instances = new WeakMap<object, FilterKernels>()
 
@@ -28,26 +28,10 @@ export function filters({ kernels }: Pick<Arena, 'kernels'>): FilterKernels {
   if (known !== undefined) return known
   const made = isWhole(kernels)
     ? kernels
-    : instantiate<FilterKernels>(compiledText(), { env: { memory: kernels.memory } }).exports
+    : instantiate<FilterKernels>(embeddedFilters(), { env: { memory: kernels.memory } }).exports
   instances.set(kernels, made)
   return made
 }
 
 /** The module that initKernels was given has them all. */
 const isWhole = (kernels: object): kernels is FilterKernels => 'unshuffle' in kernels
-
-function compiledText(): object {
-  try {
-    compiled ??= compileText(FILTERS_TEXT, FILTERS_BYTES)
-    return compiled
-  } catch (cause) {
-    throw kernelsRefusal(cause)
-  }
-}
-
-// A failure is reported by the first call that needs them.
-if (compilesOnlyWhileLoading()) {
-  try {
-    compiledText()
-  } catch {}
-}

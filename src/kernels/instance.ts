@@ -1,6 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { ComputeKernels } from './compute.ts'
-import { checkInput, compilesOnlyWhileLoading, compileText, instantiate, kernelsRefusal, reasonOf } from './module.ts'
+import { checkInput, compilesOnlyWhileLoading, embedded, instantiate, kernelsRefusal, reasonOf } from './module.ts'
 import { READING_BYTES, READING_TEXT } from './reading.generated.ts'
 
 /**
@@ -52,6 +52,7 @@ const EXPORTS: readonly (keyof (Kernels & ComputeKernels))[] = [
  */
 export type KernelsInput = object
 
+const embeddedReading = embedded(READING_TEXT, READING_BYTES)
 let compiled: object | undefined
 let instance: Kernels | undefined
 
@@ -79,9 +80,10 @@ export function kernels(): Kernels {
  */
 export function initKernels(module?: KernelsInput): void {
   if (module === undefined && instance !== undefined) return
+  const code = module ?? compiled ?? embeddedReading()
   try {
-    if (module !== undefined) checkInput(module)
-    const ready = instantiate<Kernels>(module ?? compiled ?? compileText(READING_TEXT, READING_BYTES))
+    checkInput(code)
+    const ready = instantiate<Kernels>(code)
     if (module !== undefined) checkExports(ready.exports)
     useKernels(ready)
   } catch (cause) {
@@ -126,10 +128,5 @@ function failure(cause: unknown, module: KernelsInput | undefined): HyperslabErr
   return new HyperslabError('InvalidArgumentError', text, { cause })
 }
 
-// A failure is reported by the first call that needs the kernels.
-if (compilesOnlyWhileLoading()) {
-  try {
-    compiled = compileText(READING_TEXT, READING_BYTES)
-  } catch {}
-  import('./compute.ts').catch(() => {})
-}
+// Who reduces later finds them compiled.
+if (compilesOnlyWhileLoading()) import('./compute.ts').catch(() => {})

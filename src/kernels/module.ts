@@ -14,8 +14,28 @@ declare const navigator: { readonly userAgent?: string } | undefined
 export const compilesOnlyWhileLoading = (): boolean =>
   typeof navigator !== 'undefined' && navigator.userAgent === 'Cloudflare-Workers'
 
-/** The module that `scripts/embed-kernels.mjs` made text of. */
-export const compileText = (text: string, length: number): object => new WebAssembly.Module(bytesOfText(text, length))
+/**
+ * The module that `scripts/embed-kernels.mjs` made text of, compiled when it is first asked for: in workerd
+ * now, and whoever asks is told when that failed.
+ * @returns what throws UnsupportedError when this platform does not compile WebAssembly now
+ */
+export function embedded(text: string, length: number): () => object {
+  let compiled: object | undefined
+  const module = (): object => {
+    try {
+      compiled ??= new WebAssembly.Module(bytesOfText(text, length))
+      return compiled
+    } catch (cause) {
+      throw kernelsRefusal(cause)
+    }
+  }
+  if (compilesOnlyWhileLoading()) {
+    try {
+      module()
+    } catch {}
+  }
+  return module
+}
 
 /** @param module compiled, or its bytes */
 export function instantiate<T>(module: object, imports: object = {}): { readonly compiled: object; readonly exports: T } {
