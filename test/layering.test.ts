@@ -26,6 +26,7 @@ const LAYERS: Record<string, string[]> = {
   af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
   adapters: ['core', 'grid', 'array', 'engine', 'pool/task'],
   'adapters/zarr': ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'store/ranges', 'pool/task', 'engine'],
+  'dataset/time': ['core'],
   runtime: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters'],
   cli: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters', 'runtime'],
   testing: ['core', 'grid', 'aggregate', 'array', 'store/store', 'af'],

@@ -2,7 +2,15 @@ import { fileURLToPath } from 'node:url'
 import { type Python, pythonEnvironment, startScript } from '../../scripts/python.mjs'
 
 /** What tests compare with, in one environment. */
-const PACKAGES = ['numpy==2.4.6', 'zarr==3.1.6', 'numcodecs==0.16.6', 'google-crc32c==1.9.0', 'xarray==2026.9.0']
+const PACKAGES = [
+  'numpy==2.4.6',
+  'zarr==3.1.6',
+  'numcodecs==0.16.6',
+  'google-crc32c==1.9.0',
+  'xarray==2026.9.0',
+  'pandas==3.1.1',
+  'cftime==1.6.6.1',
+]
 
 /**
  * The environment of Python with zarr-python and what comes with it. Undefined where it cannot be had: with CI=true that is an error, so that its

@@ -1,0 +1,162 @@
+import { invalidArgument } from '../../core/errors.ts'
+import { Printable } from '../../core/inspect.ts'
+import { type Calendar, dateFromDays, daysFromDate, showDay } from './calendar.ts'
+
+/**
+ * A time is an *instant*: a bigint of nanoseconds since 1970-01-01T00:00 of its calendar. Every day has 24
+ * hours of 3600 seconds. Where there is no time, an array of instants has this one, a moment of 1677, as
+ * numpy's `datetime64[ns]` does.
+ */
+export const NAT = -(2n ** 63n)
+
+export const NS_PER_SECOND = 1_000_000_000n
+export const NS_PER_DAY = 86_400n * NS_PER_SECOND
+
+const SEASONS = ['DJF', 'MAM', 'JJA', 'SON'] as const
+export type Season = (typeof SEASONS)[number]
+
+/** The season of a month: December, January and February are one. */
+export const seasonOf = (month: number): Season => SEASONS[Math.floor(month / 3) % 4]!
+
+/** What a time is made of. Months and days are counted from 1. */
+export interface TimeParts {
+  readonly year: number
+  readonly month?: number
+  readonly day?: number
+  readonly hour?: number
+  readonly minute?: number
+  readonly second?: number
+  readonly nanosecond?: number
+}
+
+/** All that a time is made of. */
+export interface TimeFields extends Required<TimeParts> {
+  /** Counted from 1. */
+  readonly dayOfYear: number
+  readonly season: Season
+}
+
+/** Days since 1970-01-01, and nanoseconds since midnight, which are exact as a number. */
+export function splitInstant(instant: bigint): { days: number; nanoseconds: number } {
+  const rest = instant % NS_PER_DAY
+  const nanoseconds = rest < 0n ? rest + NS_PER_DAY : rest
+  return { days: Number((instant - nanoseconds) / NS_PER_DAY), nanoseconds: Number(nanoseconds) }
+}
+
+/**
+ * @throws InvalidArgumentError for {@link NAT}, and for years beyond 292 000
+ */
+export function fieldsOf(instant: bigint, calendar: Calendar): TimeFields {
+  if (instant === NAT) invalidArgument('NaT, where there is no time, has no fields', instant)
+  const { days, nanoseconds } = splitInstant(instant)
+  const date = dateFromDays(calendar, days)
+  const seconds = Math.floor(nanoseconds / 1e9)
+  return {
+    ...date,
+    hour: Math.floor(seconds / 3600),
+    minute: Math.floor(seconds / 60) % 60,
+    second: seconds % 60,
+    nanosecond: nanoseconds % 1e9,
+    season: seasonOf(date.month),
+  }
+}
+
+/**
+ * The instant of a time; what is left out is the first there is.
+ * @throws InvalidArgumentError for times that the calendar does not have
+ */
+export function instantOf(parts: TimeParts, calendar: Calendar): bigint {
+  const { year, month = 1, day = 1, hour = 0, minute = 0, second = 0, nanosecond = 0 } = parts
+  const isWithin = (value: number, stop: number): boolean => Number.isInteger(value) && value >= 0 && value < stop
+  if (!(isWithin(hour, 24) && isWithin(minute, 60) && isWithin(second, 60) && isWithin(nanosecond, 1e9)))
+    invalidArgument(`no day has a time of ${hour} h, ${minute} min, ${second} s and ${nanosecond} ns`, parts)
+  const days = BigInt(daysFromDate(calendar, year, month, day))
+  return days * NS_PER_DAY + BigInt(hour * 3600 + minute * 60 + second) * NS_PER_SECOND + BigInt(nanosecond)
+}
+
+/**
+ * An instant as ISO 8601 without a zone, as short as it keeps all: `1998-01-16T12:00`,
+ * `1998-01-16T12:00:00.5`; `NaT` where there is no time.
+ * @param options.midnight false writes midnight as the day alone: `1998-01-16`
+ */
+export function showInstant(instant: bigint, calendar: Calendar, { midnight = true } = {}): string {
+  if (instant === NAT) return 'NaT'
+  const { year, month, day, hour, minute, second, nanosecond } = fieldsOf(instant, calendar)
+  const date = showDay(year, month, day)
+  if (!midnight && hour === 0 && minute === 0 && second === 0 && nanosecond === 0) return date
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const decimals = nanosecond === 0 ? '' : `.${String(nanosecond).padStart(9, '0').replace(/0+$/, '')}`
+  return `${date}T${two(hour)}:${two(minute)}${second === 0 && decimals === '' ? '' : `:${two(second)}${decimals}`}`
+}
+
+/**
+ * A time of a calendar, for those that no `Date` can hold, such as February 30th. Two of them are compared by
+ * their `instant`, within one calendar.
+ */
+export class CFTime extends Printable implements Required<TimeParts> {
+  readonly calendar: Calendar
+  /** Nanoseconds since 1970-01-01T00:00 of the calendar. */
+  readonly instant: bigint
+  readonly year: number
+  readonly month: number
+  readonly day: number
+  readonly hour: number
+  readonly minute: number
+  readonly second: number
+  readonly nanosecond: number
+
+  /**
+   * @param time an instant, or year, month and so on; what is left out is the first there is
+   * @throws InvalidArgumentError for times that the calendar does not have
+   */
+  constructor(time: bigint | TimeParts, calendar: Calendar) {
+    super()
+    this.calendar = calendar
+    this.instant = typeof time === 'bigint' ? time : instantOf(time, calendar)
+    const fields = fieldsOf(this.instant, calendar)
+    this.year = fields.year
+    this.month = fields.month
+    this.day = fields.day
+    this.hour = fields.hour
+    this.minute = fields.minute
+    this.second = fields.second
+    this.nanosecond = fields.nanosecond
+  }
+
+  /** ISO 8601 without a zone: `1998-02-30T12:00`. */
+  override toString(): string {
+    return showInstant(this.instant, this.calendar)
+  }
+
+  toJSON(): string {
+    return this.toString()
+  }
+
+  /**
+   * What `<` and `-` ask for.
+   * @throws InvalidArgumentError always: a number would be compared with those of dates, which count
+   *   otherwise
+   */
+  override valueOf(): never {
+    return invalidArgument(`compare times of calendars by their 'instant', not ${this} itself`, this)
+  }
+}
+
+/** The day from which on `standard` and `proleptic_gregorian` are one. */
+const GREGORIAN_START = -141_427n * NS_PER_DAY
+const MAX_DATE = 8_640_000_000_000_000n * 1_000_000n
+
+/** True where a `Date` means the same as an instant of this calendar. */
+export const isGregorian = (instant: bigint, calendar: Calendar): boolean =>
+  calendar === 'proleptic_gregorian' || (calendar === 'standard' && instant >= GREGORIAN_START)
+
+/**
+ * A `Date`, which leaves out what is below a millisecond, where it means the same, else a {@link CFTime};
+ * `undefined` for {@link NAT}.
+ */
+export function toDateOrCFTime(instant: bigint, calendar: Calendar): Date | CFTime | undefined {
+  if (instant === NAT) return undefined
+  if (!isGregorian(instant, calendar) || instant < -MAX_DATE || instant > MAX_DATE) return new CFTime(instant, calendar)
+  const { days, nanoseconds } = splitInstant(instant)
+  return new Date(days * 86_400_000 + Math.floor(nanoseconds / 1e6))
+}

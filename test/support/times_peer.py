@@ -1,0 +1,72 @@
+"""Answers with cftime, pandas and xarray what test/support/times.ts asks for: one request and one answer a line."""
+
+import json
+import sys
+import warnings
+
+import cftime
+import numpy as np
+
+warnings.simplefilter("ignore")
+
+FIELDS = ("year", "month", "day", "hour", "minute", "second", "microsecond", "dayofyr", "dayofwk")
+
+
+def fields(date):
+    return [int(getattr(date, name)) for name in FIELDS]
+
+
+def decode(request):
+    """The fields of numbers in units, None for those that are masked."""
+    values = np.array(request["values"], request["dtype"])
+    dates = np.ma.asarray(cftime.num2date(values, request["units"], request["calendar"]))
+    return [None if date is np.ma.masked else fields(date) for date in dates]
+
+
+def encode(request):
+    """Fields, the first seven of them, as numbers in units."""
+    dates = [cftime.datetime(*parts, calendar=request["calendar"]) for parts in request["dates"]]
+    return [number.item() for number in np.atleast_1d(cftime.date2num(dates, request["units"], request["calendar"]))]
+
+
+def exists(request):
+    """Whether there are these days."""
+
+    def there(date):
+        try:
+            zero = cftime.datetime(1, 1, 1, calendar=request["calendar"]).has_year_zero
+            cftime.datetime(*date, calendar=request["calendar"], has_year_zero=zero)
+            return True
+        except ValueError:
+            return False
+
+    return [there(date) for date in request["dates"]]
+
+
+def spans(request):
+    """The first and the last microsecond that partial dates mean in xarray, None where it refuses one."""
+    # Importing xarray takes seconds, which cftime does not need.
+    from xarray.coding.cftime_offsets import get_date_type
+    from xarray.coding.cftimeindex import _parsed_string_to_bounds
+    from xarray.coding.times import _parse_iso8601
+
+    def span(text):
+        try:
+            kind = get_date_type(request["calendar"])
+            first, resolution = _parse_iso8601(kind, text)
+            return [fields(date)[:7] for date in _parsed_string_to_bounds(kind, resolution, first)]
+        except ValueError:
+            return None
+
+    return [span(text) for text in request["texts"]]
+
+
+OPERATIONS = {"decode": decode, "encode": encode, "exists": exists, "spans": spans}
+
+for line in sys.stdin:
+    try:
+        request = json.loads(line)
+        result = {"result": OPERATIONS[request["op"]](request)}
+    except Exception as error:
+        result = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(result), flush=True)
