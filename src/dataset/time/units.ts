@@ -44,9 +44,9 @@ const REFERENCE =
  *   a reference that the calendar does not have
  */
 export function parseTimeUnits(units: unknown, calendar: Calendar, label?: ErrorDetails): TimeUnits | undefined {
-  const match = typeof units === 'string' ? /^\s*(\S+)\s+since\s+(\S.*?)\s*$/is.exec(units) : null
+  const text = typeof units === 'string' ? units.trim() : ''
+  const match = /^(\S+)\s+since\s+(.+)$/is.exec(text)
   if (match === null) return undefined
-  const text = match[0].trim()
   const refuse = (why: string, cause?: unknown): never => {
     const message = `times in '${text}', calendar ${calendar}, cannot be decoded: ${why}`
     throw new HyperslabError('UnsupportedError', message, { ...label, actual: units, ...(cause === undefined ? {} : { cause }) })
