@@ -51,6 +51,7 @@ const FUNCTIONS: Record<string, Call> = {
   openNetcdf: (o) => netcdf.openNetcdf(new ArrayBuffer(8), o),
   importNetcdf: (o) => netcdf.importNetcdf(new ArrayBuffer(8), place, o),
   openZarr: (o) => zarr.openZarr(place, o),
+  verifyZarr: (o) => zarr.verifyZarr(place, o),
   FaultStore: (o) => new testing.FaultStore(new MemoryStore(), o),
   seededFaults: (o) => testing.seededFaults(1, o),
   raceWriters: (o) => testing.raceWriters(o),

@@ -1,53 +1,99 @@
 import type { Command } from 'commander'
+import type { ZarrFinding } from '../adapters/zarr/verify.ts'
 import { type Finding, type Verification, verify } from '../runtime/index.ts'
+import { verifyZarr, type ZarrVerification } from '../runtime/zarr.ts'
 import { EXIT, interruptible, oneLine } from './failure.ts'
-import { layerOption, type PlaceOptions } from './options.ts'
+import { formatAt } from './found.ts'
+import { checkContainerOptions, checkStoreOptions } from './open-place.ts'
+import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
 import { count, print, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
+import { storeAt, zarrErrors } from './zarr-store.ts'
 
 interface Options extends PlaceOptions {
   readonly deep?: boolean
   readonly json?: boolean
 }
 
+/** What came of it, with the lines that say what was looked at. */
+interface Verified {
+  readonly result: Verification | ZarrVerification
+  readonly lookedAt: readonly string[]
+}
+
 export function addVerify(program: Command): void {
-  program
+  const command = program
     .command('verify')
-    .description('look through a container for damage')
-    .argument('<file>', 'a container (.af)')
-    .option('--deep', 'compare all stored statistics with the elements, too')
+    .description('look through a container or a Zarr store for damage')
+    .argument('<file>', PLACE)
+    .option('--deep', 'of a container: compare all stored statistics with the elements, too')
     .option('--json', 'as JSON, for programs')
-    .addOption(layerOption())
+  addPlaceOptions(command)
     .addHelpText('after', '\nExit code 1 when something is wrong.\n\nExample:\n  $ hyperslab verify climate.af --deep')
-    .action(async (path: string, { deep = false, json = false, layer }: Options) => {
-      const line = progressLine('verifying', 'blocks')
-      const result = await interruptible((signal) =>
-        verify(path, { deep, signal, onProgress: line.update, ...(layer === undefined ? {} : { layer }) }),
-      ).finally(line.end)
+    .action(async (path: string, { json = false, ...options }: Options) => {
+      const { result, lookedAt } = await interruptible((signal) => verifyPlace(path, options, signal))
       if (json) await print([`${JSON.stringify(result, null, 2)}\n`])
-      else await printLines(verifyLines(path, result, deep))
+      else await printLines([...findingLines(path, result), ...lookedAt])
       if (!result.ok) process.exitCode = EXIT.failed
     })
 }
 
-export function verifyLines(path: string, { findings, omitted, checked }: Verification, deep: boolean): string[] {
-  const number = (severity: Finding['severity']): number => findings.filter((finding) => finding.severity === severity).length
+async function verifyPlace(path: string, options: Options, signal: AbortSignal): Promise<Verified> {
+  const format = await formatAt(path, signal)
+  const isContainer = format === 'container'
+  if (isContainer) checkContainerOptions(path, options)
+  else checkStoreOptions(path, options)
+  const { layer, names, deep = false } = options
+  const line = progressLine('verifying', isContainer ? 'blocks' : 'chunks')
+  const watched = { signal, onProgress: line.update }
+  try {
+    if (isContainer) {
+      const result = await verify(path, { deep, ...watched, ...(layer === undefined ? {} : { layer }) })
+      return { result, lookedAt: containerLines(result, deep) }
+    }
+    const result = await zarrErrors(path, async () => verifyZarr(await storeAt(path, format, signal), { names, ...watched }))
+    return { result, lookedAt: storeLines(result) }
+  } finally {
+    line.end()
+  }
+}
+
+function findingLines(path: string, { findings, omitted }: Verified['result']): string[] {
+  const all: readonly (Finding | ZarrFinding)[] = findings
+  const number = (severity: Finding['severity']): number => all.filter((finding) => finding.severity === severity).length
   const found = [count(number('error'), 'error'), count(number('warning'), 'warning')].join(', ')
+  return [
+    ...all.map((finding) => oneLine(showFinding(finding))),
+    ...(omitted > 0 ? [`... and ${omitted} more`] : []),
+    oneLine(`${path}: ${all.length === 0 ? 'nothing is wrong' : found}`),
+  ]
+}
+
+const UNCHECKED = 'without a checksum: changed bytes show there only where they do not decode'
+
+function containerLines({ checked }: Verification, deep: boolean): string[] {
   const unchecked = checked.blocksWithoutChecksum
   const statistics = `statistics of ${count(checked.arrayStatistics, 'array')} and ${count(checked.chunkStatistics, 'chunk')}`
   return [
-    ...findings.map((finding) => oneLine(showFinding(finding))),
-    ...(omitted > 0 ? [`... and ${omitted} more`] : []),
-    oneLine(`${path}: ${findings.length === 0 ? 'nothing is wrong' : found}`),
     `  looked at ${count(checked.layers, 'file')}, ${count(checked.arrays, 'array')}, ${count(checked.chunks, 'chunk')} in ${count(checked.blocks, 'block')} (${showBytes(checked.bytes)})`,
-    ...(unchecked > 0
-      ? [`  ${count(unchecked, 'block')} without a checksum: changed bytes show there only where they do not decode`]
-      : []),
+    ...(unchecked > 0 ? [`  ${count(unchecked, 'block')} ${UNCHECKED}`] : []),
     deep ? `  compared ${statistics} with the elements` : '  statistics were not compared with the elements: --deep does',
   ]
 }
 
-const showFinding = ({ severity, file, block, array, text }: Finding): string =>
-  [severity, file, block === undefined ? '' : `block ${block}`, array === undefined ? '' : `array '${array}'`, text]
+function storeLines({ checked }: ZarrVerification): string[] {
+  const { groups, arrays, chunks, missingChunks, chunksWithoutChecksum: unchecked, bytes } = checked
+  return [
+    `  looked at ${count(groups, 'group')}, ${count(arrays, 'array')}, ${count(chunks, 'chunk')} (${showBytes(bytes)})`,
+    ...(missingChunks > 0 ? [`  ${count(missingChunks, 'chunk')} that nobody wrote, full of the fill value`] : []),
+    ...(unchecked > 0 ? [`  ${count(unchecked, 'chunk')} ${UNCHECKED}`] : []),
+  ]
+}
+
+function showFinding({ severity, file, array, text, ...place }: Finding | ZarrFinding): string {
+  const block = 'block' in place && place.block !== undefined ? `block ${place.block}` : ''
+  const chunk = 'chunk' in place && place.chunk !== undefined ? `chunk [${place.chunk.join(', ')}]` : ''
+  return [severity, file, block, array === undefined ? '' : `array '${array}'`, chunk, text]
     .filter((part) => part !== '')
     .join(': ')
+}

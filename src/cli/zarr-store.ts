@@ -1,8 +1,9 @@
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { planChunks } from '../adapters/zarr/shards.ts'
-import { isUnreadable, treeOf, type ZarrTree } from '../adapters/zarr/tree.ts'
+import { isUnreadable, treeOf } from '../adapters/zarr/tree.ts'
 import { elementBytes, isFixed } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import type { Signal } from '../core/signal.ts'
 import type { Location } from '../runtime/location.ts'
 import { openZarr } from '../runtime/zarr.ts'
 import { codecWords, storedTypeWords } from './codec-words.ts'
@@ -64,7 +65,7 @@ class ZarrPlace implements Place {
 
   async describe(): Promise<Description> {
     const root = this.#root
-    const { groups, arrays, unreadable } = await this.#tree()
+    const { groups, arrays, unreadable } = await zarrErrors(this.location, () => treeOf(root))
     const problems: string[] = []
     const pyramids: PyramidDescription[] = []
     for (const group of groups) {
@@ -100,11 +101,6 @@ class ZarrPlace implements Place {
     return this.#root.close()
   }
 
-  /** @throws UnsupportedError, naming the option that helps, where nobody can tell what there is */
-  async #tree(): Promise<ZarrTree> {
-    return (await unlessUntold(() => treeOf(this.#root))) ?? untold(this.location)
-  }
-
   async #names(): Promise<string[] | undefined> {
     const tree = await unlessUntold(() => treeOf(this.#root))
     return tree?.arrays.map(({ path }) => path)
@@ -119,18 +115,22 @@ function reasonIn({ message, details: { file, array } }: HyperslabError): string
   return text
 }
 
-/** @throws UnsupportedError */
-export function untold(file: string): never {
-  const text = 'the place cannot tell what is in a group that has no consolidated metadata; --names gives the paths of its arrays'
-  throw new HyperslabError('UnsupportedError', text, { file })
-}
+/** That nobody can tell what is in a group. */
+const isUntold = (error: unknown): boolean => isHyperslabError(error, 'UnsupportedError') && error.details.expected === 'names'
+
+const untold = (file: string): HyperslabError =>
+  new HyperslabError(
+    'UnsupportedError',
+    'the place cannot tell what is in a group that has no consolidated metadata; --names gives the paths of its arrays',
+    { file },
+  )
 
 /** What is known of the members of groups; undefined where nobody can tell them. */
-export async function unlessUntold<T>(work: () => Promise<T>): Promise<T | undefined> {
+async function unlessUntold<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
-    if (isHyperslabError(error, 'UnsupportedError') && error.details.expected === 'names') return undefined
+    if (isUntold(error)) return undefined
     throw error
   }
 }
@@ -188,25 +188,30 @@ async function describePyramids(group: ZarrGroup): Promise<PyramidDescription[]>
 }
 
 /** Opens a Zarr store, wherever it lies. */
-export async function openStore(location: string, format: PlaceFormat, names: readonly string[] | undefined): Promise<Place> {
-  const found = await storeAt(location, format)
+export function openStore(location: string, format: PlaceFormat, names: readonly string[] | undefined): Promise<Place> {
+  return zarrErrors(
+    location,
+    async () => new ZarrPlace(location, format, await openZarr(await storeAt(location, format), { names })),
+  )
+}
+
+/** Has errors say what users of the command can do. */
+export async function zarrErrors<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
-    return new ZarrPlace(location, format, await openZarr(found, { names }))
+    return await work()
   } catch (error) {
-    throw isHyperslabError(error, 'NotFoundError') ? nothingAt(location) : error
+    if (isHyperslabError(error, 'NotFoundError'))
+      throw new HyperslabError(error.tag, 'there is no container (.af), and no Zarr array or group', { file })
+    throw isUntold(error) ? untold(file) : error
   }
 }
 
 /** @throws UnsupportedError for files of other formats */
-export function storeAt(location: string, format: PlaceFormat): Promise<Location> {
+export function storeAt(location: string, format: PlaceFormat, signal?: Signal): Promise<Location> {
   const other = {
     netcdf: 'this is a classic NetCDF file: hyperslab import copies it into a container',
     hdf5: 'this is a file of HDF5 (NetCDF-4), which cannot be read',
   }[format as string]
   if (other !== undefined) throw new HyperslabError('UnsupportedError', other, { file: location })
-  return zarrLocation(location, format)
+  return zarrLocation(location, format, signal)
 }
-
-/** That there is neither a container nor a Zarr store. */
-export const nothingAt = (file: string): HyperslabError =>
-  new HyperslabError('NotFoundError', 'there is no container (.af), and no Zarr array or group', { file })

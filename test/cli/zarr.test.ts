@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { haveZip, zipped } from '../support/archives.ts'
 import { RudeServer } from '../support/rude-server.ts'
 import { hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
 
+const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const STORES = fileURLToPath(new URL('../fixtures/zarr/', import.meta.url))
 
 /** Element `i` of an array of the fixtures, as make.py has it. */
@@ -216,6 +218,65 @@ test('plot finds coordinates in the group of an array and in those above', async
   const hrrr = await output('plot', 'hrrr.zarr', '2m_above_ground/TMP/2m_above_ground/TMP', '--width', '40')
   // South is stored first.
   expect(hrrr.split('\n')[1]).toMatch(/^ 6000 m /)
+})
+
+describe('verify', () => {
+  test('tells what it has looked at', async () => {
+    expect((await output('verify', 'era5.zarr')).split('\n')).toEqual([
+      'era5.zarr: nothing is wrong',
+      expect.stringMatching(/^ {2}looked at 1 group, 6 arrays, 10 chunks \(.*\)$/),
+      '  2 chunks that nobody wrote, full of the fill value',
+      '  10 chunks without a checksum: changed bytes show there only where they do not decode',
+      '',
+    ])
+    expect(await output('verify', 'ome05.zarr/')).toContain('looked at 2 groups, 3 arrays, 42 chunks')
+    const url = await serveStores('era5.zarr')
+    expect(await output('verify', `${url}/era5.zarr`)).toContain('looked at 1 group, 6 arrays, 10 chunks')
+  })
+
+  test('names what is damaged, by array, chunk and object, and fails', async () => {
+    const folder = await temporaryFolder()
+    await cp(join(STORES, 'cmip6.zarr'), join(folder, 'a.zarr'), { recursive: true })
+    const bytes = readFileSync(join(folder, 'a.zarr/tas/1.0.0'))
+    await writeFile(join(folder, 'a.zarr/tas/1.0.0'), bytes.subarray(0, bytes.length - 20))
+    await writeFile(join(folder, 'a.zarr/tas/2.0.0'), bytes)
+    const { stdout, stderr, exitCode } = await hyperslab(folder, ['verify', 'a.zarr'])
+    expect([stderr, exitCode]).toEqual(['', 1])
+    expect(stdout.split('\n').slice(0, 3)).toEqual([
+      expect.stringMatching(/^error: a\.zarr\/tas\/1\.0\.0: array 'tas': chunk \[1, 0, 0\]: .*blosc/),
+      "warning: a.zarr/tas/2.0.0: array 'tas': chunk [2, 0, 0] lies beyond the grid of [2, 1, 1]",
+      'a.zarr: 1 error, 1 warning',
+    ])
+    const { ok, findings } = JSON.parse((await hyperslab(folder, ['verify', 'a.zarr', '--json'])).stdout)
+    expect([ok, findings[0]]).toMatchObject([
+      false,
+      { severity: 'error', array: 'tas', chunk: [1, 0, 0], file: 'a.zarr/tas/1.0.0' },
+    ])
+    await writeFile(join(folder, 'a.zarr/.zmetadata'), '{')
+    const broken = await hyperslab(folder, ['verify', 'a.zarr'])
+    expect([broken.exitCode, broken.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^error: a\.zarr: \.zmetadata is not JSON: .*\na\.zarr: 1 error/),
+    ])
+  })
+
+  test('ends when it is interrupted', async () => {
+    const rude = await RudeServer.start()
+    onTestFinished(() => rude.stop())
+    for (const [name, bytes] of Object.entries(objectsOf('era5.zarr'))) rude.put(`era5.zarr/${name}`, bytes)
+    const asked = new Promise<void>((resolve) => {
+      rude.manners = ({ url }) => {
+        if (!/\/\d+(\.\d+)*$/.test(url)) return {}
+        resolve()
+        return { mute: true }
+      }
+    })
+    const child = spawn(process.execPath, [COMMAND, 'verify', `${rude.origin}/era5.zarr`], { stdio: 'ignore' })
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    await asked
+    child.kill('SIGINT')
+    expect(await ended).toBe(130)
+  })
 })
 
 describe('over HTTP', () => {

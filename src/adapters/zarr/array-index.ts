@@ -73,9 +73,12 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   readonly maxElements: number
   readonly grid: ChunkGrid
   readonly load?: NonNullable<ChunkIndex['load']>
-  readonly #opened: OpenedStore
+  readonly opened: OpenedStore
+  readonly codecs: CodecSet
+  readonly stored: StoredArray
+  /** The path of the array in the store, '' for the root. */
+  readonly path: string
   readonly #levels: readonly ShardLevel[]
-  readonly #array: StoredArray
 
   /**
    * @param path of the array in the store, '' for the root
@@ -114,7 +117,9 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.missing = missing as Missing<D> | undefined
     this.attrs = new Map(Object.entries(attrs))
     this.label = label
-    this.#opened = opened
+    this.opened = opened
+    this.codecs = codecs
+    this.path = path
     this.#levels = plan.levels
     this.grid = clippedGrid(stored)
     const { memory, options } = opened
@@ -124,7 +129,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.maxElements = elements
     const objects = storedGrid(shape, plan.objects)
     const keyOf = (coords: readonly number[]): string => joined(path, metadata.chunkKey(coords))
-    this.#array = {
+    this.stored = {
       dtype: type.dtype,
       grid: stored,
       mostBytes: blockBytes,
@@ -137,15 +142,15 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   }
 
   snapshot(): ChunkSnapshot {
-    this.#opened.checkOpen()
-    return new ZarrSnapshot(this.#array, this.load && NO_TABLES)
+    this.opened.checkOpen()
+    return new ZarrSnapshot(this.stored, this.load && NO_TABLES)
   }
 
   /** A chunk that is an object: without bytes, where there is no such object. */
   #wholeObject(key: string): BlockOrigin {
-    const { store, options, generation } = this.#opened
+    const { store, options, generation } = this.opened
     const read = async (_offset: number, _length: number, signal?: Signal): Promise<Uint8Array> => {
-      const found = await this.#opened.read(key, options.blockBytes, signal)
+      const found = await this.opened.read(key, options.blockBytes, signal)
       if (found === undefined) return NO_BYTES
       if (found.bytes.length > 0) return found.bytes
       throw new HyperslabError('CodecError', 'the chunk is an object without bytes', { file: store.describe(key) })
@@ -160,9 +165,9 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
 
   /** A shard, of which parts are read. */
   #shard(key: string, etag: string): BlockOrigin {
-    const { store, generation } = this.#opened
+    const { store, generation } = this.opened
     const read = async (offset: number, length: number, signal?: Signal): Promise<Uint8Array> => {
-      this.#opened.checkOpen()
+      this.opened.checkOpen()
       return (await store.getRange(key, offset, length, { ifMatch: etag, signal })) ?? gone(store.describe(key))
     }
     const name = `zarr ${generation} ${key} ${etag}`
@@ -171,10 +176,10 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   }
 
   async #load(chunks: Iterable<number>, signal: Signal | undefined): Promise<ChunkSnapshot> {
-    const places = mapped(chunks, (chunkIndex) => this.#array.placeOf(chunkIndex))
+    const places = mapped(chunks, (chunkIndex) => this.stored.placeOf(chunkIndex))
     return within(
       this.label,
-      async () => new ZarrSnapshot(this.#array, await readTables(this.#opened, this.#levels, places, signal)),
+      async () => new ZarrSnapshot(this.stored, await readTables(this.opened, this.#levels, places, signal)),
     )
   }
 }

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
-import { type BlockSource, checkKindOf, type NamedValues } from '../../array/source.ts'
+import { checkKindOf, type NamedValues } from '../../array/source.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import { counted, Printable } from '../../core/inspect.ts'
@@ -29,14 +29,17 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   readonly path: string
   /** @internal */
   readonly metadata: ZarrArrayMetadata
+  /** @internal */
+  readonly index: ZarrIndex<D>
   readonly #opened: OpenedStore
 
   /** @internal */
-  constructor(opened: OpenedStore, path: string, metadata: ZarrArrayMetadata, source: BlockSource<D>) {
-    super(source)
+  constructor(opened: OpenedStore, path: string, metadata: ZarrArrayMetadata, index: ZarrIndex<D>) {
+    super(new ChunkedSource(index))
     this.#opened = opened
     this.path = path
     this.metadata = metadata
+    this.index = index
   }
 
   /** The last name of its path. */
@@ -152,7 +155,7 @@ export class ZarrStore {
   async array(path: string, metadata: ZarrArrayMetadata): Promise<ZarrArray> {
     const label = { file: this.file, array: lastName(path) || lastName(this.#root) }
     const index = await ZarrIndex.open(this.opened, [this.#root, path].filter(Boolean).join('/'), metadata, label)
-    return new ZarrArray(this.opened, path, metadata, new ChunkedSource(index))
+    return new ZarrArray(this.opened, path, metadata, index)
   }
 
   forget(): void {

@@ -1,0 +1,331 @@
+import type { Progress } from '../../array/transfers.ts'
+import { decodeWith, inKernel } from '../../codec/codec.ts'
+import { elementBytes, isFixed } from '../../core/dtype.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { forEachLimited } from '../../core/limiter.ts'
+import type { Checks } from '../../core/options.ts'
+import { Pace } from '../../core/pace.ts'
+import { sizeOf } from '../../core/shape.ts'
+import type { Signal } from '../../core/signal.ts'
+import { type ChunkAddress, checkBlockBytes } from '../../engine/block.ts'
+import { decodeChunk } from '../../engine/chunk-values.ts'
+import type { ChunkGrid } from '../../grid/chunks.ts'
+import { withArena } from '../../kernels/arena.ts'
+import { readWhole } from '../../store/store.ts'
+import type { ZarrArray, ZarrGroup } from './group.ts'
+import { planChunks } from './shards.ts'
+import { storedGrid } from './stored-grid.ts'
+import { isUnreadable, treeOf } from './tree.ts'
+
+/** Options of `verifyZarr`. */
+export interface VerifyNodeOptions {
+  /** Ends the work when it is aborted. */
+  readonly signal?: Signal | undefined
+  /** Told of the chunks done. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+export const VERIFY_CHECKS: Checks<VerifyNodeOptions> = { signal: 'AbortSignal', onProgress: 'function' }
+
+/** Something in a Zarr store that is not as it should be: `text` says what, in a sentence. */
+export interface ZarrFinding {
+  /** `'error'`: something cannot be read, or is damaged. `'warning'`: something is left behind. */
+  readonly severity: 'error' | 'warning'
+  /** The object, or the place, as messages name it. */
+  readonly file: string
+  /** The path of the array. */
+  readonly array?: string | undefined
+  /** The position of the chunk along each axis of the grid. */
+  readonly chunk?: readonly number[] | undefined
+  readonly text: string
+}
+
+/** The things that were looked at: numbers of `groups`, `arrays`, chunks and bytes. */
+export interface ZarrChecked {
+  groups: number
+  /** Arrays that can be opened. */
+  arrays: number
+  /** Chunks that are there. */
+  chunks: number
+  /** Chunks that nobody wrote: they are full of the fill value. */
+  missingChunks: number
+  /** Chunks without a checksum: changed bytes show only where they do not decode. */
+  chunksWithoutChecksum: number
+  /** Bytes of the chunks, as stored. */
+  bytes: number
+}
+
+/** A report of `verifyZarr`: its `findings`, and what it has `checked`. */
+export interface ZarrVerification {
+  /** False when a finding is an error. */
+  readonly ok: boolean
+  readonly findings: readonly ZarrFinding[]
+  /** Findings beyond the first thousand. */
+  readonly omitted: number
+  readonly checked: Readonly<ZarrChecked>
+}
+
+const MAX_FINDINGS = 1000
+/** Decoded chunks under way at a time: so many, or of so many bytes together. */
+const CHUNKS_AT_ONCE = 32
+const BYTES_AT_ONCE = 128 * 1024 * 1024
+/** What chunks are taken to have of which only decoding tells. */
+const UNKNOWN_BYTES = 4 * 1024 * 1024
+/** Objects of an array that are looked for among those that are listed. */
+const MOST_LISTED = 2 ** 20
+
+const CHECKSUMS: ReadonlySet<string> = new Set(['crc32c', 'crc32', 'adler32', 'fletcher32', 'gzip', 'zlib'])
+
+type FindingPlace = Pick<ZarrFinding, 'file' | 'array' | 'chunk'>
+
+/** Collects what is found. */
+class ZarrReport {
+  readonly findings: ZarrFinding[] = []
+  omitted = 0
+  errors = 0
+  readonly checked: ZarrChecked = { groups: 0, arrays: 0, chunks: 0, missingChunks: 0, chunksWithoutChecksum: 0, bytes: 0 }
+
+  add(finding: ZarrFinding): void {
+    if (finding.severity === 'error') this.errors++
+    if (this.findings.length < MAX_FINDINGS) this.findings.push(finding)
+    else this.omitted++
+  }
+
+  /** Takes in an error that means damage; others, those of a store or an abort, are thrown. */
+  take(place: FindingPlace, error: unknown): void {
+    if (!isUnreadable(error) && !isHyperslabError(error, 'IntegrityError')) throw error
+    const { file, array } = error.details
+    let text = error.message
+    // The finding has them as fields.
+    for (const part of [file, array === undefined ? undefined : `array '${array}'`])
+      if (part !== undefined && text.startsWith(`${part}: `)) text = text.slice(part.length + 2)
+    this.add({ severity: 'error', ...place, file: file ?? place.file, text })
+  }
+
+  /** Puts findings in the order of their chunks, which were looked at several at a time. */
+  sort(from: number): void {
+    const found = this.findings.splice(from)
+    const order = (a: readonly number[], b: readonly number[]): number => {
+      const axis = a.findIndex((k, i) => k !== b[i])
+      return axis < 0 ? 0 : a[axis]! - b[axis]!
+    }
+    this.findings.push(...found.sort((a, b) => order(a.chunk ?? [], b.chunk ?? [])))
+  }
+
+  result(): ZarrVerification {
+    return { ok: this.errors === 0, findings: this.findings, omitted: this.omitted, checked: this.checked }
+  }
+}
+
+/**
+ * Looks through all that is at and below a place: metadata, and every chunk that is there, which is read and
+ * decoded once. Where the store lists, objects beside the chunks are found, too, of arrays that have up to
+ * 2^20 objects.
+ * @param file how the report names the place
+ * @throws what `treeOf` throws; errors of the store
+ */
+export async function verifyNode(
+  file: string,
+  open: () => Promise<ZarrGroup | ZarrArray>,
+  { signal, onProgress }: VerifyNodeOptions,
+): Promise<ZarrVerification> {
+  const report = new ZarrReport()
+  let root: ZarrGroup | ZarrArray
+  try {
+    root = await open()
+  } catch (error) {
+    report.take({ file }, error)
+    return report.result()
+  }
+  try {
+    const { groups, arrays, unreadable } = await treeOf(root)
+    for (const [array, error] of unreadable) report.take({ file, array }, error)
+    report.checked.groups = groups.length
+    report.checked.arrays = arrays.length
+    const total = arrays.reduce((sum, { chunks }) => sum + chunks.count, 0)
+    let done = 0
+    const onChunk = (): void => onProgress?.({ done: ++done, total })
+    for (const array of arrays) {
+      const check = new ArrayCheck(array, report, signal)
+      await check.chunks(onChunk)
+      await check.strays()
+    }
+    return report.result()
+  } finally {
+    await root.close()
+  }
+}
+
+/** Looks through the chunks of one array. */
+class ArrayCheck {
+  readonly #array: ZarrArray
+  readonly #report: ZarrReport
+  readonly #signal: Signal | undefined
+  readonly #pace: Pace
+  /** Objects, by their index in the grid of these, and the shards or chunks that they hold. */
+  readonly #objects: ChunkGrid
+  readonly #isSharded: boolean
+  readonly #hasChecksum: boolean
+  /** Shards of which the index cannot be read, by their keys. */
+  readonly #broken = new Set<string>()
+  /** Objects that were warned of, by their keys. */
+  readonly #strays = new Set<string>()
+
+  constructor(array: ZarrArray, report: ZarrReport, signal: Signal | undefined) {
+    const { metadata } = array
+    const { objects, levels, codecs } = planChunks(metadata.chunks, metadata.codecs)
+    this.#array = array
+    this.#report = report
+    this.#signal = signal
+    this.#pace = new Pace(signal)
+    this.#objects = storedGrid(metadata.shape, objects)
+    this.#isSharded = levels.length > 0
+    this.#hasChecksum = codecs.some(({ name, configuration }) => CHECKSUMS.has(name) || configuration.checksum === true)
+  }
+
+  async chunks(onChunk: () => void): Promise<void> {
+    const { stored } = this.#array.index
+    const before = this.#report.findings.length
+    const largest = sizeOf(stored.grid.chunkShape)
+    const bytes = isFixed(stored.dtype) ? largest * elementBytes(stored.dtype) : UNKNOWN_BYTES
+    const atOnce = Math.max(1, Math.min(CHUNKS_AT_ONCE, Math.floor(BYTES_AT_ONCE / bytes)))
+    await forEachLimited(chunksByObject(this.#objects, stored.grid), atOnce, async (chunkIndex) => {
+      if (this.#pace.due()) await this.#pace.turn()
+      this.#signal?.throwIfAborted()
+      await this.#chunk(chunkIndex)
+      onChunk()
+    })
+    this.#signal?.throwIfAborted()
+    this.#report.sort(before)
+  }
+
+  async #chunk(chunkIndex: number): Promise<void> {
+    const { index, path } = this.#array
+    const { key, shape } = index.stored.placeOf(chunkIndex)
+    const { checked } = this.#report
+    const place = { file: index.opened.store.describe(key), array: path }
+    if (this.#broken.has(key)) return
+    let address: ChunkAddress | undefined
+    try {
+      const snapshot = (await index.load?.([chunkIndex], this.#signal)) ?? index.snapshot()
+      address = snapshot.locate(chunkIndex) as ChunkAddress | undefined
+    } catch (error) {
+      if (this.#broken.has(key)) return
+      this.#report.take(place, error)
+      this.#broken.add(key)
+      return
+    }
+    try {
+      const bytes = address && (await this.#read(key, address))
+      if (address === undefined || bytes === undefined) {
+        checked.missingChunks++
+        return
+      }
+      checked.chunks++
+      checked.bytes += bytes.length
+      if (!this.#hasChecksum) checked.chunksWithoutChecksum++
+      await this.#decode(bytes, address, sizeOf(shape))
+    } catch (error) {
+      this.#report.take({ ...place, chunk: index.stored.grid.index(chunkIndex) }, error)
+    }
+  }
+
+  /** The bytes of a chunk; undefined where it is an object that nobody wrote. */
+  async #read(key: string, { block }: ChunkAddress): Promise<Uint8Array | undefined> {
+    const { opened } = this.#array.index
+    checkBlockBytes(block, block.uncompressedBytes, opened.options.blockBytes)
+    if (this.#isSharded) return block.origin.read(block.fileOffset, block.compressedBytes, this.#signal)
+    const found = await readWhole(opened.store, key, { signal: this.#signal, maxBytes: opened.options.blockBytes })
+    if (found?.bytes.length === 0) throw new HyperslabError('CodecError', 'the chunk is an object without bytes')
+    return found?.bytes
+  }
+
+  async #decode(bytes: Uint8Array, { block }: ChunkAddress, count: number): Promise<void> {
+    const { codecs, dtype } = this.#array.index
+    const codec = codecs.find(block.codec)
+    if (inKernel(codec)) {
+      withArena((arena) => codec.decodeIn(arena, arena.put(bytes), bytes.length, block.uncompressedBytes))
+      return
+    }
+    const decoded = await decodeWith(codec, bytes, block.uncompressedBytes)
+    if (!isFixed(dtype)) decodeChunk(dtype, decoded, count)
+  }
+
+  /** Warns of objects among the chunks that are none. */
+  async strays(): Promise<void> {
+    const { opened, path } = this.#array.index
+    if (opened.store.list === undefined || this.#objects.count > MOST_LISTED) return
+    const root = path === '' ? '' : `${path}/`
+    await this.#strayIn(root, root)
+  }
+
+  /** @returns whether there is anything of this prefix */
+  async #strayIn(root: string, prefix: string): Promise<boolean> {
+    const { store } = this.#array.index.opened
+    // Some stores list what is in folders below at once.
+    const keys = await store.list!(prefix, { signal: this.#signal, shallow: true }).catch((error: unknown) => {
+      // A file is no folder.
+      if (isHyperslabError(error, 'NotFoundError')) return []
+      throw error
+    })
+    for (const key of keys) {
+      if (this.#pace.due()) await this.#pace.turn()
+      const name = key.slice(root.length)
+      if (/^(zarr\.json|\.z(array|attrs|group|metadata))$/.test(name)) continue
+      const chunk = this.#chunkOf(name)
+      if (chunk !== undefined && this.#isInGrid(chunk)) continue
+      if ((await this.#strayIn(root, key.endsWith('/') ? key : `${key}/`)) || !(await this.#isObject(key))) continue
+      if (this.#strays.has(key)) continue
+      this.#strays.add(key)
+      const text =
+        chunk === undefined
+          ? 'nothing of the array is called so'
+          : `chunk [${chunk.join(', ')}] lies beyond the grid of [${this.#objects.counts.join(', ')}]`
+      this.#report.add({ severity: 'warning', file: store.describe(key), array: this.#array.path, text })
+    }
+    return keys.length > 0
+  }
+
+  /** Folders may be empty. */
+  async #isObject(key: string): Promise<boolean> {
+    try {
+      return (await this.#array.index.opened.store.stat(key, { signal: this.#signal })) !== undefined
+    } catch (error) {
+      if (isHyperslabError(error, 'FormatError', 'UnsupportedError')) return false
+      throw error
+    }
+  }
+
+  /** The coordinates in the name of an object; undefined where it is not that of a chunk. */
+  #chunkOf(name: string): number[] | undefined {
+    const { shape, chunkKey } = this.#array.metadata
+    const numbers = (name.match(/\d+/g) ?? []).map(Number)
+    for (let i = 0; i + shape.length <= numbers.length; i++) {
+      const coords = numbers.slice(i, i + shape.length)
+      if (chunkKey(coords) === name) return coords
+    }
+    return undefined
+  }
+
+  #isInGrid(coords: readonly number[]): boolean {
+    return coords.every((k, axis) => k < this.#objects.counts[axis]!)
+  }
+}
+
+/** The indices of all chunks, those of an object one after another. */
+function* chunksByObject(objects: ChunkGrid, chunks: ChunkGrid): Generator<number, void> {
+  for (let object = 0; object < objects.count; object++) {
+    const ranges = objects.index(object).map((k, axis) => {
+      const [of, own] = [objects.axes[axis]!, chunks.axes[axis]!]
+      return { first: own.find(of.start(k)), last: own.find(of.stop(k) - 1) }
+    })
+    const coords = ranges.map(({ first }) => first)
+    for (;;) {
+      yield chunks.number(coords)
+      let axis = coords.length - 1
+      while (axis >= 0 && coords[axis] === ranges[axis]!.last) coords[axis] = ranges[axis--]!.first
+      if (axis < 0) break
+      coords[axis]!++
+    }
+  }
+}
