@@ -3,6 +3,7 @@ import { lz4 } from '../codec/lz4.ts'
 import { none } from '../codec/none.ts'
 import type { CodecSet } from '../codec/registry.ts'
 import { compactBytes } from '../core/bytes.ts'
+import { rethrowWithin } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
 import { forEachLimited, Limiter } from '../core/limiter.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
@@ -142,7 +143,12 @@ export class BlockReader {
     const fetched = atOnce ? await this.#fetcher.fetch(missing, signal) : undefined
     const results: R[] = []
     await forEachLimited(batch.keys(), this.#lanes, async (i) => {
-      results[i] = await this.#useBlock(batch[i]!, fetched?.get(batch[i]!), use, signal)
+      try {
+        results[i] = await this.#useBlock(batch[i]!, fetched?.get(batch[i]!), use, signal)
+      } catch (error) {
+        // What was decoded may be no elements.
+        rethrowWithin(error, { file: batch[i]!.block.origin.file })
+      }
     })
     return results
   }

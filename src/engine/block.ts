@@ -182,7 +182,7 @@ export function checkStoredBytes(block: BlockRef, bytes: Uint8Array): void {
   try {
     if (block.crc !== undefined) checkCrc('the bytes as stored', bytes, block.crc)
   } catch (error) {
-    rethrowWithin(prefixed(error, block), { file: block.origin.file })
+    rethrowIn(error, block)
   }
 }
 
@@ -191,7 +191,7 @@ export function findCodec(codecs: CodecSet, block: BlockRef): Codec | KernelCode
   try {
     return codecs.find(block.codec)
   } catch (error) {
-    return rethrowWithin(prefixed(error, block), { file: block.origin.file })
+    return rethrowIn(error, block)
   }
 }
 
@@ -203,7 +203,7 @@ export async function decodeOutsideKernels(codec: Codec, block: BlockRef, bytes:
   try {
     return await decodeWith(codec, bytes, block.uncompressedBytes)
   } catch (error) {
-    return rethrowWithin(prefixed(error, block), { file: block.origin.file })
+    return rethrowIn(error, block)
   }
 }
 
@@ -217,7 +217,7 @@ export function decodeBlock(arena: Arena, codecs: CodecSet, block: BlockRef, byt
     const pointer = check && block.crc !== undefined ? putChecked(arena, bytes, block.crc) : arena.put(bytes)
     return (codecs.find(block.codec) as KernelCodec).decodeIn(arena, pointer, bytes.length, block.uncompressedBytes)
   } catch (error) {
-    return rethrowWithin(prefixed(error, block), { file: block.origin.file })
+    return rethrowIn(error, block)
   }
 }
 
@@ -235,7 +235,7 @@ export function decodeFront(front: Lz4PrefixDecoder, block: BlockRef, bytes: num
   try {
     front.decode(bytes)
   } catch (error) {
-    rethrowWithin(prefixed(error, block), { file: block.origin.file })
+    rethrowIn(error, block)
   }
 }
 
@@ -255,9 +255,11 @@ export async function decodeInWorker<T>(
   try {
     return await pool.run({ input, decodedBytes: block.uncompressedBytes, codec: codec.remote }, task, use, signal)
   } catch (error) {
-    return rethrowWithin(prefixed(error, block), { file: block.origin.file })
+    return rethrowIn(error, block)
   }
 }
+
+const rethrowIn = (error: unknown, block: BlockRef): never => rethrowWithin(prefixed(error, block), { file: block.origin.file })
 
 /** An error that names block and segment as well. */
 export function prefixed(error: unknown, { id, part }: BlockRef): unknown {
