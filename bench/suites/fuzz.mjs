@@ -13,6 +13,7 @@ import { MiB, random, report, sized } from '../measure.mjs'
 const SECONDS = Number(process.env.SECONDS ?? sized(3, 0.2))
 const CASES = process.env.CASES === undefined ? Number.POSITIVE_INFINITY : Number(process.env.CASES)
 const FIRST = Number(process.env.SEED ?? 1)
+const only = process.env.DECODER
 /** Bounds of one case. */
 const MOST_MS = 1000
 const MOST_BYTES = 256 * MiB
@@ -29,7 +30,11 @@ const all = await internals(
   'kernels/lz4',
   'store/zip/directory',
   'adapters/netcdf/file',
+  '../test/adapters/zarr/damaged',
+  '../test/adapters/zarr/matrix',
+  '../test/support/mutated',
 )
+const { mutated } = all
 const fixtures = (folder, ending) => {
   const path = fileURLToPath(new URL(`../../test/fixtures/${folder}`, import.meta.url))
   return readdirSync(path, { recursive: true, encoding: 'utf8' })
@@ -47,30 +52,6 @@ function native(library, functions) {
   }
 }
 
-const INTERESTING = [0, 1, 2, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff]
-
-/** A few changes of some bytes: bits, bytes, numbers of 16 and 32 bits, runs that are copied, left out or put in; or nothing but noise. */
-function mutated(bytes, next) {
-  const below = (end) => Math.floor(next() * end)
-  if (next() < 0.05) return Uint8Array.from({ length: below(400) }, () => below(256))
-  let out = bytes.slice()
-  for (let left = 1 + below(next() < 0.5 ? 1 : 6); left > 0 && out.length > 0; left--) {
-    const at = below(out.length)
-    const length = Math.min(1 + below(next() < 0.5 ? 4 : 40), out.length - at)
-    const kind = below(8)
-    if (kind < 2) out[at] ^= 1 << below(8)
-    else if (kind === 2) out[at] = below(256)
-    else if (kind === 3 && at + 4 <= out.length)
-      new DataView(out.buffer).setUint32(at, INTERESTING[below(INTERESTING.length)], next() < 0.7)
-    else if (kind === 4 && at + 2 <= out.length) new DataView(out.buffer).setUint16(at, INTERESTING[below(9)], next() < 0.7)
-    else if (kind === 5) out.copyWithin(below(out.length), at, at + length)
-    else if (kind === 6) out = next() < 0.3 ? out.slice(0, at) : joined(out.subarray(0, at), out.subarray(at + length))
-    else out = joined(out.subarray(0, at), out.subarray(at - Math.min(at, length), at), out.subarray(at))
-  }
-  return out
-}
-
-const joined = (...parts) => new Uint8Array(Buffer.concat(parts))
 const same = (a, b) => a.length === b.length && Buffer.compare(a, b) === 0
 
 /** Data of several kinds: runs, noise, few symbols, smooth numbers. */
@@ -305,6 +286,14 @@ decoders.netcdf = async (next) => {
   }
 }
 
+// Chunks and shards of arrays that zarr-python has written.
+const isWanted = only === undefined || only === 'zarr'
+const matrix = isWanted ? all.writeMatrix(sized(200, 20), 1) : undefined
+const arrays = matrix && (await all.DamagedArrays.of(matrix))
+matrix?.remove()
+if (isWanted && arrays === undefined) console.log('skipped: Zarr, without zarr-python')
+if (arrays !== undefined) decoders.zarr = (next) => arrays.damage(next)
+
 /** What `work` gives; undefined for an error of ours. */
 function ours(work, onError = () => undefined) {
   try {
@@ -400,8 +389,8 @@ ${(most / MiB).toFixed(0)} MiB at most`,
 }
 
 let failed = 0
-const only = process.env.DECODER
 if (only !== undefined && decoders[only] === undefined)
   throw new Error(`no decoder ${only}; there are ${Object.keys(decoders).join(', ')}`)
 for (const [name, decode] of Object.entries(decoders)) if (only === undefined || only === name) failed += await fuzz(name, decode)
+await arrays?.close()
 process.exitCode = failed > 0 ? 1 : 0
