@@ -18,6 +18,15 @@ export interface TimesPeer {
   exists(dates: readonly (readonly number[])[], calendar: string): Promise<readonly boolean[]>
   /** The first and the last microsecond that partial dates mean in xarray, each year to microsecond; null where it refuses one. */
   spans(texts: readonly string[], calendar: string): Promise<readonly (readonly [number[], number[]] | null)[]>
+  /** The bins xarray makes of ascending times, with pandas or without: labels, from year to microsecond, and how many times are in each. */
+  resample(
+    values: readonly number[],
+    units: string,
+    calendar: string,
+    frequency: string,
+  ): Promise<{ labels: number[][]; counts: number[]; type: 'DatetimeIndex' | 'CFTimeIndex' }>
+  /** A component of times as xarray gives it. */
+  components(values: readonly number[], units: string, calendar: string, name: string): Promise<number[] | string[]>
   close(): void
 }
 
@@ -36,6 +45,8 @@ export function startTimes(): TimesPeer | undefined {
     encode: (dates, units, calendar) => ask({ op: 'encode', dates, units, calendar }),
     exists: (dates, calendar) => ask({ op: 'exists', dates, calendar }),
     spans: (texts, calendar) => ask({ op: 'spans', texts, calendar }),
+    resample: (values, units, calendar, frequency) => ask({ op: 'resample', values, units, calendar, frequency }),
+    components: (values, units, calendar, name) => ask({ op: 'components', values, units, calendar, name }),
     close: () => python.close(),
   }
 }

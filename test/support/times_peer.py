@@ -61,7 +61,36 @@ def spans(request):
     return [span(text) for text in request["texts"]]
 
 
-OPERATIONS = {"decode": decode, "encode": encode, "exists": exists, "spans": spans}
+def axis(request):
+    """Times as xarray decodes them, by pandas where it does so."""
+    import xarray as xr
+
+    variable = xr.Variable("time", np.array(request["values"]), {"units": request["units"], "calendar": request["calendar"]})
+    return xr.decode_cf(xr.Dataset({"value": ("time", np.arange(len(variable)))}, {"time": variable}))
+
+
+def resample(request):
+    """The bins that xarray makes of ascending times: labels, year to microsecond, and how many times are in each."""
+    dataset = axis(request)
+    counts = dataset.value.resample(time=request["frequency"]).count()
+    return {
+        "labels": [fields_of_any(label) for label in counts.indexes["time"]],
+        "counts": [int(count) for count in np.nan_to_num(counts.values)],
+        "type": type(dataset.indexes["time"]).__name__,
+    }
+
+
+def fields_of_any(date):
+    return [int(getattr(date, name)) for name in FIELDS[:7]]
+
+
+def components(request):
+    """A component of times as xarray gives it."""
+    values = getattr(axis(request).time.dt, request["name"]).values
+    return [str(value) if request["name"] == "season" else int(value) for value in values]
+
+
+OPERATIONS = {"decode": decode, "encode": encode, "exists": exists, "spans": spans, "resample": resample, "components": components}
 
 for line in sys.stdin:
     try:
