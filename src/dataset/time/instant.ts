@@ -12,6 +12,15 @@ export const NAT = -(2n ** 63n)
 export const NS_PER_SECOND = 1_000_000_000n
 export const NS_PER_DAY = 86_400n * NS_PER_SECOND
 
+const MAX_INT64 = 2n ** 63n - 1n
+
+/** True for an instant that a `BigInt64Array` holds. */
+export const fits64 = (instant: bigint): boolean => instant > NAT && instant <= MAX_INT64
+
+/** Instants in 64 bits where all fit. */
+export const packInstants = (instants: bigint[]): BigInt64Array | bigint[] =>
+  instants.every((instant) => instant === NAT || fits64(instant)) ? BigInt64Array.from(instants) : instants
+
 const SEASONS = ['DJF', 'MAM', 'JJA', 'SON'] as const
 export type Season = (typeof SEASONS)[number]
 

@@ -1,6 +1,6 @@
 import { type ErrorDetails, HyperslabError, invalidArgument, messageOf } from '../../core/errors.ts'
 import type { Calendar } from './calendar.ts'
-import { fieldsOf, instantOf, NAT, NS_PER_DAY, NS_PER_SECOND, showInstant } from './instant.ts'
+import { fieldsOf, fits64, instantOf, NAT, NS_PER_DAY, NS_PER_SECOND, showInstant } from './instant.ts'
 
 /** What `days since 1850-01-01` says, in a calendar. */
 export interface TimeUnits {
@@ -68,10 +68,6 @@ export function parseTimeUnits(units: unknown, calendar: Calendar, label?: Error
     return refuse(messageOf(error), error)
   }
 }
-
-const MAX_INT64 = 2n ** 63n - 1n
-
-const fits64 = (instant: bigint): boolean => instant > NAT && instant <= MAX_INT64
 
 /**
  * The instants of stored times. Integers are exact; values with a fraction are rounded to the microsecond, as

@@ -1,0 +1,157 @@
+import { HyperslabError, invalidArgument } from '../../core/errors.ts'
+import { type Calendar, countedYear, dateFromDays, daysFromDate, daysInMonth, yearCounted } from './calendar.ts'
+import { NAT, NS_PER_DAY, NS_PER_SECOND, packInstants, splitInstant } from './instant.ts'
+
+/** Equal steps of time. */
+interface Steps {
+  readonly text: string
+  readonly nanoseconds: bigint
+}
+
+/** Months, quarters or years. */
+interface Months {
+  readonly text: string
+  /** Of one period: 1, 3 or 12. */
+  readonly period: 1 | 3 | 12
+  /** How many periods are one bin. */
+  readonly count: number
+  /** A month, counted from 0, that a period begins with, or ends with. */
+  readonly anchor: number
+  /** Whether bins are called by their last day, else by the first one. */
+  readonly isEnd: boolean
+}
+
+/** A frequency by the names of pandas, such as `3MS`. */
+export type Frequency = Steps | Months
+
+const STEPS: Readonly<Record<string, bigint>> = {
+  D: NS_PER_DAY,
+  h: 3600n * NS_PER_SECOND,
+  min: 60n * NS_PER_SECOND,
+  s: NS_PER_SECOND,
+  ms: 1_000_000n,
+  us: 1000n,
+  ns: 1n,
+}
+const PERIODS: Readonly<Record<string, 1 | 3 | 12>> = { M: 1, Q: 3, Y: 12 }
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+
+/** What pandas called frequencies before. */
+const RENAMED: Readonly<Record<string, string>> = {
+  M: 'ME',
+  Q: 'QE',
+  A: 'YE',
+  Y: 'YE',
+  AS: 'YS',
+  d: 'D',
+  H: 'h',
+  T: 'min',
+  S: 's',
+  L: 'ms',
+  U: 'us',
+  N: 'ns',
+}
+
+/** Bins beyond these are rather a frequency that was not meant than a result. */
+const MAX_BINS = 2 ** 24
+
+/**
+ * A frequency by its name in pandas, with a count before it where that is not one: months, quarters and years
+ * called by their first day (`MS`, `QS`, `YS`) or their last (`ME`, `QE`, `YE`), quarters and years perhaps
+ * with a month that they begin or end with (`QS-DEC`, `YE-JUN`), and `D`, `h`, `min`, `s`, `ms`, `us`, `ns`.
+ * @throws InvalidArgumentError for other names, older ones of pandas among them
+ */
+export function parseFrequency(text: string): Frequency {
+  const [, digits = '', name = '', month] = /^(\d{0,9})([A-Za-z]+)(?:-([A-Z]{3}))?$/.exec(text) ?? []
+  const count = digits === '' ? 1 : Number(digits)
+  const [period, isEnd] = [PERIODS[name.slice(0, -1)], name.endsWith('E')]
+  if (count > 0 && month === undefined && Object.hasOwn(STEPS, name)) return { text, nanoseconds: BigInt(count) * STEPS[name]! }
+  if (count > 0 && period !== undefined && /^.[SE]$/.test(name)) {
+    const anchor = month === undefined ? (isEnd ? 11 : 0) : MONTHS.indexOf(month)
+    if (anchor >= 0 && !(period === 1 && month !== undefined)) return { text, period, count, anchor, isEnd }
+  }
+  const why = Object.hasOwn(RENAMED, name)
+    ? `write '${digits}${RENAMED[name]}${month === undefined ? '' : `-${month}`}'`
+    : `it is none of MS, ME, QS, QE, YS, YE, QS-DEC and the like, ${Object.keys(STEPS).join(', ')}, nor a number of one, as 3MS`
+  return invalidArgument(`frequency ${JSON.stringify(text)} is unknown: ${why}`, text)
+}
+
+/** How times are put together. */
+export interface ResampleBins {
+  /**
+   * What each bin is called, empty ones, too: its first day or time; its last day where the frequency ends
+   * with E.
+   */
+  readonly labels: BigInt64Array | bigint[]
+  /** The bin of each instant; -1 where there is no time. */
+  readonly bins: Int32Array
+}
+
+/**
+ * The bins of instants, in any order, as `resample(time=frequency)` of xarray has them by default: from the
+ * bin of the first instant to that of the last; days, hours and shorter steps are counted from the midnight
+ * before the first instant, several months or years from its own.
+ * @throws TooLargeError for more than 2^24 bins
+ */
+export function resampleBins(instants: ArrayLike<bigint>, frequency: Frequency, calendar: Calendar): ResampleBins {
+  let [first, last]: (bigint | undefined)[] = []
+  for (let i = 0; i < instants.length; i++) {
+    const instant = instants[i]!
+    if (instant === NAT) continue
+    if (first === undefined || instant < first) first = instant
+    if (last === undefined || instant > last) last = instant
+  }
+  if (first === undefined) return { labels: new BigInt64Array(0), bins: new Int32Array(instants.length).fill(-1) }
+  const { binOf, labelOf } = 'nanoseconds' in frequency ? stepsFrom(first, frequency) : monthsFrom(first, frequency, calendar)
+  const length = binOf(last!) + 1
+  if (length > MAX_BINS)
+    throw new HyperslabError(
+      'TooLargeError',
+      `frequency '${frequency.text}' makes ${length} bins of these times, more than ${MAX_BINS}`,
+      {
+        actual: length,
+        expected: MAX_BINS,
+      },
+    )
+  const labels = packInstants(Array.from({ length }, (_, bin) => labelOf(bin)))
+  const bins = Int32Array.from(instants, (instant) => (instant === NAT ? -1 : binOf(instant)))
+  return { labels, bins }
+}
+
+/** Which bin an instant is in, and what a bin is called. */
+interface Bins {
+  binOf(instant: bigint): number
+  labelOf(bin: number): bigint
+}
+
+function stepsFrom(first: bigint, { nanoseconds }: Steps): Bins {
+  const sinceMidnight = BigInt(splitInstant(first).nanoseconds)
+  const start = first - (sinceMidnight % nanoseconds)
+  return {
+    binOf: (instant) => Number((instant - start) / nanoseconds),
+    labelOf: (bin) => start + BigInt(bin) * nanoseconds,
+  }
+}
+
+function monthsFrom(first: bigint, { period, count, anchor, isEnd }: Months, calendar: Calendar): Bins {
+  /** Months since the year 0, which counts as there. */
+  const monthOf = (instant: bigint): number => {
+    const { year, month } = dateFromDays(calendar, splitInstant(instant).days)
+    return countedYear(calendar, year) * 12 + month - 1
+  }
+  const length = count * period
+  const sinceAnchor = (monthOf(first) - anchor - (isEnd ? 1 : 0)) % period
+  const periodStart = monthOf(first) - ((sinceAnchor + period) % period)
+  // The first of several periods that are called by their end is the last of its bin.
+  const start = isEnd ? periodStart + period - length : periodStart
+  return {
+    binOf: (instant) => Math.floor((monthOf(instant) - start) / length),
+    labelOf: (bin) => {
+      const counted = start + bin * length + (isEnd ? length - 1 : 0)
+      const year = yearCounted(calendar, Math.floor(counted / 12))
+      const month = (((counted % 12) + 12) % 12) + 1
+      const day = isEnd ? daysInMonth(calendar, year, month) : 1
+      return BigInt(daysFromDate(calendar, year, month, day)) * NS_PER_DAY
+    },
+  }
+}
