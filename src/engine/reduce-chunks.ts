@@ -195,15 +195,7 @@ class ChunkReduction {
   ): Promise<Located> {
     const { blocks, strided }: Located = { blocks: new Map(), strided: [] }
     const pace = new Pace(signal)
-    // Of the chunk that was looked up last.
-    let projections: AxisProjection[] = []
-    let number = 0
-    const numberOf = (at: number): number => {
-      projections = this.#touched.projections(at)
-      number = this.#touched.numberOf(projections)
-      return number
-    }
-    const stored = (at: number, found: StoredChunk): void => {
+    const stored = (at: number, found: StoredChunk, projections: AxisProjection[], number: number): void => {
       if (found instanceof Uint8Array) {
         take(this.#reduceLoose(projections, found))
         return
@@ -225,13 +217,7 @@ class ChunkReduction {
         }
       }
     }
-    await visitChunks(
-      this.#snapshot,
-      this.#touched,
-      { stored, missing: this.#skipsFill ? () => undefined : missing },
-      numberOf,
-      signal,
-    )
+    await visitChunks(this.#snapshot, this.#touched, { stored, missing: this.#skipsFill ? () => undefined : missing }, signal)
     return { blocks, strided }
   }
 

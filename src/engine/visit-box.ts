@@ -135,15 +135,7 @@ class BoxVisit<D extends DType, R> {
     const { statistics } = this.#snapshot
     const items: (Item | Run)[] = []
     const known = new Map<BlockRef, Chosen[]>()
-    // Of the chunk that was looked up last.
-    let projections: readonly AxisProjection[] = []
-    let number = 0
-    const numberOf = (at: number): number => {
-      projections = this.#touched.projections(at)
-      number = this.#touched.numberOf(projections)
-      return number
-    }
-    const stored = (at: number, found: StoredChunk): void => {
+    const stored = (at: number, found: StoredChunk, projections: AxisProjection[], number: number): void => {
       const loose = found instanceof Uint8Array
       const stats = loose ? undefined : statistics?.of(number)
       if (!this.#visitor.shouldRead(outerBox(projections), stats && statsOf(stats, this.#isWhole(projections)))) return
@@ -166,7 +158,7 @@ class BoxVisit<D extends DType, R> {
       const refused = boxes.filter((box) => !this.#shouldReadMissing(box))
       if (refused.length < boxes.length) items.push({ from, to, refused })
     }
-    await visitChunks(this.#snapshot, this.#touched, { stored, missing }, numberOf, signal)
+    await visitChunks(this.#snapshot, this.#touched, { stored, missing }, signal)
     return items
   }
 

@@ -6,7 +6,7 @@ import type { Tensor } from '../core/tensor.ts'
 import type { AxisChunks, ChunkGrid } from '../grid/chunks.ts'
 import type { ListProjector } from '../grid/list-projection.ts'
 import type { Transfer } from '../grid/plan.ts'
-import { copyOf, countChunks, projectBox } from '../grid/projection.ts'
+import { type AxisProjection, copyOf, countChunks, projectBox } from '../grid/projection.ts'
 import type { Box, Range } from '../grid/range.ts'
 import { TouchedChunks, type TouchedRegion } from '../grid/touched.ts'
 import type { BlockRef, PinnedChunks, StoredChunk } from './block.ts'
@@ -26,8 +26,9 @@ const FILL_SIZE = 2 ** 20
 const MOST_LOOKUPS = 2 ** 20
 
 /** What to do with the chunks that a box touches, by their numbers among those. */
-export interface ChunkVisit {
-  stored(at: number, found: StoredChunk): void
+export interface ChunkVisit<I extends AxisIndices> {
+  /** With what is taken from it along each axis, and its number in the grid. */
+  stored(at: number, found: StoredChunk, projections: AxisProjection<I>[], number: number): void
   /** Of missing chunks from one up to another. */
   missing(from: number, to: number): void | Promise<void>
 }
@@ -60,26 +61,27 @@ export function* touchedChunks(
  * of the thread while there are many.
  * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
  */
-export async function visitChunks(
+export async function visitChunks<I extends AxisIndices>(
   snapshot: ChunkSnapshot,
-  touched: TouchedChunks<AxisIndices>,
-  visit: ChunkVisit,
-  numberOf: (at: number) => number,
+  touched: TouchedChunks<I>,
+  visit: ChunkVisit<I>,
   signal: Signal | undefined,
 ): Promise<void> {
   const { count } = touched
   let next = 0
-  const take = (at: number, found: StoredChunk): void | Promise<void> => {
+  const look = (at: number, chunks: Pick<ChunkSnapshot, 'locate'>): void | Promise<void> => {
+    const projections = touched.projections(at)
+    const number = touched.numberOf(projections)
+    const found = chunks.locate(number)
+    if (found === undefined) return
     const gap = next < at ? visit.missing(next, at) : undefined
     next = at + 1
-    if (gap === undefined) return visit.stored(at, found)
-    return gap.then(() => visit.stored(at, found))
+    if (gap === undefined) return visit.stored(at, found, projections, number)
+    return gap.then(() => visit.stored(at, found, projections, number))
   }
   if (count <= FEW_CHUNKS) {
     for (let at = 0; at < count; at++) {
-      const found = snapshot.locate(numberOf(at))
-      if (found === undefined) continue
-      const taken = take(at, found)
+      const taken = look(at, snapshot)
       if (taken !== undefined) await taken
     }
   } else {
@@ -95,10 +97,7 @@ export async function visitChunks(
     const total = places?.length ?? count
     for (let i = 0; i < total; i++) {
       if (pace.due()) await turn()
-      const at = places?.[i] ?? i
-      const found = pinned.locate(numberOf(at))
-      if (found === undefined) continue
-      const taken = take(at, found)
+      const taken = look(places?.[i] ?? i, pinned)
       if (taken !== undefined) await taken
     }
   }
@@ -118,7 +117,7 @@ export async function locateMany<D extends DType>(
 ): Promise<void> {
   const touched = new TouchedChunks<AxisIndices>(region.axes, { axes: snapshot.grid.axes, counts: region.counts })
   const pace = new Pace(signal)
-  const stored = (at: number, found: StoredChunk): void => scatter.add(copyOf(touched.projections(at), out), found)
+  const stored: ChunkVisit<AxisIndices>['stored'] = (_, found, projections) => scatter.add(copyOf(projections, out), found)
   const missing = async (from: number, to: number): Promise<void> => {
     for (const places of touched.places(from, to, FILL_SIZE)) {
       if (pace.due()) {
@@ -128,13 +127,13 @@ export async function locateMany<D extends DType>(
       scatter.fill({ to: places, out })
     }
   }
-  await visitChunks(snapshot, touched, { stored, missing }, (at) => touched.number(at), signal)
+  await visitChunks(snapshot, touched, { stored, missing }, signal)
 }
 
 /** The stored chunks among those touched, ascending, each once. */
-async function storedPlaces(
+async function storedPlaces<I extends AxisIndices>(
   snapshot: PinnedChunks,
-  touched: TouchedChunks<AxisIndices>,
+  touched: TouchedChunks<I>,
   turn: () => Promise<void>,
   pace: Pace,
 ): Promise<Float64Array> {
