@@ -1,0 +1,92 @@
+// `npm run build`, or some steps of it by name. A step is left out where what it reads and what it has written are, byte for byte, what they
+// were after its last run: tests, the demo and benchmarks build first, and most often nothing has changed.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+
+const STAMPS = 'build/steps.json'
+
+const MODULES = ['src/kernels/reading', 'src/kernels/compute', 'src/kernels/filters', 'src/codec/zstd-wasm'].map(
+  (name) => `${name}.generated.ts`,
+)
+const TARGETS = [
+  ['assembly/index.ts', 'release'],
+  ['assembly/reading.ts', 'reading'],
+  ['assembly/compute.ts', 'compute'],
+  ['assembly/filters.ts', 'filters'],
+  ['assembly/zstd/index.ts', 'zstd'],
+]
+
+const STEPS = {
+  kernels: {
+    reads: ['assembly', 'asconfig.json', 'scripts'],
+    writes: [...['kernels', 'reading', 'compute', 'filters', 'zstd'].map((name) => `build/${name}.wasm`), ...MODULES],
+    async run() {
+      const left = TARGETS.values()
+      const compile = async () => {
+        for (const [entry, target] of left) await node('node_modules/assemblyscript/bin/asc.js', entry, '--target', target)
+      }
+      await Promise.all(Array.from({ length: availableParallelism() }, compile))
+      await node('scripts/embed-kernels.mjs')
+    },
+  },
+  worker: {
+    reads: ['src', 'scripts'],
+    writes: ['build/worker.js', 'src/pool/worker.generated.ts'],
+    run: () => node('scripts/embed-worker.mjs'),
+  },
+  js: {
+    reads: ['src', 'tsconfig.json', 'tsconfig.build.json', 'rollup.config.mjs', 'build/kernels.wasm', 'build/worker.js'],
+    writes: ['build/js', 'dist'],
+    async run() {
+      await node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json')
+      await node('node_modules/rollup/dist/bin/rollup', '-c', '--silent')
+    },
+  },
+}
+
+/** Runs a program of Node. */
+async function node(...args) {
+  const child = spawn(process.execPath, args, { stdio: 'inherit' })
+  const code = await new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve))
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`)
+}
+
+/** The files at a path, and all below it. */
+function filesOf(path) {
+  if (!existsSync(path)) return []
+  if (!statSync(path).isDirectory()) return [path]
+  return readdirSync(path, { recursive: true })
+    .map((name) => `${path}/${name}`)
+    .filter((name) => statSync(name).isFile())
+}
+
+function hashOf(paths) {
+  const hash = createHash('sha256')
+  for (const file of paths.flatMap(filesOf).sort()) hash.update(`${file}\0${statSync(file).size}\0`).update(readFileSync(file))
+  return hash.digest('hex')
+}
+
+const stateOf = ({ reads, writes }) => ({
+  // What is written into a folder that is read is no reason to write it again.
+  reads: hashOf([...reads.flatMap(filesOf).filter((file) => !writes.includes(file)), 'package.json', 'package-lock.json']),
+  writes: hashOf(writes),
+  node: process.version,
+})
+
+mkdirSync('build', { recursive: true })
+const stamps = existsSync(STAMPS) ? JSON.parse(readFileSync(STAMPS, 'utf8')) : {}
+const names = process.argv.slice(2)
+for (const name of names.length > 0 ? names : Object.keys(STEPS)) {
+  const step = STEPS[name]
+  const before = stateOf(step)
+  if (JSON.stringify(stamps[name]) === JSON.stringify(before)) {
+    console.log(`${name}: nothing has changed`)
+    continue
+  }
+  await step.run()
+  // What has changed meanwhile was not read.
+  stamps[name] = { ...stateOf(step), reads: before.reads }
+  writeFileSync(STAMPS, `${JSON.stringify(stamps, null, 2)}\n`)
+}
