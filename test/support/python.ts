@@ -8,12 +8,13 @@ const PACKAGES = [
   'numcodecs==0.16.6',
   'google-crc32c==1.9.0',
   'xarray==2026.9.0',
+  'tensorstore==0.1.86',
   'pandas==3.1.1',
   'cftime==1.6.6.1',
 ]
 
 /**
- * The environment of Python with zarr-python and what comes with it. Undefined where it cannot be had: with CI=true that is an error, so that its
+ * The environment of Python with zarr-python, tensorstore and what comes with them. Undefined where it cannot be had: with CI=true that is an error, so that its
  * tests are never left out there.
  */
 export function zarrPython(): NodeJS.ProcessEnv | undefined {

@@ -1,13 +1,11 @@
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { Hierarchy } from '../../../src/adapters/zarr/hierarchy.ts'
-import { type FixedDType, fromBytes, isFixed, isNumeric } from '../../../src/core/dtype.ts'
+import { isFixed, isNumeric } from '../../../src/core/dtype.ts'
 import { createPool } from '../../../src/pool/pool.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
-import { anySelections } from '../../support/arbitraries.ts'
-import { type Plain, plainGet } from '../../support/oracle.ts'
-import { dtypeOf, type Matrix, type MatrixCase, readerOf, scalarOf, writeMatrix } from './matrix.ts'
+import { dtypeOf, readerOf, scalarOf, writeMatrix } from './matrix.ts'
+import { expectSameReads, plainOf } from './same-reads.ts'
 
 /** More cases and another seed, for long runs. */
 const COUNT = Number(process.env['HYPERSLAB_ZARR_CASES'] ?? 60)
@@ -26,47 +24,22 @@ test.skipIf(matrix === undefined)('metadata that zarr-python writes say here wha
     if (node?.kind !== 'array') throw new Error(`${one.path} is no array`)
     const { metadata } = node
     const dtype = dtypeOf(one.name)
-    const [coords, key] = one.sample
+    const [coords, key] = one.sample!
     expect({ ...one, ...metadata, codecs: metadata.codecs.map(({ name }) => name) }).toMatchObject({
       version: one.version,
       shape: one.shape,
       chunks: one.shards ?? one.chunks,
       type: { dtype },
       codecs: expect.arrayContaining(one.codecs.map((name) => name.replace('numcodecs.', ''))),
-      fillValue: scalarOf(one.fill, dtype) ?? UNWRITTEN[one.name[0]!],
+      fillValue: scalarOf(one.fill!, dtype) ?? UNWRITTEN[one.name[0]!],
     })
     expect(metadata.chunkKey(coords)).toBe(key)
     expect(metadata.attrs['_ARRAY_DIMENSIONS'] ?? metadata.dimensionNames).toEqual(metadata.dimensionNames)
   }
 })
 
-function plainOf(matrix: Matrix, one: MatrixCase): Plain {
-  const [dtype, elements] = [dtypeOf(one.name), matrix.elementsOf(one)]
-  const data = elements instanceof Uint8Array ? fromBytes(dtype as FixedDType, elements) : elements
-  return { dtype, shape: one.shape, data: data as Plain['data'] }
-}
-
-/** Selections of each array. */
-const SELECTIONS = 5
-
 test.skipIf(matrix === undefined)('arrays that zarr-python writes read the same here', { timeout: 600_000 }, async () => {
-  for (const one of matrix!.cases) {
-    await using array = await openZarr(join(matrix!.folder, one.path), { kind: 'array' })
-    const plain = plainOf(matrix!, one)
-    const name = JSON.stringify(one)
-    expect(array.shape, name).toEqual(one.shape)
-    expect((await array.toTensor()).data, name).toEqual(plain.data)
-    if (array.chunks.count === 0) continue
-    for (const selection of fc.sample(anySelections(array.chunks), { numRuns: SELECTIONS, seed: SEED })) {
-      const [got, wanted] = [await array.get(selection), plainGet(plain, selection, array.chunks)]
-      // A scalar of a bool is a boolean.
-      const found =
-        typeof got === 'object' && 'shape' in got ? got : { shape: [], data: [typeof got === 'boolean' ? Number(got) : got] }
-      const message = `${JSON.stringify(selection, (_, part) => (typeof part === 'bigint' ? `${part}n` : part))} of ${name}`
-      expect(found.shape, message).toEqual(wanted.shape)
-      expect(Array.from(found.data as never), message).toEqual(Array.from(wanted.data as never))
-    }
-  }
+  for (const one of matrix!.cases) await expectSameReads(matrix!, one, SEED)
 })
 
 test.skipIf(matrix === undefined)('workers decode what they are sent as this thread does', { timeout: 600_000 }, async () => {

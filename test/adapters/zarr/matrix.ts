@@ -6,14 +6,15 @@ import { fileURLToPath } from 'node:url'
 import type { DType } from '../../../src/core/dtype.ts'
 import { zarrPython } from '../../support/python.ts'
 
-const SCRIPT = fileURLToPath(new URL('matrix.py', import.meta.url))
+/** What writes arrays, beside this file. */
+type Script = 'matrix.py' | 'matrix_tensorstore.py'
 
 /** A fill value: integers as text, floats as the bits of a float64, bytes as numbers. */
 export type MatrixFill = { int: string } | { float: string } | { bool: boolean } | { text: string } | { bytes: number[] }
 
-/** An array that zarr-python has written, and what it says of it. */
+/** An array that another library has written, and what that says of it. */
 export interface MatrixCase {
-  /** Its folder in that of the matrix. */
+  /** Its folder, in that of the matrix where it is not absolute. */
   readonly path: string
   readonly version: 2 | 3
   /** The type: `text`, `bytes`, or numpy's name without the byte order. */
@@ -21,10 +22,10 @@ export interface MatrixCase {
   readonly shape: readonly number[]
   /** Chunks, those in shards where there are shards, and shards. */
   readonly chunks: readonly number[]
-  readonly shards: readonly number[] | null
-  readonly fill: MatrixFill | null
+  readonly shards?: readonly number[] | null
+  readonly fill?: MatrixFill | null
   /** A place in the grid of objects, and the key there. */
-  readonly sample: readonly [readonly number[], string]
+  readonly sample?: readonly [readonly number[], string]
   readonly codecs: readonly string[]
   /** Texts, and bytes as numbers, in C order. */
   readonly elements?: readonly (string | readonly number[])[]
@@ -33,7 +34,7 @@ export interface MatrixCase {
   readonly length?: number
 }
 
-/** Arrays that zarr-python has written. */
+/** Arrays that another library has written. */
 export interface Matrix {
   readonly folder: string
   readonly cases: readonly MatrixCase[]
@@ -42,14 +43,26 @@ export interface Matrix {
   remove(): void
 }
 
-/** Writes a matrix of arrays; undefined, with a line that says so, without Python and zarr-python. */
-export function writeMatrix(count: number, seed: number): Matrix | undefined {
+/**
+ * Writes a matrix of arrays; undefined, with a line that says so, without Python and its packages.
+ * @param others folders of arrays that count to the matrix, too
+ */
+export function writeMatrix(
+  count: number,
+  seed: number,
+  script: Script = 'matrix.py',
+  others: readonly string[] = [],
+): Matrix | undefined {
   const env = zarrPython()
   if (env === undefined) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'hyperslab-zarr-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   try {
-    execFileSync('python3', [SCRIPT, folder, String(count), String(seed)], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+    const path = fileURLToPath(new URL(script, import.meta.url))
+    execFileSync('python3', [path, folder, String(count), String(seed), ...others], {
+      env,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
     const { cases } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as { cases: MatrixCase[] }
     const values = readFileSync(join(folder, 'values.bin'))
     return {
@@ -76,6 +89,7 @@ const DTYPES: Readonly<Record<string, DType>> = {
   u2: 'uint16',
   u4: 'uint32',
   u8: 'uint64',
+  bf2: 'float32',
   f2: 'float32',
   f4: 'float32',
   f8: 'float64',
