@@ -98,7 +98,7 @@ function sizes() {
 function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (atOnce.size === 0) {
     const entries = [...getModuleIds()].filter(
-      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(netcdf|zarr))\.js$/.test(each),
+      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(dataset|netcdf|zarr))\.js$/.test(each),
     )
     for (const entry of entries) atOnce.add(entry)
     for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
@@ -168,6 +168,7 @@ export default {
     index: 'build/js/runtime/index.js',
     netcdf: 'build/js/runtime/netcdf.js',
     zarr: 'build/js/runtime/zarr.js',
+    dataset: 'build/js/runtime/dataset.js',
     testing: 'build/js/testing/index.js',
     cli: 'build/js/cli/main.js',
   },

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { formatWithOptions } from 'node:util'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import * as dataset from '../src/runtime/dataset.ts'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
 import * as zarr from '../src/runtime/zarr.ts'
@@ -20,6 +21,7 @@ const entries = {
   'src/runtime/index.ts': hyperslab,
   'src/runtime/netcdf.ts': netcdf,
   'src/runtime/zarr.ts': zarr,
+  'src/runtime/dataset.ts': dataset,
   'src/testing/index.ts': testing,
 }
 
@@ -212,7 +214,7 @@ describe('examples', () => {
     const promised = code.split('\n').flatMap((line) => (line.includes('console.log(') ? [line.split(') // ')[1]] : []))
     const printed: string[] = []
     const log = (...values: unknown[]): unknown => printed.push(formatWithOptions({ breakLength: 1000 }, ...values))
-    const names = { ...hyperslab, ...netcdf, ...zarr, ...testing, env: { BUCKET: bucket }, console: { log } }
+    const names = { ...hyperslab, ...netcdf, ...zarr, ...dataset, ...testing, env: { BUCKET: bucket }, console: { log } }
     const { outputText } = ts.transpileModule(`async () => {\n${code}}`, { compilerOptions: { target: ts.ScriptTarget.ES2022 } })
     const home = process.cwd()
     process.chdir(folder)

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { type Check, checkOptions } from '../src/core/options.ts'
+import * as dataset from '../src/runtime/dataset.ts'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
 import * as zarr from '../src/runtime/zarr.ts'
@@ -52,6 +53,8 @@ const FUNCTIONS: Record<string, Call> = {
   importNetcdf: (o) => netcdf.importNetcdf(new ArrayBuffer(8), place, o),
   openZarr: (o) => zarr.openZarr(place, o),
   verifyZarr: (o) => zarr.verifyZarr(place, o),
+  openDataset: (o) => dataset.openDataset(place, o),
+  Dataset: (o) => new dataset.Dataset({}, o),
   FaultStore: (o) => new testing.FaultStore(new MemoryStore(), o),
   seededFaults: (o) => testing.seededFaults(1, o),
   raceWriters: (o) => testing.raceWriters(o),
@@ -112,6 +115,21 @@ const FILE_METHODS: Record<string, Call> = {
 }
 const WHERE_METHODS: Record<string, Call> = { all: (o) => hyperslab.where(array(), { min: 0 }).all(o) }
 
+const labelled = () => new dataset.Dataset({ t: { dims: ['x'], data: [1, 2] } }, { coords: { x: [10, 20] } })
+const DATASET_METHODS: Record<string, Call> = { sel: (o) => labelled().sel({ x: 10 }, o) }
+const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'] as const
+const DATA_ARRAY_METHODS: Record<string, Call> = {
+  get: (o) => labelled().get('t').get(o),
+  sel: (o) => labelled().get('t').sel({ x: 10 }, o),
+  ...Object.fromEntries(REDUCTIONS.map((name) => [name, (o: never) => labelled().get('t')[name](o)])),
+  ...Object.fromEntries(
+    (['plus', 'minus', 'times', 'dividedBy'] as const).map((name) => [name, (o: never) => labelled().get('t')[name](2, o)]),
+  ),
+}
+const GROUP_METHODS: Record<string, Call> = Object.fromEntries(
+  REDUCTIONS.filter((name) => name !== 'median').map((name) => [name, (o) => labelled().get('t').groupBy('x')[name](o)]),
+)
+
 /** What takes no options. Whoever adds a function puts it here, or above. */
 const WITHOUT = {
   functions: [
@@ -128,12 +146,15 @@ const WITHOUT = {
     ],
     ...['chunk', 'dateOf', 'initKernels', 'isHyperslabError', 'isoOf', 'newAxis', 'parseS3Url', 'points', 'projectAxis'],
     ...['projectBox', 'resolveSelection', 'roll', 'slice', 'timestampOf', 'zarrCodecs', 'zip'],
+    ...['between', 'DataArray', 'CFTime'],
     ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],
   ],
   methods: [...['is', 'view', 'transpose', 'reshape', 'squeeze', 'expandDims', 'flip', 'rechunk', 'astype', 'toString']],
   fileArrayMethods: ['resize', 'storage', 'changeShape'],
   fileMethods: ['toString', 'arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
+  datasetMethods: ['get', 'isel', 'assign', 'merge', 'rename', 'drop', 'close', 'toString'],
+  dataArrayMethods: ['isel', 'values', 'dates', 'groupBy', 'rename', 'toString'],
 }
 
 /** What the calls above give themselves. */
@@ -215,7 +236,7 @@ const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort()
 
 describe('every function that takes options is here', () => {
   test.each([
-    ['functions', () => [hyperslab, netcdf, zarr, testing].flatMap(Object.keys), FUNCTIONS, WITHOUT.functions],
+    ['functions', () => [hyperslab, netcdf, zarr, dataset, testing].flatMap(Object.keys), FUNCTIONS, WITHOUT.functions],
     ['methods of arrays', () => methodsOf(array()), METHODS, WITHOUT.methods],
     [
       'methods of stored arrays',
@@ -224,6 +245,9 @@ describe('every function that takes options is here', () => {
       WITHOUT.fileArrayMethods,
     ],
     ['methods of files', async () => methodsOf(await file()), FILE_METHODS, WITHOUT.fileMethods],
+    ['methods of datasets', () => methodsOf(labelled()), DATASET_METHODS, WITHOUT.datasetMethods],
+    ['methods of labelled arrays', () => methodsOf(labelled().get('t')), DATA_ARRAY_METHODS, WITHOUT.dataArrayMethods],
+    ['methods of groups', () => methodsOf(labelled().get('t').groupBy('x')), GROUP_METHODS, []],
     ['methods of where', () => methodsOf(hyperslab.where(array(), {})), WHERE_METHODS, WITHOUT.whereMethods],
   ])('%s', async (_, namesOf, calls, without) => {
     expect(sorted(await namesOf())).toEqual(sorted([...Object.keys(calls), ...without]))
@@ -236,6 +260,9 @@ describe.each([
   ['methods of stored arrays', FILE_ARRAY_METHODS],
   ['methods of files', FILE_METHODS],
   ['methods of where', WHERE_METHODS],
+  ['methods of datasets', DATASET_METHODS],
+  ['methods of labelled arrays', DATA_ARRAY_METHODS],
+  ['methods of groups', GROUP_METHODS],
 ])('%s', (_, calls) => {
   test.each(Object.entries(calls))('%s refuses options of other names, and what is no object', async (name, call) => {
     const refusal = (options: unknown) => refusalOf(call, options)

@@ -37,6 +37,7 @@ test('no module waits or asks for Node when it is imported', () => {
     'index.js',
     'netcdf.js',
     'zarr.js',
+    'dataset.js',
     'testing.js',
     ...readdirSync(join(root, 'dist/chunks')).map((chunk) => `chunks/${chunk}`),
   ]) {

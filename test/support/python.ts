@@ -11,6 +11,7 @@ const PACKAGES = [
   'tensorstore==0.1.86',
   'pandas==3.1.1',
   'cftime==1.6.6.1',
+  'scipy==1.17.1',
 ]
 
 /**

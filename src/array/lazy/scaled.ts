@@ -21,6 +21,8 @@ export interface ScaledOptions {
   readonly fillValue?: number | bigint
   /** CF's `missing_value`s, read as NaN too. */
   readonly missingValues?: readonly (number | bigint)[]
+  /** CF's `valid_range`, as packed values are: what is below the first or above the second is read as NaN. */
+  readonly validRange?: readonly [number | bigint, number | bigint]
   /** NetCDF's `_Unsigned`: signed integers are read as unsigned ones of the same bits. */
   readonly unsigned?: boolean
   /** Data type of the results; `float64` when left out. */
@@ -32,6 +34,7 @@ export const SCALED_CHECKS: Checks<ScaledOptions> = {
   addOffset: 'number',
   fillValue: 'value',
   missingValues: 'list',
+  validRange: 'list',
   unsigned: 'boolean',
   dtype: ['float32', 'float64'],
 }
@@ -44,6 +47,7 @@ export const SCALED_CHECKS: Checks<ScaledOptions> = {
  */
 export function scaledSource(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
   const { scaleFactor = 1, addOffset = 0, fillValue, missingValues = [], unsigned = false, dtype = 'float64' } = options
+  const [lowest, highest] = options.validRange ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   const packed = source.dtype
   if (!isNumeric(packed)) throw new HyperslabError('UnsupportedError', `${packed} values cannot be scaled`, { actual: packed })
   if (![scaleFactor, addOffset].every(Number.isFinite) || scaleFactor === 0) {
@@ -68,7 +72,8 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
     return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
   }
   const numberOf = (value: number | bigint): number => (unsigned && value < 0 ? Number(value) + wrap : Number(value))
-  const forth = (value: number | bigint): number => (isMissing(value) ? Number.NaN : numberOf(value) * scaleFactor + addOffset)
+  const forth = (value: number | bigint): number =>
+    isMissing(value) || value < lowest || value > highest ? Number.NaN : numberOf(value) * scaleFactor + addOffset
   const end = (value: number | bigint): number => toElement(dtype, numberOf(value) * scaleFactor + addOffset) as number
   const statsOf = (stats: PartStats): PartStats | undefined => {
     const [fillBelow] = missingElements({ dtype: packed, fillValue: source.fillValue }).values
@@ -79,13 +84,19 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
     // What has a sign becomes larger than what has none.
     if (unsigned && min < 0 !== max < 0) return undefined
     const [first, last] = scaleFactor > 0 ? [min, max] : [max, min]
+    if (min < lowest || max > highest) return undefined
     const others = missing.values.some((value) => value !== fillBelow && isBetween(known, value))
     return { ...known, min: end(first), max: end(last), exact: known.exact && !others }
   }
-  return elementwise(source, { dtype, fillValue: Number.NaN, missing: isAnyMissing(missing) ? NOT_A_NUMBER : NOTHING }, forth, {
-    back,
-    statsOf,
-  })
+  return elementwise(
+    source,
+    { dtype, fillValue: Number.NaN, missing: isAnyMissing(missing) || options.validRange !== undefined ? NOT_A_NUMBER : NOTHING },
+    forth,
+    {
+      back,
+      statsOf,
+    },
+  )
 }
 
 interface Attributed extends MissingOf {

@@ -103,15 +103,23 @@ export function showInstant(instant: bigint, calendar: Calendar, { midnight = tr
  * their `instant`, within one calendar.
  */
 export class CFTime extends Printable implements Required<TimeParts> {
+  /** The calendar it is of. */
   readonly calendar: Calendar
   /** Nanoseconds since 1970-01-01T00:00 of the calendar. */
   readonly instant: bigint
+  /** The year. */
   readonly year: number
+  /** The month, from 1. */
   readonly month: number
+  /** The day of the month, from 1. */
   readonly day: number
+  /** The hour, from 0. */
   readonly hour: number
+  /** The minute, from 0. */
   readonly minute: number
+  /** The second, from 0. */
   readonly second: number
+  /** The nanoseconds of the second. */
   readonly nanosecond: number
 
   /**
@@ -137,12 +145,13 @@ export class CFTime extends Printable implements Required<TimeParts> {
     return showInstant(this.instant, this.calendar)
   }
 
+  /** The same text as {@link toString}. */
   toJSON(): string {
     return this.toString()
   }
 
   /**
-   * What `<` and `-` ask for.
+   * Refuses `<` and `-`, which ask for it.
    * @throws InvalidArgumentError always: a number would be compared with those of dates, which count
    *   otherwise
    */

@@ -1,0 +1,133 @@
+import { broadcast } from '../array/combine.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { viewAxes } from '../array/lazy/axes-view.ts'
+import { isFloat, isNumeric } from '../core/dtype.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import { wholeAxis } from '../core/tensor.ts'
+import { type Labelled, mergeCoords, takeCoords } from './coords.ts'
+import { groupLabels } from './group-labels.ts'
+import type { Taken } from './label-selectors.ts'
+import { Variable } from './variable.ts'
+
+/** Options of arithmetic. */
+export interface ArithmeticOptions {
+  /**
+   * The rule where labels along a dimension are not the same: `exact`, the default, refuses; `inner` takes
+   * those that both have.
+   */
+  readonly join?: 'exact' | 'inner'
+}
+
+export const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
+
+type Arithmetic = 'plus' | 'minus' | 'times' | 'dividedBy'
+
+const FUNCTIONS: Readonly<Record<Arithmetic, (a: number, b: number) => number>> = {
+  plus: (a, b) => a + b,
+  minus: (a, b) => a - b,
+  times: (a, b) => a * b,
+  dividedBy: (a, b) => a / b,
+}
+
+/**
+ * An operation of two arrays, or of an array and a number, matched by names of dimensions: dimensions that
+ * one of them has not are repeated. Of float32 with float32 or a number the result is float32, else float64.
+ * @throws InvalidArgumentError where labels or lengths differ, and for values that are no numbers
+ */
+export function combineArrays(
+  left: Labelled,
+  right: Labelled | number,
+  operation: Arithmetic,
+  options: ArithmeticOptions = {},
+): Labelled {
+  checkOptions(operation, options, ARITHMETIC_CHECKS, { array: left.variable.name })
+  const fn = FUNCTIONS[operation]
+  checkNumeric(left)
+  if (typeof right === 'number') {
+    const { array: own } = left.variable
+    const dtype = isFloat(own.dtype) ? own.dtype : 'float64'
+    const array = broadcast(fn as never, own, right, { dtype } as never) as DiskArray
+    return { variable: left.variable.with({ array, encoding: {} }), coordinates: left.coordinates }
+  }
+  if (!((right as Labelled | undefined)?.variable instanceof Variable))
+    return invalidArgument(`${operation} takes an array of a dataset or a number`, right)
+  checkNumeric(right)
+  let [a, b] = [spread(left, right), spread(right, left)]
+  if (options.join === 'inner') [a, b] = inner(a, b)
+  const coordinates = mergeCoords(a.coordinates, b.coordinates)
+  const dims = [...new Set([...a.variable.dims, ...b.variable.dims])]
+  checkLengths(a.variable, b.variable)
+  const dtype = [a, b].every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
+  const arrays = [a, b].map(({ variable }) => alongDims(variable, dims))
+  const array = broadcast(fn as never, arrays[0]!, arrays[1]!, { dtype } as never) as DiskArray
+  return { variable: a.variable.with({ array, dims, encoding: {}, index: undefined }), coordinates }
+}
+
+function checkNumeric({ variable: { name, array } }: Labelled): void {
+  const { dtype } = array
+  if (isNumeric(dtype) || dtype === 'bool') return
+  throw new HyperslabError('UnsupportedError', `there is no arithmetic of ${dtype} values`, { array: name, actual: dtype })
+}
+
+/**
+ * An operand in groups along a dimension that the other one has the members of: each member gets its group.
+ */
+function spread(operand: Labelled, other: Labelled): Labelled {
+  for (const [dim, coord] of operand.coordinates) {
+    const { grouped, index } = coord
+    const along = grouped && other.coordinates.get(grouped.dim)
+    if (index === undefined || along?.index === undefined || other.variable.dims.includes(dim)) continue
+    const groupOf = new Map(Array.from({ length: index.length }, (_, at) => [index.at(at), at]))
+    const members = groupLabels(along, grouped!.key)
+    const positions = Float64Array.from(members, (label, at) => {
+      const found = groupOf.get(label)
+      if (found !== undefined) return found
+      const text = `${coord.name} ${String(label)}, of ${along.index!.show(along.index!.at(at))}, is not among those of the other array`
+      throw new HyperslabError('InvalidArgumentError', text, { array: operand.variable.name, actual: label })
+    })
+    const taken = new Map([[dim, { parts: [{ positions, shift: 0 }] }]])
+    const variable = operand.variable.take(taken)
+    const dims = variable.dims.map((each) => (each === dim ? grouped!.dim : each))
+    const rest = new Map([...operand.coordinates].filter(([, { dims }]) => !dims.includes(dim)))
+    return { variable: variable.with({ dims }), coordinates: rest.set(along.name, along) }
+  }
+  return operand
+}
+
+/** Both operands with the labels that both have, in the order of the first. */
+function inner(a: Labelled, b: Labelled): [Labelled, Labelled] {
+  let [first, second] = [a, b]
+  for (const [dim, { index }] of a.coordinates) {
+    const other = b.coordinates.get(dim)?.index
+    if (index === undefined || other === undefined || index.equals(other)) continue
+    const positions = new Map(Array.from({ length: other.length }, (_, at) => [other.at(at), at]))
+    const shared = Array.from({ length: index.length }, (_, at) => at).filter((at) => positions.has(index.at(at)))
+    const taken = (list: readonly number[]) =>
+      new Map<string, Taken>([[dim, { parts: [{ positions: Float64Array.from(list), shift: 0 }] }]])
+    first = takeOperand(first, taken(shared))
+    second = takeOperand(second, taken(shared.map((at) => positions.get(index.at(at))!)))
+  }
+  return [first, second]
+}
+
+const takeOperand = ({ variable, coordinates }: Labelled, taken: ReadonlyMap<string, Taken>): Labelled => ({
+  variable: variable.take(taken),
+  coordinates: takeCoords(coordinates, taken),
+})
+
+function checkLengths(a: Variable, b: Variable): void {
+  for (const [axis, dim] of a.dims.entries()) {
+    const [length, other] = [a.array.shape[axis], b.array.shape[b.dims.indexOf(dim)]]
+    if (other === undefined || other === length) continue
+    const text = `${dim} is of length ${length} in '${a.name}' and ${other} in '${b.name}'`
+    throw new HyperslabError('InvalidArgumentError', text, { array: a.name, actual: other, expected: length })
+  }
+}
+
+/** The array with its axes in the order of some dimensions, of length 1 where it has none. */
+export function alongDims({ array, dims }: Variable, all: readonly string[]): DiskArray {
+  if (all.length === dims.length && all.every((dim, i) => dim === dims[i])) return array
+  const order = all.map((dim) => (dims.includes(dim) ? dims.indexOf(dim) : dim))
+  return new DiskArray(viewAxes(array.source, { picks: array.shape.map(wholeAxis), order }))
+}

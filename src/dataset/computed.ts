@@ -1,0 +1,43 @@
+import { DiskArray } from '../array/disk-array.ts'
+import { NO_BUDGET } from '../array/lazy/derive.ts'
+import { NOT_A_NUMBER, NOTHING } from '../array/missing.ts'
+import { type BlockSource, gridOf } from '../array/source.ts'
+import { type DType, isFloat } from '../core/dtype.ts'
+import { sameShape, showShape } from '../core/shape.ts'
+import type { Signal } from '../core/signal.ts'
+import { copyTensor, type Tensor, viewTensor } from '../core/tensor.ts'
+import { viewOf } from '../grid/range.ts'
+
+/**
+ * An array whose elements are computed all at once, when the first of them is read, and kept: what reduces
+ * much to little, and is then asked for piece by piece, must not do it for each piece. Floats have NaN where
+ * nothing is.
+ * @param compute gives a tensor of this type and shape; when it fails, the next read computes anew
+ */
+export function computedOnce<D extends DType>(
+  dtype: D,
+  shape: readonly number[],
+  compute: (signal: Signal | undefined) => Promise<Tensor<D>>,
+): DiskArray<D> {
+  let result: Promise<Tensor<D>> | undefined
+  const computed = (signal: Signal | undefined): Promise<Tensor<D>> => {
+    result ??= compute(signal).then((tensor) => {
+      if (sameShape(tensor.shape, shape)) return tensor
+      throw new TypeError(`a result of shape ${showShape(tensor.shape)} in place of ${showShape(shape)}`)
+    })
+    result.catch(() => {
+      result = undefined
+    })
+    return result
+  }
+  const source: Omit<BlockSource<D>, 'chunks'> = {
+    dtype,
+    shape,
+    ...(isFloat(dtype) && { fillValue: Number.NaN as never }),
+    missing: isFloat(dtype) ? NOT_A_NUMBER : NOTHING,
+    capabilities: { steps: true },
+    budget: NO_BUDGET,
+    readBlock: async (box, out, { signal } = {}) => copyTensor(viewTensor(await computed(signal), box.map(viewOf)), out),
+  }
+  return new DiskArray<D>({ ...source, chunks: gridOf(source) })
+}

@@ -1,0 +1,51 @@
+import { HyperslabError } from '../core/errors.ts'
+import type { Taken } from './label-selectors.ts'
+import type { Variable } from './variable.ts'
+
+/** Coordinates by name. */
+export type Coords = ReadonlyMap<string, Variable>
+
+/** A variable with the coordinates along its dimensions: what operations take and give. */
+export interface Labelled {
+  readonly variable: Variable
+  readonly coordinates: Coords
+}
+
+/** What is taken along some dimensions of coordinates; what lies at one position only becomes a scalar. */
+export const takeCoords = (coords: Coords, taken: ReadonlyMap<string, Taken>): Coords =>
+  new Map([...coords].map(([name, coord]) => [name, coord.take(taken)]))
+
+/** The coordinates that lie along some dimensions and no others. */
+export const coordsAlong = (coords: Coords, dims: readonly string[]): Coords =>
+  new Map([...coords].filter(([, coord]) => coord.dims.every((dim) => dims.includes(dim))))
+
+/**
+ * The coordinates of two operands: where both have one of a name, and they are at odds, none.
+ * @throws InvalidArgumentError where labels along a dimension are not the same
+ */
+export function mergeCoords(a: Coords, b: Coords): Coords {
+  const merged = new Map(a)
+  for (const [name, coord] of b) {
+    const own = a.get(name)
+    if (own === undefined) merged.set(name, coord)
+    else if (own.index !== undefined && coord.index !== undefined) checkSameLabels(name, own, coord)
+    else if (own.array !== coord.array) merged.delete(name)
+  }
+  return merged
+}
+
+function checkSameLabels(dim: string, a: Variable, b: Variable): void {
+  const [one, other] = [a.index!, b.index!]
+  if (one === other || one.equals(other)) return
+  const same = one.length === other.length
+  let at = 0
+  while (same && one.at(at) === other.at(at)) at++
+  const text = same
+    ? `labels along ${dim} differ, first at position ${at}: ${one.show(one.at(at))} and ${other.show(other.at(at))}`
+    : `there are ${one.length} labels along ${dim}, and ${other.length}`
+  throw new HyperslabError('InvalidArgumentError', `${text}; { join: 'inner' } takes those that both have`, {
+    array: a.name,
+    actual: other.length,
+    expected: one.length,
+  })
+}

@@ -1,0 +1,219 @@
+import type { DiskArray } from '../array/disk-array.ts'
+import type { GetOptions } from '../array/get.ts'
+import type { DType, ScalarOf } from '../core/dtype.ts'
+import { invalidArgument } from '../core/errors.ts'
+import { Printable } from '../core/inspect.ts'
+import { checkOptions } from '../core/options.ts'
+import type { Tensor } from '../core/tensor.ts'
+import type { Selector } from '../grid/selection.ts'
+import { type ArithmeticOptions, combineArrays } from './arithmetic.ts'
+import type { Attrs } from './attributes.ts'
+import { type Coords, coordsAlong, type Labelled, takeCoords } from './coords.ts'
+import { GroupBy, type GroupKey } from './group-by.ts'
+import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
+import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
+import { type ReduceDimsOptions, reduceAlong } from './reductions.ts'
+import { describeArray } from './repr.ts'
+import { type CFTime, toDateOrCFTime } from './time/instant.ts'
+import { decodeTimes } from './time/units.ts'
+import type { Variable } from './variable.ts'
+
+/**
+ * An array with names for its dimensions, coordinates along them and attributes, as xarray's. All that gives
+ * another one is lazy: nothing is read or computed before `get`, `values` or `dates` are called.
+ */
+export class DataArray extends Printable implements Labelled {
+  /** @internal */
+  readonly variable: Variable
+  /** @internal */
+  readonly coordinates: Coords
+
+  /** @internal */
+  constructor(variable: Variable, coords: Coords) {
+    super()
+    this.variable = variable
+    this.coordinates = coordsAlong(coords, variable.dims)
+  }
+
+  /** @internal */
+  static readonly of = ({ variable, coordinates }: Labelled): DataArray => new DataArray(variable, coordinates)
+
+  /** Its name in the dataset. */
+  get name(): string {
+    return this.variable.name
+  }
+
+  /** The values as an array, lazy, decoded; its axes are `dims`. */
+  get array(): DiskArray {
+    return this.variable.array
+  }
+
+  /** The data type of the values, decoded. */
+  get dtype(): DType {
+    return this.array.dtype
+  }
+
+  /** The names of the dimensions, in the order of the axes. */
+  get dims(): readonly string[] {
+    return this.variable.dims
+  }
+
+  /** The length of each dimension. */
+  get shape(): readonly number[] {
+    return this.array.shape
+  }
+
+  /** Attributes, without those that decoding has used; these are in `encoding`. */
+  get attrs(): Attrs {
+    return this.variable.attrs
+  }
+
+  /** The way it is stored: data type, chunks, and what decoding took from the attributes. */
+  get encoding(): Attrs {
+    return this.variable.encoding
+  }
+
+  /** Coordinates by name: those along its dimensions, and single values that selections have left. */
+  get coords(): Readonly<Record<string, DataArray>> {
+    return Object.fromEntries([...this.coordinates].map(([name, coord]) => [name, new DataArray(coord, this.coordinates)]))
+  }
+
+  /**
+   * Selects by labels: a label drops its dimension, a range (`between`, or a date that is told in
+   * part) and a list keep it.
+   * @throws InvalidSelectionError for labels that are not there, with what is near them; InvalidArgumentError
+   *   for dimensions that are not there, or have no labels
+   * @example const ds = new Dataset({ t: { dims: ['lat'], data: [281, 285, 290] } }, { coords: { lat: [50,
+   *   52.5, 55] } }) console.log(await ds.get('t').sel({ lat: 52.5 }).get()) // 285
+   */
+  sel(labels: Readonly<Record<string, LabelSelector>>, options: SelOptions = {}): DataArray {
+    checkOptions('sel', options, SEL_CHECKS, { array: this.name })
+    return this.#taken(takenByLabel(labels, this.coordinates, this.dims, options))
+  }
+
+  /**
+   * Selects by positions: an integer drops its dimension, a `slice` or a list keeps it.
+   * @throws InvalidSelectionError
+   */
+  isel(positions: Readonly<Record<string, Selector>>): DataArray {
+    return this.#taken(takenByPosition(positions, this.dims, this.shape))
+  }
+
+  /** The values: a tensor, or, of no dimensions, the value itself. */
+  async get(options: GetOptions<DType> = {}): Promise<Tensor | ScalarOf<DType>> {
+    return (await this.array.get(this.dims.length === 0 ? [] : null, options)) as Tensor | ScalarOf<DType>
+  }
+
+  /** The values one after another, in C order. */
+  async values(): Promise<ArrayLike<unknown>> {
+    const result = await this.array.toTensor()
+    return result.data as ArrayLike<unknown>
+  }
+
+  /**
+   * Times one after another: as Dates where their calendar is that of Dates, else as {@link CFTime}; missing
+   * ones are null.
+   * @throws InvalidArgumentError where the values are no times
+   */
+  async dates(): Promise<(Date | CFTime | null)[]> {
+    const { times, index, scalar } = this.variable
+    const isDecoded = this.dtype === 'timestamp_ns'
+    if (times === undefined && !isDecoded) invalidArgument(`${this.name} has no times, but ${this.dtype} values`, this.dtype)
+    const calendar = times?.calendar ?? 'proleptic_gregorian'
+    const instants = ((index ?? scalar)?.values ??
+      (isDecoded ? await this.values() : decodeTimes((await this.values()) as never, times!))) as ArrayLike<bigint>
+    return Array.from(instants, (instant) => toDateOrCFTime(instant, calendar) ?? null)
+  }
+
+  /** The sum along some dimensions; of nothing, 0. */
+  sum(options?: ReduceDimsOptions): DataArray {
+    return DataArray.of(reduceAlong(this, 'sum', options))
+  }
+
+  /** The mean along some dimensions, as float64; of nothing, NaN. */
+  mean(options?: ReduceDimsOptions): DataArray {
+    return DataArray.of(reduceAlong(this, 'mean', options))
+  }
+
+  /** The least value along some dimensions; of nothing, NaN. */
+  min(options?: ReduceDimsOptions): DataArray {
+    return DataArray.of(reduceAlong(this, 'min', options))
+  }
+
+  /** The greatest value along some dimensions; of nothing, NaN. */
+  max(options?: ReduceDimsOptions): DataArray {
+    return DataArray.of(reduceAlong(this, 'max', options))
+  }
+
+  /** The product along some dimensions; of nothing, 1. */
+  prod(options?: ReduceDimsOptions): DataArray {
+    return DataArray.of(reduceAlong(this, 'prod', options))
+  }
+
+  /** The number of values along some dimensions that are not missing. */
+  count(options?: ReduceDimsOptions): DataArray {
+    return DataArray.of(reduceAlong(this, 'count', options))
+  }
+
+  /** The variance along some dimensions, divided by the number of values. */
+  variance(options?: ReduceDimsOptions): DataArray {
+    return DataArray.of(reduceAlong(this, 'variance', options))
+  }
+
+  /** The standard deviation along some dimensions, the root of {@link variance}. */
+  std(options?: ReduceDimsOptions): DataArray {
+    return DataArray.of(reduceAlong(this, 'std', options))
+  }
+
+  /** The median along some dimensions. */
+  median(options?: ReduceDimsOptions): DataArray {
+    return DataArray.of(reduceAlong(this, 'median', options))
+  }
+
+  /**
+   * The values in groups along a dimension, to be reduced: by a component of times (`time.month`,
+   * `time.season`, `time.year`), by a coordinate of one dimension, or by bins of one,
+   * `{ lat: [-90, 0, 90] }`.
+   * @throws InvalidArgumentError for what is no such key
+   */
+  groupBy(key: GroupKey): GroupBy<DataArray> {
+    return new GroupBy(this, key, DataArray.of)
+  }
+
+  /** The sum with another array, matched by names of dimensions and by labels, or a number. */
+  plus(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+    return DataArray.of(combineArrays(this, other, 'plus', options))
+  }
+
+  /**
+   * The difference; that of times of a year and a climatology takes what belongs to each:
+   * `tas.minus(tas.groupBy('time.month').mean())`.
+   */
+  minus(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+    return DataArray.of(combineArrays(this, other, 'minus', options))
+  }
+
+  /** The product. */
+  times(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+    return DataArray.of(combineArrays(this, other, 'times', options))
+  }
+
+  /** The quotient, as floats. */
+  dividedBy(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+    return DataArray.of(combineArrays(this, other, 'dividedBy', options))
+  }
+
+  /** The same values under another name. */
+  rename(name: string): DataArray {
+    return new DataArray(this.variable.with({ name }), this.coordinates)
+  }
+
+  /** Dimensions, coordinates and attributes, as xarray shows them. */
+  override toString(): string {
+    return describeArray(this)
+  }
+
+  #taken(taken: ReadonlyMap<string, Taken>): DataArray {
+    return new DataArray(this.variable.take(taken), takeCoords(this.coordinates, taken))
+  }
+}

@@ -1,0 +1,443 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { DiskArray } from '../array/disk-array.ts'
+import { inMemory } from '../array/lazy/generate.ts'
+import type { NamedValues } from '../array/source.ts'
+import type { DType } from '../core/dtype.ts'
+import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
+import { Printable } from '../core/inspect.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { Signal } from '../core/signal.ts'
+import { isTensorLike, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
+import { timestampOf } from '../core/timestamp.ts'
+import type { Selector } from '../grid/selection.ts'
+import { type Attrs, attributeText, plainAttrs } from './attributes.ts'
+import { decodeVariable, type RawVariable } from './cf/decode.ts'
+import { type Coords, mergeCoords, takeCoords } from './coords.ts'
+import { DataArray } from './data-array.ts'
+import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
+import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
+import { describeDataset } from './repr.ts'
+import { Variable } from './variable.ts'
+import { withIndex } from './with-index.ts'
+
+/** Values of a variable that is put into a dataset: an array, or what is in memory. */
+export type VariableData = DiskArray | TensorLike | ArrayLike<number | bigint | string | Date> | number
+
+/**
+ * A variable that is put into a dataset: its values, with the names of its dimensions; or an array that has
+ * these.
+ */
+export type VariableInput =
+  | DataArray
+  | DiskArray
+  | ArrayLike<number | bigint | string | Date>
+  | { readonly dims: readonly string[]; readonly data: VariableData; readonly attrs?: Attrs }
+
+/** Options of `new Dataset`. */
+export interface DatasetOptions {
+  /** Coordinates by name; one that is a list of values lies along the dimension of its name. */
+  readonly coords?: Readonly<Record<string, VariableInput>>
+  /** The attributes of the dataset. */
+  readonly attrs?: Attrs
+}
+
+/** The arrays of a file, for {@link Dataset.from}. */
+export interface DatasetFile {
+  /** The arrays, as the format has them. */
+  readonly variables: readonly RawVariable[]
+  /** The attributes of the file. */
+  readonly attrs?: Attrs
+  /** The names of arrays that could not be opened, each with the reason. */
+  readonly unreadable?: ReadonlyMap<string, HyperslabError>
+  /** Gives back its handles. */
+  close?(): Promise<void>
+}
+
+/** Options of decoding what a file holds. */
+export interface DecodeOptions {
+  /** False leaves values as they are stored: neither missing nor scaled nor times. */
+  readonly decode?: boolean
+  /** Ends reading when it is aborted. */
+  readonly signal?: Signal | undefined
+}
+
+const OPTIONS: Checks<DatasetOptions> = { coords: 'object', attrs: 'object' }
+
+/** Coordinates that are read at the same time. */
+const COORDINATES_AT_A_TIME = 16
+
+interface DatasetParts {
+  readonly variables: ReadonlyMap<string, Variable>
+  readonly coords: Coords
+  readonly attrs: Attrs
+  readonly problems?: ReadonlyMap<string, HyperslabError> | undefined
+  readonly close?: (() => Promise<void>) | undefined
+}
+
+/** What a dataset is made of where it is made of others: no class of users. */
+class Parts implements DatasetParts {
+  readonly variables: ReadonlyMap<string, Variable>
+  readonly coords: Coords
+  readonly attrs: Attrs
+  readonly problems: ReadonlyMap<string, HyperslabError>
+  readonly close: (() => Promise<void>) | undefined
+
+  /** @throws InvalidArgumentError where lengths along a dimension differ */
+  constructor({ variables, coords, attrs, problems = new Map(), close }: DatasetParts) {
+    this.variables = variables
+    this.coords = coords
+    this.attrs = attrs
+    this.problems = problems
+    this.close = close
+    lengthsOf(this)
+  }
+}
+
+/**
+ * Variables with the dimensions and coordinates they share, as xarray's: lazy, but for the labels of its
+ * dimensions, which are in memory.
+ * @example
+ * const ds = new Dataset(
+ *   { t: { dims: ['time'], data: [271, 275, 280], attrs: { units: 'K' } } },
+ *   { coords: { time: [new Date('1998-01-01'), new Date('1998-02-01'), new Date('1998-03-01')] } },
+ * )
+ * console.log(await ds.get('t').sel({ time: '1998' }).mean().get()) // 275.3333333333333
+ */
+export class Dataset extends Printable implements AsyncDisposable {
+  readonly #parts: Parts
+
+  /**
+   * @throws InvalidArgumentError where lengths along a dimension differ, values are no values, or labels of a
+   *   dimension are in an array that has to be read: `Dataset.from` reads it
+   */
+  constructor(variables: Readonly<Record<string, VariableInput>> | Parts, options: DatasetOptions = {}) {
+    super()
+    if (variables instanceof Parts) {
+      this.#parts = variables
+      return
+    }
+    checkOptions('Dataset', options, OPTIONS)
+    const coords = new Map(
+      Object.entries(options.coords ?? {}).map(([name, input]) => [name, indexed(toVariable(name, input, name))]),
+    )
+    const own = new Map<string, Variable>()
+    let all: Coords = coords
+    for (const [name, input] of Object.entries(variables)) {
+      own.set(name, toVariable(name, input, undefined))
+      if (input instanceof DataArray) all = mergeCoords(all, input.coordinates)
+    }
+    this.#parts = new Parts({ variables: own, coords: all, attrs: options.attrs ?? {} })
+  }
+
+  /**
+   * Makes a dataset of the arrays of a file, decoded by the CF conventions, with the labels of its dimensions
+   * read. A variable that cannot be decoded is left out, with the reason in `problems`.
+   * @throws what reading the labels throws
+   */
+  static async from(file: DatasetFile, { decode = true, signal }: DecodeOptions = {}): Promise<Dataset> {
+    const problems = new Map(file.unreadable)
+    const decoded = new Map<string, Variable>()
+    const boundsOf = boundsByName(file.variables)
+    for (const raw of file.variables) {
+      try {
+        const parts = decode
+          ? decodeVariable(withUnitsOf(raw, boundsOf))
+          : { ...raw, attrs: plainAttrs(raw.attrs ?? raw.array.attrs) }
+        decoded.set(raw.name, new Variable(parts))
+      } catch (error) {
+        if (!isHyperslabError(error)) throw error
+        problems.set(raw.name, error)
+      }
+    }
+    const names = coordinateNames(decoded, file.attrs ?? {})
+    const coords = new Map<string, Variable>()
+    await forEachLimited([...decoded.values()], COORDINATES_AT_A_TIME, async (variable) => {
+      if (!names.has(variable.name)) return
+      const isLabels = variable.dims.length === 1 && variable.dims[0] === variable.name
+      coords.set(variable.name, isLabels ? await readIndex(variable, signal) : variable)
+    })
+    const ordered = new Map([...decoded.keys()].filter((name) => coords.has(name)).map((name) => [name, coords.get(name)!]))
+    const variables = new Map([...decoded].filter(([name]) => !names.has(name)))
+    return new Dataset(
+      new Parts({ variables, coords: ordered, attrs: file.attrs ?? {}, problems, close: file.close?.bind(file) }),
+    )
+  }
+
+  /** The length of each dimension, by name. */
+  get dims(): Readonly<Record<string, number>> {
+    return lengthsOf(this.#parts)
+  }
+
+  /** Coordinates by name: labels of dimensions, and what else says where values are. */
+  get coords(): Readonly<Record<string, DataArray>> {
+    return this.#arrays(this.#parts.coords)
+  }
+
+  /** Variables by name, without coordinates. */
+  get variables(): Readonly<Record<string, DataArray>> {
+    return this.#arrays(this.#parts.variables)
+  }
+
+  /** The attributes of the file, or of the dataset as it was made. */
+  get attrs(): Attrs {
+    return this.#parts.attrs
+  }
+
+  /** Variables that are left out, each with the reason. */
+  get problems(): ReadonlyMap<string, HyperslabError> {
+    return this.#parts.problems
+  }
+
+  /**
+   * A variable or a coordinate.
+   * @throws UnknownArrayError, with the names there are; for one that is left out, the reason
+   */
+  get(name: string): DataArray {
+    const { variables, coords, problems } = this.#parts
+    const found = variables.get(name) ?? coords.get(name)
+    if (found !== undefined) return new DataArray(found, coords)
+    const problem = problems.get(name)
+    if (problem !== undefined) throw problem
+    const known = [...variables.keys(), ...coords.keys()]
+    throw new HyperslabError('UnknownArrayError', `there is no variable of this name: there are ${known.join(', ') || 'none'}`, {
+      array: String(name),
+      actual: name,
+      expected: known,
+    })
+  }
+
+  /**
+   * Each variable at some labels, as {@link DataArray.sel}; those without a dimension are as they were along
+   * it.
+   */
+  sel(labels: Readonly<Record<string, LabelSelector>>, options: SelOptions = {}): Dataset {
+    checkOptions('sel', options, SEL_CHECKS)
+    return this.#taken(takenByLabel(labels, this.#parts.coords, Object.keys(this.dims), options))
+  }
+
+  /** Each variable at some positions, as {@link DataArray.isel}. */
+  isel(positions: Readonly<Record<string, Selector>>): Dataset {
+    const { dims } = this
+    return this.#taken(takenByPosition(positions, Object.keys(dims), Object.values(dims)))
+  }
+
+  /** The dataset with other variables beside, or in place of, its own. */
+  assign(variables: Readonly<Record<string, VariableInput>>): Dataset {
+    const own = Object.fromEntries(Object.entries(this.coords))
+    const added = new Dataset(variables, { coords: own }).#parts
+    return this.#with({ variables: new Map([...this.#parts.variables, ...added.variables]), coords: added.coords })
+  }
+
+  /**
+   * The variables of several datasets in one.
+   * @throws InvalidArgumentError where two have a variable of one name, or labels along a dimension differ
+   */
+  merge(...others: readonly Dataset[]): Dataset {
+    let { variables, coords } = this.#parts
+    for (const other of others) {
+      if (!(other instanceof Dataset)) invalidArgument('merge takes datasets', other)
+      const twice = [...other.#parts.variables.keys()].find((name) => variables.has(name))
+      if (twice !== undefined)
+        throw new HyperslabError('InvalidArgumentError', 'two datasets have a variable of this name: rename or drop one', {
+          array: twice,
+        })
+      coords = mergeCoords(coords, other.#parts.coords)
+      variables = new Map([...variables, ...other.#parts.variables])
+    }
+    return this.#with({ variables, coords })
+  }
+
+  /**
+   * The dataset with other names for variables, coordinates and dimensions.
+   * @throws InvalidArgumentError for names that are not there, or taken
+   */
+  rename(names: Readonly<Record<string, string>>): Dataset {
+    const { variables, coords } = this.#parts
+    const known = new Set([...variables.keys(), ...coords.keys(), ...Object.keys(this.dims)])
+    for (const [from, to] of Object.entries(names)) {
+      if (!known.has(from))
+        invalidArgument(`there is nothing named ${JSON.stringify(from)}: there are ${[...known].join(', ')}`, from)
+      if (typeof to !== 'string' || to === '' || (known.has(to) && !Object.hasOwn(names, to)))
+        invalidArgument(`${JSON.stringify(from)} cannot be named ${JSON.stringify(to)}: that is no name, or taken`, to)
+    }
+    const nameOf = (name: string): string => (Object.hasOwn(names, name) ? names[name]! : name)
+    const renamed = (map: ReadonlyMap<string, Variable>): Map<string, Variable> =>
+      new Map(
+        [...map].map(([name, variable]) => {
+          const dims = variable.dims.map(nameOf)
+          return [nameOf(name), variable.with({ name: nameOf(name), dims, index: variable.index?.along(dims[0]!) })]
+        }),
+      )
+    return this.#with({ variables: renamed(variables), coords: renamed(coords) })
+  }
+
+  /**
+   * The dataset without some variables and coordinates.
+   * @throws UnknownArrayError
+   */
+  drop(...names: readonly string[]): Dataset {
+    for (const name of names) this.get(name)
+    const kept = (map: ReadonlyMap<string, Variable>) => new Map([...map].filter(([name]) => !names.includes(name)))
+    return this.#with({ variables: kept(this.#parts.variables), coords: kept(this.#parts.coords) })
+  }
+
+  /** Closes the file it was opened from; what is read afterwards is a ClosedError. */
+  async close(): Promise<void> {
+    await this.#parts.close?.()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Dimensions, coordinates with their ends, variables and attributes, as xarray shows them. */
+  override toString(): string {
+    const { variables, coords, attrs } = this.#parts
+    return describeDataset({ dims: this.dims, coords, variables, attrs })
+  }
+
+  #arrays(map: ReadonlyMap<string, Variable>): Readonly<Record<string, DataArray>> {
+    return Object.fromEntries([...map].map(([name, variable]) => [name, new DataArray(variable, this.#parts.coords)]))
+  }
+
+  #taken(taken: ReadonlyMap<string, Taken>): Dataset {
+    const { variables, coords } = this.#parts
+    const own = new Map([...variables].map(([name, variable]) => [name, variable.take(taken)]))
+    return this.#with({ variables: own, coords: takeCoords(coords, taken) })
+  }
+
+  #with(parts: Partial<DatasetParts>): Dataset {
+    return new Dataset(new Parts({ ...this.#parts, ...parts }))
+  }
+}
+
+/** @throws InvalidArgumentError where lengths along a dimension differ */
+function lengthsOf({ variables, coords }: Pick<Parts, 'variables' | 'coords'>): Record<string, number> {
+  const lengths: Record<string, number> = {}
+  const from: Record<string, string> = {}
+  for (const { name, dims, array } of [...coords.values(), ...variables.values()])
+    for (const [axis, dim] of dims.entries()) {
+      const length = array.shape[axis]!
+      if (Object.hasOwn(lengths, dim) && lengths[dim] !== length) {
+        const text = `${dim} is of length ${length} here, and of ${lengths[dim]} in '${from[dim]}'`
+        throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: length, expected: lengths[dim] })
+      }
+      lengths[dim] = length
+      from[dim] ??= name
+    }
+  return lengths
+}
+
+/** The names of coordinates: labels of dimensions, and those that attributes name, with their bounds. */
+function coordinateNames(variables: ReadonlyMap<string, Variable>, attrs: Attrs): Set<string> {
+  const names = new Set<string>()
+  const add = (list: string | undefined): void => {
+    for (const name of list?.split(/\s+/) ?? []) if (variables.has(name)) names.add(name)
+  }
+  add(attributeText(attrs, 'coordinates'))
+  for (const { name, dims, attrs, encoding } of variables.values()) {
+    if (dims.length === 1 && dims[0] === name) names.add(name)
+    add(attributeText(encoding, 'coordinates') ?? attributeText(attrs, 'coordinates'))
+  }
+  for (const name of [...names]) add(attributeText(variables.get(name)!.attrs, 'bounds'))
+  return names
+}
+
+/** What bounds are of, by their names. */
+function boundsByName(variables: readonly RawVariable[]): Map<string, RawVariable> {
+  return new Map(
+    variables.flatMap((raw) => {
+      const bounds = (raw.attrs ?? raw.array.attrs)?.get('bounds')
+      return typeof bounds === 'string' ? [[bounds, raw]] : []
+    }),
+  )
+}
+
+/** Bounds without units of their own have those of what they are of (CF 7.1). */
+function withUnitsOf(raw: RawVariable, boundsOf: ReadonlyMap<string, RawVariable>): RawVariable {
+  const of = boundsOf.get(raw.name)
+  const [own, theirs] = [raw.attrs ?? raw.array.attrs, of && (of.attrs ?? of.array.attrs)]
+  if (theirs === undefined || own?.get('units') !== undefined) return raw
+  const inherited = new Map(
+    ['units', 'calendar'].flatMap((name) => (theirs.get(name) === undefined ? [] : [[name, theirs.get(name)]])),
+  )
+  const attrs: NamedValues = {
+    get: (name) => own?.get(name) ?? inherited.get(name),
+    keys: () => [...(own?.keys() ?? []), ...inherited.keys()],
+  }
+  return { ...raw, attrs }
+}
+
+async function readIndex(variable: Variable, signal: Signal | undefined): Promise<Variable> {
+  const { data } = await variable.array.toTensor(signal ? { signal } : {})
+  return withIndex(variable, data as ArrayLike<unknown>)
+}
+
+/** A variable with the labels it has in memory, where it lies along the dimension of its name. */
+function indexed(variable: Variable): Variable {
+  if (variable.index !== undefined || variable.dims.length !== 1 || variable.dims[0] !== variable.name) return variable
+  const data = IN_MEMORY.get(variable.array)
+  if (data !== undefined) return withIndex(variable, data)
+  const text = 'the labels of a dimension have to be in memory: pass a list or a tensor, or have Dataset.from read them'
+  throw new HyperslabError('InvalidArgumentError', text, { array: variable.name })
+}
+
+/** The values of arrays that were made of what is in memory. */
+const IN_MEMORY = new WeakMap<DiskArray, ArrayLike<unknown>>()
+
+/** @param dim of a list of values, without names of dimensions */
+function toVariable(name: string, input: VariableInput, dim: string | undefined): Variable {
+  if (input instanceof DataArray) return input.variable.with({ name })
+  if (input instanceof DiskArray)
+    return new Variable({ name, array: input, dims: namesOf(input, name), attrs: plainAttrs(input.attrs) })
+  if (typeof input === 'object' && input !== null && 'dims' in input) {
+    const { dims, data, attrs = {} } = input
+    return new Variable({ name, array: toArray(data, dims, name), dims, attrs })
+  }
+  if (dim !== undefined && isList(input))
+    return new Variable({ name, array: toArray(input, [dim], name), dims: [dim], attrs: {} })
+  throw new HyperslabError('InvalidArgumentError', 'a variable is an array with names of dimensions, or { dims, data, attrs }', {
+    array: name,
+    actual: input,
+  })
+}
+
+const isList = (value: unknown): value is ArrayLike<number> => Array.isArray(value) || ArrayBuffer.isView(value)
+
+function namesOf(array: DiskArray, name: string): readonly string[] {
+  if (array.dimensionNames?.length === array.rank) return array.dimensionNames
+  throw new HyperslabError('InvalidArgumentError', 'the array has no names of dimensions: pass { dims, data }', { array: name })
+}
+
+function toArray(data: VariableData, dims: readonly string[], name: string): DiskArray {
+  if (data instanceof DiskArray) return data
+  const tensor = toTensor(data, dims, name)
+  const array = new DiskArray(typeof tensor.dtype === 'string' ? { ...inMemory(tensor), dtype: tensor.dtype } : inMemory(tensor))
+  IN_MEMORY.set(array, tensor.data as ArrayLike<unknown>)
+  return array
+}
+
+function toTensor(data: Exclude<VariableData, DiskArray>, dims: readonly string[], name: string): Tensor & { dtype?: DType } {
+  if (typeof data === 'number') return tensorOf('float64', [], Float64Array.of(data))
+  if (isTensorLike(data)) {
+    const { shape, stride, offset = 0 } = data
+    const dense = tensorOf('float64', shape)
+    return { data: data.data as never, shape: [...shape], stride: stride ? [...stride] : dense.stride, offset }
+  }
+  if (!isList(data) || dims.length !== 1)
+    throw new HyperslabError(
+      'InvalidArgumentError',
+      `values of [${dims.join(', ')}] are an array, a tensor, or a list for one dimension`,
+      { array: name, actual: data },
+    )
+  const first = (data as ArrayLike<unknown>)[0]
+  if (first instanceof Date) {
+    const times = BigInt64Array.from(data as unknown as Date[], (date) => timestampOf(date))
+    return { ...tensorOf('timestamp_ns', [times.length], times), dtype: 'timestamp_ns' }
+  }
+  const list = data as ArrayLike<unknown>
+  if (ArrayBuffer.isView(data) || typeof first === 'string')
+    return { data: data as never, shape: [list.length], stride: [1], offset: 0 }
+  return tensorOf('float64', [list.length], Float64Array.from(list as ArrayLike<number>)) as never
+}

@@ -1,0 +1,166 @@
+import type { FoldKind } from '../array/reductions/fold-kinds.ts'
+import { foldedDType } from '../array/reductions/fold-kinds.ts'
+import type { DType } from '../core/dtype.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { checkOptions } from '../core/options.ts'
+import type { Signal } from '../core/signal.ts'
+import { computedOnce } from './computed.ts'
+import { type Coords, coordsAlong, type Labelled } from './coords.ts'
+import { groupLabels } from './group-labels.ts'
+import { type Label, LabelIndex } from './label-index.ts'
+import { REDUCE_CHECKS, type ReduceDimsOptions, reducedDims } from './reductions.ts'
+import { arrayOfLabels, Variable } from './variable.ts'
+
+/**
+ * The key by which positions along a dimension are grouped: `time.month` and other components of times, the
+ * name of a coordinate, or the edges of bins of one, each bin without its lower edge:
+ * `{ lat: [-90, 0, 90] }`.
+ */
+export type GroupKey = string | Readonly<Record<string, readonly number[]>>
+
+/** Groups of positions along a dimension. */
+export interface PositionGroups {
+  /** The dimension that is grouped. */
+  readonly dim: string
+  /** The group of each position; -1 of those in none. */
+  readonly of: Int32Array
+  /** The dimension of groups, with their labels. */
+  readonly coord: Variable
+}
+
+/** An array in groups, to be reduced: each reduction is lazy. Groups without any value are missing. */
+export class GroupBy<A> {
+  readonly #array: Labelled
+  readonly #wrap: (result: Labelled) => A
+  readonly #groups: PositionGroups
+
+  /** @internal */
+  constructor(array: Labelled, key: GroupKey | PositionGroups, wrap: (result: Labelled) => A) {
+    this.#array = array
+    this.#wrap = wrap
+    this.#groups = typeof key === 'object' && 'coord' in key ? (key as PositionGroups) : groupsOf(array, key as GroupKey)
+  }
+
+  /** The labels of the groups, as a coordinate. */
+  get labels(): A {
+    return this.#wrap({ variable: this.#groups.coord, coordinates: new Map() })
+  }
+
+  /** The sum of each group. */
+  sum(options?: ReduceDimsOptions): A {
+    return this.#reduced('sum', options)
+  }
+
+  /** The mean of each group, as float64. */
+  mean(options?: ReduceDimsOptions): A {
+    return this.#reduced('mean', options)
+  }
+
+  /** The least value of each group. */
+  min(options?: ReduceDimsOptions): A {
+    return this.#reduced('min', options)
+  }
+
+  /** The greatest value of each group. */
+  max(options?: ReduceDimsOptions): A {
+    return this.#reduced('max', options)
+  }
+
+  /** The product of each group. */
+  prod(options?: ReduceDimsOptions): A {
+    return this.#reduced('prod', options)
+  }
+
+  /** The number of values of each group that are not missing. */
+  count(options?: ReduceDimsOptions): A {
+    return this.#reduced('count', options)
+  }
+
+  /** The variance of each group, divided by the number of values. */
+  variance(options?: ReduceDimsOptions): A {
+    return this.#reduced('variance', options)
+  }
+
+  /** The standard deviation of each group, the root of {@link variance}. */
+  std(options?: ReduceDimsOptions): A {
+    return this.#reduced('std', options)
+  }
+
+  #reduced(kind: FoldKind, options: ReduceDimsOptions = {}): A {
+    const { variable, coordinates } = this.#array
+    const { array, dims: all } = variable
+    checkOptions(kind, options, REDUCE_CHECKS, { array: variable.name })
+    const { dim, coord, of } = this.#groups
+    const reduced = reducedDims(variable, options.axis ?? dim)
+    if (!reduced.includes(dim)) invalidArgument(`groups are along ${dim}: axis has to name it, too`, options.axis)
+    const kept = all.filter((each) => each === dim || !reduced.includes(each))
+    const dims = kept.map((each) => (each === dim ? coord.name : each))
+    const shape = kept.map((each) => (each === dim ? coord.array.size : array.shape[all.indexOf(each)]!))
+    const dtype = foldedDType(array.dtype, kind)
+    const compute = async (signal: Signal | undefined) => {
+      const { reduceGroups } = await import('./group-reduce.ts')
+      const { skipMissing = true } = options
+      return reduceGroups(array, { dims: all, dim, of, count: coord.array.size, reduced }, kind, skipMissing, signal)
+    }
+    const values = computedOnce<DType>(dtype, shape, compute as never)
+    const reducedVariable = variable.with({ array: values, dims, index: undefined, encoding: {} })
+    return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(new Map(coordinates).set(coord.name, coord), dims) })
+  }
+}
+
+/** @throws InvalidArgumentError for what is no key of groups */
+function groupsOf({ variable, coordinates }: Labelled, key: GroupKey): PositionGroups {
+  if (typeof key === 'object' && key !== null) return binsOf(variable.name, coordinates, key)
+  if (typeof key !== 'string')
+    return invalidArgument("groupBy takes a key like 'time.month', the name of a coordinate, or bins", key)
+  const [name = '', component] = key.split('.')
+  const along = indexCoord(variable.name, coordinates, name)
+  const labels = groupLabels(along, component === undefined ? name : key)
+  const sorted = [...new Set(Array.from(labels))].sort((a, b) => (a < b ? -1 : 1))
+  const at = new Map(sorted.map((label, i) => [label, i]))
+  const of = Int32Array.from(labels, (label) => at.get(label)!)
+  return {
+    dim: along.dims[0]!,
+    of,
+    coord: coordOfGroups(component ?? name, sorted, { dim: name, key: component === undefined ? name : key }),
+  }
+}
+
+function binsOf(array: string, coords: Coords, bins: Readonly<Record<string, readonly number[]>>): PositionGroups {
+  const [[name, edges] = ['', []], ...more] = Object.entries(bins)
+  if (more.length > 0) invalidArgument('groupBy takes bins of one coordinate', bins)
+  const along = indexCoord(array, coords, name)
+  if (
+    !(
+      Array.isArray(edges) &&
+      edges.length > 1 &&
+      edges.every((edge, i) => typeof edge === 'number' && (i === 0 || edge > edges[i - 1]!))
+    )
+  )
+    invalidArgument(`bins of ${name} are two edges or more, in ascending order`, edges)
+  const values = along.index!.values as ArrayLike<number>
+  const of = Int32Array.from(values, (value) => edges.findIndex((edge, i) => i > 0 && value > edges[i - 1]! && value <= edge) - 1)
+  for (const [at, group] of of.entries()) if (group < 0) of[at] = -1
+  const labels = edges.slice(1).map((edge, i) => `(${edges[i]}, ${edge}]`)
+  return { dim: along.dims[0]!, of, coord: coordOfGroups(`${name}_bins`, labels, undefined) }
+}
+
+function indexCoord(array: string, coords: Coords, name: string): Variable {
+  const coord = coords.get(name)
+  if (coord?.index !== undefined) return coord
+  const known = [...coords].flatMap(([each, { index }]) => (index === undefined ? [] : [each]))
+  const text = `there are no labels ${JSON.stringify(name)} to group by: there are ${known.join(', ') || 'none'}`
+  throw new HyperslabError('InvalidArgumentError', text, { array, actual: name, expected: known })
+}
+
+function coordOfGroups(name: string, labels: readonly Label[], grouped: Variable['grouped']): Variable {
+  const isText = typeof labels[0] === 'string'
+  const dtype = isText ? 'string' : typeof labels[0] === 'bigint' ? 'timestamp_ns' : 'float64'
+  const values = isText
+    ? (labels as string[])
+    : dtype === 'timestamp_ns'
+      ? BigInt64Array.from(labels as bigint[])
+      : Float64Array.from(labels as number[])
+  const index = new LabelIndex(name, values, { dtype })
+  return new Variable({ name, array: arrayOfLabels(index, dtype), dims: [name], attrs: {}, index, grouped })
+}

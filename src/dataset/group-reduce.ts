@@ -1,0 +1,113 @@
+import type { DiskArray } from '../array/disk-array.ts'
+import { DiskArray as Lazy } from '../array/disk-array.ts'
+import { inMemory } from '../array/lazy/generate.ts'
+import { type FoldKind, foldedDType } from '../array/reductions/fold-kinds.ts'
+import { type DType, isFloat } from '../core/dtype.ts'
+import { invalidArgument } from '../core/errors.ts'
+import type { Signal } from '../core/signal.ts'
+import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
+
+/** What is grouped, and reduced beside. */
+export interface GroupedAxes {
+  readonly dims: readonly string[]
+  readonly dim: string
+  /** The group of each position; -1 of those in none. */
+  readonly of: Int32Array
+  readonly count: number
+  /** The dimensions that are reduced, the grouped one among them. */
+  readonly reduced: readonly string[]
+}
+
+/**
+ * Groups of positions along a dimension, each reduced along it and maybe others, with the groups in its
+ * place. Each chunk is read once; for variances along several dimensions, once for each group that lies in
+ * it.
+ */
+export async function reduceGroups(
+  array: DiskArray,
+  { dims, dim, of, count, reduced }: GroupedAxes,
+  kind: FoldKind,
+  skipMissing: boolean,
+  signal: Signal | undefined,
+): Promise<Tensor> {
+  const axis = dims.indexOf(dim)
+  const skip = { skipMissing, ...(skipMissing && isFloat(array.dtype) && { skipNaN: true }), ...(signal && { signal }) }
+  const others = reduced.filter((each) => each !== dim).map((each) => dims.indexOf(each))
+  const alone = async (fold: FoldKind): Promise<Tensor> =>
+    inGroupOrder(await array.groupBy(axis, of, fold, skip), foldedDType(array.dtype, fold), axis, count, fold)
+  if (others.length === 0) return alone(kind)
+  const along = { axis: others, skipMissing: false }
+  const over = async (fold: FoldKind, by: 'sum' | 'min' | 'max' | 'prod'): Promise<Tensor> =>
+    (await new Lazy(inMemory(await alone(fold)))[by](
+      by === 'min' || by === 'max' ? { axis: others, skipNaN: skipMissing } : along,
+    )) as Tensor
+  if (kind === 'sum' || kind === 'prod' || kind === 'min' || kind === 'max') return over(kind, kind)
+  if (kind === 'count') return over('count', 'sum')
+  if (kind === 'mean') {
+    const [sums, counts] = [await over('sum', 'sum'), await over('count', 'sum')]
+    const data = Float64Array.from(sums.data as ArrayLike<number | bigint>, (sum, i) => Number(sum) / Number(counts.data[i]))
+    return { ...sums, data }
+  }
+  return groupByGroup(array, { axis, of, count, others }, kind, skip)
+}
+
+/** One group after another. */
+async function groupByGroup(
+  array: DiskArray,
+  {
+    axis,
+    of,
+    count,
+    others,
+  }: { readonly axis: number; readonly of: Int32Array; readonly count: number; readonly others: readonly number[] },
+  kind: FoldKind,
+  options: object,
+): Promise<Tensor> {
+  let result: Tensor<'float64'> | undefined
+  const place = axis - others.filter((other) => other < axis).length
+  for (let group = 0; group < count; group++) {
+    const positions = Array.from(of.keys()).filter((at) => of[at] === group)
+    if (positions.length === 0) continue
+    const part = array.view(array.shape.map((_, each) => (each === axis ? positions : null)))
+    const reduced = await part[kind as 'variance']({ ...options, axis: [axis, ...others], keepDims: true } as never)
+    const tensor = reduced as unknown as Tensor<'float64'>
+    const shape = tensor.shape.flatMap((length, each) => (each === axis ? [count] : others.includes(each) ? [] : [length]))
+    if (result === undefined) {
+      result = tensorOf('float64', shape)
+      result.data.fill(Number.NaN)
+    }
+    const at = shape.map((length, each) => (each === place ? { start: group, step: 1, length: 1 } : wholeAxis(length)))
+    copyTensor(
+      tensorOf(
+        'float64',
+        shape.map((length, each) => (each === place ? 1 : length)),
+        tensor.data,
+      ),
+      viewTensor(result, at),
+    )
+  }
+  return result ?? invalidArgument('there is no value in any group', count)
+}
+
+/** The groups in the order of their numbers, without those of no group; empty where nothing is. */
+function inGroupOrder(
+  { labels, values }: { readonly labels: readonly number[]; readonly values: Tensor },
+  dtype: DType,
+  axis: number,
+  count: number,
+  kind: FoldKind,
+): Tensor {
+  if (labels.length === count && labels.every((label, i) => label === i)) return values
+  const shape = values.shape.map((length, each) => (each === axis ? count : length))
+  const result = tensorOf(dtype, shape) as Tensor<'float64'>
+  if (labels.filter((label) => label >= 0).length < count && kind !== 'count' && kind !== 'sum') {
+    if (isFloat(dtype)) result.data.fill(kind === 'prod' ? 1 : Number.NaN)
+    else if (kind !== 'prod') invalidArgument(`a group without positions has no ${kind} of ${dtype} values`, kind)
+  }
+  for (const [from, group] of labels.entries()) {
+    if (group < 0) continue
+    const at = (start: number) => shape.map((length, each) => (each === axis ? { start, step: 1, length: 1 } : wholeAxis(length)))
+    copyTensor(viewTensor(values as never, at(from)), viewTensor(result, at(group)))
+  }
+  return result
+}

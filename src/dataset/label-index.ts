@@ -1,0 +1,324 @@
+import type { DType } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import type { AxisView } from '../core/tensor.ts'
+import type { Calendar } from './time/calendar.ts'
+import { showInstant } from './time/instant.ts'
+
+/**
+ * A value that names a position along a dimension. Times are instants: nanoseconds since 1970 in their
+ * calendar.
+ */
+export type Label = number | bigint | string
+export type Labels = ArrayLike<Label>
+
+/** How a position is found where no label is the one asked for. */
+export type SelectMethod = 'nearest' | 'pad' | 'backfill'
+
+/** Positions of an axis: evenly spaced ones, or a list. */
+export type AxisPositions = AxisView | Float64Array
+
+/** What labels are, beside their values. */
+export interface LabelKind {
+  /** What they are stored as, which says how exact they are. */
+  readonly dtype: DType
+  /** Where they are times. */
+  readonly calendar?: Calendar | undefined
+  /** By how much stored times are uncertain, in ns: 0 for integers. */
+  readonly uncertainty?: bigint | undefined
+  /** After how much the labels begin anew: 360 for longitudes in degrees. */
+  readonly period?: number | undefined
+}
+
+/** Half of the distance between neighbouring floats is what rounding takes; sums and products take some. */
+const ROUNDINGS = 2
+
+/**
+ * The labels along a dimension, in memory: finds positions by them. Labels that ascend or descend are found
+ * by halving, others one after another.
+ */
+export class LabelIndex {
+  readonly dim: string
+  readonly values: Labels
+  readonly kind: LabelKind
+  /** 1 where labels ascend, -1 where they descend, each differing from the next; 0 otherwise. */
+  readonly direction: 1 | 0 | -1
+
+  constructor(dim: string, values: Labels, kind: LabelKind) {
+    this.dim = dim
+    this.values = values
+    this.kind = kind
+    this.direction = directionOf(values)
+  }
+
+  get length(): number {
+    return this.values.length
+  }
+
+  at(position: number): Label {
+    return this.values[position]!
+  }
+
+  /** The index of some of its positions, in their order. */
+  take(positions: AxisPositions): LabelIndex {
+    const { values } = this
+    const count = positions.length
+    const at =
+      positions instanceof Float64Array ? (i: number) => positions[i]! : (i: number) => positions.start + i * positions.step
+    return this.#with(Array.from({ length: count }, (_, i) => values[at(i)]!))
+  }
+
+  /** The same labels along a dimension of another name. */
+  along(dim: string): LabelIndex {
+    return dim === this.dim ? this : new LabelIndex(dim, this.values, this.kind)
+  }
+
+  /** The index of labels that are others by now, such as longitudes counted from elsewhere. */
+  map(change: (label: Label) => Label): LabelIndex {
+    return this.#with(Array.from(this.values, change))
+  }
+
+  /** The index of labels of several of the same kind, one after another. */
+  static join(parts: readonly LabelIndex[]): LabelIndex {
+    return parts.length === 1 ? parts[0]! : parts[0]!.#with(parts.flatMap(({ values }) => Array.from(values)))
+  }
+
+  /** Whether the labels are the same, one by one. */
+  equals(other: LabelIndex): boolean {
+    if (other.length !== this.length || other.kind.calendar !== this.kind.calendar) return false
+    for (let i = 0; i < this.length; i++) if (this.at(i) !== other.at(i)) return false
+    return true
+  }
+
+  /**
+   * The position of a label.
+   * @param tolerance how far the label found may be from the one asked for, in units of the labels (ns of
+   *   times)
+   * @throws InvalidSelectionError when there is none, naming its neighbours, or what the labels reach from
+   *   and to; or several
+   */
+  find(label: Label, method: SelectMethod | undefined, tolerance: number | bigint | undefined): number {
+    if (method === undefined) return this.#exact(label)
+    if (this.direction === 0 && method !== 'nearest')
+      this.#fail(`labels along ${this.dim} are in no order, which ${method} needs`, label)
+    const found = this.#near(this.#around(label), method)
+    if (found === undefined)
+      return this.#fail(
+        `no label along ${this.dim} is ${method === 'pad' ? 'at or before' : 'at or after'} ${this.show(label)}: ${this.#reach()}`,
+        label,
+      )
+    const away = distance(this.at(found), this.#around(label))
+    if (tolerance !== undefined && away > tolerance) {
+      const text = `the label along ${this.dim} nearest to ${this.show(label)} is ${this.show(this.at(found))}, further away than ${tolerance}`
+      return this.#fail(text, label)
+    }
+    return found
+  }
+
+  /**
+   * The positions of labels from `low` to `high`, both included; of periodic ones, where the range goes
+   * through their end, in two parts, with what has to be added to the labels of each so that they ascend.
+   * @throws InvalidSelectionError where there are none, or labels are in no order
+   */
+  range(low: Label, high: Label): { readonly positions: AxisView; readonly shift: number }[] {
+    if (low > high)
+      this.#fail(
+        `a range along ${this.dim} goes from ${this.show(low)} down to ${this.show(high)}: the lower one comes first`,
+        low,
+      )
+    if (this.direction === 0 && this.length > 1)
+      this.#fail(`labels along ${this.dim} neither ascend nor descend: select positions of them with isel`, low)
+    const { period } = this.kind
+    if (period === undefined || typeof low !== 'number' || typeof high !== 'number') {
+      const positions = this.#within(low, high)
+      if (positions.length > 0) return [{ positions, shift: 0 }]
+      return this.#fail(`no label along ${this.dim} is from ${this.show(low)} to ${this.show(high)}: ${this.#reach()}`, low)
+    }
+    return this.#periodic(low, high, period)
+  }
+
+  /** A label as users write it. */
+  show(label: Label): string {
+    const { calendar } = this.kind
+    return calendar !== undefined && typeof label === 'bigint' ? showInstant(label, calendar) : String(label)
+  }
+
+  /** With labels in an array of the class that its own are in. */
+  #with(labels: Label[]): LabelIndex {
+    const own = (this.values as unknown as { constructor: { from(labels: Label[]): Labels } }).constructor
+    return new LabelIndex(this.dim, own.from(labels), this.kind)
+  }
+
+  #exact(label: Label): number {
+    const wanted = this.#around(label)
+    const found =
+      this.direction === 0 ? this.#all(wanted) : [this.#near(wanted, 'nearest')].filter((at) => this.#matches(at, wanted))
+    if (found.length === 1) return found[0]!
+    if (found.length > 1)
+      return this.#fail(`${found.length} labels along ${this.dim} are ${this.show(label)}: select one with isel`, label)
+    return this.#fail(`no label along ${this.dim} is ${this.show(label)}: ${this.#neighbours(wanted)}`, label)
+  }
+
+  #all(label: Label): number[] {
+    return Array.from({ length: this.length }, (_, at) => at).filter((at) => this.#matches(at, label))
+  }
+
+  #matches(at: number | undefined, label: Label): at is number {
+    if (at === undefined) return false
+    const own = this.at(at)
+    if (own === label) return true
+    if (typeof own === 'number' && typeof label === 'number') return Math.abs(own - label) <= ROUNDINGS * this.#roundingOf(own)
+    if (typeof own === 'bigint' && typeof label === 'bigint') return absolute(own - label) <= (this.kind.uncertainty ?? 0n)
+    return false
+  }
+
+  /** Half of the distance to the next float of the stored type. */
+  #roundingOf(value: number): number {
+    const { dtype } = this.kind
+    if (dtype !== 'float32' && dtype !== 'float64') return 0
+    return Math.max(Math.abs(value), 2 ** -120) * (dtype === 'float32' ? 2 ** -24 : 2 ** -53)
+  }
+
+  /** The nearest position, or the last one at or before a label, or the first at or after it. */
+  #near(label: Label, method: SelectMethod): number | undefined {
+    if (this.length === 0) return undefined
+    if (this.direction === 0) {
+      let best: number | undefined
+      for (let at = 0; at < this.length; at++)
+        if (best === undefined || distance(this.at(at), label) < distance(this.at(best), label)) best = at
+      return best
+    }
+    const after = this.#firstFrom(label)
+    const before = this.#lastTo(label)
+    if (method === 'pad') return before
+    if (method === 'backfill') return after
+    if (before === undefined || after === undefined) return before ?? after
+    // Of two that are as near, the greater one, as xarray has it.
+    return distance(this.at(before), label) < distance(this.at(after), label) ? before : after
+  }
+
+  /** The position of the smallest label that is not below one. */
+  #firstFrom(label: Label): number | undefined {
+    const at = this.direction > 0 ? this.#count((own) => own < label) : this.#count((own) => own >= label) - 1
+    return at >= 0 && at < this.length ? at : undefined
+  }
+
+  /** The position of the greatest label that is not above one. */
+  #lastTo(label: Label): number | undefined {
+    const at = this.direction > 0 ? this.#count((own) => own <= label) - 1 : this.#count((own) => own > label)
+    return at >= 0 && at < this.length ? at : undefined
+  }
+
+  /** How many labels, from the first on, something holds of: it holds of none behind. */
+  #count(holds: (label: Label) => boolean): number {
+    let [low, high] = [0, this.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (holds(this.at(middle))) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #within(low: Label, high: Label): AxisView {
+    const [from, to] = [this.#lowered(low), this.#raised(high)]
+    const ascends = this.direction >= 0
+    const start = ascends ? this.#count((own) => own < from) : this.#count((own) => own > to)
+    const stop = ascends ? this.#count((own) => own <= to) : this.#count((own) => own >= from)
+    return { start, step: 1, length: Math.max(0, stop - start) }
+  }
+
+  /**
+   * Bounds let in floats that are as good as equal to them; times are decoded to whole microseconds, and the
+   * last one of a month must not let in the next month.
+   */
+  #lowered(bound: Label): Label {
+    return typeof bound === 'number' ? bound - ROUNDINGS * this.#roundingOf(bound) : bound
+  }
+
+  #raised(bound: Label): Label {
+    return typeof bound === 'number' ? bound + ROUNDINGS * this.#roundingOf(bound) : bound
+  }
+
+  /** A label of the period that the labels are of. */
+  #around(label: Label): Label {
+    const { period } = this.kind
+    if (period === undefined || typeof label !== 'number' || this.length === 0) return label
+    const [low, high] = this.#bounds()
+    // What lies between the end of one round and the start of the next may be nearer to either.
+    const middle = (low + high) / 2
+    return label - period * Math.round((label - middle) / period)
+  }
+
+  #bounds(): [number, number] {
+    const ends =
+      this.direction === 0
+        ? Array.from(this.values as ArrayLike<number>)
+        : [this.at(0) as number, this.at(this.length - 1) as number]
+    return [ends.reduce((a, b) => Math.min(a, b)), ends.reduce((a, b) => Math.max(a, b))]
+  }
+
+  #periodic(low: number, high: number, period: number): { positions: AxisView; shift: number }[] {
+    if (high - low > period)
+      this.#fail(`a range along ${this.dim} is of ${period} at most, from ${low} to ${high} are ${high - low}`, low)
+    const [first, last] = this.#bounds()
+    const parts: { positions: AxisView; shift: number }[] = []
+    // Each round of the labels that reaches into the range.
+    for (let round = Math.floor((low - last) / period); round <= Math.ceil((high - first) / period); round++) {
+      const shift = round * period
+      const positions = this.#within(low - shift, high - shift)
+      if (positions.length > 0) parts.push({ positions, shift })
+    }
+    if (parts.length === 0) this.#fail(`no label along ${this.dim} is from ${low} to ${high}: ${this.#reach()}`, low)
+    const ordered = this.direction < 0 ? parts.reverse() : parts
+    return withoutTwice(ordered, period, this.length)
+  }
+
+  #reach(): string {
+    if (this.length === 0) return 'there are none'
+    if (this.direction === 0) return `there are ${this.length}, in no order`
+    return `they go from ${this.show(this.at(0))} to ${this.show(this.at(this.length - 1))}`
+  }
+
+  #neighbours(label: Label): string {
+    if (this.direction === 0 || typeof label === 'string') return this.#reach()
+    const [before, after] = [this.#lastTo(label), this.#firstFrom(label)]
+    if (before === undefined || after === undefined) return this.#reach()
+    return `its neighbours are ${this.show(this.at(before))} and ${this.show(this.at(after))}; method: 'nearest' takes the nearer one`
+  }
+
+  #fail(text: string, actual: unknown): never {
+    throw new HyperslabError('InvalidSelectionError', text, { actual })
+  }
+}
+
+/**
+ * Where a range is a whole period, what lies on both of its ends is the same: it is taken once.
+ */
+function withoutTwice<T extends { positions: AxisView; shift: number }>(parts: T[], period: number, length: number): T[] {
+  const total = parts.reduce((sum, { positions }) => sum + positions.length, 0)
+  if (total <= length || period <= 0) return parts
+  const last = parts.at(-1)!
+  const cut = { ...last, positions: { ...last.positions, length: last.positions.length - (total - length) } }
+  return cut.positions.length > 0 ? [...parts.slice(0, -1), cut] : parts.slice(0, -1)
+}
+
+function directionOf(values: ArrayLike<Label>): 1 | 0 | -1 {
+  if (values.length === 0) return 1
+  if (Number.isNaN(values[0])) return 0
+  let [ascends, descends] = [true, true]
+  for (let i = 1; i < values.length; i++) {
+    if (!(values[i]! > values[i - 1]!)) ascends = false
+    if (!(values[i]! < values[i - 1]!)) descends = false
+    if (!ascends && !descends) return 0
+  }
+  return ascends ? 1 : -1
+}
+
+const absolute = (value: bigint): bigint => (value < 0n ? -value : value)
+
+/** How far labels are apart; texts are either equal or as far apart as can be. */
+function distance(a: Label, b: Label): number | bigint {
+  if (typeof a === 'bigint' && typeof b === 'bigint') return absolute(a - b)
+  if (typeof a === 'number' && typeof b === 'number') return Math.abs(a - b)
+  return a === b ? 0 : Number.POSITIVE_INFINITY
+}

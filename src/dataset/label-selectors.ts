@@ -1,0 +1,139 @@
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import type { InstantLike } from '../core/timestamp.ts'
+import type { AxisPositions, Label, LabelIndex, SelectMethod } from './label-index.ts'
+import type { CFTime } from './time/instant.ts'
+import { parseTimeLabel } from './time/labels.ts'
+
+/** A label that names a position: a number, text, or a time. */
+export type LabelLike = number | bigint | string | Date | InstantLike | CFTime
+
+/** A range of labels, both ends included. */
+export class Between {
+  /** The lower end. */
+  readonly low: LabelLike
+  /** The upper end. */
+  readonly high: LabelLike
+
+  constructor(low: LabelLike, high: LabelLike) {
+    this.low = low
+    this.high = high
+  }
+}
+
+/**
+ * All labels from one to another, both included, whichever way they run: `sel({ lat: between(35, 70) })`. Of
+ * dates that are only told in part, the last one is included whole: `between('1998-01', '1998-03')` are three
+ * months. Longitudes may go through the place where they begin anew: `between(-10, 30)`.
+ * @throws InvalidSelectionError, from `sel`, when there is no label in it, or it runs down
+ */
+export const between = (low: LabelLike, high: LabelLike): Between => new Between(low, high)
+
+/**
+ * The part that is taken along a dimension: the position of one label, which drops the dimension; a range; or
+ * a list of labels, in their order.
+ */
+export type LabelSelector = LabelLike | Between | readonly LabelLike[]
+
+/** Options of `sel`. */
+export interface SelOptions {
+  /**
+   * The label to take where none is the one asked for: the nearest one, the last one before it (`pad`), or
+   * the first one behind it (`backfill`). Left out, that is an error.
+   */
+  readonly method?: SelectMethod
+  /**
+   * The distance it may be away: in units of the coordinate; of times in nanoseconds, as a bigint, or text
+   * like `6h`, `1D` or `30min`.
+   */
+  readonly tolerance?: number | bigint | string
+}
+
+/** What a selector takes of a dimension: one position; or parts, with what is added to the labels of each. */
+export type Taken =
+  | { readonly position: number }
+  | { readonly parts: readonly { readonly positions: AxisPositions; readonly shift: number }[] }
+
+/**
+ * @throws InvalidSelectionError when there are no such labels; InvalidArgumentError for labels of another
+ *   kind
+ */
+export function takeLabels(index: LabelIndex, selector: LabelSelector, { method, tolerance }: SelOptions = {}): Taken {
+  const away = tolerance === undefined ? undefined : toleranceOf(index, tolerance)
+  if (selector instanceof Between) {
+    if (method !== undefined)
+      invalidArgument(`a range along ${index.dim} takes what lies in it: method '${method}' is for single labels`, method)
+    const [low, high] = [span(index, selector.low), span(index, selector.high)]
+    return { parts: index.range(low.start, high.last) }
+  }
+  if (Array.isArray(selector)) {
+    const positions = Float64Array.from(selector, (label) => index.find(span(index, label as LabelLike).start, method, away))
+    return { parts: [{ positions, shift: 0 }] }
+  }
+  const { start, last, isRange } = span(index, selector as LabelLike)
+  if (isRange && method === undefined) return { parts: index.range(start, last) }
+  return { position: index.find(start, method, away) }
+}
+
+interface Span {
+  readonly start: Label
+  readonly last: Label
+  /** Whether it is a date told in part, less precise than the labels. */
+  readonly isRange: boolean
+}
+
+/** What a label stands for among those of an index. */
+function span(index: LabelIndex, label: LabelLike): Span {
+  const { calendar } = index.kind
+  if (calendar !== undefined) {
+    const { start, stop } = parseTimeLabel(label as never, calendar)
+    return { start, last: stop - 1n, isRange: typeof label === 'string' && stop - start > resolutionOf(index) }
+  }
+  const own = index.length === 0 ? label : index.at(0)
+  if (typeof label === 'number' && Number.isNaN(label)) invalidArgument(`NaN is no label along ${index.dim}`, label)
+  if (typeof label === 'bigint' && typeof own === 'number') return exactly(Number(label))
+  if (typeof label === typeof own && (typeof label === 'number' || typeof label === 'string')) return exactly(label)
+  const expected = typeof own === 'number' ? 'numbers' : 'text'
+  const text = `labels along ${index.dim} are ${expected}, got ${label instanceof Date ? 'a Date' : JSON.stringify(String(label))}${hint(expected, label)}`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: label, expected })
+}
+
+const exactly = (label: Label): Span => ({ start: label, last: label, isRange: false })
+
+const hint = (expected: string, label: unknown): string =>
+  expected === 'numbers' && (label instanceof Date || (typeof label === 'string' && /^\d{4}-/.test(label)))
+    ? ': it is no coordinate of times, or its units are not understood'
+    : ''
+
+const UNITS = [86_400_000_000_000n, 3_600_000_000_000n, 60_000_000_000n, 1_000_000_000n, 1_000_000n, 1_000n]
+const resolutions = new WeakMap<LabelIndex, bigint>()
+
+/** The longest unit, up to a day, of which all times are multiples: text that is less precise is a range. */
+function resolutionOf(index: LabelIndex): bigint {
+  const known = resolutions.get(index)
+  if (known !== undefined) return known
+  let rest = UNITS
+  for (let at = 0; at < index.length && rest.length > 0; at++) {
+    const label = index.at(at) as bigint
+    while (rest.length > 0 && label % rest[0]! !== 0n) rest = rest.slice(1)
+  }
+  const resolution = rest[0] ?? 1n
+  resolutions.set(index, resolution)
+  return resolution
+}
+
+const DURATION = /^(\d+(?:\.\d+)?)?\s*(D|h|min|s|ms|us|ns)$/
+const NANOSECONDS: Readonly<Record<string, number>> = { D: 864e11, h: 36e11, min: 6e10, s: 1e9, ms: 1e6, us: 1e3, ns: 1 }
+
+function toleranceOf(index: LabelIndex, tolerance: number | bigint | string): number | bigint {
+  if (index.kind.calendar === undefined) {
+    if (typeof tolerance === 'number' && tolerance >= 0) return tolerance
+    return invalidArgument(`tolerance along ${index.dim} is a number from 0, in units of the labels`, tolerance)
+  }
+  if (typeof tolerance === 'bigint' && tolerance >= 0n) return tolerance
+  const [, count = '1', unit = ''] = (typeof tolerance === 'string' && DURATION.exec(tolerance)) || []
+  if (unit !== '') return BigInt(Math.round(Number(count) * NANOSECONDS[unit]!))
+  return invalidArgument(
+    `tolerance along ${index.dim}, which has times, is a bigint of nanoseconds or text like '6h', '1D' or '30min'`,
+    tolerance,
+  )
+}

@@ -1,0 +1,111 @@
+import { concat } from '../array/combine.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { viewAxes } from '../array/lazy/axes-view.ts'
+import { inMemory } from '../array/lazy/generate.ts'
+import type { DType } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { showShape } from '../core/shape.ts'
+import { tensorOf, wholeAxis } from '../core/tensor.ts'
+import type { Attrs } from './attributes.ts'
+import { type AxisPositions, LabelIndex } from './label-index.ts'
+import type { Taken } from './label-selectors.ts'
+import type { TimeUnits } from './time/units.ts'
+
+/** What a variable is made of. */
+export interface VariableParts {
+  readonly name: string
+  readonly array: DiskArray
+  readonly dims: readonly string[]
+  readonly attrs: Attrs
+  /** How it is stored, in xarray's words: what decoding took from its attributes. */
+  readonly encoding?: Attrs | undefined
+  /** Of a coordinate that labels its dimension. */
+  readonly index?: LabelIndex | undefined
+  /** Of a coordinate of one position, which a selection has left: its label. */
+  readonly scalar?: LabelIndex | undefined
+  /** Of times: how they are stored. Where their array is not of `timestamp_ns`, it has them so. */
+  readonly times?: TimeUnits | undefined
+  /** Of a coordinate of groups: the dimension that they are of, and what each was made by. */
+  readonly grouped?: { readonly dim: string; readonly key: string } | undefined
+}
+
+/** An array with names for its axes and attributes, decoded; nothing of it is read before it is asked for. */
+export class Variable implements VariableParts {
+  readonly name: string
+  readonly array: DiskArray
+  readonly dims: readonly string[]
+  readonly attrs: Attrs
+  readonly encoding: Attrs
+  readonly index: LabelIndex | undefined
+  readonly scalar: LabelIndex | undefined
+  readonly times: TimeUnits | undefined
+  readonly grouped: VariableParts['grouped']
+
+  /** @throws InvalidArgumentError when names are not one for each axis, or not different */
+  constructor({ name, array, dims, attrs, encoding = {}, index, scalar, times, grouped }: VariableParts) {
+    if (dims.length !== array.rank || new Set(dims).size < dims.length) {
+      const text = `dimensions [${dims.join(', ')}] of an array of shape ${showShape(array.shape)}: each axis needs a name of its own`
+      throw new HyperslabError('InvalidArgumentError', text, { ...array.source.label, array: name, actual: dims })
+    }
+    this.name = name
+    this.array = array
+    this.dims = dims
+    this.attrs = attrs
+    this.encoding = encoding
+    this.index = index
+    this.scalar = scalar
+    this.times = times
+    this.grouped = grouped
+  }
+
+  /** The variable with some of its parts in place of its own. */
+  with(parts: Partial<VariableParts>): Variable {
+    return new Variable({ ...this.#parts, ...parts })
+  }
+
+  /** What is taken along some dimensions; a position drops its dimension. */
+  take(taken: ReadonlyMap<string, Taken>): Variable {
+    const own = this.dims.filter((dim) => taken.has(dim))
+    if (own.length === 0) return this
+    let result: Variable = this
+    for (const dim of own) result = result.#takeOne(dim, taken.get(dim)!)
+    return result
+  }
+
+  #takeOne(dim: string, taken: Taken): Variable {
+    const axis = this.dims.indexOf(dim)
+    if ('position' in taken) {
+      const positions = { start: taken.position, step: 1, length: 1 }
+      const array = alongAxis(this.array, axis, positions, true)
+      const dims = this.dims.filter((each) => each !== dim)
+      return this.with({ array, dims, index: undefined, scalar: this.index?.take(positions) })
+    }
+    const arrays = taken.parts.map(({ positions }) => alongAxis(this.array, axis, positions, false))
+    const array = arrays.length === 1 ? arrays[0]! : concat(arrays, { axis })
+    const { index } = this
+    if (index === undefined) return this.with({ array })
+    const shifted = ({ positions, shift }: (typeof taken.parts)[number]): LabelIndex =>
+      shift === 0 ? index.take(positions) : index.take(positions).map((label) => (label as number) + shift)
+    const labels = LabelIndex.join(taken.parts.map(shifted))
+    const isShifted = taken.parts.some(({ shift }) => shift !== 0)
+    return this.with({ array: isShifted ? arrayOfLabels(labels, this.array.dtype) : array, index: labels })
+  }
+
+  get #parts(): VariableParts {
+    const { name, array, dims, attrs, encoding, index, scalar, times, grouped } = this
+    return { name, array, dims, attrs, encoding, index, scalar, times, grouped }
+  }
+}
+
+/** What positions take of one axis, which may be dropped then. */
+function alongAxis(array: DiskArray, axis: number, positions: AxisPositions, drop: boolean): DiskArray {
+  const picks = array.shape.map((length, each) => (each === axis ? positions : wholeAxis(length)))
+  const order = [...array.shape.keys()].filter((each) => !drop || each !== axis)
+  return new DiskArray(viewAxes(array.source, { picks, order }))
+}
+
+/** The labels of an index as an array in memory. */
+export function arrayOfLabels({ values }: LabelIndex, dtype: DType): DiskArray {
+  const data = ArrayBuffer.isView(values) ? values : Array.from(values as ArrayLike<unknown>)
+  return new DiskArray({ ...inMemory(tensorOf(dtype, [values.length], data as never)), dtype })
+}

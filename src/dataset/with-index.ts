@@ -1,0 +1,59 @@
+import { type DType, isFloat } from '../core/dtype.ts'
+import { axisKindOf } from './cf/axis-kind.ts'
+import { type Label, LabelIndex, type Labels } from './label-index.ts'
+import { decodeTimes } from './time/units.ts'
+import { arrayOfLabels, type Variable } from './variable.ts'
+
+/** What rounding takes of a float, as a part of it. */
+const ROUNDING = { float32: 2 ** -24, float64: 2 ** -53 }
+
+/** Times of floats are decoded to whole microseconds. */
+const MICROSECOND = 1000
+
+/**
+ * A coordinate with its labels in memory, so that positions can be found by them.
+ * @param data its values, decoded
+ */
+export function withIndex(variable: Variable, data: ArrayLike<unknown>): Variable {
+  const { name, dims, array, times, attrs } = variable
+  const { dtype } = array
+  if (times !== undefined || dtype === 'timestamp_ns') {
+    const isDecoded = dtype === 'timestamp_ns'
+    const instants = isDecoded ? (data as ArrayLike<bigint>) : decodeTimes(data as ArrayLike<number>, times!)
+    const kind = { dtype, calendar: times?.calendar ?? 'proleptic_gregorian', uncertainty: uncertaintyOf(instants, variable) }
+    const index = new LabelIndex(dims[0]!, instants as Labels, kind)
+    return variable.with({ index, ...(isDecoded && { array: arrayOfLabels(index, dtype) }) })
+  }
+  const values = typeof data[0] === 'bigint' ? numbersOf(data as ArrayLike<bigint>) : (data as Labels)
+  const period =
+    axisKindOf(name, attrs) === 'longitude' && !/rad/i.test(String(attrs['units'] ?? '')) && isCyclic(values) ? 360 : undefined
+  const index = new LabelIndex(dims[0]!, values as Labels, { dtype, period })
+  return variable.with({ array: arrayOfLabels(new LabelIndex(dims[0]!, data as Labels, { dtype }), dtype), index })
+}
+
+/** Whether longitudes lie within one round: only then another round of them means the same places. */
+function isCyclic(values: ArrayLike<unknown>): boolean {
+  if (typeof values[0] !== 'number') return false
+  const list = values as ArrayLike<number>
+  let [low, high] = [Infinity, -Infinity]
+  for (let i = 0; i < list.length; i++) {
+    low = Math.min(low, list[i]!)
+    high = Math.max(high, list[i]!)
+  }
+  return high - low <= 360
+}
+
+/** Integers of 64 bits as numbers, where these hold them. */
+function numbersOf(values: ArrayLike<bigint>): ArrayLike<Label> {
+  const list = Array.from(values)
+  return list.every((value) => Number.isSafeInteger(Number(value))) ? Float64Array.from(list, Number) : values
+}
+
+/** By how many nanoseconds times that are stored as floats may be off. */
+function uncertaintyOf(instants: ArrayLike<bigint>, { encoding, times }: Variable): bigint {
+  const dtype = encoding['dtype'] as DType
+  if (times === undefined || !isFloat(dtype)) return 0n
+  let most = 0
+  for (let i = 0; i < instants.length; i++) most = Math.max(most, Math.abs(Number(instants[i]! - times.reference)))
+  return BigInt(Math.ceil(2 * ROUNDING[dtype] * most + MICROSECOND))
+}

@@ -1,0 +1,19 @@
+/**
+ * Labelled data: datasets of arrays with named dimensions, coordinates and attributes, by the CF conventions.
+ */
+export type { ArithmeticOptions } from '../dataset/arithmetic.ts'
+export type { Attrs } from '../dataset/attributes.ts'
+export { DataArray } from '../dataset/data-array.ts'
+export {
+  Dataset,
+  type DatasetFile,
+  type DatasetOptions,
+  type DecodeOptions,
+  type VariableData,
+  type VariableInput,
+} from '../dataset/dataset.ts'
+export type { GroupBy, GroupKey } from '../dataset/group-by.ts'
+export { type Between, between, type LabelLike, type LabelSelector, type SelOptions } from '../dataset/label-selectors.ts'
+export type { ReduceDimsOptions } from '../dataset/reductions.ts'
+export { CFTime } from '../dataset/time/instant.ts'
+export { type OpenDatasetOptions, openDataset } from './open-dataset.ts'

@@ -1,0 +1,118 @@
+import { HyperslabError } from '../core/errors.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { RawVariable } from '../dataset/cf/decode.ts'
+import { Dataset, type DatasetFile, type DecodeOptions } from '../dataset/dataset.ts'
+import type { WorkerPool } from '../pool/task.ts'
+import { type Location, resolveLocation } from './location.ts'
+
+/** Options of `openDataset`. */
+export interface OpenDatasetOptions extends DecodeOptions {
+  /** Threads that decode and reduce. */
+  readonly pool?: WorkerPool
+  /** Memory that reading shares with other files. */
+  readonly budget?: MemoryBudget
+  /** The path of the group to open, in a Zarr store. */
+  readonly group?: string
+}
+
+const CHECKS: Checks<OpenDatasetOptions> = {
+  decode: 'boolean',
+  signal: 'AbortSignal',
+  pool: 'object',
+  budget: 'object',
+  group: 'string',
+}
+
+/** How files of formats begin, what they are called, and what to do about those that are not read. */
+const FORMATS: readonly (readonly [readonly string[], string, string])[] = [
+  [['CDF\x01', 'CDF\x02'], 'classic NetCDF', ''],
+  [['CDF\x05'], 'NetCDF of 64-bit data (CDF-5)', 'convert it: nccopy -k classic'],
+  [['\x89HDF'], 'HDF5, as NetCDF-4 is', 'convert it: nccopy -k classic, or to Zarr with xarray'],
+  [['GRIB'], 'GRIB', 'convert it to Zarr with cfgrib and xarray'],
+  [['II*\0', 'MM\0*', 'II+\0', 'MM\0+'], 'TIFF', 'convert it to Zarr with rioxarray'],
+  [['\x93NUMPY'], 'NumPy', 'convert it with zarr.save'],
+  [['PAR1'], 'Parquet', 'it holds tables; read it with a reader of these'],
+]
+
+/**
+ * Opens what it finds as a dataset: a container (`.af`), classic NetCDF, a Zarr group (a folder, URL, `.zip`
+ * or kerchunk references in `.json`). Attributes are read, and the labels of dimensions; values when they are
+ * asked for, decoded by the CF conventions.
+ * @throws NotFoundError; UnsupportedError for formats that are known and not read here, with what to do
+ */
+export async function openDataset(location: Location, options: OpenDatasetOptions = {}): Promise<Dataset> {
+  checkOptions('openDataset', options, CHECKS)
+  const file = await openFile(location, options)
+  try {
+    return await Dataset.from(file, options)
+  } catch (error) {
+    await file.close?.()
+    throw error
+  }
+}
+
+async function openFile(location: Location, options: OpenDatasetOptions): Promise<DatasetFile> {
+  const { store, path } = await resolveLocation(location)
+  const { group, pool, budget, signal } = options
+  const shared = { ...(pool && { pool }), ...(budget && { budget }) }
+  const place = { store, path }
+  if (/\.af$/i.test(path)) return openContainer(place, shared)
+  if (/\.(zarr|zip|ozx|json)\/?$/i.test(path)) return openGroup(place, shared, group)
+  const start = await firstBytes(place, signal)
+  const known = start === undefined ? undefined : FORMATS.find(([starts]) => starts.some((each) => start.startsWith(each)))
+  if (known?.[2] === '') return openClassic(place, shared)
+  if (known !== undefined) {
+    await store.close?.()
+    throw new HyperslabError('UnsupportedError', `this is ${known[1]}, which is not read here; ${known[2]}`, {
+      file: store.describe(path),
+    })
+  }
+  return start === undefined ? openGroup(place, shared, group) : openContainer(place, shared)
+}
+
+type Place = Extract<Location, { store: unknown }>
+
+/** The first bytes of a file as text; undefined where there is none, as of a folder. */
+async function firstBytes({ store, path }: Place, signal: OpenDatasetOptions['signal']): Promise<string | undefined> {
+  try {
+    const info = await store.stat(path, { signal })
+    if (info === undefined) return undefined
+    const bytes = await store.getRange(path, 0, Math.min(8, info.size), { signal })
+    return bytes && String.fromCharCode(...bytes)
+  } catch (error) {
+    // A folder is no file.
+    if ((error as HyperslabError).tag === 'FormatError') return undefined
+    throw error
+  }
+}
+
+async function openContainer(place: Place, options: object): Promise<DatasetFile> {
+  const { open } = await import('./index.ts')
+  const file = await open(place, options)
+  const variables = file.arrays().map((name): RawVariable => variableOf(name, file.array(name) as never))
+  return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
+}
+
+async function openClassic(place: Place, options: object): Promise<DatasetFile> {
+  const { openNetcdf } = await import('./netcdf.ts')
+  const file = await openNetcdf(place, options)
+  const variables = file.variables.map((variable): RawVariable => variableOf(variable.name, variable as never))
+  return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
+}
+
+async function openGroup(place: Place, options: object, path: string | undefined): Promise<DatasetFile> {
+  const { openZarr } = await import('./zarr.ts')
+  const root = await openZarr(place, { ...options, kind: 'group' })
+  const group = path === undefined ? root : await root.group(path)
+  const arrays = await Promise.all((await group.arrays()).map((name) => group.array(name)))
+  const variables = arrays.map((array) => variableOf(array.name, array))
+  return { variables, attrs: Object.fromEntries(group.attrs), unreadable: await group.unreadable(), close: () => root.close() }
+}
+
+/** An array as a variable; axes without names are numbered, as xarray does. */
+function variableOf(name: string, array: RawVariable['array']): RawVariable {
+  const named = array.dimensionNames
+  const dims = array.shape.map((_, axis) => named?.[axis] || `dim_${axis}`)
+  return { name, array, dims }
+}

@@ -1,0 +1,176 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Tensor } from '../../src/core/tensor.ts'
+import type { DataArray } from '../../src/dataset/data-array.ts'
+import type { Dataset } from '../../src/dataset/dataset.ts'
+import { between, type LabelSelector } from '../../src/dataset/label-selectors.ts'
+import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { type PeerArray, type Step, startDatasets } from '../support/dataset-peer.ts'
+
+const peer = startDatasets()
+const NAMES = ['plain', 'packed', 'float', 'noleap', '360_day', 'julian'] as const
+const FORMS = ['.nc', '.v2.zarr', '.v3.zarr'] as const
+/** Of each file, so that there are some 500 chains in all. */
+const CHAINS = 28
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hyperslab-xarray-'))
+  await peer?.write(folder)
+}, 120_000)
+afterAll(async () => {
+  peer?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Numbers from 0 up to 1, the same for a seed every time. */
+function mulberry(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let bits = Math.imul(state ^ (state >>> 15), state | 1)
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61)
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+type Kind = 'sum' | 'mean' | 'min' | 'max' | 'count' | 'std'
+
+/** Does one operation here. */
+function apply(array: DataArray, [name, options]: Step): DataArray {
+  const o = options as never as {
+    labels: Record<string, never>
+    method: 'nearest'
+    key: string
+    kind: Kind
+    axis?: string[]
+    operation: 'plus'
+    value: number
+  }
+  switch (name) {
+    case 'sel': {
+      const labels = Object.entries(o.labels).map(([dim, spec]): [string, LabelSelector] => {
+        const range = (spec as { between?: [number, number] }).between
+        return [dim, range ? between(...range) : (spec as LabelSelector)]
+      })
+      return array.sel(Object.fromEntries(labels), o.method ? { method: o.method } : {})
+    }
+    case 'reduce':
+      return array[o.kind](o.axis ? { axis: o.axis } : {})
+    case 'groupBy':
+      return array.groupBy(o.key)[o.kind](o.axis ? { axis: o.axis } : {})
+    case 'anomaly':
+      return array.minus(array.groupBy(o.key).mean())
+    case 'scalar':
+      return array[o.operation](o.value)
+    default:
+      throw new Error(`no step ${name}`)
+  }
+}
+
+async function run(
+  ds: Dataset,
+  variable: string,
+  steps: readonly Step[],
+): Promise<{ array: DataArray; values: ArrayLike<unknown> }> {
+  const array = steps.reduce(apply, ds.get(variable))
+  const result = await array.get()
+  const isTensor = typeof result === 'object' && result !== null && 'data' in result
+  return { array, values: isTensor ? ((result as Tensor).data as ArrayLike<unknown>) : [result] }
+}
+
+/** Chains of operations, drawn from what a file has. */
+function chain(ds: Dataset, random: () => number): { variable: string; steps: Step[] } {
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
+  const variable = pick(['tas', 'tas', 'tas', 'ua', 'orog'])
+  const steps: Step[] = []
+  let dims = [...ds.get(variable).dims]
+  const labelled = (dim: string): readonly number[] => Array.from(ds.get(dim).variable.index!.values as ArrayLike<number>)
+  const add = (name: string, options: Record<string, unknown>): void => void steps.push([name, options])
+  if (dims.includes('time') && random() < 0.5) {
+    const times = ds.get('time').variable.index!
+    const text = times.show(times.at(Math.floor(random() * times.length)))
+    const [label, isOne] = pick([[text.slice(0, 7), false], [text.slice(0, 4), false], [{ between: [text.slice(0, 7), '2002-06'] }, false]] as const) // biome-ignore format: one line
+    add('sel', { labels: { time: label } })
+    if (isOne) dims = dims.filter((dim) => dim !== 'time')
+  }
+  if (dims.includes('lat') && random() < 0.5) {
+    const values = labelled('lat')
+    const way = pick(['exact', 'list', 'range', 'nearest'] as const)
+    if (way === 'exact') add('sel', { labels: { lat: pick(values) } })
+    if (way === 'nearest') add('sel', { labels: { lat: pick(values) + 1.25 }, method: 'nearest' })
+    if (way === 'list') add('sel', { labels: { lat: [pick(values), pick(values), pick(values)] } })
+    if (way === 'range') {
+      const [a, b] = [pick(values), pick(values)].sort((x, y) => x - y) as [number, number]
+      add('sel', { labels: { lat: { between: [a, b] } } })
+    }
+    if (way === 'exact' || way === 'nearest') dims = dims.filter((dim) => dim !== 'lat')
+  }
+  if (random() < 0.25) add('scalar', { operation: pick(['plus', 'minus', 'times', 'dividedBy']), value: pick([2, 0.5, -3]) })
+  const way = random()
+  if (dims.includes('time') && way < 0.35) {
+    const more = dims.filter((dim) => dim !== 'time' && random() < 0.4)
+    const key = pick(['time.month', 'time.season', 'time.year'])
+    add('groupBy', { key, kind: pick(['mean', 'sum', 'min', 'max', 'count', 'std']), axis: ['time', ...more] })
+  } else if (dims.includes('time') && way < 0.5) add('anomaly', { key: pick(['time.month', 'time.year']) })
+  else if (dims.length > 0) {
+    const axis = random() < 0.3 ? undefined : dims.filter(() => random() < 0.6)
+    add('reduce', { kind: pick(['mean', 'sum', 'min', 'max', 'count', 'std']), ...(axis && { axis }) })
+  }
+  return { variable, steps }
+}
+
+function expectSame(array: DataArray, values: ArrayLike<unknown>, theirs: PeerArray, isFloat32: boolean): void {
+  expect(array.dims).toEqual(theirs.dims)
+  expect(array.shape).toEqual(theirs.shape)
+  expect(values.length).toBe(theirs.values.length)
+  for (const [i, their] of theirs.values.entries()) {
+    const own = Number(values[i])
+    if (their === null) expect(own).toBeNaN()
+    // xarray sums float32 in float32.
+    else
+      expect(Math.abs(own - (their as number))).toBeLessThanOrEqual(
+        (isFloat32 ? 1e-4 : 1e-9) * Math.max(1, Math.abs(their as number)),
+      )
+  }
+  for (const [name, coord] of Object.entries(theirs.coords)) {
+    const own = array.coordinates.get(name)
+    if (own?.index === undefined) continue
+    expect(own.dims).toEqual(coord.dims)
+    const isTime = own.index.kind.calendar !== undefined
+    const labels = Array.from(own.index.values, (label) => (isTime ? own.index!.show(label) : label))
+    const shown = coord.values.map((value) => (isTime ? String(value).slice(0, 16) : value))
+    expect(labels).toEqual(shown)
+  }
+}
+
+describe.skipIf(peer === undefined).each(NAMES)('%s', (name) => {
+  test.each(FORMS)(`chains of operations on %s give what xarray gives`, async (form) => {
+    const path = join(folder, `${name}${form}`)
+    await using ds = await openDataset(path)
+    expect([...ds.problems]).toEqual([])
+    let answered = 0
+    const random = mulberry(NAMES.indexOf(name) * 10 + FORMS.indexOf(form))
+    for (let i = 0; i < CHAINS; i++) {
+      const { variable, steps } = chain(ds, random)
+      const theirs = await peer!.run(path, variable, steps)
+      const what = `${variable} ${JSON.stringify(steps)}`
+      if ('refused' in theirs) {
+        await expect(run(ds, variable, steps), `${what}: ${theirs.refused}`).rejects.toMatchObject({ tag: expect.any(String) })
+        continue
+      }
+      answered++
+      const { array, values } = await run(ds, variable, steps).catch((error: Error) => {
+        throw new Error(`${what}: ${error.stack}`)
+      })
+      try {
+        expectSame(array, values, theirs, ds.get(variable).dtype === 'float32')
+      } catch (error) {
+        throw new Error(`${what}: ${(error as Error).message}`)
+      }
+    }
+    expect(answered).toBeGreaterThan(CHAINS / 2)
+  })
+})

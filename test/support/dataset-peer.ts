@@ -1,0 +1,41 @@
+import { startPython } from './python.ts'
+
+/** What xarray gives: values in C order, null for NaN, times as text. */
+export interface PeerArray {
+  readonly dims: readonly string[]
+  readonly shape: readonly number[]
+  readonly values: readonly (number | string | null)[]
+  readonly coords: Readonly<
+    Record<string, { readonly dims: readonly string[]; readonly values: readonly (number | string | null)[] }>
+  >
+}
+
+/** One operation of a chain, and what it takes, as both understand it. */
+export type Step = readonly [string, Readonly<Record<string, unknown>>]
+
+/** xarray in a process of its own. */
+export interface DatasetPeer {
+  /** Writes files into a folder; each of the names is there as `.nc`, `.v2.zarr` and `.v3.zarr`. */
+  write(folder: string): Promise<readonly string[]>
+  /** What a chain of operations on a variable of a file gives, or why there is none. */
+  run(path: string, variable: string, steps: readonly Step[]): Promise<PeerArray | { readonly refused: string }>
+  close(): void
+}
+
+/** Undefined, with a line that says so, where it cannot be had. */
+export function startDatasets(): DatasetPeer | undefined {
+  const python = startPython('./dataset_peer.py')
+  if (python === undefined) return undefined
+  return {
+    async write(folder) {
+      const { result, error } = await python.ask({ write: folder })
+      if (error !== undefined) throw new Error(error)
+      return result
+    },
+    async run(path, variable, steps) {
+      const { result, error } = await python.ask({ path, variable, steps })
+      return error === undefined ? result : { refused: error }
+    },
+    close: () => python.close(),
+  }
+}

@@ -1,0 +1,176 @@
+"""Writes files of labelled data with xarray, and does with them what it is told, one request a line."""
+import json
+import math
+import sys
+import warnings
+
+import cftime
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+warnings.filterwarnings("ignore")
+
+
+def times(kind, count):
+    if kind == "daily":
+        return pd.date_range("1997-12-20", periods=count, freq="D")
+    if kind == "hourly":
+        return pd.date_range("2001-02-27T18:00", periods=count, freq="6h")
+    if kind == "monthly":
+        return pd.date_range("1997-01-01", periods=count, freq="MS") + pd.Timedelta(days=14, hours=12)
+    calendar = {"noleap": "noleap", "360_day": "360_day", "julian": "julian"}[kind]
+    start = cftime.datetime(1997, 1, 16, calendar=calendar)
+    return xr.date_range(start, periods=count, freq="MS", calendar=calendar, use_cftime=True)
+
+
+def field(rng, shape, missing):
+    values = 280 + 15 * rng.standard_normal(shape)
+    if missing:
+        values[rng.random(shape) < 0.1] = np.nan
+    return values
+
+
+def write(folder):
+    rng = np.random.default_rng(16)
+    names = []
+    grids = {
+        "plain": ("daily", np.linspace(-75, 75, 11), np.linspace(-170, 170, 18), {}, False),
+        "packed": ("monthly", np.linspace(80, -80, 9), np.arange(0, 360, 20.0), {"dtype": "int16", "scale_factor": 0.01, "add_offset": 280.0, "_FillValue": np.int16(-32768)}, True),
+        "float": ("hourly", np.linspace(30, 60, 7).astype("f4"), np.linspace(-10, 25, 8).astype("f4"), {"_FillValue": np.float32(1e20)}, True),
+        "noleap": ("noleap", np.linspace(-60, 60, 5), np.linspace(0, 315, 8), {}, True),
+        "360_day": ("360_day", np.linspace(60, -60, 5), np.linspace(0, 315, 8), {"missing_value": np.float64(-999.0), "_FillValue": np.float64(-999.0)}, True),
+        "julian": ("julian", np.linspace(60, -60, 5), np.linspace(0, 315, 8), {}, False),
+    }
+    for name, (kind, lat, lon, encoding, missing) in grids.items():
+        count = {"daily": 60, "hourly": 40}.get(kind, 30)
+        time = times(kind, count)
+        level = np.array([1000, 850, 500], dtype="i4")
+        dtype = "f8" if encoding.get("_FillValue", np.float64(0)).dtype == np.float64 or "scale_factor" in encoding else "f4"
+        ds = xr.Dataset(
+            {
+                "tas": (("time", "lat", "lon"), field(rng, (count, len(lat), len(lon)), missing).astype(dtype), {"units": "K", "long_name": "temperature"}),
+                "ua": (("time", "level", "lat"), field(rng, (count, 3, len(lat)), False), {"units": "m s-1"}),
+                "orog": (("lat", "lon"), rng.random((len(lat), len(lon))), {"units": "m"}),
+            },
+            coords={
+                "time": ("time", time),
+                "level": ("level", level, {"units": "hPa", "positive": "down"}),
+                "lat": ("lat", lat, {"units": "degrees_north", "standard_name": "latitude"}),
+                "lon": ("lon", lon, {"units": "degrees_east", "standard_name": "longitude"}),
+                "area": (("lat", "lon"), np.abs(np.cos(np.deg2rad(lat)))[:, None] * np.ones(len(lon)), {"units": "m2"}),
+            },
+            attrs={"title": name},
+        )
+        encodings = {"tas": encoding} if encoding else {"tas": {"_FillValue": None}}
+        encodings["time"] = {"units": "hours since 1990-01-01" if kind == "hourly" else "days since 1990-01-01", "dtype": "float64"}
+        ds.to_netcdf(f"{folder}/{name}.nc", engine="scipy", format="NETCDF3_CLASSIC", encoding=encodings)
+        for version in (2, 3):
+            chunks = {"chunks": (7, 4, 5)}
+            own = {**encodings, "tas": {**encodings["tas"], **chunks}}
+            ds.to_zarr(f"{folder}/{name}.v{version}.zarr", zarr_format=version, encoding=own, mode="w", consolidated=version == 2)
+        names.append(name)
+    return names
+
+
+opened = {}
+
+
+def dataset(path):
+    if path not in opened:
+        if path.endswith(".nc"):
+            opened[path] = xr.open_dataset(path, engine="scipy")
+        else:
+            opened[path] = xr.open_zarr(path, consolidated=None, chunks=None)
+    return opened[path]
+
+
+def oriented(array, dim, low, high):
+    index = array.indexes[dim]
+    return slice(low, high) if len(index) < 2 or index[0] <= index[-1] else slice(high, low)
+
+
+def selector(array, dim, spec):
+    if isinstance(spec, dict):
+        return oriented(array, dim, *spec["between"])
+    return spec
+
+
+def step(array, name, options):
+    if name == "sel":
+        labels = {dim: selector(array, dim, spec) for dim, spec in options["labels"].items()}
+        tolerance = options.get("tolerance")
+        return array.sel(labels, method=options.get("method"), tolerance=tolerance)
+    if name == "isel":
+        return array.isel({dim: slice(*spec["slice"]) if isinstance(spec, dict) else spec for dim, spec in options.items()})
+    if name == "reduce":
+        return reduce(array, options)
+    if name == "groupBy":
+        key = options["key"]
+        if isinstance(key, dict):
+            (dim, bins), = key.items()
+            grouped = array.groupby_bins(dim, bins)
+        else:
+            grouped = array.groupby(key)
+        return reduce(grouped, options)
+    if name == "anomaly":
+        grouped = array.groupby(options["key"])
+        return grouped - reduce(array.groupby(options["key"]), {"kind": "mean"})
+    if name == "resample":
+        return reduce(array.resample(time=options["frequency"]), options)
+    if name == "rolling":
+        return reduce(array.rolling(options["windows"], center=options.get("center", False), min_periods=options.get("minPeriods")), options)
+    if name == "coarsen":
+        return reduce(array.coarsen(options["windows"], boundary=options.get("boundary", "exact")), options)
+    if name == "weighted":
+        weights = np.cos(np.deg2rad(array["lat"]))
+        return reduce(array.weighted(weights), options)
+    if name == "quantile":
+        return array.quantile(options["q"], dim=options.get("axis"))
+    if name == "scalar":
+        a = options["value"]
+        return {"plus": array + a, "minus": array - a, "times": array * a, "dividedBy": array / a}[options["operation"]]
+    if name == "interp":
+        return array.interp(options)
+    raise ValueError(name)
+
+
+NAMES = {"variance": "var", "std": "std", "prod": "prod"}
+
+
+def reduce(array, options):
+    kind = options["kind"]
+    method = getattr(array, NAMES.get(kind, kind))
+    axis = options.get("axis")
+    return method(dim=axis) if axis is not None else method()
+
+
+def plain(values):
+    """Numbers, with null for NaN; times as text; others as text."""
+    values = np.asarray(values)
+    if values.dtype.kind == "M":
+        return [None if np.isnat(v) else str(np.datetime64(v, "ns")) for v in values.ravel()]
+    if values.dtype.kind in "iufb":
+        return [None if isinstance(v, float) and (math.isnan(v)) else v for v in values.astype("f8").ravel().tolist()]
+    return [v.isoformat() if isinstance(v, cftime.datetime) else str(v) for v in values.ravel()]
+
+
+def run(path, variable, steps):
+    array = dataset(path)[variable]
+    for name, options in steps:
+        array = step(array, name, options)
+    array = array.load()
+    coords = {name: {"dims": list(coord.dims), "values": plain(coord.values)} for name, coord in array.coords.items()}
+    return {"dims": list(array.dims), "shape": list(array.shape), "values": plain(array.values), "coords": coords}
+
+
+for line in sys.stdin:
+    request = json.loads(line)
+    try:
+        if "write" in request:
+            answer = {"result": write(request["write"])}
+        else:
+            answer = {"result": run(request["path"], request["variable"], request["steps"])}
+    except Exception as error:  # what xarray refuses is an answer, too
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(answer), flush=True)
