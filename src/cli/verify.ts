@@ -8,7 +8,7 @@ import { checkContainerOptions, checkStoreOptions } from './open-place.ts'
 import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
 import { count, print, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
-import { storeAt, zarrErrors } from './zarr-store.ts'
+import { CONTAINER, storeAt, zarrErrors } from './zarr-store.ts'
 
 interface Options extends PlaceOptions {
   readonly deep?: boolean
@@ -51,7 +51,9 @@ async function verifyPlace(path: string, options: Options, signal: AbortSignal):
       const result = await verify(path, { deep, ...watched, ...(layer === undefined ? {} : { layer }) })
       return { result, lookedAt: containerLines(result, deep) }
     }
-    const result = await zarrErrors(path, async () => verifyZarr(await storeAt(path, format, signal), { names, ...watched }))
+    const result = await zarrErrors(path, CONTAINER, async () =>
+      verifyZarr(await storeAt(path, format, signal), { names, ...watched }),
+    )
     return { result, lookedAt: storeLines(result) }
   } finally {
     line.end()

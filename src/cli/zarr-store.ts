@@ -5,6 +5,7 @@ import { elementBytes, isFixed } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Location } from '../runtime/location.ts'
+import { placeName } from '../runtime/place-names.ts'
 import { openZarr } from '../runtime/zarr.ts'
 import { codecWords, storedTypeWords } from './codec-words.ts'
 import { textAttribute } from './coordinates.ts'
@@ -65,7 +66,7 @@ class ZarrPlace implements Place {
 
   async describe(): Promise<Description> {
     const root = this.#root
-    const { groups, arrays, unreadable } = await zarrErrors(this.location, () => treeOf(root))
+    const { groups, arrays, unreadable } = await zarrErrors(this.location, CONTAINER, () => treeOf(root))
     const problems: string[] = []
     const pyramids: PyramidDescription[] = []
     for (const group of groups) {
@@ -135,15 +136,8 @@ async function unlessUntold<T>(work: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The name of what is opened by itself: the last of its path, without an ending of ours. */
-function ownName(location: string): string {
-  const path = location
-    .replace(/[?#].*$/s, '')
-    .replace(METADATA_PATH, '')
-    .replace(/\/+$/, '')
-  const name = path.slice(path.lastIndexOf('/') + 1).replace(/\.(zarr|zip|ozx|json)$/i, '')
-  return name === '' ? '.' : name
-}
+/** The name of what is opened by itself. */
+const ownName = (location: string): string => placeName(location.replace(METADATA_PATH, ''))
 
 /** The groups that a path is in, from the innermost to ''. */
 function groupsAbove(path: string): string[] {
@@ -187,21 +181,27 @@ async function describePyramids(group: ZarrGroup): Promise<PyramidDescription[]>
   }))
 }
 
+export const CONTAINER = 'container (.af)'
+
 /** Opens a Zarr store, wherever it lies. */
 export function openStore(location: string, format: PlaceFormat, names: readonly string[] | undefined): Promise<Place> {
   return zarrErrors(
     location,
+    CONTAINER,
     async () => new ZarrPlace(location, format, await openZarr(await storeAt(location, format), { names })),
   )
 }
 
-/** Has errors say what users of the command can do. */
-export async function zarrErrors<T>(file: string, work: () => Promise<T>): Promise<T> {
+/**
+ * Has errors say what users of the command can do.
+ * @param other what else might have been there
+ */
+export async function zarrErrors<T>(file: string, other: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (isHyperslabError(error, 'NotFoundError'))
-      throw new HyperslabError(error.tag, 'there is no container (.af), and no Zarr array or group', { file })
+      throw new HyperslabError(error.tag, `there is no ${other}, and no Zarr array or group`, { file })
     throw isUntold(error) ? untold(file) : error
   }
 }

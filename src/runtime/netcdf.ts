@@ -33,5 +33,6 @@ export type {
   OpenNetcdfOptions,
 } from '../adapters/netcdf/index.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
+export type { Imported, ImportOptions } from './import-arrays.ts'
 export type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'
 export { openNetcdf } from './open-netcdf.ts'

@@ -1,6 +1,8 @@
+import { ZARR_CHECKS } from '../adapters/zarr/open.ts'
 import { VERIFY_CHECKS, type VerifyNodeOptions, verifyNode, type ZarrVerification } from '../adapters/zarr/verify.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { openZarr, type ZarrLocation, type ZarrOptions } from './open-zarr.ts'
+import { labelOf } from './place-names.ts'
 
 /** Options of `verifyZarr`; what it takes to open the store, and `onProgress`. */
 export interface VerifyZarrOptions
@@ -8,11 +10,11 @@ export interface VerifyZarrOptions
     Pick<ZarrOptions, 'kind' | 'names' | 'consolidated' | 'codecs' | 'limits' | 'resolve'> {}
 
 const CHECKS: Checks<VerifyZarrOptions> = {
-  kind: ['array', 'group'],
-  names: 'list',
-  consolidated: 'boolean',
-  codecs: 'list',
-  limits: 'object',
+  kind: ZARR_CHECKS.kind,
+  names: ZARR_CHECKS.names,
+  consolidated: ZARR_CHECKS.consolidated,
+  codecs: ZARR_CHECKS.codecs,
+  limits: ZARR_CHECKS.limits,
   resolve: 'function',
   ...VERIFY_CHECKS,
 }
@@ -21,12 +23,5 @@ const CHECKS: Checks<VerifyZarrOptions> = {
 export async function verifyLocation(location: ZarrLocation, options: VerifyZarrOptions): Promise<ZarrVerification> {
   checkOptions('verifyZarr', options, CHECKS)
   const { onProgress, signal, ...opening } = options
-  return verifyNode(nameOf(location), () => openZarr(location, { ...opening, signal }), { onProgress, signal })
-}
-
-/** What a report names that does not open. */
-function nameOf(location: ZarrLocation): string {
-  if (typeof location === 'string') return location
-  if ('href' in location) return location.href
-  return 'store' in location ? location.store.describe(location.path) : 'the store'
+  return verifyNode(labelOf(location), () => openZarr(location, { ...opening, signal }), { onProgress, signal })
 }

@@ -1,5 +1,7 @@
 /** Zarr stores of version 2 and 3: their arrays, read as any others. */
 import type { ZarrVerification } from '../adapters/zarr/verify.ts'
+import type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
+import type { Location } from './location.ts'
 import type { ZarrLocation } from './open-zarr.ts'
 import type { VerifyZarrOptions } from './verify-zarr.ts'
 
@@ -22,7 +24,29 @@ export type { ZarrArray, ZarrAttributes, ZarrGroup, ZarrLevel, ZarrPyramid } fro
 export type { LevelAxis } from '../adapters/zarr/levels.ts'
 export type { OpenZarrOptions, ZarrLimits } from '../adapters/zarr/open.ts'
 export type { ReadableStore } from '../adapters/zarr/readable.ts'
+/**
+ * Copies a Zarr group or array into a container of a single file, with all that is in it: names of arrays are
+ * their paths, attributes of groups below are those of the container, by their paths (`sub/title`). What is
+ * missing is the fill value; where nothing is, there is none. Numbers of attributes become `float64`, beyond
+ * 2^53 integers; objects and lists of several types are kept as texts of JSON; those that say how the store
+ * is laid out (`_ARRAY_DIMENSIONS`, those of NCZarr) are left out. The container is written under another
+ * name beside its own and appears when it is finished; after an error there is nothing new.
+ * @throws AlreadyExistsError unless `overwrite` is set; what `openZarr` throws, also for an array that cannot
+ *   be read, unless `variables` names others; UnknownArrayError for variables that are not there;
+ *   InvalidArgumentError for other options that do not fit; ReadOnlyError
+ * @example
+ * const { arrays } = await importZarr('small.zarr', 'small.af', { variables: ['blosc'], codec: 'lz4' })
+ * console.log(arrays) // [ 'blosc' ]
+ */
+export async function importZarr(source: ZarrLocation, target: Location, options: ImportZarrOptions = {}): Promise<ImportedZarr> {
+  // What writes containers is of no use to those who read.
+  const { importStore } = await import('./import-zarr.ts')
+  return importStore(source, target, options)
+}
+
 export type { ZarrChecked, ZarrFinding, ZarrVerification } from '../adapters/zarr/verify.ts'
 export { type ZarritaCodec, type ZarritaCodecEntry, type ZarritaRegistry, zarrCodecs } from '../adapters/zarr/zarrita.ts'
+export type { Imported, ImportOptions } from './import-arrays.ts'
+export type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
 export { openZarr, type ZarrLocation, type ZarrOptions } from './open-zarr.ts'
 export type { VerifyZarrOptions } from './verify-zarr.ts'

@@ -322,8 +322,9 @@ describe('import', () => {
   })
 
   test.each([
-    [['import', 'none.nc', 'c.af'], 1, 'hyperslab: none.nc: there is no such file\n'],
-    [['import', '.', 'c.af'], 1, 'hyperslab: .: not a regular file\n'],
+    [['import', 'none.nc', 'c.af'], 1, 'hyperslab: none.nc: there is no NetCDF file, and no Zarr array or group\n'],
+    [['import', '.', 'c.af'], 1, 'hyperslab: .: there is no NetCDF file, and no Zarr array or group\n'],
+    [['import', NETCDF, 'c.af', '--names', 'tas'], 2, `hyperslab: --names is for Zarr stores, which ${NETCDF} is not\n`],
     [['import', 'in.nc', 'c.nc'], 2, "hyperslab: the name of a container must end in .af, 'c.nc' does not\n"],
     [['import', 'in.nc'], 2, "hyperslab: missing required argument 'output'\n"],
     [

@@ -279,6 +279,56 @@ describe('verify', () => {
   })
 })
 
+describe('import', () => {
+  test('copies a store, from wherever it is, and the copy is the same', async () => {
+    const folder = await temporaryFolder()
+    const url = await serveStores('era5.zarr', 'hrrr.zarr')
+    const run = async (...args: string[]) => hyperslab(folder, ['import', ...args])
+    const { stdout, stderr, exitCode } = await run(`${url}/era5.zarr`, 'a.af', '--chunks', 'time=1', '--codec', 'zstd')
+    expect([stderr, exitCode]).toEqual(['', 0])
+    expect(stdout).toMatch(/^a\.af: 6 arrays, .* \(from http:.*\/era5\.zarr\)\n$/)
+    for (const selection of ['', '0,0,0', '-1,1,::-3,2']) {
+      const [copy, own] = [folder, STORES].map((place, i) =>
+        hyperslab(place, ['get', i === 0 ? 'a.af' : 'era5.zarr', 'geopotential', selection, '--format', 'json']),
+      )
+      expect((await copy!).stdout).toBe((await own!).stdout)
+    }
+    const names = 'surface/GUST/surface/GUST,surface/GUST/projection_y_coordinate'
+    expect(await run(`${url}/hrrr.zarr`, 'b.af')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('--names gives the paths'),
+    })
+    expect(await run(`${url}/hrrr.zarr`, 'b.af', '--variables', names)).toMatchObject({ exitCode: 0, stderr: '' })
+    // Coordinates are in the group above.
+    const { stdout: drawn } = await hyperslab(folder, ['plot', 'b.af', 'surface/GUST/surface/GUST', '--width', '40'])
+    expect(drawn).toMatch(/\n 6000 m /)
+    const { stdout: ofArray } = await run(join(STORES, 'hrrr.zarr/surface/GUST/surface/GUST/'), 'c.af')
+    expect([ofArray.startsWith('c.af: 1 array'), (await hyperslab(folder, ['get', 'c.af', 'GUST', '5,8'])).stdout]).toEqual([
+      true,
+      `${element(53, 0.5, 270)}\n`,
+    ])
+  })
+
+  test.each([
+    [['import', 'era5.zarr', 'x.af', '--variables', 'tas'], 1, /^hyperslab: era5\.zarr: array 'tas': there is neither/],
+    [
+      ['import', 'era5.zarr', 'x.af', '--chunks', 'lev=2'],
+      1,
+      /^hyperslab: chunks: there is no dimension 'lev'; there are time, latitude,/,
+    ],
+    [['import', 'era5.zarr', 'x.zarr'], 2, /must end in \.af/],
+  ])('fails: %j', async (args, exitCode, message) => {
+    const folder = await temporaryFolder()
+    const run = await hyperslab(
+      folder,
+      args.map((arg) => arg.replace('era5.zarr', join(STORES, 'era5.zarr'))),
+    )
+    expect([run.exitCode, run.stdout]).toEqual([exitCode, ''])
+    expect(run.stderr.replace(STORES, '')).toMatch(message)
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
 describe('over HTTP', () => {
   test('consolidated stores are read as local ones', async () => {
     const url = await serveStores('era5.zarr')

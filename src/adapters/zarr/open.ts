@@ -57,7 +57,7 @@ export const ZARR_CHECKS: Checks<OpenZarrOptions> = {
   signal: 'AbortSignal',
 }
 
-const LIMIT_CHECKS: Checks<ZarrLimits> = { ...READ_LIMIT_CHECKS, metadataBytes: 'integer from 0' }
+export const ZARR_LIMIT_CHECKS: Checks<ZarrLimits> = { ...READ_LIMIT_CHECKS, metadataBytes: 'integer from 0' }
 
 /**
  * Opens what a store has at a place: a group, or an array.
@@ -65,7 +65,7 @@ const LIMIT_CHECKS: Checks<ZarrLimits> = { ...READ_LIMIT_CHECKS, metadataBytes: 
  */
 export async function openNode(store: Store, path: string, options: OpenZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
   const { limits = {}, codecs = [], pool, budget, cache: memory, kind, names, consolidated, signal } = options
-  checkOptions('limits', limits, LIMIT_CHECKS)
+  checkOptions('limits', limits, ZARR_LIMIT_CHECKS)
   codecsByName(codecs)
   const { metadataBytes, blockBytes = READ_LIMITS.blockBytes, elements = READ_LIMITS.elements } = limits
   const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements })

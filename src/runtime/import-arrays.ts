@@ -1,0 +1,259 @@
+import { ArrayFile } from '../af/file.ts'
+import type { FileArray } from '../af/file-array.ts'
+import type { AttributeValue } from '../af/format/footer.ts'
+import { type CreateOptions, FILE_CHECKS } from '../af/layers/file-options.ts'
+import { listSidecars } from '../af/layers/listed.ts'
+import { Paths } from '../af/layers/paths.ts'
+import { withDefaults } from '../af/settings.ts'
+import { checkFree, checkName, publishCopy } from '../af/write/create.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { elementwise } from '../array/lazy/elementwise.ts'
+import { missingAs } from '../array/lazy/missing-as.ts'
+import { type Element, isAnyMissing, missingElement, missingElements, NOTHING } from '../array/missing.ts'
+import { bytesOf } from '../array/source.ts'
+import type { Progress } from '../array/transfers.ts'
+import { codecsByName } from '../codec/registry.ts'
+import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
+import { type Checks, checkValue } from '../core/options.ts'
+import { sizeOf } from '../core/shape.ts'
+import type { Signal } from '../core/signal.ts'
+import { ChunkGrid } from '../grid/chunks.ts'
+import { draftName } from '../store/fs/names.ts'
+import type { Store } from '../store/store.ts'
+import { type Location, resolveLocation } from './location.ts'
+
+export const IMPORT_CHUNK_BYTES = 128 * 1024
+export const DEFAULT_BLOCK_BYTES = 256 * 1024
+
+/** Attributes with their types, by name. */
+export type TypedAttributes = Iterable<readonly [string, AttributeValue]>
+
+/** An array of another format, as it is to be copied. */
+export interface SourceArray {
+  /** The name that the copy has. */
+  readonly name: string
+  readonly array: DiskArray
+  /** One for each axis. */
+  readonly dimensionNames: readonly string[]
+  /** @param fill what stands for missing elements in the copy; undefined where none are missing */
+  attributes(fill: Element | undefined): TypedAttributes
+}
+
+/** What is open of another format, and is to be copied. */
+export interface ImportSource extends AsyncDisposable {
+  /** Attributes of all of it. */
+  readonly attributes: TypedAttributes
+  /** The arrays that are to be copied. */
+  readonly arrays: readonly SourceArray[]
+  /** Names of the dimensions there are. */
+  readonly dimensions: readonly string[]
+  /** Mishaps, one line each. */
+  readonly warnings: readonly string[]
+}
+
+/** Options that all imports have. */
+export interface ImportOptions extends Pick<CreateOptions, 'codec' | 'level' | 'codecs' | 'overwrite'> {
+  /** Names of the variables (arrays) to copy; all when left out. */
+  readonly variables?: readonly string[]
+  /**
+   * Lengths of chunks along dimensions, by name: `{ time: 12, lat: 48 }`. Those along the others are chosen
+   * to give `chunkBytes`.
+   */
+  readonly chunks?: Readonly<Record<string, number>>
+  /** Size that chunks should have; 128 KiB by default. */
+  readonly chunkBytes?: number
+  /** Size of blocks before compression, the least that is fetched to read a point; 256 KiB by default. */
+  readonly blockBytes?: number
+  /** Ends the import when it is aborted. */
+  readonly signal?: Signal
+  /** Told after every chunk of the copy. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+/** The outcome of an import. */
+export interface Imported {
+  /** Names of the arrays. */
+  readonly arrays: readonly string[]
+  /** Size of the container, in bytes. */
+  readonly bytes: number
+  /**
+   * Mishaps after which the container is complete all the same, one line each: statistics that were not
+   * stored, temporary files that are left.
+   */
+  readonly warnings: readonly string[]
+}
+
+export const IMPORT_CHECKS: Checks<ImportOptions> = {
+  codec: FILE_CHECKS.codec,
+  level: FILE_CHECKS.level,
+  codecs: FILE_CHECKS.codecs,
+  blockBytes: FILE_CHECKS.blockBytes,
+  overwrite: 'boolean',
+  variables: 'list of strings',
+  chunks: 'plain object',
+  chunkBytes: 'integer from 1',
+  signal: 'AbortSignal',
+  onProgress: 'function',
+}
+
+/**
+ * Copies arrays into a container of a single file. It is written under another name beside its own, and
+ * appears when it is finished.
+ * @param call how messages name the function that was called
+ * @param open opens what is copied, once it is known that the container can be made
+ */
+export async function importArrays(
+  call: string,
+  open: () => Promise<ImportSource>,
+  target: Location,
+  options: ImportOptions,
+): Promise<Imported> {
+  codecsByName(options.codecs ?? [])
+  const { store, path } = await resolveLocation(target)
+  const final = new Paths(path)
+  const draft = new Paths(draftName(path.slice(0, -'.af'.length)))
+  const { overwrite = false, signal } = options
+  const work = async (): Promise<Imported> => {
+    await within({ file: store.describe(path) }, async () => {
+      checkName(final)
+      // Otherwise what is there stays until the copy is complete.
+      if (!overwrite) await checkFree(store, final)
+    })
+    await using source = await open()
+    checkChunks(call, source, options)
+    const copied = await copy(source, store, draft.base, options)
+    signal?.throwIfAborted()
+    const warnings = await within({ file: store.describe(path) }, async () =>
+      publishCopy(draft, { store, paths: final, options: await withDefaults({}) }, overwrite),
+    )
+    return { ...copied, warnings: [...copied.warnings, ...warnings] }
+  }
+  const names = (text: string): string => text.replaceAll(store.describe(draft.base), store.describe(path))
+  try {
+    const done = await settled(work)
+    const removed = await settled(() => discard(store, draft))
+    if ('value' in done) {
+      const left = 'error' in removed ? [`temporary files could not be removed: ${messageOf(removed.error)}`] : []
+      return { ...done.value, warnings: [...done.value.warnings.map(names), ...left] }
+    }
+    const error = renamed(done.error, names)
+    throw 'error' in removed ? bothOf(error, removed.error) : error
+  } finally {
+    await store.close?.()
+  }
+}
+
+/** What came of some work, to be judged together with that of other work. */
+async function settled<T>(work: () => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** @returns what the container holds, and its size */
+async function copy(source: ImportSource, store: Store, path: string, options: ImportOptions): Promise<Imported> {
+  const { codec, level, codecs, blockBytes = DEFAULT_BLOCK_BYTES, signal, onProgress } = options
+  await using file = await ArrayFile.create(store, path, {
+    blockBytes,
+    ...(codec !== undefined && { codec }),
+    ...(level !== undefined && { level }),
+    ...(codecs !== undefined && { codecs }),
+  })
+  for (const [name, value] of source.attributes) file.attrs.set(name, value)
+  const warnings: string[] = []
+  const copies = source.arrays.map((each) => {
+    const { from, fill } = withOneMissing(each, warnings)
+    return { from, to: defineLike(file, each, fill, options) }
+  })
+  const total = copies.reduce((sum, { to }) => sum + to.chunks.count, 0)
+  let before = 0
+  for (const { from, to } of copies) {
+    await from.rechunkTo(to, { signal, onProgress: ({ done }) => onProgress?.({ done: before + done, total }) })
+    before += to.chunks.count
+  }
+  await file.flush()
+  await file.compact()
+  const bytes = file.layers().reduce((sum, { bytes }) => sum + bytes, 0)
+  const arrays = source.arrays.map(({ name }) => name)
+  return { arrays, bytes, warnings: [...source.warnings, ...warnings, ...file.warnings()] }
+}
+
+function checkChunks(call: string, { dimensions }: ImportSource, { chunks = {} }: ImportOptions): void {
+  for (const [name, length] of Object.entries(chunks)) {
+    if (!dimensions.includes(name)) {
+      const text = `chunks: there is no dimension '${name}'; there are ${dimensions.join(', ') || 'none'}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: name, expected: dimensions })
+    }
+    checkValue(call, `the length of chunks along ${name}`, length, 'integer from 1')
+  }
+}
+
+/**
+ * An array as the container can have it, where the fill value is the missing one: all missing elements have
+ * one value, that of `_FillValue` if there is one. Where nothing is missing there is no fill value, nor is
+ * there one of binaries.
+ */
+function withOneMissing(
+  { name, array }: SourceArray,
+  warnings: string[],
+): { readonly from: DiskArray; readonly fill: Element | undefined } {
+  const { fillValue, source, dtype } = array
+  const known = missingElements(source)
+  if (dtype === 'binary' && isAnyMissing(known)) {
+    warnings.push(`array '${name}': containers have no fill value of binaries: what is missing is what it is stored as`)
+    return { from: new DiskArray(elementwise(source, { dtype, missing: NOTHING }, (element) => element)), fill: undefined }
+  }
+  const fill = known.nan && Number.isNaN(fillValue) ? Number.NaN : missingElement(known)
+  const isAlone = known.values.length + Number(known.nan) <= 1
+  return { from: isAlone ? array : new DiskArray(missingAs(source, fill!)), fill }
+}
+
+/** @param fill what stands for missing elements */
+function defineLike(
+  file: ArrayFile,
+  { name, array, dimensionNames, attributes }: SourceArray,
+  fill: Element | undefined,
+  { chunks = {}, chunkBytes = IMPORT_CHUNK_BYTES }: ImportOptions,
+): FileArray {
+  const { dtype, shape } = array
+  const given = shape.map((length, axis) => {
+    const wanted = chunks[dimensionNames[axis]!]
+    return wanted === undefined ? undefined : Math.max(1, Math.min(length, wanted))
+  })
+  // The axes that are left share what the others leave of the size.
+  const rest = shape.map((length, axis) => (given[axis] === undefined ? length : 1))
+  const elementBytes = bytesOf(dtype) * sizeOf(given.map((length) => length ?? 1))
+  const estimated = ChunkGrid.estimate(rest, elementBytes, chunkBytes).chunkShape
+  const copy = file.define(name, {
+    dtype,
+    shape,
+    chunkShape: estimated.map((length, axis) => given[axis] ?? length),
+    dimensionNames,
+    ...(fill !== undefined && { fillValue: fill }),
+  })
+  for (const [key, value] of attributes(fill)) copy.attrs.set(key, value)
+  return copy
+}
+
+/** An error that speaks of the place, not of the name that is written under. */
+function renamed(error: unknown, names: (text: string) => string): unknown {
+  if (!isHyperslabError(error) || names(error.message) === error.message) return error
+  return new HyperslabError(error.tag, names(error.message), { cause: error })
+}
+
+/** That an import failed, and that temporary files of it are left. */
+function bothOf(first: unknown, second: unknown): HyperslabError {
+  const tag = isHyperslabError(first) ? first.tag : 'StoreError'
+  const text = `${messageOf(first)}; temporary files could not be removed: ${messageOf(second)}`
+  return new HyperslabError(tag, text, { cause: new AggregateError([first, second]) })
+}
+
+/** Removes whatever was written under the other name. */
+async function discard(store: Store, draft: Paths): Promise<void> {
+  if (store.delete === undefined) return
+  for (const number of await listSidecars(store, draft)) await store.delete(draft.sidecar(number))
+  await store.delete(draft.base)
+  await store.delete(draft.stats)
+}

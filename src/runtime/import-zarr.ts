@@ -1,0 +1,158 @@
+import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
+import { writeJson } from '../adapters/zarr/json.ts'
+import { ZARR_CHECKS, ZARR_LIMIT_CHECKS } from '../adapters/zarr/open.ts'
+import { treeOf } from '../adapters/zarr/tree.ts'
+import type { AttributeValue } from '../af/format/footer.ts'
+import type { Element } from '../array/missing.ts'
+import type { NamedValues } from '../array/source.ts'
+import { isNumeric } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import {
+  IMPORT_CHECKS,
+  type Imported,
+  type ImportOptions,
+  type ImportSource,
+  importArrays,
+  type SourceArray,
+} from './import-arrays.ts'
+import { attributeOfJson } from './json-attributes.ts'
+import type { Location } from './location.ts'
+import { openZarr, type ZarrLocation, type ZarrOptions } from './open-zarr.ts'
+import { placeName } from './place-names.ts'
+
+/**
+ * Options of `importZarr`; `codecs` are those that the source is read with, and those that the container may
+ * be written with.
+ */
+export interface ImportZarrOptions extends ImportOptions, Pick<ZarrOptions, 'names' | 'consolidated' | 'limits' | 'resolve'> {}
+
+/** The outcome of `importZarr`. */
+export interface ImportedZarr extends Imported {}
+
+const CHECKS: Checks<ImportZarrOptions> = {
+  ...IMPORT_CHECKS,
+  names: ZARR_CHECKS.names,
+  consolidated: ZARR_CHECKS.consolidated,
+  limits: ZARR_CHECKS.limits,
+  resolve: 'function',
+}
+
+/** See `importZarr` of hyperslab/zarr. */
+export async function importStore(source: ZarrLocation, target: Location, options: ImportZarrOptions): Promise<ImportedZarr> {
+  checkOptions('importZarr', options, CHECKS)
+  checkOptions('limits', options.limits, ZARR_LIMIT_CHECKS)
+  const { names, consolidated, limits, resolve, codecs, signal, variables } = options
+  const open = async (): Promise<ImportSource> => {
+    const root = await openZarr(source, { names, consolidated, limits, resolve, codecs, signal })
+    try {
+      const own = placeName(source)
+      const { groups, arrays } = variables === undefined ? await wholeOf(root) : await chosenOf(root, variables, own)
+      const copied = arrays.map((array): SourceArray => sourceOf(array, array.path || own))
+      return {
+        ...groupAttributes(groups),
+        arrays: copied,
+        dimensions: [...new Set(copied.flatMap(({ dimensionNames }) => dimensionNames))],
+        [Symbol.asyncDispose]: () => root.close(),
+      }
+    } catch (error) {
+      await root.close()
+      throw error
+    }
+  }
+  return importArrays('importZarr', open, target, options)
+}
+
+type Chosen = { readonly groups: readonly ZarrGroup[]; readonly arrays: readonly ZarrArray[] }
+
+/** @throws the reason why an array cannot be read, where one cannot */
+async function wholeOf(root: ZarrGroup | ZarrArray): Promise<Chosen> {
+  const tree = await treeOf(root)
+  for (const [array, { tag, message, details }] of tree.unreadable) {
+    const more = tree.unreadable.size > 1 ? `; ${tree.unreadable.size - 1} more cannot be read` : ''
+    const text = `'${array}' cannot be copied: ${message}${more}; name those that shall be as variables`
+    throw new HyperslabError(tag, text, { actual: details.actual, expected: details.expected })
+  }
+  return tree
+}
+
+/** Arrays by their paths, each once, with the groups that they are in. */
+async function chosenOf(root: ZarrGroup | ZarrArray, variables: readonly string[], own: string): Promise<Chosen> {
+  if (root.kind === 'array') {
+    const other = variables.find((name) => name !== own)
+    if (other === undefined) return { groups: [], arrays: [root] }
+    const text = `there is no such array, but one in all: '${own}'`
+    throw new HyperslabError('UnknownArrayError', text, { array: other, actual: other, expected: [own] })
+  }
+  const paths = [...new Set(variables.map((name) => name.replace(/^\/+|\/+$/g, '')))]
+  const arrays: ZarrArray[] = []
+  for (const path of paths) arrays.push(await root.array(path))
+  const above = new Set(
+    paths.flatMap((path) => path.split('/').map((_, i, parts) => parts.slice(0, i).join('/'))).filter((path) => path !== ''),
+  )
+  const groups = [root]
+  for (const path of above) groups.push(await root.group(path))
+  return { groups, arrays }
+}
+
+function sourceOf(array: ZarrArray, name: string): SourceArray {
+  return {
+    name,
+    array,
+    dimensionNames: array.shape.map((_, axis) => array.dimensionNames?.[axis] || `dim_${axis}`),
+    attributes: (fill) => attributesOf(array, fill),
+  }
+}
+
+/** What describes only how a store is laid out. */
+const LAYOUT = /^(_ARRAY_DIMENSIONS|_NCProperties|_(NCZARR|nczarr)_.*)$/
+
+/** JSON that no attribute type has is kept as text. */
+const attributeOf = (value: unknown): AttributeValue => attributeOfJson(value) ?? { type: 'string', value: writeJson(value) }
+
+function* typed(attrs: NamedValues): Generator<[string, AttributeValue]> {
+  for (const name of attrs.keys()) if (!LAYOUT.test(name)) yield [name, attributeOf(attrs.get(name))]
+}
+
+/** Those that say what is missing have the value that stands for it in the copy. */
+function* attributesOf({ attrs, dtype, metadata }: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
+  for (const [name, value] of typed(attrs)) {
+    const isMissing = name === '_FillValue' || name === 'missing_value'
+    if (isMissing && fill !== undefined && isNumeric(dtype)) yield [name, { type: dtype, value: fill } as AttributeValue]
+    else yield [name, value]
+  }
+  const { kind, unit } = metadata.type
+  if (kind === 'timedelta' && attrs.get('units') === undefined) yield ['units', { type: 'string', value: unitWords(unit!) }]
+}
+
+const UNITS: Readonly<Record<string, string>> = {
+  Y: 'years',
+  M: 'months',
+  W: 'weeks',
+  D: 'days',
+  h: 'hours',
+  m: 'minutes',
+  s: 'seconds',
+  ms: 'milliseconds',
+  us: 'microseconds',
+  ns: 'nanoseconds',
+}
+
+/** A unit of numpy in words: `10 milliseconds`. */
+function unitWords(unit: string): string {
+  const [, count = '', name = ''] = /^(\d*)(.*)$/.exec(unit)!
+  return `${count === '' || count === '1' ? '' : `${count} `}${UNITS[name] ?? name}`
+}
+
+/** Those of groups below are attributes of the container by their paths. */
+function groupAttributes(groups: readonly ZarrGroup[]): Pick<ImportSource, 'attributes' | 'warnings'> {
+  const attributes = new Map<string, AttributeValue>()
+  const warnings: string[] = []
+  for (const { path, attrs } of groups)
+    for (const [name, value] of typed(attrs)) {
+      const key = path === '' ? name : `${path}/${name}`
+      if (attributes.has(key)) warnings.push(`the attribute '${name}' of group '${path}' is left out: there is another '${key}'`)
+      else attributes.set(key, value)
+    }
+  return { attributes, warnings }
+}
