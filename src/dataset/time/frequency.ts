@@ -114,7 +114,8 @@ export function resampleBins(instants: ArrayLike<bigint>, frequency: Frequency, 
       },
     )
   const labels = packInstants(Array.from({ length }, (_, bin) => labelOf(bin)))
-  const bins = Int32Array.from(instants, (instant) => (instant === NAT ? -1 : binOf(instant)))
+  const bins = new Int32Array(instants.length)
+  for (let i = 0; i < bins.length; i++) bins[i] = instants[i] === NAT ? -1 : binOf(instants[i]!)
   return { labels, bins }
 }
 

@@ -58,15 +58,18 @@ export function splitInstant(instant: bigint): { days: number; nanoseconds: numb
 export function fieldsOf(instant: bigint, calendar: Calendar): TimeFields {
   if (instant === NAT) invalidArgument('NaT, where there is no time, has no fields', instant)
   const { days, nanoseconds } = splitInstant(instant)
-  const date = dateFromDays(calendar, days)
+  const { year, month, day, dayOfYear } = dateFromDays(calendar, days)
   const seconds = Math.floor(nanoseconds / 1e9)
   return {
-    ...date,
+    year,
+    month,
+    day,
+    dayOfYear,
     hour: Math.floor(seconds / 3600),
     minute: Math.floor(seconds / 60) % 60,
     second: seconds % 60,
     nanosecond: nanoseconds % 1e9,
-    season: seasonOf(date.month),
+    season: seasonOf(month),
   }
 }
 

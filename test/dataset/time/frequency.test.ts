@@ -91,6 +91,18 @@ test('the last moment of a month belongs to it', () => {
   expect(binned('ME', '360_day', '1999-12-30T12', '2000-02-30')).toEqual(['1999-12-30', '2000-02-30'])
 })
 
+test('parts of a second are counted from midnight', () => {
+  expect(binned('250ms', 'julian', '1998-01-16T12:00:00.3', '1998-01-16T12:00:00.999')).toEqual([
+    '1998-01-16T12:00:00.25',
+    '1998-01-16T12:00:00.75',
+  ])
+  expect(binned('7us', 'julian', '1998-01-16T00:00:00.000015', '1998-01-16T00:00:00.000020999')).toEqual([
+    '1998-01-16T00:00:00.000014',
+    '1998-01-16T00:00:00.000014',
+  ])
+  expect(binned('2ns', 'julian', '1998-01-16T00:00:00.000000003')).toEqual(['1998-01-16T00:00:00.000000002'])
+})
+
 test('times need no order, and go across the beginning of the era', () => {
   expect(binned('YS', 'julian', '0001-06-01', '-000001-06-01')).toEqual(['0001-01-01', '-000001-01-01'])
   expect(binned('QS-DEC', 'noleap', '0000-02-01', '-000001-12-01', '0000-03-01')).toEqual([
