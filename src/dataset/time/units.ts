@@ -121,18 +121,27 @@ function checkReach(value: number | bigint, units: TimeUnits): void {
   }
 }
 
-/** Nanoseconds of a fraction of a unit. */
+/** Bits behind the point that fractions are multiplied with, more than count in the largest unit. */
+const FRACTION_BITS = 113n
+const FRACTION_ONE = 2 ** 113
+const HALF = 1n << 112n
+
+/**
+ * Nanoseconds of a fraction of a unit, by exact arithmetic: what is decimal is often a half but for its last
+ * bit.
+ */
 function roundFraction(fraction: number, whole: number, unit: bigint): bigint {
   const grain = unit < 1000n ? 1n : 1000n
-  const grains = Number(unit / grain)
-  const exact = fraction * grains
-  const below = Math.floor(exact)
-  const rest = exact - below
+  const grains = unit / grain
+  const exact = BigInt(Math.trunc(fraction * FRACTION_ONE)) * grains
+  const below = exact >> FRACTION_BITS
+  const rest = exact - (below << FRACTION_BITS)
   // Halves go to the even number.
-  const isOdd = (below + (grains === 1 ? whole : 0)) % 2 !== 0
-  const rounded = rest > 0.5 || (rest === 0.5 && isOdd) ? below + 1 : below
-  const fromSecond = grains < 1e6 ? 0 : ((rounded % 1e6) + 1e6) % 1e6
-  return BigInt(fromSecond === 1 ? below : fromSecond === 999_999 ? Math.ceil(exact) : rounded) * grain
+  const isOdd = ((below + (grains === 1n ? BigInt(whole) : 0n)) & 1n) === 1n
+  const rounded = rest > HALF || (rest === HALF && isOdd) ? below + 1n : below
+  const fromSecond = grains < 1_000_000n ? 0n : (rounded + grains) % 1_000_000n
+  if (fromSecond === 1n) return below * grain
+  return (fromSecond === 999_999n && rest > 0n ? below + 1n : rounded) * grain
 }
 
 /** How times are stored. */

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { Calendar } from '../../../src/dataset/time/calendar.ts'
 import { fieldsOf, instantOf, NAT } from '../../../src/dataset/time/instant.ts'
 import { decodeTimes, encodeTimes, parseTimeUnits, type TimeUnits } from '../../../src/dataset/time/units.ts'
-import { startTimes } from '../../support/times.ts'
+import { type PeerFields, startTimes } from '../../support/times.ts'
 import { CALENDARS, integer, seeded } from './arbitraries.ts'
 
 const peer = startTimes()
@@ -17,6 +17,8 @@ function dateOf(instant: bigint, calendar: Calendar): number[] | null {
   expect(nanosecond % 1000).toBe(0)
   return [year, month, day, hour, minute, second, nanosecond / 1000]
 }
+const instantOfPeer = ([year, month, day, hour, minute, second, micros]: PeerFields, calendar: Calendar): bigint =>
+  instantOf({ year, month, day, hour, minute, second, nanosecond: micros * 1000 }, calendar)
 const datesOf = (instants: ArrayLike<bigint>, calendar: Calendar): (number[] | null)[] =>
   Array.from(instants, (instant) => dateOf(instant, calendar))
 
@@ -68,9 +70,11 @@ describe.each(CALENDARS)('%s', (calendar) => {
         (await peer!.decode(wholes, text, calendar, 'i8')).map((fields) => fields!.slice(0, 7)),
       )
       const floats = wholes.map((whole) => (whole / range) * 10 ** integer(random, 0, Math.log10(range)))
-      expect(datesOf(decodeTimes(floats, units(text, calendar)), calendar), text).toEqual(
-        (await peer!.decode(floats, text, calendar, 'f8')).map((fields) => fields!.slice(0, 7)),
-      )
+      // cftime multiplies numbers of 64 bits, which is a microsecond off where the result is about a half.
+      const expected = (await peer!.decode(floats, text, calendar, 'f8')).map((fields) => instantOfPeer(fields!, calendar))
+      const differences = Array.from(decodeTimes(floats, units(text, calendar)), (instant, i) => Number(instant - expected[i]!))
+      expect(Math.max(...differences.map(Math.abs)), text).toBeLessThanOrEqual(1000)
+      expect(differences.filter((difference) => difference !== 0).length, text).toBeLessThan(3)
     }
   })
 
@@ -227,7 +231,10 @@ test('64 bits are used as far as they reach', () => {
 test('fractions are rounded to the microsecond, halves to the even one, and to a second that is near', () => {
   const micros = (value: number, text: string): number => Number(decodeTimes([value], units(text))[0]! / 1000n)
   expect([0.5, 1.5, 2.5, -0.5, -1.5].map((value) => micros(value, 'microseconds since 1970-01-01'))).toEqual([0, 2, 2, 0, -2])
-  expect([0.0005, 0.25, 1000.0625].map((value) => micros(value, 'milliseconds since 1970-01-01'))).toEqual([0, 250, 1_000_062])
+  // What is stored for 0.0005 and 0.0025 is a little more, for 0.0055 and 0.0075 a little less.
+  expect([0.0005, 0.0025, 0.0055, 0.0075, 0.25, 1000.0625].map((value) => micros(value, 'ms since 1970-01-01'))).toEqual([
+    1, 3, 5, 7, 250, 1_000_062,
+  ])
   expect([1.0000006, 0.9999993, 1.0000016, -1.0000006].map((value) => micros(value, 'seconds since 1970-01-01'))).toEqual([
     1_000_000, 1_000_000, 1_000_002, -1_000_000,
   ])
