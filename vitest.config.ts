@@ -1,5 +1,40 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Most of these make as many rounds as they are told to: in `.ci/run` they take minutes. */
+const LONGEST = [
+  'store/s3',
+  'af/bit-flips',
+  'af/history',
+  'af/container-race',
+  'package',
+  'array/arg',
+  'array/lazy/compositions',
+  'kernels/lz4-native',
+  'af/race',
+  'cli/zarr',
+  'cli/command',
+  'codec/zstd-wasm',
+  'af/limit-costs',
+  'interop/history',
+  'interop/mutated',
+  'interop/killed',
+]
+
+/**
+ * Has the longest begin first: where no earlier run has told which these are, files of most bytes would, and cores wait for the last one at
+ * the end.
+ */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const found = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+      return found < 0 ? LONGEST.length : found
+    }
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
+  }
+}
 
 export default defineConfig({
   test: {
@@ -8,6 +43,7 @@ export default defineConfig({
     expect: { requireAssertions: true },
     // The default leaves a core to vitest itself, which of two is half of them.
     maxWorkers: availableParallelism(),
+    sequence: { sequencer: LongestFirst },
     // In the order of their names: while the others run, the set-up of the last one compiles the Rust crate.
     projects: [
       {
