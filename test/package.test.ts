@@ -7,7 +7,7 @@ import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import * as terser from '@rollup/plugin-terser'
-import { type Plugin, rollup } from 'rollup'
+import { type Plugin, type RenderChunkHook, rollup } from 'rollup'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -70,6 +70,26 @@ test('no chunk imports itself in a circle, of which bundlers warn', () => {
 // Its types are those of a CommonJS module.
 const minify = terser.default as unknown as (options: object) => Plugin
 
+/** Minifies what is loaded at once: what comes later is most of the package, and nobody looks at it here. */
+function minifyLoaded(): Plugin {
+  const { renderChunk, ...rest } = minify({ module: true })
+  return {
+    ...rest,
+    renderChunk(code, chunk, options, meta) {
+      const first = Object.values(meta.chunks).find(({ isEntry }) => isEntry)!.fileName
+      if (!withImports(first, (name) => meta.chunks[name]!.imports).has(chunk.fileName)) return null
+      return (renderChunk as RenderChunkHook).call(this, code, chunk, options, meta)
+    },
+  }
+}
+
+/** A file and all that it imports, not dynamically. */
+function withImports(first: string, importsOf: (name: string) => readonly string[]): Set<string> {
+  const loaded = new Set([first])
+  for (const name of loaded) for (const imported of importsOf(name)) loaded.add(imported)
+  return loaded
+}
+
 /** Bytes, minified and gzipped, that a browser loads for a program before it runs: what it imports dynamically comes later. */
 async function loadedBytes(program: string): Promise<number> {
   const entry = {
@@ -80,11 +100,10 @@ async function loadedBytes(program: string): Promise<number> {
     // What package.json says; rollup looks for it only where it resolves the package itself.
     transform: (_: string, id: string) => ({ moduleSideEffects: pkg.sideEffects.includes(id.replace(root, './')) }),
   }
-  const bundle = await rollup({ input: 'entry', plugins: [entry, nodeResolve(), minify({ module: true })] })
+  const bundle = await rollup({ input: 'entry', plugins: [entry, nodeResolve(), minifyLoaded()] })
   const { output } = await bundle.generate({ format: 'es' })
   const chunks = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file]] : [])))
-  const loaded = new Set([output[0].fileName])
-  for (const name of loaded) for (const imported of chunks.get(name)!.imports) loaded.add(imported)
+  const loaded = withImports(output[0].fileName, (name) => chunks.get(name)!.imports)
   return gzipSync([...loaded].map((name) => chunks.get(name)!.code).join(''), { level: 9 }).length
 }
 
