@@ -121,6 +121,8 @@ const DATASET_METHODS: Record<string, Call> = { sel: (o) => labelled().sel({ x: 
 const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'] as const
 const DATA_ARRAY_METHODS: Record<string, Call> = {
   get: (o) => labelled().get('t').get(o),
+  rolling: (o) => labelled().get('t').rolling({ x: 2 }, o),
+  coarsen: (o) => labelled().get('t').coarsen({ x: 2 }, o),
   sel: (o) => labelled().get('t').sel({ x: 10 }, o),
   ...Object.fromEntries(REDUCTIONS.map((name) => [name, (o: never) => labelled().get('t')[name](o)])),
   ...Object.fromEntries(
@@ -147,7 +149,7 @@ const WITHOUT = {
     ],
     ...['chunk', 'dateOf', 'initKernels', 'isHyperslabError', 'isoOf', 'newAxis', 'parseS3Url', 'points', 'projectAxis'],
     ...['projectBox', 'resolveSelection', 'roll', 'slice', 'timestampOf', 'zarrCodecs', 'zip'],
-    ...['between', 'DataArray', 'CFTime'],
+    ...['between', 'cos', 'DataArray', 'CFTime'],
     ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],
   ],
   methods: [...['is', 'view', 'transpose', 'reshape', 'squeeze', 'expandDims', 'flip', 'rechunk', 'astype', 'toString']],
@@ -155,7 +157,7 @@ const WITHOUT = {
   fileMethods: ['toString', 'arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
   datasetMethods: ['get', 'isel', 'assign', 'merge', 'rename', 'drop', 'close', 'toString'],
-  dataArrayMethods: ['isel', 'values', 'dates', 'groupBy', 'rename', 'toString'],
+  dataArrayMethods: ['isel', 'values', 'dates', 'groupBy', 'resample', 'weighted', 'rename', 'toString'],
 }
 
 /** What the calls above give themselves. */
@@ -248,7 +250,7 @@ describe('every function that takes options is here', () => {
     ['methods of files', async () => methodsOf(await file()), FILE_METHODS, WITHOUT.fileMethods],
     ['methods of datasets', () => methodsOf(labelled()), DATASET_METHODS, WITHOUT.datasetMethods],
     ['methods of labelled arrays', () => methodsOf(labelled().get('t')), DATA_ARRAY_METHODS, WITHOUT.dataArrayMethods],
-    ['methods of groups', () => methodsOf(labelled().get('t').groupBy('x')), GROUP_METHODS, []],
+    ['methods of groups', () => methodsOf(labelled().get('t').groupBy('x')), GROUP_METHODS, ['reduce']],
     ['methods of where', () => methodsOf(hyperslab.where(array(), {})), WHERE_METHODS, WITHOUT.whereMethods],
   ])('%s', async (_, namesOf, calls, without) => {
     expect(sorted(await namesOf())).toEqual(sorted([...Object.keys(calls), ...without]))

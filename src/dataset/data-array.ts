@@ -1,5 +1,6 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import type { GetOptions } from '../array/get.ts'
+import type { Lengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
@@ -14,9 +15,12 @@ import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import { type ReduceDimsOptions, reduceAlong } from './reductions.ts'
 import { describeArray } from './repr.ts'
+import { resampledGroups } from './resample.ts'
 import { type CFTime, toDateOrCFTime } from './time/instant.ts'
 import { decodeTimes } from './time/units.ts'
 import type { Variable } from './variable.ts'
+import { Weighted } from './weighted.ts'
+import { type CoarsenOptions, coarsenedBlocks, type RollingOptions, rollingWindows, type WindowedArray } from './windows.ts'
 
 /**
  * An array with names for its dimensions, coordinates along them and attributes, as xarray's. All that gives
@@ -180,6 +184,39 @@ export class DataArray extends Printable implements Labelled {
     return new GroupBy(this, key, DataArray.of)
   }
 
+  /**
+   * The values in the periods of a frequency of pandas, to be reduced: `resample({ time: 'MS' }).mean()`.
+   * @throws InvalidArgumentError for what is no frequency, and for dimensions without times
+   */
+  resample(by: Readonly<Record<string, string>>): GroupBy<DataArray> {
+    return new GroupBy(this, resampledGroups(this, by), DataArray.of)
+  }
+
+  /**
+   * The values in windows of neighbouring positions, to be reduced: `rolling({ time: 3 }).mean()`; a window
+   * is labelled by its last position.
+   * @throws InvalidArgumentError for dimensions that are not there, and lengths that are none
+   */
+  rolling(lengths: Lengths, options: RollingOptions = {}): WindowedArray<DataArray> {
+    return rollingWindows(this, lengths, options, DataArray.of)
+  }
+
+  /**
+   * The values in blocks of neighbouring positions, to be reduced: `coarsen({ lat: 2, lon: 2 }).mean()`.
+   * @throws InvalidArgumentError as {@link rolling}, and where an axis does not divide evenly
+   */
+  coarsen(lengths: Lengths, options: CoarsenOptions = {}): WindowedArray<DataArray> {
+    return coarsenedBlocks(this, lengths, options, DataArray.of)
+  }
+
+  /**
+   * The values with weights along one dimension, to be reduced: `weighted(cos(ds.get('lat'))).mean()`.
+   * @throws InvalidArgumentError for weights along other dimensions
+   */
+  weighted(weights: DataArray): Weighted<DataArray> {
+    return new Weighted(this, weights, DataArray.of)
+  }
+
   /** The sum with another array, matched by names of dimensions and by labels, or a number. */
   plus(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return DataArray.of(combineArrays(this, other, 'plus', options))
@@ -216,4 +253,19 @@ export class DataArray extends Printable implements Labelled {
   #taken(taken: ReadonlyMap<string, Taken>): DataArray {
     return new DataArray(this.variable.take(taken), takeCoords(this.coordinates, taken))
   }
+}
+
+/**
+ * The cosine of each value, lazily, as float64: of degrees where the units say so, else of radians. Cells of
+ * a regular grid of latitudes are as large as the cosines of these.
+ * @throws UnsupportedError for values that are no numbers
+ */
+export function cos(array: DataArray): DataArray {
+  const isDegrees = /^degree/.test(String(array.attrs['units'] ?? ''))
+  const cosine = (value: number): number => Math.cos(isDegrees ? (value * Math.PI) / 180 : value)
+  const values = (array.array.astype('float64') as DiskArray<'float64'>).map(cosine)
+  return new DataArray(
+    array.variable.with({ array: values as DiskArray, index: undefined, attrs: {}, encoding: {} }),
+    array.coordinates,
+  )
 }

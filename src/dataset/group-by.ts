@@ -8,6 +8,7 @@ import { computedOnce } from './computed.ts'
 import { type Coords, coordsAlong, type Labelled } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import { type Label, LabelIndex } from './label-index.ts'
+import { Parted } from './parted.ts'
 import { REDUCE_CHECKS, type ReduceDimsOptions, reducedDims } from './reductions.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
 
@@ -29,13 +30,14 @@ export interface PositionGroups {
 }
 
 /** An array in groups, to be reduced: each reduction is lazy. Groups without any value are missing. */
-export class GroupBy<A> {
+export class GroupBy<A> extends Parted<A> {
   readonly #array: Labelled
   readonly #wrap: (result: Labelled) => A
   readonly #groups: PositionGroups
 
   /** @internal */
   constructor(array: Labelled, key: GroupKey | PositionGroups, wrap: (result: Labelled) => A) {
+    super()
     this.#array = array
     this.#wrap = wrap
     this.#groups = typeof key === 'object' && 'coord' in key ? (key as PositionGroups) : groupsOf(array, key as GroupKey)
@@ -46,47 +48,8 @@ export class GroupBy<A> {
     return this.#wrap({ variable: this.#groups.coord, coordinates: new Map() })
   }
 
-  /** The sum of each group. */
-  sum(options?: ReduceDimsOptions): A {
-    return this.#reduced('sum', options)
-  }
-
-  /** The mean of each group, as float64. */
-  mean(options?: ReduceDimsOptions): A {
-    return this.#reduced('mean', options)
-  }
-
-  /** The least value of each group. */
-  min(options?: ReduceDimsOptions): A {
-    return this.#reduced('min', options)
-  }
-
-  /** The greatest value of each group. */
-  max(options?: ReduceDimsOptions): A {
-    return this.#reduced('max', options)
-  }
-
-  /** The product of each group. */
-  prod(options?: ReduceDimsOptions): A {
-    return this.#reduced('prod', options)
-  }
-
-  /** The number of values of each group that are not missing. */
-  count(options?: ReduceDimsOptions): A {
-    return this.#reduced('count', options)
-  }
-
-  /** The variance of each group, divided by the number of values. */
-  variance(options?: ReduceDimsOptions): A {
-    return this.#reduced('variance', options)
-  }
-
-  /** The standard deviation of each group, the root of {@link variance}. */
-  std(options?: ReduceDimsOptions): A {
-    return this.#reduced('std', options)
-  }
-
-  #reduced(kind: FoldKind, options: ReduceDimsOptions = {}): A {
+  /** @internal */
+  protected override reduce(kind: FoldKind, options: ReduceDimsOptions = {}): A {
     const { variable, coordinates } = this.#array
     const { array, dims: all } = variable
     checkOptions(kind, options, REDUCE_CHECKS, { array: variable.name })
@@ -102,9 +65,11 @@ export class GroupBy<A> {
       const { skipMissing = true } = options
       return reduceGroups(array, { dims: all, dim, of, count: coord.array.size, reduced }, kind, skipMissing, signal)
     }
+    // What else lies along the dimension has as many values as positions.
+    const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
     const values = computedOnce<DType>(dtype, shape, compute as never)
     const reducedVariable = variable.with({ array: values, dims, index: undefined, encoding: {} })
-    return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(new Map(coordinates).set(coord.name, coord), dims) })
+    return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(new Map(others).set(coord.name, coord), dims) })
   }
 }
 

@@ -3,7 +3,7 @@
  */
 export type { ArithmeticOptions } from '../dataset/arithmetic.ts'
 export type { Attrs } from '../dataset/attributes.ts'
-export { DataArray } from '../dataset/data-array.ts'
+export { cos, DataArray } from '../dataset/data-array.ts'
 export {
   Dataset,
   type DatasetFile,
@@ -14,6 +14,9 @@ export {
 } from '../dataset/dataset.ts'
 export type { GroupBy, GroupKey } from '../dataset/group-by.ts'
 export { type Between, between, type LabelLike, type LabelSelector, type SelOptions } from '../dataset/label-selectors.ts'
+export type { Parted } from '../dataset/parted.ts'
 export type { ReduceDimsOptions } from '../dataset/reductions.ts'
 export { CFTime } from '../dataset/time/instant.ts'
+export type { Weighted } from '../dataset/weighted.ts'
+export type { CoarsenOptions, RollingOptions, WindowedArray } from '../dataset/windows.ts'
 export { type OpenDatasetOptions, openDataset } from './open-dataset.ts'

@@ -1,0 +1,55 @@
+import { isFloat } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { checkOptions } from '../core/options.ts'
+import type { Signal } from '../core/signal.ts'
+import { combineArrays } from './arithmetic.ts'
+import { computedOnce } from './computed.ts'
+import { coordsAlong, type Labelled } from './coords.ts'
+import { REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedDims } from './reductions.ts'
+
+/** An array whose values count as much as weights along some of its dimensions say; reductions are lazy. */
+export class Weighted<A> {
+  readonly #array: Labelled
+  readonly #weights: Labelled
+  readonly #wrap: (result: Labelled) => A
+
+  /** @internal */
+  constructor(array: Labelled, weights: Labelled, wrap: (result: Labelled) => A) {
+    const { dims } = weights.variable
+    const other = dims.find((dim) => !array.variable.dims.includes(dim))
+    if (other !== undefined || dims.length !== 1) {
+      const text = `weights lie along one of the dimensions ${array.variable.dims.join(', ')}, not along [${dims.join(', ')}]`
+      throw new HyperslabError('InvalidArgumentError', text, { array: array.variable.name, actual: dims })
+    }
+    this.#array = array
+    this.#weights = weights
+    this.#wrap = wrap
+  }
+
+  /** The weighted mean along some dimensions, as float64; of nothing, or where weights add up to 0, NaN. */
+  mean(options: ReduceDimsOptions = {}): A {
+    const { variable, coordinates } = this.#array
+    const { array, dims, name } = variable
+    checkOptions('mean', options, REDUCE_CHECKS, { array: name })
+    // Labels and lengths are compared as arithmetic does.
+    combineArrays(this.#array, this.#weights, 'times')
+    const reduced = reducedDims(variable, options.axis)
+    const kept = dims.filter((dim) => !reduced.includes(dim))
+    const shape = kept.map((dim) => array.shape[dims.indexOf(dim)]!)
+    const { skipMissing = true } = options
+    const weights = this.#weights.variable
+    const compute = async (signal: Signal | undefined) => {
+      const { data } = await weights.array.toTensor(signal ? { signal } : {})
+      const axis = reduced.map((dim) => dims.indexOf(dim))
+      const skip = { skipMissing, ...(isFloat(array.dtype) && { skipNaN: skipMissing }), ...(signal && { signal }) }
+      return array.weightedMean({ [dims.indexOf(weights.dims[0]!)]: data as ArrayLike<number> }, { axis, ...skip })
+    }
+    const means = variable.with({ array: computedOnce('float64', shape, compute), dims: kept, index: undefined, encoding: {} })
+    return this.#wrap({ variable: means, coordinates: coordsAlong(coordinates, kept) })
+  }
+
+  /** The sum of products with the weights along some dimensions. */
+  sum(options: ReduceDimsOptions = {}): A {
+    return this.#wrap(reduceAlong(combineArrays(this.#array, this.#weights, 'times'), 'sum', options))
+  }
+}

@@ -1,0 +1,175 @@
+import { broadcast } from '../array/combine.ts'
+import type { DiskArray } from '../array/disk-array.ts'
+import type { FoldKind } from '../array/reductions/fold-kinds.ts'
+import { coarsen, type Lengths, rolling } from '../array/reductions/windows.ts'
+import { type DType, isFloat } from '../core/dtype.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import { type Coords, type Labelled, takeCoords } from './coords.ts'
+import { LabelIndex } from './label-index.ts'
+import type { Taken } from './label-selectors.ts'
+import { Parted } from './parted.ts'
+import type { ReduceDimsOptions } from './reductions.ts'
+import { arrayOfLabels, type Variable } from './variable.ts'
+
+/** Options of `rolling`. */
+export interface RollingOptions {
+  /** True labels a window by its middle, instead of its last position. */
+  readonly center?: boolean
+  /** The values that a window needs, so that it is not missing: all of them when left out. */
+  readonly minPeriods?: number
+}
+
+/** Options of `coarsen`. */
+export interface CoarsenOptions {
+  /**
+   * The rule where an axis does not divide evenly: `exact`, the default, refuses, `trim` leaves out what is
+   * over, `pad` makes a shorter block of it.
+   */
+  readonly boundary?: 'exact' | 'trim' | 'pad'
+}
+
+const ROLLING: Checks<RollingOptions> = { center: 'boolean', minPeriods: 'number from 0' }
+const COARSEN: Checks<CoarsenOptions> = { boundary: ['exact', 'trim', 'pad'] }
+const SKIP: Checks<Pick<ReduceDimsOptions, 'skipMissing'>> = { skipMissing: 'boolean' }
+
+/** An array in windows or blocks of neighbouring positions, each of which is reduced to one value. */
+export class WindowedArray<A> extends Parted<A> {
+  readonly #reduce: (kind: FoldKind, skipMissing: boolean) => A
+  readonly #name: string
+
+  /** @internal */
+  constructor(name: string, reduce: (kind: FoldKind, skipMissing: boolean) => A) {
+    super()
+    this.#name = name
+    this.#reduce = reduce
+  }
+
+  /** @internal */
+  protected override reduce(kind: FoldKind, options: ReduceDimsOptions = {}): A {
+    checkOptions(kind, options, SKIP, { array: this.#name })
+    return this.#reduce(kind, options.skipMissing ?? true)
+  }
+}
+
+/**
+ * WindowedArray of so many positions, of which each ends at, or lies around, the position of its label; those
+ * that have fewer values than it takes are missing.
+ * @throws InvalidArgumentError for lengths that are none
+ */
+export function rollingWindows<A>(
+  { variable, coordinates }: Labelled,
+  lengths: Lengths,
+  options: RollingOptions,
+  wrap: (result: Labelled) => A,
+): WindowedArray<A> {
+  checkOptions('rolling', options, ROLLING, { array: variable.name })
+  const sizes = sizesAlong(variable, lengths)
+  const { center = false, minPeriods } = options
+  const widths = sizes.map((size) => (center ? [size >> 1, size - 1 - (size >> 1)] : [size - 1, 0]) as [number, number])
+  return new WindowedArray(variable.name, (kind) => {
+    const { array } = variable
+    const floats = (isFloat(array.dtype) ? array : array.astype('float64')) as DiskArray
+    const padded = floats.pad(widths, { value: Number.NaN })
+    const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
+    const all = minPeriods === undefined && kind !== 'count'
+    const values = rolling(padded, along, kind, { skipMissing: !all, skipNaN: !all }) as DiskArray
+    if (all) return wrap(result(variable, values, coordinates))
+    const counts = rolling(padded, along, 'count', { skipMissing: true, skipNaN: true }) as DiskArray
+    const least = minPeriods ?? 0
+    const enough = (value: number, count: number): number => (count >= least ? value : Number.NaN)
+    return wrap(result(variable, broadcast(enough as never, values, counts) as DiskArray, coordinates))
+  })
+}
+
+/**
+ * Blocks of so many positions; coordinates become their means.
+ * @throws InvalidArgumentError for lengths that are none, and where an axis does not divide by one
+ */
+export function coarsenedBlocks<A>(
+  labelled: Labelled,
+  lengths: Lengths,
+  options: CoarsenOptions,
+  wrap: (result: Labelled) => A,
+): WindowedArray<A> {
+  const { name } = labelled.variable
+  checkOptions('coarsen', options, COARSEN, { array: name })
+  const { variable, coordinates } = fitted(labelled, sizesAlong(labelled.variable, lengths), options.boundary ?? 'exact')
+  const sizes = sizesAlong(variable, lengths)
+  return new WindowedArray(name, (kind, skipMissing) => {
+    const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
+    const skip = { skipMissing, ...(isFloat(variable.array.dtype) && { skipNaN: skipMissing }) }
+    const values = coarsen(variable.array, along, kind, skip) as DiskArray
+    const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
+    return wrap(result(variable, values, new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])))
+  })
+}
+
+const result = (variable: Variable, array: DiskArray, coordinates: Coords): Labelled => ({
+  variable: variable.with({ array: array as DiskArray<DType>, encoding: {} }),
+  coordinates,
+})
+
+function sizesAlong({ name, dims }: Variable, lengths: Lengths): number[] {
+  for (const [dim, size] of Object.entries(Object(lengths) as Lengths)) {
+    if (!dims.includes(dim)) {
+      const text = `there is no dimension ${JSON.stringify(dim)}: there are ${dims.join(', ')}`
+      throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: dim, expected: dims })
+    }
+    if (!(Number.isSafeInteger(size) && size >= 1)) invalidArgument(`the length along ${dim} is an integer from 1`, size)
+  }
+  return dims.map((dim) => (Object.hasOwn(lengths, dim) ? lengths[dim]! : 1))
+}
+
+/** What is left of an array where only whole blocks count. */
+function fitted(labelled: Labelled, sizes: readonly number[], boundary: 'exact' | 'trim' | 'pad'): Labelled {
+  const { variable, coordinates } = labelled
+  if (boundary === 'pad') return labelled
+  const taken = new Map<string, Taken>()
+  for (const [axis, size] of sizes.entries()) {
+    const [dim, length] = [variable.dims[axis]!, variable.array.shape[axis]!]
+    if (length % size === 0) continue
+    if (boundary === 'exact') {
+      const text = `${dim}, of length ${length}, does not divide by ${size}; { boundary: 'trim' } or 'pad' take it all the same`
+      throw new HyperslabError('InvalidArgumentError', text, { array: variable.name, axis, actual: length, expected: size })
+    }
+    taken.set(dim, { parts: [{ positions: { start: 0, step: 1, length: length - (length % size) }, shift: 0 }] })
+  }
+  return { variable: variable.take(taken), coordinates: takeCoords(coordinates, taken) }
+}
+
+/** A coordinate of blocks: the means of labels, or of other numbers; undefined for what has no mean. */
+function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined {
+  if (!coord.dims.some((dim) => Object.hasOwn(lengths, dim))) return coord
+  const { index, array, name, dims } = coord
+  const size = lengths[dims[0]!]!
+  if (index !== undefined && typeof index.values[0] !== 'string') {
+    const means = Array.from({ length: Math.ceil(index.length / size) }, (_, block) =>
+      meanOf(index, block * size, (block + 1) * size),
+    )
+    const isTime = typeof means[0] === 'bigint'
+    const labels = new LabelIndex(
+      index.dim,
+      isTime ? BigInt64Array.from(means as bigint[]) : Float64Array.from(means as number[]),
+      {
+        ...index.kind,
+        ...(!isTime && { dtype: 'float64' }),
+      },
+    )
+    return isTime && array.dtype !== 'timestamp_ns'
+      ? undefined
+      : coord.with({ index: labels, array: arrayOfLabels(labels, isTime ? 'timestamp_ns' : 'float64') })
+  }
+  if (array.dtype === 'string' || array.dtype === 'binary' || array.dtype === 'timestamp_ns') return undefined
+  const along = Object.fromEntries(dims.map((dim, axis) => [axis, lengths[dim] ?? 1]))
+  return new (coord.constructor as typeof Variable)({ ...coord, name, array: coarsen(array, along, 'mean') as DiskArray })
+}
+
+function meanOf({ values }: LabelIndex, start: number, stop: number): number | bigint {
+  const block = Array.from(values as ArrayLike<number | bigint>).slice(start, stop)
+  if (typeof block[0] === 'bigint') {
+    const first = block[0]
+    return first + (block as bigint[]).reduce((sum, each) => sum + (each - first), 0n) / BigInt(block.length)
+  }
+  return (block as number[]).reduce((sum, each) => sum + each, 0) / block.length
+}
