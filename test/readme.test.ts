@@ -40,7 +40,7 @@ test.each(examples)('what is printed is what the comments say, and what is opene
 })
 
 test('there are examples to run', () => {
-  expect(examples.length).toBe(3)
+  expect(examples.length).toBe(4)
 })
 
 test('every command of the README exists and explains itself', () => {
