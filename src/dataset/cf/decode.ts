@@ -9,7 +9,7 @@ import { invalidArgument } from '../../core/errors.ts'
 import { type Attrs, attributeNumbers, attributeText, dropAttributes, plainAttrs } from '../attributes.ts'
 import { parseCalendar } from '../time/calendar.ts'
 import { NAT } from '../time/instant.ts'
-import { decodeTimes, parseTimeUnits, type TimeUnits } from '../time/units.ts'
+import { decodeTimestamp, parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { VariableParts } from '../variable.ts'
 
 /** What decoding takes from the attributes of packed values. */
@@ -92,7 +92,7 @@ function decodeTimeVariable(whole: VariableParts, times: TimeUnits): VariablePar
   if (!isStandard) return { ...whole, attrs: rest, encoding: { ...encoding, ...stored }, times }
   const isMissing = missingTest(missingElements(array.source))
   const forth = (value: number | bigint): bigint =>
-    isMissing?.(value) || Number.isNaN(value) ? NAT : decodeTimes([value] as ArrayLike<number>, times)[0]!
+    isMissing?.(value) || Number.isNaN(value) ? NAT : decodeTimestamp(value, times)
   const kind = { dtype: 'timestamp_ns' as const, missing: { values: [NAT], nan: false } }
   const source = elementwise(array.source, kind, forth as never, {}) as BlockSource
   return {

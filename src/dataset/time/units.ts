@@ -105,6 +105,18 @@ export function decodeTimes(
   return instants
 }
 
+/**
+ * One stored time as an element of a `timestamp_ns` array; what is missing is for the caller to tell.
+ * @throws UnsupportedError for times that 64 bits of nanoseconds do not hold, beyond the years 1678 to 2261
+ */
+export function decodeTimestamp(value: number | bigint, units: TimeUnits): bigint {
+  const instant = decode(value, units)
+  if (fits64(instant)) return instant
+  checkReach(value, units)
+  const text = `${showInstant(instant, units.calendar)}, of '${units.text}', is beyond 64 bits of nanoseconds, 1677-09-21 to 2262-04-11`
+  throw new HyperslabError('UnsupportedError', text, { actual: value })
+}
+
 function decode(value: number | bigint, { unit, reference }: TimeUnits): bigint {
   if (typeof value === 'bigint') return value * unit + reference
   const whole = Math.trunc(value)

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Calendar } from '../../../src/dataset/time/calendar.ts'
 import { fieldsOf, instantOf, NAT } from '../../../src/dataset/time/instant.ts'
-import { decodeTimes, encodeTimes, parseTimeUnits, type TimeUnits } from '../../../src/dataset/time/units.ts'
+import { decodeTimes, decodeTimestamp, encodeTimes, parseTimeUnits, type TimeUnits } from '../../../src/dataset/time/units.ts'
 import { type PeerFields, startTimes } from '../../support/times.ts'
 import { CALENDARS, integer, seeded } from './arbitraries.ts'
 
@@ -215,6 +215,15 @@ test('times beyond what is counted are refused, such as fill values', () => {
   for (const value of [9.96921e36, -1e9, 2n ** 62n])
     expect(() => decodeTimes([0, value], units('days since 1970-01-01', 'noleap'))).toThrow(
       expect.objectContaining({ tag: 'UnsupportedError', message: expect.stringContaining(String(value)) }),
+    )
+})
+
+test('timestamps are those times that 64 bits hold', () => {
+  const time = units('days since 0001-01-01')
+  expect(decodeTimestamp(719_164.5, time)).toBe(43_200_000_000_000n)
+  for (const value of [0, 2_000_000n, 1e12])
+    expect(() => decodeTimestamp(value, time)).toThrow(
+      expect.objectContaining({ tag: 'UnsupportedError', message: expect.stringMatching('days since 0001-01-01.* is beyond') }),
     )
 })
 
