@@ -40,7 +40,9 @@ const scripts = ['matrix.py', 'matrix_tensorstore.py'] as const
 const matrices = zarrita
   ? scripts.map((script) => writeMatrix(COUNT / 2, SEED, script)).filter((matrix) => matrix !== undefined)
   : []
-afterAll(() => matrices.forEach((matrix) => matrix.remove()), 60_000)
+afterAll(() => {
+  for (const matrix of matrices) matrix.remove()
+}, 60_000)
 
 /** What zarrita 0.7.5 reads by codecs of its own. */
 const THEIR_TYPES = /^([iuf][1248]|\?|text)$/
