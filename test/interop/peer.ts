@@ -28,16 +28,21 @@ export interface Answer {
 /** Whether the crate can be asked: in CI always, elsewhere where there is a cargo. */
 export const havePeer = inject('peerPort') !== undefined
 
+/** The path of a program, once it is compiled, which takes minutes the first time. */
+export async function programAt(port: number): Promise<string> {
+  const told = await text(connect(port, '127.0.0.1'))
+  if (!told.startsWith('built ')) throw new Error(told)
+  return told.slice('built '.length)
+}
+
 /** The Rust crate array-format in a process of its own, which takes commands one after another. */
 export class Peer {
   readonly #process: ChildProcessWithoutNullStreams
   readonly #waiting: { resolve(answer: Answer): void; reject(error: Error): void }[] = []
 
-  /** Waits for it to be compiled, which takes minutes the first time. */
+  /** Waits for it to be compiled. */
   static async start(): Promise<Peer> {
-    const told = await text(connect(inject('peerPort')!, '127.0.0.1'))
-    if (!told.startsWith('built ')) throw new Error(told)
-    return new Peer(told.slice('built '.length))
+    return new Peer(await programAt(inject('peerPort')!))
   }
 
   private constructor(program: string) {

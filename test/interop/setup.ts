@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
@@ -8,62 +8,104 @@ import { installation } from '../support/provide.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where to wait for the crate's side of the tests; undefined where it cannot be compiled. */
+    /** Where to wait for the program with the crate array-format; undefined where it cannot be compiled. */
     readonly peerPort: number | undefined
+    /** Where to wait for the one with the crate zarrs. */
+    readonly zarrsPort: number | undefined
   }
 }
 
-const MANIFEST = fileURLToPath(new URL('rust/Cargo.toml', import.meta.url))
-/** Ignored by git; later runs find what was compiled. */
-const TARGET = fileURLToPath(new URL('../../build/interop/', import.meta.url))
-/** The oldest that compiles the crate. */
-const NEEDED = [1, 85] as const
+/** A program in Rust. */
+interface Program {
+  readonly crate: string
+  readonly port: 'peerPort' | 'zarrsPort'
+  readonly manifest: string
+  /** Ignored by git; later runs find what was compiled. */
+  readonly target: string
+  /** How it is compiled, and where it is below `target` then. */
+  readonly flags: readonly string[]
+  readonly path: string
+  /** The oldest cargo that compiles the crate. */
+  readonly needed: Version
+}
+
+type Version = readonly [major: number, minor: number]
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+const PROGRAMS: readonly Program[] = [
+  {
+    crate: 'array-format',
+    port: 'peerPort',
+    manifest: at('rust/Cargo.toml'),
+    target: at('../../build/interop/'),
+    flags: ['--release'],
+    path: 'release/hyperslab-interop',
+    needed: [1, 85],
+  },
+  {
+    crate: 'zarrs',
+    port: 'zarrsPort',
+    manifest: at('zarrs/Cargo.toml'),
+    target: at('../../build/zarrs/'),
+    flags: [],
+    path: 'debug/hyperslab-zarrs',
+    needed: [1, 91],
+  },
+]
 
 const run = promisify(execFile)
 
 /**
- * Compiles the crate's side of the tests once, while tests that do not need it run already. Whoever connects to the port that is provided
- * is told when that has ended: `built PATH`, or why it failed.
+ * Compiles programs in Rust once, one after the other, while tests that do not need them run already. Whoever connects to the port that is
+ * provided for one is told when that has ended: `built PATH`, or why it failed.
  */
-export default async function setup(project: TestProject): Promise<(() => void) | undefined> {
+export default async function setup(project: TestProject): Promise<() => void> {
   const inCI = process.env['CI'] === 'true'
-  if (!inCI && !isNewEnough(await cargoVersion())) {
-    console.warn(`SKIPPED: what compares with the Rust crate array-format needs cargo ${NEEDED.join('.')} or newer`)
-    project.provide('peerPort', undefined)
-    return
-  }
   const abandoned = new AbortController()
-  const ended = build(inCI, abandoned.signal).then(
-    (path) => `built ${path}`,
-    (error: unknown) => String(error),
-  )
-  const server = createServer(async (socket) => socket.end(await ended))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  project.provide('peerPort', (server.address() as AddressInfo).port)
+  const servers: Server[] = []
+  let last: Promise<unknown> = Promise.resolve()
+  for (const program of PROGRAMS) {
+    const { crate, port, needed } = program
+    project.provide(port, undefined)
+    if (!inCI && !isNewEnough(await cargoVersion(), needed)) {
+      console.warn(`SKIPPED: what compares with the Rust crate ${crate} needs cargo ${needed.join('.')} or newer`)
+      continue
+    }
+    const ended = last
+      .then(() => build(program, inCI, abandoned.signal))
+      .then(
+        (path) => `built ${path}`,
+        (error: unknown) => String(error),
+      )
+    last = ended
+    const server = createServer(async (socket) => socket.end(await ended))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    servers.push(server)
+    project.provide(port, (server.address() as AddressInfo).port)
+  }
   return () => {
-    server.close()
+    for (const server of servers) server.close()
     abandoned.abort()
   }
 }
 
 /** In CI cargo is installed when there is none, so that its tests are never left out there. */
-async function build(inCI: boolean, signal: AbortSignal): Promise<string> {
-  if (inCI && process.getuid?.() === 0 && !isNewEnough(await cargoVersion())) {
+async function build({ manifest, target, flags, path, needed }: Program, inCI: boolean, signal: AbortSignal): Promise<string> {
+  if (inCI && process.getuid?.() === 0 && !isNewEnough(await cargoVersion(), needed)) {
     const [program, args, env] = installation(['cargo'])
     await run(program, args, { env, signal })
   }
   const version = await cargoVersion()
-  if (!isNewEnough(version))
-    throw new Error(`cargo ${NEEDED.join('.')} or newer is needed, found ${version?.join('.') ?? 'none'}`)
-  const args = ['build', '--release', '--locked', '--quiet', '--manifest-path', MANIFEST, '--target-dir', TARGET]
+  if (!isNewEnough(version, needed))
+    throw new Error(`cargo ${needed.join('.')} or newer is needed, found ${version?.join('.') ?? 'none'}`)
+  const args = ['build', ...flags, '--locked', '--quiet', '--manifest-path', manifest, '--target-dir', target]
   await run('cargo', args, { signal })
-  return `${TARGET}release/hyperslab-interop`
+  return target + path
 }
 
-type Version = readonly [major: number, minor: number]
-
-const isNewEnough = (version: Version | undefined): boolean =>
-  version !== undefined && (version[0] > NEEDED[0] || (version[0] === NEEDED[0] && version[1] >= NEEDED[1]))
+const isNewEnough = (version: Version | undefined, needed: Version): boolean =>
+  version !== undefined && (version[0] > needed[0] || (version[0] === needed[0] && version[1] >= needed[1]))
 
 async function cargoVersion(): Promise<Version | undefined> {
   const answer = await run('cargo', ['--version']).catch(() => undefined)

@@ -12,14 +12,18 @@ import { dtypeOf, type Matrix, type MatrixCase } from './matrix.ts'
 const SELECTIONS = 5
 
 /** An array as the library that has written it reads it. */
-export function plainOf(matrix: Matrix, one: MatrixCase): Plain {
+export function plainOf(matrix: Pick<Matrix, 'elementsOf'>, one: MatrixCase): Plain {
   const [dtype, elements] = [dtypeOf(one.name), matrix.elementsOf(one)]
   const data = elements instanceof Uint8Array ? fromBytes(dtype as FixedDType, elements) : elements
   return { dtype, shape: one.shape, data: data as Plain['data'] }
 }
 
 /** Fails unless an array reads here as the library that has written it says: all of it, and random selections. */
-export async function expectSameReads(matrix: Matrix, one: MatrixCase, seed: number): Promise<void> {
+export async function expectSameReads(
+  matrix: Pick<Matrix, 'folder' | 'elementsOf'>,
+  one: MatrixCase,
+  seed: number,
+): Promise<void> {
   await using array = (await openZarr(resolve(matrix.folder, one.path), { kind: 'array' })) as ZarrArray
   const plain = plainOf(matrix, one)
   const { elements: _, ...facts } = one
