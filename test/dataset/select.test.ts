@@ -1,0 +1,209 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Dataset } from '../../src/dataset/dataset.ts'
+import { between } from '../../src/dataset/label-selectors.ts'
+import { CFTime } from '../../src/dataset/time/instant.ts'
+import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
+import { CountingSource } from '../support/counting-source.ts'
+
+const along = (dim: string, labels: readonly number[] | readonly string[], units?: string) =>
+  new Dataset(
+    { t: { dims: [dim], data: Float64Array.from({ length: labels.length }, (_, i) => i) } },
+    { coords: { [dim]: { dims: [dim], data: labels as number[], attrs: units ? { units } : {} } } },
+  )
+
+const values = async (ds: Dataset, name = 't'): Promise<number[]> =>
+  Array.from((await ds.get(name).values()) as ArrayLike<number>)
+
+describe('ranges of longitudes', () => {
+  const grids = fc.record({
+    first: fc.constantFrom(0, -180, 2.5, -90),
+    step: fc.constantFrom(10, 30, 45, 90),
+    descending: fc.boolean(),
+    low: fc.integer({ min: -400, max: 400 }),
+    width: fc.integer({ min: 0, max: 360 }),
+  })
+
+  test('hold each place in them once, with labels in the range, in the order of the axis', async () => {
+    await fc.assert(
+      fc.asyncProperty(grids, async ({ first, step, descending, low, width }) => {
+        const ascending = Array.from({ length: 360 / step }, (_, i) => first + i * step)
+        const labels = descending ? [...ascending].reverse() : ascending
+        const ds = along('lon', labels, 'degrees_east')
+        // The naive way: each turn of each label.
+        const inside = labels.flatMap((label, at) =>
+          [-3, -2, -1, 0, 1, 2, 3].flatMap((turn) => {
+            const place = label + 360 * turn
+            return place >= low && place <= low + width ? [{ at, place }] : []
+          }),
+        )
+        const ordered = inside.sort((a, b) => (descending ? b.place - a.place : a.place - b.place))
+        const wanted = ordered.filter(({ at }, i) => ordered.findIndex((each) => each.at === at) === i)
+        if (wanted.length === 0) {
+          expect(() => ds.sel({ lon: between(low, low + width) })).toThrow(/no label along lon/)
+          return
+        }
+        const taken = ds.sel({ lon: between(low, low + width) })
+        expect(await values(taken)).toEqual(wanted.map(({ at }) => at))
+        expect(Array.from((await taken.get('lon').values()) as ArrayLike<number>)).toEqual(wanted.map(({ place }) => place))
+      }),
+    )
+  })
+
+  test('single ones are found on any turn, the nearest across the end', async () => {
+    const ds = along('lon', [0, 90, 180, 270], 'degrees_east')
+    expect(await ds.get('t').sel({ lon: -90 }).get()).toBe(3)
+    expect(await ds.get('t').sel({ lon: 350 }, { method: 'nearest' }).get()).toBe(0)
+    expect(await ds.get('t').sel({ lon: -10 }, { method: 'nearest', tolerance: 10 }).get()).toBe(0)
+    expect(() => ds.get('t').sel({ lon: -20 }, { method: 'nearest', tolerance: 10 })).toThrow(/further away than 10/)
+    expect(() => ds.get('t').sel({ lon: between(0, 400) })).toThrow(/a range along lon is of 360 at most/)
+  })
+})
+
+test('labels that ascend, descend or do neither are found as a search one by one finds them', async () => {
+  const axis = fc.uniqueArray(fc.integer({ min: -50, max: 50 }), { minLength: 1, maxLength: 12 })
+  const order = fc.constantFrom('up', 'down', 'none')
+  await fc.assert(
+    fc.asyncProperty(
+      axis,
+      order,
+      fc.integer({ min: -60, max: 60 }),
+      fc.constantFrom('nearest', 'pad', 'backfill', undefined),
+      async (given, way, label, method) => {
+        // biome-ignore format: one line
+        const sorted = [...given].sort((a, b) => (way === 'down' ? b - a : a - b))
+        const labels = way === 'none' ? given : sorted
+        const isOrdered =
+          labels.every((each, i) => i === 0 || each > labels[i - 1]!) ||
+          labels.every((each, i) => i === 0 || each < labels[i - 1]!)
+        const ds = along('x', labels)
+        const select = () => ds.get('t').sel({ x: label }, method ? { method } : {})
+        const away = (at: number): number => Math.abs(labels[at]! - label)
+        const all = [...labels.keys()].filter((at) => (method === undefined ? labels[at] === label : method === 'pad' ? labels[at]! <= label : method === 'backfill' ? labels[at]! >= label : true)) // biome-ignore format: one line
+        if (all.length === 0 || (!isOrdered && (method === 'pad' || method === 'backfill'))) {
+          expect(select).toThrow(expect.objectContaining({ tag: 'InvalidSelectionError' }))
+          return
+        }
+        const found = Number(await select().get())
+        expect(away(found)).toBe(Math.min(...all.map(away)))
+      },
+    ),
+  )
+})
+
+describe('what is not there', () => {
+  test('is named with its neighbours, or with the ends', () => {
+    const t = along('lat', [10, 20, 30]).get('t')
+    expect(() => t.sel({ lat: 22 })).toThrow(/no label along lat is 22: its neighbours are 20 and 30/)
+    expect(() => t.sel({ lat: 45 })).toThrow(/they go from 10 to 30/)
+    expect(() => t.sel({ lat: between(12, 18) })).toThrow(/no label along lat is from 12 to 18/)
+    expect(() => t.sel({ lat: between(20, 10) })).toThrow(/the lower one comes first/)
+    expect(() => t.sel({ lat: 5 }, { method: 'pad' })).toThrow(/at or before 5/)
+    expect(() => t.sel({ lon: 5 })).toThrow(/there is no dimension "lon"; labels are along lat/)
+    expect(() => t.sel({ lat: '20' })).toThrow(/labels along lat are numbers/)
+    expect(() => t.sel({ lat: Number.NaN })).toThrow(/NaN is no label/)
+    expect(() => along('lat', [10, 20, 10]).get('t').sel({ lat: 10 })).toThrow(/2 labels along lat are 10/)
+    expect(() =>
+      along('lat', [10, 30, 20])
+        .get('t')
+        .sel({ lat: between(10, 20) }),
+    ).toThrow(/neither ascend nor descend/)
+  })
+
+  test('text is found exactly', async () => {
+    const ds = along('station', ['Potsdam', 'Zugspitze'])
+    expect(await ds.get('t').sel({ station: 'Zugspitze' }).get()).toBe(1)
+    expect(() => ds.get('t').sel({ station: 'Brocken' })).toThrow(/no label along station is Brocken/)
+  })
+})
+
+describe('times', () => {
+  const time = ['1998-01-01', '1998-01-02', '1998-02-01', '1999-01-01'].map((day) => new Date(day))
+  const ds = new Dataset({ t: { dims: ['time'], data: [0, 1, 2, 3] } }, { coords: { time } })
+  const t = ds.get('t')
+
+  test.each([
+    ['1998', [0, 1, 2]],
+    ['1998-01', [0, 1]],
+    [between('1998-02', '1999'), [2, 3]],
+    [
+      ['1999-01-01', '1998-01-02'],
+      [3, 1],
+    ],
+  ])('%s', async (label, wanted) => {
+    expect(Array.from((await t.sel({ time: label as never }).values()) as ArrayLike<number>)).toEqual(wanted)
+  })
+
+  test('a date as precise as the labels is one of them; Dates, instants and Temporal are', async () => {
+    const instant = BigInt(Date.UTC(1998, 1, 1)) * 1_000_000n
+    for (const label of ['1998-02-01', new Date('1998-02-01'), instant, { epochNanoseconds: instant }])
+      expect(await t.sel({ time: label }).get()).toBe(2)
+    expect(() => t.sel({ time: '1998-02-02' })).toThrow(/its neighbours are 1998-02-01T00:00 and 1999-01-01T00:00/)
+    expect(() => t.sel({ time: 35 as never })).toThrow(/is no time/)
+    expect(() => t.sel({ time: new CFTime({ year: 1998 }, '360_day') })).toThrow(/360_day/)
+    expect(await t.sel({ time: '1998-02-03' }, { method: 'nearest', tolerance: '2D' }).get()).toBe(2)
+    expect(() => t.sel({ time: '1998-02-05' }, { method: 'nearest', tolerance: '2D' })).toThrow(/further away/)
+    expect(await t.sel({ time: '1998-02-01' }).coords['time']!.dates()).toEqual([new Date('1998-02-01')])
+  })
+})
+
+test('what is selected reads the chunks it lies in, and labels no more', async () => {
+  const source = new CountingSource(
+    { dtype: 'float32', shape: [4, 6], data: Float32Array.from({ length: 24 }, (_, i) => i) },
+    ChunkGrid.regular([4, 6], [1, 3]),
+  )
+  const lat = new CountingSource(
+    { dtype: 'float64', shape: [6], data: Float64Array.from({ length: 6 }, (_, i) => 10 * i) },
+    ChunkGrid.regular([6], [6]),
+  )
+  const arrays = [
+    { name: 't', array: new DiskArray(source) as DiskArray, dims: ['time', 'lat'] },
+    { name: 'lat', array: new DiskArray(lat) as DiskArray, dims: ['lat'] },
+  ]
+  const ds = await Dataset.from({ variables: arrays })
+  expect(lat.reads).toHaveLength(1)
+  const series = await ds.get('t').sel({ lat: 40 }).get()
+  expect(series).toMatchObject({ shape: [4], data: Float32Array.of(4, 10, 16, 22) })
+  expect(source.reads).toHaveLength(4)
+  expect(lat.reads).toHaveLength(1)
+})
+
+describe('datasets', () => {
+  const ds = new Dataset(
+    { a: { dims: ['x'], data: [1, 2, 3] }, b: { dims: ['y', 'x'], data: { data: new Float64Array(6), shape: [2, 3] } } },
+    { coords: { x: [10, 20, 30] }, attrs: { title: 'a test' } },
+  )
+
+  test('are assigned to, merged, renamed and dropped from', async () => {
+    const more = ds.assign({ c: ds.get('a').times(2) })
+    expect(Object.keys(more.variables)).toEqual(['a', 'b', 'c'])
+    expect(await values(more.sel({ x: [30, 10] }), 'c')).toEqual([6, 2])
+    expect(Object.keys(ds.merge(new Dataset({ d: { dims: ['y'], data: [1, 2] } })).variables)).toEqual(['a', 'b', 'd'])
+    expect(() => ds.merge(new Dataset({ a: { dims: ['y'], data: [1, 2] } }))).toThrow(/rename or drop one/)
+    const renamed = ds.rename({ x: 'lon', a: 'tas' })
+    expect(renamed.dims).toEqual({ lon: 3, y: 2 })
+    expect(await renamed.get('tas').sel({ lon: 20 }).get()).toBe(2)
+    expect(() => ds.rename({ a: 'b' })).toThrow(/cannot be named "b"/)
+    expect(Object.keys(ds.drop('b').variables)).toEqual(['a'])
+    expect(() => ds.get('z')).toThrow(expect.objectContaining({ tag: 'UnknownArrayError' }))
+  })
+
+  test('refuse lengths and labels that do not go together', () => {
+    expect(() => ds.assign({ e: { dims: ['x'], data: [1] } })).toThrow(/x is of length 1 here, and of 3/)
+    const other = new Dataset({ a: { dims: ['x'], data: [1, 2, 3] } }, { coords: { x: [10, 20, 31] } })
+    expect(() => ds.get('a').plus(other.get('a'))).toThrow(/labels along x differ, first at position 2: 30 and 31/)
+    expect(ds.get('a').plus(other.get('a'), { join: 'inner' }).shape).toEqual([2])
+  })
+
+  test('show themselves', () => {
+    expect(String(ds)).toBe(`<Dataset>
+Dimensions: (x: 3, y: 2)
+Coordinates:
+  * x  (x)  float64  10 ... 30
+Data variables:
+    a  (x)     float64  chunks (3)
+    b  (y, x)  float64  chunks (2, 3)
+Attributes:
+    title:  a test`)
+  })
+})
