@@ -4,6 +4,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { create } from '../../src/runtime/index.ts'
 import { haveZip, zipped } from '../support/archives.ts'
 import { RudeServer } from '../support/rude-server.ts'
 import { hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
@@ -327,6 +328,43 @@ describe('import', () => {
     expect(run.stderr.replace(STORES, '')).toMatch(message)
     expect(readdirSync(folder)).toEqual([])
   })
+})
+
+test('values are unpacked by attributes as JSON has them, whatever spells what is missing', async () => {
+  const folder = await temporaryFolder()
+  const metadata = {
+    ...{ zarr_format: 3, node_type: 'array', shape: [3], data_type: 'float32', fill_value: 0, codecs: [LITTLE] },
+    ...{ chunk_grid: { name: 'regular', configuration: { chunk_shape: [3] } }, chunk_key_encoding: { name: 'default' } },
+    // xarray has the float64 -9999 in base64.
+    ...{ dimension_names: ['x'], attributes: { _FillValue: 'AAAAAICHw8A=', scale_factor: [0.5], add_offset: 10 } },
+  }
+  await mkdir(join(folder, 'a.zarr/c'), { recursive: true })
+  await writeFile(join(folder, 'a.zarr/zarr.json'), JSON.stringify(metadata))
+  await writeFile(join(folder, 'a.zarr/c/0'), new Uint8Array(Float32Array.of(1, -9999, 3).buffer))
+  const { stdout, stderr } = await hyperslab(folder, ['get', 'a.zarr', 'a', '-f', 'json'])
+  expect([stderr, JSON.parse(stdout).data]).toEqual(['', [10.5, 'NaN', 11.5]])
+})
+
+test('coordinates are not those of other groups', async () => {
+  const folder = await temporaryFolder()
+  {
+    await using file = await create(join(folder, 'c.af'))
+    for (const [group, latitudes] of Object.entries({ a: [0, 10], b: [10, 0] })) {
+      const lat = file.define(`${group}/lat`, { dtype: 'float64', shape: [2], dimensionNames: ['lat'] })
+      lat.attrs.set('units', 'degrees_north')
+      await lat.set(null, latitudes)
+      const t = file.define(`${group}/t`, { dtype: 'uint8', shape: [2, 2], dimensionNames: ['lat', 'x'] })
+      await t.set(null, [0, 0, 9, 9])
+    }
+    await file.flush()
+  }
+  for (const [name, isHigh] of [
+    ['a/t', true],
+    ['b/t', false],
+  ] as const) {
+    const [, first = ''] = (await hyperslab(folder, ['plot', 'c.af', name, '--width', '12'])).stdout.split('\n')
+    expect([first.slice(0, 4), first.endsWith('@')], name).toEqual(['10N ', isHigh])
+  }
 })
 
 describe('over HTTP', () => {
