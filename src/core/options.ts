@@ -40,13 +40,27 @@ export function checkOptions(
  * @throws InvalidArgumentError
  */
 export function checkValue(call: string, name: string, value: unknown, check: Check, label?: ErrorDetails): void {
-  if (isOf(check as string, value)) return
-  const words = typeof check === 'string' ? undefined : check
-  if (words?.includes(value as string) ?? (check as string).split(' or ').some((kind) => isOf(kind, value))) return
-  const text = words
-    ? ` cannot be ${show(value)}${hint(String(value), words)}`
-    : ` must be ${/^[aeio]/i.test(check as string) ? 'an' : 'a'} ${check}, got ${show(value)}`
+  if (typeof check === 'string' ? testOf(check)(value) : check.includes(value as string)) return
+  const text =
+    typeof check === 'string'
+      ? ` must be ${/^[aeio]/i.test(check) ? 'an' : 'a'} ${check}, got ${show(value)}`
+      : ` cannot be ${show(value)}${hint(String(value), check)}`
   throw wrong(`${call}: ${name}${text}`, { ...label, actual: value, expected: check })
+}
+
+type Test = (value: unknown) => boolean
+
+/** What the texts come to: options are checked in each call, and texts are slow to take apart. */
+const tests = new Map<string, Test>()
+
+function testOf(check: string): Test {
+  let test = tests.get(check)
+  if (test === undefined) {
+    const kinds = check.split(' or ').map(kindOf)
+    test = (value) => kinds.some((kind) => kind(value))
+    tests.set(check, test)
+  }
+  return test
 }
 
 /** Objects of these kinds, also of another copy of the package, are told by what they have. */
@@ -59,30 +73,28 @@ const MARKS: Readonly<Record<string, string>> = {
   WorkerPool: 'decodes',
 }
 
-function isOf(kind: string, value: unknown): boolean {
+function kindOf(kind: string): Test {
   const mark = MARKS[kind]
-  if (mark) return (value as Record<string, unknown> | null)?.[mark] !== undefined
+  if (mark) return (value) => (value as Record<string, unknown> | null)?.[mark] !== undefined
   const [, base, items, least, most] = /^(\w+)(?: of (.*)s)?(?: from (\d+))?(?: to (\d+))?$/.exec(kind) ?? []
   switch (base) {
     case 'value':
-      return true
+      return () => true
     case 'integer':
     case 'number':
-      return (
+      return (value) =>
         typeof value === 'number' &&
         !(value < +least!) &&
         !(value > +most!) &&
-        (base === 'integer' ? Number.isSafeInteger(value) : !Number.isNaN(value))
-      )
+        (base === 'number' ? !Number.isNaN(value) : Number.isSafeInteger(value))
     case 'list':
-      return (
+      return (value) =>
         typeof value === 'object' &&
         typeof (value as ArrayLike<unknown> | null)?.length === 'number' &&
         Symbol.iterator in value! &&
-        (!items || [...(value as unknown[])].every((each) => isOf(items, each)))
-      )
+        (!items || [...(value as unknown[])].every(kindOf(items)))
     default:
-      return kind === 'plain object' ? isPlain(value) : typeof value === kind && value !== null
+      return kind === 'plain object' ? isPlain : (value) => typeof value === kind && value !== null
   }
 }
 
@@ -95,11 +107,7 @@ const isPlain = (value: unknown): boolean =>
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1)
 
 const show = (value: unknown): string =>
-  typeof value === 'string'
-    ? JSON.stringify(value)
-    : (typeof value === 'object' && value !== null) || typeof value === 'function'
-      ? `a value of type ${tagOf(value)}`
-      : String(value)
+  typeof value === 'string' ? JSON.stringify(value) : Object(value) === value ? `a value of type ${tagOf(value)}` : String(value)
 
 /** The name that was meant, or all there are. */
 function hint(given: string, names: readonly unknown[]): string {
@@ -115,7 +123,7 @@ function hint(given: string, names: readonly unknown[]): string {
 
 /** How many letters have to be changed, added or left out to make one word of another. */
 function edits(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  let row = [0, ...b].map((_, i) => i)
   for (const [i, letter] of [...a].entries()) {
     const next = [i + 1]
     for (let k = 0; k < b.length; k++) next.push(Math.min(row[k]! + Number(letter !== b[k]), row[k + 1]! + 1, next[k]! + 1))
