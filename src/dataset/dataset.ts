@@ -19,7 +19,7 @@ import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import { describeDataset } from './repr.ts'
 import { Variable } from './variable.ts'
-import { withIndex } from './with-index.ts'
+import { storedArray, withIndex } from './with-index.ts'
 
 /** Values of a variable that is put into a dataset: an array, or what is in memory. */
 export type VariableData = DiskArray | TensorLike | ArrayLike<number | bigint | string | Date> | number
@@ -370,7 +370,7 @@ function withUnitsOf(raw: RawVariable, boundsOf: ReadonlyMap<string, RawVariable
 }
 
 async function readIndex(variable: Variable, signal: Signal | undefined): Promise<Variable> {
-  const { data } = await variable.array.toTensor(signal ? { signal } : {})
+  const { data } = await storedArray(variable).toTensor(signal ? { signal } : {})
   return withIndex(variable, data as ArrayLike<unknown>)
 }
 

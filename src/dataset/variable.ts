@@ -23,6 +23,8 @@ export interface VariableParts {
   readonly index?: LabelIndex | undefined
   /** Of a coordinate of one position, which a selection has left: its label. */
   readonly scalar?: LabelIndex | undefined
+  /** Of times that are decoded: the array as it is stored. */
+  readonly stored?: DiskArray | undefined
   /** Of times: how they are stored. Where their array is not of `timestamp_ns`, it has them so. */
   readonly times?: TimeUnits | undefined
   /** Of a coordinate of groups: the dimension that they are of, and what each was made by. */
@@ -38,11 +40,12 @@ export class Variable implements VariableParts {
   readonly encoding: Attrs
   readonly index: LabelIndex | undefined
   readonly scalar: LabelIndex | undefined
+  readonly stored: DiskArray | undefined
   readonly times: TimeUnits | undefined
   readonly grouped: VariableParts['grouped']
 
   /** @throws InvalidArgumentError when names are not one for each axis, or not different */
-  constructor({ name, array, dims, attrs, encoding = {}, index, scalar, times, grouped }: VariableParts) {
+  constructor({ name, array, dims, attrs, encoding = {}, index, scalar, stored, times, grouped }: VariableParts) {
     if (dims.length !== array.rank || new Set(dims).size < dims.length) {
       const text = `dimensions [${dims.join(', ')}] of an array of shape ${showShape(array.shape)}: each axis needs a name of its own`
       throw new HyperslabError('InvalidArgumentError', text, { ...array.source.label, array: name, actual: dims })
@@ -54,6 +57,7 @@ export class Variable implements VariableParts {
     this.encoding = encoding
     this.index = index
     this.scalar = scalar
+    this.stored = stored
     this.times = times
     this.grouped = grouped
   }
@@ -78,12 +82,12 @@ export class Variable implements VariableParts {
       const positions = { start: taken.position, step: 1, length: 1 }
       const array = alongAxis(this.array, axis, positions, true)
       const dims = this.dims.filter((each) => each !== dim)
-      return this.with({ array, dims, index: undefined, scalar: this.index?.take(positions) })
+      return this.with({ array, dims, index: undefined, stored: undefined, scalar: this.index?.take(positions) })
     }
     const arrays = taken.parts.map(({ positions }) => alongAxis(this.array, axis, positions, false))
     const array = arrays.length === 1 ? arrays[0]! : concat(arrays, { axis })
     const { index } = this
-    if (index === undefined) return this.with({ array })
+    if (index === undefined) return this.with({ array, stored: undefined })
     const shifted = ({ positions, shift }: (typeof taken.parts)[number]): LabelIndex =>
       shift === 0 ? index.take(positions) : index.take(positions).map((label) => (label as number) + shift)
     const labels = LabelIndex.join(taken.parts.map(shifted))
@@ -92,8 +96,8 @@ export class Variable implements VariableParts {
   }
 
   get #parts(): VariableParts {
-    const { name, array, dims, attrs, encoding, index, scalar, times, grouped } = this
-    return { name, array, dims, attrs, encoding, index, scalar, times, grouped }
+    const { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped } = this
+    return { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped }
   }
 }
 

@@ -1,3 +1,6 @@
+import type { DiskArray } from '../array/disk-array.ts'
+import { missingElements } from '../array/missing.ts'
+import { missingTest } from '../array/missing-test.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { axisKindOf } from './cf/axis-kind.ts'
 import { type Label, LabelIndex, type Labels } from './label-index.ts'
@@ -12,23 +15,44 @@ const MICROSECOND = 1000
 
 /**
  * A coordinate with its labels in memory, so that positions can be found by them.
- * @param data its values, decoded
+ * @param data its values; those of times as they are stored
  */
 export function withIndex(variable: Variable, data: ArrayLike<unknown>): Variable {
   const { name, dims, array, times, attrs } = variable
   const { dtype } = array
-  if (times !== undefined || dtype === 'timestamp_ns') {
-    const isDecoded = dtype === 'timestamp_ns'
-    const instants = isDecoded ? (data as ArrayLike<bigint>) : decodeTimes(data as ArrayLike<number>, times!)
-    const kind = { dtype, calendar: times?.calendar ?? 'proleptic_gregorian', uncertainty: uncertaintyOf(instants, variable) }
-    const index = new LabelIndex(dims[0]!, instants as Labels, kind)
-    return variable.with({ index, ...(isDecoded && { array: arrayOfLabels(index, dtype) }) })
+  if (times !== undefined)
+    return withTimes(
+      variable,
+      decodeTimes(data as ArrayLike<number>, times, { isMissing: missingTest(missingElements(storedArray(variable).source)) }),
+    )
+  if (dtype === 'timestamp_ns') {
+    const index = new LabelIndex(dims[0]!, data as Labels, { dtype, calendar: 'proleptic_gregorian' })
+    return variable.with({ index, array: arrayOfLabels(index, dtype) })
   }
   const values = typeof data[0] === 'bigint' ? numbersOf(data as ArrayLike<bigint>) : (data as Labels)
   const period =
     axisKindOf(name, attrs) === 'longitude' && !/rad/i.test(String(attrs['units'] ?? '')) && isCyclic(values) ? 360 : undefined
   const index = new LabelIndex(dims[0]!, values as Labels, { dtype, period })
   return variable.with({ array: arrayOfLabels(new LabelIndex(dims[0]!, data as Labels, { dtype }), dtype), index })
+}
+
+/** The array that holds what times are counted in. */
+export const storedArray = ({ stored, array }: Variable): DiskArray => stored ?? array
+
+/**
+ * Times of the standard calendars that 64 bits of nanoseconds do not hold stay numbers, as those of other
+ * calendars are.
+ */
+function withTimes(variable: Variable, instants: BigInt64Array | bigint[]): Variable {
+  const { dims, array, stored, times, attrs, encoding } = variable
+  const kind = { dtype: storedArray(variable).dtype, calendar: times!.calendar, uncertainty: uncertaintyOf(instants, variable) }
+  const index = new LabelIndex(dims[0]!, instants, kind)
+  if (stored === undefined) return variable.with({ index })
+  if (instants instanceof BigInt64Array)
+    return variable.with({ index, array: arrayOfLabels(index, array.dtype), stored: undefined })
+  const { units, calendar } = encoding
+  const own = { ...attrs, units, ...(calendar !== undefined && { calendar }) }
+  return variable.with({ index, array: stored, attrs: own, stored: undefined })
 }
 
 /** Whether longitudes lie within one round: only then another round of them means the same places. */

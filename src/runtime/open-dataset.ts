@@ -88,21 +88,21 @@ async function firstBytes({ store, path }: Place, signal: OpenDatasetOptions['si
 }
 
 async function openContainer(place: Place, options: object): Promise<DatasetFile> {
-  const { open } = await import('./index.ts')
-  const file = await open(place, options)
+  const { ArrayFile } = await import('../af/file.ts')
+  const file = await ArrayFile.open(place.store, place.path, options)
   const variables = file.arrays().map((name): RawVariable => variableOf(name, file.array(name) as never))
   return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
 }
 
 async function openClassic(place: Place, options: object): Promise<DatasetFile> {
-  const { openNetcdf } = await import('./netcdf.ts')
+  const { openNetcdf } = await import('./open-netcdf.ts')
   const file = await openNetcdf(place, options)
   const variables = file.variables.map((variable): RawVariable => variableOf(variable.name, variable as never))
   return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
 }
 
 async function openGroup(place: Place, options: object, path: string | undefined): Promise<DatasetFile> {
-  const { openZarr } = await import('./zarr.ts')
+  const { openZarr } = await import('./open-zarr.ts')
   const root = await openZarr(place, { ...options, kind: 'group' })
   const group = path === undefined ? root : await root.group(path)
   const arrays = await Promise.all((await group.arrays()).map((name) => group.array(name)))

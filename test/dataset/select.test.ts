@@ -147,6 +147,16 @@ describe('times', () => {
   })
 })
 
+test('times of the standard calendar that no 64 bits hold select all the same', async () => {
+  const plain = { dtype: 'float64' as const, shape: [3], data: Float64Array.of(0, 365, 730) }
+  const attrs = new Map([['units', 'days since 0850-01-01']])
+  const array = new DiskArray(new CountingSource(plain, ChunkGrid.regular([3], [3]), { attrs })) as DiskArray
+  const ds = await Dataset.from({ variables: [{ name: 'time', array, dims: ['time'] }] })
+  const [time] = await ds.get('time').sel({ time: '0851' }).dates()
+  expect(String(time)).toBe('0851-01-01T00:00')
+  expect(ds.get('time').attrs).toEqual({ units: 'days since 0850-01-01' })
+})
+
 test('what is selected reads its own box, and labels no more', async () => {
   const source = new CountingSource(
     { dtype: 'float32', shape: [4, 6], data: Float32Array.from({ length: 24 }, (_, i) => i) },

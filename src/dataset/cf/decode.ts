@@ -100,6 +100,7 @@ function decodeTimeVariable(whole: VariableParts, times: TimeUnits): VariablePar
     array: new DiskArray(source),
     attrs: dropAttributes(rest, TIME),
     encoding: { ...encoding, ...stored },
+    stored: array,
     times,
   }
 }
