@@ -1,10 +1,10 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import type { RawVariable } from '../dataset/cf/decode.ts'
 import { Dataset, type DatasetFile, type DecodeOptions } from '../dataset/dataset.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { type Location, resolveLocation } from './location.ts'
+import { variableOf } from './raw-variable.ts'
 
 /** Options of `openDataset`. */
 export interface OpenDatasetOptions extends DecodeOptions {
@@ -57,7 +57,7 @@ async function openFile(location: Location, options: OpenDatasetOptions): Promis
   const { group, pool, budget, signal } = options
   const shared = { ...(pool && { pool }), ...(budget && { budget }) }
   const place = { store, path }
-  if (/\.af$/i.test(path)) return openContainer(place, shared)
+  if (/\.af$/i.test(path)) return openFromContainer(place, shared)
   if (/\.(zarr|zip|ozx|json)\/?$/i.test(path)) return openGroup(place, shared, group)
   const start = await firstBytes(place, signal)
   const known = start === undefined ? undefined : FORMATS.find(([starts]) => starts.some((each) => start.startsWith(each)))
@@ -68,7 +68,7 @@ async function openFile(location: Location, options: OpenDatasetOptions): Promis
       file: store.describe(path),
     })
   }
-  return start === undefined ? openGroup(place, shared, group) : openContainer(place, shared)
+  return start === undefined ? openGroup(place, shared, group) : openFromContainer(place, shared)
 }
 
 type Place = Extract<Location, { store: unknown }>
@@ -87,17 +87,13 @@ async function firstBytes({ store, path }: Place, signal: OpenDatasetOptions['si
   }
 }
 
-async function openContainer(place: Place, options: object): Promise<DatasetFile> {
-  const { ArrayFile } = await import('../af/file.ts')
-  const file = await ArrayFile.open(place.store, place.path, options)
-  const variables = file.arrays().map((name): RawVariable => variableOf(name, file.array(name) as never))
-  return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
-}
+const openFromContainer = async ({ store, path }: Place, options: object): Promise<DatasetFile> =>
+  (await import('./open-container.ts')).openContainer(store, path, options)
 
 async function openClassic(place: Place, options: object): Promise<DatasetFile> {
   const { openNetcdf } = await import('./open-netcdf.ts')
   const file = await openNetcdf(place, options)
-  const variables = file.variables.map((variable): RawVariable => variableOf(variable.name, variable as never))
+  const variables = file.variables.map((variable) => variableOf(variable.name, variable as never))
   return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
 }
 
@@ -108,11 +104,4 @@ async function openGroup(place: Place, options: object, path: string | undefined
   const arrays = await Promise.all((await group.arrays()).map((name) => group.array(name)))
   const variables = arrays.map((array) => variableOf(array.name, array))
   return { variables, attrs: Object.fromEntries(group.attrs), unreadable: await group.unreadable(), close: () => root.close() }
-}
-
-/** An array as a variable; axes without names are numbered, as xarray does. */
-function variableOf(name: string, array: RawVariable['array']): RawVariable {
-  const named = array.dimensionNames
-  const dims = array.shape.map((_, axis) => named?.[axis] || `dim_${axis}`)
-  return { name, array, dims }
 }
