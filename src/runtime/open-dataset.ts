@@ -88,7 +88,7 @@ async function firstBytes({ store, path }: Place, signal: OpenDatasetOptions['si
 }
 
 const openFromContainer = async ({ store, path }: Place, options: object): Promise<DatasetFile> =>
-  (await import('./open-container.ts')).openContainer(store, path, options)
+  (await import('./container-dataset.ts')).containerDataset(store, path, options)
 
 async function openClassic(place: Place, options: object): Promise<DatasetFile> {
   const { openNetcdf } = await import('./open-netcdf.ts')

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** A container as a dataset takes it. A module of its own: who opens Zarr does not load it. */
-export async function openContainer(store: Store, path: string, options: object): Promise<DatasetFile> {
+export async function containerDataset(store: Store, path: string, options: object): Promise<DatasetFile> {
   const file = await ArrayFile.open(store, path, options)
   const variables = file.arrays().map((name) => variableOf(name, file.array(name) as never))
   return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
