@@ -1,10 +1,11 @@
 import { broadcast } from '../array/combine.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { viewAxes } from '../array/lazy/axes-view.ts'
-import { isFloat, isNumeric } from '../core/dtype.ts'
+import { isNumeric } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { wholeAxis } from '../core/tensor.ts'
+import { asFloats } from './as-floats.ts'
 import { type Labelled, mergeCoords, takeCoords } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import type { Taken } from './label-selectors.ts'
@@ -45,8 +46,8 @@ export function combineArrays(
   const fn = FUNCTIONS[operation]
   checkNumeric(left)
   if (typeof right === 'number') {
-    const { array: own } = left.variable
-    const dtype = isFloat(own.dtype) ? own.dtype : 'float64'
+    const own = asFloats(left.variable.array)
+    const dtype = own.dtype as 'float64'
     const array = broadcast(fn as never, own, right, { dtype } as never) as DiskArray
     return { variable: left.variable.with({ array, encoding: {} }), coordinates: left.coordinates }
   }
@@ -59,7 +60,7 @@ export function combineArrays(
   const dims = [...new Set([...a.variable.dims, ...b.variable.dims])]
   checkLengths(a.variable, b.variable)
   const dtype = [a, b].every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
-  const arrays = [a, b].map(({ variable }) => alongDims(variable, dims))
+  const arrays = [a, b].map(({ variable }) => alongDims(variable.with({ array: asFloats(variable.array) }), dims))
   const array = broadcast(fn as never, arrays[0]!, arrays[1]!, { dtype } as never) as DiskArray
   return { variable: a.variable.with({ array, dims, encoding: {}, index: undefined }), coordinates }
 }

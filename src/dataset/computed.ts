@@ -1,6 +1,6 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { NO_BUDGET } from '../array/lazy/derive.ts'
-import { NOT_A_NUMBER, NOTHING } from '../array/missing.ts'
+import { type Missing, NOT_A_NUMBER, NOTHING } from '../array/missing.ts'
 import { type BlockSource, gridOf } from '../array/source.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { sameShape, showShape } from '../core/shape.ts'
@@ -13,11 +13,13 @@ import { viewOf } from '../grid/range.ts'
  * much to little, and is then asked for piece by piece, must not do it for each piece. Floats have NaN where
  * nothing is.
  * @param compute gives a tensor of this type and shape; when it fails, the next read computes anew
+ * @param missing of what is not of floats: what stands for no value in it
  */
 export function computedOnce<D extends DType>(
   dtype: D,
   shape: readonly number[],
   compute: (signal: Signal | undefined) => Promise<Tensor<D>>,
+  missing: Missing<D> = NOTHING,
 ): DiskArray<D> {
   let result: Promise<Tensor<D>> | undefined
   const computed = (signal: Signal | undefined): Promise<Tensor<D>> => {
@@ -34,7 +36,7 @@ export function computedOnce<D extends DType>(
     dtype,
     shape,
     ...(isFloat(dtype) && { fillValue: Number.NaN as never }),
-    missing: isFloat(dtype) ? NOT_A_NUMBER : NOTHING,
+    missing: isFloat(dtype) ? NOT_A_NUMBER : missing,
     capabilities: { steps: true },
     budget: NO_BUDGET,
     readBlock: async (box, out, { signal } = {}) => copyTensor(viewTensor(await computed(signal), box.map(viewOf)), out),

@@ -9,7 +9,9 @@ import { type Coords, coordsAlong, type Labelled } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import { type Label, LabelIndex } from './label-index.ts'
 import { Parted } from './parted.ts'
-import { REDUCE_CHECKS, type ReduceDimsOptions, reducedDims } from './reductions.ts'
+import { extremeMissing, REDUCE_CHECKS, type ReduceDimsOptions, reducedDims } from './reductions.ts'
+import { NO_COMPONENT } from './time/components.ts'
+import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
 
 /**
@@ -67,7 +69,7 @@ export class GroupBy<A> extends Parted<A> {
     }
     // What else lies along the dimension has as many values as positions.
     const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
-    const values = computedOnce<DType>(dtype, shape, compute as never)
+    const values = computedOnce<DType>(dtype, shape, compute as never, extremeMissing(array, kind))
     const reducedVariable = variable.with({ array: values, dims, index: undefined, encoding: {} })
     return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(new Map(others).set(coord.name, coord), dims) })
   }
@@ -81,15 +83,19 @@ function groupsOf({ variable, coordinates }: Labelled, key: GroupKey): PositionG
   const [name = '', component] = key.split('.')
   const along = indexCoord(variable.name, coordinates, name)
   const labels = groupLabels(along, component === undefined ? name : key)
-  const sorted = [...new Set(Array.from(labels))].sort((a, b) => (a < b ? -1 : 1))
+  const sorted = [...new Set(Array.from(labels))].filter((label) => !isNoLabel(label)).sort((a, b) => (a < b ? -1 : 1))
   const at = new Map(sorted.map((label, i) => [label, i]))
-  const of = Int32Array.from(labels, (label) => at.get(label)!)
+  const of = Int32Array.from(labels, (label) => at.get(label) ?? -1)
   return {
     dim: along.dims[0]!,
     of,
     coord: coordOfGroups(component ?? name, sorted, { dim: name, key: component === undefined ? name : key }),
   }
 }
+
+/** What no group is made of: no time, and no number. */
+const isNoLabel = (label: Label | undefined): boolean =>
+  label === undefined || label === NO_COMPONENT || label === NAT || Number.isNaN(label)
 
 function binsOf(array: string, coords: Coords, bins: Readonly<Record<string, readonly number[]>>): PositionGroups {
   const [[name, edges] = ['', []], ...more] = Object.entries(bins)

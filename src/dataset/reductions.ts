@@ -1,3 +1,5 @@
+import type { DiskArray } from '../array/disk-array.ts'
+import type { Missing } from '../array/missing.ts'
 import { foldedDType } from '../array/reductions/fold-kinds.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
@@ -38,9 +40,18 @@ export function reduceAlong({ variable, coordinates }: Labelled, kind: ReduceKin
     const skip = { skipMissing, ...(skipMissing && isFloat(array.dtype) && { skipNaN: true }) }
     return reduceOrNaN(() => array[kind as 'sum']({ axis, ...skip, ...(signal && { signal }) }), dtype, shape)
   }
-  const result = variable.with({ array: computedOnce<DType>(dtype, shape, compute), dims: kept, index: undefined, encoding: {} })
+  const result = variable.with({
+    array: computedOnce<DType>(dtype, shape, compute, extremeMissing(array, kind)),
+    dims: kept,
+    index: undefined,
+    encoding: {},
+  })
   return { variable: result, coordinates: coordsAlong(coordinates, kept) }
 }
+
+/** What stands for the extreme of no value: what is missing in the array. */
+export const extremeMissing = (array: DiskArray, kind: string): Missing | undefined =>
+  kind === 'min' || kind === 'max' ? array.missing : undefined
 
 /** A reduction's result; NaN where it is one of floats, and there is nothing to reduce. */
 async function reduceOrNaN(reduce: () => Promise<Tensor>, dtype: DType, shape: readonly number[]): Promise<Tensor> {

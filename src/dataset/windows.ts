@@ -5,6 +5,7 @@ import { coarsen, type Lengths, rolling } from '../array/reductions/windows.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import { asFloats } from './as-floats.ts'
 import { type Coords, type Labelled, takeCoords } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
@@ -69,8 +70,7 @@ export function rollingWindows<A>(
   const widths = sizes.map((size) => (center ? [size >> 1, size - 1 - (size >> 1)] : [size - 1, 0]) as [number, number])
   return new WindowedArray(variable.name, (kind) => {
     const { array } = variable
-    const floats = (isFloat(array.dtype) ? array : array.astype('float64')) as DiskArray
-    const padded = floats.pad(widths, { value: Number.NaN })
+    const padded = asFloats(array).pad(widths, { value: Number.NaN })
     const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
     const all = minPeriods === undefined && kind !== 'count'
     const values = rolling(padded, along, kind, { skipMissing: !all, skipNaN: !all }) as DiskArray

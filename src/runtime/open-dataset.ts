@@ -1,4 +1,4 @@
-import { HyperslabError } from '../core/errors.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { Dataset, type DatasetFile, type DecodeOptions } from '../dataset/dataset.ts'
@@ -101,7 +101,16 @@ async function openGroup(place: Place, options: object, path: string | undefined
   const { openZarr } = await import('./open-zarr.ts')
   const root = await openZarr(place, { ...options, kind: 'group' })
   const group = path === undefined ? root : await root.group(path)
-  const arrays = await Promise.all((await group.arrays()).map((name) => group.array(name)))
-  const variables = arrays.map((array) => variableOf(array.name, array))
-  return { variables, attrs: Object.fromEntries(group.attrs), unreadable: await group.unreadable(), close: () => root.close() }
+  const unreadable = new Map(await group.unreadable())
+  const opened = (await group.arrays()).map(async (name) => {
+    try {
+      return [variableOf(name, await group.array(name))]
+    } catch (error) {
+      if (!isHyperslabError(error)) throw error
+      unreadable.set(name, error)
+      return []
+    }
+  })
+  const variables = (await Promise.all(opened)).flat()
+  return { variables, attrs: Object.fromEntries(group.attrs), unreadable, close: () => root.close() }
 }

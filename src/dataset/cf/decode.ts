@@ -1,4 +1,5 @@
 import { DiskArray } from '../../array/disk-array.ts'
+import { deriveSource } from '../../array/lazy/derive.ts'
 import { elementwise } from '../../array/lazy/elementwise.ts'
 import { packingOf, type ScaledOptions, scaledSource } from '../../array/lazy/scaled.ts'
 import { missingElements } from '../../array/missing.ts'
@@ -62,7 +63,7 @@ export function decodeVariable({ name, array, dims, attrs: named = array.attrs }
   const packed = Object.fromEntries(PACKING.filter((key) => key in attrs).map((key) => [key, attrs[key]]))
   const all = { ...encoding, ...packed }
   const rest = dropAttributes(attrs, PACKING)
-  if (decoded === undefined) return { ...whole, attrs: rest, encoding: all }
+  if (decoded === undefined) return { ...whole, array: withMissing(array, packing), attrs: rest, encoding: all }
   const options = { ...packing, ...(validRange && { validRange }), dtype: decoded }
   return { ...whole, array: new DiskArray(scaledSource(array.source, options)), attrs: rest, encoding: all }
 }
@@ -74,6 +75,22 @@ export function decodeVariable({ name, array, dims, attrs: named = array.attrs }
 function packingAttributes({ source }: DiskArray, named: NamedValues | undefined): NamedValues {
   const isKnown = (name: string): boolean => source.missing !== undefined && /^(_FillValue|missing_value)$/.test(name)
   return { get: (name) => (isKnown(name) ? undefined : named?.get(name)), keys: () => named?.keys() ?? [] }
+}
+
+/**
+ * An array whose values stay as they are stored, but for what its attributes say is missing. What its format
+ * knows of its chunks is about other missing values, so reductions read it.
+ */
+function withMissing(array: DiskArray, { fillValue, missingValues = [] }: ScaledOptions): DiskArray {
+  const { source } = array
+  const { dtype, bulk = {} } = source
+  const values = [...(fillValue === undefined ? [] : [fillValue]), ...missingValues]
+  if (values.length === 0 || source.missing !== undefined) return array
+  const missing = { values: values as never[], nan: false }
+  const passed = { requests: bulk.requests, read: bulk.read, gather: bulk.gather }
+  const given = Object.fromEntries(Object.entries(passed).filter(([, operation]) => operation !== undefined))
+  const readBlock: BlockSource['readBlock'] = (...asked) => source.readBlock(...asked)
+  return new DiskArray(deriveSource(source, { readBlock, bulk: given }, { dtype, missing, attrs: source.attrs }))
 }
 
 /** The units of times; undefined for what is none. */

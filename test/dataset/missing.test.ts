@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import type { NumericDType } from '../../src/core/dtype.ts'
+import { Dataset } from '../../src/dataset/dataset.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { CountingSource } from '../support/counting-source.ts'
+
+/** Values of a type, -1 of which are missing, along `x` with the labels 10, 20 and so on. */
+async function dataset(dtype: NumericDType, values: readonly number[], attrs: Record<string, unknown> = {}): Promise<Dataset> {
+  const own =
+    dtype === 'int64'
+      ? BigInt64Array.from(values, BigInt)
+      : dtype === 'float32'
+        ? Float32Array.from(values)
+        : Int16Array.from(values)
+  const grid = ChunkGrid.regular([values.length], [2])
+  const missing = { _FillValue: dtype === 'int64' ? -1n : -1, ...attrs }
+  const source = new CountingSource({ dtype, shape: [values.length], data: own as never }, grid, {
+    attrs: new Map(Object.entries(missing)),
+  })
+  const labels = new Dataset({}, { coords: { x: values.map((_, i) => 10 * (i + 1)) } }).get('x').array
+  const ds = await Dataset.from({
+    variables: [
+      { name: 't', array: new DiskArray(source) as DiskArray, dims: ['x'] },
+      { name: 'x', array: labels, dims: ['x'] },
+    ],
+  })
+  expect([...ds.problems]).toEqual([])
+  return ds
+}
+
+const list = async (ds: { values(): Promise<ArrayLike<unknown>> }): Promise<number[]> => Array.from(await ds.values(), Number)
+const flags = { flag_values: Int16Array.of(0, 1), flag_meanings: 'no yes' }
+
+describe.each([
+  ['int16', {}],
+  ['int16', flags],
+  ['int64', {}],
+  ['float32', {}],
+] as const)('missing %s values %j', (dtype, attrs) => {
+  test('are missing in what is computed of them', async () => {
+    const t = (await dataset(dtype, [4, -1, 6, 8, -1, -1], attrs)).get('t')
+    expect(await list(t.plus(1))).toEqual([5, Number.NaN, 7, 9, Number.NaN, Number.NaN])
+    expect(await list(t.minus(t))).toEqual([0, Number.NaN, 0, 0, Number.NaN, Number.NaN])
+    expect(await list(t.rolling({ x: 2 }).sum())).toEqual([Number.NaN, Number.NaN, Number.NaN, 14, Number.NaN, Number.NaN])
+    expect(await list(t.rolling({ x: 2 }, { minPeriods: 1 }).sum())).toEqual([4, 4, 6, 14, 8, Number.NaN])
+    expect(await list(t.coarsen({ x: 2 }).mean())).toEqual([4, 7, Number.NaN])
+  })
+
+  test('are passed over by reductions, and are what is left of nothing', async () => {
+    const ds = await dataset(dtype, [4, -1, 6, 8, -1, -1], attrs)
+    const t = ds.get('t')
+    expect(Number(await t.sum().get())).toBe(18)
+    expect(await t.mean().get()).toBe(6)
+    expect(await t.count().get()).toBe(3)
+    const groups = t.groupBy({ x: [0, 20, 40, 60] })
+    expect(await list(groups.count())).toEqual([1, 2, 0])
+    expect(await list(groups.mean())).toEqual([4, 7, Number.NaN])
+    // Of the last group nothing is left: adding to it is missing, too.
+    expect(await list(groups.max().plus(0))).toEqual([4, 8, Number.NaN])
+  })
+})
+
+test('values outside the valid range are missing, as packed', async () => {
+  const attrs = { valid_range: Int16Array.of(0, 100), scale_factor: 0.5, add_offset: 10 }
+  const t = (await dataset('int16', [0, 100, 101, -1, -2, 7], attrs)).get('t')
+  expect(await list(t)).toEqual([10, 60, Number.NaN, Number.NaN, Number.NaN, 13.5])
+  expect(await t.mean().get()).toBe((10 + 60 + 13.5) / 3)
+  expect(t.attrs).toEqual({})
+  expect(t.encoding).toMatchObject({ dtype: 'int16', scale_factor: 0.5, add_offset: 10, _FillValue: -1 })
+})
+
+test('integers that no float holds are refused, not rounded', async () => {
+  const t = (await dataset('int64', [1, 2])).get('t')
+  const large = new Dataset({ t: { dims: ['x'], data: BigInt64Array.of(2n ** 60n + 1n) } }).get('t')
+  expect(await list(t.plus(1))).toEqual([2, 3])
+  await expect(large.plus(1).get()).rejects.toMatchObject({ tag: 'OverflowError' })
+})
+
+test('positions without a time are in no group', async () => {
+  const days = Float64Array.of(0, Number.NaN, 40)
+  const grid = ChunkGrid.regular([3], [3])
+  const attrs = new Map([['units', 'days since 2000-01-01']])
+  const time = new CountingSource({ dtype: 'float64', shape: [3], data: days }, grid, { attrs })
+  const values = new CountingSource({ dtype: 'float32', shape: [3], data: Float32Array.of(1, 2, 3) }, grid)
+  const ds = await Dataset.from({
+    variables: [
+      { name: 't', array: new DiskArray(values) as DiskArray, dims: ['time'] },
+      { name: 'time', array: new DiskArray(time) as DiskArray, dims: ['time'] },
+    ],
+  })
+  const months = ds.get('t').groupBy('time.month').sum()
+  expect(await list(months)).toEqual([1, 3])
+  expect(await list(months.coords['month']!)).toEqual([1, 2])
+})
