@@ -5,6 +5,7 @@ import { type BlockSource, gridOf } from '../array/source.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { sameShape, showShape } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
+import { SingleFlight } from '../core/single-flight.ts'
 import { copyTensor, type Tensor, viewTensor } from '../core/tensor.ts'
 import { viewOf } from '../grid/range.ts'
 
@@ -18,19 +19,17 @@ import { viewOf } from '../grid/range.ts'
 export function computedOnce<D extends DType>(
   dtype: D,
   shape: readonly number[],
-  compute: (signal: Signal | undefined) => Promise<Tensor<D>>,
+  compute: (signal: Signal) => Promise<Tensor<D>>,
   missing: Missing<D> = NOTHING,
 ): DiskArray<D> {
-  let result: Promise<Tensor<D>> | undefined
-  const computed = (signal: Signal | undefined): Promise<Tensor<D>> => {
-    result ??= compute(signal).then((tensor) => {
-      if (sameShape(tensor.shape, shape)) return tensor
+  const flights = new SingleFlight<'all', Tensor<D>>()
+  let kept: Tensor<D> | undefined
+  const computed = async (signal: Signal | undefined): Promise<Tensor<D>> => {
+    const tensor = kept ?? (await flights.share('all', compute, signal))
+    if (!sameShape(tensor.shape, shape))
       throw new TypeError(`a result of shape ${showShape(tensor.shape)} in place of ${showShape(shape)}`)
-    })
-    result.catch(() => {
-      result = undefined
-    })
-    return result
+    kept = tensor
+    return tensor
   }
   const source: Omit<BlockSource<D>, 'chunks'> = {
     dtype,

@@ -62,7 +62,7 @@ export class GroupBy<A> extends Parted<A> {
     const dims = kept.map((each) => (each === dim ? coord.name : each))
     const shape = kept.map((each) => (each === dim ? coord.array.size : array.shape[all.indexOf(each)]!))
     const dtype = foldedDType(array.dtype, kind)
-    const compute = async (signal: Signal | undefined) => {
+    const compute = async (signal: Signal) => {
       const { reduceGroups } = await import('./group-reduce.ts')
       const { skipMissing = true } = options
       return reduceGroups(array, { dims: all, dim, of, count: coord.array.size, reduced }, kind, skipMissing, signal)

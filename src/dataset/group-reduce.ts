@@ -28,10 +28,10 @@ export async function reduceGroups(
   { dims, dim, of, count, reduced }: GroupedAxes,
   kind: FoldKind,
   skipMissing: boolean,
-  signal: Signal | undefined,
+  signal: Signal,
 ): Promise<Tensor> {
   const axis = dims.indexOf(dim)
-  const skip = { skipMissing, ...(skipMissing && isFloat(array.dtype) && { skipNaN: true }), ...(signal && { signal }) }
+  const skip = { skipMissing, ...(skipMissing && isFloat(array.dtype) && { skipNaN: true }), signal }
   const others = reduced.filter((each) => each !== dim).map((each) => dims.indexOf(each))
   const alone = async (fold: FoldKind): Promise<Tensor> =>
     inGroupOrder(await array.groupBy(axis, of, fold, skip), foldedDType(array.dtype, fold), axis, count, fold)

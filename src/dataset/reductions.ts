@@ -35,10 +35,10 @@ export function reduceAlong({ variable, coordinates }: Labelled, kind: ReduceKin
   const shape = kept.map((dim) => array.shape[dims.indexOf(dim)]!)
   const dtype = kind === 'median' ? 'float64' : foldedDType(array.dtype, kind)
   const { skipMissing = true } = options
-  const compute = (signal: Signal | undefined): Promise<Tensor> => {
+  const compute = (signal: Signal): Promise<Tensor> => {
     const axis = reduced.map((dim) => dims.indexOf(dim))
     const skip = { skipMissing, ...(skipMissing && isFloat(array.dtype) && { skipNaN: true }) }
-    return reduceOrNaN(() => array[kind as 'sum']({ axis, ...skip, ...(signal && { signal }) }), dtype, shape)
+    return reduceOrNaN(() => array[kind as 'sum']({ axis, ...skip, signal }), dtype, shape)
   }
   const result = variable.with({
     array: computedOnce<DType>(dtype, shape, compute, extremeMissing(array, kind)),

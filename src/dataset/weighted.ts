@@ -38,10 +38,10 @@ export class Weighted<A> {
     const shape = kept.map((dim) => array.shape[dims.indexOf(dim)]!)
     const { skipMissing = true } = options
     const weights = this.#weights.variable
-    const compute = async (signal: Signal | undefined) => {
-      const { data } = await weights.array.toTensor(signal ? { signal } : {})
+    const compute = async (signal: Signal) => {
+      const { data } = await weights.array.toTensor({ signal })
       const axis = reduced.map((dim) => dims.indexOf(dim))
-      const skip = { skipMissing, ...(isFloat(array.dtype) && { skipNaN: skipMissing }), ...(signal && { signal }) }
+      const skip = { skipMissing, ...(isFloat(array.dtype) && { skipNaN: skipMissing }), signal }
       return array.weightedMean({ [dims.indexOf(weights.dims[0]!)]: data as ArrayLike<number> }, { axis, ...skip })
     }
     const means = variable.with({ array: computedOnce('float64', shape, compute), dims: kept, index: undefined, encoding: {} })
