@@ -25,7 +25,7 @@ async function dataset(dtype: NumericDType, values: readonly number[], attrs: Re
       { name: 'x', array: labels, dims: ['x'] },
     ],
   })
-  expect([...ds.problems]).toEqual([])
+  for (const problem of ds.problems.values()) throw problem
   return ds
 }
 
@@ -68,6 +68,24 @@ test('values outside the valid range are missing, as packed', async () => {
   expect(await t.mean().get()).toBe((10 + 60 + 13.5) / 3)
   expect(t.attrs).toEqual({})
   expect(t.encoding).toMatchObject({ dtype: 'int16', scale_factor: 0.5, add_offset: 10, _FillValue: -1 })
+})
+
+test('valid ranges hold for flags, integers of 64 bits and unsigned ones', async () => {
+  const range = { valid_min: 0, valid_max: 6 }
+  expect(await list((await dataset('int16', [4, 7, -1], { ...flags, ...range })).get('t'))).toEqual([4, Number.NaN, Number.NaN])
+  expect(await list((await dataset('int64', [4, 7, -1], range)).get('t'))).toEqual([4, Number.NaN, Number.NaN])
+  const unsigned = { _Unsigned: 'true', _FillValue: 7, valid_range: Int16Array.of(1, -2) }
+  expect(await list((await dataset('int16', [0, 1, -2, -1, 7], unsigned)).get('t'))).toEqual([Number.NaN, 1, 65534, Number.NaN, Number.NaN]) // biome-ignore format: one line
+})
+
+test('bounds that are no numbers are refused', async () => {
+  await expect(dataset('int16', [1], { valid_min: 'none' })).rejects.toThrow(/valid_min of plain takes a number, got none/)
+})
+
+test('times are scaled, and missing where their attributes say so', async () => {
+  const units = { units: 'days since 2000-01-01', scale_factor: 0.5 }
+  const t = (await dataset('int16', [2, -1, 3], units)).get('t')
+  expect(await t.dates()).toEqual([new Date('2000-01-02'), null, new Date('2000-01-02T12:00Z')])
 })
 
 test('integers that no float holds are refused, not rounded', async () => {

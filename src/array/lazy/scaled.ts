@@ -47,7 +47,6 @@ export const SCALED_CHECKS: Checks<ScaledOptions> = {
  */
 export function scaledSource(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
   const { scaleFactor = 1, addOffset = 0, fillValue, missingValues = [], unsigned = false, dtype = 'float64' } = options
-  const [lowest, highest] = options.validRange ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   const packed = source.dtype
   if (!isNumeric(packed)) throw new HyperslabError('UnsupportedError', `${packed} values cannot be scaled`, { actual: packed })
   if (![scaleFactor, addOffset].every(Number.isFinite) || scaleFactor === 0) {
@@ -72,8 +71,16 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
     return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
   }
   const numberOf = (value: number | bigint): number => (unsigned && value < 0 ? Number(value) + wrap : Number(value))
+  // Bounds are stored as the values are: of unsigned ones, -1 is the greatest.
+  const [lowest, highest] = (options.validRange ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]).map((bound) =>
+    Number.isFinite(Number(bound)) ? numberOf(bound) : Number(bound),
+  ) as [number, number]
+  const isOutside =
+    options.validRange === undefined
+      ? () => false
+      : (value: number | bigint): boolean => numberOf(value) < lowest || numberOf(value) > highest
   const forth = (value: number | bigint): number =>
-    isMissing(value) || value < lowest || value > highest ? Number.NaN : numberOf(value) * scaleFactor + addOffset
+    isMissing(value) || isOutside(value) ? Number.NaN : numberOf(value) * scaleFactor + addOffset
   const end = (value: number | bigint): number => toElement(dtype, numberOf(value) * scaleFactor + addOffset) as number
   const statsOf = (stats: PartStats): PartStats | undefined => {
     const [fillBelow] = missingElements({ dtype: packed, fillValue: source.fillValue }).values
@@ -84,7 +91,7 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
     // What has a sign becomes larger than what has none.
     if (unsigned && min < 0 !== max < 0) return undefined
     const [first, last] = scaleFactor > 0 ? [min, max] : [max, min]
-    if (min < lowest || max > highest) return undefined
+    if (isOutside(min) || isOutside(max)) return undefined
     const others = missing.values.some((value) => value !== fillBelow && isBetween(known, value))
     return { ...known, min: end(first), max: end(last), exact: known.exact && !others }
   }

@@ -41,7 +41,7 @@ export interface RawVariable {
  * - `scale_factor` and `add_offset` give floats of their own type (CF 8.1): float32 where both are and the
  *   packed type has at most 16 bits or is float32 itself, else float64
  * - integers that may be missing become float32 up to 16 bits, else float64; those of 64 bits, and flags,
- *   stay what they are, their missing values known as such
+ *   stay what they are unless they have a valid range, their missing values known as such
  * - times of the standard calendars become `timestamp_ns`; others stay numbers that know their units
  * @throws InvalidArgumentError for attributes that contradict CF; UnsupportedError for units of time that
  *   have no fixed length
@@ -55,17 +55,22 @@ export function decodeVariable({ name, array, dims, attrs: named = array.attrs }
   if (!isNumeric(dtype)) return whole
   if (attrs['dtype'] === 'bool' && elementBytes(dtype) === 1)
     return { ...whole, array: array.astype('bool'), attrs: dropAttributes(attrs, ['dtype']) }
+  const numbers = decodeNumbers(whole, named)
   const units = timeUnitsOf(attrs)
-  if (units !== undefined) return decodeTimeVariable(whole, units)
+  return units === undefined ? numbers : decodeTimeVariable(numbers, units)
+}
+
+/** Numbers that are scaled, and known to be missing. */
+function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): VariableParts {
+  const { array, attrs, encoding } = whole
   const packing = packingOf(array.source, packingAttributes(array, named))
   const validRange = validRangeOf(attrs, array)
-  const decoded = decodedType(dtype, packing, validRange !== undefined, attrs, named)
+  const dtype = decodedType(array.dtype, packing, validRange !== undefined, attrs, named)
   const packed = Object.fromEntries(PACKING.filter((key) => key in attrs).map((key) => [key, attrs[key]]))
-  const all = { ...encoding, ...packed }
-  const rest = dropAttributes(attrs, PACKING)
-  if (decoded === undefined) return { ...whole, array: withMissing(array, packing), attrs: rest, encoding: all }
-  const options = { ...packing, ...(validRange && { validRange }), dtype: decoded }
-  return { ...whole, array: new DiskArray(scaledSource(array.source, options)), attrs: rest, encoding: all }
+  const parts = { ...whole, attrs: dropAttributes(attrs, PACKING), encoding: { ...encoding, ...packed } }
+  if (dtype === undefined) return { ...parts, array: withMissing(array, packing) }
+  const options = { ...packing, ...(validRange && { validRange }), dtype }
+  return { ...parts, array: new DiskArray(scaledSource(array.source, options)) }
 }
 
 /**
@@ -101,25 +106,17 @@ export function timeUnitsOf(attrs: Attrs): TimeUnits | undefined {
     : undefined
 }
 
-function decodeTimeVariable(whole: VariableParts, times: TimeUnits): VariableParts {
-  const { array, attrs, encoding } = whole
-  const isStandard = times.calendar === 'standard' || times.calendar === 'proleptic_gregorian'
-  const stored = Object.fromEntries([...TIME, ...PACKING].filter((key) => key in attrs).map((key) => [key, attrs[key]]))
-  const rest = dropAttributes(attrs, PACKING)
-  if (!isStandard) return { ...whole, attrs: rest, encoding: { ...encoding, ...stored }, times }
+function decodeTimeVariable(numbers: VariableParts, times: TimeUnits): VariableParts {
+  const { array, attrs, encoding } = numbers
+  if (times.calendar !== 'standard' && times.calendar !== 'proleptic_gregorian') return { ...numbers, times }
   const isMissing = missingTest(missingElements(array.source))
   const forth = (value: number | bigint): bigint =>
     isMissing?.(value) || Number.isNaN(value) ? NAT : decodeTimestamp(value, times)
   const kind = { dtype: 'timestamp_ns' as const, missing: { values: [NAT], nan: false } }
   const source = elementwise(array.source, kind, forth as never, {}) as BlockSource
-  return {
-    ...whole,
-    array: new DiskArray(source),
-    attrs: dropAttributes(rest, TIME),
-    encoding: { ...encoding, ...stored },
-    stored: array,
-    times,
-  }
+  const units = Object.fromEntries(TIME.filter((key) => key in attrs).map((key) => [key, attrs[key]]))
+  const rest = { attrs: dropAttributes(attrs, TIME), encoding: { ...encoding, ...units } }
+  return { ...numbers, ...rest, array: new DiskArray(source), stored: array, times }
 }
 
 /** The type of decoded values; undefined where they are as they are stored. */
@@ -143,22 +140,24 @@ function decodedType(
   const isMasked = hasRange || values.some((value) => !Number.isNaN(value))
   if (!isMasked) return undefined
   if (isFloat(dtype)) return dtype
-  if (bytes === 8 || 'flag_values' in attrs || 'flag_masks' in attrs) return undefined
+  if (!hasRange && (bytes === 8 || 'flag_values' in attrs || 'flag_masks' in attrs)) return undefined
   return bytes <= 2 ? 'float32' : 'float64'
 }
 
-/** What values are valid, as packed; undefined where nothing says so, or the bounds are no numbers. */
+/**
+ * The values that are valid, as packed, from and to; undefined where nothing says so.
+ * @throws InvalidArgumentError for bounds that are no numbers
+ */
 function validRangeOf(attrs: Attrs, array: DiskArray): [number | bigint, number | bigint] | undefined {
-  const range = attributeNumbers(attrs, 'valid_range')
-  if ('valid_range' in attrs) {
-    if (range?.length === 2) return [range[0]!, range[1]!]
-    return invalidArgument(
-      `valid_range of ${array.source.label?.array ?? 'the array'} takes two numbers, got ${String(attrs['valid_range'])}`,
-      attrs['valid_range'],
-    )
+  const numbers = (name: string, count: number): (number | bigint)[] => {
+    const found = attributeNumbers(attrs, name)
+    if (found?.length === count) return found
+    const text = `${name} of ${array.source.label?.array ?? 'the array'} takes ${count === 1 ? 'a number' : 'two numbers'}`
+    return invalidArgument(`${text}, got ${String(attrs[name])}`, attrs[name])
   }
-  const [low] = attributeNumbers(attrs, 'valid_min') ?? []
-  const [high] = attributeNumbers(attrs, 'valid_max') ?? []
-  if (low === undefined && high === undefined) return undefined
-  return [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY]
+  if ('valid_range' in attrs) return numbers('valid_range', 2) as [number, number]
+  if (!('valid_min' in attrs || 'valid_max' in attrs)) return undefined
+  const [low] = 'valid_min' in attrs ? numbers('valid_min', 1) : [Number.NEGATIVE_INFINITY]
+  const [high] = 'valid_max' in attrs ? numbers('valid_max', 1) : [Number.POSITIVE_INFINITY]
+  return [low!, high!]
 }
