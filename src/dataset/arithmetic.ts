@@ -56,7 +56,7 @@ export function combineArrays(
   checkNumeric(right)
   let [a, b] = [spread(left, right), spread(right, left)]
   if (options.join === 'inner') [a, b] = inner(a, b)
-  const coordinates = mergeCoords(a.coordinates, b.coordinates)
+  const coordinates = mergeCoords(a.coordinates, b.coordinates, 'drop')
   const dims = [...new Set([...a.variable.dims, ...b.variable.dims])]
   checkLengths(a.variable, b.variable)
   const dtype = [a, b].every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
@@ -103,6 +103,7 @@ function inner(a: Labelled, b: Labelled): [Labelled, Labelled] {
     const other = b.coordinates.get(dim)?.index
     if (index === undefined || other === undefined || index.equals(other)) continue
     const positions = new Map(Array.from({ length: other.length }, (_, at) => [other.at(at), at]))
+    if (positions.size < other.length) invalidArgument(`some labels along ${dim} are there twice: they cannot be joined`, dim)
     const shared = Array.from({ length: index.length }, (_, at) => at).filter((at) => positions.has(index.at(at)))
     const taken = (list: readonly number[]) =>
       new Map<string, Taken>([[dim, { parts: [{ positions: Float64Array.from(list), shift: 0 }] }]])

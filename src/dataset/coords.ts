@@ -20,16 +20,23 @@ export const coordsAlong = (coords: Coords, dims: readonly string[]): Coords =>
   new Map([...coords].filter(([, coord]) => coord.dims.every((dim) => dims.includes(dim))))
 
 /**
- * The coordinates of two operands: where both have one of a name, and they are at odds, none.
+ * The coordinates of two operands. Of two of one name that are not the same, the one that labels a dimension
+ * stays; others are left out (`drop`), or those of the first operand stay (`keep`), as xarray has it, or they
+ * are refused.
  * @throws InvalidArgumentError where labels along a dimension are not the same
  */
-export function mergeCoords(a: Coords, b: Coords): Coords {
+export function mergeCoords(a: Coords, b: Coords, others: 'drop' | 'keep' | 'refuse'): Coords {
   const merged = new Map(a)
   for (const [name, coord] of b) {
     const own = a.get(name)
     if (own === undefined) merged.set(name, coord)
     else if (own.index !== undefined && coord.index !== undefined) checkSameLabels(name, own, coord)
-    else if (own.array !== coord.array) merged.delete(name)
+    else if (own.array === coord.array || others === 'keep') continue
+    else if (others === 'refuse') {
+      const text = 'there are two coordinates of this name, which are not the same: rename or drop one'
+      throw new HyperslabError('InvalidArgumentError', text, { array: name })
+    } else if (coord.index !== undefined) merged.set(name, coord)
+    else if (own.index === undefined) merged.delete(name)
   }
   return merged
 }

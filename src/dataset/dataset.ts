@@ -2,7 +2,7 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
 import type { NamedValues } from '../array/source.ts'
-import type { DType } from '../core/dtype.ts'
+import { allocate, type DataOf, type DType, toElement } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
 import { forEachLimited } from '../core/limiter.ts'
@@ -62,6 +62,7 @@ export interface DecodeOptions {
   readonly signal?: Signal | undefined
 }
 
+export const DECODE_CHECKS: Checks<DecodeOptions> = { decode: 'boolean', signal: 'AbortSignal' }
 const OPTIONS: Checks<DatasetOptions> = { coords: 'object', attrs: 'object' }
 
 /** Coordinates that are read at the same time. */
@@ -125,7 +126,7 @@ export class Dataset extends Printable implements AsyncDisposable {
     let all: Coords = coords
     for (const [name, input] of Object.entries(variables)) {
       own.set(name, toVariable(name, input, undefined))
-      if (input instanceof DataArray) all = mergeCoords(all, input.coordinates)
+      if (input instanceof DataArray) all = mergeCoords(all, input.coordinates, 'keep')
     }
     this.#parts = new Parts({ variables: own, coords: all, attrs: options.attrs ?? {} })
   }
@@ -135,7 +136,9 @@ export class Dataset extends Printable implements AsyncDisposable {
    * read. A variable that cannot be decoded is left out, with the reason in `problems`.
    * @throws what reading the labels throws
    */
-  static async from(file: DatasetFile, { decode = true, signal }: DecodeOptions = {}): Promise<Dataset> {
+  static async from(file: DatasetFile, options: DecodeOptions = {}): Promise<Dataset> {
+    checkOptions('Dataset.from', options, DECODE_CHECKS)
+    const { decode = true, signal } = options
     const problems = new Map(file.unreadable)
     const decoded = new Map<string, Variable>()
     const boundsOf = boundsByName(file.variables)
@@ -224,8 +227,7 @@ export class Dataset extends Printable implements AsyncDisposable {
 
   /** The dataset with other variables beside, or in place of, its own. */
   assign(variables: Readonly<Record<string, VariableInput>>): Dataset {
-    const own = Object.fromEntries(Object.entries(this.coords))
-    const added = new Dataset(variables, { coords: own }).#parts
+    const added = new Dataset(variables, { coords: this.coords }).#parts
     return this.#with({ variables: new Map([...this.#parts.variables, ...added.variables]), coords: added.coords })
   }
 
@@ -242,7 +244,7 @@ export class Dataset extends Printable implements AsyncDisposable {
         throw new HyperslabError('InvalidArgumentError', 'two datasets have a variable of this name: rename or drop one', {
           array: twice,
         })
-      coords = mergeCoords(coords, other.#parts.coords)
+      coords = mergeCoords(coords, other.#parts.coords, 'refuse')
       variables = new Map([...variables, ...other.#parts.variables])
     }
     return this.#with({ variables, coords })
@@ -261,6 +263,9 @@ export class Dataset extends Printable implements AsyncDisposable {
       if (typeof to !== 'string' || to === '' || (known.has(to) && !Object.hasOwn(names, to)))
         invalidArgument(`${JSON.stringify(from)} cannot be named ${JSON.stringify(to)}: that is no name, or taken`, to)
     }
+    const targets = Object.values(names)
+    const twice = targets.find((to, i) => targets.indexOf(to) !== i)
+    if (twice !== undefined) invalidArgument(`two cannot be named ${JSON.stringify(twice)}`, twice)
     const nameOf = (name: string): string => (Object.hasOwn(names, name) ? names[name]! : name)
     const renamed = (map: ReadonlyMap<string, Variable>): Map<string, Variable> =>
       new Map(
@@ -403,6 +408,15 @@ function toVariable(name: string, input: VariableInput, dim: string | undefined)
   })
 }
 
+/** A list of values of a type, each of which is one. */
+const listTensor = (dtype: DType, list: ArrayLike<unknown>): Tensor => tensorOf(dtype, [list.length], dataOf(dtype, list))
+
+function dataOf(dtype: DType, list: ArrayLike<unknown>): DataOf<DType> {
+  const data = allocate(dtype, list.length)
+  for (let i = 0; i < list.length; i++) data[i] = toElement(dtype, list[i]) as never
+  return data
+}
+
 const isList = (value: unknown): value is ArrayLike<number> => Array.isArray(value) || ArrayBuffer.isView(value)
 
 function namesOf(array: DiskArray, name: string): readonly string[] {
@@ -437,7 +451,6 @@ function toTensor(data: Exclude<VariableData, DiskArray>, dims: readonly string[
     return { ...tensorOf('timestamp_ns', [times.length], times), dtype: 'timestamp_ns' }
   }
   const list = data as ArrayLike<unknown>
-  if (ArrayBuffer.isView(data) || typeof first === 'string')
-    return { data: data as never, shape: [list.length], stride: [1], offset: 0 }
-  return tensorOf('float64', [list.length], Float64Array.from(list as ArrayLike<number>)) as never
+  if (ArrayBuffer.isView(data)) return { data: data as never, shape: [list.length], stride: [1], offset: 0 }
+  return listTensor(typeof first === 'string' ? 'string' : 'float64', list)
 }

@@ -98,6 +98,8 @@ export class LabelIndex {
    */
   find(label: Label, method: SelectMethod | undefined, tolerance: number | bigint | undefined): number {
     if (method === undefined) return this.#exact(label)
+    if (typeof label === 'string' && method === 'nearest')
+      this.#fail(`labels along ${this.dim} are text, of which none is nearer than another`, label)
     if (this.direction === 0 && method !== 'nearest')
       this.#fail(`labels along ${this.dim} are in no order, which ${method} needs`, label)
     const found = this.#near(this.#around(label), method)
@@ -184,7 +186,8 @@ export class LabelIndex {
     if (this.direction === 0) {
       let best: number | undefined
       for (let at = 0; at < this.length; at++)
-        if (best === undefined || distance(this.at(at), label) < distance(this.at(best), label)) best = at
+        if (!Number.isNaN(this.at(at)) && (best === undefined || distance(this.at(at), label) < distance(this.at(best), label)))
+          best = at
       return best
     }
     const after = this.#firstFrom(label)

@@ -1,7 +1,7 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import { Dataset, type DatasetFile, type DecodeOptions } from '../dataset/dataset.ts'
+import { Dataset, type DatasetFile, DECODE_CHECKS, type DecodeOptions } from '../dataset/dataset.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { type Location, resolveLocation } from './location.ts'
 import { variableOf } from './raw-variable.ts'
@@ -16,13 +16,7 @@ export interface OpenDatasetOptions extends DecodeOptions {
   readonly group?: string
 }
 
-const CHECKS: Checks<OpenDatasetOptions> = {
-  decode: 'boolean',
-  signal: 'AbortSignal',
-  pool: 'object',
-  budget: 'object',
-  group: 'string',
-}
+const CHECKS: Checks<OpenDatasetOptions> = { ...DECODE_CHECKS, pool: 'WorkerPool', budget: 'MemoryBudget', group: 'string' }
 
 /** How files of formats begin, what they are called, and what to do about those that are not read. */
 const FORMATS: readonly (readonly [readonly string[], string, string])[] = [
@@ -45,7 +39,8 @@ export async function openDataset(location: Location, options: OpenDatasetOption
   checkOptions('openDataset', options, CHECKS)
   const file = await openFile(location, options)
   try {
-    return await Dataset.from(file, options)
+    const { decode, signal } = options
+    return await Dataset.from(file, { ...(decode !== undefined && { decode }), signal })
   } catch (error) {
     await file.close?.()
     throw error

@@ -110,10 +110,16 @@ describe('what is not there', () => {
     ).toThrow(/neither ascend nor descend/)
   })
 
+  test('labels that are no numbers are near nothing', async () => {
+    const t = along('x', [Number.NaN, 10, 20]).get('t')
+    expect(await t.sel({ x: 18 }, { method: 'nearest' }).get()).toBe(2)
+  })
+
   test('text is found exactly', async () => {
     const ds = along('station', ['Potsdam', 'Zugspitze'])
     expect(await ds.get('t').sel({ station: 'Zugspitze' }).get()).toBe(1)
     expect(() => ds.get('t').sel({ station: 'Brocken' })).toThrow(/no label along station is Brocken/)
+    expect(() => ds.get('t').sel({ station: 'Brocken' }, { method: 'nearest' })).toThrow(/none is nearer/)
   })
 })
 
@@ -198,7 +204,33 @@ describe('datasets', () => {
     expect(() => ds.get('z')).toThrow(expect.objectContaining({ tag: 'UnknownArrayError' }))
   })
 
+  test('keep their labels whatever is computed or put in', async () => {
+    const point = ds.get('a').sel({ x: 20 })
+    expect(await values(ds.assign({ c: point }).sel({ x: 10 }), 'a')).toEqual([1])
+    for (const differences of [ds.get('a').minus(point), point.minus(ds.get('a'))])
+      expect(Math.abs(Number(await differences.sel({ x: 30 }).get()))).toBe(1)
+    const scalar = (label: number) => ds.get('a').sel({ x: label }).rename(`at${label}`)
+    const [one, other] = [10, 20].map((label) => new Dataset({ [`a${label}`]: scalar(label) })) as [Dataset, Dataset]
+    expect(() => one.merge(other)).toThrow(/two coordinates of this name/)
+    expect(() => ds.rename({ a: 'z', b: 'z' })).toThrow(/two cannot be named "z"/)
+  })
+
+  test('refuse values that are none, and options of other names', async () => {
+    for (const data of [
+      [1, undefined],
+      [1, 'x'],
+      ['x', 1],
+      [1, 2n],
+    ])
+      expect(() => new Dataset({ a: { dims: ['x'], data: data as never } })).toThrow(
+        expect.objectContaining({ tag: 'InvalidArgumentError' }),
+      )
+    await expect(Dataset.from({ variables: [] }, { decod: false } as never)).rejects.toThrow(/no option 'decod'/)
+  })
+
   test('refuse lengths and labels that do not go together', () => {
+    const twice = new Dataset({ a: { dims: ['x'], data: [1, 2, 3] } }, { coords: { x: [10, 10, 30] } })
+    expect(() => ds.get('a').plus(twice.get('a'), { join: 'inner' })).toThrow(/are there twice/)
     expect(() => ds.assign({ e: { dims: ['x'], data: [1] } })).toThrow(/x is of length 1 here, and of 3/)
     const other = new Dataset({ a: { dims: ['x'], data: [1, 2, 3] } }, { coords: { x: [10, 20, 31] } })
     expect(() => ds.get('a').plus(other.get('a'))).toThrow(/labels along x differ, first at position 2: 30 and 31/)
