@@ -8,6 +8,7 @@ import { checkOptions } from '../core/options.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { Selector } from '../grid/selection.ts'
 import { type ArithmeticOptions, combineArrays } from './arithmetic.ts'
+import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
 import { type Coords, coordsAlong, type Labelled, takeCoords } from './coords.ts'
 import { GroupBy, type GroupKey } from './group-by.ts'
@@ -263,7 +264,7 @@ export class DataArray extends Printable implements Labelled {
 export function cos(array: DataArray): DataArray {
   const isDegrees = /^degree/.test(String(array.attrs['units'] ?? ''))
   const cosine = (value: number): number => Math.cos(isDegrees ? (value * Math.PI) / 180 : value)
-  const values = (array.array.astype('float64') as DiskArray<'float64'>).map(cosine)
+  const values = (asFloats(array.array) as DiskArray<'float64'>).map<'float64'>(cosine, { dtype: 'float64' })
   return new DataArray(
     array.variable.with({ array: values as DiskArray, index: undefined, attrs: {}, encoding: {} }),
     array.coordinates,

@@ -86,11 +86,11 @@ function groupsOf({ variable, coordinates }: Labelled, key: GroupKey): PositionG
   const sorted = [...new Set(Array.from(labels))].filter((label) => !isNoLabel(label)).sort((a, b) => (a < b ? -1 : 1))
   const at = new Map(sorted.map((label, i) => [label, i]))
   const of = Int32Array.from(labels, (label) => at.get(label) ?? -1)
-  return {
-    dim: along.dims[0]!,
-    of,
-    coord: coordOfGroups(component ?? name, sorted, { dim: name, key: component === undefined ? name : key }),
-  }
+  const dim = along.dims[0]!
+  if (component !== undefined) return { dim, of, coord: coordOfGroups(component, sorted, { dim: name, key }) }
+  // Of its own labels each stays once, with all that the coordinate has.
+  const positions = Float64Array.from(sorted, (_, group) => of.indexOf(group))
+  return { dim, of, coord: along.take(new Map([[dim, { parts: [{ positions, shift: 0 }] }]])) }
 }
 
 /** What no group is made of: no time, and no number. */
@@ -125,13 +125,8 @@ function indexCoord(array: string, coords: Coords, name: string): Variable {
 }
 
 function coordOfGroups(name: string, labels: readonly Label[], grouped: Variable['grouped']): Variable {
-  const isText = typeof labels[0] === 'string'
-  const dtype = isText ? 'string' : typeof labels[0] === 'bigint' ? 'timestamp_ns' : 'float64'
-  const values = isText
-    ? (labels as string[])
-    : dtype === 'timestamp_ns'
-      ? BigInt64Array.from(labels as bigint[])
-      : Float64Array.from(labels as number[])
+  const dtype = typeof labels[0] === 'string' ? 'string' : 'float64'
+  const values = dtype === 'string' ? labels : Float64Array.from(labels, Number)
   const index = new LabelIndex(name, values, { dtype })
   return new Variable({ name, array: arrayOfLabels(index, dtype), dims: [name], attrs: {}, index, grouped })
 }

@@ -1,6 +1,6 @@
-import type { DiskArray } from '../array/disk-array.ts'
-import { DiskArray as Lazy } from '../array/disk-array.ts'
+import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
+import { NOTHING } from '../array/missing.ts'
 import { type FoldKind, foldedDType } from '../array/reductions/fold-kinds.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
@@ -36,11 +36,12 @@ export async function reduceGroups(
   const alone = async (fold: FoldKind): Promise<Tensor> =>
     inGroupOrder(await array.groupBy(axis, of, fold, skip), foldedDType(array.dtype, fold), axis, count, fold)
   if (others.length === 0) return alone(kind)
-  const along = { axis: others, skipMissing: false }
-  const over = async (fold: FoldKind, by: 'sum' | 'min' | 'max' | 'prod'): Promise<Tensor> =>
-    (await new Lazy(inMemory(await alone(fold)))[by](
-      by === 'min' || by === 'max' ? { axis: others, skipNaN: skipMissing } : along,
-    )) as Tensor
+  const over = async (fold: FoldKind, by: 'sum' | 'min' | 'max' | 'prod'): Promise<Tensor> => {
+    const isExtreme = by === 'min' || by === 'max'
+    // The extreme of nothing is what is missing in the array; a sum of nothing is one.
+    const parts = new DiskArray({ ...inMemory(await alone(fold)), missing: isExtreme ? array.missing : NOTHING })
+    return (await parts[by]({ axis: others, ...(isExtreme ? skip : { skipMissing: false, signal }) })) as Tensor
+  }
   if (kind === 'sum' || kind === 'prod' || kind === 'min' || kind === 'max') return over(kind, kind)
   if (kind === 'count') return over('count', 'sum')
   if (kind === 'mean') {

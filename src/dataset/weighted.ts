@@ -3,6 +3,7 @@ import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import { combineArrays } from './arithmetic.ts'
+import { asFloats } from './as-floats.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
 import { REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedDims } from './reductions.ts'
@@ -39,7 +40,7 @@ export class Weighted<A> {
     const { skipMissing = true } = options
     const weights = this.#weights.variable
     const compute = async (signal: Signal) => {
-      const { data } = await weights.array.toTensor({ signal })
+      const { data } = await asFloats(weights.array).toTensor({ signal })
       const axis = reduced.map((dim) => dims.indexOf(dim))
       const skip = { skipMissing, ...(isFloat(array.dtype) && { skipNaN: skipMissing }), signal }
       return array.weightedMean({ [dims.indexOf(weights.dims[0]!)]: data as ArrayLike<number> }, { axis, ...skip })

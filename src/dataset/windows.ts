@@ -4,14 +4,17 @@ import type { FoldKind } from '../array/reductions/fold-kinds.ts'
 import { coarsen, type Lengths, rolling } from '../array/reductions/windows.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
-import { type Checks, checkOptions } from '../core/options.ts'
+import { type Check, type Checks, checkOptions } from '../core/options.ts'
+import { sizeOf } from '../core/shape.ts'
 import { asFloats } from './as-floats.ts'
 import { type Coords, type Labelled, takeCoords } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
 import { Parted } from './parted.ts'
 import type { ReduceDimsOptions } from './reductions.ts'
+import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
+import { withInstants } from './with-index.ts'
 
 /** Options of `rolling`. */
 export interface RollingOptions {
@@ -38,24 +41,29 @@ const SKIP: Checks<Pick<ReduceDimsOptions, 'skipMissing'>> = { skipMissing: 'boo
 export class WindowedArray<A> extends Parted<A> {
   readonly #reduce: (kind: FoldKind, skipMissing: boolean) => A
   readonly #name: string
+  readonly #checks: Readonly<Record<string, Check>>
 
-  /** @internal */
-  constructor(name: string, reduce: (kind: FoldKind, skipMissing: boolean) => A) {
+  /**
+   * @internal
+   * @param checks of the options that its reductions take
+   */
+  constructor(name: string, checks: Readonly<Record<string, Check>>, reduce: (kind: FoldKind, skipMissing: boolean) => A) {
     super()
     this.#name = name
+    this.#checks = checks
     this.#reduce = reduce
   }
 
   /** @internal */
   protected override reduce(kind: FoldKind, options: ReduceDimsOptions = {}): A {
-    checkOptions(kind, options, SKIP, { array: this.#name })
+    checkOptions(kind, options, this.#checks, { array: this.#name })
     return this.#reduce(kind, options.skipMissing ?? true)
   }
 }
 
 /**
- * WindowedArray of so many positions, of which each ends at, or lies around, the position of its label; those
- * that have fewer values than it takes are missing.
+ * Windows of so many positions, of which each ends at, or lies around, the position of its label; those that
+ * have fewer values than it takes are missing.
  * @throws InvalidArgumentError for lengths that are none
  */
 export function rollingWindows<A>(
@@ -68,7 +76,8 @@ export function rollingWindows<A>(
   const sizes = sizesAlong(variable, lengths)
   const { center = false, minPeriods } = options
   const widths = sizes.map((size) => (center ? [size >> 1, size - 1 - (size >> 1)] : [size - 1, 0]) as [number, number])
-  return new WindowedArray(variable.name, (kind) => {
+  // How many values a window needs says what is missing.
+  return new WindowedArray(variable.name, {}, (kind) => {
     const { array } = variable
     const padded = asFloats(array).pad(widths, { value: Number.NaN })
     const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
@@ -76,7 +85,7 @@ export function rollingWindows<A>(
     const values = rolling(padded, along, kind, { skipMissing: !all, skipNaN: !all }) as DiskArray
     if (all) return wrap(result(variable, values, coordinates))
     const counts = rolling(padded, along, 'count', { skipMissing: true, skipNaN: true }) as DiskArray
-    const least = minPeriods ?? 0
+    const least = minPeriods ?? sizeOf(sizes)
     const enough = (value: number, count: number): number => (count >= least ? value : Number.NaN)
     return wrap(result(variable, broadcast(enough as never, values, counts) as DiskArray, coordinates))
   })
@@ -96,7 +105,7 @@ export function coarsenedBlocks<A>(
   checkOptions('coarsen', options, COARSEN, { array: name })
   const { variable, coordinates } = fitted(labelled, sizesAlong(labelled.variable, lengths), options.boundary ?? 'exact')
   const sizes = sizesAlong(variable, lengths)
-  return new WindowedArray(name, (kind, skipMissing) => {
+  return new WindowedArray(name, SKIP, (kind, skipMissing) => {
     const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
     const skip = { skipMissing, ...(isFloat(variable.array.dtype) && { skipNaN: skipMissing }) }
     const values = coarsen(variable.array, along, kind, skip) as DiskArray
@@ -141,28 +150,19 @@ function fitted(labelled: Labelled, sizes: readonly number[], boundary: 'exact' 
 /** A coordinate of blocks: the means of labels, or of other numbers; undefined for what has no mean. */
 function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined {
   if (!coord.dims.some((dim) => Object.hasOwn(lengths, dim))) return coord
-  const { index, array, name, dims } = coord
-  const size = lengths[dims[0]!]!
+  const { index, array, dims } = coord
+  const along = Object.fromEntries(dims.map((dim, axis) => [axis, lengths[dim] ?? 1]))
   if (index !== undefined && typeof index.values[0] !== 'string') {
+    const size = along[0]!
     const means = Array.from({ length: Math.ceil(index.length / size) }, (_, block) =>
       meanOf(index, block * size, (block + 1) * size),
     )
-    const isTime = typeof means[0] === 'bigint'
-    const labels = new LabelIndex(
-      index.dim,
-      isTime ? BigInt64Array.from(means as bigint[]) : Float64Array.from(means as number[]),
-      {
-        ...index.kind,
-        ...(!isTime && { dtype: 'float64' }),
-      },
-    )
-    return isTime && array.dtype !== 'timestamp_ns'
-      ? undefined
-      : coord.with({ index: labels, array: arrayOfLabels(labels, isTime ? 'timestamp_ns' : 'float64') })
+    if (index.kind.calendar !== undefined) return withInstants(coord, packInstants(means as bigint[]))
+    const labels = new LabelIndex(index.dim, Float64Array.from(means, Number), { ...index.kind, dtype: 'float64' })
+    return coord.with({ index: labels, array: arrayOfLabels(labels, 'float64') })
   }
   if (array.dtype === 'string' || array.dtype === 'binary' || array.dtype === 'timestamp_ns') return undefined
-  const along = Object.fromEntries(dims.map((dim, axis) => [axis, lengths[dim] ?? 1]))
-  return new (coord.constructor as typeof Variable)({ ...coord, name, array: coarsen(array, along, 'mean') as DiskArray })
+  return coord.with({ array: coarsen(array, along, 'mean') as DiskArray })
 }
 
 function meanOf({ values }: LabelIndex, start: number, stop: number): number | bigint {

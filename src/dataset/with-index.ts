@@ -1,10 +1,12 @@
-import type { DiskArray } from '../array/disk-array.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { inMemory } from '../array/lazy/generate.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
+import { tensorOf } from '../core/tensor.ts'
 import { axisKindOf } from './cf/axis-kind.ts'
 import { type Label, LabelIndex, type Labels } from './label-index.ts'
-import { decodeTimes } from './time/units.ts'
+import { decodeTimes, encodeTimes } from './time/units.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
 
 /** What rounding takes of a float, as a part of it. */
@@ -53,6 +55,15 @@ function withTimes(variable: Variable, instants: BigInt64Array | bigint[]): Vari
   const { units, calendar } = encoding
   const own = { ...attrs, units, ...(calendar !== undefined && { calendar }) }
   return variable.with({ index, array: stored, attrs: own, stored: undefined })
+}
+
+/** A coordinate of times with other times in place of its own, stored as its own are: as numbers where they are. */
+export function withInstants(coord: Variable, instants: BigInt64Array | bigint[]): Variable {
+  const index = new LabelIndex(coord.dims[0]!, instants, coord.index!.kind)
+  if (coord.array.dtype === 'timestamp_ns' && instants instanceof BigInt64Array)
+    return coord.with({ index, array: arrayOfLabels(index, 'timestamp_ns') })
+  const numbers = encodeTimes(instants, coord.times!, { as: 'float64' })
+  return coord.with({ index, array: new DiskArray(inMemory(tensorOf('float64', [numbers.length], numbers as Float64Array))) })
 }
 
 /** Whether longitudes lie within one round: only then another round of them means the same places. */

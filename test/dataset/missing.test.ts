@@ -47,6 +47,18 @@ describe.each([
     expect(await list(t.coarsen({ x: 2 }).mean())).toEqual([4, 7, Number.NaN])
   })
 
+  test('are missing in weights', async () => {
+    const ds = await dataset(dtype, [4, -1, 6, 8], attrs)
+    const t = ds.get('t')
+    expect(await t.weighted(t).sum().get()).toBe(16 + 36 + 64)
+  })
+
+  test('windows say by their own option how many values they need', async () => {
+    const t = (await dataset(dtype, [4, -1, 6, 8], attrs)).get('t')
+    expect(await list(t.rolling({ x: 2 }).count())).toEqual([Number.NaN, Number.NaN, Number.NaN, 2])
+    expect(() => t.rolling({ x: 2 }).mean({ skipMissing: false })).toThrow(/no option 'skipMissing'/)
+  })
+
   test('are passed over by reductions, and are what is left of nothing', async () => {
     const ds = await dataset(dtype, [4, -1, 6, 8, -1, -1], attrs)
     const t = ds.get('t')
@@ -59,6 +71,22 @@ describe.each([
     // Of the last group nothing is left: adding to it is missing, too.
     expect(await list(groups.max().plus(0))).toEqual([4, 8, Number.NaN])
   })
+})
+
+test('extremes of groups over several dimensions pass over what is missing', async () => {
+  const plain = { dtype: 'int64' as const, shape: [2, 2], data: BigInt64Array.of(-1n, 5n, 3n, -1n) }
+  const source = new CountingSource(plain, ChunkGrid.regular([2, 2], [2, 2]), { fillValue: -1n })
+  const ds = new Dataset(
+    { t: { dims: ['y', 'x'], data: new DiskArray(source) as DiskArray } },
+    { coords: { x: { dims: ['x'], data: [10, 20], attrs: { units: 'm' } } } },
+  )
+  const groups = ds.get('t').groupBy('x')
+  const lows = groups.min({ axis: ['x', 'y'] })
+  expect(await list(lows)).toEqual([3, 5])
+  expect(await list(groups.sum({ axis: ['x', 'y'] }))).toEqual([3, 5])
+  // Labels that are their own groups stay the coordinate they are.
+  expect(lows.coords['x']!.attrs).toEqual({ units: 'm' })
+  expect(await lows.sel({ x: 20 }).get()).toBe(5n)
 })
 
 test('values outside the valid range are missing, as packed', async () => {

@@ -135,7 +135,7 @@ function chain(ds: Dataset, random: () => number): { variable: string; steps: St
     else if (special < 0.2 && dims.length > 0)
       add('rolling', {
         windows: { [dim]: size },
-        kind: pick(['mean', 'sum', 'max']),
+        kind: pick(['mean', 'sum', 'max', 'count']),
         center: random() < 0.5,
         ...(random() < 0.5 && { minPeriods: 1 }),
       })
@@ -177,7 +177,11 @@ function expectSame(array: DataArray, values: ArrayLike<unknown>, theirs: PeerAr
   }
   for (const [name, coord] of Object.entries(theirs.coords)) {
     const own = array.coordinates.get(name)
-    if (own?.index === undefined) continue
+    if (own?.index === undefined) {
+      // Labels of a dimension may not get lost.
+      expect(theirs.dims, name).not.toContain(name)
+      continue
+    }
     expect(own.dims).toEqual(coord.dims)
     const isTime = own.index.kind.calendar !== undefined
     const labels = Array.from(own.index.values, (label) => (isTime ? own.index!.show(label) : label))
