@@ -57,7 +57,10 @@ function withTimes(variable: Variable, instants: BigInt64Array | bigint[]): Vari
   return variable.with({ index, array: stored, attrs: own, stored: undefined })
 }
 
-/** A coordinate of times with other times in place of its own, stored as its own are: as numbers where they are. */
+/**
+ * A coordinate of times with other times in place of its own, stored as its own are: as numbers where they
+ * are.
+ */
 export function withInstants(coord: Variable, instants: BigInt64Array | bigint[]): Variable {
   const index = new LabelIndex(coord.dims[0]!, instants, coord.index!.kind)
   if (coord.array.dtype === 'timestamp_ns' && instants instanceof BigInt64Array)

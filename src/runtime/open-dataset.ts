@@ -1,4 +1,4 @@
-import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { type ErrorTag, HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { Dataset, type DatasetFile, DECODE_CHECKS, type DecodeOptions } from '../dataset/dataset.ts'
@@ -47,23 +47,26 @@ export async function openDataset(location: Location, options: OpenDatasetOption
   }
 }
 
-async function openFile(location: Location, options: OpenDatasetOptions): Promise<DatasetFile> {
+async function openFile(location: Location, { group, pool, budget, signal }: OpenDatasetOptions): Promise<DatasetFile> {
   const { store, path } = await resolveLocation(location)
-  const { group, pool, budget, signal } = options
-  const shared = { ...(pool && { pool }), ...(budget && { budget }) }
   const place = { store, path }
-  if (/\.af$/i.test(path)) return openFromContainer(place, shared)
-  if (/\.(zarr|zip|ozx|json)\/?$/i.test(path)) return openGroup(place, shared, group)
-  const start = await firstBytes(place, signal)
-  const known = start === undefined ? undefined : FORMATS.find(([starts]) => starts.some((each) => start.startsWith(each)))
-  if (known?.[2] === '') return openClassic(place, shared)
-  if (known !== undefined) {
+  try {
+    const isContainer = /\.af$/i.test(path)
+    const isZarr = /\.(zarr|zip|ozx|json)\/?$/i.test(path)
+    const start = isContainer || isZarr ? undefined : await firstBytes(place, signal)
+    const shared = { pool, budget, signal }
+    if (isZarr || (start === undefined && !isContainer)) return await openGroup(place, shared, group)
+    const refuse = (tag: ErrorTag, text: string): never => {
+      throw new HyperslabError(tag, text, { file: store.describe(path) })
+    }
+    if (group !== undefined) refuse('InvalidArgumentError', 'only Zarr stores have groups to open')
+    const [, name = '', advice = ''] = FORMATS.find(([starts]) => starts.some((each) => start?.startsWith(each))) ?? []
+    if (advice !== '') refuse('UnsupportedError', `this is ${name}, which is not read here; ${advice}`)
+    return await (name === '' ? openFromContainer(place, { pool, budget }) : openClassic(place, shared))
+  } catch (error) {
     await store.close?.()
-    throw new HyperslabError('UnsupportedError', `this is ${known[1]}, which is not read here; ${known[2]}`, {
-      file: store.describe(path),
-    })
+    throw error
   }
-  return start === undefined ? openGroup(place, shared, group) : openFromContainer(place, shared)
 }
 
 type Place = Extract<Location, { store: unknown }>
@@ -77,7 +80,7 @@ async function firstBytes({ store, path }: Place, signal: OpenDatasetOptions['si
     return bytes && String.fromCharCode(...bytes)
   } catch (error) {
     // A folder is no file.
-    if ((error as HyperslabError).tag === 'FormatError') return undefined
+    if (isHyperslabError(error, 'FormatError')) return undefined
     throw error
   }
 }
