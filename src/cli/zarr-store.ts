@@ -5,12 +5,13 @@ import { elementBytes, isFixed } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Location } from '../runtime/location.ts'
+import { METADATA_PATH, type PlaceFormat } from '../runtime/place-format.ts'
 import { placeName } from '../runtime/place-names.ts'
 import { openZarr } from '../runtime/zarr.ts'
 import { codecWords, storedTypeWords } from './codec-words.ts'
 import { textAttribute } from './coordinates.ts'
 import { type ArrayDescription, type Description, describeJson, type PyramidDescription } from './description.ts'
-import { METADATA_PATH, type PlaceFormat, zarrLocation } from './found.ts'
+import { zarrLocation } from './found.ts'
 import type { Place, PlacedArray } from './place.ts'
 
 /** A Zarr group, or array, as a place: names of arrays are paths. */
@@ -206,12 +207,11 @@ export async function zarrErrors<T>(file: string, other: string, work: () => Pro
   }
 }
 
-/** @throws UnsupportedError for files of other formats */
+/** @throws UnsupportedError for classic NetCDF, which is copied first */
 export function storeAt(location: string, format: PlaceFormat, signal?: Signal): Promise<Location> {
-  const other = {
-    netcdf: 'this is a classic NetCDF file: hyperslab import copies it into a container',
-    hdf5: 'this is a file of HDF5 (NetCDF-4), which cannot be read',
-  }[format as string]
-  if (other !== undefined) throw new HyperslabError('UnsupportedError', other, { file: location })
+  if (format === 'netcdf') {
+    const text = 'this is a classic NetCDF file: hyperslab import copies it into a container'
+    throw new HyperslabError('UnsupportedError', text, { file: location })
+  }
   return zarrLocation(location, format, signal)
 }

@@ -18,7 +18,7 @@ test.each([
   ['II*\0\0\0\0\0', /TIFF.*rioxarray/],
 ])('a file that begins with %j is refused with what to do', async (start, message) => {
   const path = join(folder, 'file')
-  await writeFile(path, Buffer.from(start, 'latin1'))
+  await writeFile(path, Buffer.from(start.padEnd(100, '\0'), 'latin1'))
   await expect(openDataset(path)).rejects.toMatchObject({ tag: 'UnsupportedError', message: expect.stringMatching(message) })
 })
 

@@ -1,0 +1,71 @@
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
+import type { DatasetFile, DecodeOptions } from '../dataset/dataset.ts'
+import type { WorkerPool } from '../pool/task.ts'
+import { type Location, resolveLocation } from './location.ts'
+import { formatIn, type StoredAt, zarrIn } from './place-format.ts'
+import { variableOf } from './raw-variable.ts'
+
+/** Options of opening the arrays of a dataset. */
+export interface DatasetFileOptions {
+  /** Threads that decode and reduce. */
+  readonly pool?: WorkerPool
+  /** Memory that reading shares with other files. */
+  readonly budget?: MemoryBudget
+  /** The path of the group to open, in a Zarr store. */
+  readonly group?: string
+}
+
+/**
+ * Opens the arrays of what is at a place, whichever format it has. A module of its own: it is of no use
+ * before there is something to open.
+ */
+export async function openDatasetFile(
+  location: Location,
+  { group, pool, budget, signal }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
+): Promise<DatasetFile> {
+  const place = await resolveLocation(location)
+  const shared = { pool, budget, signal }
+  try {
+    const format = await formatIn(place, signal)
+    if (format !== 'container' && format !== 'netcdf') return await openGroup(await zarrIn(place, format, signal), shared, group)
+    if (group !== undefined) {
+      const text = 'only Zarr stores have groups to open'
+      throw new HyperslabError('InvalidArgumentError', text, { file: place.store.describe(place.path), actual: group })
+    }
+    return await (format === 'netcdf' ? openClassic(place, shared) : openFromContainer(place, { pool, budget }))
+  } catch (error) {
+    await place.store.close?.()
+    if (!isHyperslabError(error, 'NotFoundError') || group !== undefined) throw error
+    const text = 'there is neither a container (.af), nor classic NetCDF, nor a Zarr group'
+    throw new HyperslabError(error.tag, text, { file: place.store.describe(place.path), cause: error })
+  }
+}
+
+const openFromContainer = async ({ store, path }: StoredAt, options: object): Promise<DatasetFile> =>
+  (await import('./container-dataset.ts')).containerDataset(store, path, options)
+
+async function openClassic(place: StoredAt, options: object): Promise<DatasetFile> {
+  const { openNetcdf } = await import('./open-netcdf.ts')
+  const file = await openNetcdf(place, options)
+  const variables = file.variables.map((variable) => variableOf(variable.name, variable as never))
+  return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
+}
+
+async function openGroup(place: StoredAt, options: object, path: string | undefined): Promise<DatasetFile> {
+  const { openZarr } = await import('./open-zarr.ts')
+  const root = await openZarr(place, { ...options, kind: 'group' })
+  const group = path === undefined ? root : await root.group(path)
+  const unreadable = new Map(await group.unreadable())
+  const opened = (await group.arrays()).map(async (name) => {
+    try {
+      return [variableOf(name, await group.array(name))]
+    } catch (error) {
+      if (!isHyperslabError(error)) throw error
+      unreadable.set(name, error)
+      return []
+    }
+  })
+  const variables = (await Promise.all(opened)).flat()
+  return { variables, attrs: Object.fromEntries(group.attrs), unreadable, close: () => root.close() }
+}

@@ -1,0 +1,107 @@
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import type { Signal } from '../core/signal.ts'
+import type { Store } from '../store/store.ts'
+
+/**
+ * What a place holds: a container; a Zarr store, as it is, in an archive or by references; a classic NetCDF
+ * file.
+ */
+export type PlaceFormat = 'container' | 'zarr' | 'zip' | 'references' | 'netcdf'
+
+/** An object of a store, or a folder. */
+export interface StoredAt {
+  readonly store: Store
+  readonly path: string
+}
+
+/** Objects of a Zarr store with metadata of the folder that they are in, which they stand for. */
+const METADATA = ['zarr.json', '.zgroup', '.zarray', '.zmetadata', '.zattrs']
+export const METADATA_PATH = /(^|\/)(zarr\.json|\.z(array|group|metadata|attrs))$/
+
+/** Names that are believed where to look costs a request. */
+const NAMES: readonly (readonly [RegExp, PlaceFormat])[] = [
+  [/\.af$/, 'container'],
+  [/\.zarr$/i, 'zarr'],
+  [/\.(zip|ozx)$/i, 'zip'],
+  [/\.json$/i, 'references'],
+]
+
+/** Bytes that tell what a file is. */
+const HEAD_BYTES = 8
+const STARTS: readonly (readonly [readonly string[], PlaceFormat])[] = [
+  [['PK\x03\x04', 'PK\x05\x06'], 'zip'],
+  [['CDF\x01', 'CDF\x02'], 'netcdf'],
+]
+const REFERENCES = /^\s*\{\s*("|$)/
+
+/** How files of formats begin that are known and not read, what they are called, and what to do. */
+const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
+  [['CDF\x05'], 'NetCDF of 64-bit data (CDF-5)', 'convert it: nccopy -k classic'],
+  [['\x89HDF'], 'HDF5, as NetCDF-4 is', 'convert it: nccopy -k classic, or to Zarr with xarray'],
+  [['GRIB'], 'GRIB', 'convert it to Zarr with cfgrib and xarray'],
+  [['II*\0', 'MM\0*', 'II+\0', 'MM\0+'], 'TIFF', 'convert it to Zarr with rioxarray'],
+  [['\x93NUMPY'], 'NumPy', 'convert it with zarr.save'],
+  [['PAR1'], 'Parquet', 'it holds tables; read it with a reader of these'],
+]
+
+/**
+ * The format of what is at a place: of a file by how it begins, of a folder by what is in it. Names tell only
+ * containers, which have to have one and may be damaged, and, where to look costs a request, what is named
+ * for its format. What begins as nothing that is known is taken for a container of users who have picked it,
+ * elsewhere for a Zarr store, as servers show folders as pages.
+ * @throws UnsupportedError for formats that are known and not read, with what to do
+ */
+export async function formatIn({ store, path }: StoredAt, signal?: Signal): Promise<PlaceFormat> {
+  if (path.endsWith('/') || METADATA_PATH.test(path)) return 'zarr'
+  // The key of a picked file is not its name.
+  const isPicked = store.seesOneFile ?? false
+  const name = isPicked ? store.describe(path) : path
+  const named = NAMES.find(([pattern]) => pattern.test(name))?.[1]
+  if (named !== undefined && store.localPath === undefined && !isPicked) return named
+  const head = await headOf(store, path, signal)
+  if (head !== undefined)
+    return named === 'container' ? named : (formatOf(head, store.describe(path)) ?? (isPicked ? 'container' : 'zarr'))
+  if (named !== 'container') return 'zarr'
+  const inside = await Promise.all(METADATA.map((each) => headOf(store, `${path}/${each}`, signal)))
+  return inside.some((each) => each !== undefined) ? 'zarr' : named
+}
+
+/** The first bytes, as characters; undefined where that is no object of so many. */
+async function headOf(store: Store, path: string, signal: Signal | undefined): Promise<string | undefined> {
+  try {
+    const bytes = await store.getRange(path, 0, HEAD_BYTES, { signal })
+    return bytes && String.fromCharCode(...bytes)
+  } catch (error) {
+    // Folders, what servers refuse to show of them, files of a byte: whoever opens it says what is wrong.
+    if (isHyperslabError(error, 'FormatError', 'StoreError', 'UnsupportedError', 'NotFoundError')) return undefined
+    throw error
+  }
+}
+
+function formatOf(head: string, file: string): PlaceFormat | undefined {
+  const begins = ([starts]: readonly [readonly string[], ...unknown[]]): boolean => starts.some((start) => head.startsWith(start))
+  const [, name, advice] = REFUSED.find(begins) ?? []
+  if (name !== undefined)
+    throw new HyperslabError('UnsupportedError', `this is ${name}, which is not read here; ${advice}`, { file })
+  return STARTS.find(begins)?.[1] ?? (REFERENCES.test(head) ? 'references' : undefined)
+}
+
+/**
+ * A Zarr store as `openZarr` takes it, whatever it lies in.
+ * @param format what {@link formatIn} has found there
+ */
+export async function zarrIn({ store, path }: StoredAt, format: PlaceFormat, signal?: Signal): Promise<StoredAt> {
+  if (format === 'zip') {
+    const { ZipStore } = await import('../store/zip/zip.ts')
+    const archive = new ZipStore({ store, path })
+    // Whoever archives a folder often has the folder itself in the archive.
+    const tops = new Set((await archive.list('', { signal })).map((key) => key.replace(/\/.*/s, '/')))
+    const [top = ''] = tops
+    return { store: archive, path: tops.size === 1 && top.endsWith('/') ? top : '' }
+  }
+  if (format === 'references') {
+    const { storeOfReferences } = await import('./open-zarr.ts')
+    return { store: await storeOfReferences(store, path, { signal }), path: '' }
+  }
+  return { store, path: path.replace(METADATA_PATH, '') }
+}
