@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import type { Attrs } from './attributes.ts'
 import type { Taken } from './label-selectors.ts'
 import type { Variable } from './variable.ts'
 
@@ -9,6 +10,15 @@ export type Coords = ReadonlyMap<string, Variable>
 export interface Labelled {
   readonly variable: Variable
   readonly coordinates: Coords
+}
+
+/** What a dataset is made of. */
+export interface DatasetParts {
+  readonly variables: ReadonlyMap<string, Variable>
+  readonly coords: Coords
+  readonly attrs: Attrs
+  readonly problems?: ReadonlyMap<string, HyperslabError> | undefined
+  readonly close?: (() => Promise<void>) | undefined
 }
 
 /** What is taken along some dimensions of coordinates; what lies at one position only becomes a scalar. */

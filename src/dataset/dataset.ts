@@ -13,7 +13,7 @@ import { timestampOf } from '../core/timestamp.ts'
 import type { Selector } from '../grid/selection.ts'
 import { type Attrs, attributeText, plainAttrs } from './attributes.ts'
 import { decodeVariable, type RawVariable } from './cf/decode.ts'
-import { type Coords, mergeCoords, takeCoords } from './coords.ts'
+import { type Coords, type DatasetParts, mergeCoords, takeCoords } from './coords.ts'
 import { DataArray } from './data-array.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
@@ -68,16 +68,11 @@ const OPTIONS: Checks<DatasetOptions> = { coords: 'object', attrs: 'object' }
 /** Coordinates that are read at the same time. */
 const COORDINATES_AT_A_TIME = 16
 
-interface DatasetParts {
-  readonly variables: ReadonlyMap<string, Variable>
-  readonly coords: Coords
-  readonly attrs: Attrs
-  readonly problems?: ReadonlyMap<string, HyperslabError> | undefined
-  readonly close?: (() => Promise<void>) | undefined
-}
-
-/** What a dataset is made of where it is made of others: no class of users. */
-class Parts implements DatasetParts {
+/**
+ * What a dataset is made of where it is made of others: no class of users.
+ * @internal
+ */
+export class DatasetState implements DatasetParts {
   readonly variables: ReadonlyMap<string, Variable>
   readonly coords: Coords
   readonly attrs: Attrs
@@ -106,16 +101,17 @@ class Parts implements DatasetParts {
  * console.log(await ds.get('t').sel({ time: '1998' }).mean().get()) // 275.3333333333333
  */
 export class Dataset extends Printable implements AsyncDisposable {
-  readonly #parts: Parts
+  /** @internal */
+  readonly parts: DatasetState
 
   /**
    * @throws InvalidArgumentError where lengths along a dimension differ, values are no values, or labels of a
    *   dimension are in an array that has to be read: `Dataset.from` reads it
    */
-  constructor(variables: Readonly<Record<string, VariableInput>> | Parts, options: DatasetOptions = {}) {
+  constructor(variables: Readonly<Record<string, VariableInput>> | DatasetState, options: DatasetOptions = {}) {
     super()
-    if (variables instanceof Parts) {
-      this.#parts = variables
+    if (variables instanceof DatasetState) {
+      this.parts = variables
       return
     }
     checkOptions('Dataset', options, OPTIONS)
@@ -128,7 +124,7 @@ export class Dataset extends Printable implements AsyncDisposable {
       own.set(name, toVariable(name, input, undefined))
       if (input instanceof DataArray) all = mergeCoords(all, input.coordinates, 'keep')
     }
-    this.#parts = new Parts({ variables: own, coords: all, attrs: options.attrs ?? {} })
+    this.parts = new DatasetState({ variables: own, coords: all, attrs: options.attrs ?? {} })
   }
 
   /**
@@ -163,33 +159,33 @@ export class Dataset extends Printable implements AsyncDisposable {
     const ordered = new Map([...decoded.keys()].filter((name) => coords.has(name)).map((name) => [name, coords.get(name)!]))
     const variables = new Map([...decoded].filter(([name]) => !names.has(name)))
     return new Dataset(
-      new Parts({ variables, coords: ordered, attrs: file.attrs ?? {}, problems, close: file.close?.bind(file) }),
+      new DatasetState({ variables, coords: ordered, attrs: file.attrs ?? {}, problems, close: file.close?.bind(file) }),
     )
   }
 
   /** The length of each dimension, by name. */
   get dims(): Readonly<Record<string, number>> {
-    return lengthsOf(this.#parts)
+    return lengthsOf(this.parts)
   }
 
   /** Coordinates by name: labels of dimensions, and what else says where values are. */
   get coords(): Readonly<Record<string, DataArray>> {
-    return this.#arrays(this.#parts.coords)
+    return this.#arrays(this.parts.coords)
   }
 
   /** Variables by name, without coordinates. */
   get variables(): Readonly<Record<string, DataArray>> {
-    return this.#arrays(this.#parts.variables)
+    return this.#arrays(this.parts.variables)
   }
 
   /** The attributes of the file, or of the dataset as it was made. */
   get attrs(): Attrs {
-    return this.#parts.attrs
+    return this.parts.attrs
   }
 
   /** Variables that are left out, each with the reason. */
   get problems(): ReadonlyMap<string, HyperslabError> {
-    return this.#parts.problems
+    return this.parts.problems
   }
 
   /**
@@ -197,7 +193,7 @@ export class Dataset extends Printable implements AsyncDisposable {
    * @throws UnknownArrayError, with the names there are; for one that is left out, the reason
    */
   get(name: string): DataArray {
-    const { variables, coords, problems } = this.#parts
+    const { variables, coords, problems } = this.parts
     const found = variables.get(name) ?? coords.get(name)
     if (found !== undefined) return new DataArray(found, coords)
     const problem = problems.get(name)
@@ -216,7 +212,7 @@ export class Dataset extends Printable implements AsyncDisposable {
    */
   sel(labels: Readonly<Record<string, LabelSelector>>, options: SelOptions = {}): Dataset {
     checkOptions('sel', options, SEL_CHECKS)
-    return this.#taken(takenByLabel(labels, this.#parts.coords, Object.keys(this.dims), options))
+    return this.#taken(takenByLabel(labels, this.parts.coords, Object.keys(this.dims), options))
   }
 
   /** Each variable at some positions, as {@link DataArray.isel}. */
@@ -227,8 +223,8 @@ export class Dataset extends Printable implements AsyncDisposable {
 
   /** The dataset with other variables beside, or in place of, its own. */
   assign(variables: Readonly<Record<string, VariableInput>>): Dataset {
-    const added = new Dataset(variables, { coords: this.coords }).#parts
-    return this.#with({ variables: new Map([...this.#parts.variables, ...added.variables]), coords: added.coords })
+    const added = new Dataset(variables, { coords: this.coords }).parts
+    return this.#with({ variables: new Map([...this.parts.variables, ...added.variables]), coords: added.coords })
   }
 
   /**
@@ -236,16 +232,16 @@ export class Dataset extends Printable implements AsyncDisposable {
    * @throws InvalidArgumentError where two have a variable of one name, or labels along a dimension differ
    */
   merge(...others: readonly Dataset[]): Dataset {
-    let { variables, coords } = this.#parts
+    let { variables, coords } = this.parts
     for (const other of others) {
       if (!(other instanceof Dataset)) invalidArgument('merge takes datasets', other)
-      const twice = [...other.#parts.variables.keys()].find((name) => variables.has(name))
+      const twice = [...other.parts.variables.keys()].find((name) => variables.has(name))
       if (twice !== undefined)
         throw new HyperslabError('InvalidArgumentError', 'two datasets have a variable of this name: rename or drop one', {
           array: twice,
         })
-      coords = mergeCoords(coords, other.#parts.coords, 'refuse')
-      variables = new Map([...variables, ...other.#parts.variables])
+      coords = mergeCoords(coords, other.parts.coords, 'refuse')
+      variables = new Map([...variables, ...other.parts.variables])
     }
     return this.#with({ variables, coords })
   }
@@ -255,7 +251,7 @@ export class Dataset extends Printable implements AsyncDisposable {
    * @throws InvalidArgumentError for names that are not there, or taken
    */
   rename(names: Readonly<Record<string, string>>): Dataset {
-    const { variables, coords } = this.#parts
+    const { variables, coords } = this.parts
     const known = new Set([...variables.keys(), ...coords.keys(), ...Object.keys(this.dims)])
     for (const [from, to] of Object.entries(names)) {
       if (!known.has(from))
@@ -284,12 +280,12 @@ export class Dataset extends Printable implements AsyncDisposable {
   drop(...names: readonly string[]): Dataset {
     for (const name of names) this.get(name)
     const kept = (map: ReadonlyMap<string, Variable>) => new Map([...map].filter(([name]) => !names.includes(name)))
-    return this.#with({ variables: kept(this.#parts.variables), coords: kept(this.#parts.coords) })
+    return this.#with({ variables: kept(this.parts.variables), coords: kept(this.parts.coords) })
   }
 
   /** Closes the file it was opened from; what is read afterwards is a ClosedError. */
   async close(): Promise<void> {
-    await this.#parts.close?.()
+    await this.parts.close?.()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -298,27 +294,27 @@ export class Dataset extends Printable implements AsyncDisposable {
 
   /** Dimensions, coordinates with their ends, variables and attributes, as xarray shows them. */
   override toString(): string {
-    const { variables, coords, attrs } = this.#parts
+    const { variables, coords, attrs } = this.parts
     return describeDataset({ dims: this.dims, coords, variables, attrs })
   }
 
   #arrays(map: ReadonlyMap<string, Variable>): Readonly<Record<string, DataArray>> {
-    return Object.fromEntries([...map].map(([name, variable]) => [name, new DataArray(variable, this.#parts.coords)]))
+    return Object.fromEntries([...map].map(([name, variable]) => [name, new DataArray(variable, this.parts.coords)]))
   }
 
   #taken(taken: ReadonlyMap<string, Taken>): Dataset {
-    const { variables, coords } = this.#parts
+    const { variables, coords } = this.parts
     const own = new Map([...variables].map(([name, variable]) => [name, variable.take(taken)]))
     return this.#with({ variables: own, coords: takeCoords(coords, taken) })
   }
 
   #with(parts: Partial<DatasetParts>): Dataset {
-    return new Dataset(new Parts({ ...this.#parts, ...parts }))
+    return new Dataset(new DatasetState({ ...this.parts, ...parts }))
   }
 }
 
 /** @throws InvalidArgumentError where lengths along a dimension differ */
-function lengthsOf({ variables, coords }: Pick<Parts, 'variables' | 'coords'>): Record<string, number> {
+function lengthsOf({ variables, coords }: Pick<DatasetState, 'variables' | 'coords'>): Record<string, number> {
   const lengths: Record<string, number> = {}
   const from: Record<string, string> = {}
   for (const { name, dims, array } of [...coords.values(), ...variables.values()])

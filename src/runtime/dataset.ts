@@ -3,6 +3,8 @@
  */
 export type { ArithmeticOptions } from '../dataset/arithmetic.ts'
 export type { Attrs } from '../dataset/attributes.ts'
+export type { ConcatDatasetsOptions } from '../dataset/concat.ts'
+export { concatDatasets } from '../dataset/concat-datasets.ts'
 export { cos, DataArray } from '../dataset/data-array.ts'
 export {
   Dataset,
@@ -20,3 +22,4 @@ export { CFTime } from '../dataset/time/instant.ts'
 export type { Weighted } from '../dataset/weighted.ts'
 export type { CoarsenOptions, RollingOptions, WindowedArray } from '../dataset/windows.ts'
 export { type OpenDatasetOptions, openDataset } from './open-dataset.ts'
+export { type OpenDatasetsOptions, openDatasets } from './open-datasets.ts'

@@ -6,7 +6,12 @@ import type { Location } from './location.ts'
 /** Options of `openDataset`. */
 export interface OpenDatasetOptions extends DecodeOptions, DatasetFileOptions {}
 
-const CHECKS: Checks<OpenDatasetOptions> = { ...DECODE_CHECKS, pool: 'WorkerPool', budget: 'MemoryBudget', group: 'string' }
+export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
+  ...DECODE_CHECKS,
+  pool: 'WorkerPool',
+  budget: 'MemoryBudget',
+  group: 'string',
+}
 
 /**
  * Opens what it finds as a dataset: a container (`.af`), classic NetCDF, a Zarr group (a folder, URL, `.zip`
@@ -15,7 +20,7 @@ const CHECKS: Checks<OpenDatasetOptions> = { ...DECODE_CHECKS, pool: 'WorkerPool
  * @throws NotFoundError; UnsupportedError for formats that are known and not read here, with what to do
  */
 export async function openDataset(location: Location, options: OpenDatasetOptions = {}): Promise<Dataset> {
-  checkOptions('openDataset', options, CHECKS)
+  checkOptions('openDataset', options, OPEN_DATASET_CHECKS)
   const { openDatasetFile } = await import('./dataset-file.ts')
   const file = await openDatasetFile(location, options)
   try {

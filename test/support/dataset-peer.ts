@@ -17,8 +17,17 @@ export type Step = readonly [string, Readonly<Record<string, unknown>>]
 export interface DatasetPeer {
   /** Writes files into a folder; each of the names is there as `.nc`, `.v2.zarr` and `.v3.zarr`. */
   write(folder: string): Promise<readonly string[]>
-  /** What a chain of operations on a variable of a file gives, or why there is none. */
-  run(path: string, variable: string, steps: readonly Step[]): Promise<PeerArray | { readonly refused: string }>
+  /** Writes parts of series into a folder: `packed`, `noleap` and `levels`, numbered 0 to 2, likewise. */
+  writeParts(folder: string): Promise<void>
+  /**
+   * What a chain of operations on a variable of a file, or of several that are joined, gives, or why there is
+   * none.
+   */
+  run(
+    path: string | readonly string[],
+    variable: string,
+    steps: readonly Step[],
+  ): Promise<PeerArray | { readonly refused: string }>
   close(): void
 }
 
@@ -31,6 +40,10 @@ export function startDatasets(): DatasetPeer | undefined {
       const { result, error } = await python.ask({ write: folder })
       if (error !== undefined) throw new Error(error)
       return result
+    },
+    async writeParts(folder) {
+      const { error } = await python.ask({ writeParts: folder })
+      if (error !== undefined) throw new Error(error)
     },
     async run(path, variable, steps) {
       const { result, error } = await python.ask({ path, variable, steps })

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+import dataset_files
+
 warnings.filterwarnings("ignore")
 
 
@@ -77,6 +79,10 @@ opened = {}
 
 
 def dataset(path):
+    """A file; several are joined as open_mfdataset, which needs dask, does it."""
+    if isinstance(path, list):
+        options = {"data_vars": "minimal", "coords": "minimal", "compat": "equals", "join": "exact", "combine_attrs": "override"}
+        return xr.combine_by_coords([dataset(each) for each in path], **options)
     if path not in opened:
         if path.endswith(".nc"):
             opened[path] = xr.open_dataset(path, engine="scipy")
@@ -169,6 +175,8 @@ for line in sys.stdin:
     try:
         if "write" in request:
             answer = {"result": write(request["write"])}
+        elif "writeParts" in request:
+            answer = {"result": dataset_files.write_parts(request["writeParts"])}
         else:
             answer = {"result": run(request["path"], request["variable"], request["steps"])}
     except Exception as error:  # what xarray refuses is an answer, too

@@ -1,0 +1,307 @@
+import { concat } from '../array/combine.ts'
+import type { DiskArray } from '../array/disk-array.ts'
+import { isBigInt, isNumeric } from '../core/dtype.ts'
+import { type ErrorDetails, HyperslabError, invalidArgument } from '../core/errors.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { Signal } from '../core/signal.ts'
+import { alongDims } from './arithmetic.ts'
+import { asFloats } from './as-floats.ts'
+import type { Attrs } from './attributes.ts'
+import { arrangeLabels, type LabelRun, mostUncertain } from './concat-labels.ts'
+import type { DatasetParts } from './coords.ts'
+import { LabelIndex, type LabelKind, type Labels } from './label-index.ts'
+import { packInstants } from './time/instant.ts'
+import { decodeTimes, encodeTimes, type TimeUnits } from './time/units.ts'
+import type { Variable } from './variable.ts'
+import { withInstants } from './with-index.ts'
+
+/** Options of joining datasets along a dimension. */
+export interface ConcatDatasetsOptions {
+  /**
+   * The rule where several have a label, or reach into one another: `error`, the default, refuses; of those
+   * that have a label, `first` takes the one given first, `last` the one given last.
+   */
+  readonly overlap?: 'error' | 'first' | 'last'
+  /**
+   * The rule where labels are missing between two, as regular spacing in them tells, of times also by months:
+   * `error`, the default, refuses; `keep` joins them as they are.
+   */
+  readonly gaps?: 'error' | 'keep'
+  /**
+   * The rule for what does not lie along the dimension: `equals`, the default, reads it everywhere and
+   * refuses what differs; `override` takes that of the first.
+   */
+  readonly compat?: 'equals' | 'override'
+  /** Ends reading when it is aborted. */
+  readonly signal?: Signal | undefined
+}
+
+export const CONCAT_DATASETS_CHECKS: Checks<ConcatDatasetsOptions> = {
+  overlap: ['error', 'first', 'last'],
+  gaps: ['error', 'keep'],
+  compat: ['equals', 'override'],
+  signal: 'AbortSignal',
+}
+
+/** Variables that are compared at the same time. */
+const COMPARED_AT_A_TIME = 8
+
+/** Attributes that say what numbers mean: where they differ, so do the numbers. */
+const MEANING = [
+  ...['units', 'calendar', 'scale_factor', 'add_offset', '_FillValue', 'missing_value', '_Unsigned'],
+  ...['flag_values', 'flag_masks', 'flag_meanings'],
+]
+
+/** A dataset that is joined with others. */
+interface Part extends DatasetParts {
+  /** As messages call it. */
+  readonly place: string
+}
+
+/** A variable of a part. */
+interface Own {
+  readonly variable: Variable
+  readonly part: Part
+}
+
+/**
+ * The parts of datasets one after another along a dimension, in the order of its labels; without labels, as
+ * they are given.
+ * @param dim when left out, the only one along which labels differ
+ * @throws InvalidArgumentError for what does not fit together, naming the two that do not
+ */
+export async function concatParts(
+  datasets: readonly DatasetParts[],
+  dim: string | undefined,
+  options: ConcatDatasetsOptions = {},
+): Promise<DatasetParts> {
+  checkOptions('concatDatasets', options, CONCAT_DATASETS_CHECKS)
+  if (datasets.length === 0) invalidArgument('there are no datasets to join', datasets)
+  const parts = datasets.map((each, at): Part => ({ ...each, place: placeOf(each, at) }))
+  const close = () => closeEach(datasets)
+  const { overlap = 'error', gaps = 'error' } = options
+  const along = dim ?? (parts.length === 1 ? undefined : differingDim(parts))
+  if (along === undefined) return datasets[0]!
+  if (!parts.some((part) => allVariables(part).some(({ dims }) => dims.includes(along))))
+    invalidArgument(`no dataset has a dimension ${JSON.stringify(along)}`, dim)
+  const problems = new Map(parts.flatMap((part) => [...(part.problems ?? [])]))
+  const indexes = parts.map(({ coords }) => coords.get(along)?.index)
+  const runs = arrangeLabels(along, indexes, { places: parts.map(({ place }) => place), overlap, gaps })
+  const first = parts[runs[0]!.part]!
+  const ordered = [...new Set([first, ...runs.map(({ part }) => parts[part]!), ...parts])]
+  checkNames(ordered, problems)
+  const variables = new Map<string, Variable>()
+  const coords = new Map<string, Variable>()
+  const compared: (readonly [Own, Own])[] = []
+  for (const [name, variable] of [...first.coords, ...first.variables]) {
+    if (problems.has(name)) continue
+    const all = parts.map((part): Own => ({ variable: find(part, name)!, part }))
+    for (const other of all) checkMeaning({ variable, part: first }, other)
+    const isAlong = variable.dims.includes(along)
+    for (const other of all)
+      if (other.variable.dims.includes(along) !== isAlong) refuseDims(along, { variable, part: first }, other)
+    const joined = isAlong ? joinVariables(along, variable, all, runs) : variable
+    if (!isAlong) compared.push(...all.map((other) => [{ variable, part: first }, other] as const))
+    ;(first.coords.has(name) ? coords : variables).set(name, joined)
+  }
+  const isRead = ({ variable }: Own): boolean => variable.index !== undefined || options.compat !== 'override'
+  await forEachLimited(
+    compared.filter(([own]) => isRead(own)),
+    COMPARED_AT_A_TIME,
+    ([own, other]) => checkEqual(own, other, options.signal),
+  )
+  return { variables, coords, attrs: first.attrs, problems, close }
+}
+
+/** Closes all, also where one of them fails; then its error is thrown. */
+async function closeEach(files: readonly { close?: (() => Promise<void>) | undefined }[]): Promise<void> {
+  const results = await Promise.allSettled(files.map((file) => file.close?.()))
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+}
+
+const allVariables = ({ variables, coords }: DatasetParts): Variable[] => [...variables.values(), ...coords.values()]
+
+const find = ({ variables, coords }: DatasetParts, name: string): Variable | undefined => variables.get(name) ?? coords.get(name)
+
+/** The file that a dataset is of, where its arrays say so, or its number. */
+function placeOf(part: DatasetParts, at: number): string {
+  const file = allVariables(part).find(({ array }) => array.source.label?.file !== undefined)?.array.source.label?.file
+  return file ?? `dataset ${at}`
+}
+
+function differingDim(parts: readonly Part[]): string {
+  const [first, ...others] = parts
+  const differing = [...first!.coords].flatMap(([name, { index }]) => {
+    if (index === undefined) return []
+    const isSame = others.every(({ coords }) => {
+      const other = coords.get(name)?.index
+      return other?.equals(index) ?? false
+    })
+    return isSame ? [] : [name]
+  })
+  if (differing.length === 1) return differing[0]!
+  const why = differing.length === 0 ? 'labels differ along no dimension' : `labels differ along ${differing.join(' and ')}`
+  return invalidArgument(`${why}: say which dimension to join along`, differing)
+}
+
+/** What cannot be read in one dataset is left out of all; anything else has to be in each. */
+function checkNames(parts: readonly Part[], problems: ReadonlyMap<string, HyperslabError>): void {
+  const names = new Set(parts.flatMap((part) => allVariables(part).map(({ name }) => name)))
+  for (const name of names) {
+    const without = parts.find((part) => find(part, name) === undefined)
+    if (without === undefined || problems.has(name)) continue
+    const having = parts.find((part) => find(part, name) !== undefined)!
+    refuse(`${without.place} has no variable of this name, ${having.place} has one: drop it there`, { array: name })
+  }
+}
+
+function refuse(text: string, details: ErrorDetails): never {
+  throw new HyperslabError('InvalidArgumentError', text, details)
+}
+
+const refuseDims = (dim: string, { variable, part }: Own, other: Own): never =>
+  refuse(
+    `dimensions are [${variable.dims.join(', ')}] in ${part.place}, [${other.variable.dims.join(', ')}] in ${other.part.place}: ${dim} is in one of them`,
+    { array: variable.name, actual: other.variable.dims, expected: variable.dims },
+  )
+
+/** Units that differ would be silently mixed. Those of times are converted. */
+function checkMeaning({ variable, part }: Own, other: Own): void {
+  if (variable.times !== undefined && other.variable.times !== undefined) return
+  for (const name of MEANING) {
+    const [own, theirs] = [variable.attrs[name], other.variable.attrs[name]]
+    if (isSame(own, theirs)) continue
+    const shown = [own, theirs].map((value) => (value === undefined ? 'none' : (JSON.stringify(value) ?? String(value))))
+    refuse(`${name} is ${shown[0]} in ${part.place}, ${shown[1]} in ${other.part.place}`, {
+      array: variable.name,
+      actual: theirs,
+      expected: own,
+    })
+  }
+}
+
+const isSame = (a: unknown, b: unknown): boolean => Object.is(a, b) || (typeof a === typeof b && String(a) === String(b))
+
+/** @param variable that of the first part, which says names, attributes and units */
+function joinVariables(dim: string, variable: Variable, all: readonly Own[], runs: readonly LabelRun[]): Variable {
+  const encoding = sharedEncoding(variable, all)
+  const pieces = runs.map(({ part, positions }): Own => {
+    const own = all[part]!
+    return positions === undefined
+      ? own
+      : { ...own, variable: own.variable.take(new Map([[dim, { parts: [{ positions, shift: 0 }] }]])) }
+  })
+  if (variable.index !== undefined) return joinLabels(pieces).with({ encoding })
+  const arrays = pieces.map((own) => {
+    const dims = new Set(own.variable.dims)
+    if (dims.size !== variable.dims.length || !variable.dims.every((each) => dims.has(each)))
+      refuseDims(dim, { ...pieces[0]!, variable }, own)
+    const taken = inUnits(own.variable, variable)
+    checkShape(dim, variable, own)
+    return alongDims(taken, variable.dims)
+  })
+  const dtypes = new Set(arrays.map(({ dtype }) => dtype))
+  const text = [...dtypes].find((dtype) => !isNumeric(dtype) && dtype !== 'bool')
+  if (dtypes.size > 1 && text !== undefined)
+    refuse(`values are of ${[...dtypes].join(' and ')}`, { array: variable.name, actual: [...dtypes] })
+  const array = arrays.length === 1 ? arrays[0]! : concat(arrays, { axis: variable.dims.indexOf(dim) })
+  return variable.with({ array, encoding, stored: undefined })
+}
+
+function checkShape(dim: string, variable: Variable, { variable: own, part }: Own): void {
+  for (const [axis, each] of variable.dims.entries()) {
+    const [length, expected] = [own.array.shape[own.dims.indexOf(each)]!, variable.array.shape[axis]!]
+    if (each === dim || length === expected) continue
+    refuse(`${each} is of length ${length} in ${part.place}, and ${expected} in the first`, {
+      array: variable.name,
+      actual: length,
+      expected,
+    })
+  }
+}
+
+/** Labels of several parts as those of one coordinate; times are counted as the first of them is. */
+function joinLabels(pieces: readonly Own[]): Variable {
+  const coords = pieces.map(({ variable }) => variable)
+  const indexes = coords.map(({ index }) => index!)
+  if (coords.length === 1) return coords[0]!
+  const [first] = coords
+  const { calendar } = indexes[0]!.kind
+  if (calendar !== undefined) {
+    // Where one holds times that no 64 bits do, all become numbers as it has them.
+    const template = coords.find(({ array }) => array.dtype !== 'timestamp_ns') ?? first!
+    const kind = { ...template.index!.kind, uncertainty: mostUncertain(indexes) }
+    const instants = packInstants(indexes.flatMap(({ values }) => Array.from(values as ArrayLike<bigint>)))
+    return withInstants(template.with({ index: new LabelIndex(template.dims[0]!, template.index!.values, kind) }), instants)
+  }
+  const array = concat(coords.map(({ array }) => array), { axis: 0 }) // biome-ignore format: one line
+  const labels = indexes.flatMap(({ values }) => Array.from(values as ArrayLike<number>))
+  const values: Labels = typeof labels[0] === 'number' ? Float64Array.from(labels) : labels
+  const kind: LabelKind = { ...indexes[0]!.kind, dtype: array.dtype }
+  const isCyclic = kind.period !== undefined && reach(values as ArrayLike<number>) <= kind.period
+  return first!.with({ array, index: new LabelIndex(first!.dims[0]!, values, isCyclic ? kind : { ...kind, period: undefined }) })
+}
+
+function reach(values: ArrayLike<number>): number {
+  let [low, high] = [Infinity, -Infinity]
+  for (let i = 0; i < values.length; i++) {
+    low = Math.min(low, values[i]!)
+    high = Math.max(high, values[i]!)
+  }
+  return high - low
+}
+
+/**
+ * What all say of how they are stored, but for times, which are counted as those of the first are: packed as
+ * one of them, others may not fit.
+ */
+function sharedEncoding(variable: Variable, all: readonly Own[]): Attrs {
+  const isCounted = (name: string): boolean => variable.times !== undefined && (name === 'units' || name === 'calendar')
+  const isShared = (name: string): boolean =>
+    all.every(({ variable: { encoding } }) => isSame(encoding[name], variable.encoding[name]))
+  const isAsCounted = variable.times === undefined || isShared('units')
+  return Object.fromEntries(
+    Object.entries(variable.encoding).filter(
+      ([name]) => isCounted(name) || (isShared(name) && (name !== 'dtype' || isAsCounted)),
+    ),
+  )
+}
+
+/** Times of calendars that stay numbers, counted in other units. */
+function inUnits(own: Variable, { times }: Variable): Variable {
+  const from = own.times
+  if (times === undefined || from === undefined || own.array.dtype === 'timestamp_ns') return own
+  if (from.calendar !== times.calendar)
+    refuse(`times are of the calendar ${times.calendar}, and of ${from.calendar}`, { array: own.name })
+  if (from.unit === times.unit && from.reference === times.reference) return own
+  return own.with({ array: recounted(own.array, from, times), stored: undefined })
+}
+
+function recounted(array: DiskArray, from: TimeUnits, to: TimeUnits): DiskArray {
+  const convert = (value: number | bigint): number =>
+    (encodeTimes(decodeTimes([value], from) as bigint[], to, { as: 'float64' }) as Float64Array)[0]!
+  return (array as DiskArray<'float64'>).map<'float64'>(convert, { dtype: 'float64', fillValue: Number.NaN }) as DiskArray
+}
+
+/** @throws InvalidArgumentError where what does not lie along the dimension is not the same */
+async function checkEqual({ variable, part }: Own, other: Own, signal: Signal | undefined): Promise<void> {
+  const [a, b] = [variable, inUnits(other.variable, variable)]
+  if (a.array === b.array) return
+  const where = `${part.place} and ${other.part.place}`
+  if (a.dims.length !== b.dims.length || a.dims.some((dim, i) => dim !== b.dims[i]))
+    refuseDims('another one', { variable, part }, other)
+  if (a.index !== undefined && b.index !== undefined) {
+    if (a.index.equals(b.index)) return
+    refuse(`labels along ${a.name} are not the same in ${where}`, { array: a.name })
+  }
+  const [one, two] = a.array.dtype === b.array.dtype ? [a.array, b.array] : [widened(a.array), widened(b.array)]
+  const [x, y] = [one, two].map((array) => (isNumeric(array.dtype) && !isBigInt(array.dtype) ? asFloats(array) : array))
+  if (await x!.equals(y!, { equalNaN: true, ...(signal && { signal }) })) return
+  const advice = "it does not lie along the dimension to join; { compat: 'override' } takes the first one, unread"
+  refuse(`values are not the same in ${where}: ${advice}`, { array: a.name })
+}
+
+const widened = (array: DiskArray): DiskArray =>
+  isNumeric(array.dtype) ? (asFloats(array).astype('float64') as DiskArray) : array

@@ -1,0 +1,65 @@
+import { invalidArgument } from '../core/errors.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { ConcatDatasetsOptions } from '../dataset/concat.ts'
+import { concatDatasets } from '../dataset/concat-datasets.ts'
+import type { Dataset } from '../dataset/dataset.ts'
+import type { Store } from '../store/store.ts'
+import { type Location, resolveLocation } from './location.ts'
+import { OPEN_DATASET_CHECKS, type OpenDatasetOptions, openDataset } from './open-dataset.ts'
+
+/** Options of `openDatasets`: those of `openDataset`, of each, and those of joining. */
+export interface OpenDatasetsOptions extends OpenDatasetOptions, ConcatDatasetsOptions {
+  /** The dimension to join along; the only one along which labels differ when left out. */
+  readonly dim?: string
+}
+
+const CHECKS: Checks<OpenDatasetsOptions> = {
+  ...OPEN_DATASET_CHECKS,
+  overlap: ['error', 'first', 'last'],
+  gaps: ['error', 'keep'],
+  compat: ['equals', 'override'],
+  dim: 'string',
+}
+
+/** Files that are opened at the same time. */
+const OPENED_AT_A_TIME = 8
+
+/**
+ * Opens many files as one dataset, joined along a dimension, lazily: each is decoded by its own attributes
+ * first, as months of one series differ in packing and in the origin of times. They are put in the order of
+ * the labels; see {@link concatDatasets} for what has to be the same. Closing it closes all of them. Local
+ * files are opened when they are read, and 64 of them stay open.
+ * @throws as `openDataset` and `concatDatasets`; then what was opened is closed
+ */
+export async function openDatasets(locations: readonly Location[], options: OpenDatasetsOptions = {}): Promise<Dataset> {
+  checkOptions('openDatasets', options, CHECKS)
+  if (!Array.isArray(locations) || locations.length === 0)
+    invalidArgument('openDatasets takes a list of locations, of one at least', locations)
+  const { dim, overlap, gaps, compat, ...each } = options
+  const opened = new Map<number, Dataset>()
+  try {
+    const sharing = sharedFiles()
+    await forEachLimited(locations.entries(), OPENED_AT_A_TIME, async ([at, location]) => {
+      opened.set(at, await openDataset(await sharing(location), each))
+    })
+    const rule = { ...(overlap && { overlap }), ...(gaps && { gaps }), ...(compat && { compat }), signal: options.signal }
+    return await concatDatasets(locations.map((_, at) => opened.get(at)!), dim, rule) // biome-ignore format: one line
+  } catch (error) {
+    // What made it fail says more than what closing may.
+    await Promise.allSettled([...opened.values()].map((ds) => ds.close()))
+    throw error
+  }
+}
+
+/** Local files by way of one store, which bounds how many of them are open. */
+function sharedFiles(): (location: Location) => Promise<Location> {
+  let files: Store | undefined
+  return async (location) => {
+    if (typeof location !== 'string' && !('href' in Object(location))) return location
+    const { store, path } = await resolveLocation(location)
+    if (store.localPath === undefined) return { store, path }
+    files ??= store
+    return { store: files, path }
+  }
+}

@@ -1,0 +1,284 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HyperslabError } from '../../src/core/errors.ts'
+import { concatDatasets } from '../../src/dataset/concat-datasets.ts'
+import type { DataArray } from '../../src/dataset/data-array.ts'
+import { Dataset, type DatasetFile } from '../../src/dataset/dataset.ts'
+import { between } from '../../src/dataset/label-selectors.ts'
+import { ChunkGrid, create, DiskArray, MemoryStore } from '../../src/runtime/index.ts'
+import { openDatasets } from '../../src/runtime/open-datasets.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { type Step, startDatasets } from '../support/dataset-peer.ts'
+import { expectPeer, valuesOf } from '../support/labelled.ts'
+
+const peer = startDatasets()
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hyperslab-concat-'))
+  await peer?.writeParts(folder)
+}, 60_000)
+afterAll(async () => {
+  peer?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe.skipIf(peer === undefined)('as xarray joins them', () => {
+  const FORMS = [['.nc', '.nc', '.nc'], ['.v2.zarr', '.v2.zarr', '.v2.zarr'], ['.v3.zarr', '.v3.zarr', '.v3.zarr'], ['.nc', '.v2.zarr', '.v3.zarr']] // biome-ignore format: one line
+  const own: Record<string, (array: DataArray) => DataArray> = {
+    whole: (array) => array,
+    'over the border': (array) => array.sel({ time: between('1998-01-30', '1998-02-02'), lat: 30 }),
+    'a month': (array) => array.sel({ time: '1998-02' }).mean({ axis: ['time', 'lon'] }),
+    groups: (array) => array.groupBy('time.month').mean(),
+    mean: (array) => array.mean({ axis: ['time'] }),
+  }
+  const steps: Record<string, readonly Step[]> = {
+    whole: [],
+    'over the border': [['sel', { labels: { time: { between: ['1998-01-30', '1998-02-02'] }, lat: 30 } }]],
+    'a month': [
+      ['sel', { labels: { time: '1998-02' } }],
+      ['reduce', { kind: 'mean', axis: ['time', 'lon'] }],
+    ],
+    groups: [['groupBy', { key: 'time.month', kind: 'mean' }]],
+    mean: [['reduce', { kind: 'mean', axis: ['time'] }]],
+  }
+
+  // Given in another order than that of their labels.
+  const pathsOf = (name: string, forms: readonly string[]) => [2, 0, 1].map((n, i) => join(folder, `${name}${n}${forms[i]}`))
+
+  test.each(FORMS)('months of one series, packed on their own, with origins of their own: %s %s %s', async (...forms) => {
+    const paths = pathsOf('packed', forms)
+    await using ds = await openDatasets(paths)
+    expect(ds.attrs['title']).toBe('part 0')
+    for (const name of Object.keys(steps)) {
+      const theirs = await peer!.run(paths, 'tas', steps[name]!)
+      if ('refused' in theirs) throw new Error(theirs.refused)
+      await expectPeer(own[name]!(ds.get('tas')), theirs)
+    }
+    for (const variable of ['count', 'orog', 'age', 'height']) {
+      const theirs = await peer!.run(paths, variable, [])
+      if ('refused' in theirs) throw new Error(theirs.refused)
+      await expectPeer(ds.get(variable), theirs)
+    }
+    // What one is packed by does not fit the others.
+    expect(ds.get('tas').encoding).not.toHaveProperty('scale_factor')
+    expect(ds.get('time').encoding).toMatchObject({ units: 'days since 1998-01-01' })
+  })
+
+  test.each(FORMS)('years of another calendar, and levels: %s %s %s', async (...forms) => {
+    for (const [name, variables] of [
+      ['noleap', ['tas', 'seen']],
+      ['levels', ['ua']],
+    ] as const) {
+      // biome-ignore format: one line
+      const paths = pathsOf(name, forms)
+      await using ds = await openDatasets(paths, name === 'levels' ? { gaps: 'keep' } : {})
+      for (const variable of variables) {
+        const theirs = await peer!.run(paths, variable, [])
+        if ('refused' in theirs) throw new Error(theirs.refused)
+        await expectPeer(ds.get(variable), theirs)
+      }
+    }
+  })
+
+  test('what one file lacks is a gap, what two have an overlap', async () => {
+    await expect(openDatasets([0, 2].map((n) => join(folder, `packed${n}.nc`)))).rejects.toThrow(
+      /missing between .*packed0.nc, which ends at 1998-01-31T00:00, and .*packed2.nc, which begins at 1998-03-01T00:00/,
+    )
+    await expect(openDatasets([0, 2].map((n) => join(folder, `noleap${n}.nc`)))).rejects.toThrow(/missing between/)
+    await cp(join(folder, 'packed0.nc'), join(folder, 'again.nc'))
+    await expect(openDatasets(['packed0.nc', 'again.nc'].map((n) => join(folder, n)), { dim: 'time' })).rejects.toThrow(/overlap/) // biome-ignore format: one line
+    await using kept = await openDatasets([0, 2].map((n) => join(folder, `packed${n}.nc`)), { gaps: 'keep' }) // biome-ignore format: one line
+    expect(kept.dims['time']).toBe(62)
+  })
+
+  test('calendars that differ are refused, with their files', async () => {
+    await expect(openDatasets(['packed0.nc', 'noleap0.nc'].map((n) => join(folder, n)))).rejects.toThrow(
+      /calendar (standard|proleptic_gregorian) in .*packed0.nc, of noleap in .*noleap0.nc/,
+    )
+  })
+})
+
+const DAY = 864e5
+/** Days from one of 1998 on, with values that tell which. */
+const days = (first: number, count: number, value = 0, more: Record<string, unknown> = {}) =>
+  new Dataset(
+    {
+      t: { dims: ['time'], data: Float64Array.from({ length: count }, (_, i) => value + first + i), attrs: { units: 'K' } },
+      ...more,
+    },
+    { coords: { time: Array.from({ length: count }, (_, i) => new Date(Date.UTC(1998, 0, 1) + (first + i) * DAY)) } },
+  )
+const along = (labels: readonly number[] | readonly string[], value: number) =>
+  new Dataset(
+    { t: { dims: ['x'], data: Float64Array.from({ length: labels.length }, (_, i) => value + i) } },
+    { coords: { x: labels } },
+  )
+
+const joined = async (ds: Promise<Dataset>) => valuesOf((await ds).get('t'))
+
+describe('labels that several have', () => {
+  test('are taken from the one given first or last, label by label', async () => {
+    const parts = [days(0, 5), days(3, 5, 100), days(4, 2, 200)]
+    await expect(concatDatasets(parts)).rejects.toThrow(/labels along time overlap: dataset 0 has 1998-01-01T00:00 to/)
+    expect(await joined(concatDatasets(parts, 'time', { overlap: 'first' }))).toEqual([0, 1, 2, 3, 4, 105, 106, 107])
+    expect(await joined(concatDatasets(parts, 'time', { overlap: 'last' }))).toEqual([0, 1, 2, 103, 204, 205, 106, 107])
+    expect(await joined(concatDatasets([parts[2]!, parts[0]!], 'time', { overlap: 'first' }))).toEqual([0, 1, 2, 3, 204, 205])
+  })
+
+  test('are those that are as good as equal, and parts may reach into one another', async () => {
+    const parts = [along([0, 2, 0.3], 0), along([1, 3, 0.1 + 0.2], 10)].map((ds) => ds.isel({ x: [2, 0, 1].slice(1) }))
+    expect(await joined(concatDatasets(parts, 'x', { overlap: 'first', gaps: 'keep' }))).toEqual([0, 10, 1, 11])
+    const near = [along([0, 0.3], 0), along([0.1 + 0.2, 0.6], 10)]
+    await expect(concatDatasets(near)).rejects.toThrow(/overlap/)
+    expect(await joined(concatDatasets(near, 'x', { overlap: 'last' }))).toEqual([0, 10, 11])
+  })
+
+  test('descend where they do; single ones ascend; text stays as it is given', async () => {
+    expect(await joined(concatDatasets([along([20, 10], 0), along([40, 30], 10)]))).toEqual([10, 11, 0, 1])
+    expect(await joined(concatDatasets([along([3], 0), along([1], 10), along([2], 20)]))).toEqual([10, 20, 0])
+    expect(await joined(concatDatasets([along(['b', 'c'], 0), along(['a'], 10)]))).toEqual([0, 1, 10])
+    await expect(concatDatasets([along(['b', 'c'], 0), along(['b'], 10)])).rejects.toThrow(/the label b along x is in dataset 0/)
+    expect(await joined(concatDatasets([along(['b', 'c'], 0), along(['b'], 10)], 'x', { overlap: 'last' }))).toEqual([1, 10])
+    await expect(concatDatasets([along([1, 2], 0), along([4, 3], 10)])).rejects.toThrow(
+      /run one way in dataset 0, and the other way/,
+    )
+    await expect(concatDatasets([along([1, 3, 2], 0), along([4], 10)])).rejects.toThrow(/neither ascend nor descend in dataset 0/)
+  })
+})
+
+describe('labels that none has', () => {
+  const months = (first: number, count: number) =>
+    new Dataset(
+      { t: { dims: ['time'], data: new Float64Array(count) } },
+      { coords: { time: Array.from({ length: count }, (_, i) => new Date(Date.UTC(1998, first + i, 1))) } },
+    )
+  test.each<[string, readonly Dataset[], boolean]>([
+    ['days', [days(0, 3), days(3, 3)], false],
+    ['days, one missing', [days(0, 3), days(4, 3)], true],
+    ['one day each', [0, 1, 2, 3].map((n) => days(n, 1)), false],
+    ['one day each, one missing', [0, 1, 2, 4].map((n) => days(n, 1)), true],
+    ['months', [months(0, 3), months(3, 2), months(5, 7)], false],
+    ['months, one missing', [months(0, 3), months(4, 3)], true],
+    ['one month each, two missing', [0, 1, 2, 5].map((n) => months(n, 1)), true],
+    ['a year with a day that is missing within', [days(0, 9).isel({ time: [0, 1, 2, 3, 5, 6] }), days(7, 3)], false],
+    ['numbers', [along([0, 0.1, 0.2], 0), along([0.30000000000000004, 0.4], 0)], false],
+    ['numbers, one missing', [along([0, 0.1, 0.2], 0), along([0.4, 0.5], 0)], true],
+    ['uneven numbers', [along([1000, 850, 700, 300], 0), along([100, 10], 0)], false],
+  ])('%s', async (_, parts, isGap) => {
+    const result = concatDatasets(parts)
+    if (isGap) await expect(result).rejects.toThrow(/are missing between dataset \d, which ends at/)
+    const sum = (list: readonly Dataset[]): number => list.reduce((total, ds) => total + ds.get('t').shape[0]!, 0)
+    const whole = isGap ? concatDatasets(parts, undefined, { gaps: 'keep' }) : result
+    expect((await whole).get('t').shape).toEqual([sum(parts)])
+  })
+})
+
+describe('what does not fit', () => {
+  const named = (more: Record<string, unknown>) => [days(0, 2), days(2, 2, 0, more)]
+  test('is refused by name', async () => {
+    await expect(concatDatasets(named({ u: { dims: ['time'], data: [1, 2] } }))).rejects.toThrow(
+      /dataset 0 has no variable.*dataset 1 has one/,
+    )
+    await expect(concatDatasets(named({ t: { dims: ['time'], data: [1, 2], attrs: { units: 'degC' } } }))).rejects.toThrow(
+      /units is "K" in dataset 0, "degC" in dataset 1/,
+    )
+    await expect(concatDatasets([])).rejects.toThrow(/no datasets/)
+    await expect(concatDatasets([days(0, 2), days(2, 2)], 'lat')).rejects.toThrow(/no dataset has a dimension "lat"/)
+    await expect(concatDatasets([days(0, 2), days(0, 2)])).rejects.toThrow(/labels differ along no dimension/)
+    await expect(concatDatasets([days(0, 2), days(2, 2)], 'time', { overlap: 'both' as never })).rejects.toThrow(
+      /overlap cannot be/,
+    )
+    const text = new Dataset(
+      { t: { dims: ['time'], data: ['a', 'b'], attrs: { units: 'K' } } },
+      { coords: { time: days(2, 2).coords['time']! } },
+    )
+    await expect(concatDatasets([days(0, 2), text])).rejects.toThrow(/values are of float64 and string/)
+  })
+
+  test('what does not lie along the dimension is read in all, and compared', async () => {
+    const fixed = (first: number, value: number) => days(first, 2, 0, { orog: { dims: ['lat'], data: [1, Number.NaN, value] } })
+    expect(await valuesOf((await concatDatasets([fixed(0, 3), fixed(2, 3)])).get('orog'))).toEqual([1, Number.NaN, 3])
+    await expect(concatDatasets([fixed(0, 3), fixed(2, 4)])).rejects.toThrow(/orog.*not the same in dataset 0 and dataset 1/)
+    const first = await concatDatasets([fixed(2, 4), fixed(0, 3)], 'time', { compat: 'override' })
+    expect(await valuesOf(first.get('orog'))).toEqual([1, Number.NaN, 3])
+  })
+})
+
+describe('files', () => {
+  const file = (first: number, closed: string[], fail?: string): { file: DatasetFile; source: CountingSource<'float32'> } => {
+    const time = new CountingSource({ dtype: 'float64', shape: [4], data: Float64Array.of(0, 1, 2, 3).map((n) => n + first) }, ChunkGrid.regular([4], [4])) // biome-ignore format: one line
+    const source = new CountingSource({ dtype: 'float32', shape: [4, 2], data: new Float32Array(8).fill(first) }, ChunkGrid.regular([4, 2], [2, 2])) // biome-ignore format: one line
+    const arrays = [
+      {
+        name: 'time',
+        array: new DiskArray(time) as DiskArray,
+        dims: ['time'],
+        attrs: new Map([['units', 'days since 2000-01-01']]),
+      },
+      { name: 't', array: new DiskArray(source) as DiskArray, dims: ['time', 'x'] },
+    ]
+    const close = async () => {
+      closed.push(String(first))
+      if (fail !== undefined) throw new HyperslabError('ConflictError', fail, {})
+    }
+    return { file: { variables: arrays, close }, source }
+  }
+
+  test('are read only where they are selected, and all closed, also when one fails', async () => {
+    const closed: string[] = []
+    const [a, b, c] = [file(0, closed), file(4, closed, 'no'), file(8, closed)] as const
+    const ds = await concatDatasets(await Promise.all([c, a, b].map(({ file }) => Dataset.from(file))))
+    expect([a, b, c].map(({ source }) => source.reads.length)).toEqual([0, 0, 0])
+    const part = ds.get('t').sel({ time: between('2000-01-05', '2000-01-06') })
+    expect(await valuesOf(part)).toEqual([4, 4, 4, 4])
+    expect([a, b, c].map(({ source }) => source.reads.length)).toEqual([0, 1, 0])
+    await expect(ds.close()).rejects.toThrow('no')
+    expect(closed.sort()).toEqual(['0', '4', '8'])
+  })
+
+  /** Containers, each in a store of its own, which tell what is done with them. */
+  const stored = async (count: number, log: { closed: number; underWay: number; most: number }) => {
+    class LoggingStore extends MemoryStore {
+      override async getRange(...asked: Parameters<MemoryStore['getRange']>) {
+        log.most = Math.max(log.most, ++log.underWay)
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        log.underWay--
+        return super.getRange(...asked)
+      }
+      async close() {
+        log.closed++
+      }
+    }
+    const places = Array.from({ length: count }, () => ({ store: new LoggingStore(), path: 'x.af' }))
+    for (const [at, place] of places.entries()) {
+      const file = await create(place)
+      for (const name of ['x', 't']) await file.define(name, { dtype: 'float32', shape: [2], dimensionNames: ['x'] }).set(null, [2 * at, 2 * at + 1]) // biome-ignore format: one line
+      await file.flush()
+      await file.close()
+    }
+    Object.assign(log, { closed: 0, underWay: 0, most: 0 })
+    return places
+  }
+
+  test('are opened some at a time, and closed where one of them cannot be opened or joined', async () => {
+    const log = { closed: 0, underWay: 0, most: 0 }
+    const places = await stored(20, log)
+    const ds = await openDatasets([...places].reverse())
+    expect(await valuesOf(ds.get('t'))).toEqual(Array.from({ length: 40 }, (_, i) => i))
+    expect(log.most).toBeGreaterThan(2)
+    expect(log.most).toBeLessThanOrEqual(8)
+    expect(log.closed).toBe(0)
+    await ds.close()
+    expect(log.closed).toBe(20)
+    log.closed = 0
+    const none = { store: new MemoryStore(), path: 'none.af' }
+    await expect(openDatasets([...places.slice(0, 3), none])).rejects.toMatchObject({ tag: 'NotFoundError' })
+    expect(log.closed).toBe(3)
+    log.closed = 0
+    await expect(openDatasets([places[0]!, places[2]!])).rejects.toThrow(/missing between/)
+    expect(log.closed).toBe(2)
+    await expect(openDatasets([])).rejects.toThrow(/a list of locations/)
+  })
+})
