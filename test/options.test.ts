@@ -119,7 +119,10 @@ const FILE_METHODS: Record<string, Call> = {
 const WHERE_METHODS: Record<string, Call> = { all: (o) => hyperslab.where(array(), { min: 0 }).all(o) }
 
 const labelled = () => new dataset.Dataset({ t: { dims: ['x'], data: [1, 2] } }, { coords: { x: [10, 20] } })
-const DATASET_METHODS: Record<string, Call> = { sel: (o) => labelled().sel({ x: 10 }, o) }
+const DATASET_METHODS: Record<string, Call> = {
+  sel: (o) => labelled().sel({ x: 10 }, o),
+  write: (o) => labelled().write(place, o),
+}
 const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'] as const
 const DATA_ARRAY_METHODS: Record<string, Call> = {
   get: (o) => labelled().get('t').get(o),

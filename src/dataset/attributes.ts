@@ -3,11 +3,32 @@ import type { NamedValues } from '../array/source.ts'
 /** Attributes by name: text, numbers, lists of numbers, and whatever JSON holds. */
 export type Attrs = Readonly<Record<string, unknown>>
 
+/** A value with the type that a file has it in. */
+export interface TypedValue {
+  readonly type: string
+  readonly value: unknown
+}
+
+/** The attributes that objects of plain values were made of, which may know their types. */
+const SOURCES = new WeakMap<Attrs, NamedValues & { typed?(name: string): TypedValue | undefined }>()
+
 /** The attributes of a source as an object of their own. */
 export function plainAttrs(values: NamedValues | undefined): Attrs {
   const attrs: Record<string, unknown> = {}
   if (values !== undefined) for (const name of values.keys()) attrs[name] = values.get(name)
+  return withTypes(attrs, values)
+}
+
+/** Attributes some of which are those of a source: their types are known from then on. */
+export function withTypes(attrs: Attrs, values: NamedValues | undefined): Attrs {
+  if (values !== undefined) SOURCES.set(attrs, values)
   return attrs
+}
+
+/** An attribute with its type, where it is still the one of the file it came from. */
+export function typedAttribute(attrs: Attrs, name: string): TypedValue | undefined {
+  const typed = SOURCES.get(attrs)?.typed?.(name)
+  return typed !== undefined && Object.is(typed.value, attrs[name]) ? typed : undefined
 }
 
 /** An attribute that is text, without the NULs that some writers leave behind it. */
@@ -25,5 +46,5 @@ export function attributeNumbers(attrs: Attrs, name: string): (number | bigint)[
 
 /** Attributes but for some names. */
 export function dropAttributes(attrs: Attrs, names: readonly string[]): Attrs {
-  return Object.fromEntries(Object.entries(attrs).filter(([name]) => !names.includes(name)))
+  return withTypes(Object.fromEntries(Object.entries(attrs).filter(([name]) => !names.includes(name))), SOURCES.get(attrs))
 }

@@ -11,14 +11,15 @@ import type { Signal } from '../core/signal.ts'
 import { isTensorLike, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
 import { timestampOf } from '../core/timestamp.ts'
 import type { Selector } from '../grid/selection.ts'
-import { type Attrs, attributeText, plainAttrs } from './attributes.ts'
-import { decodeVariable, type RawVariable } from './cf/decode.ts'
+import { type Attrs, attributeText, dropAttributes, plainAttrs } from './attributes.ts'
+import { decodeVariable, keepStored, type RawVariable, storedAs } from './cf/decode.ts'
 import { type Coords, type DatasetParts, mergeCoords, takeCoords } from './coords.ts'
 import { DataArray } from './data-array.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
+import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
 import { describeDataset } from './repr.ts'
-import { Variable } from './variable.ts'
+import { Variable, type VariableParts } from './variable.ts'
 import { storedArray, withIndex } from './with-index.ts'
 
 /** Values of a variable that is put into a dataset: an array, or what is in memory. */
@@ -140,9 +141,7 @@ export class Dataset extends Printable implements AsyncDisposable {
     const boundsOf = boundsByName(file.variables)
     for (const raw of file.variables) {
       try {
-        const parts = decode
-          ? decodeVariable(withUnitsOf(raw, boundsOf))
-          : { ...raw, attrs: plainAttrs(raw.attrs ?? raw.array.attrs) }
+        const parts = decode ? decodeWith(raw, boundsOf) : { ...raw, attrs: plainAttrs(raw.attrs ?? raw.array.attrs) }
         decoded.set(raw.name, new Variable(parts))
       } catch (error) {
         if (!isHyperslabError(error)) throw error
@@ -283,6 +282,24 @@ export class Dataset extends Printable implements AsyncDisposable {
     return this.#with({ variables: kept(this.parts.variables), coords: kept(this.parts.coords) })
   }
 
+  /**
+   * Writes it as a container, which appears when it is complete: variables and coordinates with their
+   * attributes, encoded as they were in the file they come from (packed, as numbers of units of time), or as
+   * `encoding` says; computed values as they are. Reads and computes block by block. Attributes that are
+   * nested become JSON text; what is in `problems` is left out, with a warning.
+   * @returns names of the arrays, size in bytes, warnings
+   * @throws AlreadyExistsError unless `overwrite` is set; InvalidArgumentError for values that their encoding
+   *   does not hold; UnknownArrayError for an encoding of no variable
+   * @example
+   * const place = { store: new MemoryStore(), path: 'x.af' }
+   * const ds = new Dataset({ t: { dims: ['lat'], data: [271.5, 275.25], attrs: { units: 'K' } } })
+   * await ds.write(place, { encoding: { t: { dtype: 'int16', scale_factor: 0.25, _FillValue: -1 } } })
+   * console.log(await (await openDataset(place)).get('t').values()) // Float64Array(2) [ 271.5, 275.25 ]
+   */
+  async write(location: Location, options: WriteDatasetOptions = {}): Promise<Written> {
+    return (await import('./out/write.ts')).writeDataset(this.parts, location, options)
+  }
+
   /** Closes the file it was opened from; what is read afterwards is a ClosedError. */
   async close(): Promise<void> {
     await this.parts.close?.()
@@ -355,24 +372,27 @@ function boundsByName(variables: readonly RawVariable[]): Map<string, RawVariabl
   )
 }
 
-/** Bounds without units of their own have those of what they are of (CF 7.1). */
-function withUnitsOf(raw: RawVariable, boundsOf: ReadonlyMap<string, RawVariable>): RawVariable {
+/** Bounds without units of their own have those of what they are of (CF 7.1); attributes they have not. */
+function decodeWith(raw: RawVariable, boundsOf: ReadonlyMap<string, RawVariable>): VariableParts {
   const of = boundsOf.get(raw.name)
   const [own, theirs] = [raw.attrs ?? raw.array.attrs, of && (of.attrs ?? of.array.attrs)]
-  if (theirs === undefined || own?.get('units') !== undefined) return raw
-  const inherited = new Map(
-    ['units', 'calendar'].flatMap((name) => (theirs.get(name) === undefined ? [] : [[name, theirs.get(name)]])),
-  )
-  const attrs: NamedValues = {
-    get: (name) => own?.get(name) ?? inherited.get(name),
-    keys: () => [...(own?.keys() ?? []), ...inherited.keys()],
+  if (theirs === undefined || own?.get('units') !== undefined) return decodeVariable(raw)
+  const inherited = ['units', 'calendar']
+  const attrs: NamedValues & { typed(name: string): unknown } = {
+    get: (name) => own?.get(name) ?? (inherited.includes(name) ? theirs.get(name) : undefined),
+    keys: () => new Set([...(own?.keys() ?? []), ...inherited.filter((name) => theirs.get(name) !== undefined)]),
+    typed: (name) => (own as typeof attrs | undefined)?.typed?.(name),
   }
-  return { ...raw, attrs }
+  const parts = decodeVariable({ ...raw, attrs })
+  const without = (all: Attrs): Attrs => dropAttributes(all, inherited.filter((name) => own?.get(name) === undefined)) // biome-ignore format: one line
+  return { ...parts, attrs: without(parts.attrs), encoding: without(parts.encoding!) }
 }
 
 async function readIndex(variable: Variable, signal: Signal | undefined): Promise<Variable> {
   const { data } = await storedArray(variable).toTensor(signal ? { signal } : {})
-  return withIndex(variable, data as ArrayLike<unknown>)
+  const labelled = withIndex(variable, data as ArrayLike<unknown>)
+  keepStored(labelled.array, storedAs(variable.array))
+  return labelled
 }
 
 /** A variable with the labels it has in memory, where it lies along the dimension of its name. */

@@ -159,10 +159,10 @@ function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined
     )
     if (index.kind.calendar !== undefined) return withInstants(coord, packInstants(means as bigint[]))
     const labels = new LabelIndex(index.dim, Float64Array.from(means, Number), { ...index.kind, dtype: 'float64' })
-    return coord.with({ index: labels, array: arrayOfLabels(labels, 'float64') })
+    return coord.with({ index: labels, array: arrayOfLabels(labels, 'float64'), encoding: {} })
   }
   if (array.dtype === 'string' || array.dtype === 'binary' || array.dtype === 'timestamp_ns') return undefined
-  return coord.with({ array: coarsen(array, along, 'mean') as DiskArray })
+  return coord.with({ array: coarsen(array, along, 'mean') as DiskArray, encoding: {} })
 }
 
 function meanOf({ values }: LabelIndex, start: number, stop: number): number | bigint {

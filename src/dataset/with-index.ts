@@ -4,6 +4,7 @@ import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { tensorOf } from '../core/tensor.ts'
+import { dropAttributes } from './attributes.ts'
 import { axisKindOf } from './cf/axis-kind.ts'
 import { type Label, LabelIndex, type Labels } from './label-index.ts'
 import { decodeTimes, encodeTimes } from './time/units.ts'
@@ -54,7 +55,13 @@ function withTimes(variable: Variable, instants: BigInt64Array | bigint[]): Vari
     return variable.with({ index, array: arrayOfLabels(index, array.dtype), stored: undefined })
   const { units, calendar } = encoding
   const own = { ...attrs, units, ...(calendar !== undefined && { calendar }) }
-  return variable.with({ index, array: stored, attrs: own, stored: undefined })
+  return variable.with({
+    index,
+    array: stored,
+    attrs: own,
+    stored: undefined,
+    encoding: dropAttributes(encoding, ['units', 'calendar']),
+  })
 }
 
 /**
@@ -63,10 +70,16 @@ function withTimes(variable: Variable, instants: BigInt64Array | bigint[]): Vari
  */
 export function withInstants(coord: Variable, instants: BigInt64Array | bigint[]): Variable {
   const index = new LabelIndex(coord.dims[0]!, instants, coord.index!.kind)
+  // They may lie between whole units.
+  const encoding = { ...coord.encoding, ...(coord.times && { dtype: 'float64' }) }
   if (coord.array.dtype === 'timestamp_ns' && instants instanceof BigInt64Array)
-    return coord.with({ index, array: arrayOfLabels(index, 'timestamp_ns') })
+    return coord.with({ index, array: arrayOfLabels(index, 'timestamp_ns'), encoding })
   const numbers = encodeTimes(instants, coord.times!, { as: 'float64' })
-  return coord.with({ index, array: new DiskArray(inMemory(tensorOf('float64', [numbers.length], numbers as Float64Array))) })
+  return coord.with({
+    index,
+    encoding,
+    array: new DiskArray(inMemory(tensorOf('float64', [numbers.length], numbers as Float64Array))),
+  })
 }
 
 /** Whether longitudes lie within one round: only then another round of them means the same places. */

@@ -1,4 +1,5 @@
 import { ArrayFile } from '../af/file.ts'
+import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile } from '../dataset/dataset.ts'
 import type { Store } from '../store/store.ts'
 import { variableOf } from './raw-variable.ts'
@@ -7,5 +8,5 @@ import { variableOf } from './raw-variable.ts'
 export async function containerDataset(store: Store, path: string, options: object): Promise<DatasetFile> {
   const file = await ArrayFile.open(store, path, options)
   const variables = file.arrays().map((name) => variableOf(name, file.array(name) as never))
-  return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
+  return { variables, attrs: plainAttrs(file.attrs), close: () => file.close() }
 }

@@ -1,5 +1,6 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
+import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset/dataset.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { type Location, resolveLocation } from './location.ts'
@@ -49,7 +50,7 @@ async function openClassic(place: StoredAt, options: object): Promise<DatasetFil
   const { openNetcdf } = await import('./open-netcdf.ts')
   const file = await openNetcdf(place, options)
   const variables = file.variables.map((variable) => variableOf(variable.name, variable as never))
-  return { variables, attrs: Object.fromEntries(file.attrs), close: () => file.close() }
+  return { variables, attrs: plainAttrs(file.attrs), close: () => file.close() }
 }
 
 async function openGroup(place: StoredAt, options: object, path: string | undefined): Promise<DatasetFile> {
@@ -67,5 +68,5 @@ async function openGroup(place: StoredAt, options: object, path: string | undefi
     }
   })
   const variables = (await Promise.all(opened)).flat()
-  return { variables, attrs: Object.fromEntries(group.attrs), unreadable, close: () => root.close() }
+  return { variables, attrs: plainAttrs(group.attrs), unreadable, close: () => root.close() }
 }

@@ -1,6 +1,6 @@
 import { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
-import type { AttributeValue } from '../af/format/footer.ts'
+import type { Attributes } from '../af/layers/attributes.ts'
 import { type CreateOptions, FILE_CHECKS } from '../af/layers/file-options.ts'
 import { listSidecars } from '../af/layers/listed.ts'
 import { Paths } from '../af/layers/paths.ts'
@@ -13,6 +13,7 @@ import { type Element, isAnyMissing, missingElement, missingElements, NOTHING } 
 import { bytesOf } from '../array/source.ts'
 import type { Progress } from '../array/transfers.ts'
 import { codecsByName } from '../codec/registry.ts'
+import { readElement } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
 import { type Checks, checkValue } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
@@ -25,8 +26,8 @@ import { type Location, resolveLocation } from './location.ts'
 export const IMPORT_CHUNK_BYTES = 128 * 1024
 export const DEFAULT_BLOCK_BYTES = 256 * 1024
 
-/** Attributes with their types, by name. */
-export type TypedAttributes = Iterable<readonly [string, AttributeValue]>
+/** Attributes by name, with their types where these matter. */
+export type TypedAttributes = Iterable<readonly [string, Parameters<Attributes['set']>[1]]>
 
 /** An array of another format, as it is to be copied. */
 export interface SourceArray {
@@ -35,6 +36,12 @@ export interface SourceArray {
   readonly array: DiskArray
   /** One for each axis. */
   readonly dimensionNames: readonly string[]
+  /** Shape of its chunks in the copy; chosen by the options when left out. */
+  readonly chunkShape?: readonly number[] | undefined
+  /** Bytes of it that are held at a time, as it is stored; as `rechunkTo` has it when left out. */
+  readonly maxBytes?: number
+  /** What stands for missing elements where the array does not say which are: it is copied as it is. */
+  readonly fill?: Element | undefined
   /** @param fill what stands for missing elements in the copy; undefined where none are missing */
   attributes(fill: Element | undefined): TypedAttributes
 }
@@ -164,13 +171,13 @@ async function copy(source: ImportSource, store: Store, path: string, options: I
   for (const [name, value] of source.attributes) file.attrs.set(name, value)
   const warnings: string[] = []
   const copies = source.arrays.map((each) => {
-    const { from, fill } = withOneMissing(each, warnings)
-    return { from, to: defineLike(file, each, fill, options) }
+    const { from, fill = each.fill } = withOneMissing(each, warnings)
+    return { from, to: defineLike(file, each, fill, options), ...(each.maxBytes !== undefined && { maxBytes: each.maxBytes }) }
   })
   const total = copies.reduce((sum, { to }) => sum + to.chunks.count, 0)
   let before = 0
-  for (const { from, to } of copies) {
-    await from.rechunkTo(to, { signal, onProgress: ({ done }) => onProgress?.({ done: before + done, total }) })
+  for (const { from, to, ...held } of copies) {
+    await from.rechunkTo(to, { ...held, signal, onProgress: ({ done }) => onProgress?.({ done: before + done, total }) })
     before += to.chunks.count
   }
   await file.flush()
@@ -213,7 +220,7 @@ function withOneMissing(
 /** @param fill what stands for missing elements */
 function defineLike(
   file: ArrayFile,
-  { name, array, dimensionNames, attributes }: SourceArray,
+  { name, array, dimensionNames, chunkShape, attributes }: SourceArray,
   fill: Element | undefined,
   { chunks = {}, chunkBytes = IMPORT_CHUNK_BYTES }: ImportOptions,
 ): FileArray {
@@ -225,13 +232,13 @@ function defineLike(
   // The axes that are left share what the others leave of the size.
   const rest = shape.map((length, axis) => (given[axis] === undefined ? length : 1))
   const elementBytes = bytesOf(dtype) * sizeOf(given.map((length) => length ?? 1))
-  const estimated = ChunkGrid.estimate(rest, elementBytes, chunkBytes).chunkShape
+  const estimated = chunkShape ?? ChunkGrid.estimate(rest, elementBytes, chunkBytes).chunkShape
   const copy = file.define(name, {
     dtype,
     shape,
     chunkShape: estimated.map((length, axis) => given[axis] ?? length),
     dimensionNames,
-    ...(fill !== undefined && { fillValue: fill }),
+    ...(fill !== undefined && { fillValue: readElement(dtype, [fill] as never, 0) }),
   })
   for (const [key, value] of attributes(fill)) copy.attrs.set(key, value)
   return copy

@@ -8,6 +8,7 @@ import { cos, type DataArray } from '../../src/dataset/data-array.ts'
 import type { Dataset } from '../../src/dataset/dataset.ts'
 import { between, type LabelSelector } from '../../src/dataset/label-selectors.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
 import { type PeerArray, type Step, startDatasets } from '../support/dataset-peer.ts'
 
 const peer = startDatasets()
@@ -222,5 +223,24 @@ describe.skipIf(peer === undefined).each(NAMES)('%s', (name) => {
       }
     }
     expect(answered).toBeGreaterThan(CHAINS / 2)
+  })
+
+  test.each(FORMS)('what xarray has written to %s is the same when it is written as a container', async (form) => {
+    await using ds = await openDataset(join(folder, `${name}${form}`))
+    await using raw = await openDataset(join(folder, `${name}${form}`), { decode: false })
+    const place = { store: new MemoryStore(), path: 'x.af' }
+    expect((await ds.write(place)).warnings).toEqual([])
+    await using back = await openDataset(place)
+    expect(back.toString()).toBe(ds.toString())
+    await using rawBack = await openDataset(place, { decode: false })
+    for (const [own, other] of [[ds, back], [raw, rawBack]] as const) // biome-ignore format: one line
+      for (const array of [...Object.values(own.variables), ...Object.values(own.coords)]) {
+        const found = other.get(array.name)
+        expect(await found.values(), array.name).toEqual(await array.values())
+        // Zarr encodes what is missing as text.
+        const { _FillValue: fill, ...attrs } = array.attrs
+        expect(found.attrs, array.name).toMatchObject(typeof fill === 'number' ? { _FillValue: fill, ...attrs } : attrs)
+        expect(found.encoding, array.name).toEqual(array.encoding)
+      }
   })
 })

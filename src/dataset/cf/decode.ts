@@ -2,19 +2,19 @@ import { DiskArray } from '../../array/disk-array.ts'
 import { deriveSource } from '../../array/lazy/derive.ts'
 import { elementwise } from '../../array/lazy/elementwise.ts'
 import { packingOf, type ScaledOptions, scaledSource } from '../../array/lazy/scaled.ts'
-import { missingElements } from '../../array/missing.ts'
+import { type Missing, missingElements } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
 import type { BlockSource, NamedValues } from '../../array/source.ts'
 import { type DType, elementBytes, isFloat, isNumeric } from '../../core/dtype.ts'
 import { invalidArgument } from '../../core/errors.ts'
-import { type Attrs, attributeNumbers, attributeText, dropAttributes, plainAttrs } from '../attributes.ts'
+import { type Attrs, attributeNumbers, attributeText, dropAttributes, plainAttrs, withTypes } from '../attributes.ts'
 import { parseCalendar } from '../time/calendar.ts'
 import { NAT } from '../time/instant.ts'
 import { decodeTimestamp, parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { VariableParts } from '../variable.ts'
 
 /** What decoding takes from the attributes of packed values. */
-const PACKING = [
+export const PACKING: readonly string[] = [
   'scale_factor',
   'add_offset',
   '_FillValue',
@@ -46,8 +46,27 @@ export interface RawVariable {
  * @throws InvalidArgumentError for attributes that contradict CF; UnsupportedError for units of time that
  *   have no fixed length
  */
-export function decodeVariable({ name, array, dims, attrs: named = array.attrs }: RawVariable): VariableParts {
-  const { coordinates, ...attrs } = plainAttrs(named)
+export function decodeVariable(raw: RawVariable): VariableParts {
+  const parts = decoded(raw)
+  const encoding = withTypes(parts.encoding!, raw.attrs ?? raw.array.attrs)
+  keepStored(parts.array, raw.array)
+  return { ...parts, encoding }
+}
+
+/** Arrays as they are stored, by what they were decoded to. */
+const STORED = new WeakMap<DiskArray, DiskArray>()
+
+/** The array that decoded values are stored as, where they are still all of it. */
+export const storedAs = (array: DiskArray): DiskArray | undefined => STORED.get(array)
+
+export function keepStored(array: DiskArray, stored: DiskArray | undefined): void {
+  if (stored !== undefined) STORED.set(array, stored)
+}
+
+function decoded({ name, array, dims, attrs: named = array.attrs }: RawVariable): VariableParts {
+  const all = plainAttrs(named)
+  const { coordinates } = all
+  const attrs = dropAttributes(all, ['coordinates'])
   const chunks = array.chunks.axes.map(({ chunkLength }) => chunkLength)
   const encoding = { dtype: array.dtype, chunks, ...(coordinates !== undefined && { coordinates }) }
   const whole = { name, array, dims, attrs, encoding }
@@ -67,7 +86,11 @@ function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): Va
   const validRange = validRangeOf(attrs, array)
   const dtype = decodedType(array.dtype, packing, validRange !== undefined, attrs, named)
   const packed = Object.fromEntries(PACKING.filter((key) => key in attrs).map((key) => [key, attrs[key]]))
-  const parts = { ...whole, attrs: dropAttributes(attrs, PACKING), encoding: { ...encoding, ...packed } }
+  // What the format itself says is missing its attributes may have encoded as text, or not at all.
+  const fill = packing.fillValue ?? packing.missingValues![0]
+  const isText = typeof packed['_FillValue'] === 'string'
+  const filled = fill !== undefined && (isText || !('_FillValue' in packed)) && { [isText ? '_FillValue' : 'fill_value']: fill }
+  const parts = { ...whole, attrs: dropAttributes(attrs, PACKING), encoding: { ...encoding, ...packed, ...filled } }
   if (dtype === undefined) return { ...parts, array: withMissing(array, packing) }
   const options = { ...packing, ...(validRange && { validRange }), dtype }
   return { ...parts, array: new DiskArray(scaledSource(array.source, options)) }
@@ -87,15 +110,20 @@ function packingAttributes({ source }: DiskArray, named: NamedValues | undefined
  * knows of its chunks is about other missing values, so reductions read it.
  */
 function withMissing(array: DiskArray, { fillValue, missingValues = [] }: ScaledOptions): DiskArray {
-  const { source } = array
-  const { dtype, bulk = {} } = source
   const values = [...(fillValue === undefined ? [] : [fillValue]), ...missingValues]
-  if (values.length === 0 || source.missing !== undefined) return array
-  const missing = { values: values as never[], nan: false }
+  if (values.length === 0 || array.source.missing !== undefined) return array
+  return missingTold(array, { values: values as never[], nan: false })
+}
+
+/** The same elements, of which others are missing. */
+export function missingTold({ source }: DiskArray, missing: Missing): DiskArray {
+  const { dtype, bulk = {} } = source
   const passed = { requests: bulk.requests, read: bulk.read, gather: bulk.gather }
   const given = Object.fromEntries(Object.entries(passed).filter(([, operation]) => operation !== undefined))
   const readBlock: BlockSource['readBlock'] = (...asked) => source.readBlock(...asked)
-  return new DiskArray(deriveSource(source, { readBlock, bulk: given }, { dtype, missing, attrs: source.attrs }))
+  return new DiskArray(
+    deriveSource(source, { readBlock, bulk: given }, { dtype, missing: missing as Missing<DType>, attrs: source.attrs }),
+  )
 }
 
 /** The units of times; undefined for what is none. */

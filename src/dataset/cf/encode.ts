@@ -1,0 +1,328 @@
+import { DiskArray } from '../../array/disk-array.ts'
+import { elementwise } from '../../array/lazy/elementwise.ts'
+import { type Element, isAnyMissing, missingElement, missingElements, NOTHING } from '../../array/missing.ts'
+import { missingTest } from '../../array/missing-test.ts'
+import { DTYPES, type DType, elementBytes, isBigInt, isFloat, isNumeric, type NumericDType, toElement } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { type Attrs, type TypedValue, typedAttribute } from '../attributes.ts'
+import { parseCalendar } from '../time/calendar.ts'
+import { NAT, showInstant } from '../time/instant.ts'
+import { parseTimeUnits, type TimeUnits } from '../time/units.ts'
+import type { Variable } from '../variable.ts'
+import { missingTold, PACKING, storedAs, timeUnitsOf } from './decode.ts'
+
+/** The way a variable is stored, in xarray's words; values are stored as they are where nothing is said. */
+export interface VariableEncoding {
+  /** The type that is stored: of packed values `int16`, say. */
+  readonly dtype?: DType
+  /** Lengths of chunks along the dimensions; chosen when left out. */
+  readonly chunks?: readonly number[]
+  /** The factor that packed values are multiplied with. */
+  readonly scale_factor?: number
+  /** The number that is added to packed values then. */
+  readonly add_offset?: number
+  /** The value that stands for missing ones, as stored. */
+  readonly _FillValue?: number | bigint
+  /** The same, for programs that know this attribute. */
+  readonly missing_value?: number | bigint
+  /** A text: `'true'` stores unsigned integers in a signed type. */
+  readonly _Unsigned?: 'true' | 'false'
+  /** The units of times, which are stored as numbers of them: `hours since 1990-01-01`. */
+  readonly units?: string
+  /** The calendar that the units are of: `standard`, or `proleptic_gregorian`. */
+  readonly calendar?: string
+}
+
+const CHECKS: Checks<VariableEncoding> = {
+  dtype: DTYPES,
+  chunks: 'list of integer from 1s',
+  scale_factor: 'number',
+  add_offset: 'number',
+  _FillValue: 'value',
+  missing_value: 'value',
+  _Unsigned: ['true', 'false'],
+  units: 'string',
+  calendar: 'string',
+}
+
+/** A variable as it is stored. */
+export interface EncodedVariable {
+  readonly name: string
+  readonly dims: readonly string[]
+  /** Its elements, of which none is known to be missing: they are stored as they are. */
+  readonly array: DiskArray
+  readonly chunks: readonly number[] | undefined
+  /** What stands for missing elements. */
+  readonly fill: Element | undefined
+  /** With types where these matter. */
+  readonly attrs: ReadonlyMap<string, TypedValue | unknown>
+}
+
+/**
+ * A variable as CF stores it, lazily: times become numbers of their units, values are packed by
+ * `scale_factor` and `add_offset`, rounded to the nearest integer where integers are stored, and what is
+ * missing becomes the fill value. What was decoded and is as it was is stored as it was.
+ * @param given the encoding in place of the one that the variable has
+ * @param boundsOf the times that it has the bounds of, as they are stored: units of its own are left out then
+ * @throws InvalidArgumentError for encodings that contradict the attributes or the type of the values;
+ *   reading, for values that the stored type does not hold, or that would read as missing
+ */
+export function encodeVariable(
+  variable: Variable,
+  given: VariableEncoding | undefined,
+  boundsOf?: TimeUnits | undefined,
+): EncodedVariable {
+  const { name, dims, array, attrs } = variable
+  checkOptions('write', given, CHECKS, { array: name })
+  const encoding: Attrs = given === undefined ? variable.encoding : withoutUndefined(given)
+  const all = encoding['chunks'] as readonly number[] | undefined
+  if (given?.chunks !== undefined && all!.length !== dims.length)
+    fail(name, `chunks of ${all!.length} lengths for ${dims.length} dimensions`, all)
+  // Selections may have left out dimensions.
+  const chunks = all?.length === dims.length ? all : undefined
+  const twice = Object.keys(encoding).find(
+    (key) => key in attrs && (PACKING.includes(key) || ['units', 'calendar'].includes(key)),
+  )
+  if (twice !== undefined) fail(name, `'${twice}' is an attribute, and in the encoding: leave one of them out`, attrs[twice])
+  const stored = given === undefined ? storedAs(array) : undefined
+  const packing = packingOf(variable, encoding)
+  const fill = stored === undefined || packing.fill !== undefined ? packing.fill : missingElement(missingElements(stored.source))
+  return {
+    name,
+    dims,
+    array: verbatim(stored ?? packed(array, packing)),
+    chunks: chunks?.map((length, axis) => Math.max(1, Math.min(length, array.shape[axis]!))),
+    fill,
+    attrs: attributesOf(variable, encoding, packing, boundsOf),
+  }
+}
+
+const withoutUndefined = (given: VariableEncoding): Attrs =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+
+function fail(array: string, text: string, actual: unknown): never {
+  throw new HyperslabError('InvalidArgumentError', text, { array, actual })
+}
+
+/** An array of which nothing is known to be missing: no element becomes another one when it is copied. */
+const verbatim = (array: DiskArray): DiskArray =>
+  isAnyMissing(missingElements(array.source)) ? missingTold(array, NOTHING) : array
+
+/** How the elements of a variable are stored. */
+interface Packing {
+  readonly name: string
+  readonly dtype: DType
+  readonly scale: number
+  readonly offset: number
+  readonly isPacked: boolean
+  readonly isUnsigned: boolean
+  readonly times: TimeUnits | undefined
+  /** What is written for missing elements, as stored. */
+  readonly fill: Element | undefined
+  /** What reads as missing. */
+  readonly missing: readonly Element[]
+  /** What is valid, as packed; beyond, values read as missing. */
+  readonly valid: readonly [number, number]
+}
+
+/** Units of times that no attribute tells: bounds have those of what they are of. */
+const impliedTimes = ({ attrs, times }: Variable, encoding: Attrs): TimeUnits | undefined =>
+  'units' in attrs || 'units' in encoding || encoding['dtype'] === undefined ? undefined : times
+
+/** The units that times are stored in, where their attributes tell. */
+export function storedTimes(variable: Variable, given: VariableEncoding | undefined): TimeUnits | undefined {
+  const { units, calendar } = { ...variable.attrs, ...(given ?? variable.encoding) } as Attrs
+  return timeUnitsOf({ units, calendar })
+}
+
+function packingOf(variable: Variable, encoding: Attrs): Packing {
+  const { name, array } = variable
+  const units = (encoding['units'] ?? impliedTimes(variable, encoding)?.text) as string | undefined
+  const isTime = array.dtype === 'timestamp_ns' && units !== undefined
+  const dtype = (encoding['dtype'] ?? (isTime ? 'int64' : array.dtype)) as DType
+  const times = isTime ? (impliedTimes(variable, encoding) ?? timesOf(name, encoding)) : undefined
+  const isAlike = isNumeric(dtype) && (isNumeric(array.dtype) || array.dtype === 'bool' || isTime)
+  if (dtype !== array.dtype && !isAlike) {
+    const hint = array.dtype === 'timestamp_ns' ? '; times are stored as numbers with units' : ''
+    fail(name, `${array.dtype} values cannot be stored as ${dtype}${hint}`, dtype)
+  }
+  if (encoding['units'] !== undefined && !isTime) fail(name, `units are for times, and these are ${array.dtype} values`, units)
+  const named = PACKING.filter((key) => encoding[key] !== undefined)
+  if (named.length > 0 && !isNumeric(dtype)) fail(name, `${named.join(', ')} is for numbers, not for ${dtype}`, dtype)
+  const scale = Number(encoding['scale_factor'] ?? 1)
+  const offset = Number(encoding['add_offset'] ?? 0)
+  if (!Number.isFinite(scale) || !Number.isFinite(offset) || scale === 0)
+    fail(name, `cannot scale by ${scale} and ${offset}`, scale)
+  const isUnsigned = encoding['_Unsigned'] === 'true' && dtype.startsWith('int')
+  const missing = ['_FillValue', 'missing_value', 'fill_value'].flatMap((key) => {
+    const list = listOf(encoding[key])
+    return list.map((value) => elementOf(name, dtype, key, value))
+  })
+  const own = dtype === array.dtype ? missingElement(missingElements(array.source)) : undefined
+  const fill = missing[0] ?? (dtype === 'binary' ? undefined : own)
+  const isPacked = encoding['scale_factor'] !== undefined || encoding['add_offset'] !== undefined
+  const all = missing.length === 0 && fill !== undefined ? [fill] : missing
+  // Bounds are stored as the values are: of unsigned ones, -1 is the greatest.
+  const valid = validOf(encoding).map((bound) =>
+    isUnsigned && bound < 0 && Number.isFinite(bound) ? bound + 2 ** (8 * elementBytes(dtype as 'int8')) : bound,
+  ) as [number, number]
+  return { name, dtype, scale, offset, isPacked, isUnsigned, times, fill, missing: all, valid }
+}
+
+function timesOf(name: string, { units, calendar }: Attrs): TimeUnits {
+  const parsed = parseTimeUnits(units, parseCalendar(calendar, { array: name }), { array: name })
+  if (parsed === undefined)
+    return fail(name, `${JSON.stringify(units)} are no units of time, such as 'days since 1990-01-01'`, units)
+  if (parsed.calendar === 'standard' || parsed.calendar === 'proleptic_gregorian') return parsed
+  return fail(name, `these times are of the calendar of Dates, and cannot be stored as those of ${parsed.calendar}`, calendar)
+}
+
+const listOf = (value: unknown): readonly unknown[] =>
+  value === undefined ? [] : ArrayBuffer.isView(value) || Array.isArray(value) ? Array.from(value as ArrayLike<unknown>) : [value]
+
+function elementOf(name: string, dtype: DType, key: string, value: unknown): Element {
+  try {
+    return toElement(dtype, typeof value === 'bigint' && !isBigInt(dtype) ? Number(value) : value)
+  } catch {
+    return fail(name, `${key} ${String(value)} is no ${dtype} value, as the stored ones are`, value)
+  }
+}
+
+function validOf(encoding: Attrs): [number, number] {
+  const [low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY] = listOf(encoding['valid_range']).map(Number)
+  if ('valid_range' in encoding) return [low, high]
+  return [Number(encoding['valid_min'] ?? low), Number(encoding['valid_max'] ?? high)]
+}
+
+/** An array as it is stored. */
+function packed(array: DiskArray, packing: Packing): DiskArray {
+  const { dtype, isPacked, times } = packing
+  const isAsIs = dtype === array.dtype && !isPacked && !packing.isUnsigned
+  if (!isNumeric(dtype) || (isAsIs && packing.missing.length === 0)) return array
+  const own = missingElements(array.source)
+  const isMissing = missingTest(isFloat(array.dtype) ? { ...own, nan: true } : own) ?? (() => false)
+  const number =
+    times === undefined ? (value: number | bigint) => value : (value: number | bigint) => unitsOf(value as bigint, times)
+  const pack = packerOf(packing)
+  const forth = (value: number | bigint): Element =>
+    isMissing(value) || (times !== undefined && value === NAT) ? missingOf(packing, value) : pack(number(value), value)
+  return new DiskArray(elementwise(array.source, { dtype, missing: NOTHING }, forth as never, {}))
+}
+
+function missingOf({ name, dtype, fill }: Packing, value: unknown): Element {
+  if (fill !== undefined) return fill
+  if (isFloat(dtype)) return Number.NaN
+  return fail(name, `a value is missing, and nothing says which ${dtype} stands for it: give a _FillValue in the encoding`, value)
+}
+
+/** A time in its units: exact where it is a whole number of them. */
+function unitsOf(instant: bigint, { unit, reference }: TimeUnits): number | bigint {
+  const whole = (instant - reference) / unit
+  const rest = (instant - reference) % unit
+  return rest === 0n ? whole : Number(whole) + Number(rest) / Number(unit)
+}
+
+/** Of halves the even one, as numpy has it. */
+function roundedEven(value: number): number {
+  const rounded = Math.round(value)
+  return rounded - value === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded
+}
+
+/** From a value to the element that stands for it. */
+function packerOf(packing: Packing): (value: number | bigint, from: unknown) => Element {
+  const { name, dtype, scale, offset, isPacked, isUnsigned, times, valid } = packing
+  const reads = missingTest({ values: packing.missing.filter((each) => !Number.isNaN(each)), nan: false }) ?? (() => false)
+  const show = (from: unknown): string => (times === undefined ? String(from) : showInstant(from as bigint, times.calendar))
+  const how = isPacked ? `${dtype} with scale_factor ${scale} and add_offset ${offset}` : dtype
+  const checked = (element: Element, from: unknown): Element => {
+    if (reads(element))
+      fail(name, `${show(from)} is stored as ${element}, which stands for missing values: choose another _FillValue`, from)
+    const shown =
+      isUnsigned && (element as number) < 0 ? Number(element) + 2 ** (8 * elementBytes(dtype as 'int8')) : Number(element)
+    if (shown < valid[0] || shown > valid[1])
+      fail(
+        name,
+        `${show(from)} is stored as ${shown}, outside of the valid range ${valid[0]} to ${valid[1]}: it would read as missing`,
+        from,
+      )
+    return element
+  }
+  if (isFloat(dtype))
+    return (value, from) => {
+      const element = toElement(dtype, isPacked ? (Number(value) - offset) / scale : Number(value)) as number
+      if (!Number.isFinite(element) && Number.isFinite(Number(value)))
+        fail(name, `${show(from)} is beyond what ${how} holds`, from)
+      return checked(element, from)
+    }
+  const bits = 8 * elementBytes(dtype as NumericDType)
+  const isSigned = dtype.startsWith('int') && !isUnsigned
+  const [low, high] = isSigned ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n] : [0n, 2n ** BigInt(bits) - 1n]
+  const wide = isBigInt(dtype)
+  const refuse = (from: unknown): never => {
+    const ends = [low, high].map((end) => (isPacked ? Number(end) * scale + offset : end))
+    const range = times === undefined ? `${ends[0]} to ${ends[1]}` : `${ends[0]} to ${ends[1]} of '${times.text}'`
+    throw new HyperslabError('InvalidArgumentError', `${show(from)} does not fit ${how}, which holds ${range}`, {
+      array: name,
+      actual: from,
+      expected: ends,
+    })
+  }
+  return (value, from) => {
+    if (!isPacked && typeof value === 'bigint') {
+      if (value < low || value > high) return refuse(from)
+      const own = isUnsigned ? BigInt.asIntN(bits, value) : value
+      return checked(wide ? own : Number(own), from)
+    }
+    const exact = isPacked ? (Number(value) - offset) / scale : (value as number)
+    const whole = roundedEven(exact)
+    if (times !== undefined && !isPacked && whole !== exact)
+      fail(
+        name,
+        `${show(from)} is no whole number in '${times.text}', which ${dtype} needs; { dtype: 'float64' } in the encoding takes it`,
+        from,
+      )
+    if (!(whole >= Number(low) && whole <= Number(high))) return refuse(from)
+    if (!wide) return checked((isUnsigned && whole >= 2 ** (bits - 1) ? whole - 2 ** bits : whole) + 0, from)
+    const own = BigInt(whole)
+    if (own > high) return refuse(from)
+    return checked(isUnsigned ? BigInt.asIntN(64, own) : own, from)
+  }
+}
+
+/** The attributes that say how a variable is stored, beside its own. */
+function attributesOf(
+  variable: Variable,
+  encoding: Attrs,
+  packing: Packing,
+  boundsOf: TimeUnits | undefined,
+): Map<string, unknown> {
+  const { array, attrs, encoding: own } = variable
+  const { dtype } = packing
+  const all = new Map<string, unknown>(Object.keys(attrs).map((key) => [key, typedAttribute(attrs, key) ?? attrs[key]]))
+  if (array.dtype === 'bool' && dtype !== 'bool') all.set('dtype', 'bool')
+  for (const key of ['units', 'calendar']) if (encoding[key] !== undefined) all.set(key, encoding[key])
+  const implied = impliedTimes(variable, encoding)
+  if (implied !== undefined && !(boundsOf?.text === implied.text && boundsOf.calendar === implied.calendar))
+    all.set('units', implied.text).set('calendar', implied.calendar)
+  // What decoding gives float32 has to be of float32 itself.
+  const factors = [packing.scale, packing.offset]
+  const float = array.dtype === 'float32' && factors.every((factor) => Math.fround(factor) === factor) ? 'float32' : 'float64'
+  for (const key of PACKING) {
+    const value = encoding[key]
+    if (value === undefined) continue
+    const typed = encoding === own ? typedAttribute(own, key) : undefined
+    if (typed !== undefined) all.set(key, typed)
+    else if (key === 'scale_factor' || key === 'add_offset') all.set(key, { type: float, value: Number(value) })
+    else if (key === '_FillValue' || key === 'missing_value') {
+      const list = listOf(value).map((each) =>
+        toElement(dtype, typeof each === 'bigint' && !isBigInt(dtype) ? Number(each) : each),
+      )
+      all.set(
+        key,
+        list.length === 1 && !ArrayBuffer.isView(value) ? { type: dtype, value: list[0] } : { type: `${dtype}[]`, value: list },
+      )
+    } else all.set(key, value)
+  }
+  return all
+}

@@ -1,0 +1,153 @@
+import { bytesOf } from '../../array/source.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { sizeOf } from '../../core/shape.ts'
+import {
+  IMPORT_CHECKS,
+  type Imported,
+  type ImportOptions,
+  type ImportSource,
+  importArrays,
+  type SourceArray,
+  type TypedAttributes,
+} from '../../runtime/import-arrays.ts'
+import { attributeOfJson } from '../../runtime/json-attributes.ts'
+import type { Location } from '../../runtime/location.ts'
+import { type Attrs, attributeText, typedAttribute } from '../attributes.ts'
+import { type EncodedVariable, encodeVariable, storedTimes, type VariableEncoding } from '../cf/encode.ts'
+import type { Coords } from '../coords.ts'
+import type { Variable } from '../variable.ts'
+
+export type { Location } from '../../runtime/location.ts'
+
+/** Options of `write`. */
+export interface WriteDatasetOptions
+  extends Pick<ImportOptions, 'codec' | 'level' | 'codecs' | 'overwrite' | 'blockBytes' | 'signal' | 'onProgress'> {
+  /** The way variables and coordinates are stored, by name, each in place of the encoding that it has. */
+  readonly encoding?: Readonly<Record<string, VariableEncoding>>
+}
+
+/** The outcome of `write`. */
+export interface Written extends Imported {}
+
+const { codec, level, codecs, overwrite, blockBytes, signal, onProgress } = IMPORT_CHECKS
+const CHECKS: Checks<WriteDatasetOptions> = {
+  codec,
+  level,
+  codecs,
+  overwrite,
+  blockBytes,
+  signal,
+  onProgress,
+  encoding: 'plain object',
+}
+
+/** Larger chunks, which may be whole files, are not kept: one has to fit in memory. */
+const MOST_CHUNK_BYTES = 16 * 1024 * 1024
+
+/** Held of an array at a time, as it is stored: what it is packed from may be eight times as long. */
+const HELD_BYTES = 8 * 1024 * 1024
+
+/** What is written of a dataset. */
+export interface WrittenParts {
+  readonly variables: ReadonlyMap<string, Variable>
+  readonly coords: Coords
+  readonly attrs: Attrs
+  readonly problems: ReadonlyMap<string, HyperslabError>
+}
+
+/** See `write` of `Dataset`. */
+export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<Written> {
+  checkOptions('write', options, CHECKS)
+  const { encoding = {}, ...rest } = options
+  const { variables, coords, problems } = parts
+  const all = [...coords.values(), ...variables.values()]
+  for (const name of Object.keys(encoding)) if (!variables.has(name) && !coords.has(name)) throw unknown(name, all)
+  const givenFor = ({ name }: Variable): VariableEncoding | undefined =>
+    Object.hasOwn(encoding, name) ? encoding[name] : undefined
+  const boundsOf = new Map(
+    all.flatMap((variable) => {
+      const bounds = attributeText(variable.attrs, 'bounds')
+      const times = bounds === undefined ? undefined : storedTimes(variable, givenFor(variable))
+      return times === undefined ? [] : [[bounds, times]]
+    }),
+  )
+  const names = coordinateAttributes(parts)
+  const arrays = all.map((variable): SourceArray => {
+    const given = givenFor(variable)
+    const encoded = encodeVariable(variable, given, boundsOf.get(variable.name))
+    const attributes = [...encoded.attrs, ...attributeOf('coordinates', names.of.get(variable))]
+    return {
+      name: variable.name,
+      array: encoded.array,
+      dimensionNames: variable.dims,
+      chunkShape: chunksOf(encoded, given),
+      fill: encoded.fill,
+      maxBytes: HELD_BYTES,
+      attributes: () => stored(attributes),
+    }
+  })
+  const own = Object.keys(parts.attrs).map((name) => [name, typedAttribute(parts.attrs, name) ?? parts.attrs[name]] as const)
+  const source: ImportSource = {
+    attributes: stored([...own.filter(([name]) => name !== 'coordinates'), ...attributeOf('coordinates', names.global)]),
+    arrays,
+    dimensions: [],
+    warnings: [...problems].map(([name, { message }]) => `'${name}' is left out: ${message}`),
+    async [Symbol.asyncDispose]() {},
+  }
+  return importArrays('write', async () => source, location, rest)
+}
+
+function unknown(name: string, all: readonly Variable[]): HyperslabError {
+  const known = all.map((each) => each.name)
+  const text = `encoding: there is no variable of this name: there are ${known.join(', ') || 'none'}`
+  return new HyperslabError('UnknownArrayError', text, { array: name, actual: name, expected: known })
+}
+
+const attributeOf = (name: string, text: string | undefined): [string, unknown][] => (text === undefined ? [] : [[name, text]])
+
+/** JSON that no attribute type has is kept as text, as copies of Zarr have it. */
+function stored(attributes: Iterable<readonly [string, unknown]>): TypedAttributes {
+  const isJson = (value: unknown): boolean =>
+    value === null ||
+    (Array.isArray(value) && !value.every((each) => each instanceof Uint8Array)) ||
+    (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype && !('type' in value && 'value' in value))
+  const kept = (value: unknown): unknown => (isJson(value) ? (attributeOfJson(value) ?? JSON.stringify(value)) : value)
+  return Array.from(attributes, ([name, value]) => [name, kept(value) as string])
+}
+
+/** Chunks as they were, unless they are too large to be read one by one; what is asked for is done. */
+function chunksOf({ array, chunks }: EncodedVariable, given: VariableEncoding | undefined): readonly number[] | undefined {
+  if (chunks === undefined || given?.chunks !== undefined) return chunks
+  return sizeOf(chunks) * bytesOf(array.dtype) <= MOST_CHUNK_BYTES ? chunks : undefined
+}
+
+/**
+ * The attributes `coordinates`, of variables and of the whole: those that there were, without names that are
+ * gone; and coordinates that no attribute names yet, with the variables along whose dimensions they lie.
+ */
+function coordinateAttributes({ variables, coords, attrs }: WrittenParts): {
+  readonly of: ReadonlyMap<Variable, string>
+  readonly global: string | undefined
+} {
+  const all = [...coords.values(), ...variables.values()]
+  const listed = (text: string | undefined): string[] =>
+    (text?.split(/\s+/) ?? []).filter((name) => coords.has(name) || variables.has(name))
+  const lists = new Map(all.map((variable) => [variable, listed(attributeText(variable.encoding, 'coordinates'))]))
+  const global = listed(attributeText(attrs, 'coordinates'))
+  const found = new Set([...global, ...[...lists.values()].flat()])
+  for (const { attrs } of all) {
+    for (const name of listed(attributeText(attrs, 'coordinates'))) found.add(name)
+    for (const name of listed(attributeText(attrs, 'bounds'))) found.add(name)
+  }
+  for (const { name, dims } of coords.values()) {
+    if (found.has(name) || (dims.length === 1 && dims[0] === name)) continue
+    const along = [...variables.values()].filter((variable) => dims.every((dim) => variable.dims.includes(dim)))
+    for (const variable of along) lists.get(variable)!.push(name)
+    if (along.length === 0) global.push(name)
+  }
+  const texts = [...lists].flatMap(([variable, names]): [Variable, string][] =>
+    names.length === 0 ? [] : [[variable, names.join(' ')]],
+  )
+  return { of: new Map(texts), global: global.length === 0 ? undefined : global.join(' ') }
+}
