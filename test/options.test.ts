@@ -122,6 +122,7 @@ const labelled = () => new dataset.Dataset({ t: { dims: ['x'], data: [1, 2] } },
 const DATASET_METHODS: Record<string, Call> = {
   sel: (o) => labelled().sel({ x: 10 }, o),
   write: (o) => labelled().write(place, o),
+  selPoints: (o) => labelled().selPoints([{ x: 10 }], o),
 }
 const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'] as const
 const DATA_ARRAY_METHODS: Record<string, Call> = {
@@ -129,6 +130,10 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
   rolling: (o) => labelled().get('t').rolling({ x: 2 }, o),
   coarsen: (o) => labelled().get('t').coarsen({ x: 2 }, o),
   sel: (o) => labelled().get('t').sel({ x: 10 }, o),
+  selPoints: (o) =>
+    labelled()
+      .get('t')
+      .selPoints([{ x: 10 }], o),
   ...Object.fromEntries(REDUCTIONS.map((name) => [name, (o: never) => labelled().get('t')[name](o)])),
   ...Object.fromEntries(
     (['plus', 'minus', 'times', 'dividedBy'] as const).map((name) => [name, (o: never) => labelled().get('t')[name](2, o)]),

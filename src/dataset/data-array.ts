@@ -14,6 +14,7 @@ import { type Coords, coordsAlong, type Labelled, takeCoords } from './coords.ts
 import { GroupBy, type GroupKey } from './group-by.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
+import type { pointsOf, SelPointsOptions } from './points.ts'
 import { type ReduceDimsOptions, reduceAlong } from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
@@ -102,6 +103,18 @@ export class DataArray extends Printable implements Labelled {
    */
   isel(positions: Readonly<Record<string, Selector>>): DataArray {
     return this.#taken(takenByPosition(positions, this.dims, this.shape))
+  }
+
+  /**
+   * Selects points, along a dimension in place of those they are told by: `selPoints([{ lat, lon }, …])`, or
+   * by name, `selPoints({ Potsdam: { lat, lon } })`, which labels them. Latitudes and longitudes of two
+   * dimensions, as of swaths, are read once; `method: 'nearest'` finds the cell that is nearest along the
+   * great circle, `tolerance` is text there, such as `25km` or `0.25deg`. Without it, a place that is further
+   * from a cell than the neighbours of that is outside.
+   * @throws InvalidSelectionError for points that are not there, or outside; InvalidArgumentError as `sel`
+   */
+  async selPoints(points: Parameters<typeof pointsOf>[1], options: SelPointsOptions = {}): Promise<DataArray> {
+    return DataArray.of(await (await import('./points.ts')).pointsOf(this, points, options))
   }
 
   /** The values: a tensor, or, of no dimensions, the value itself. */

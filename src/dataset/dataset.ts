@@ -18,6 +18,7 @@ import { DataArray } from './data-array.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
+import type { SelPointsOptions } from './points.ts'
 import { describeDataset } from './repr.ts'
 import { Variable, type VariableParts } from './variable.ts'
 import { storedArray, withIndex } from './with-index.ts'
@@ -218,6 +219,11 @@ export class Dataset extends Printable implements AsyncDisposable {
   isel(positions: Readonly<Record<string, Selector>>): Dataset {
     const { dims } = this
     return this.#taken(takenByPosition(positions, Object.keys(dims), Object.values(dims)))
+  }
+
+  /** Each variable at some points, as {@link DataArray.selPoints}. */
+  async selPoints(points: Parameters<DataArray['selPoints']>[0], options: SelPointsOptions = {}): Promise<Dataset> {
+    return this.#with(await (await import('./points.ts')).pointsOfDataset(this.parts, points, options))
   }
 
   /** The dataset with other variables beside, or in place of, its own. */

@@ -107,6 +107,8 @@ def step(array, name, options):
         labels = {dim: selector(array, dim, spec) for dim, spec in options["labels"].items()}
         tolerance = options.get("tolerance")
         return array.sel(labels, method=options.get("method"), tolerance=tolerance)
+    if name == "points":
+        return array.sel({key: xr.DataArray(values, dims="points") for key, values in options["labels"].items()}, method=options.get("method"))
     if name == "isel":
         return array.isel({dim: slice(*spec["slice"]) if isinstance(spec, dict) else spec for dim, spec in options.items()})
     if name == "reduce":

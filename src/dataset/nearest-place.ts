@@ -1,0 +1,139 @@
+import type { DiskArray } from '../array/disk-array.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { Pace } from '../core/pace.ts'
+import type { Signal } from '../core/signal.ts'
+import { asFloats } from './as-floats.ts'
+import type { Variable } from './variable.ts'
+
+/** The mean radius of the Earth (IUGG), in metres: distances are those on a sphere of it. */
+const EARTH_RADIUS = 6_371_008.8
+
+const LENGTHS: Readonly<Record<string, number>> = { m: 1, km: 1000, deg: (EARTH_RADIUS * Math.PI) / 180 }
+
+/** A place on Earth, in degrees. */
+export interface LatLon {
+  readonly lat: number
+  readonly lon: number
+}
+
+/** Places of cells as vectors of length 1, three numbers each. */
+interface Cells {
+  readonly lon: DiskArray
+  readonly vectors: Float64Array
+}
+
+/** Coordinates are read once; who asks again finds them by the array of latitudes. */
+const CELLS = new WeakMap<DiskArray, Cells>()
+
+/**
+ * Metres of a length: `25km`, `500m`, or degrees of a great circle, `0.25deg`.
+ * @throws InvalidArgumentError for anything else, numbers among them
+ */
+export function metresOf(length: unknown): number {
+  const [, count = '', unit = ''] = (typeof length === 'string' && /^(\d+(?:\.\d+)?)\s*(km|m|deg)$/.exec(length)) || []
+  if (unit !== '') return Number(count) * LENGTHS[unit]!
+  return invalidArgument("the tolerance of places is text with a unit, such as '25km', '500m' or '0.25deg'", length)
+}
+
+/**
+ * The cell nearest to each of some places, along the great circle, as its number in C order; of equally near
+ * ones the first. Cells without coordinates are none.
+ * @param tolerance in metres; when left out a place is outside where it is further from a cell than all
+ *   neighbours of that are
+ * @throws InvalidSelectionError for places outside
+ */
+export async function nearestCells(
+  lat: Variable,
+  lon: Variable,
+  places: readonly LatLon[],
+  tolerance: number | undefined,
+  signal: Signal | undefined,
+): Promise<Float64Array> {
+  const vectors = await vectorsOf(lat, lon, signal)
+  const found = new Float64Array(places.length)
+  const pace = new Pace()
+  for (const [i, place] of places.entries()) {
+    const [x, y, z] = vectorOf(place.lat, place.lon)
+    let [best, least] = [-1, Number.POSITIVE_INFINITY]
+    for (let at = 0; at < vectors.length; at += 3) {
+      const [dx, dy, dz] = [vectors[at]! - x, vectors[at + 1]! - y, vectors[at + 2]! - z]
+      const chord = dx * dx + dy * dy + dz * dz
+      // Not so of NaN.
+      if (chord < least) {
+        least = chord
+        best = at / 3
+      }
+    }
+    checkWithin(lat, vectors, place, { best, away: metres(least) }, tolerance)
+    found[i] = best
+    signal?.throwIfAborted()
+    if (pace.due()) await pace.turn()
+  }
+  return found
+}
+
+/** The way along the sphere between the ends of a chord, of which the square is given. */
+const metres = (square: number): number => 2 * EARTH_RADIUS * Math.asin(Math.min(1, Math.sqrt(square) / 2))
+
+function vectorOf(lat: number, lon: number): [number, number, number] {
+  const [phi, lambda] = [(lat * Math.PI) / 180, (lon * Math.PI) / 180]
+  return [Math.cos(phi) * Math.cos(lambda), Math.cos(phi) * Math.sin(lambda), Math.sin(phi)]
+}
+
+async function vectorsOf(lat: Variable, lon: Variable, signal: Signal | undefined): Promise<Float64Array> {
+  const known = CELLS.get(lat.array)
+  if (known?.lon === lon.array) return known.vectors
+  const vectors = await readVectors(lat, lon, signal)
+  CELLS.set(lat.array, { lon: lon.array, vectors })
+  return vectors
+}
+
+async function readVectors(lat: Variable, lon: Variable, signal: Signal | undefined): Promise<Float64Array> {
+  const options = signal ? { signal } : {}
+  const [lats, lons] = await Promise.all(
+    [lat, lon].map(async (variable) => {
+      const { data } = await asFloats(variable.array).toTensor(options)
+      const factor = /^rad/i.test(String(variable.attrs['units'] ?? '')) ? 180 / Math.PI : 1
+      return (at: number) => (data as ArrayLike<number>)[at]! * factor
+    }),
+  )
+  const vectors = new Float64Array(3 * lat.array.size)
+  for (let at = 0; 3 * at < vectors.length; at++) vectors.set(vectorOf(lats!(at), lons!(at)), 3 * at)
+  return vectors
+}
+
+function checkWithin(
+  lat: Variable,
+  vectors: Float64Array,
+  { lat: phi, lon: lambda }: LatLon,
+  { best, away }: { readonly best: number; readonly away: number },
+  tolerance: number | undefined,
+): void {
+  const refuse = (text: string) => new HyperslabError('InvalidSelectionError', text, { array: lat.name, actual: [phi, lambda] })
+  if (best < 0) throw refuse(`no cell along [${lat.dims.join(', ')}] has coordinates`)
+  const limit = tolerance ?? reachOf(lat, vectors, best)
+  if (limit === undefined)
+    throw refuse("places that are no grid need a tolerance, such as { tolerance: '25km' }: nothing tells how far apart they are")
+  if (away <= limit) return
+  const km = (length: number): string => `${Number((length / 1000).toPrecision(4))} km`
+  const why = tolerance === undefined ? `the neighbours of that one are within ${km(limit)}` : `the tolerance is ${km(limit)}`
+  throw refuse(`the cell nearest to ${phi}, ${lambda} is ${km(away)} away; ${why}`)
+}
+
+/** The greatest distance of a cell from those beside it; undefined where there are none, and in lists. */
+function reachOf({ array: { shape } }: Variable, vectors: Float64Array, cell: number): number | undefined {
+  if (shape.length < 2) return undefined
+  let most: number | undefined
+  for (let axis = 0, step = vectors.length / 3; axis < shape.length; axis++) {
+    const length = shape[axis]!
+    step /= length
+    const position = Math.floor(cell / step) % length
+    for (const way of [-1, 1]) {
+      if (position + way < 0 || position + way >= length) continue
+      const [a, b] = [3 * cell, 3 * (cell + way * step)]
+      const square = [0, 1, 2].reduce((sum, k) => sum + (vectors[a + k]! - vectors[b + k]!) ** 2, 0)
+      if (!Number.isNaN(square)) most = Math.max(most ?? 0, metres(square))
+    }
+  }
+  return most
+}

@@ -1,0 +1,206 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Dataset } from '../../src/dataset/dataset.ts'
+import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
+import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { startDatasets } from '../support/dataset-peer.ts'
+import { expectPeer, valuesOf } from '../support/labelled.ts'
+
+const peer = startDatasets()
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hyperslab-points-'))
+  await peer?.writeParts(folder)
+}, 60_000)
+afterAll(async () => {
+  peer?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe.skipIf(peer === undefined)('points by labels of dimensions, as xarray selects them', () => {
+  const times = ['1998-01-05T00:00', '1998-01-01T00:00', '1998-01-05T00:00', '1998-01-31T00:00']
+  const cases: Record<string, Record<string, readonly (number | string)[]>> = {
+    'beside each other': { lat: [30, -60, 30, 0], lon: [60, 0, 300, 60] },
+    'apart from each other': { time: times, lon: [60, 0, 300, 60] },
+    'in another order': { lon: [60, 0, 300, 60], lat: [30, -60, 30, 0], time: times },
+    'along one dimension': { lat: [30, -60, 30] },
+    'near them': { lat: [31.5, -50], lon: [80, 299] },
+  }
+  test.each(
+    ['packed0.nc', 'packed0.v2.zarr', 'packed0.v3.zarr', 'noleap0.nc'].flatMap((file) =>
+      Object.keys(cases)
+        .filter((name) => !(file.startsWith('noleap') && 'time' in cases[name]!))
+        .map((name) => [name, file] as const),
+    ),
+  )('%s, in %s', async (name, file) => {
+    // biome-ignore format: one line
+    const labels = cases[name]!
+    const path = join(folder, file)
+    await using ds = await openDataset(path)
+    const method = name === 'near them' ? ('nearest' as const) : undefined
+    const points = Object.values(labels)[0]!.map((_, i) => Object.fromEntries(Object.entries(labels).map(([key, list]) => [key, list[i]!]))) // biome-ignore format: one line
+    const all = await ds.selPoints(points, method ? { method } : {})
+    for (const variable of ['tas', 'count', 'orog', 'age']) {
+      const known = Object.entries(labels).filter(([dim]) => ds.get(variable).dims.includes(dim))
+      const theirs = await peer!.run(path, variable, known.length > 0 ? [['points', { labels: Object.fromEntries(known), method }]] : []) // biome-ignore format: one line
+      if ('refused' in theirs) throw new Error(theirs.refused)
+      await expectPeer(all.get(variable), { ...theirs, coords: Object.fromEntries(Object.entries(theirs.coords).filter(([, { dims }]) => known.length > 0 || dims.length > 0)) }) // biome-ignore format: one line
+      if (known.length < Object.keys(labels).length) continue
+      await expectPeer(await ds.get(variable).selPoints(points, method ? { method } : {}), theirs)
+    }
+  })
+})
+
+const grid = (rows: number, columns: number, chunks: readonly number[]) => {
+  const shape = [3, rows, columns]
+  const source = new CountingSource({ dtype: 'float32', shape, data: Float32Array.from({ length: 3 * rows * columns }, (_, i) => i) }, ChunkGrid.regular(shape, chunks)) // biome-ignore format: one line
+  return { source, array: new DiskArray(source) as DiskArray }
+}
+
+describe('points', () => {
+  const along = (dim: string, count: number) => {
+    const labels = new CountingSource({ dtype: 'float64', shape: [count], data: Float64Array.from({ length: count }, (_, i) => i) }, ChunkGrid.regular([count], [count])) // biome-ignore format: one line
+    return { name: dim, array: new DiskArray(labels) as DiskArray, dims: [dim] }
+  }
+
+  test('read the chunks that hold them, each once, and nothing before they are read', async () => {
+    const places = fc.array(fc.record({ y: fc.integer({ min: 0, max: 8 }), x: fc.integer({ min: 0, max: 6 }) }), { minLength: 1, maxLength: 12 }) // biome-ignore format: one line
+    await fc.assert(
+      fc.asyncProperty(places, async (list) => {
+        const { source, array } = grid(9, 7, [1, 4, 3])
+        const ds = await Dataset.from({
+          variables: [{ name: 't', array, dims: ['time', 'y', 'x'] }, along('y', 9), along('x', 7)],
+        })
+        const part = await ds.get('t').selPoints(list)
+        expect(source.reads).toHaveLength(0)
+        expect(part.dims).toEqual(['time', 'points'])
+        expect(await valuesOf(part)).toEqual([0, 1, 2].flatMap((time) => list.map(({ y, x }) => time * 63 + y * 7 + x)))
+        const held = new Set(
+          [0, 1, 2].flatMap((time) => list.map(({ y, x }) => [time, Math.floor(y / 4), Math.floor(x / 3)].join())),
+        )
+        const chunksOf = ({ start, stop }: { start: number; stop: number }, size: number): number[] =>
+          Array.from({ length: Math.ceil(stop / size) - Math.floor(start / size) }, (_, i) => Math.floor(start / size) + i)
+        const read = source.reads.flatMap(([t, y, x]) =>
+          chunksOf(t!, 1).flatMap((a) => chunksOf(y!, 4).flatMap((b) => chunksOf(x!, 3).map((c) => [a, b, c].join()))),
+        )
+        expect(read.sort()).toEqual([...held].sort())
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('have names where they are given by name, and are told by the same labels', async () => {
+    const ds = await Dataset.from({ variables: [{ name: 't', array: grid(9, 7, [3, 9, 7]).array, dims: ['time', 'y', 'x'] }, along('y', 9), along('x', 7)] }) // biome-ignore format: one line
+    const named = await ds.get('t').selPoints({ Potsdam: { y: 3, x: 2 }, Zugspitze: { y: 8, x: 0 } }, { dim: 'station' })
+    expect(await valuesOf(named.sel({ station: 'Zugspitze' }))).toEqual([56, 119, 182])
+    expect(await valuesOf(named.coords['y']!)).toEqual([3, 8])
+    const at = (points: unknown, options = {}) => ds.get('t').selPoints(points as never, options)
+    await expect(at([{ y: 3 }, { x: 3 }])).rejects.toThrow(/same labels: \[x\] and \[y\]/)
+    await expect(at([{ y: 3.5 }])).rejects.toThrow(/no label along y is 3.5: its neighbours are 3 and 4/)
+    await expect(at([{ y: 30 }])).rejects.toThrow(/they go from 0 to 8/)
+    await expect(at([{ z: 30 }])).rejects.toThrow(/there is no coordinate "z": there are y, x/)
+    await expect(at([{ time: 1 }])).rejects.toThrow(/the dimension time has no coordinate/)
+    await expect(at([])).rejects.toThrow(/there are no points/)
+    await expect(at([{ y: 3 }], { dim: 'x' })).rejects.toThrow(/there is a dimension or coordinate x already/)
+    await expect(at(null)).rejects.toThrow(/takes a list of points/)
+  })
+})
+
+describe('places by coordinates of two dimensions', () => {
+  /** A swath that is turned and bent, and may go over the seam of longitudes and near the pole. */
+  const swath = (rows: number, columns: number, lat0: number, lon0: number, missing = -1) => {
+    const [lats, lons] = [new Float64Array(rows * columns), new Float64Array(rows * columns)]
+    for (let y = 0; y < rows; y++)
+      for (let x = 0; x < columns; x++) {
+        const at = y * columns + x
+        lats[at] = lat0 + 0.9 * y + 0.3 * x
+        lons[at] = lon0 + 1.4 * x - 0.4 * y + 0.02 * x * y
+      }
+    if (missing >= 0) lats[missing] = Number.NaN
+    const of = (name: string, data: Float64Array, units: string) => {
+      const source = new CountingSource({ dtype: 'float64', shape: [rows, columns], data }, ChunkGrid.regular([rows, columns], [rows, columns])) // biome-ignore format: one line
+      return {
+        source,
+        raw: { name, array: new DiskArray(source) as DiskArray, dims: ['y', 'x'], attrs: new Map([['units', units]]) },
+      }
+    }
+    const [lat, lon] = [of('lat', lats, 'degrees_north'), of('lon', lons, 'degrees_east')]
+    const { source, array } = grid(rows, columns, [1, 4, 4])
+    const t = { name: 't', array, dims: ['time', 'y', 'x'], attrs: new Map([['coordinates', 'lat lon']]) }
+    return { lats, lons, lat, lon, source, open: () => Dataset.from({ variables: [t, lat.raw, lon.raw] }) }
+  }
+
+  const haversine = (lat1: number, lon1: number, lat2: number, lon2: number): number => {
+    const [a, b, c, d] = [lat1, lon1, lat2, lon2].map((degrees) => (degrees * Math.PI) / 180) as [number, number, number, number]
+    const h = Math.sin((c - a) / 2) ** 2 + Math.cos(a) * Math.cos(c) * Math.sin((d - b) / 2) ** 2
+    return 2 * 6_371_008.8 * Math.asin(Math.sqrt(h))
+  }
+
+  test('are those that a naive search finds nearest, over seam and pole', async () => {
+    const corners = fc.record({ lat0: fc.constantFrom(-30, 50, 78), lon0: fc.constantFrom(0, 172, -180, 355), missing: fc.integer({ min: -1, max: 40 }) }) // biome-ignore format: one line
+    const place = fc.record({ y: fc.double({ min: 0, max: 8, noNaN: true }), x: fc.double({ min: 0, max: 6, noNaN: true }), turn: fc.constantFrom(-360, 0, 360) }) // biome-ignore format: one line
+    await fc.assert(
+      fc.asyncProperty(corners, fc.array(place, { minLength: 1, maxLength: 5 }), async ({ lat0, lon0, missing }, list) => {
+        const made = swath(9, 7, lat0, lon0, missing)
+        const points = list.map(({ y, x, turn }) => ({
+          lat: Math.min(90, lat0 + 0.9 * y + 0.3 * x),
+          lon: lon0 + 1.4 * x - 0.4 * y + turn,
+        }))
+        const part = await (await made.open())
+          .get('t')
+          .isel({ time: 1 })
+          .selPoints(points, { method: 'nearest', tolerance: '1000km' })
+        const found = (await valuesOf(part)) as number[]
+        for (const [i, { lat, lon }] of points.entries()) {
+          const distances = Array.from(made.lats, (_, at) => haversine(lat, lon, made.lats[at]!, made.lons[at]!))
+          const least = distances.reduce((a, b) => (Number.isNaN(b) ? a : Math.min(a, b)), Infinity)
+          expect(distances[found[i]! - 63]).toBeCloseTo(least, 3)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('read the coordinates once, and the chunks that hold the cells', async () => {
+    const { source, lat, lon, lats, lons, open } = swath(9, 7, 40, 5)
+    const ds = await open()
+    expect([lat.source.reads.length, lon.source.reads.length]).toEqual([0, 0])
+    const points = [{ lat: lats[10]!, lon: lons[10]! }, { lat: lats[60]! + 0.01, lon: lons[60]! }] // biome-ignore format: one line
+    const part = await ds.get('t').isel({ time: 2 }).selPoints(points, { method: 'nearest' })
+    expect(await valuesOf(part)).toEqual([136, 186])
+    expect(source.reads).toHaveLength(2)
+    await ds.selPoints(points, { method: 'nearest' })
+    expect([lat.source.reads.length, lon.source.reads.length]).toEqual([1, 1])
+    expect(await valuesOf(part.coords['lat']!)).toEqual([lats[10], lats[60]])
+  })
+
+  test('are outside beyond the tolerance, or further away than cells are from each other', async () => {
+    const { open } = swath(9, 7, 40, 5)
+    const at = async (point: Record<string, unknown>, options: object = { method: 'nearest' }) => (await open()).get('t').selPoints([point as never], options) // biome-ignore format: one line
+    const near = { lat: 40.2, lon: 5.1 }
+    expect((await at(near)).shape).toEqual([3, 1])
+    await expect(at({ lat: 36, lon: 5 })).rejects.toThrow(
+      /nearest to 36, 5 is 444.8 km away; the neighbours of that one are within 1\d\d.* km/,
+    )
+    expect((await at({ lat: 36, lon: 5 }, { method: 'nearest', tolerance: '4.1deg' })).shape).toEqual([3, 1])
+    await expect(at(near, { method: 'nearest', tolerance: '10km' })).rejects.toThrow(/is 23.\d+ km away; the tolerance is 10 km/)
+    await expect(at(near, { method: 'nearest', tolerance: 10 })).rejects.toThrow(/text with a unit/)
+    await expect(at(near, {})).rejects.toThrow(/found by { method: 'nearest' }/)
+    await expect(at({ lat: 40 })).rejects.toThrow(/lat \(y, x\) are no labels of dimensions/)
+    await expect(at({ lat: '40', lon: 5 })).rejects.toThrow(/lat of a place is a number of degrees/)
+  })
+
+  test('of a list of stations take a tolerance', async () => {
+    const ds = new Dataset(
+      { t: { dims: ['station'], data: [1, 2, 3] } },
+      { coords: { lat: { dims: ['station'], data: [50, 51, 52] }, lon: { dims: ['station'], data: [10, 11, 12] } } },
+    )
+    const points = [{ lat: 51.1, lon: 11 }]
+    await expect(ds.selPoints(points, { method: 'nearest' })).rejects.toThrow(/need a tolerance/)
+    expect(await valuesOf((await ds.selPoints(points, { method: 'nearest', tolerance: '20km' })).get('t'))).toEqual([2])
+  })
+})
