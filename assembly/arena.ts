@@ -1,14 +1,14 @@
 /**
  * Bump allocation over the linear memory.
  *
- * Contract: `arenaAlloc` hands out 16-byte aligned regions one after another, from `__heap_base` or 80 KiB
- * upwards, so that the tables of `compute.ts` have room below; `arenaReset` gives back everything allocated
- * since the `arenaMark` it is handed. Contents are not cleared. At least 64 bytes behind every region can be read and belong to no other region, so kernels may
- * load whole vectors at the end of their input. No region lies below 64 KiB, so 0 is out of reach of any
- * 16-bit offset.
+ * Contract: `arenaAlloc` hands out 16-byte aligned regions one after another, from `__heap_base` or 112 KiB
+ * upwards, so that the tables of the modules that work over this memory have room below; `arenaReset` gives
+ * back everything allocated since the `arenaMark` it is handed. Contents are not cleared. At least 64 bytes
+ * behind every region can be read and belong to no other region, so kernels may load whole vectors at the end
+ * of their input. No region lies below 64 KiB, so 0 is out of reach of any 16-bit offset.
  *
- *     | tables of reading.ts | of compute.ts | (80 KiB) | region | slack | region | slack | free ... | end of memory
- *                                                                                          ^ top
+ *     | tables of reading.ts | of compute.ts | of filters.ts | of zstd | (112 KiB) | region | slack | free ... | end of memory
+ *                                                                                                 ^ top
  *
  * Why it is fast: an allocation is an addition and a compare. Growing is slow (it also detaches the views
  * JavaScript holds), so memory doubles, by 4 MiB at least and 256 MiB at most.
@@ -20,7 +20,7 @@ const MOST_GROWTH: u64 = 4096 // pages: 256 MiB
 /** Regions end below the last page, so that no address computation past an end wraps. */
 const CEILING: u64 = 0xffff0000
 
-let top: usize = max((__heap_base + 15) & ~15, 0x14000)
+let top: usize = max((__heap_base + 15) & ~15, 0x1c000)
 
 export function arenaMark(): usize {
   return top

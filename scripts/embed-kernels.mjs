@@ -25,23 +25,27 @@ function textOf(wasm) {
 const bytesOf = (name) => readFileSync(`build/${name}.wasm`)
 const run = (name, imports) => new WebAssembly.Instance(new WebAssembly.Module(bytesOf(name)), imports).exports
 
-// The kernels are three modules over one memory: the tables of one end before those of the next begin, and the last before the arena.
+// The kernels are four modules over one memory: the tables of one end before those of the next begin, and the last before the arena.
 run('kernels')
 const reading = run('reading')
 const over = { env: { memory: reading.memory } }
 const { computeEnd } = run('compute', over)
 const { filtersEnd } = run('filters', over)
-const { compute, filters } = JSON.parse(readFileSync('asconfig.json', 'utf8')).targets
+const { zstdDataEnd, zstdTables, zstdEnd } = run('zstd', over)
+const { compute, filters, zstd } = JSON.parse(readFileSync('asconfig.json', 'utf8')).targets
 const places = [
   reading.readingEnd.value,
   compute.memoryBase,
   computeEnd.value,
   filters.memoryBase,
   filtersEnd.value,
+  zstd.memoryBase,
+  zstdDataEnd.value,
+  zstdTables.value,
+  zstdEnd.value,
   reading.arenaMark(),
 ]
 if (places.some((place, i) => place < places[i - 1])) throw new Error(`the tables of the kernels overlap: ${places.join(', ')}`)
-run('zstd')
 
 for (const [name, target] of [
   ['reading', 'src/kernels/reading.generated.ts'],

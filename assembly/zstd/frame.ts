@@ -20,9 +20,10 @@ const RLE: u32 = 1
  *
  * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written but tables and literals of
  * our own, and nothing outside the input and the decoded output influences the result. `dstBytes` is the
- * exact size of the content, and all of it is the window. `literals` are 128 KiB for those of a block. All
- * regions come from the arena: up to 32 bytes behind them are read. Returns 0, or an error of layout.ts as a
- * negative number.
+ * exact size of the content, and all of it is the window. `literals` are 192 KiB for those of a block,
+ * above the other regions: as sequences of damaged blocks are carried out before that is seen, up to 64 KiB
+ * behind what is read are read, too. All regions come from the arena. Returns 0, or an error of layout.ts as
+ * a negative number.
  *
  *     block:  u24 {last (1), type (2), bytes (21)} | raw bytes, one byte to repeat, or literals and sequences
  */

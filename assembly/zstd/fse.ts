@@ -71,7 +71,7 @@ export function buildTable(table: usize, symbols: u32, added: usize, base: u32):
     base += 1 << <u32>load<u8>(added + symbol)
     store<u16>(NEXT_STATES + (symbol << 1), count < 0 ? 1 : count)
     if (count < 0) {
-      store<u8>(table + (<usize>high << 3), symbol)
+      store<u8>(table + (<usize>high << 4), symbol)
       high--
     }
   }
@@ -79,28 +79,34 @@ export function buildTable(table: usize, symbols: u32, added: usize, base: u32):
   let at: u32 = 0
   for (let symbol: usize = 0; symbol < <usize>symbols; symbol++) {
     for (let count = <i32>load<i16>(COUNTS + (symbol << 1)); count > 0; count--) {
-      store<u8>(table + (<usize>at << 3), symbol)
+      store<u8>(table + (<usize>at << 4), symbol)
       do at = (at + step) & mask
       while (<i32>at > high)
     }
   }
   for (let i: u32 = 0; i < size; i++) {
-    const state = table + (<usize>i << 3)
+    const state = table + (<usize>i << 4)
     const symbol: usize = load<u8>(state)
     const next = NEXT_STATES + (symbol << 1)
     const number: u32 = load<u16>(next)
     store<u16>(next, number + 1)
     const bits = accuracy - (31 - clz(number))
     const first = (number << bits) - size
-    store<u32>(state, (first << 3) | (<u32>load<u8>(added + symbol) << 16) | (bits << 24))
+    const more: u32 = load<u8>(added + symbol)
+    store<u32>(state, (first << 4) | (more << 16) | (bits << 24))
     store<u32>(state, load<u32>(BASES + (symbol << 2)), 4)
+    store<u32>(state, ((1 << bits) - 1) << 4, 8)
+    store<u32>(state, (1 << more) - 1, 12)
   }
 }
 
 /** A table of one state, of one symbol. */
 export function buildSingle(table: usize, symbol: u32, added: usize, base: u32): void {
   for (let i: usize = 0; i < <usize>symbol; i++) base += 1 << <u32>load<u8>(added + i)
-  store<u32>(table, <u32>load<u8>(added + symbol) << 16)
+  const more: u32 = load<u8>(added + symbol)
+  store<u32>(table, more << 16)
   store<u32>(table, base, 4)
+  store<u32>(table, 0, 8)
+  store<u32>(table, (1 << more) - 1, 12)
   accuracy = 0
 }

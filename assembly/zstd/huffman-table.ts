@@ -44,9 +44,9 @@ function readFseWeights(src: usize, end: usize): usize {
   if (marker == 0) return 0
   let left = (<i32>(end - start) << 3) - <i32>(clz(marker) - 23)
   left -= accuracy
-  let turn = WEIGHT_STATES + (<usize>bitsAt(start, left, accuracy) << 3)
+  let turn = WEIGHT_STATES + (<usize>bitsAt(start, left, accuracy) << 4)
   left -= accuracy
-  let other = WEIGHT_STATES + (<usize>bitsAt(start, left, accuracy) << 3)
+  let other = WEIGHT_STATES + (<usize>bitsAt(start, left, accuracy) << 4)
   if (left < 0) return 0
   let found: usize = 0
   for (;;) {
@@ -55,7 +55,7 @@ function readFseWeights(src: usize, end: usize): usize {
     const bits: u32 = load<u8>(turn, 3)
     left -= bits
     if (left < 0) break
-    const next = WEIGHT_STATES + <usize>load<u16>(turn) + (<usize>bitsAt(start, left, bits) << 3)
+    const next = WEIGHT_STATES + <usize>load<u16>(turn) + (<usize>bitsAt(start, left, bits) << 4)
     turn = other
     other = next
   }

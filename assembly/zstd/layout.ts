@@ -1,28 +1,45 @@
 /**
- * Where the tables are: below 64 KiB, behind the static data and before the first region of the arena, at
- * addresses that are part of the instructions. They last from one block of a frame to the next.
+ * Where the tables are: in the memory of the kernels, behind the static data of this module and below the
+ * arena, at addresses that are part of the instructions. They last from one block of a frame to the next.
  *
- * A state of an FSE table is 8 bytes, all that a sequence needs of it:
+ * A state of an FSE table is 16 bytes, all that a sequence needs of it:
  *
- *     u16 next state, 8 times | u8 bits that are added to the base | u8 bits that are added to the next state | u32 base
+ *     u16 next state, 16 times | u8 bits that are added to the base | u8 bits that are added to the next state
+ *     u32 base | u32 mask of the bits of the next state, 16 times | u32 mask of the bits added to the base
  *
  * Functions of this folder return an address, or a number that says what is wrong: none of these is as large
  * as an address.
  */
-export const LITERAL_LENGTHS: usize = 0x2000 // 512 states
-export const MATCH_LENGTHS: usize = 0x3000 // 512 states
-export const OFFSETS: usize = 0x4000 // 256 states
-export const WEIGHT_STATES: usize = 0x4800 // 64 states
-export const WEIGHTS: usize = 0x4a00 // 256 of u8
+export const zstdTables: usize = 0x15000
+export const LITERAL_LENGTHS: usize = 0x15000 // 512 states
+export const MATCH_LENGTHS: usize = 0x17000 // 512 states
+export const OFFSETS: usize = 0x19000 // 256 states
+export const WEIGHT_STATES: usize = 0x1a000 // 64 states
+export const WEIGHTS: usize = 0x1a400 // 256 of u8
 /** By the next 11 bits: u8 bits of the code, u8 symbol. */
-export const HUFFMAN: usize = 0x5000
-export const COUNTS: usize = 0x6000 // 64 of i16
-export const BASES: usize = 0x6100 // 64 of u32
-export const NEXT_STATES: usize = 0x6200 // 64 of u16
-export const FILLS: usize = 0x6300 // 16 of u32
-export const REPEATED_OFFSETS: usize = 0x6400 // 3 of u32
+export const HUFFMAN: usize = 0x1a800
+export const COUNTS: usize = 0x1b800 // 64 of i16
+export const BASES: usize = 0x1b900 // 64 of u32
+export const NEXT_STATES: usize = 0x1ba00 // 64 of u16
+export const FILLS: usize = 0x1bb00 // 16 of u32
+export const REPEATED_OFFSETS: usize = 0x1bc00 // 3 of u32
 /** For each of the three tables of sequences, u32 its accuracy. */
-export const ACCURACIES: usize = 0x6410
+export const ACCURACIES: usize = 0x1bc10
+/** Where all this ends: `scripts/embed-kernels.mjs` looks whether the arena begins behind it. */
+export const zstdEnd: usize = 0x1bc20
+
+/** The fields of a state. */
+export const ADDED_BITS: usize = 2
+export const NEXT_BITS: usize = 3
+export const BASE: usize = 4
+export const NEXT_MASK: usize = 8
+export const ADDED_MASK: usize = 12
+
+/**
+ * So many sequences may pass the end of what they read before that is looked at: by 15 literals and 7 bytes
+ * each.
+ */
+export const MOST_BATCH: u32 = 4096
 
 /** The accuracy of a table that no block of the frame has brought yet. */
 export const NONE: u32 = 255

@@ -6,7 +6,7 @@ const RAW: u32 = 0
 const RLE: u32 = 1
 const TREELESS: u32 = 3
 
-/** What the last call of `readLiterals` found. At least 32 bytes behind them can be read. */
+/** What the last call of `readLiterals` found. At least 64 KiB behind them can be read. */
 export let literalsStart: usize = 0
 export let literalsBytes: usize = 0
 

@@ -1,35 +1,50 @@
 import { patternAt, repeat, STEPS } from '../overlap'
 import {
+  ADDED_BITS,
+  ADDED_MASK,
   BAD_OFFSET,
   BAD_SEQUENCES,
+  BASE,
   INPUT_TRUNCATED,
   LAST_ERROR,
   LITERAL_LENGTHS,
   MATCH_LENGTHS,
+  MOST_BATCH,
+  NEXT_BITS,
+  NEXT_MASK,
   OFFSETS,
   OUTPUT_OVERFLOW,
   REPEATED_OFFSETS,
 } from './layout'
 import { literalAccuracy, matchAccuracy, offsetAccuracy, readTables } from './sequence-tables'
 
-/** What a short sequence writes at most: 16 bytes of literals and a match of 3 vectors. */
-const OUTPUT_MARGIN: usize = 64
+/**
+ * What is decoded without a loop: 16 bytes of literals and a match of 3 vectors, 64 bytes of output at most.
+ */
 const SHORT_LITERALS: usize = 16
 const SHORT_MATCH: usize = 32
+const SHORT_OUTPUT: usize = 64
+/** Literals and matches that are shorter have no bits added to their base. */
+const ADDED_LITERALS: usize = 16
+const ADDED_MATCH: usize = 35
+/** So many bits at least of a word that is loaded at the byte of the last one are unread. */
+const WORD_BITS: u64 = 57
 
 /**
- * Decodes the sequences of a block, carries them out and appends what literals are left. At least 32 bytes
- * behind the literals can be read. Returns the end of the output, or an error.
+ * Decodes the sequences of a block, carries them out and appends what literals are left. At least 64 KiB
+ * behind the literals and 32 KiB before the stream can be read. Returns the end of the output, or an error.
  *
  *     sequences:  their number (0 to 127: 1 byte, 128 to 254: 2, 255: 3) | u8 modes | tables | stream, read backwards
  *     stream:     states of literal lengths, offsets, match lengths | a sequence: bits added to offset, match, literals; to the next states
  *
  * Why it is fast: what most sequences are, up to 16 literals and a match of up to 32 bytes, is decoded and
- * copied in one loop that has no loop and no call in it, which lets the engine keep everything in registers.
- * A state is one word that says all of its symbol. A load of the stream brings at least 57 bits, and nearly
- * all sequences take fewer, so that a second one is rare. Literals and matches are copied in whole vectors
- * past their end; small offsets repeat a pattern that one swizzle builds. What is longer or near the end is
- * left to exact copies.
+ * copied in one loop that has no loop and no call in it, which lets the engine keep most in registers. A
+ * state has all of its symbol, masks included, so that bits are taken by one rotation. The next word of the
+ * stream is loaded where the added bits of a sequence end: it has the bits of the next states and of the next
+ * offset, and only how many bits that offset has keeps the one after it waiting. Ends are looked at once for
+ * many sequences: how far these can get is known, and there is memory of ours. Literals and matches are
+ * copied in whole vectors past their end; small offsets repeat a pattern that one swizzle builds. What is
+ * longer or near the end is left to exact copies.
  */
 export function decodeSequences(src: usize, end: usize, literals: usize, literalsEnd: usize, dst: usize, out: usize, outputEnd: usize): usize {
   if (src >= end) return INPUT_TRUNCATED
@@ -59,63 +74,63 @@ export function decodeSequences(src: usize, end: usize, literals: usize, literal
 let literalsLeft: usize = 0
 
 function execute(src: usize, end: usize, count: u32, literals: usize, literalsEnd: usize, dst: usize, out: usize, outputEnd: usize): usize {
-  const outputNear = outputEnd - dst > OUTPUT_MARGIN ? outputEnd - OUTPUT_MARGIN : 0
-  const floor = src - 8
-  let at = end - 8
-  let bits = load<u64>(at)
-  let used = clz(bits) + 1
-  let literalState = take(bits, used, <u64>literalAccuracy()) << 3
-  used += <u64>literalAccuracy()
-  let offsetState = take(bits, used, <u64>offsetAccuracy()) << 3
-  used += <u64>offsetAccuracy()
-  let matchState = take(bits, used, <u64>matchAccuracy()) << 3
-  used += <u64>matchAccuracy()
+  // The place of a bit in memory, less what a word has below it, so that its byte is where to load.
+  const first = (<u64>src << 3) - WORD_BITS
+  let at = (<u64>end << 3) - WORD_BITS - (<u64>clz(<u32>load<u8>(end - 1)) - 23)
+  let bits = load<u64>(<usize>(at >> 3))
+  let left = (at & 7) + WORD_BITS - <u64>literalAccuracy()
+  let literalState = <usize>take(bits, left, <u64>literalAccuracy()) << 4
+  left -= <u64>offsetAccuracy()
+  let offsetState = <usize>take(bits, left, <u64>offsetAccuracy()) << 4
+  left -= <u64>matchAccuracy()
+  let matchState = <usize>take(bits, left, <u64>matchAccuracy()) << 4
+  at -= <u64>literalAccuracy() + <u64>offsetAccuracy() + <u64>matchAccuracy()
+  let sequenceEnd: u64
   let repeat1: u32 = load<u32>(REPEATED_OFFSETS)
   let repeat2: u32 = load<u32>(REPEATED_OFFSETS, 4)
   let repeat3: u32 = load<u32>(REPEATED_OFFSETS, 8)
-  let unused: u64
 
   for (;;) {
     let run: usize
     let length: usize
     let offset: u32
+    if (at < first || literals > literalsEnd) return BAD_SEQUENCES
+    let batch = min<u32>(min<u32>(count, MOST_BATCH), <u32>((outputEnd - out) / SHORT_OUTPUT))
+    const isNearEnd = batch == 0
+    const behind = count - batch
     do {
-      at -= <usize>(used >> 3)
-      used &= 7
-      bits = load<u64>(at)
-      if (at < floor) return BAD_SEQUENCES
-      const offsetEntry = load<u64>(<usize>offsetState, OFFSETS)
-      const matchEntry = load<u64>(<usize>matchState, MATCH_LENGTHS)
-      const literalEntry = load<u64>(<usize>literalState, LITERAL_LENGTHS)
-
-      const offsetBits = (offsetEntry >> 16) & 255
-      offset = <u32>(offsetEntry >> 32) + <u32>take(bits, used, offsetBits)
-      used += offsetBits
-      if (used > 32) {
-        at -= <usize>(used >> 3)
-        used &= 7
-        bits = load<u64>(at)
+      const offsetBits = <u64>load<u8>(offsetState, OFFSETS + ADDED_BITS)
+      at -= offsetBits
+      left -= offsetBits
+      offset = load<u32>(offsetState, OFFSETS + BASE) + (<u32>(bits >> left) & load<u32>(offsetState, OFFSETS + ADDED_MASK))
+      length = load<u32>(matchState, MATCH_LENGTHS + BASE)
+      run = load<u32>(literalState, LITERAL_LENGTHS + BASE)
+      if (run >= ADDED_LITERALS || length >= ADDED_MATCH) {
+        if (at < first) return BAD_SEQUENCES
+        bits = load<u64>(<usize>(at >> 3))
+        left = (at & 7) + WORD_BITS - <u64>load<u8>(matchState, MATCH_LENGTHS + ADDED_BITS)
+        length += <usize>(bits >> left) & load<u32>(matchState, MATCH_LENGTHS + ADDED_MASK)
+        left -= <u64>load<u8>(literalState, LITERAL_LENGTHS + ADDED_BITS)
+        run += <usize>(bits >> left) & load<u32>(literalState, LITERAL_LENGTHS + ADDED_MASK)
+        at -= (at & 7) + WORD_BITS - left
       }
-      const matchBits = (matchEntry >> 16) & 255
-      length = <usize>((matchEntry >> 32) + take(bits, used, matchBits))
-      used += matchBits
-      const literalBits = (literalEntry >> 16) & 255
-      run = <usize>((literalEntry >> 32) + take(bits, used, literalBits))
-      used += literalBits
-      if (used > 38) {
-        at -= <usize>(used >> 3)
-        used &= 7
-        bits = load<u64>(at)
-      }
-      // behind the last sequence there are none of these bits
-      const literalNext = (literalEntry >> 24) & 255
-      const matchNext = (matchEntry >> 24) & 255
-      const offsetNext = (offsetEntry >> 24) & 255
-      literalState = (literalEntry & 0xffff) + (take(bits, used, literalNext) << 3)
-      matchState = (matchEntry & 0xffff) + (take(bits, used + literalNext, matchNext) << 3)
-      unused = literalNext + matchNext + offsetNext
-      used += unused
-      offsetState = (offsetEntry & 0xffff) + (take(bits, used - offsetNext, offsetNext) << 3)
+      // Behind the last sequence there are no bits of next states.
+      sequenceEnd = at
+      bits = load<u64>(<usize>(at >> 3))
+      const literalBits = <u64>load<u8>(literalState, LITERAL_LENGTHS + NEXT_BITS)
+      const matchBits = literalBits + <u64>load<u8>(matchState, MATCH_LENGTHS + NEXT_BITS)
+      const allBits = matchBits + <u64>load<u8>(offsetState, OFFSETS + NEXT_BITS)
+      // Less 4: a rotation by that gives states times 16, what a state has of bytes.
+      left = (at & 7) + (WORD_BITS - 4)
+      at -= allBits
+      const literalNext = <usize>rotr(bits, left - literalBits) & load<u32>(literalState, LITERAL_LENGTHS + NEXT_MASK)
+      const matchNext = <usize>rotr(bits, left - matchBits) & load<u32>(matchState, MATCH_LENGTHS + NEXT_MASK)
+      left -= allBits
+      const offsetNext = <usize>rotr(bits, left) & load<u32>(offsetState, OFFSETS + NEXT_MASK)
+      left += 4
+      literalState = <usize>load<u16>(literalState, LITERAL_LENGTHS) + literalNext
+      matchState = <usize>load<u16>(matchState, MATCH_LENGTHS) + matchNext
+      offsetState = <usize>load<u16>(offsetState, OFFSETS) + offsetNext
 
       if (offsetBits > 1) {
         repeat3 = repeat2
@@ -131,7 +146,7 @@ function execute(src: usize, end: usize, count: u32, literals: usize, literalsEn
         } else offset = repeat1
       }
 
-      if (run > SHORT_LITERALS || length > SHORT_MATCH || out >= outputNear || run > literalsEnd - literals) break
+      if (run > SHORT_LITERALS || length > SHORT_MATCH || isNearEnd) break
       const to = out + run
       if (<usize>(offset - 1) >= to - dst) return BAD_OFFSET
       v128.store(out, v128.load(literals))
@@ -148,10 +163,14 @@ function execute(src: usize, end: usize, count: u32, literals: usize, literalsEn
         v128.store(to + 2 * step, pattern)
       }
       out = to + length
-    } while (--count > 0)
-    if (count == 0) break
+    } while (--batch > 0)
+    count = behind + batch
+    if (batch == 0 && !isNearEnd) {
+      if (count == 0) break
+      continue
+    }
 
-    if (run > literalsEnd - literals) return BAD_SEQUENCES
+    if (literals > literalsEnd || run > literalsEnd - literals) return BAD_SEQUENCES
     if (run + length > outputEnd - out) return OUTPUT_OVERFLOW
     const to = out + run
     if (<usize>(offset - 1) >= to - dst) return BAD_OFFSET
@@ -161,7 +180,7 @@ function execute(src: usize, end: usize, count: u32, literals: usize, literalsEn
     out = to + length
     if (--count == 0) break
   }
-  if ((<i64>(at - floor) << 3) - <i64>(used - unused) != 0) return BAD_SEQUENCES
+  if (sequenceEnd != first || literals > literalsEnd) return BAD_SEQUENCES
   store<u32>(REPEATED_OFFSETS, repeat1)
   store<u32>(REPEATED_OFFSETS, repeat2, 4)
   store<u32>(REPEATED_OFFSETS, repeat3, 8)
@@ -169,9 +188,9 @@ function execute(src: usize, end: usize, count: u32, literals: usize, literalsEn
   return out
 }
 
-/** `count` bits behind `used` of the uppermost; none where that is 0, by which a word cannot be shifted. */
+/** `count` bits, above which all are read and below which `left` are left. */
 // @ts-ignore: decorator
 @inline
-function take(bits: u64, used: u64, count: u64): u64 {
-  return ((bits << used) >> 1) >> (63 - count)
+function take(bits: u64, left: u64, count: u64): u64 {
+  return (bits >> left) & ((<u64>1 << count) - 1)
 }

@@ -26,7 +26,7 @@ const decoders = {
     return out
   },
   zstd: () => {
-    const decode = loaded.wasmDecoder()
+    const decode = loaded.decodeFrame
     return (block) => decode(loaded.framesOf(block)[0], size)
   },
   fzstd: () => (block) => loaded.decompress(block),

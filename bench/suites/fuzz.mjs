@@ -159,7 +159,7 @@ const [zstdDecode, zstdEncode] =
     'size_t ZSTD_compress(void *, size_t, const void *, size_t, int)',
   ]) ?? []
 const newer = await Zstd.load()
-const decodeFrame = all.wasmDecoder()
+const { decodeFrame } = all
 if (zstdDecode === undefined) console.log('skipped: Zstandard, without libzstd')
 else {
   const zstdSamples = samplesOf((room, data, length, next) =>

@@ -15,8 +15,7 @@ const BLOCK = sized(8, 1) * MiB
 
 const values = climate((BLOCKS * BLOCK) / 4, 1)
 const block = new Uint8Array(values.buffer, 0, BLOCK)
-const { framesOf, wasmDecoder } = await internals('codec/zstd-frames', 'codec/zstd-wasm')
-const decodeFrame = wasmDecoder()
+const { framesOf, decodeFrame } = await internals('codec/zstd-frames', 'codec/zstd-wasm')
 const wasm = await Zstd.load()
 const encoded = wasm.compress(block, LEVEL)
 const native = typeof zlib.zstdDecompressSync === 'function'

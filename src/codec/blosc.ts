@@ -5,6 +5,7 @@ import { lz4Resume, lz4State } from '../kernels/lz4.ts'
 import { checkSize } from './bounds.ts'
 import type { Span, Step } from './chain.ts'
 import { loadInflateSync } from './inflate.ts'
+import { type DecoderMaker, outside, type StreamDecoder } from './stream-decoder.ts'
 
 // A frame of Blosc 1, all numbers little-endian:
 //
@@ -35,12 +36,6 @@ const COMPRESSORS = ['blosclz', 'lz4', 'snappy', 'zlib', 'zstd']
 /** To how many times its bytes a stream can decode at most: what says more needs no memory. */
 const MOST_RATIO: Record<string, number> = { blosclz: 256, lz4: 256, zlib: 1033, zstd: 2 ** 17 }
 
-/** Decodes one stream in kernel memory to exactly so many bytes; must not grow the memory. */
-type StreamDecoder = (src: number, srcBytes: number, dst: number, dstBytes: number) => void
-
-/** Makes the decoder of a session. */
-type DecoderMaker = (arena: Arena) => StreamDecoder
-
 /**
  * Decodes frames of Blosc.
  * @param inner the compressor that they are said to have inside: what decodes it is loaded by `ready`
@@ -55,24 +50,18 @@ export function bloscStep(inner: unknown): Step {
   return {
     name: 'blosc',
     async ready() {
-      if (load !== undefined) decoders.set(inner as string, outside(await load()))
+      if (load !== undefined) decoders.set(inner as string, await load())
     },
     decodeIn: (arena, pointer, length, decodedBytes, mostBytes) =>
       decodeFrame(arena, decoders, pointer, length, decodedBytes, mostBytes),
   }
 }
 
-/** What decodes outside of kernel memory. */
+/** Compressors whose decoders are loaded. */
 const LOADED = {
-  zstd: async () => (await import('./zstd.ts')).loadSyncZstd(),
-  zlib: loadInflateSync,
+  zstd: async () => (await import('./zstd.ts')).loadZstdStreams(),
+  zlib: async () => outside(await loadInflateSync()),
 }
-
-const outside =
-  (decode: (bytes: Uint8Array, into: Uint8Array) => void): DecoderMaker =>
-  (arena) =>
-  (src, srcBytes, dst, dstBytes) =>
-    decode(arena.bytes(src, srcBytes), arena.bytes(dst, dstBytes))
 
 function lz4Streams(arena: Arena): StreamDecoder {
   const state = lz4State(arena)

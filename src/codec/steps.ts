@@ -7,7 +7,7 @@ import type { Step } from './chain.ts'
 import { adler32, crc32, fletcher32 } from './checksums.ts'
 import { PREFIX_BYTES } from './lz4.ts'
 import { platformZlib } from './platform-zlib.ts'
-import type { SyncZstd } from './zstd.ts'
+import type { DecoderMaker } from './stream-decoder.ts'
 
 /** To how many times its bytes an LZ4 block can decode at most. */
 const LZ4_RATIO = 256
@@ -35,15 +35,15 @@ export function zstdStep(isSized: boolean): Step {
   if (!isSized) return { name: 'zstd', decode: async (bytes, _, mostBytes) => (await load()).decodeUnsized(bytes, mostBytes) }
   if (platformZlib()?.zstdDecompressSync !== undefined)
     return { name: 'zstd', decode: async (bytes, decodedBytes) => (await load()).zstd().decode(bytes, decodedBytes!) }
-  let decode: SyncZstd | undefined
+  let streams: DecoderMaker | undefined
   return {
     name: 'zstd',
     async ready() {
-      decode ??= await (await load()).loadSyncZstd()
+      streams ??= await (await load()).loadZstdStreams()
     },
     decodeIn(arena, pointer, length, decodedBytes) {
       const target = arena.alloc(decodedBytes!)
-      decode!(arena.bytes(pointer, length), arena.bytes(target, decodedBytes!))
+      arena.scratch(() => streams!(arena)(pointer, length, target, decodedBytes!))
       return { pointer: target, length: decodedBytes! }
     },
   }

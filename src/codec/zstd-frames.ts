@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import { wrongLength } from './codec.ts'
 
 // RFC 8878. A block of a container is one frame, or several, with skippable ones between them:
 //
@@ -24,6 +25,40 @@ export interface Frame {
   readonly last: number
   /** 4 bytes, or none. */
   readonly checksum: Uint8Array
+}
+
+/** A frame of several, and which of the decoded bytes are its. */
+interface FramePart {
+  readonly frame: Frame
+  readonly start: number
+  readonly size: number
+}
+
+/**
+ * The frames that decode to so many bytes.
+ * @throws CodecError where the bytes are no complete frames, need a dictionary or say that they decode to
+ *   another number
+ */
+export function framePartsOf(bytes: Uint8Array, decodedBytes: number): readonly FramePart[] {
+  const frames = framesOf(bytes)
+  let end = 0
+  return sizesOf(frames, decodedBytes).map((size, i) => {
+    end += size
+    return { frame: frames[i]!, start: end - size, size }
+  })
+}
+
+/**
+ * What each frame has to decode to: what it says, or, of the one that says nothing, what the others leave.
+ * @throws CodecError when that is not `decodedBytes` in all, so that no frame is given more room than the
+ *   block has
+ */
+function sizesOf(frames: readonly Frame[], decodedBytes: number): number[] {
+  const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
+  const silent = frames.filter(({ contentBytes }) => contentBytes === undefined).length
+  if (silent > 1) throw malformed(`${silent} of its ${frames.length} frames do not say their size`)
+  if (known > decodedBytes || (silent === 0 && known < decodedBytes)) throw wrongLength('zstd', known, decodedBytes)
+  return frames.map(({ contentBytes = decodedBytes - known }) => contentBytes)
 }
 
 /** @throws CodecError where the bytes are no complete frames, or need a dictionary */

@@ -1,10 +1,11 @@
-import { type Allocator, Arena, isTrap, KEPT_BYTES } from '../kernels/arena.ts'
+import { type Arena, withArena } from '../kernels/arena.ts'
 import { embedded, instantiate } from '../kernels/module.ts'
-import { type Frame, malformed } from './zstd-frames.ts'
+import type { DecoderMaker, StreamDecoder } from './stream-decoder.ts'
+import { type Frame, framePartsOf, malformed } from './zstd-frames.ts'
 import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.ts'
 
 /** What the module exports: `assembly/zstd/`. Numbers are byte addresses and lengths. */
-export interface ZstdExports extends Allocator {
+interface ZstdKernels {
   zstdDecode(src: number, srcBytes: number, dst: number, dstBytes: number, literals: number): number
 }
 
@@ -22,61 +23,65 @@ const REASONS = [
   'there is more input after the last block',
 ]
 
-/** What a block has of literals at most. */
-const LITERALS_BYTES = 128 * 1024
+/** What a block has of literals at most, and how far behind them a damaged one is read. */
+const LITERALS_BYTES = (128 + 64) * 1024
 
 const embeddedZstd = embedded(ZSTD_TEXT, ZSTD_BYTES)
-let refused = false
-let current: Arena<ZstdExports> | undefined
+let compiles: boolean | undefined
+/** By the kernels over whose memory they work. */
+const instances = new WeakMap<object, ZstdKernels>()
 
-/**
- * Decodes frames to exactly as many bytes as they should have; checksums are not looked at. Undefined where
- * the platform does not compile the module now, as in edge workers and under some security policies. Given
- * an array of as many bytes, it decodes into that: fresh memory would take a third of the time.
- */
-export function wasmDecoder(): ((frame: Frame, contentBytes: number, into?: Uint8Array) => Uint8Array) | undefined {
-  // Asked for anew by each frame: memory does not outlive a large one.
-  return memory() && ((frame, contentBytes, into) => decodeFrame(memory()!, frame, contentBytes, into))
-}
-
-function memory(): Arena<ZstdExports> | undefined {
-  if (current !== undefined || refused) return current
-  try {
-    embeddedZstd()
-  } catch {
-    refused = true
-    return undefined
-  }
-  current = new Arena(instantiate<ZstdExports>(embeddedZstd()).exports)
-  return current
+/** Whether this platform compiles the module now; edge workers and some security policies do not. */
+export function hasZstdKernels(): boolean {
+  if (compiles === undefined)
+    try {
+      embeddedZstd()
+      compiles = true
+    } catch {
+      compiles = false
+    }
+  return compiles
 }
 
 /**
- * @throws CodecError when the frame is malformed or has another size; OutOfMemoryError when 4 GiB do not hold
- *   it, encoded and decoded
+ * The decoder of frames in kernel memory, one behind the other; checksums are not looked at.
+ * @throws CodecError when a frame is malformed or has another size
  */
-function decodeFrame(
-  arena: Arena<ZstdExports>,
-  { blocks }: Frame,
-  contentBytes: number,
-  into: Uint8Array | undefined,
-): Uint8Array {
-  try {
-    return arena.scratch(() => {
-      const src = arena.put(blocks)
-      const dst = arena.alloc(contentBytes)
-      const code = arena.kernels.zstdDecode(src, blocks.length, dst, contentBytes, arena.alloc(LITERALS_BYTES))
-      if (code < 0) throw malformed(`${REASONS[-code - 1]} (${blocks.length} bytes of input, ${contentBytes} of output)`)
-      const decoded = arena.bytes(dst, contentBytes)
-      if (into === undefined) return decoded.slice()
-      into.set(decoded)
-      return into
-    })
-  } catch (error) {
-    // The memory of an instance that trapped may hold anything.
-    if (isTrap(error) && current === arena) current = undefined
-    throw error
-  } finally {
-    if (arena.kernels.memory.buffer.byteLength > KEPT_BYTES && current === arena) current = undefined
+export const zstdStreams: DecoderMaker = (arena) => {
+  const decode = blocksDecoder(arena)
+  return (src, srcBytes, dst, dstBytes) => {
+    for (const { frame, start, size } of framePartsOf(arena.bytes(src, srcBytes), dstBytes))
+      decode(frame.blocks.byteOffset, frame.blocks.length, dst + start, size)
   }
+}
+
+/**
+ * Decodes a frame to exactly so many bytes.
+ * @throws CodecError as {@link zstdStreams}; OutOfMemoryError when 4 GiB do not hold it, encoded and decoded
+ */
+export const decodeFrame = ({ blocks }: Frame, contentBytes: number): Uint8Array =>
+  withArena((arena) => {
+    const src = arena.put(blocks)
+    const dst = arena.alloc(contentBytes)
+    blocksDecoder(arena)(src, blocks.length, dst, contentBytes)
+    return arena.bytes(dst, contentBytes).slice()
+  })
+
+/** Decodes the blocks of a frame. */
+function blocksDecoder(arena: Arena): StreamDecoder {
+  const literals = arena.alloc(LITERALS_BYTES)
+  const { zstdDecode } = zstdKernels(arena)
+  return (src, srcBytes, dst, dstBytes) => {
+    const code = zstdDecode(src, srcBytes, dst, dstBytes, literals)
+    if (code < 0) throw malformed(`${REASONS[-code - 1]} (${srcBytes} bytes of input, ${dstBytes} of output)`)
+  }
+}
+
+function zstdKernels({ kernels }: Arena): ZstdKernels {
+  let zstd = instances.get(kernels)
+  if (zstd === undefined) {
+    zstd = instantiate<ZstdKernels>(embeddedZstd(), { env: { memory: kernels.memory } }).exports
+    instances.set(kernels, zstd)
+  }
+  return zstd
 }

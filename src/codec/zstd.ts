@@ -4,7 +4,8 @@ import { HyperslabError } from '../core/errors.ts'
 import { aboveLimit, checkSize } from './bounds.ts'
 import { type Codec, wrongLength } from './codec.ts'
 import { platformZlib } from './platform-zlib.ts'
-import { continued, type Frame, frameOf, framesOf, malformed, mostContent } from './zstd-frames.ts'
+import { type DecoderMaker, outside } from './stream-decoder.ts'
+import { continued, type Frame, frameOf, framePartsOf, framesOf, malformed, mostContent } from './zstd-frames.ts'
 
 const DEFAULT_LEVEL = 3
 const MAX_LEVEL = 22
@@ -30,13 +31,11 @@ export function zstd(level: number = DEFAULT_LEVEL): Required<Codec> {
 }
 
 async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
-  const frames = framesOf(bytes)
-  const sizes = sizesOf(frames, decodedBytes)
   const decodeFrame = await frameDecoder()
   const parts: Uint8Array[] = []
-  for (const [i, frame] of frames.entries()) {
-    const part = await decodeFrame(frame, sizes[i]!)
-    if (part.length !== sizes[i]) throw wrongLength('zstd', part.length, sizes[i]!)
+  for (const { frame, size } of framePartsOf(bytes, decodedBytes)) {
+    const part = await decodeFrame(frame, size)
+    if (part.length !== size) throw wrongLength('zstd', part.length, size)
     parts.push(part)
   }
   return joinBytes(parts)
@@ -48,29 +47,28 @@ async function frameDecoder(): Promise<FrameDecoder> {
 }
 
 type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise<Uint8Array>
-type SyncFrameDecoder = (frame: Frame, contentBytes: number, into?: Uint8Array) => Uint8Array
+type SyncFrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array
 
-/** Decodes frames in this thread, without waiting, to exactly as many bytes as `into` has. */
-export type SyncZstd = (bytes: Uint8Array, into: Uint8Array) => void
-
-/** The platform's library where it has one, else what {@link zstd} decodes with. */
-export async function loadSyncZstd(): Promise<SyncZstd> {
+/**
+ * Decodes frames in this thread, without waiting: by the platform's library where it has one, else by what
+ * {@link zstd} decodes with.
+ */
+export async function loadZstdStreams(): Promise<DecoderMaker> {
   const native = platformZlib()?.zstdDecompressSync
-  const decodeFrame: SyncFrameDecoder = native
-    ? (frame, size) => native(frameOf(frame, size), { maxOutputLength: Math.max(size, 1), chunkSize: size + 64 })
-    : await portable()
-  return (bytes, into) => {
-    const frames = framesOf(bytes)
-    let end = 0
-    for (const [i, size] of sizesOf(frames, into.length).entries()) {
-      const room = into.subarray(end, end + size)
-      const part = decodeFrame(frames[i]!, size, room)
-      if (part.length !== size) throw wrongLength('zstd', part.length, size)
-      if (part !== room) room.set(part)
-      end += size
-    }
-  }
+  if (native)
+    return outsideOf((frame, size) => native(frameOf(frame, size), { maxOutputLength: Math.max(size, 1), chunkSize: size + 64 }))
+  const { hasZstdKernels, zstdStreams } = await import('./zstd-wasm.ts')
+  return hasZstdKernels() ? zstdStreams : outsideOf(await interpreted())
 }
+
+const outsideOf = (decodeFrame: SyncFrameDecoder): DecoderMaker =>
+  outside((bytes, into) => {
+    for (const { frame, start, size } of framePartsOf(bytes, into.length)) {
+      const part = decodeFrame(frame, size)
+      if (part.length !== size) throw wrongLength('zstd', part.length, size)
+      into.set(part, start)
+    }
+  })
 
 /**
  * Decodes frames of which nobody knows what they decode to, but those that say it themselves.
@@ -101,22 +99,9 @@ export async function decodeUnsized(bytes: Uint8Array, mostBytes: number): Promi
   return joinBytes(parts)
 }
 
-/**
- * What each frame has to decode to: what it says, or, of the one that says nothing, what the others leave.
- * @throws CodecError when that is not `decodedBytes` in all, so that no frame is given more room than the
- *   block has
- */
-function sizesOf(frames: readonly Frame[], decodedBytes: number): number[] {
-  const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
-  const silent = frames.filter(({ contentBytes }) => contentBytes === undefined).length
-  if (silent > 1) throw malformed(`${silent} of its ${frames.length} frames do not say their size`)
-  if (known > decodedBytes || (silent === 0 && known < decodedBytes)) throw wrongLength('zstd', known, decodedBytes)
-  return frames.map(({ contentBytes = decodedBytes - known }) => contentBytes)
-}
-
 async function portable(): Promise<SyncFrameDecoder> {
-  const { wasmDecoder } = await import('./zstd-wasm.ts')
-  return wasmDecoder() ?? (await interpreted())
+  const { decodeFrame, hasZstdKernels } = await import('./zstd-wasm.ts')
+  return hasZstdKernels() ? decodeFrame : interpreted()
 }
 
 /** fzstd, which does not tell how many bytes it has written, and drops those that go beyond the output. */

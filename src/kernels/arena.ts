@@ -9,9 +9,6 @@ import { dropKernels, type Kernels, kernels } from './instance.ts'
  */
 export const KEPT_BYTES = 64 * 1024 * 1024
 
-/** What a module exports that hands out its memory: `assembly/arena.ts`. */
-export type Allocator = Pick<Kernels, 'memory' | 'arenaMark' | 'arenaAlloc' | 'arenaReset'>
-
 /**
  * Kernel memory for the length of one {@link withArena} session. Addresses (`pointer`) are numbers, 16-byte
  * aligned where `alloc` gives them.
@@ -20,14 +17,14 @@ export type Allocator = Pick<Kernels, 'memory' | 'arenaMark' | 'arenaAlloc' | 'a
  * session, and the kernel calls that allocate. Take them last and take them again afterwards; addresses stay
  * good until the session ends.
  */
-export class Arena<K extends Allocator = Kernels> {
-  readonly kernels: K
+export class Arena {
+  readonly kernels: Kernels
   /** What `compute.ts` has instantiated over this memory. */
   compute: ComputeKernels | undefined
   #bytes = new Uint8Array(0)
   #int32s = new Int32Array(0)
 
-  constructor(kernels: K) {
+  constructor(kernels: Kernels) {
     this.kernels = kernels
   }
 
@@ -41,7 +38,7 @@ export class Arena<K extends Allocator = Kernels> {
     const pointer = bytes < 2 ** 32 ? this.kernels.arenaAlloc(bytes) >>> 0 : 0
     if (pointer === 0) {
       const inUse = this.kernels.arenaMark() >>> 0
-      throw new HyperslabError('OutOfMemoryError', `kernel memory has no room for ${bytes} bytes beside the ${inUse} in use`, {
+      throw new HyperslabError('OutOfMemoryError', `no room for ${bytes} bytes in kernel memory: ${inUse} are in use`, {
         actual: bytes,
       })
     }

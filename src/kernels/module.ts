@@ -53,7 +53,7 @@ export function checkInput(module: object): void {
 export const kernelsRefusal = (cause: unknown): HyperslabError =>
   new HyperslabError(
     'UnsupportedError',
-    `this platform does not run the WebAssembly kernels, which need WebAssembly with SIMD: ${reasonOf(cause)}. If a content security policy forbids it, \
+    `this platform does not run the WebAssembly kernels, which need SIMD: ${reasonOf(cause)}. If a content security policy forbids it, \
 allow 'wasm-unsafe-eval'. If WebAssembly cannot be compiled while running, pass initKernels the module hyperslab/kernels.wasm`,
     { cause },
   )

@@ -8,7 +8,8 @@ import { FOOTER_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
 import { nativeZstd } from '../../src/codec/zstd.ts'
 import { continued, type Frame, frameOf, framesOf } from '../../src/codec/zstd-frames.ts'
-import { wasmDecoder, type ZstdExports } from '../../src/codec/zstd-wasm.ts'
+import { decodeFrame } from '../../src/codec/zstd-wasm.ts'
+import type { Kernels } from '../../src/kernels/instance.ts'
 import { fixture } from '../af/rkyv/support.ts'
 import { KINDS } from '../kernels/lz4-data.ts'
 import { expectSameBytes, noise, randoms } from '../kernels/support.ts'
@@ -16,21 +17,29 @@ import { samples } from './zstd-samples.ts'
 
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object
-  Instance: new (module: object) => { readonly exports: unknown }
+  Instance: new (module: object, imports?: object) => { readonly exports: unknown }
   CompileError: new (text: string) => Error
   RuntimeError: new (text: string) => Error
 }
 
-const wasm = readFileSync(new URL('../../build/zstd.wasm', import.meta.url))
-const raw = new WebAssembly.Instance(new WebAssembly.Module(wasm)).exports as ZstdExports
+const built = (name: string) => readFileSync(new URL(`../../build/${name}.wasm`, import.meta.url))
+const wasm = built('zstd')
+const raw = new WebAssembly.Instance(new WebAssembly.Module(built('reading'))).exports as Kernels
+const { zstdDecode, zstdTables, zstdEnd } = new WebAssembly.Instance(new WebAssembly.Module(wasm), {
+  env: { memory: raw.memory },
+}).exports as {
+  zstdDecode(src: number, srcBytes: number, dst: number, dstBytes: number, literals: number): number
+  readonly zstdTables: { readonly value: number }
+  readonly zstdEnd: { readonly value: number }
+}
 const reference = await Zstd.load()
-const LITERALS = 128 * 1024
+const LITERALS = (128 + 64) * 1024
 const BAD_LITERALS = -3
 const GUARD = 0xa5
 const GUARDS = 64
 
-/** Static data lies in front of the tables, the arena behind them: assembly/zstd/layout.ts. */
-const [TABLES_START, TABLES_END, ARENA] = [0x2000, 0x6420, 0x10000]
+/** Static data, that of the kernels, too, lies in front of the tables, the arena behind them: assembly/zstd/layout.ts. */
+const [TABLES_START, TABLES_END, ARENA] = [zstdTables.value, zstdEnd.value, raw.arenaMark()]
 const guards = new Uint8Array(ARENA).fill(GUARD)
 const staticData = new Uint8Array(raw.memory.buffer, 0, TABLES_START).slice()
 
@@ -38,19 +47,20 @@ const staticData = new Uint8Array(raw.memory.buffer, 0, TABLES_START).slice()
 function guardedDecode(blocks: Uint8Array, size: number): Uint8Array | number {
   const mark = raw.arenaMark()
   const src = raw.arenaAlloc(blocks.length)
-  const literals = raw.arenaAlloc(LITERALS)
   const dst = raw.arenaAlloc(size + 2 * GUARDS) + GUARDS
+  const literals = raw.arenaAlloc(LITERALS)
+  const literalsEnd = raw.arenaAlloc(GUARDS)
   const memory = new Uint8Array(raw.memory.buffer)
   memory.set(blocks, src)
   // What lies behind the input must not matter.
-  memory.fill(GUARD, src + blocks.length, literals)
-  memory.fill(GUARD, literals, dst + size + GUARDS)
+  memory.fill(GUARD, src + blocks.length, literalsEnd + GUARDS)
   memory.fill(GUARD, TABLES_END, ARENA)
-  const code = raw.zstdDecode(src, blocks.length, dst, size, literals)
+  const code = zstdDecode(src, blocks.length, dst, size, literals)
   const untouched = (from: number, to: number) => Buffer.compare(memory.subarray(from, to), guards.subarray(0, to - from)) === 0
   expect(untouched(TABLES_END, ARENA), 'behind the tables').toBe(true)
-  expect(untouched(literals + LITERALS, dst), 'between the literals and the output').toBe(true)
-  expect(untouched(dst + size, dst + size + GUARDS), 'behind the output').toBe(true)
+  expect(untouched(src + blocks.length, dst), 'between the input and the output').toBe(true)
+  expect(untouched(dst + size, literals), 'behind the output').toBe(true)
+  expect(untouched(literals + 128 * 1024 + 64, literalsEnd + GUARDS), 'behind the literals').toBe(true)
   expectSameBytes(memory.subarray(src, src + blocks.length), blocks)
   expectSameBytes(memory.subarray(0, TABLES_START), staticData)
   raw.arenaReset(mark)
@@ -232,6 +242,19 @@ test('blocks of files of another writer', () => {
   expect(found).toBe(9)
 })
 
+/** Counts the modules that are instantiated, with other exports where told. */
+function countInstances(change = (exports: object): unknown => exports) {
+  const { Instance } = WebAssembly
+  return vi.spyOn(WebAssembly, 'Instance').mockImplementation(
+    class {
+      readonly exports: unknown
+      constructor(module: object, imports?: object) {
+        this.exports = change(new Instance(module, imports).exports as object)
+      }
+    },
+  )
+}
+
 describe('in the package', () => {
   const bytes = KINDS['text']!(100_000)
   const encoded = reference.compress(bytes)
@@ -239,45 +262,28 @@ describe('in the package', () => {
   test('memory is given back after a large frame', () => {
     const large = new Uint8Array(70 << 20)
     const [frame] = framesOf(reference.compress(large, 1))
-    const { length } = wasmDecoder()!(frame!, large.length)
+    const { length } = decodeFrame(frame!, large.length)
     expect(length).toBe(large.length)
-    const { Instance } = WebAssembly
-    const instances = vi.spyOn(WebAssembly, 'Instance').mockImplementation(
-      class {
-        readonly exports: unknown
-        constructor(module: object) {
-          this.exports = new Instance(module).exports
-        }
-      },
-    )
-    const decoder = wasmDecoder()!
-    expect(instances).toHaveBeenCalledTimes(1)
-    for (let i = 0; i < 3; i++) expectSameBytes(decoder(framesOf(encoded)[0]!, bytes.length), bytes)
-    expect(instances).toHaveBeenCalledTimes(1)
-    expect(() => decoder(frame!, 2 ** 32)).toThrow(expect.objectContaining({ tag: 'OutOfMemoryError' }))
+    const instances = countInstances()
+    for (let i = 0; i < 3; i++) expectSameBytes(decodeFrame(framesOf(encoded)[0]!, bytes.length), bytes)
+    // The kernels, whose memory it is, and the decoder.
+    expect(instances).toHaveBeenCalledTimes(2)
+    expect(() => decodeFrame(frame!, 2 ** 32)).toThrow(expect.objectContaining({ tag: 'OutOfMemoryError' }))
   })
 
   test('an instance that trapped is not used again', async () => {
     vi.resetModules()
-    const { wasmDecoder } = await import('../../src/codec/zstd-wasm.ts')
-    const { Instance } = WebAssembly
+    const { decodeFrame } = await import('../../src/codec/zstd-wasm.ts')
     const trap = () => {
       throw new WebAssembly.RuntimeError('unreachable')
     }
-    let made = 0
-    vi.spyOn(WebAssembly, 'Instance').mockImplementation(
-      class {
-        readonly exports: unknown
-        constructor(module: object) {
-          const exports = new Instance(module).exports as object
-          this.exports = made++ === 0 ? { ...exports, zstdDecode: trap } : exports
-        }
-      },
+    let traps = 1
+    const instances = countInstances((exports) =>
+      'zstdDecode' in exports && traps-- > 0 ? { ...exports, zstdDecode: trap } : exports,
     )
-    const decoder = wasmDecoder()!
-    expect(() => decoder(framesOf(encoded)[0]!, bytes.length)).toThrow('unreachable')
-    for (let i = 0; i < 2; i++) expectSameBytes(decoder(framesOf(encoded)[0]!, bytes.length), bytes)
-    expect(made).toBe(2)
+    expect(() => decodeFrame(framesOf(encoded)[0]!, bytes.length)).toThrow('unreachable')
+    for (let i = 0; i < 2; i++) expectSameBytes(decodeFrame(framesOf(encoded)[0]!, bytes.length), bytes)
+    expect(instances).toHaveBeenCalledTimes(4)
   })
 
   test('where WebAssembly must not be compiled, fzstd decodes', async () => {
