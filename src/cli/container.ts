@@ -1,11 +1,12 @@
 import type { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
 import { isHyperslabError } from '../core/errors.ts'
-import { type AttributeValue, open } from '../runtime/index.ts'
+import { type AttributeValue, open, type Statistics } from '../runtime/index.ts'
+import { decodedStatistics } from './decoded-statistics.ts'
 import type { ArrayDescription, Description } from './description.ts'
 import { oneLine } from './failure.ts'
+import { decodedVariable, type RawOption, shownAs } from './labelled.ts'
 import { printError } from './output.ts'
-import { physical, type RawOption } from './physical.ts'
 import type { Place, PlacedArray } from './place.ts'
 
 /** A container as a place. */
@@ -34,7 +35,7 @@ export class ContainerPlace implements Place {
     })
   }
 
-  async describe(raw: RawOption): Promise<Description> {
+  async describe({ raw = false }: RawOption): Promise<Description> {
     const file = this.#file
     const problems: string[] = []
     const orProblem = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
@@ -51,7 +52,7 @@ export class ContainerPlace implements Place {
       const array = await orProblem(() => file.array(name))
       if (array === undefined) continue
       const storage = array.storage()
-      const shown = await orProblem(() => physical(array, raw))
+      const values = await orProblem(() => describeValues({ name, array }, raw, () => file.stats(name)))
       arrays.push({
         name,
         dtype: array.dtype,
@@ -62,8 +63,8 @@ export class ContainerPlace implements Place {
         storedChunks: storage.chunks,
         bytes: storage.uncompressedBytes,
         compressedBytes: storage.compressedBytes,
-        statistics: shown && (await orProblem(() => shown.statistics(() => file.stats(name)))),
-        valueType: shown?.array.dtype ?? array.dtype,
+        statistics: values?.statistics,
+        valueType: values?.valueType ?? array.dtype,
         fillValue: array.fillValue,
         missing: array.missing,
         attributes: attributesOf(array.attrs),
@@ -76,6 +77,29 @@ export class ContainerPlace implements Place {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#file.close()
+  }
+}
+
+/**
+ * What is known of the values of an array; of times that cannot be decoded, of the numbers that are stored.
+ */
+async function describeValues(
+  placed: PlacedArray,
+  raw: boolean,
+  known: () => Promise<Statistics>,
+): Promise<Pick<ArrayDescription, 'statistics' | 'valueType'>> {
+  const stored = async () => ({ statistics: await known(), valueType: placed.array.dtype })
+  if (raw) return stored()
+  try {
+    const decoded = decodedVariable(placed)
+    const { min, max, ...counts } = await decodedStatistics(placed, decoded, known)
+    const { dates } = shownAs(decoded, {})
+    const show = (value: unknown): unknown => (value === undefined || dates === undefined ? value : dates.show(value))
+    const valueType = dates === undefined ? decoded.array.dtype : 'date'
+    return { statistics: { ...counts, min: show(min), max: show(max) }, valueType }
+  } catch (error) {
+    if (isHyperslabError(error, 'UnsupportedError')) return stored()
+    throw error
   }
 }
 

@@ -9,6 +9,8 @@ export type DescribedAttribute = AttributeValue | { readonly type: 'json'; reado
 
 export type DescribedAttributes = ReadonlyMap<string, DescribedAttribute>
 
+export type DescribedStatistics = Omit<Statistics, 'min' | 'max'> & { readonly min?: unknown; readonly max?: unknown }
+
 /** An array of any format. What is not known, or of another format, is left out. */
 export interface ArrayDescription {
   readonly name: string
@@ -29,7 +31,8 @@ export interface ArrayDescription {
   readonly bytes?: number
   readonly compressedBytes?: number
   /** Of the values as `valueType`, which those that are stored stand for. */
-  readonly statistics?: Statistics | undefined
+  readonly statistics?: DescribedStatistics | undefined
+  /** A data type, or `date`, which is written as text. */
   readonly valueType: string
   readonly fillValue: unknown
   readonly missing: Missing

@@ -14,6 +14,8 @@ export interface Result {
   readonly tensor: Tensor
   /** True for elements that stand for a missing value: `_` in text, as ncdump writes it, and null in JSON. */
   readonly isMissing?: (element: unknown) => boolean
+  /** Of elements that are times: how they are written, and in which calendar. */
+  readonly dates?: { readonly calendar: string; readonly show: (element: unknown) => string }
 }
 
 /** Elements kept at each end of an axis that text output cuts short. */
@@ -49,23 +51,25 @@ export async function printResult(format: Format, result: Result | Excerpt): Pro
   return print(textPieces('cut' in result ? result : whole(result)))
 }
 
-/** `{ "dtype", "shape", "data" }` with the elements in C order. */
-export function* jsonPieces({ dtype, tensor, isMissing }: Result): Generator<string> {
+/** `{ "dtype", "shape", "data" }` with the elements in C order; of times with their calendar, too. */
+export function* jsonPieces({ dtype, tensor, isMissing, dates }: Result): Generator<string> {
   const size = sizeOf(tensor.shape)
-  yield `{"dtype":"${dtype}","shape":${JSON.stringify(tensor.shape)},"data":[`
+  const show = (element: unknown): string => (dates ? JSON.stringify(dates.show(element)) : jsonElement(dtype, element))
+  const calendar = dates ? `"calendar":"${dates.calendar}",` : ''
+  yield `{"dtype":"${dtype}",${calendar}"shape":${JSON.stringify(tensor.shape)},"data":[`
   for (let i = 0; i < size; i++) {
     const element = readElement(dtype, tensor.data, i)
-    yield `${i === 0 ? '' : ','}${isMissing?.(element) ? 'null' : jsonElement(dtype, element)}`
+    yield `${i === 0 ? '' : ','}${isMissing?.(element) ? 'null' : show(element)}`
   }
   yield ']}\n'
 }
 
 /** Nested brackets, the elements of all rows in aligned columns. */
-export function* textPieces({ dtype, tensor, cut, isMissing }: Excerpt): Generator<string> {
+export function* textPieces({ dtype, tensor, cut, isMissing, dates }: Excerpt): Generator<string> {
   const { data, shape } = tensor
   const show = (i: number): string => {
     const element = readElement(dtype, data, i)
-    return isMissing?.(element) ? '_' : showElement(dtype, element)
+    return isMissing?.(element) ? '_' : (dates?.show(element) ?? showElement(dtype, element))
   }
   if (shape.length === 0) {
     yield `${show(0)}\n`

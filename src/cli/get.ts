@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander'
 import { readExcerpt, readResult } from './excerpt.ts'
 import { checkFormat, FORMATS, type Format, printResult } from './format.ts'
+import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
+import { addLabelOptions, type LabelOptions } from './labels.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
-import { physical, type RawOption, rawOption } from './physical.ts'
-import { parseSelection } from './selection.ts'
 
-interface GetOptions extends PlaceOptions, RawOption {
+interface GetOptions extends PlaceOptions, LabelOptions, RawOption {
   readonly format: Format
   readonly full?: boolean
 }
@@ -20,21 +20,28 @@ export function addGet(program: Command): void {
     .argument('<file>', PLACE)
     .argument('<array>', 'name of an array; in a Zarr store its path')
     .argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2 (default: everything)', '')
+  addLabelOptions(command)
     .addOption(formatOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())
   addPlaceOptions(command)
     .addHelpText(
       'after',
-      '\nExample: every second longitude, backwards, of ten latitudes\n  $ hyperslab get climate.af tas 0,10:20,::-2 --format json',
+      `
+Example: every second longitude, backwards, of ten latitudes
+  $ hyperslab get climate.af tas 0,10:20,::-2 --format json
+
+Example: the series at a station
+  $ hyperslab get climate.af tas --sel lat=52.5 lon=13.4 --method nearest`,
     )
-    .action(async (path: string, name: string, text: string, { format, full = false, raw = false, ...state }: GetOptions) => {
-      await using place = await openPlace(path, state)
+    .action(async (path: string, name: string, text: string, options: GetOptions) => {
+      await using place = await openPlace(path, options)
       const placed = await place.array(name)
-      const { array, isMissing } = physical(placed.array, { raw })
+      const { variable } = await selectArray(place, placed, text, options)
+      const { array } = variable
+      const { format, full = false } = options
       checkFormat(format, array.dtype, { file: place.location, array: placed.name })
-      const selection = parseSelection(text, array.shape.length)
-      const result = await (format === 'text' && !full ? readExcerpt : readResult)(array, selection)
-      await printResult(format, { ...result, isMissing })
+      const result = await (format === 'text' && !full ? readExcerpt : readResult)(array, [])
+      await printResult(format, { ...result, ...shownAs(variable, options) })
     })
 }

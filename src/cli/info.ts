@@ -14,10 +14,10 @@ import type {
 } from './description.ts'
 import { jsonElement, showElement } from './element.ts'
 import { EXIT, oneLine } from './failure.ts'
+import { type RawOption, rawOption } from './labelled.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
 import { type Column, count, print, printError, printLines, showBytes, table } from './output.ts'
-import { type RawOption, rawOption } from './physical.ts'
 
 interface Options extends PlaceOptions, RawOption {
   readonly json?: boolean
@@ -232,7 +232,7 @@ function showPacking(attributes: DescribedAttributes): string {
 function showExtreme(dtype: string, value: unknown): string {
   if (value === undefined) return '-'
   // Extremes of booleans are kept as numbers.
-  return dtype === 'bool' ? String(Boolean(value)) : showValue(dtype, value)
+  return dtype === 'bool' ? String(Boolean(value)) : dtype === 'date' ? String(value) : showValue(dtype, value)
 }
 
 function textOf(attributes: DescribedAttributes, name: string): string {
@@ -306,7 +306,11 @@ function plain({ arrays, attributes, groups, layers, ...rest }: Description) {
 }
 
 const plainValue = (dtype: string, value: unknown): unknown =>
-  value === undefined ? null : typeof value === 'boolean' ? value : JSON.parse(jsonElement(dtype as DType, value))
+  value === undefined
+    ? null
+    : typeof value === 'boolean' || dtype === 'date'
+      ? value
+      : JSON.parse(jsonElement(dtype as DType, value))
 
 const plainAttributes = (attributes: DescribedAttributes) =>
   Object.fromEntries([...attributes].map(([name, attribute]) => [name, plainAttribute(attribute)]))

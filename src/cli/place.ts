@@ -1,6 +1,5 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import type { Description } from './description.ts'
-import type { RawOption } from './physical.ts'
 
 /** An array by the name it has in its place. */
 export interface PlacedArray {
@@ -17,5 +16,5 @@ export interface Place extends AsyncDisposable {
   /** The arrays among which those are that belong to one, such as its coordinates. */
   arraysBeside(array: PlacedArray): Promise<readonly PlacedArray[]>
   /** Everything but the data, which are read only where a container has no statistics of them. */
-  describe(options: RawOption): Promise<Description>
+  describe(options: { readonly raw?: boolean }): Promise<Description>
 }

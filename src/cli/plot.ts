@@ -3,20 +3,22 @@ import type { DiskArray } from '../array/disk-array.ts'
 import { isFixed } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { showShape } from '../core/shape.ts'
-import type { Selection } from '../grid/selection.ts'
-import { type Coordinate, readCoordinate, runsUp, showPosition, textAttribute } from './coordinates.ts'
+import type { Coords } from '../dataset/coords.ts'
+import type { Variable } from '../dataset/variable.ts'
+import { slice } from '../grid/slice.ts'
 import { showShort } from './element.ts'
-import { type AxisSelection, excerptOf, readResult, resolveFor } from './excerpt.ts'
+import { readResult } from './excerpt.ts'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from './heatmap.ts'
+import { coordinatesOf, type RawOption, rawOption, type SelectedPart, selectArray, shownAs, textAttribute } from './labelled.ts'
+import { addLabelOptions, type LabelOptions } from './labels.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './options.ts'
 import { count, printable, printPicture } from './output.ts'
-import { type Physical, physical, type RawOption, rawOption } from './physical.ts'
 import { BlockMeans, enlarge, flipRows, pictureSize } from './picture.ts'
 import type { Place, PlacedArray } from './place.ts'
-import { parseSelection } from './selection.ts'
+import { runsUp, showPosition } from './positions.ts'
 
-interface PlotOptions extends PlaceOptions, RawOption {
+interface PlotOptions extends PlaceOptions, LabelOptions, RawOption {
   readonly color: 'auto' | 'always' | 'never'
   readonly width?: number
 }
@@ -28,6 +30,7 @@ export function addPlot(program: Command): void {
     .argument('<file>', PLACE)
     .argument('<array>', 'name of an array; in a Zarr store its path')
     .argument('[selection]', 'what to draw, e.g. 0,:,::2; must leave two axes', '')
+  addLabelOptions(command)
     .addOption(
       new Option('--color <when>', 'colours, or shades of ASCII characters').choices(['auto', 'always', 'never']).default('auto'),
     )
@@ -36,20 +39,20 @@ export function addPlot(program: Command): void {
   addPlaceOptions(command)
     .addHelpText(
       'after',
-      '\nExample: the first month, north up where the file knows its latitudes\n  $ hyperslab plot climate.af tas 0',
+      `
+Example: the first month, north up where the file knows its latitudes
+  $ hyperslab plot climate.af tas 0
+
+Example: Europe on a day
+  $ hyperslab plot climate.af tas --sel time=1998-01-16T12:00 lat=35:70 lon=-10:30`,
     )
     .action(async (path: string, name: string, text: string, options: PlotOptions) => {
       await using place = await openPlace(path, options)
       const placed = await place.array(name)
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? process.stdout.columns ?? 80
-      await printPicture(
-        await plotLines(place, placed, parseSelection(text, placed.array.shape.length), {
-          mode,
-          width,
-          raw: options.raw ?? false,
-        }),
-      )
+      const selected = await selectArray(place, placed, text, options)
+      await printPicture(await plotLines(place, placed, selected, { mode, width, raw: options.raw ?? false }))
     })
 }
 
@@ -65,22 +68,18 @@ const BAR_LENGTH = 40
 export async function plotLines(
   place: Place,
   placed: PlacedArray,
-  selection: Selection,
+  selected: SelectedPart,
   { mode, width, raw = false }: { mode: ColourMode; width: number; raw?: boolean },
 ): Promise<string[]> {
-  const { array } = placed
-  const axes = resolveFor(array, selection)
-  const [yAxis, xAxis] = checkAxes(place, placed, axes)
-  const names = axes.map((_, axis) => array.dimensionNames?.[axis] || `dim_${axis}`)
-  const beside = await place.arraysBeside(placed)
-  const coordinates: (Coordinate | undefined)[] = []
-  for (const [axis, selected] of axes.entries()) {
-    coordinates.push(await readCoordinate(beside, placed, axis, selected))
-  }
-  const [yCoordinate, xCoordinate] = [coordinates[yAxis], coordinates[xAxis]]
+  checkAxes(place, placed, selected)
+  const { variable, taken } = selected
+  const [y, x] = variable.dims as [string, string]
+  const [height, columnsOfData] = variable.array.shape as [number, number]
+  const whole = await coordinatesOf(place, placed, { prefer: 'direction' })
+  const coordinates: Coords = new Map([...whole].map(([dim, coord]) => [dim, coord.take(taken)]))
+  const [yCoordinate, xCoordinate] = [coordinates.get(y), coordinates.get(x)]
   const upsideDown = yCoordinate !== undefined && runsUp(yCoordinate)
 
-  const { length: height } = axes[yAxis]!
   const ends = [0, height - 1].map((position) =>
     yCoordinate === undefined ? String(position) : showPosition(yCoordinate, position),
   )
@@ -88,15 +87,10 @@ export async function plotLines(
   const margin = Math.max(top!.length, bottom!.length) + 1
 
   const columns = Math.max(1, width - margin)
-  const size = pictureSize(height, axes[xAxis]!.length, columns, MAX_ROWS)
+  const size = pictureSize(height, columnsOfData, columns, MAX_ROWS)
   // A character is about twice as high as wide, and ASCII shades fill it.
   const rows = mode === 'ascii' ? Math.max(1, Math.round(size.rows / 2)) : size.rows
-  const means = await readMeans(
-    physical(array, { raw }),
-    axes,
-    yAxis,
-    new BlockMeans(height, axes[xAxis]!.length, rows, size.columns),
-  )
+  const means = await readMeans(variable, new BlockMeans(height, columnsOfData, rows, size.columns), raw)
   const picture = enlarge(upsideDown ? flipRows(means.picture()) : means.picture(), rows, size.columns)
   const scale = { low: means.low ?? 0, high: means.high ?? 0 }
 
@@ -104,44 +98,33 @@ export async function plotLines(
   const label = (line: number): string => (line === 0 ? top! : line === drawn.length - 1 ? bottom! : '')
   return [
     titleOf(placed),
-    ...whereLine(axes, names, coordinates),
+    ...whereLine(selected, coordinates),
     ...drawn.map((line, i) => `${label(i).padStart(margin - 1)} ${line}`.trimEnd()),
-    ' '.repeat(margin) + xLine(printable(names[xAxis]!), xCoordinate, axes[xAxis]!.length, size.columns),
-    ...legend(array, means, mode, width),
+    ' '.repeat(margin) + xLine(printable(x), xCoordinate, columnsOfData, size.columns),
+    ...legend(placed.array, means, mode, width),
   ]
 }
 
-function checkAxes({ location }: Place, { name, array }: PlacedArray, axes: readonly AxisSelection[]): [number, number] {
+function checkAxes({ location }: Place, { name, array: whole }: PlacedArray, { variable: { array } }: SelectedPart): void {
   const details = { file: location, array: name }
-  const kept = axes.flatMap(({ keep }, axis) => (keep ? [axis] : []))
-  if (kept.length !== 2) {
-    const left = `${kept.length} ${kept.length === 1 ? 'axis' : 'axes'}`
-    const text = `a heat map has 2 axes, the selection leaves ${left} of an array of shape ${showShape(array.shape)}`
-    throw new HyperslabError('InvalidSelectionError', text, { ...details, actual: kept.length, expected: 2 })
+  if (array.rank !== 2) {
+    const left = `${array.rank} ${array.rank === 1 ? 'axis' : 'axes'}`
+    const text = `a heat map has 2 axes, the selection leaves ${left} of an array of shape ${showShape(whole.shape)}`
+    throw new HyperslabError('InvalidSelectionError', text, { ...details, actual: array.rank, expected: 2 })
   }
-  if (kept.some((axis) => axes[axis]!.length === 0))
-    throw new HyperslabError('InvalidSelectionError', 'the selection is empty', details)
+  if (array.size === 0) throw new HyperslabError('InvalidSelectionError', 'the selection is empty', details)
   if (!isFixed(array.dtype)) {
     throw new HyperslabError('UnsupportedError', `${array.dtype} values cannot be drawn`, { ...details, actual: array.dtype })
   }
-  return kept as [number, number]
 }
 
-async function readMeans(
-  { array, isMissing }: Physical,
-  axes: readonly AxisSelection[],
-  yAxis: number,
-  means: BlockMeans,
-): Promise<BlockMeans> {
-  const height = axes[yAxis]!.length
-  const width = axes.reduce((size, { length }) => size * length, 1) / height
+async function readMeans(variable: Variable, means: BlockMeans, raw: boolean): Promise<BlockMeans> {
+  const { array } = variable
+  const [height, width] = array.shape as [number, number]
+  const { isMissing = () => false } = shownAs(variable, { raw })
   const slab = Math.max(1, Math.floor(SLAB_SIZE / width))
   for (let from = 0; from < height; from += slab) {
-    const length = Math.min(slab, height - from)
-    const part = axes.map((axis, i) =>
-      axis.keep ? excerptOf(axis, i === yAxis ? { from, length } : { from: 0, length: axis.length }) : axis.start,
-    )
-    const { tensor } = await readResult(array, part)
+    const { tensor } = await readResult(array, [slice(from, Math.min(from + slab, height))])
     means.add(from, tensor.data as ArrayLike<number | bigint>, isMissing)
   }
   return means
@@ -154,22 +137,19 @@ function titleOf({ name, array }: PlacedArray): string {
 }
 
 /** Where the picture lies on the axes it does not show. */
-function whereLine(
-  axes: readonly AxisSelection[],
-  names: readonly string[],
-  coordinates: readonly (Coordinate | undefined)[],
-): string[] {
-  const parts = axes.flatMap(({ keep, start }, axis) => {
-    if (keep) return []
-    const coordinate = coordinates[axis]
-    const position = `${printable(names[axis]!)} ${start}`
+function whereLine({ variable, dims, taken }: SelectedPart, coordinates: Coords): string[] {
+  const parts = dims.flatMap((dim) => {
+    const at = taken.get(dim)
+    if (variable.dims.includes(dim) || at === undefined || !('position' in at)) return []
+    const coordinate = coordinates.get(dim)
+    const position = `${printable(dim)} ${at.position}`
     return [coordinate === undefined ? position : `${position} = ${showPosition(coordinate, 0)}`]
   })
   return parts.length === 0 ? [] : [parts.join(', ')]
 }
 
 /** Both ends of the horizontal axis with its name between them, as far as there is room. */
-function xLine(name: string, coordinate: Coordinate | undefined, length: number, columns: number): string {
+function xLine(name: string, coordinate: Variable | undefined, length: number, columns: number): string {
   const [left, right] = [0, length - 1].map((position) =>
     coordinate === undefined ? String(position) : showPosition(coordinate, position),
   )

@@ -9,9 +9,9 @@ import { METADATA_PATH, type PlaceFormat } from '../runtime/place-format.ts'
 import { placeName } from '../runtime/place-names.ts'
 import { openZarr } from '../runtime/zarr.ts'
 import { codecWords, storedTypeWords } from './codec-words.ts'
-import { textAttribute } from './coordinates.ts'
 import { type ArrayDescription, type Description, describeJson, type PyramidDescription } from './description.ts'
 import { zarrLocation } from './found.ts'
+import { textAttribute } from './labelled.ts'
 import type { Place, PlacedArray } from './place.ts'
 
 /** A Zarr group, or array, as a place: names of arrays are paths. */

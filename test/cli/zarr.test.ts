@@ -26,7 +26,7 @@ const output = async (...args: string[]): Promise<string> => {
 }
 
 /** The numbers of a selection as JSON. */
-const numbers = async (...args: string[]): Promise<(number | string)[]> =>
+const numbers = async (...args: string[]): Promise<(number | string | null)[]> =>
   JSON.parse(await output('get', ...args, '--format', 'json')).data
 
 const LITTLE = { name: 'bytes', configuration: { endian: 'little' } }
@@ -162,13 +162,13 @@ describe('get', () => {
     const stored = elements(4 * 2 * 7 * 12, 10)
     const unpacked = stored.map((value) => value * 0.25 + 5000)
     const row = await numbers('era5.zarr', 'geopotential', '0,0,0')
-    expect(row).toEqual([unpacked[0], 'NaN', ...unpacked.slice(2, 12)])
+    expect(row).toEqual([unpacked[0], null, ...unpacked.slice(2, 12)])
     expect(await numbers('era5.zarr', 'geopotential', '-1,1,::-3,2')).toEqual(
       [6, 3, 0].map((lat) => unpacked[((3 * 2 + 1) * 7 + lat) * 12 + 2]),
     )
     expect(await numbers('era5.zarr', 'geopotential', '0,0,0,:3', '--raw')).toEqual([stored[0], -32767, stored[2]])
     // The third step is not written.
-    expect(await numbers('era5.zarr', '2m_temperature', '1:3,6,11')).toEqual([element(2 * 84 - 1, 0.5, 250), 'NaN'])
+    expect(await numbers('era5.zarr', '2m_temperature', '1:3,6,11')).toEqual([element(2 * 84 - 1, 0.5, 250), null])
   })
 
   test('reads an array by its path, from its group or by itself, and a group by its path', async () => {
@@ -184,7 +184,7 @@ describe('get', () => {
       [new URL(`hrrr.zarr/${path}`, `file://${STORES}`).href, 'TMP'],
     ])
       expect(await numbers(place!, name!), place).toEqual(expected)
-    expect(await output('get', 'hrrr.zarr', 'surface/GUST/time')).toBe('2021-06-01T00:00:00.000000000Z\n')
+    expect(await output('get', 'hrrr.zarr', 'surface/GUST/time')).toBe('2021-06-01T00:00\n')
   })
 
   test('reads shards, and takes nothing for missing in images', async () => {
@@ -342,7 +342,7 @@ test('values are unpacked by attributes as JSON has them, whatever spells what i
   await writeFile(join(folder, 'a.zarr/zarr.json'), JSON.stringify(metadata))
   await writeFile(join(folder, 'a.zarr/c/0'), new Uint8Array(Float32Array.of(1, -9999, 3).buffer))
   const { stdout, stderr } = await hyperslab(folder, ['get', 'a.zarr', 'a', '-f', 'json'])
-  expect([stderr, JSON.parse(stdout).data]).toEqual(['', [10.5, 'NaN', 11.5]])
+  expect([stderr, JSON.parse(stdout).data]).toEqual(['', [10.5, null, 11.5]])
 })
 
 test('coordinates are not those of other groups', async () => {

@@ -102,8 +102,12 @@ function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): Va
  */
 function packingAttributes({ source }: DiskArray, named: NamedValues | undefined): NamedValues {
   const isKnown = (name: string): boolean => source.missing !== undefined && /^(_FillValue|missing_value)$/.test(name)
-  return { get: (name) => (isKnown(name) ? undefined : named?.get(name)), keys: () => named?.keys() ?? [] }
+  return { get: (name) => (isKnown(name) ? undefined : typedList(named?.get(name))), keys: () => named?.keys() ?? [] }
 }
+
+/** A list of numbers, of JSON, as other formats have it. */
+const typedList = (value: unknown): unknown =>
+  Array.isArray(value) && value.every((each) => typeof each === 'number') ? Float64Array.from(value) : value
 
 /**
  * An array whose values stay as they are stored, but for what its attributes say is missing. What its format

@@ -1,0 +1,69 @@
+import { DiskArray } from '../array/disk-array.ts'
+import { inMemory } from '../array/lazy/generate.ts'
+import { isFloat } from '../core/dtype.ts'
+import { tensorOf } from '../core/tensor.ts'
+import { attributeNumbers } from '../dataset/attributes.ts'
+import { DataArray } from '../dataset/data-array.ts'
+import type { Variable } from '../dataset/variable.ts'
+import type { Statistics } from '../runtime/index.ts'
+import { decodedVariable } from './labelled.ts'
+import type { PlacedArray } from './place.ts'
+
+/**
+ * Extremes of the decoded values of an array, the number of missing ones and, of floats that are stored, of
+ * NaNs that are not missing: from the stored statistics, whose ends are decoded as elements are. Where these
+ * take for values what is missing by the attributes, or count otherwise, all elements are read.
+ * @param decoded the array, decoded
+ * @param known gives the stored statistics
+ */
+export async function decodedStatistics(
+  placed: PlacedArray,
+  decoded: Variable,
+  known: () => Promise<Statistics>,
+): Promise<Statistics> {
+  const { array } = placed
+  if (isUntold(array, decoded)) return scanned(array, decoded, known)
+  const stored = await known()
+  const { min, max } = stored
+  if (decoded.array === array || min === undefined || max === undefined) return stored
+  const ends = await decodedVariable({ ...placed, array: endsOf(array, [min, max]) }).array.toTensor()
+  const [low, high] = Array.from(ends.data as ArrayLike<number>)
+  // A scale may be negative.
+  return { ...stored, ...(low! > high! ? { min: high, max: low } : { min: low, max: high }) } as Statistics
+}
+
+/** The same array of two elements only. */
+function endsOf({ source, dtype }: DiskArray, ends: readonly unknown[]): DiskArray {
+  const { missing, fillValue, attrs, label } = source
+  const tensor = tensorOf(dtype, [2])
+  for (const [i, end] of ends.entries()) tensor.data[i] = end as never
+  return new DiskArray({ ...inMemory(tensor), dtype, missing, fillValue, attrs, label } as never)
+}
+
+/**
+ * Whether something is missing that statistics know nothing of, or stored numbers are in another order than
+ * what they stand for.
+ */
+function isUntold(array: DiskArray, { encoding }: Variable): boolean {
+  const { values, nan } = array.missing
+  const isKnown = (value: unknown): boolean => (Number.isNaN(value) ? nan : (values as readonly unknown[]).includes(value))
+  const named = ['_FillValue', 'missing_value'].flatMap((name) => attributeNumbers(encoding, name) ?? [])
+  const others = ['valid_min', 'valid_max', 'valid_range', '_Unsigned'].some((name) => name in encoding)
+  return others || (array.source.missing === undefined && !named.every(isKnown))
+}
+
+async function scanned(array: DiskArray, decoded: Variable, known: () => Promise<Statistics>): Promise<Statistics> {
+  const labelled = new DataArray(decoded, new Map())
+  const [min, max, count] = await Promise.all([labelled.min(), labelled.max(), labelled.count()].map((each) => each.get()))
+  const isAny = count !== 0
+  // What is decoded has NaN for what is missing and for what was NaN.
+  const { nanCount } = isFloat(array.dtype) && !array.missing.nan ? await known() : {}
+  const nulls = array.size - Number(count) - (nanCount ?? 0)
+  return {
+    min: isAny ? min : undefined,
+    max: isAny ? max : undefined,
+    nullCount: nulls,
+    ...(isFloat(array.dtype) && { nanCount: nanCount ?? 0 }),
+    rowCount: array.size,
+  } as Statistics
+}
