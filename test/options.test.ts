@@ -123,11 +123,13 @@ const DATASET_METHODS: Record<string, Call> = {
   sel: (o) => labelled().sel({ x: 10 }, o),
   write: (o) => labelled().write(place, o),
   selPoints: (o) => labelled().selPoints([{ x: 10 }], o),
+  toCSV: (o) => labelled().toCSV(o).next(),
 }
 const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'] as const
 const DATA_ARRAY_METHODS: Record<string, Call> = {
   get: (o) => labelled().get('t').get(o),
   rolling: (o) => labelled().get('t').rolling({ x: 2 }, o),
+  toCSV: (o) => labelled().get('t').toCSV(o).next(),
   coarsen: (o) => labelled().get('t').coarsen({ x: 2 }, o),
   sel: (o) => labelled().get('t').sel({ x: 10 }, o),
   selPoints: (o) =>

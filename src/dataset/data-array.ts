@@ -15,6 +15,7 @@ import { GroupBy, type GroupKey } from './group-by.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import type { pointsOf, SelPointsOptions } from './points.ts'
+import type { TableOptions } from './out/csv.ts'
 import { type ReduceDimsOptions, reduceAlong } from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
@@ -252,6 +253,11 @@ export class DataArray extends Printable implements Labelled {
   /** The quotient, as floats. */
   dividedBy(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return DataArray.of(combineArrays(this, other, 'dividedBy', options))
+  }
+
+  /** A table in long form as text, piece by piece, as that of `Dataset`. */
+  async *toCSV(options: TableOptions = {}): AsyncGenerator<string, void, undefined> {
+    yield* (await import('./out/csv.ts')).csvOf([this.variable], this.coordinates, options)
   }
 
   /** The same values under another name. */

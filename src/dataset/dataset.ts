@@ -17,6 +17,7 @@ import { type Coords, type DatasetParts, mergeCoords, takeCoords } from './coord
 import { DataArray } from './data-array.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
+import type { TableOptions } from './out/csv.ts'
 import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
 import type { SelPointsOptions } from './points.ts'
 import { describeDataset } from './repr.ts'
@@ -304,6 +305,22 @@ export class Dataset extends Printable implements AsyncDisposable {
    */
   async write(location: Location, options: WriteDatasetOptions = {}): Promise<Written> {
     return (await import('./out/write.ts')).writeDataset(this.parts, location, options)
+  }
+
+  /**
+   * A table in long form as text (RFC 4180), piece by piece: a row for each position along all dimensions,
+   * with the labels of these, then coordinates, then variables. Times are ISO 8601, what is missing is empty.
+   * @throws reading, UnsupportedError for binaries
+   * @example
+   * const t = { dims: ['lat', 'lon'], data: { data: [1, 2, NaN, 4], shape: [2, 2] } }
+   * const ds = new Dataset({ t }, { coords: { lat: [50, 55], lon: [5, 10] } })
+   * let csv = ''
+   * for await (const text of ds.toCSV()) csv += text
+   * console.log(csv.trimEnd().split('\n')) // [ 'lat,lon,t', '50,5,1', '50,10,2', '55,5,', '55,10,4' ]
+   */
+  async *toCSV(options: TableOptions = {}): AsyncGenerator<string, void, undefined> {
+    const { variables, coords } = this.parts
+    yield* (await import('./out/csv.ts')).csvOf([...variables.values()], coords, options)
   }
 
   /** Closes the file it was opened from; what is read afterwards is a ClosedError. */

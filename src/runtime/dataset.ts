@@ -17,6 +17,7 @@ export {
 } from '../dataset/dataset.ts'
 export type { GroupBy, GroupKey } from '../dataset/group-by.ts'
 export { type Between, between, type LabelLike, type LabelSelector, type SelOptions } from '../dataset/label-selectors.ts'
+export type { TableOptions } from '../dataset/out/csv.ts'
 export type { WriteDatasetOptions, Written } from '../dataset/out/write.ts'
 export type { Parted } from '../dataset/parted.ts'
 export type { PointLabels, SelPointsOptions } from '../dataset/points.ts'

@@ -191,6 +191,30 @@ function expectSame(array: DataArray, values: ArrayLike<unknown>, theirs: PeerAr
   }
 }
 
+type Row = Readonly<Record<string, string>>
+
+async function textOf(pieces: AsyncIterable<string>): Promise<string> {
+  let text = ''
+  for await (const piece of pieces) text += piece
+  return text
+}
+
+/** Rows by the names of columns; there is nothing to unquote. */
+function parseCSV(text: string): Row[] {
+  const [header, ...lines] = text.trimEnd().split('\n').map((line) => line.split(',')) // biome-ignore format: one line
+  return lines.map((line) => Object.fromEntries(header!.map((name, i) => [name, line[i]!])))
+}
+
+/** Numbers and times of one notation. */
+function field(text = ''): string {
+  if (/^\d{4}-/.test(text))
+    return text
+      .replace(' ', 'T')
+      .replace(/(T\d\d:\d\d):00$/, '$1')
+      .replace('T00:00', '')
+  return text === '' ? '' : String(Math.fround(Number(text)))
+}
+
 describe.skipIf(peer === undefined).each(NAMES)('%s', (name) => {
   test.each(FORMS)(`chains of operations on %s give what xarray gives`, async (form) => {
     const path = join(folder, `${name}${form}`)
@@ -223,6 +247,24 @@ describe.skipIf(peer === undefined).each(NAMES)('%s', (name) => {
       }
     }
     expect(answered).toBeGreaterThan(CHAINS / 2)
+  })
+
+  test('text in long form has the rows and columns that pandas has', async () => {
+    const path = join(folder, `${name}.nc`)
+    await using ds = await openDataset(path)
+    for (const variable of ['tas', 'ua', undefined]) {
+      // All together are as many rows as all dimensions have positions: of some times.
+      const [own, theirs] = [variable === undefined ? ds : ds.get(variable), await peer!.table(path, variable)]
+      const [mine, other] = [parseCSV(await textOf(own.toCSV())), parseCSV(theirs)]
+      expect(mine.length).toBe(other.length)
+      expect(new Set(Object.keys(mine[0]!))).toEqual(new Set(Object.keys(other[0]!)))
+      const key = (row: Row): string => ['time', 'level', 'lat', 'lon'].map((dim) => field(row[dim])).join()
+      const rows = new Map(other.map((row) => [key(row), row]))
+      for (const row of mine) {
+        const found = rows.get(key(row)) ?? { missing: key(row) }
+        for (const column of Object.keys(row)) if (field(row[column]) !== field(found[column])) expect(row).toEqual(found)
+      }
+    }
   })
 
   test.each(FORMS)('what xarray has written to %s is the same when it is written as a container', async (form) => {

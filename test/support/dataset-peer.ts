@@ -28,6 +28,8 @@ export interface DatasetPeer {
     variable: string,
     steps: readonly Step[],
   ): Promise<PeerArray | { readonly refused: string }>
+  /** A variable of a file, or all of it, as text in long form. */
+  table(path: string, variable?: string): Promise<string>
   close(): void
 }
 
@@ -48,6 +50,11 @@ export function startDatasets(): DatasetPeer | undefined {
     async run(path, variable, steps) {
       const { result, error } = await python.ask({ path, variable, steps })
       return error === undefined ? result : { refused: error }
+    },
+    async table(path, variable) {
+      const { result, error } = await python.ask({ table: path, variable: variable ?? null })
+      if (error !== undefined) throw new Error(error)
+      return result
     },
     close: () => python.close(),
   }

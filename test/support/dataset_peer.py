@@ -172,6 +172,11 @@ def run(path, variable, steps):
     return {"dims": list(array.dims), "shape": list(array.shape), "values": plain(array.values), "coords": coords}
 
 
+def table(path, variable):
+    ds = dataset(path)
+    return (ds if variable is None else ds[variable]).to_dataframe().to_csv()
+
+
 for line in sys.stdin:
     request = json.loads(line)
     try:
@@ -179,6 +184,8 @@ for line in sys.stdin:
             answer = {"result": write(request["write"])}
         elif "writeParts" in request:
             answer = {"result": dataset_files.write_parts(request["writeParts"])}
+        elif "table" in request:
+            answer = {"result": table(request["table"], request["variable"])}
         else:
             answer = {"result": run(request["path"], request["variable"], request["steps"])}
     except Exception as error:  # what xarray refuses is an answer, too

@@ -122,8 +122,6 @@ interface Packing {
   readonly fill: Element | undefined
   /** What reads as missing. */
   readonly missing: readonly Element[]
-  /** What is valid, as packed; beyond, values read as missing. */
-  readonly valid: readonly [number, number]
 }
 
 /** Units of times that no attribute tells: bounds have those of what they are of. */
@@ -163,11 +161,7 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
   const fill = missing[0] ?? (dtype === 'binary' ? undefined : own)
   const isPacked = encoding['scale_factor'] !== undefined || encoding['add_offset'] !== undefined
   const all = missing.length === 0 && fill !== undefined ? [fill] : missing
-  // Bounds are stored as the values are: of unsigned ones, -1 is the greatest.
-  const valid = validOf(encoding).map((bound) =>
-    isUnsigned && bound < 0 && Number.isFinite(bound) ? bound + 2 ** (8 * elementBytes(dtype as 'int8')) : bound,
-  ) as [number, number]
-  return { name, dtype, scale, offset, isPacked, isUnsigned, times, fill, missing: all, valid }
+  return { name, dtype, scale, offset, isPacked, isUnsigned, times, fill, missing: all }
 }
 
 function timesOf(name: string, { units, calendar }: Attrs): TimeUnits {
@@ -187,12 +181,6 @@ function elementOf(name: string, dtype: DType, key: string, value: unknown): Ele
   } catch {
     return fail(name, `${key} ${String(value)} is no ${dtype} value, as the stored ones are`, value)
   }
-}
-
-function validOf(encoding: Attrs): [number, number] {
-  const [low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY] = listOf(encoding['valid_range']).map(Number)
-  if ('valid_range' in encoding) return [low, high]
-  return [Number(encoding['valid_min'] ?? low), Number(encoding['valid_max'] ?? high)]
 }
 
 /** An array as it is stored. */
@@ -231,21 +219,13 @@ function roundedEven(value: number): number {
 
 /** From a value to the element that stands for it. */
 function packerOf(packing: Packing): (value: number | bigint, from: unknown) => Element {
-  const { name, dtype, scale, offset, isPacked, isUnsigned, times, valid } = packing
+  const { name, dtype, scale, offset, isPacked, isUnsigned, times } = packing
   const reads = missingTest({ values: packing.missing.filter((each) => !Number.isNaN(each)), nan: false }) ?? (() => false)
   const show = (from: unknown): string => (times === undefined ? String(from) : showInstant(from as bigint, times.calendar))
   const how = isPacked ? `${dtype} with scale_factor ${scale} and add_offset ${offset}` : dtype
   const checked = (element: Element, from: unknown): Element => {
     if (reads(element))
       fail(name, `${show(from)} is stored as ${element}, which stands for missing values: choose another _FillValue`, from)
-    const shown =
-      isUnsigned && (element as number) < 0 ? Number(element) + 2 ** (8 * elementBytes(dtype as 'int8')) : Number(element)
-    if (shown < valid[0] || shown > valid[1])
-      fail(
-        name,
-        `${show(from)} is stored as ${shown}, outside of the valid range ${valid[0]} to ${valid[1]}: it would read as missing`,
-        from,
-      )
     return element
   }
   if (isFloat(dtype))
