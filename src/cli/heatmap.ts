@@ -53,14 +53,14 @@ export function drawBar(length: number, mode: ColourMode): string {
 }
 
 /** Where a value lies on the scale, 0 to 1; everything is in the middle of a scale without extent. */
-const positionOf = (value: number, { low, high }: Scale): number => (high > low ? (value - low) / (high - low) : 0.5)
+export const shareOf = (value: number, { low, high }: Scale): number => (high > low ? (value - low) / (high - low) : 0.5)
 
 const colourOf = (value: number, scale: Scale): Rgb | undefined =>
-  Number.isNaN(value) ? undefined : colourAt(positionOf(value, scale))
+  Number.isNaN(value) ? undefined : colourAt(shareOf(value, scale))
 
 function shadeOf(value: number, scale: Scale): string {
   if (Number.isNaN(value)) return ' '
-  return SHADES[Math.min(SHADES.length - 1, Math.floor(positionOf(value, scale) * SHADES.length))]!
+  return SHADES[Math.min(SHADES.length - 1, Math.floor(shareOf(value, scale) * SHADES.length))]!
 }
 
 /** A line of half-block characters; colours are stated only where they change. */

@@ -6,21 +6,24 @@ import { showShape } from '../core/shape.ts'
 import type { Coords } from '../dataset/coords.ts'
 import type { Variable } from '../dataset/variable.ts'
 import { slice } from '../grid/slice.ts'
+import { resolveLocation } from '../runtime/location.ts'
 import { showShort } from './element.ts'
 import { readResult } from './excerpt.ts'
-import { type ColourMode, colourMode, drawBar, drawHeatmap } from './heatmap.ts'
+import { UsageError } from './failure.ts'
+import { type ColourMode, colourMode, drawBar, drawHeatmap, type Scale } from './heatmap.ts'
 import { coordinatesOf, type RawOption, rawOption, type SelectedPart, selectArray, shownAs, textAttribute } from './labelled.ts'
 import { addLabelOptions, type LabelOptions } from './labels.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './options.ts'
-import { count, printable, printPicture } from './output.ts'
-import { BlockMeans, enlarge, flipRows, pictureSize } from './picture.ts'
+import { count, printable, printLines, printPicture, showBytes } from './output.ts'
+import { BlockMeans, enlarge, flipRows, type Picture, pictureSize } from './picture.ts'
 import type { Place, PlacedArray } from './place.ts'
 import { runsUp, showPosition } from './positions.ts'
 
 interface PlotOptions extends PlaceOptions, LabelOptions, RawOption {
   readonly color: 'auto' | 'always' | 'never'
   readonly width?: number
+  readonly output?: string
 }
 
 export function addPlot(program: Command): void {
@@ -35,6 +38,7 @@ export function addPlot(program: Command): void {
       new Option('--color <when>', 'colours, or shades of ASCII characters').choices(['auto', 'always', 'never']).default('auto'),
     )
     .option('--width <columns>', 'width in characters (default: that of the terminal)', integerBetween(10, 1000))
+    .option('--output <file.png>', 'write a picture, with what is missing left transparent, and print only what it shows')
     .addOption(rawOption())
   addPlaceOptions(command)
     .addHelpText(
@@ -49,10 +53,20 @@ Example: Europe on a day
     .action(async (path: string, name: string, text: string, options: PlotOptions) => {
       await using place = await openPlace(path, options)
       const placed = await place.array(name)
+      const { output, raw = false } = options
+      if (output !== undefined && !/[^/\\]\.png$/i.test(output))
+        throw new UsageError(`the name of a picture must end in .png, '${output}' does not`)
+      if (output !== undefined && options.width !== undefined)
+        throw new UsageError('--width is in characters, of which --output has none')
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? process.stdout.columns ?? 80
       const selected = await selectArray(place, placed, text, options)
-      await printPicture(await plotLines(place, placed, selected, { mode, width, raw: options.raw ?? false }))
+      if (output === undefined) return printPicture(await plotLines(place, placed, selected, { mode, width, raw }))
+      const { bytes, lines } = await plotPicture(place, placed, selected, raw)
+      const { store, path: key } = await resolveLocation(output)
+      if (store.put === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written here', { file: output })
+      await store.put(key, bytes)
+      await printLines([...lines, `${output}: ${showBytes(bytes.length)}`])
     })
 }
 
@@ -61,6 +75,42 @@ const SLAB_SIZE = 4 * 1024 * 1024
 /** Taller pictures do not fit a screen. */
 const MAX_ROWS = 120
 const BAR_LENGTH = 40
+
+/** Columns, and rows, that a picture in a file has at most. */
+const MAX_PIXELS = 2048
+/** Smaller ones have each element several times. */
+const MIN_PIXELS = 600
+
+/** The axes of a picture. */
+interface Axes {
+  readonly y: string
+  readonly x: string
+  readonly height: number
+  readonly width: number
+  readonly coordinates: Coords
+  /** Whether the last row is drawn first. */
+  readonly upsideDown: boolean
+  /** What the first and the last row that are drawn are called. */
+  readonly top: string
+  readonly bottom: string
+}
+
+/**
+ * @throws InvalidSelectionError unless two axes are left; UnsupportedError for elements that are no numbers
+ */
+async function axesOf(place: Place, placed: PlacedArray, selected: SelectedPart): Promise<Axes> {
+  checkAxes(place, placed, selected)
+  const { variable, taken } = selected
+  const [y, x] = variable.dims as [string, string]
+  const [height, width] = variable.array.shape as [number, number]
+  const whole = await coordinatesOf(place, placed, { prefer: 'direction' })
+  const coordinates: Coords = new Map([...whole].map(([dim, coord]) => [dim, coord.take(taken)]))
+  const coordinate = coordinates.get(y)
+  const upsideDown = coordinate !== undefined && runsUp(coordinate)
+  const ends = [0, height - 1].map((at) => (coordinate === undefined ? String(at) : showPosition(coordinate, at)))
+  const [top, bottom] = (upsideDown ? ends.reverse() : ends) as [string, string]
+  return { y, x, height, width, coordinates, upsideDown, top, bottom }
+}
 
 /**
  * @throws InvalidSelectionError unless two axes are left; UnsupportedError for elements that are no numbers
@@ -71,38 +121,59 @@ export async function plotLines(
   selected: SelectedPart,
   { mode, width, raw = false }: { mode: ColourMode; width: number; raw?: boolean },
 ): Promise<string[]> {
-  checkAxes(place, placed, selected)
-  const { variable, taken } = selected
-  const [y, x] = variable.dims as [string, string]
-  const [height, columnsOfData] = variable.array.shape as [number, number]
-  const whole = await coordinatesOf(place, placed, { prefer: 'direction' })
-  const coordinates: Coords = new Map([...whole].map(([dim, coord]) => [dim, coord.take(taken)]))
-  const [yCoordinate, xCoordinate] = [coordinates.get(y), coordinates.get(x)]
-  const upsideDown = yCoordinate !== undefined && runsUp(yCoordinate)
-
-  const ends = [0, height - 1].map((position) =>
-    yCoordinate === undefined ? String(position) : showPosition(yCoordinate, position),
-  )
-  const [top, bottom] = upsideDown ? ends.reverse() : ends
-  const margin = Math.max(top!.length, bottom!.length) + 1
-
-  const columns = Math.max(1, width - margin)
-  const size = pictureSize(height, columnsOfData, columns, MAX_ROWS)
+  const axes = await axesOf(place, placed, selected)
+  const { top, bottom } = axes
+  const margin = Math.max(top.length, bottom.length) + 1
+  const size = pictureSize(axes.height, axes.width, Math.max(1, width - margin), MAX_ROWS)
   // A character is about twice as high as wide, and ASCII shades fill it.
   const rows = mode === 'ascii' ? Math.max(1, Math.round(size.rows / 2)) : size.rows
-  const means = await readMeans(variable, new BlockMeans(height, columnsOfData, rows, size.columns), raw)
-  const picture = enlarge(upsideDown ? flipRows(means.picture()) : means.picture(), rows, size.columns)
-  const scale = { low: means.low ?? 0, high: means.high ?? 0 }
+  const { picture, means, scale } = await readPicture(selected.variable, axes, { rows, columns: size.columns }, raw)
 
   const drawn = drawHeatmap(picture, scale, mode)
-  const label = (line: number): string => (line === 0 ? top! : line === drawn.length - 1 ? bottom! : '')
+  const label = (line: number): string => (line === 0 ? top : line === drawn.length - 1 ? bottom : '')
   return [
     titleOf(placed),
-    ...whereLine(selected, coordinates),
+    ...whereLine(selected, axes.coordinates),
     ...drawn.map((line, i) => `${label(i).padStart(margin - 1)} ${line}`.trimEnd()),
-    ' '.repeat(margin) + xLine(printable(x), xCoordinate, columnsOfData, size.columns),
+    ' '.repeat(margin) + xLine(printable(axes.x), axes.coordinates.get(axes.x), axes.width, size.columns),
     ...legend(placed.array, means, mode, width),
   ]
+}
+
+/** A picture as a file, and lines that say what it shows. */
+async function plotPicture(
+  place: Place,
+  placed: PlacedArray,
+  selected: SelectedPart,
+  raw: boolean,
+): Promise<{ bytes: Uint8Array; lines: string[] }> {
+  const axes = await axesOf(place, placed, selected)
+  const times = Math.max(1, Math.ceil(MIN_PIXELS / Math.max(axes.height, axes.width)))
+  const [rows, columns] = [axes.height, axes.width].map((length) => Math.min(MAX_PIXELS, length * times)) as [number, number]
+  const { picture, means, scale } = await readPicture(selected.variable, axes, { rows, columns }, raw)
+  const x = axes.coordinates.get(axes.x)
+  const [left, right] = [0, axes.width - 1].map((at) => (x === undefined ? String(at) : showPosition(x, at)))
+  const ends = endsOf(placed.array, means)
+  const { encodePicture } = await import('./png.ts')
+  const lines = [
+    titleOf(placed),
+    ...whereLine(selected, axes.coordinates),
+    `${printable(axes.y)} ${axes.top} to ${axes.bottom}, downwards; ${printable(axes.x)} ${left} to ${right}`,
+    ...(ends === undefined ? [NO_DATA] : [`dark is ${ends[0]}, light ${ends[1]}`, ...missingNote(means, 'transparent')]),
+  ]
+  return { bytes: encodePicture(picture, scale), lines }
+}
+
+/** The means of blocks of the values, as they are drawn. */
+async function readPicture(
+  variable: Variable,
+  { height, width, upsideDown }: Axes,
+  { rows, columns }: Pick<Picture, 'rows' | 'columns'>,
+  raw: boolean,
+): Promise<{ picture: Picture; means: BlockMeans; scale: Scale }> {
+  const means = await readMeans(variable, new BlockMeans(height, width, rows, columns), raw)
+  const picture = enlarge(upsideDown ? flipRows(means.picture()) : means.picture(), rows, columns)
+  return { picture, means, scale: { low: means.low ?? 0, high: means.high ?? 0 } }
 }
 
 function checkAxes({ location }: Place, { name, array: whole }: PlacedArray, { variable: { array } }: SelectedPart): void {
@@ -160,11 +231,22 @@ function xLine(name: string, coordinate: Variable | undefined, length: number, c
   return left! + ' '.repeat(before) + name + right!.padStart(columns - left!.length - before - name.length)
 }
 
-function legend(array: DiskArray, { low, high, missing }: BlockMeans, mode: ColourMode, width: number): string[] {
-  if (low === undefined || high === undefined) return ['no data: every value is missing']
-  const units = textAttribute(array, 'units')
-  const [min, max] = [showShort(low), `${showShort(high)}${units === undefined ? '' : ` ${units}`}`]
+function legend(array: DiskArray, means: BlockMeans, mode: ColourMode, width: number): string[] {
+  const ends = endsOf(array, means)
+  if (ends === undefined) return [NO_DATA]
+  const [min, max] = ends
   const length = Math.max(4, Math.min(BAR_LENGTH, width - min.length - max.length - 2))
-  const note = missing === 0 ? [] : [`${count(missing, 'missing value')} left blank`]
-  return [`${min} ${drawBar(length, mode)} ${max}`, ...note]
+  return [`${min} ${drawBar(length, mode)} ${max}`, ...missingNote(means, 'blank')]
 }
+
+const NO_DATA = 'no data: every value is missing'
+
+/** The least and the greatest value, which has the units. */
+function endsOf(array: DiskArray, { low, high }: BlockMeans): [string, string] | undefined {
+  if (low === undefined || high === undefined) return undefined
+  const units = textAttribute(array, 'units')
+  return [showShort(low), `${showShort(high)}${units === undefined ? '' : ` ${units}`}`]
+}
+
+const missingNote = ({ missing }: BlockMeans, how: string): string[] =>
+  missing === 0 ? [] : [`${count(missing, 'missing value')} left ${how}`]

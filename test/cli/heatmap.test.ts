@@ -1,3 +1,4 @@
+import { inflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ContainerPlace } from '../../src/cli/container.ts'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from '../../src/cli/heatmap.ts'
@@ -13,6 +14,7 @@ import {
   type Rgb,
 } from '../../src/cli/picture.ts'
 import { plotLines } from '../../src/cli/plot.ts'
+import { encodePicture } from '../../src/cli/png.ts'
 import { progressLine } from '../../src/cli/progress.ts'
 import { create, MemoryStore } from '../../src/runtime/index.ts'
 
@@ -226,4 +228,31 @@ test('progress is one line, at a terminal only', () => {
     '\r\x1b[K',
   ])
   progressLine('copying', 'chunks', { write: () => expect.unreachable() }).update({ done: 1, total: 1 })
+})
+
+test('a picture as PNG has an index for each element, and what is missing is transparent', () => {
+  const bytes = encodePicture(
+    pictureOf([
+      [0, 8, 4],
+      [Number.NaN, 2, 8],
+    ]),
+    { low: 0, high: 8 },
+  )
+  expect([...bytes.subarray(0, 8)]).toEqual([137, 80, 78, 71, 13, 10, 26, 10])
+  const chunks = new Map<string, Buffer>()
+  for (let at = 8; at < bytes.length; ) {
+    const view = Buffer.from(bytes.buffer, bytes.byteOffset + at)
+    const length = view.readUInt32BE(0)
+    const name = view.toString('latin1', 4, 8)
+    chunks.set(name, view.subarray(8, 8 + length))
+    // That of the end of every PNG is known.
+    if (name === 'IEND') expect(view.readUInt32BE(8)).toBe(0xae426082)
+    at += 12 + length
+  }
+  expect([...chunks.keys()]).toEqual(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND'])
+  expect([...chunks.get('IHDR')!]).toEqual([0, 0, 0, 3, 0, 0, 0, 2, 8, 3, 0, 0, 0])
+  expect([...inflateSync(chunks.get('IDAT')!)]).toEqual([0, 1, 255, 128, 0, 0, 65, 255])
+  const palette = chunks.get('PLTE')!
+  expect([[...palette.subarray(3, 6)], [...palette.subarray(-3)]]).toEqual([[...colourAt(0)], [...colourAt(1)]])
+  expect([...chunks.get('tRNS')!]).toEqual([0])
 })

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
@@ -143,6 +143,23 @@ test('info counts NaNs apart from missing values, of which only one may be NaN',
 })
 
 describe('plot', () => {
+  test('writes pictures, and says what they show', async () => {
+    const folder = await packedContainer()
+    expect((await lines(folder, 'plot', 'packed.af', 't', '--output', 'map.png')).split('\n')).toEqual([
+      't (K)',
+      'y 10N to 10S, downwards; x 0 to 1',
+      'dark is 269.15, light 273.15 K',
+      '1 missing value left transparent',
+      expect.stringMatching(/^map\.png: \d/),
+      '',
+    ])
+    const bytes = await readFile(join(folder, 'map.png'))
+    // Three rows of two: each element is shown 200 times beside itself.
+    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([400, 600])
+    expect((await hyperslab(folder, ['plot', 'packed.af', 't', '--output', 'map.jpg'])).stderr).toMatch(/must end in \.png/)
+    expect((await hyperslab(folder, ['plot', 'packed.af', 't', '--output', 'no/map.png'])).exitCode).toBe(1)
+  })
+
   test('unpacks, and puts north up by a coordinate of another name', async () => {
     const folder = await packedContainer()
     const drawn = (await lines(folder, 'plot', 'packed.af', 't', '--width', '12')).split('\n')
