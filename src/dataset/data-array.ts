@@ -12,10 +12,11 @@ import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
 import { type Coords, coordsAlong, type Labelled, takeCoords } from './coords.ts'
 import { GroupBy, type GroupKey } from './group-by.ts'
+import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
-import type { pointsOf, SelPointsOptions } from './points.ts'
 import type { TableOptions } from './out/csv.ts'
+import type { pointsOf, SelPointsOptions } from './points.ts'
 import { type ReduceDimsOptions, reduceAlong } from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
@@ -116,6 +117,17 @@ export class DataArray extends Printable implements Labelled {
    */
   async selPoints(points: Parameters<typeof pointsOf>[1], options: SelPointsOptions = {}): Promise<DataArray> {
     return DataArray.of(await (await import('./points.ts')).pointsOf(this, points, options))
+  }
+
+  /**
+   * Interpolates between labels, linearly, and lazily once the promise is there: `interp({ lat: 52.3,
+   * lon: [13, 13.5] })`. Outside, and beside what is missing, is NaN; longitudes that go round the globe have
+   * no outside.
+   * @throws InvalidArgumentError for dimensions that are not there or have no labels in order;
+   *   UnsupportedError for values that are no numbers
+   */
+  async interp(labels: InterpLabels, options: InterpOptions = {}): Promise<DataArray> {
+    return DataArray.of((await import('./interp.ts')).interpolated(this, labels, options))
   }
 
   /** The values: a tensor, or, of no dimensions, the value itself. */

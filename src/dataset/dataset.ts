@@ -15,6 +15,7 @@ import { type Attrs, attributeText, dropAttributes, plainAttrs } from './attribu
 import { decodeVariable, keepStored, type RawVariable, storedAs } from './cf/decode.ts'
 import { type Coords, type DatasetParts, mergeCoords, takeCoords } from './coords.ts'
 import { DataArray } from './data-array.ts'
+import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import type { TableOptions } from './out/csv.ts'
@@ -225,6 +226,11 @@ export class Dataset extends Printable implements AsyncDisposable {
   /** Each variable at some points, as {@link DataArray.selPoints}. */
   async selPoints(points: Parameters<DataArray['selPoints']>[0], options: SelPointsOptions = {}): Promise<Dataset> {
     return this.#with(await (await import('./points.ts')).pointsOfDataset(this.parts, points, options))
+  }
+
+  /** Each variable between its labels, as {@link DataArray.interp}. */
+  async interp(labels: InterpLabels, options: InterpOptions = {}): Promise<Dataset> {
+    return this.#with((await import('./interp.ts')).interpolatedDataset(this.parts, labels, options))
   }
 
   /** The dataset with other variables beside, or in place of, its own. */

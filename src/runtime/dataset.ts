@@ -16,6 +16,7 @@ export {
   type VariableInput,
 } from '../dataset/dataset.ts'
 export type { GroupBy, GroupKey } from '../dataset/group-by.ts'
+export type { InterpLabels, InterpOptions } from '../dataset/interp.ts'
 export { type Between, between, type LabelLike, type LabelSelector, type SelOptions } from '../dataset/label-selectors.ts'
 export type { TableOptions } from '../dataset/out/csv.ts'
 export type { WriteDatasetOptions, Written } from '../dataset/out/write.ts'

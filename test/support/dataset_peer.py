@@ -139,7 +139,8 @@ def step(array, name, options):
         a = options["value"]
         return {"plus": array + a, "minus": array - a, "times": array * a, "dividedBy": array / a}[options["operation"]]
     if name == "interp":
-        return array.interp(options)
+        times = lambda labels: np.array(labels, dtype="datetime64[ns]") if "time" in array.dims else labels
+        return array.interp({dim: times(labels) if dim == "time" else labels for dim, labels in options.items()})
     raise ValueError(name)
 
 

@@ -1,0 +1,189 @@
+import { DiskArray } from '../array/disk-array.ts'
+import { inMemory } from '../array/lazy/generate.ts'
+import { type AxisPlaces, interpolatedSource } from '../array/lazy/interpolated.ts'
+import type { BlockSource } from '../array/source.ts'
+import { isFloat, isNumeric } from '../core/dtype.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import { tensorOf } from '../core/tensor.ts'
+import { asFloats } from './as-floats.ts'
+import type { Coords, DatasetParts, Labelled } from './coords.ts'
+import type { Label, LabelIndex } from './label-index.ts'
+import type { LabelLike } from './label-selectors.ts'
+import { packInstants } from './time/instant.ts'
+import { parseTimeLabel } from './time/labels.ts'
+import type { Variable } from './variable.ts'
+import { withIndex, withInstants } from './with-index.ts'
+
+/** Labels to interpolate at, by dimension: one, which drops the dimension, or a list. */
+export type InterpLabels = Readonly<Record<string, LabelLike | readonly LabelLike[]>>
+
+/** Options of `interp`. */
+export interface InterpOptions {
+  /** The way to interpolate: `linear`, along one dimension after the other. */
+  readonly method?: 'linear'
+}
+
+const INTERP_CHECKS: Checks<InterpOptions> = { method: ['linear'] }
+
+/** An array between its labels. */
+export function interpolated({ variable, coordinates }: Labelled, labels: InterpLabels, options: InterpOptions): Labelled {
+  checkOptions('interp', options, INTERP_CHECKS, { array: variable.name })
+  const places = placesAlong(labels, coordinates, variable.dims)
+  if (!isInterpolable(variable)) refuseValues(variable)
+  return { variable: variableAt(variable, places), coordinates: coordsAt(coordinates, places) }
+}
+
+/** All of a dataset between its labels; variables that do not lie along these stay as they are. */
+export function interpolatedDataset(parts: DatasetParts, labels: InterpLabels, options: InterpOptions): DatasetParts {
+  checkOptions('interp', options, INTERP_CHECKS)
+  const dims = [...parts.variables.values(), ...parts.coords.values()].flatMap(({ dims }) => dims)
+  const places = placesAlong(labels, parts.coords, dims)
+  for (const variable of parts.variables.values())
+    if (variable.dims.some((dim) => places.has(dim)) && !isInterpolable(variable)) refuseValues(variable)
+  const variables = new Map([...parts.variables].map(([name, variable]) => [name, variableAt(variable, places)]))
+  return { ...parts, variables, coords: coordsAt(parts.coords, places) }
+}
+
+/** Where labels lie along a dimension, and the coordinate that they make. */
+interface Along {
+  readonly places: Omit<AxisPlaces, 'axis'>
+  readonly coord: Variable
+  /** One label drops its dimension. */
+  readonly single: boolean
+}
+
+const isInterpolable = ({ array: { dtype }, times }: Variable): boolean => isNumeric(dtype) && times === undefined
+
+function refuseValues({ name, array: { dtype } }: Variable): never {
+  const text = `there is nothing between ${dtype === 'timestamp_ns' ? 'times' : `${dtype} values`}: select with sel, or drop them`
+  throw new HyperslabError('UnsupportedError', text, { array: name, actual: dtype })
+}
+
+function placesAlong(labels: InterpLabels, coords: Coords, dims: readonly string[]): Map<string, Along> {
+  const isPlain = typeof labels === 'object' && labels !== null && Object.getPrototypeOf(labels) === Object.prototype
+  if (!isPlain) invalidArgument('interp takes labels by dimension, such as { lat: 52.3, lon: [13, 13.5] }', labels)
+  const places = new Map<string, Along>()
+  for (const [dim, given] of Object.entries(labels)) {
+    const coord = coords.get(dim)
+    if (coord?.index === undefined || !dims.includes(dim)) {
+      const known = [...coords].flatMap(([name, { index }]) => (index === undefined ? [] : [name]))
+      const text = `${JSON.stringify(dim)} is no dimension with labels: labels are along ${known.join(', ') || 'no dimension'}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: dim, expected: known })
+    }
+    const { index } = coord
+    const single = !Array.isArray(given) && !ArrayBuffer.isView(given)
+    const wanted = Array.from(single ? [given as LabelLike] : (given as readonly LabelLike[]), (label) => labelOf(index, label))
+    places.set(dim, { places: placesOf(index, wanted), coord: coordOf(coord, wanted), single })
+  }
+  return places
+}
+
+function labelOf(index: LabelIndex, label: LabelLike): number | bigint {
+  const { calendar } = index.kind
+  if (calendar !== undefined) return parseTimeLabel(label as never, calendar).start
+  if (typeof label === 'number' && Number.isFinite(label) && typeof index.at(0) === 'number') return label
+  return invalidArgument(`labels to interpolate at along ${index.dim} are finite numbers`, label)
+}
+
+/** The coordinate with other labels in place of its own. */
+function coordOf(coord: Variable, labels: readonly (number | bigint)[]): Variable {
+  if (coord.index!.kind.calendar !== undefined) return withInstants(coord, packInstants(labels as bigint[]))
+  const data = Float64Array.from(labels as number[])
+  const array = new DiskArray({ ...inMemory(tensorOf('float64', [data.length], data)), dtype: 'float64' }) as DiskArray
+  return withIndex(coord.with({ array, index: undefined, encoding: {} }), data)
+}
+
+/** @throws InvalidArgumentError where labels are in no order */
+function placesOf(index: LabelIndex, labels: readonly (number | bigint)[]): Omit<AxisPlaces, 'axis'> {
+  const { length, direction } = index
+  const { period } = index.kind
+  if (direction === 0 && length > 1)
+    invalidArgument(`labels along ${index.dim} neither ascend nor descend: nothing lies between them`, index.dim)
+  const [below, above, weights] = [0, 1, 2].map(() => new Float64Array(labels.length)) as Float64Array[]
+  // By rank, from the least label up.
+  const position = (rank: number): number => (direction < 0 ? length - 1 - rank : rank)
+  const at = (rank: number): number | bigint => index.at(position(rank)) as number | bigint
+  const seam = seamOf(index, at)
+  for (const [i, label] of labels.entries()) {
+    const wanted =
+      period === undefined || isSame(index, at(0), label) ? label : aroundFrom(at(0) as number, label as number, period)
+    const rank = countBelow(length, at, wanted)
+    const near = [rank, rank - 1].find((each) => each >= 0 && each < length && isSame(index, at(each), wanted))
+    let found: readonly [number, number, number] = [-1, -1, 0]
+    if (near !== undefined) found = [position(near), position(near), 0]
+    else if (rank > 0 && rank < length)
+      found = [position(rank - 1), position(rank), share(at(rank - 1), wanted, at(rank))] // biome-ignore format: one line
+    else if (seam !== undefined && rank === length)
+      found = [position(length - 1), position(0), ((wanted as number) - (at(length - 1) as number)) / seam]
+    below![i] = found[0]
+    above![i] = found[1]
+    weights![i] = found[2]
+  }
+  return { below: below!, above: above!, weights: weights! }
+}
+
+/**
+ * The distance from the greatest longitude around to the least one; undefined where labels have no period, or
+ * leave out more than they have between them.
+ */
+function seamOf({ kind: { period }, length }: LabelIndex, at: (rank: number) => number | bigint): number | undefined {
+  if (period === undefined || length < 2) return undefined
+  let widest = 0
+  for (let rank = 1; rank < length; rank++) widest = Math.max(widest, Number(at(rank)) - Number(at(rank - 1)))
+  const seam = Number(at(0)) + period - Number(at(length - 1))
+  return seam <= 1.5 * widest ? seam : undefined
+}
+
+const aroundFrom = (low: number, label: number, period: number): number => label - period * Math.floor((label - low) / period)
+
+/** How many labels, from the least up, are below one. */
+function countBelow(length: number, at: (rank: number) => Label, label: Label): number {
+  let [low, high] = [0, length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (at(middle) < label) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Whether a label is as good as equal to one that is stored. */
+function isSame({ kind: { dtype, uncertainty } }: LabelIndex, own: number | bigint, label: number | bigint): boolean {
+  if (typeof own === 'bigint') {
+    const away = own - (label as bigint)
+    return (away < 0n ? -away : away) <= (uncertainty ?? 0n)
+  }
+  const rounding = dtype === 'float32' ? 2 ** -23 : isFloat(dtype) ? 2 ** -52 : 0
+  return Math.abs(own - (label as number)) <= rounding * Math.abs(own)
+}
+
+const share = (low: number | bigint, label: number | bigint, high: number | bigint): number =>
+  typeof low === 'bigint'
+    ? Number((label as bigint) - low) / Number((high as bigint) - low)
+    : ((label as number) - low) / ((high as number) - low)
+
+function variableAt(variable: Variable, places: ReadonlyMap<string, Along>): Variable {
+  const along = variable.dims.filter((dim) => places.has(dim))
+  if (along.length === 0) return variable
+  const axes = along.map((dim) => ({ axis: variable.dims.indexOf(dim), ...places.get(dim)!.places }))
+  const array = new DiskArray(interpolatedSource(asFloats(variable.array).source as BlockSource<'float64'>, axes)) as DiskArray
+  return dropped(variable.with({ array, encoding: {}, stored: undefined }), places)
+}
+
+/** Other coordinates along the dimensions are interpolated, too; those that are no numbers are left out. */
+function coordsAt(coords: Coords, places: ReadonlyMap<string, Along>): Coords {
+  const at = ([name, coord]: readonly [string, Variable]): (readonly [string, Variable])[] => {
+    const along = places.get(name)
+    if (along !== undefined) return [[name, dropped(along.coord, places)]]
+    if (!coord.dims.some((dim) => places.has(dim))) return [[name, coord]]
+    return isInterpolable(coord) ? [[name, variableAt(coord, places)]] : []
+  }
+  return new Map([...coords].flatMap(at))
+}
+
+/** Without the dimensions of single labels. */
+function dropped(variable: Variable, places: ReadonlyMap<string, Along>): Variable {
+  const single = variable.dims.filter((dim) => places.get(dim)?.single)
+  return variable.take(new Map(single.map((dim) => [dim, { position: 0 }])))
+}
