@@ -1,11 +1,7 @@
-// A Cloudflare Worker that answers questions about a container of gridded data: the series at a point, the mean over a region.
-import { isHyperslabError, open } from 'hyperslab'
-import { findPoint, findRegion, selectTime } from './grid.mjs'
+// A Cloudflare Worker that answers questions about gridded data: the series at a point, the mean over a region.
+import { isHyperslabError } from 'hyperslab'
+import { between, openDataset } from 'hyperslab/dataset'
 import { Refusal } from './refusal.mjs'
-import { regionOf } from './region.mjs'
-
-/** A Worker has 128 MB. Blocks of a few MiB fit in here several times. */
-const CACHE_BYTES = 16 * 1024 * 1024
 
 const ROUTES = { '/point': answerPoint, '/mean': answerMean }
 
@@ -26,69 +22,83 @@ export default {
 
 /** `GET /point?array=tas&lat=52.5&lon=13.4`: all times at the nearest grid cell. */
 async function answerPoint({ text, number }, env, signal) {
-  const [name, lat, lon] = [text('array'), number('lat'), number('lon')]
-  return withArray(env, signal, name, async ({ array, axes, time, values }) => {
-    const { row, column } = findPoint(axes, lat, lon)
-    const selection = array.dimensionNames.map((axis) => ({ lat: row, lon: column })[axis] ?? null)
-    const { data } = await seriesOf(array, selection, signal)
-    const cell = { lat: axes.lat[row], lon: axes.lon[column] }
-    return { array: name, ...cell, ...time(null), values: values(data) }
+  const [name, lat, lon] = [text('array'), latitude(number('lat')), number('lon')]
+  return withArray(env, signal, name, async (array) => {
+    const near = async (dim) => ({ method: 'nearest', tolerance: await spacing(array, dim) })
+    const point = array.sel({ lat }, await near('lat')).sel({ lon }, await near('lon'))
+    const cell = { lat: Number(await point.coords.lat.get()), lon: Number(await point.coords.lon.get()) }
+    return { array: name, ...cell, ...(await timesOf(point)), units: array.attrs.units, values: await valuesOf(point, signal) }
   })
 }
 
 /** `GET /mean?array=tas&lat=45:55&lon=350:10`: the mean over a region at each time, or, with `per=whole`, one of all times. */
 async function answerMean({ text, pair, optional }, env, signal) {
-  const [name, lat, lon, per] = [text('array'), pair('lat'), pair('lon'), optional('per') ?? 'step']
+  const [name, lat, [west, east], per] = [text('array'), pair('lat').map(latitude), pair('lon'), optional('per') ?? 'step']
   if (per !== 'step' && per !== 'whole') throw new Refusal(400, `per is step or whole, not ${per}`)
-  return withArray(env, signal, name, async ({ array, axes, time, values, times }) => {
-    const spans = { ...findRegion(axes, lat, lon), time: selectTime(times, optional('time')) }
-    const region = regionOf(array, spans)
-    const cells = { lat: spans.lat.length, lon: spans.lon.length }
-    if (per === 'whole') {
-      const mean = await region.mean({ signal })
-      return { array: name, cells, mean: values([mean])[0] }
-    }
-    const { data } = await region.mean({ axis: ['lat', 'lon'], signal })
-    return { array: name, cells, ...time(spans.time), mean: values(data) }
+  return withArray(env, signal, name, async (array) => {
+    const time = timeRange(array, optional('time'))
+    // All around there are all longitudes, each of them once.
+    const lon = Math.abs(east - west) < 360 ? between(west, west + eastward(west, east)) : undefined
+    const region = array.sel({ lat: between(Math.min(...lat), Math.max(...lat)), lon, time })
+    const cells = { lat: lengthOf(region, 'lat'), lon: lengthOf(region, 'lon') }
+    const answer = { array: name, cells, units: array.attrs.units }
+    if (per === 'whole') return { ...answer, mean: (await valuesOf(region.mean(), signal))[0] }
+    const means = region.mean({ axis: ['lat', 'lon'] })
+    return { ...answer, ...(await timesOf(means)), mean: await valuesOf(means, signal) }
   })
 }
 
-/** A container belongs to one request: workerd lets no request wait for what another one has begun. */
+/** A dataset belongs to one request: workerd lets no request wait for what another one has begun. */
 async function withArray(env, signal, name, work) {
-  const location = env.CONTAINER_URL ?? { bucket: env.BUCKET, key: env.CONTAINER }
-  const file = await open(location, { cacheBytes: CACHE_BYTES, signal })
+  const dataset = await openDataset(env.CONTAINER_URL ?? { bucket: env.BUCKET, key: env.CONTAINER }, { signal })
   try {
-    const array = file.array(name)
-    const dimensions = array.dimensionNames ?? []
-    const known = dimensions.every((axis) => ['time', 'lat', 'lon'].includes(axis))
-    if (!known || !dimensions.includes('lat') || !dimensions.includes('lon'))
-      throw new Refusal(400, `${name} lies on ${dimensions.join(', ') || 'no named axes'}; it takes lat and lon, and time or not`)
-    const axes = { lat: await coordinates(file, 'lat', signal), lon: await coordinates(file, 'lon', signal) }
-    const instants = dimensions.includes('time') ? await coordinates(file, 'time', signal) : undefined
-    const units = instants && file.array('time').attrs.get('units')
-    const time = (span) =>
-      instants && { time: span ? instants.slice(span.start, span.start + span.length) : instants, timeUnits: units }
-    return await work({ array, axes, times: instants?.length, time, values: (data) => decode(array, data) })
+    const array = dataset.get(name)
+    const isKnown = array.dims.every((dim) => ['time', 'lat', 'lon'].includes(dim))
+    if (!isKnown || !['lat', 'lon'].every((dim) => array.dims.includes(dim)))
+      throw new Refusal(400, `${name} lies on ${array.dims.join(', ') || 'no dimension'}; it takes lat and lon, and time or not`)
+    return await work(array)
   } finally {
-    await file.close()
+    await dataset.close()
   }
 }
 
-async function coordinates(file, name, signal) {
-  const { data } = await file.array(name).get([null], { signal })
-  return Array.from(data, Number)
+const lengthOf = ({ dims, shape }, dim) => shape[dims.indexOf(dim)]
+
+/** Decoded values, `null` where there is none. */
+async function valuesOf(array, signal) {
+  const result = await array.get({ signal })
+  return Array.from(array.dims.length === 0 ? [result] : result.data, (value) => (Number.isNaN(value) ? null : Number(value)))
 }
 
-/** Without a time axis the point is a single value. */
-async function seriesOf(array, selection, signal) {
-  const result = await array.get(selection, { signal })
-  return selection.includes(null) ? result : { data: [result] }
+/** Times as dates, of what has any. */
+async function timesOf({ dims, coords }) {
+  return dims.includes('time') ? { time: await coords.time.dates() } : {}
 }
 
-/** Packed numbers as NetCDF's conventions unpack them; `null` where there is none. */
-function decode({ attrs, fillValue }, data) {
-  const [scale, offset] = [Number(attrs.get('scale_factor') ?? 1), Number(attrs.get('add_offset') ?? 0)]
-  return Array.from(data, (value) => (value === fillValue || Number.isNaN(value) ? null : Number(value) * scale + offset))
+function latitude(value) {
+  if (Math.abs(value) > 90) throw new Refusal(400, `a latitude is between -90 and 90, not ${value}`)
+  return value
+}
+
+/** Degrees from `from` eastward to `to`, from 0 to below 360; rounded, so that 349.7 lies on -10.3. */
+function eastward(from, to) {
+  const degrees = (Math.round((to - from) * 1e9) / 1e9) % 360
+  return degrees < 0 ? degrees + 360 : degrees
+}
+
+/** How far the centres of cells are apart: half as much beyond the outermost ones there is no data. */
+async function spacing({ coords }, dim) {
+  const centres = await coords[dim].values()
+  return centres.length > 1 ? Math.abs(Number(centres[1]) - Number(centres[0])) : 360
+}
+
+/** `2005-03`, or `2005-03:2005-07`, both included. */
+function timeRange({ dims }, text) {
+  if (text === undefined) return undefined
+  if (!dims.includes('time')) throw new Refusal(400, 'this array has no time axis')
+  const [from, to = from, ...more] = text.split(':')
+  if (more.length > 0) throw new Refusal(400, `time is a date or two, as in time=2005-03:2005-07; got '${text}'`)
+  return between(from, to)
 }
 
 function parametersOf(search) {
@@ -124,7 +134,11 @@ async function cacheable(request, answer) {
   return new Response(request.method === 'HEAD' ? null : body, { headers })
 }
 
-const STATUSES = { UnknownArrayError: 404, NotFoundError: 404, InvalidSelectionError: 400, UnsupportedError: 400 }
+/** What asks for labels that are not there, or are no labels, has an error that says so. */
+const STATUSES = {
+  ...{ UnknownArrayError: 404, NotFoundError: 404, InvalidSelectionError: 404 },
+  ...{ InvalidArgumentError: 400, UnsupportedError: 400 },
+}
 
 function refuse(error) {
   const status = error instanceof Refusal ? error.status : isHyperslabError(error) ? (STATUSES[error.tag] ?? 502) : 500

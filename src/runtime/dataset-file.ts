@@ -4,7 +4,7 @@ import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset/dataset.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { type Location, resolveLocation } from './location.ts'
-import { formatIn, type StoredAt, zarrIn } from './place-format.ts'
+import { formatIn, type PlaceFormat, type StoredAt, zarrIn } from './place-format.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** Options of opening the arrays of a dataset. */
@@ -27,8 +27,9 @@ export async function openDatasetFile(
 ): Promise<DatasetFile> {
   const place = await resolveLocation(location)
   const shared = { pool, budget, signal }
+  let format: PlaceFormat | undefined
   try {
-    const format = await formatIn(place, signal)
+    format = await formatIn(place, signal)
     if (format !== 'container' && format !== 'netcdf') return await openGroup(await zarrIn(place, format, signal), shared, group)
     if (group !== undefined) {
       const text = 'only Zarr stores have groups to open'
@@ -37,7 +38,7 @@ export async function openDatasetFile(
     return await (format === 'netcdf' ? openClassic(place, shared) : openFromContainer(place, { pool, budget }))
   } catch (error) {
     await place.store.close?.()
-    if (!isHyperslabError(error, 'NotFoundError') || group !== undefined) throw error
+    if (!isHyperslabError(error, 'NotFoundError') || format !== 'zarr' || group !== undefined) throw error
     const text = 'there is neither a container (.af), nor classic NetCDF, nor a Zarr group'
     throw new HyperslabError(error.tag, text, { file: place.store.describe(place.path), cause: error })
   }

@@ -99,7 +99,7 @@ async function write(path, coordinates, blockBytes, fill) {
     const array = file.define(name, { dtype: 'float64', shape: [values.length], dimensionNames: [name] })
     await array.set(null, Float64Array.from(values))
   }
-  file.array('time').attrs.set('units', 'days since 2005-01-01')
+  file.array('time').attrs.set('units', 'days since 1850-01-01')
   await file.flush()
   await file.compact()
   await file.close()
