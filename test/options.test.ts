@@ -170,7 +170,7 @@ const WITHOUT = {
   fileArrayMethods: ['resize', 'storage', 'changeShape'],
   fileMethods: ['toString', 'arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
-  datasetMethods: ['get', 'isel', 'assign', 'merge', 'rename', 'drop', 'close', 'toString'],
+  datasetMethods: ['get', 'isel', 'assign', 'merge', 'rename', 'swapDims', 'setCoords', 'drop', 'close', 'toString'],
   dataArrayMethods: ['isel', 'values', 'dates', 'groupBy', 'resample', 'weighted', 'rename', 'toString'],
 }
 

@@ -286,6 +286,24 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
+   * The dataset with dimensions labelled by coordinates along them, which are read, and named after these:
+   * `swapDims({ x: 'lon' })`.
+   * @throws InvalidArgumentError for what does not lie along the dimension alone
+   */
+  async swapDims(names: Readonly<Record<string, string>>): Promise<Dataset> {
+    return this.#with(await (await import('./swap-dims.ts')).swappedDims(this.parts, names))
+  }
+
+  /**
+   * The dataset with some variables as coordinates, which attributes do not tell.
+   * @throws UnknownArrayError
+   */
+  setCoords(...names: readonly string[]): Dataset {
+    const coords = new Map([...this.parts.coords, ...names.map((name) => [name, this.get(name).variable] as const)])
+    return this.#with({ coords, variables: new Map([...this.parts.variables].filter(([name]) => !coords.has(name))) })
+  }
+
+  /**
    * The dataset without some variables and coordinates.
    * @throws UnknownArrayError
    */

@@ -161,6 +161,8 @@ def plain(values):
         return [None if np.isnat(v) else str(np.datetime64(v, "ns")) for v in values.ravel()]
     if values.dtype.kind in "iufb":
         return [None if isinstance(v, float) and (math.isnan(v)) else v for v in values.astype("f8").ravel().tolist()]
+    if values.dtype.kind == "S":
+        return [v.decode() for v in values.ravel()]
     return [v.isoformat() if isinstance(v, cftime.datetime) else str(v) for v in values.ravel()]
 
 

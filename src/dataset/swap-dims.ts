@@ -1,0 +1,32 @@
+import { HyperslabError } from '../core/errors.ts'
+import type { DatasetParts } from './coords.ts'
+import type { Variable } from './variable.ts'
+import { storedArray, withIndex } from './with-index.ts'
+
+/**
+ * The parts of a dataset with dimensions labelled by, and named after, coordinates along them; labels that
+ * they had stay as coordinates.
+ * @throws InvalidArgumentError for what does not lie along the dimension alone
+ */
+export async function swappedDims(parts: DatasetParts, names: Readonly<Record<string, string>>): Promise<DatasetParts> {
+  const labelled = new Map<string, Variable>()
+  for (const [dim, name] of Object.entries(names)) {
+    const variable = parts.coords.get(name) ?? parts.variables.get(name)
+    if (variable === undefined || variable.dims.length !== 1 || variable.dims[0] !== dim) {
+      const found = variable === undefined ? 'is not there' : `lies along [${variable.dims.join(', ')}]`
+      const text = `labels of ${dim} are to be ${JSON.stringify(name)}, which ${found}: it has to lie along ${dim} alone`
+      throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: variable?.dims, expected: [dim] })
+    }
+    const { data } = await storedArray(variable).toTensor()
+    labelled.set(name, withIndex(variable.with({ dims: [name] }), data as ArrayLike<unknown>))
+  }
+  const nameOf = (dim: string): string => (Object.hasOwn(names, dim) ? names[dim]! : dim)
+  const swapped = (variable: Variable): Variable => {
+    const dims = variable.dims.map(nameOf)
+    const isSwapped = dims.some((dim, axis) => dim !== variable.dims[axis])
+    return labelled.get(variable.name) ?? (isSwapped ? variable.with({ dims, index: undefined }) : variable)
+  }
+  const all = (map: ReadonlyMap<string, Variable>) => [...map].map(([name, each]) => [name, swapped(each)] as const)
+  const variables = all(parts.variables).filter(([name]) => !labelled.has(name))
+  return { ...parts, variables: new Map(variables), coords: new Map([...all(parts.coords), ...labelled]) }
+}
