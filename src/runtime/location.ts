@@ -80,7 +80,7 @@ async function resolveText(text: string): Promise<Resolved> {
       return openBucket(text)
     }
     default:
-      throw new HyperslabError('UnsupportedError', `${scheme}: locations cannot be opened yet; pass { store, path }`, {
+      throw new HyperslabError('UnsupportedError', `${scheme}: locations cannot be opened; pass { store, path }`, {
         file: text,
       })
   }
