@@ -1,5 +1,6 @@
-import { HttpStore, open, scaled, slice } from 'hyperslab'
-import { describeArray, isNumber, isNumeric, readCoordinates, show, showBytes, summarize } from './describe.mjs'
+import { HttpStore, slice } from 'hyperslab'
+import { openDataset } from 'hyperslab/dataset'
+import { describeArray, elementOf, isNumeric, readCoordinates, show, showBytes, summarize } from './describe.mjs'
 import { cellAt, drawPlane, drawRamp, extentOf } from './heatmap.mjs'
 
 /** Rows and columns that are drawn at most; of larger planes every n-th is read. */
@@ -11,11 +12,9 @@ const requests = { count: 0, bytes: 0 }
 /** Ends what is being opened, and what is being read, when something else is wanted. */
 let opening = new AbortController()
 let reading = new AbortController()
-/** The container, the array with the coordinates of its axes, the plane of it that is drawn, and the cell that is read out. */
-let file
+/** The dataset, the array with the coordinates of its axes, the plane of it that is drawn, and the cell that is read out. */
+let dataset
 let array
-/** What the elements of the array stand for. */
-let values
 let coordinates
 let plane
 let cell
@@ -26,7 +25,7 @@ function element(name, properties, ...children) {
   return made
 }
 
-/** A URL goes through a store that tells of its requests; its query is sent for the sidecars, too. */
+/** A URL goes through a store that tells of its requests; its query is sent for what lies beside it, too. */
 function locate(source) {
   if (source instanceof File) return source
   const { origin, pathname, search } = new URL(source, location.href)
@@ -46,14 +45,14 @@ async function openSource(source) {
   showError()
   Object.assign(requests, { count: 0, bytes: 0 })
   try {
-    const opened = await open(locate(source), { signal })
+    const opened = await openDataset(locate(source), { signal })
     if (signal.aborted) return await opened.close()
-    await file?.close()
-    file = opened
-    const arrays = file.arrays().map((name) => file.array(name))
+    await dataset?.close()
+    dataset = opened
+    const arrays = Object.values({ ...dataset.coords, ...dataset.variables })
     $('arrays').replaceChildren(...arrays.map(arrayButton))
     $('contents').hidden = false
-    const [largest] = [...arrays].sort((a, b) => b.size - a.size)
+    const [largest] = [...arrays].sort((a, b) => b.array.size - a.array.size)
     if (largest !== undefined) await pick(largest)
   } catch (error) {
     if (!signal.aborted) showError(error)
@@ -77,10 +76,9 @@ async function pick(chosen) {
   $('details').replaceChildren(...details)
   $('sliders').replaceChildren()
   try {
-    const found = await Promise.all(chosen.shape.map((_, axis) => readCoordinates(file, chosen, axis)))
+    const found = await Promise.all(chosen.dims.map((dim) => readCoordinates(dataset, dim)))
     if (signal.aborted) return
     coordinates = found
-    values = isNumber(chosen) ? scaled(chosen) : chosen
     $('sliders').replaceChildren(...array.shape.slice(0, -2).map(slider))
     await read()
   } catch (error) {
@@ -105,13 +103,13 @@ async function read() {
   reading.abort()
   reading = new AbortController()
   const { signal } = reading
-  const [chosen, unpacked] = [array, values]
+  const chosen = array
   const leading = Array.from($('sliders').querySelectorAll('input'), (input) => input.valueAsNumber)
   const steps = chosen.shape.slice(-2).map((length) => Math.ceil(length / MOST))
   $('canvas').ariaBusy = 'true'
   showError()
   try {
-    const result = await unpacked.get([...leading, ...steps.map((step) => slice(null, null, step))], { signal })
+    const result = await chosen.array.get([...leading, ...steps.map((step) => slice(null, null, step))], { signal })
     if (signal.aborted) return
     plane = planeOf(result, [1, 1, ...steps].slice(-2))
     $('title').textContent = `${chosen.name}[${[...leading, ...steps.map((step) => (step > 1 ? `::${step}` : ':'))].join(', ')}]`
@@ -127,18 +125,19 @@ async function read() {
 function planeOf(result, steps) {
   const { data, shape } =
     typeof result === 'object' && result !== null && 'data' in result ? result : { data: [result], shape: [] }
-  // That of what was scaled is NaN.
-  const fill = values.fillValue
-  const numbers = Float64Array.from(data, (value) => (!isNumeric(array) || value === fill ? Number.NaN : Number(value)))
+  const numbers = Float64Array.from(data, (value) =>
+    isNumeric(array) ? Number(elementOf(array, value) ?? Number.NaN) : Number.NaN,
+  )
   return { data, values: numbers, steps, shape: [1, 1, ...shape].slice(-2), upward: coordinates.at(-2)?.upward === true }
 }
 
 function draw() {
   const extent = extentOf(plane.values)
   drawPlane($('canvas'), plane, extent)
-  const units = array.attrs.get('units') ?? ''
+  const units = array.attrs.units ?? ''
+  const shown = (value) => show(array.dtype === 'timestamp_ns' ? new Date(value) : value)
   const ends =
-    extent.min > extent.max ? ['nothing to draw', ''] : [extent.min, extent.max].map((value) => `${show(value)} ${units}`.trim())
+    extent.min > extent.max ? ['nothing to draw', ''] : [extent.min, extent.max].map((value) => `${shown(value)} ${units}`.trim())
   ;[$('low').value, $('high').value] = ends
   $('canvas').ariaLabel = `${$('title').textContent}, ${ends.join(' to ')}`
   const [rows, columns] = plane.shape
@@ -151,10 +150,10 @@ function readOut({ row, column }) {
   const [rows, columns] = plane.shape
   if (rows * columns === 0) return
   const i = row * columns + column
-  const value = Number.isNaN(plane.values[i]) && isNumeric(array) ? 'no value' : show(plane.data[i])
+  const value = Number.isNaN(plane.values[i]) && isNumeric(array) ? 'no value' : show(elementOf(array, plane.data[i]))
   const indices = [row * plane.steps[0], column * plane.steps[1]].slice(-Math.min(2, array.shape.length) || 2)
   const places = coordinates.slice(-2).map(({ name, at }, k) => `${name} ${at(indices[k])}`)
-  const units = value === 'no value' ? '' : (array.attrs.get('units') ?? '')
+  const units = value === 'no value' ? '' : (array.attrs.units ?? '')
   $('readout').value = [`${value} ${units}`.trim(), ...places].join(' · ')
 }
 
@@ -168,9 +167,7 @@ function moveCell(event) {
 }
 
 function showCost() {
-  const { blocks = 0, bytes = 0 } = file?.readCost ?? {}
-  const asked = requests.count > 0 ? `${requests.count} requests, ${showBytes(requests.bytes)}; ` : ''
-  $('cost').value = `Read so far: ${asked}${blocks} blocks, ${showBytes(bytes)}`
+  $('cost').value = requests.count > 0 ? `Read so far: ${requests.count} requests, ${showBytes(requests.bytes)}` : ''
 }
 
 function showError(error) {
