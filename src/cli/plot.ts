@@ -18,6 +18,7 @@ import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './opt
 import { count, printable, printLines, printPicture, showBytes } from './output.ts'
 import { BlockMeans, enlarge, flipRows, type Picture, pictureSize } from './picture.ts'
 import type { Place, PlacedArray } from './place.ts'
+import { encodePicture } from './png.ts'
 import { runsUp, showPosition } from './positions.ts'
 
 interface PlotOptions extends PlaceOptions, LabelOptions, RawOption {
@@ -154,7 +155,6 @@ async function plotPicture(
   const x = axes.coordinates.get(axes.x)
   const [left, right] = [0, axes.width - 1].map((at) => (x === undefined ? String(at) : showPosition(x, at)))
   const ends = endsOf(placed.array, means)
-  const { encodePicture } = await import('./png.ts')
   const lines = [
     titleOf(placed),
     ...whereLine(selected, axes.coordinates),

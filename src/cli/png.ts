@@ -1,5 +1,4 @@
-import { deflateSync } from 'node:zlib'
-import { crc32 } from '../codec/checksums.ts'
+import { crc32, deflateSync } from 'node:zlib'
 import { type Scale, shareOf } from './heatmap.ts'
 import { colourAt, type Picture } from './picture.ts'
 
