@@ -3,6 +3,7 @@ import type { MemoryBudget } from '../core/memory-budget.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset/dataset.ts'
 import type { WorkerPool } from '../pool/task.ts'
+import { variablesOfGroup } from './group-variables.ts'
 import { type Location, resolveLocation } from './location.ts'
 import { formatIn, type PlaceFormat, type StoredAt, zarrIn } from './place-format.ts'
 import { variableOf } from './raw-variable.ts'
@@ -15,6 +16,8 @@ export interface DatasetFileOptions {
   readonly budget?: MemoryBudget
   /** The path of the group to open, in a Zarr store. */
   readonly group?: string
+  /** The level of the pyramid that the Zarr group is, from 0, the finest as a rule. */
+  readonly level?: number
 }
 
 /**
@@ -23,17 +26,18 @@ export interface DatasetFileOptions {
  */
 export async function openDatasetFile(
   location: Location,
-  { group, pool, budget, signal }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
+  { group, level, pool, budget, signal }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
 ): Promise<DatasetFile> {
   const place = await resolveLocation(location)
   const shared = { pool, budget, signal }
   let format: PlaceFormat | undefined
   try {
     format = await formatIn(place, signal)
-    if (format !== 'container' && format !== 'netcdf') return await openGroup(await zarrIn(place, format, signal), shared, group)
-    if (group !== undefined) {
-      const text = 'only Zarr stores have groups to open'
-      throw new HyperslabError('InvalidArgumentError', text, { file: place.store.describe(place.path), actual: group })
+    if (format !== 'container' && format !== 'netcdf')
+      return await openGroup(await zarrIn(place, format, signal), shared, { group, level })
+    if (group !== undefined || level !== undefined) {
+      const text = `only Zarr stores have ${group === undefined ? 'levels' : 'groups'} to open`
+      throw new HyperslabError('InvalidArgumentError', text, { file: place.store.describe(place.path), actual: group ?? level })
     }
     return await (format === 'netcdf' ? openClassic(place, shared) : openFromContainer(place, { pool, budget }))
   } catch (error) {
@@ -54,20 +58,16 @@ async function openClassic(place: StoredAt, options: object): Promise<DatasetFil
   return { variables, attrs: plainAttrs(file.attrs), close: () => file.close() }
 }
 
-async function openGroup(place: StoredAt, options: object, path: string | undefined): Promise<DatasetFile> {
+async function openGroup(
+  place: StoredAt,
+  options: object,
+  { group: path, level }: { readonly group: string | undefined; readonly level: number | undefined },
+): Promise<DatasetFile> {
   const { openZarr } = await import('./open-zarr.ts')
   const root = await openZarr(place, { ...options, kind: 'group' })
   const group = path === undefined ? root : await root.group(path)
-  const unreadable = new Map(await group.unreadable())
-  const opened = (await group.arrays()).map(async (name) => {
-    try {
-      return [variableOf(name, await group.array(name))]
-    } catch (error) {
-      if (!isHyperslabError(error)) throw error
-      unreadable.set(name, error)
-      return []
-    }
-  })
-  const variables = (await Promise.all(opened)).flat()
-  return { variables, attrs: plainAttrs(group.attrs), unreadable, close: () => root.close() }
+  const close = (): Promise<void> => root.close()
+  if (level === undefined) return { ...(await variablesOfGroup(group)), close }
+  const { variablesOfLevel } = await import('./level-variables.ts')
+  return { ...(await variablesOfLevel(group, level, place.store.describe(place.path))), close }
 }

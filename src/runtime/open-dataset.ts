@@ -11,6 +11,7 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
   pool: 'WorkerPool',
   budget: 'MemoryBudget',
   group: 'string',
+  level: 'integer from 0',
 }
 
 /**

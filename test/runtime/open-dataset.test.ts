@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { create } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 
@@ -42,4 +42,57 @@ test('a container is a dataset, with the labels of its dimensions; groups are of
   ).toEqual(Float32Array.of(3, Number.NaN))
   await expect(openDataset(path, { group: 'a' })).rejects.toThrow(/only Zarr stores have groups/)
   await expect(openDataset(join(folder, 'none'))).rejects.toMatchObject({ tag: 'NotFoundError' })
+})
+
+describe('levels of pyramids', () => {
+  test('that are arrays have coordinates by scale and translation, in the units of the axes', async () => {
+    const path = new URL('../fixtures/zarr/ome05.zarr', import.meta.url).pathname
+    await using ds = await openDataset(path, { level: 1 })
+    const cells = ds.get('cells')
+    expect(cells.dims).toEqual(['c', 'y', 'x'])
+    expect(Object.keys(ds.coords)).toEqual(['y', 'x'])
+    const y = ds.get('y')
+    expect(Array.from((await y.values()) as ArrayLike<number>)).toEqual(
+      Array.from({ length: cells.shape[1]! }, (_, i) => i + 0.25),
+    )
+    expect(y.attrs).toEqual({ units: 'micrometer' })
+    await using finest = await openDataset(path, { level: 0 })
+    expect(finest.get('cells').shape[1]).toBeGreaterThan(cells.shape[1]!)
+    // The same place at both levels.
+    expect(finest.get('cells').sel({ x: 2, y: 1.5 }).dims).toEqual(['c'])
+    // Channels are no places.
+    expect(() => cells.sel({ c: 0 })).toThrow(/the dimension c has no coordinate/)
+  })
+
+  test('that are groups have what these have; those that are not there are refused', async () => {
+    const path = join(folder, 'pyramid.zarr')
+    const group = (attributes: object) => JSON.stringify({ zarr_format: 3, node_type: 'group', attributes })
+    const array = (length: number) =>
+      JSON.stringify({
+        ...{ zarr_format: 3, node_type: 'array', shape: [length], data_type: 'float32', fill_value: 0, dimension_names: ['y'] },
+        chunk_grid: { name: 'regular', configuration: { chunk_shape: [length] } },
+        chunk_key_encoding: { name: 'default', configuration: { separator: '/' } },
+        codecs: [{ name: 'bytes', configuration: { endian: 'little' } }],
+      })
+    const layout = [{ asset: 'fine' }, { asset: 'coarse', derived_from: 'fine', transform: { scale: [2] } }]
+    for (const [name, values] of [
+      ['fine', [1, 2, 3, 4]],
+      ['coarse', [1.5, 3.5]],
+    ] as const) {
+      // biome-ignore format: one line
+      for (const part of ['t', 'y']) {
+        await mkdir(join(path, name, part, 'c'), { recursive: true })
+        await writeFile(join(path, name, part, 'zarr.json'), array(values.length))
+        await writeFile(join(path, name, part, 'c', '0'), new Uint8Array(Float32Array.from(values).buffer))
+      }
+      await writeFile(join(path, name, 'zarr.json'), group({ level: name }))
+    }
+    await writeFile(join(path, 'zarr.json'), group({ multiscales: { layout } }))
+    await using ds = await openDataset(path, { level: 1 })
+    expect(ds.attrs).toEqual({ level: 'coarse' })
+    expect(await ds.get('t').sel({ y: 3.5 }).get()).toBe(3.5)
+    await expect(openDataset(path, { level: 2 })).rejects.toThrow(/pyramid.zarr: there is no level 2: there are 2, from 0/)
+    await expect(openDataset(path, { level: 0, group: 'fine' })).rejects.toThrow(/has no levels/)
+    await expect(openDataset(join(folder, 'x.af'), { level: 0 })).rejects.toThrow(/only Zarr stores have levels/)
+  })
 })

@@ -1,0 +1,20 @@
+import type { ZarrGroup } from '../adapters/zarr/group.ts'
+import { isHyperslabError } from '../core/errors.ts'
+import { plainAttrs } from '../dataset/attributes.ts'
+import type { DatasetFile } from '../dataset/dataset.ts'
+import { variableOf } from './raw-variable.ts'
+
+/** The arrays of a group of a Zarr store; those that cannot be opened are left out, with reasons. */
+export async function variablesOfGroup(group: ZarrGroup): Promise<DatasetFile> {
+  const unreadable = new Map(await group.unreadable())
+  const opened = (await group.arrays()).map(async (name) => {
+    try {
+      return [variableOf(name, await group.array(name))]
+    } catch (error) {
+      if (!isHyperslabError(error)) throw error
+      unreadable.set(name, error)
+      return []
+    }
+  })
+  return { variables: (await Promise.all(opened)).flat(), attrs: plainAttrs(group.attrs), unreadable }
+}

@@ -1,0 +1,48 @@
+import { ZarrGroup, type ZarrPyramid } from '../adapters/zarr/group.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { inMemory } from '../array/lazy/generate.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { tensorOf } from '../core/tensor.ts'
+import { plainAttrs } from '../dataset/attributes.ts'
+import type { RawVariable } from '../dataset/cf/decode.ts'
+import type { DatasetFile } from '../dataset/dataset.ts'
+import { variablesOfGroup } from './group-variables.ts'
+
+/** Of a level that is an array whose pyramid has no name. */
+const UNNAMED = 'image'
+
+/**
+ * The arrays of one level of the pyramid that a group is: those of its group; or its array, with coordinates
+ * by the scale and translation of each axis, in the units of these.
+ * @throws InvalidArgumentError where the group is no pyramid, or several, or has no such level
+ */
+export async function variablesOfLevel(group: ZarrGroup, level: number, file: string): Promise<DatasetFile> {
+  const pyramids = await group.levels()
+  const refuse = (text: string): never => {
+    throw new HyperslabError('InvalidArgumentError', text, { file, actual: level })
+  }
+  const [pyramid] = pyramids
+  if (pyramid === undefined) return refuse('the group has no levels: its attributes describe no pyramid')
+  if (pyramids.length > 1) refuse(`the group has ${pyramids.length} pyramids, so its levels are several: open arrays of one`)
+  const found = pyramid.levels[level] ?? refuse(`there is no level ${level}: there are ${pyramid.levels.length}, from 0`)
+  const { node } = found
+  if (node instanceof ZarrGroup) return variablesOfGroup(node)
+  const dims = node.shape.map((_, axis) => pyramid.axes?.[axis]?.name ?? (node.dimensionNames?.[axis] || `dim_${axis}`))
+  const coordinates = pyramid.axes === undefined ? [] : coordinatesOf(pyramid.axes, found, node.shape)
+  const image = { name: pyramid.name ?? UNNAMED, array: node as RawVariable['array'], dims }
+  return { variables: [image, ...coordinates], attrs: plainAttrs(group.attrs) }
+}
+
+/** Where elements lie along each axis that is one of space or time, in its units. */
+function coordinatesOf(
+  axes: NonNullable<ZarrPyramid['axes']>,
+  { scale, translation }: ZarrPyramid['levels'][number],
+  shape: readonly number[],
+): RawVariable[] {
+  return axes.flatMap(({ name, type, unit }, axis) => {
+    if (scale === undefined || translation === undefined || type === 'channel') return []
+    const data = Float64Array.from({ length: shape[axis]! }, (_, i) => scale[axis]! * i + translation[axis]!)
+    const array = new DiskArray({ ...inMemory(tensorOf('float64', [data.length], data)), dtype: 'float64' }) as DiskArray
+    return [{ name, array, dims: [name], attrs: new Map(unit === undefined ? [] : [['units', unit]]) }]
+  })
+}
