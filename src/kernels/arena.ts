@@ -38,7 +38,7 @@ export class Arena {
     const pointer = bytes < 2 ** 32 ? this.kernels.arenaAlloc(bytes) >>> 0 : 0
     if (pointer === 0) {
       const inUse = this.kernels.arenaMark() >>> 0
-      throw new HyperslabError('OutOfMemoryError', `no room for ${bytes} bytes in kernel memory: ${inUse} are in use`, {
+      throw new HyperslabError('OutOfMemoryError', `no room for ${bytes} bytes in kernel memory: ${inUse} in use`, {
         actual: bytes,
       })
     }

@@ -42,7 +42,7 @@ describe('limits', async () => {
       if (name === 'probed') Object.defineProperty(store, 'list', { value: undefined })
       await expect(open({ store, path }, { limits: { footerBytes: 2000 } }), name).rejects.toMatchObject({
         tag: 'FormatError',
-        message: expect.stringContaining('more than limits.footerBytes leaves for this layer'),
+        message: expect.stringContaining('more than limits.footerBytes leaves, '),
       })
       // The base, which comes last, is not even asked for.
       expect(store.log.filter((entry) => entry === 'get many.af')).toEqual([])
@@ -65,7 +65,7 @@ describe('limits', async () => {
     for (let i = 4; i < 7; i++) await flush(`x${i}`)
     await expect(reader.refresh()).rejects.toMatchObject({
       tag: 'FormatError',
-      message: expect.stringContaining('more than limits.footerBytes leaves for this layer'),
+      message: expect.stringContaining('more than limits.footerBytes leaves, '),
     })
     expect(reader.arrays()).toEqual(['x0', 'x1', 'x2', 'x3'])
   })

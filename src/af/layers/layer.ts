@@ -257,7 +257,7 @@ export async function readEnd(
   const footerBytes = readTrailer(bytes.subarray(Math.max(0, end)), FOOTER_MAGIC, size)
   const { room = { bytes: limits.footerBytes } } = options
   if (footerBytes > room.bytes) {
-    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes leaves for this layer, ${room.bytes}`
+    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes leaves, ${room.bytes}`
     throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: room.bytes })
   }
   room.bytes -= footerBytes

@@ -21,14 +21,14 @@ export interface AxesChange {
   readonly order: readonly (number | string)[]
 }
 
-/** Of each view, so that one of another one is again one layer on what lies below. */
-const VIEWS = new WeakMap<BlockSource, ViewOf>()
+/** What each view is of, and how, so that one of another one is again one layer on what lies below. */
+export const VIEWS: WeakMap<BlockSource, ViewOf> = new WeakMap()
 
 /** A source with axes cut, reversed, reordered, dropped and added. */
 export function viewAxes<D extends DType>(source: BlockSource<D>, change: AxesChange): BlockSource<D> {
   const picks: readonly AxisPick[] = change.picks ?? source.shape.map(wholeAxis)
   const names = change.order.map((axis) => (typeof axis === 'string' ? axis : (source.dimensionNames?.[axis] ?? '')))
-  const known = names.some((name) => name !== '') ? names : undefined
+  const known = names.some(Boolean) ? names : undefined
   const order = change.order.map((axis) => (typeof axis === 'string' ? null : axis))
   const view = VIEWS.get(source)
   // A new axis can be emptied only from outside.

@@ -1,10 +1,11 @@
-import { elementBytes, isNumeric, toElement } from '../../core/dtype.ts'
+import { elementBytes, type FixedDType, isNumeric, toElement } from '../../core/dtype.ts'
 import { type ErrorDetails, HyperslabError, invalidArgument } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
 import { isAnyMissing, type MissingOf, missingElement, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
 import { missingTest } from '../missing-test.ts'
 import { isBetween, restateFill } from '../part-stats.ts'
 import type { BlockSource, NamedValues, PartStats } from '../source.ts'
+import { keepAffine } from './affine.ts'
 import { casting } from './astype.ts'
 import { elementwise } from './elementwise.ts'
 
@@ -95,7 +96,7 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
     const others = missing.values.some((value) => value !== fillBelow && isBetween(known, value))
     return { ...known, min: end(first), max: end(last), exact: known.exact && !others }
   }
-  return elementwise(
+  const unpacked = elementwise(
     source,
     { dtype, fillValue: Number.NaN, missing: isAnyMissing(missing) || options.validRange !== undefined ? NOT_A_NUMBER : NOTHING },
     forth,
@@ -104,6 +105,9 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
       statsOf,
     },
   )
+  if (!unsigned && options.validRange === undefined && missing.values.length <= 1)
+    keepAffine(unpacked, { packed: source as BlockSource<FixedDType>, scaleFactor, addOffset, missing })
+  return unpacked
 }
 
 interface Attributed extends MissingOf {

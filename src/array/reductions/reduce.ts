@@ -9,10 +9,12 @@ import {
   type DataOf,
   type DType,
   type FixedDType,
+  isFloat,
   readElement,
   type ScalarOf,
   type TypedArray,
   toBytes,
+  toElement,
 } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { coordsAt, showShape, sizeOf, stridesOf } from '../../core/shape.ts'
@@ -22,6 +24,7 @@ import { withArena } from '../../kernels/arena.ts'
 import type { ReduceOp } from '../../kernels/reduce.ts'
 import { type AxisOption, resolveAxes } from '../axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
+import { type AffineMap, affineOf } from '../lazy/affine.ts'
 import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../source.ts'
 import { checkFits, emptyExtreme, emptyReduction } from './fold.ts'
 import { checkFoldable, type FoldOptions, foldedDType } from './fold-kinds.ts'
@@ -48,7 +51,9 @@ export type ReductionKind = 'sum' | 'min' | 'max' | 'mean'
  * A sum of n floats has a relative error (against the sum of absolute values) of about log2(n) * 2^-53 over
  * everything; along axes, where each cell is added to once a row, of at most n * 2^-53. A source that has
  * statistics of its chunks answers from them; the result then is the same but for sums of floats, which may
- * differ by as much as that error, and the sign of an extreme that is 0.
+ * differ by as much as that error, and the sign of an extreme that is 0. Of values that are packed (`scaled`)
+ * the packed ones are reduced, and the result is unpacked: terms of a sum are not rounded to float32 one by
+ * one.
  */
 export async function reduceSource(
   source: BlockSource,
@@ -59,7 +64,7 @@ export async function reduceSource(
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, kind === 'mean' ? 'sum' : kind, layout, options)
-  const cells = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
+  const cells = await cellsOf(source as BlockSource<FixedDType>, reduction, layout, options)
   return shaped(foldedDType(dtype, kind), valuesOf(source, kind, cells, options), layout, options)
 }
 
@@ -69,7 +74,7 @@ export async function extrema(source: BlockSource, options: ReduceOptions): Prom
   checkFoldable('extrema', dtype)
   const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, 'extrema', layout, options)
-  const [min, max] = await extremaCells(source as BlockSource<FixedDType>, reduction, layout, options)
+  const [min, max] = await extremaOf(source as BlockSource<FixedDType>, reduction, layout, options)
   const finished = (op: 'min' | 'max', cells: Cells): unknown =>
     shaped(dtype, valuesOf(source, op, cells, options), layout, options)
   return { min: finished('min', min!), max: finished('max', max!) }
@@ -88,7 +93,7 @@ export async function variance(
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, 'moments', layout, options)
-  const { values, counts } = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
+  const { values, counts } = await cellsOf(source as BlockSource<FixedDType>, reduction, layout, options)
   return shaped('float64', deviations(kind, values as Float64Array, counts, options.ddof ?? 0), layout, options)
 }
 
@@ -130,6 +135,64 @@ export function shaped(
 ): Tensor | ScalarOf<DType> {
   if (axis === undefined) return readElement(dtype, data, 0)
   return tensorOf(dtype, layout.resultShape(keepDims), data as DataOf<FixedDType>)
+}
+
+/** The cells of a reduction of a source: of the packed elements where it is made of such. */
+async function cellsOf(
+  source: BlockSource<FixedDType>,
+  reduction: Single,
+  layout: CellLayout,
+  options: ReduceBoxOptions,
+): Promise<Cells> {
+  const map = affineFor(source, reduction)
+  if (map === undefined) return reduceCells(source, reduction, layout, options)
+  const cells = await reduceCells(map.packed, packedReduction(reduction, map), layout, options)
+  return unpackedCells(cells, reduction, map)
+}
+
+/** The cells of minima and those of maxima, likewise. */
+async function extremaOf(
+  source: BlockSource<FixedDType>,
+  reduction: Reduction<'extrema'>,
+  layout: CellLayout,
+  options: ReduceBoxOptions,
+): Promise<Cells[]> {
+  const map = affineFor(source, reduction)
+  if (map === undefined) return extremaCells(source, reduction, layout, options)
+  const both = await extremaCells(map.packed, packedReduction(reduction, map), layout, options)
+  const unpacked = both.map((cells) => unpackedCells(cells, reduction, map))
+  return map.scaleFactor < 0 ? unpacked.reverse() : unpacked
+}
+
+/** How a source is made of packed elements, where a reduction of these gives its own. */
+function affineFor(source: BlockSource, { skip }: Reduction): AffineMap | undefined {
+  const map = affineOf(source)
+  // Missing elements that are kept make NaN of what they are in, which packed ones do not.
+  return map !== undefined && (skip !== 'none' || map.missing.values.length === 0) ? map : undefined
+}
+
+/** Less of what is scaled by less than 0 is more. */
+const OPPOSITE: Partial<Record<Reduction['op'], Reduction['op']>> = { min: 'max', max: 'min' }
+
+function packedReduction<Op extends Reduction['op']>(
+  reduction: Reduction<Op>,
+  { packed: { dtype }, scaleFactor, missing: { values } }: AffineMap,
+): Reduction<Op> {
+  const { op, skip } = reduction
+  const turned = scaleFactor < 0 ? (OPPOSITE[op] ?? op) : op
+  const nan = skip !== 'none' && isFloat(dtype)
+  const fill = values[0] as number | bigint | undefined
+  return { ...reduction, op: turned as Op, dtype, skip: fill !== undefined ? { fill, nan } : nan ? 'nan' : 'none' }
+}
+
+function unpackedCells({ values, counts }: Cells, { op, dtype }: Reduction, { scaleFactor, addOffset }: AffineMap): Cells {
+  const unpacked = counts.map((count, cell) => {
+    const value = Number(values[cell])
+    if (op === 'moments') return value * scaleFactor * scaleFactor
+    if (op === 'sum') return value * scaleFactor + count * addOffset
+    return toElement(dtype, value * scaleFactor + addOffset) as number
+  })
+  return { values: unpacked, counts }
 }
 
 /**
