@@ -102,7 +102,9 @@ export async function concatParts(
     for (const other of all)
       if (other.variable.dims.includes(along) !== isAlong) refuseDims(along, { variable, part: first }, other)
     const joined = isAlong ? joinVariables(along, variable, all, runs) : variable
-    if (!isAlong) compared.push(...all.map((other) => [{ variable, part: first }, other] as const))
+    // The first one is read once, and compared with each of the others.
+    const once = isAlong || variable.index ? variable : variable.with({ array: variable.array.cache() })
+    if (!isAlong) for (const other of all) if (other.part !== first) compared.push([{ variable: once, part: first }, other])
     ;(first.coords.has(name) ? coords : variables).set(name, joined)
   }
   const isRead = ({ variable }: Own): boolean => variable.index !== undefined || options.compat !== 'override'

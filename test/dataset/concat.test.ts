@@ -1,6 +1,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HyperslabError } from '../../src/core/errors.ts'
 import { concatDatasets } from '../../src/dataset/concat-datasets.ts'
@@ -127,6 +128,44 @@ describe('labels that several have', () => {
     expect(await joined(concatDatasets([parts[2]!, parts[0]!], 'time', { overlap: 'first' }))).toEqual([0, 1, 2, 3, 204, 205])
   })
 
+  test('are taken as a search label by label takes them, up or down', async () => {
+    const part = fc.uniqueArray(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(part, { minLength: 2, maxLength: 5 }),
+        fc.boolean(),
+        fc.constantFrom('first', 'last', 'error'),
+        async (lists, down, overlap) => {
+          const sorted = lists.map((list) => [...list].sort((a, b) => (down ? b - a : a - b)))
+          // Single labels alone tell no direction.
+          const isDown = down && sorted.some((list) => list.length > 1)
+          const owner = new Map<number, number>()
+          for (const [at, list] of sorted.entries())
+            for (const label of list) if (!owner.has(label) || overlap === 'last') owner.set(label, at)
+          const labels = [...owner.keys()].sort((a, b) => (isDown ? b - a : a - b))
+          const parts = sorted.map((list, at) => new Dataset({ t: { dims: ['x'], data: list.map((label) => 100 * at + label) } }, { coords: { x: list } })) // biome-ignore format: one line
+          const result = concatDatasets(parts, 'x', { overlap: overlap as 'first', gaps: 'keep' })
+          const ends = sorted.map((list) => [Math.min(...list), Math.max(...list)] as const)
+          const isApart = ends.every(([low, high], i) => ends.every(([from, to], k) => i === k || high < from || to < low))
+          if (overlap === 'error' && !isApart) {
+            await expect(result).rejects.toThrow(/overlap/)
+            return
+          }
+          const joined = await result
+          expect(await valuesOf(joined.get('x'))).toEqual(labels)
+          expect(await valuesOf(joined.get('t'))).toEqual(labels.map((label) => 100 * owner.get(label)! + label))
+          // Labels find what belongs to them.
+          expect(
+            await joined
+              .get('t')
+              .sel({ x: labels.at(-1)! })
+              .get(),
+          ).toBe(100 * owner.get(labels.at(-1)!)! + labels.at(-1)!)
+        },
+      ),
+    )
+  })
+
   test('are those that are as good as equal, and parts may reach into one another', async () => {
     const parts = [along([0, 2, 0.3], 0), along([1, 3, 0.1 + 0.2], 10)].map((ds) => ds.isel({ x: [2, 0, 1].slice(1) }))
     expect(await joined(concatDatasets(parts, 'x', { overlap: 'first', gaps: 'keep' }))).toEqual([0, 10, 1, 11])
@@ -225,6 +264,15 @@ describe('files', () => {
     }
     return { file: { variables: arrays, close }, source }
   }
+
+  test('are compared by what is read of each once', async () => {
+    const masks = [0, 1, 2].map(() => new CountingSource({ dtype: 'float32', shape: [2], data: Float32Array.of(1, 2) }, ChunkGrid.regular([2], [2]))) // biome-ignore format: one line
+    const parts = masks.map((mask, at) => days(2 * at, 2, 0, { mask: { dims: ['cell'], data: new DiskArray(mask) } }))
+    await concatDatasets(parts)
+    expect(masks.map(({ reads }) => reads.length)).toEqual([1, 1, 1])
+    await concatDatasets(parts, 'time', { compat: 'override' })
+    expect(masks.map(({ reads }) => reads.length)).toEqual([1, 1, 1])
+  })
 
   test('are read only where they are selected, and all closed, also when one fails', async () => {
     const closed: string[] = []
