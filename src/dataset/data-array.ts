@@ -16,7 +16,7 @@ import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import type { TableOptions } from './out/csv.ts'
-import type { pointsOf, SelPointsOptions } from './points.ts'
+import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { type ReduceDimsOptions, reduceAlong } from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
@@ -115,7 +115,7 @@ export class DataArray extends Printable implements Labelled {
    * from a cell than the neighbours of that is outside.
    * @throws InvalidSelectionError for points that are not there, or outside; InvalidArgumentError as `sel`
    */
-  async selPoints(points: Parameters<typeof pointsOf>[1], options: SelPointsOptions = {}): Promise<DataArray> {
+  async selPoints(points: LabelledPoints, options: SelPointsOptions = {}): Promise<DataArray> {
     return DataArray.of(await (await import('./points.ts')).pointsOf(this, points, options))
   }
 

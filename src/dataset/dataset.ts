@@ -20,7 +20,7 @@ import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
-import type { SelPointsOptions } from './points.ts'
+import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { describeDataset } from './repr.ts'
 import { Variable, type VariableParts } from './variable.ts'
 import { storedArray, withIndex } from './with-index.ts'
@@ -224,7 +224,7 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /** Each variable at some points, as {@link DataArray.selPoints}. */
-  async selPoints(points: Parameters<DataArray['selPoints']>[0], options: SelPointsOptions = {}): Promise<Dataset> {
+  async selPoints(points: LabelledPoints, options: SelPointsOptions = {}): Promise<Dataset> {
     return this.#with(await (await import('./points.ts')).pointsOfDataset(this.parts, points, options))
   }
 

@@ -17,6 +17,9 @@ import { withIndex } from './with-index.ts'
 /** A point: a label along each of some dimensions, or a place by coordinates of latitude and longitude. */
 export type PointLabels = Readonly<Record<string, LabelLike>>
 
+/** Points in a list, or by names, which label them. */
+export type LabelledPoints = readonly PointLabels[] | Readonly<Record<string, PointLabels>>
+
 /** Options of `selPoints`. */
 export interface SelPointsOptions extends SelOptions {
   /** The name of the dimension of the points; `points` when left out. */
@@ -30,7 +33,7 @@ const POINTS_CHECKS: Checks<SelPointsOptions> = { ...SEL_CHECKS, dim: 'string', 
 /** An array at some points. */
 export async function pointsOf(
   { variable, coordinates }: Labelled,
-  points: readonly PointLabels[] | Readonly<Record<string, PointLabels>>,
+  points: LabelledPoints,
   options: SelPointsOptions,
 ): Promise<Labelled> {
   checkOptions('selPoints', options, POINTS_CHECKS, { array: variable.name })
@@ -41,7 +44,7 @@ export async function pointsOf(
 /** All of a dataset at some points; variables that do not lie along their dimensions stay as they are. */
 export async function pointsOfDataset(
   parts: DatasetParts,
-  points: readonly PointLabels[] | Readonly<Record<string, PointLabels>>,
+  points: LabelledPoints,
   options: SelPointsOptions,
 ): Promise<DatasetParts> {
   checkOptions('selPoints', options, POINTS_CHECKS)
@@ -59,7 +62,7 @@ interface TakenPoints {
 async function resolvePoints(
   coords: Coords,
   dims: readonly string[],
-  points: readonly PointLabels[] | Readonly<Record<string, PointLabels>>,
+  points: LabelledPoints,
   { dim = 'points', signal, ...how }: SelPointsOptions,
 ): Promise<TakenPoints> {
   const { list, names } = listOfPoints(points)
@@ -108,7 +111,7 @@ async function resolvePoints(
 }
 
 /** @throws InvalidArgumentError where there are none, or they are not told by the same labels */
-function listOfPoints(points: readonly PointLabels[] | Readonly<Record<string, PointLabels>>): {
+function listOfPoints(points: LabelledPoints): {
   list: readonly PointLabels[]
   names: string[] | undefined
 } {

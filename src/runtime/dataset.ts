@@ -21,7 +21,7 @@ export { type Between, between, type LabelLike, type LabelSelector, type SelOpti
 export type { TableOptions } from '../dataset/out/csv.ts'
 export type { WriteDatasetOptions, Written } from '../dataset/out/write.ts'
 export type { Parted } from '../dataset/parted.ts'
-export type { PointLabels, SelPointsOptions } from '../dataset/points.ts'
+export type { LabelledPoints, PointLabels, SelPointsOptions } from '../dataset/points.ts'
 export type { ReduceDimsOptions } from '../dataset/reductions.ts'
 export { CFTime } from '../dataset/time/instant.ts'
 export type { Weighted } from '../dataset/weighted.ts'
