@@ -27,7 +27,7 @@ interface Options extends PlaceOptions, RawOption {
 export function addInfo(program: Command): void {
   const command = program
     .command('info')
-    .description('show what a container or a Zarr store holds')
+    .description('show what a container, a NetCDF file or a Zarr store holds')
     .argument('<file>', PLACE)
     .option('--json', 'as JSON, for programs')
     .option('--attributes', 'list the attributes of each array and group')
@@ -60,7 +60,7 @@ export function infoLines(description: Description, withAttributes: boolean): st
     ...pyramids.flatMap(pyramidLines),
     ...(unreadable.length === 0 ? [] : ['', 'Not readable', ...unreadableTable(unreadable)]),
     ...(withAttributes ? ofEach.flatMap(({ name, attributes }) => attributeLines(`Attributes of ${name}`, attributes)) : []),
-    ...attributeLines(layers.length > 0 ? 'Attributes of the file' : 'Attributes of the group', attributes),
+    ...attributeLines(`Attributes of the ${/^Zarr/.test(description.format) ? 'group' : 'file'}`, attributes),
     ...layerLines(description),
   ]
 }

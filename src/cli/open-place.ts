@@ -1,6 +1,7 @@
 import { openContainer } from './container.ts'
 import { UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
+import { openNetcdfFile } from './netcdf-file.ts'
 import type { PlaceOptions } from './options.ts'
 import type { Place } from './place.ts'
 import { openStore } from './zarr-store.ts'
@@ -12,13 +13,25 @@ export async function openPlace(location: string, options: PlaceOptions): Promis
     checkContainerOptions(location, options)
     return openContainer(location, options.layer)
   }
+  if (format === 'netcdf') {
+    checkNetcdfOptions(location, options)
+    return openNetcdfFile(location)
+  }
   checkStoreOptions(location, options)
-  return openStore(location, format, options.names)
+  return openStore(location, format, options)
 }
 
 /** @throws UsageError for options of other formats */
-export function checkContainerOptions(location: string, { names }: PlaceOptions): void {
-  if (names !== undefined) throw new UsageError(`--names is for Zarr stores, and ${location} is a container`)
+function checkNetcdfOptions(location: string, options: PlaceOptions): void {
+  const [name] = (['layer', 'names', 'group'] as const).filter((each) => options[each] !== undefined)
+  if (name !== undefined)
+    throw new UsageError(`--${name} is for ${name === 'layer' ? 'containers' : 'Zarr stores'}, and ${location} is a NetCDF file`)
+}
+
+/** @throws UsageError for options of other formats */
+export function checkContainerOptions(location: string, options: PlaceOptions): void {
+  for (const name of ['names', 'group'] as const)
+    if (options[name] !== undefined) throw new UsageError(`--${name} is for Zarr stores, and ${location} is a container`)
 }
 
 /** @throws UsageError for options of other formats */

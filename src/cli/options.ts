@@ -32,9 +32,15 @@ export interface PlaceOptions {
   readonly layer?: number
   /** Of a Zarr store: paths of what is in it. */
   readonly names?: readonly string[]
+  /** Of a Zarr store: the path of a group, which other paths are from. */
+  readonly group?: string
 }
 
-export const addPlaceOptions = (command: Command): Command => command.addOption(layerOption()).addOption(namesOption())
+export const addPlaceOptions = (command: Command): Command =>
+  command
+    .addOption(layerOption())
+    .addOption(namesOption())
+    .option('--group <path>', 'of a Zarr store: the group to look at; names of arrays are paths from there')
 
 export const layerOption = () =>
   new Option('--layer <number>', 'of a container: the state that this layer left (0 for the base)').argParser(
@@ -52,4 +58,4 @@ export function parseNames(text: string): string[] {
 }
 
 /** What the argument for a place may be. */
-export const PLACE = 'a container (.af), or a Zarr store: its folder, URL, zip archive or kerchunk references'
+export const PLACE = 'a container (.af), classic NetCDF, or a Zarr store: its folder, URL, zip archive or kerchunk references'

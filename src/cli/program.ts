@@ -14,7 +14,7 @@ import { addVerify } from './verify.ts'
 /** The command line. Parsing it throws what commander throws instead of ending the process. */
 export function createProgram(): Command {
   const program = new Command('hyperslab')
-    .description('Look into containers of chunked arrays and Zarr stores, and fill containers from NetCDF and Zarr.')
+    .description('Look into containers of chunked arrays, classic NetCDF and Zarr, and fill containers from the last two.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .exitOverride()

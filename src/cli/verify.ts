@@ -5,12 +5,12 @@ import { verifyZarr, type ZarrVerification } from '../runtime/zarr.ts'
 import { EXIT, interruptible, oneLine } from './failure.ts'
 import { formatAt } from './found.ts'
 import { checkContainerOptions, checkStoreOptions } from './open-place.ts'
-import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
+import { layerOption, namesOption, type PlaceOptions } from './options.ts'
 import { count, print, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 import { CONTAINER, storeAt, zarrErrors } from './zarr-store.ts'
 
-interface Options extends PlaceOptions {
+interface Options extends Omit<PlaceOptions, 'group'> {
   readonly deep?: boolean
   readonly json?: boolean
 }
@@ -25,10 +25,12 @@ export function addVerify(program: Command): void {
   const command = program
     .command('verify')
     .description('look through a container or a Zarr store for damage')
-    .argument('<file>', PLACE)
+    .argument('<file>', 'a container (.af), or a Zarr store: its folder, URL, zip archive or kerchunk references')
     .option('--deep', 'of a container: compare all stored statistics with the elements, too')
     .option('--json', 'as JSON, for programs')
-  addPlaceOptions(command)
+  command
+    .addOption(layerOption())
+    .addOption(namesOption())
     .addHelpText('after', '\nExit code 1 when something is wrong.\n\nExample:\n  $ hyperslab verify climate.af --deep')
     .action(async (path: string, { json = false, ...options }: Options) => {
       const { result, lookedAt } = await interruptible((signal) => verifyPlace(path, options, signal))

@@ -10,8 +10,10 @@ import { placeName } from '../runtime/place-names.ts'
 import { openZarr } from '../runtime/zarr.ts'
 import { codecWords, storedTypeWords } from './codec-words.ts'
 import { type ArrayDescription, type Description, describeJson, type PyramidDescription } from './description.ts'
+import { UsageError } from './failure.ts'
 import { zarrLocation } from './found.ts'
 import { textAttribute } from './labelled.ts'
+import type { PlaceOptions } from './options.ts'
 import type { Place, PlacedArray } from './place.ts'
 
 /** A Zarr group, or array, as a place: names of arrays are paths. */
@@ -19,11 +21,25 @@ class ZarrPlace implements Place {
   readonly location: string
   readonly #root: ZarrGroup | ZarrArray
   readonly #format: PlaceFormat
+  /** The path of the group that names are from, with a slash at its end; '' for that of the place. */
+  readonly #within: string
 
-  constructor(location: string, format: PlaceFormat, root: ZarrGroup | ZarrArray) {
+  constructor(location: string, format: PlaceFormat, root: ZarrGroup | ZarrArray, group = '') {
     this.location = location
     this.#format = format
     this.#root = root
+    const path = trimmed(group)
+    this.#within = path === '' ? '' : `${path}/`
+  }
+
+  /** The group that names are from, or the array in its place. */
+  async #top(): Promise<ZarrGroup | ZarrArray> {
+    const root = this.#root
+    return this.#within === '' || root.kind === 'array' ? root : root.group(this.#within.slice(0, -1))
+  }
+
+  #shown(path: string): string {
+    return path.slice(this.#within.length)
   }
 
   async array(name: string): Promise<PlacedArray> {
@@ -34,7 +50,7 @@ class ZarrPlace implements Place {
       const text = `there is no such array, but one in all: '${own}'`
       throw new HyperslabError('UnknownArrayError', text, { file: this.location, array: name, actual: name, expected: [own] })
     }
-    const path = name.replace(/^\/+|\/+$/g, '')
+    const path = this.#within + trimmed(name)
     try {
       return { name: path, array: await root.array(path) }
     } catch (error) {
@@ -66,13 +82,13 @@ class ZarrPlace implements Place {
   }
 
   async describe(): Promise<Description> {
-    const root = this.#root
+    const root = await this.#top()
     const { groups, arrays, unreadable } = await zarrErrors(this.location, CONTAINER, () => treeOf(root))
     const problems: string[] = []
     const pyramids: PyramidDescription[] = []
     for (const group of groups) {
       try {
-        pyramids.push(...(await describePyramids(group)))
+        pyramids.push(...(await describePyramids(group, this.#shown(group.path))))
       } catch (error) {
         if (!isUnreadable(error) && !isHyperslabError(error, 'UnknownArrayError')) throw error
         problems.push(error.message)
@@ -83,18 +99,18 @@ class ZarrPlace implements Place {
     return {
       file: this.location,
       format: `Zarr ${root.version}${holder}${consolidated}`,
-      arrays: arrays.map((array) => describeArray(array, array.path || ownName(this.location))),
+      arrays: arrays.map((array) => describeArray(array, this.#shown(array.path) || ownName(this.location))),
       attributes: root.kind === 'array' ? new Map() : describeJson(root.attrs),
       groups: groups
-        .filter(({ path }) => path !== '')
+        .filter(({ path }) => path !== root.path)
         .map(({ path, attrs }) => ({
-          path,
+          path: this.#shown(path),
           arrays: arrays.filter((array) => array.path.slice(0, -array.name.length - 1) === path).length,
           attributes: describeJson(attrs),
         })),
       pyramids,
       layers: [],
-      unreadable: [...unreadable].map(([name, error]) => ({ name, reason: reasonIn(error) })),
+      unreadable: [...unreadable].map(([name, error]) => ({ name: this.#shown(name), reason: reasonIn(error) })),
       problems,
     }
   }
@@ -104,10 +120,13 @@ class ZarrPlace implements Place {
   }
 
   async #names(): Promise<string[] | undefined> {
-    const tree = await unlessUntold(() => treeOf(this.#root))
-    return tree?.arrays.map(({ path }) => path)
+    const tree = await unlessUntold(async () => treeOf(await this.#top()))
+    return tree?.arrays.map(({ path }) => this.#shown(path))
   }
 }
+
+/** A path without slashes at its ends. */
+const trimmed = (path: string): string => path.replace(/^\/+|\/+$/g, '')
 
 /** What an error says, without the file and array that are known. */
 function reasonIn({ message, details: { file, array } }: HyperslabError): string {
@@ -168,9 +187,9 @@ function describeArray(array: ZarrArray, name: string): ArrayDescription {
   }
 }
 
-async function describePyramids(group: ZarrGroup): Promise<PyramidDescription[]> {
+async function describePyramids(group: ZarrGroup, path: string): Promise<PyramidDescription[]> {
   return (await group.levels()).map(({ name, axes, levels }) => ({
-    group: group.path,
+    group: path,
     name,
     axes,
     levels: levels.map(({ node, scale, translation }) => ({
@@ -184,13 +203,16 @@ async function describePyramids(group: ZarrGroup): Promise<PyramidDescription[]>
 
 export const CONTAINER = 'container (.af)'
 
-/** Opens a Zarr store, wherever it lies. */
-export function openStore(location: string, format: PlaceFormat, names: readonly string[] | undefined): Promise<Place> {
-  return zarrErrors(
-    location,
-    CONTAINER,
-    async () => new ZarrPlace(location, format, await openZarr(await storeAt(location, format), { names })),
-  )
+/**
+ * Opens a Zarr store, wherever it lies.
+ * @throws UsageError for a group of an array
+ */
+export function openStore(location: string, format: PlaceFormat, { names, group }: PlaceOptions): Promise<Place> {
+  return zarrErrors(location, CONTAINER, async () => {
+    const root = await openZarr(await storeAt(location, format), { names })
+    if (root.kind === 'array' && group !== undefined) throw new UsageError(`--group is for groups, and ${location} is an array`)
+    return new ZarrPlace(location, format, root, group)
+  })
 }
 
 /**
@@ -210,7 +232,7 @@ export async function zarrErrors<T>(file: string, other: string, work: () => Pro
 /** @throws UnsupportedError for classic NetCDF, which is copied first */
 export function storeAt(location: string, format: PlaceFormat, signal?: Signal): Promise<Location> {
   if (format === 'netcdf') {
-    const text = 'this is a classic NetCDF file: hyperslab import copies it into a container'
+    const text = 'this is a classic NetCDF file, which has no checksums that could be verified'
     throw new HyperslabError('UnsupportedError', text, { file: location })
   }
   return zarrLocation(location, format, signal)

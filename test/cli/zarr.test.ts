@@ -403,6 +403,40 @@ describe('over HTTP', () => {
   })
 })
 
+test('names are from the group that is asked for, and coordinates are those of the groups above, too', async () => {
+  const info = await output('info', 'hrrr.zarr', '--group', '/surface/GUST/')
+  expect(info).toMatch(/^hrrr\.zarr: Zarr 2, not consolidated, 4 arrays, 1 group, /)
+  expect(info).toMatch(/^ {2}surface\/GUST +float32/m)
+  expect(info).toMatch(/\nGroups\n.*\n {2}surface +1 /)
+  const drawn = await output('plot', 'hrrr.zarr', 'surface/GUST', '--group', 'surface/GUST', '--width', '40')
+  expect(drawn.split('\n')[1]).toMatch(/^ 6000 m /)
+  const unknown = await hyperslab(STORES, ['get', 'hrrr.zarr', 'nope', '--group', 'surface/GUST'])
+  expect(unknown.stderr).toMatch(/there are projection_x_coordinate, projection_y_coordinate, time, surface\/GUST\n$/)
+})
+
+describe('a classic NetCDF file', () => {
+  test('is read as it is', async () => {
+    const info = await output('info', NETCDF)
+    expect(info).toMatch(/: classic NetCDF, 7 arrays, /)
+    expect(info).toMatch(/^ {2}tas +float32 +time 12, lat 96, lon 192 +12 x 96 x 192 +1 +864\.0 KiB$/m)
+    expect(info).toMatch(/\nAttributes of the file\n(.*\n)+ {2}frequency +string +mon\n/)
+    expect(await output('get', NETCDF, 'time', '0')).toBe('2005-01-16T12:00\n')
+    expect(await output('get', NETCDF, 'tas', '--sel', 'time=2005-02', 'lat=52.5', 'lon=13.4', '--method', 'nearest')).toMatch(
+      /^\d{3}\.\d+\n$/,
+    )
+    expect(await output('plot', NETCDF, 'tas', '0', '--width', '20')).toMatch(/\ntime 0 = 2005-01-16 12:00\n88\.572N /)
+  })
+
+  test('has neither layers nor groups', async () => {
+    for (const [option, value] of [
+      ['--layer', '0'],
+      ['--names', 'tas'],
+      ['--group', 'a'],
+    ])
+      expect((await hyperslab(STORES, ['info', NETCDF, option!, value!])).stderr).toMatch(/ and .*\.nc is a NetCDF file\n$/)
+  })
+})
+
 test.runIf(haveZip())('archives are told by what they are, whatever their name and whichever folder was archived', async () => {
   const folder = await temporaryFolder()
   const objects = objectsOf('ome05.zarr')
@@ -449,7 +483,9 @@ describe('refusals', () => {
     [['info', 'none.zarr'], 1, /^hyperslab: none\.zarr: there is no container \(\.af\), and no Zarr array or group\n$/],
     [['info', 'make.py'], 1, /^hyperslab: make\.py: there is no container \(\.af\), and no Zarr array or group\n$/],
     [['info', '.'], 1, /^hyperslab: \.: there is no container \(\.af\), and no Zarr array or group\n$/],
-    [['info', NETCDF], 1, /this is a classic NetCDF file: hyperslab import copies it into a container\n$/],
+    [['verify', NETCDF], 1, /this is a classic NetCDF file, which has no checksums that could be verified\n$/],
+    [['info', 'hrrr.zarr', '--group', 'surface/none'], 1, /array 'surface\/none': there is neither an array nor a group/],
+    [['get', 'era5.zarr/time', '.', '--group', 'a'], 2, /^hyperslab: --group is for groups, and era5\.zarr\/time is an array\n$/],
     [['info', 'era5.zarr', '--layer', '0'], 2, /^hyperslab: --layer is for containers, and era5\.zarr is a Zarr store\n$/],
     [['get', 'era5.zarr', 'time', '--layer', '1'], 2, /^hyperslab: --layer is for containers, and era5\.zarr is a Zarr store\n$/],
     [
@@ -464,6 +500,8 @@ describe('refusals', () => {
   })
 
   test('names are for Zarr', async () => {
+    const ofGroup = await hyperslab(await smallContainer(), ['info', 'small.af', '--group', 'a'])
+    expect(ofGroup.stderr).toBe('hyperslab: --group is for Zarr stores, and small.af is a container\n')
     const { stderr, exitCode } = await hyperslab(await smallContainer(), ['info', 'small.af', '--names', 't'])
     expect([stderr, exitCode]).toEqual(['hyperslab: --names is for Zarr stores, and small.af is a container\n', 2])
   })

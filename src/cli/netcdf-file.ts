@@ -1,0 +1,55 @@
+import type { NetcdfFile } from '../adapters/netcdf/index.ts'
+import { elementBytes, isFixed } from '../core/dtype.ts'
+import { openNetcdf } from '../runtime/netcdf.ts'
+import type { ArrayDescription, DescribedAttribute, DescribedAttributes, Description } from './description.ts'
+import type { Place, PlacedArray } from './place.ts'
+
+/** A classic NetCDF file as a place. */
+class NetcdfPlace implements Place {
+  readonly location: string
+  readonly #file: NetcdfFile
+
+  constructor(location: string, file: NetcdfFile) {
+    this.location = location
+    this.#file = file
+  }
+
+  async array(name: string): Promise<PlacedArray> {
+    return { name, array: this.#file.variable(name) }
+  }
+
+  async arraysBeside(): Promise<readonly PlacedArray[]> {
+    return this.#file.variables.map((array) => ({ name: array.name, array }))
+  }
+
+  async describe(): Promise<Description> {
+    const arrays = this.#file.variables.map((array): ArrayDescription => {
+      const { name, dtype, shape, chunks } = array
+      return {
+        name,
+        dtype,
+        shape,
+        dimensionNames: array.dimensionNames ?? [],
+        chunkShape: chunks.chunkShape,
+        chunks: chunks.count,
+        ...(isFixed(dtype) && { bytes: array.size * elementBytes(dtype) }),
+        valueType: dtype,
+        fillValue: array.fillValue,
+        missing: array.missing,
+        attributes: attributesOf(array.attrs),
+      }
+    })
+    const nothing = { groups: [], pyramids: [], layers: [], unreadable: [], problems: [] }
+    return { file: this.location, format: 'classic NetCDF', arrays, attributes: attributesOf(this.#file.attrs), ...nothing }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#file.close()
+  }
+}
+
+const attributesOf = (attrs: NetcdfFile['attrs']): DescribedAttributes =>
+  new Map([...attrs.keys()].map((name) => [name, attrs.typed(name) as DescribedAttribute]))
+
+/** Opens a classic NetCDF file for reading. */
+export const openNetcdfFile = async (location: string): Promise<Place> => new NetcdfPlace(location, await openNetcdf(location))
