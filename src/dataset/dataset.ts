@@ -405,16 +405,19 @@ function coordinateNames(variables: ReadonlyMap<string, Variable>, attrs: Attrs)
     if (dims.length === 1 && dims[0] === name) names.add(name)
     add(attributeText(encoding, 'coordinates') ?? attributeText(attrs, 'coordinates'))
   }
-  for (const name of [...names]) add(attributeText(variables.get(name)!.attrs, 'bounds'))
+  for (const name of [...names]) for (const key of BOUNDS) add(attributeText(variables.get(name)!.attrs, key))
   return names
 }
+
+/** Attributes that name bounds: of cells, and of the periods that a climatology is of (CF 7.1, 7.4). */
+const BOUNDS = ['bounds', 'climatology']
 
 /** What bounds are of, by their names. */
 function boundsByName(variables: readonly RawVariable[]): Map<string, RawVariable> {
   return new Map(
     variables.flatMap((raw) => {
-      const bounds = (raw.attrs ?? raw.array.attrs)?.get('bounds')
-      return typeof bounds === 'string' ? [[bounds, raw]] : []
+      const bounds = BOUNDS.map((key) => (raw.attrs ?? raw.array.attrs)?.get(key))
+      return bounds.flatMap((name) => (typeof name === 'string' ? [[name, raw] as const] : []))
     }),
   )
 }

@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { copyTensor, tensorOf, viewTensor } from '../../src/core/tensor.ts'
+import { Dataset } from '../../src/dataset/dataset.ts'
+import { viewOf } from '../../src/grid/range.ts'
+import { DiskArray } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { type Step, startDatasets } from '../support/dataset-peer.ts'
 import { GRIDS, writeGrids } from '../support/grids.ts'
@@ -75,6 +79,18 @@ test('variables become coordinates by name', async () => {
   expect(Object.keys(set.variables)).toEqual(['tas'])
   expect(await valuesOf(set.get('tas').coords['place']!)).toEqual([1, 2, 3, 4])
   expect(() => ds.setCoords('places')).toThrow(expect.objectContaining({ tag: 'UnknownArrayError' }))
+})
+
+test('bounds of a climatology are times, and coordinates, as those of cells are', async () => {
+  const raw = (name: string, dims: string[], values: number[], attrs: Record<string, string>) => {
+    const shape = dims.map((dim) => (dim === 'nv' ? 2 : values.length / (dims.length === 2 ? 2 : 1)))
+    const array = new DiskArray({ dtype: 'float64', shape, readBlock: (box, out) => copyTensor(viewTensor(tensorOf('float64', shape, Float64Array.from(values)), box.map(viewOf)), out) }) // biome-ignore format: one line
+    return { name, dims, array: array as DiskArray, attrs: new Map(Object.entries(attrs)) }
+  }
+  const time = raw('time', ['time'], [15, 45], { units: 'days since 1990-01-01', climatology: 'periods' })
+  const ds = await Dataset.from({ variables: [time, raw('periods', ['time', 'nv'], [0, 3683, 31, 3711], {})] })
+  expect(Object.keys(ds.coords)).toEqual(['time', 'periods'])
+  expect((await ds.get('periods').dates())[1]).toEqual(new Date('2000-02-01'))
 })
 
 describe('the page about them', () => {
