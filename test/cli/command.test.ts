@@ -203,6 +203,12 @@ describe('info', () => {
         null,
         Uint8Array.from({ length: 5000 }, (_, i) => i % 251),
       )
+      const packed = file.define('packed', { dtype: 'int16', shape: [5000], fillValue: -1 })
+      packed.attrs.set('scale_factor', 0.5)
+      await packed.set(
+        null,
+        Int16Array.from({ length: 5000 }, (_, i) => (i % 251) - 1),
+      )
       await file.flush()
       await file.compact()
     }
@@ -214,6 +220,9 @@ describe('info', () => {
     const { stdout, stderr, exitCode } = await hyperslab(folder, ['info', 'c.af'])
     expect([stderr, exitCode]).toEqual(['', 0])
     expect(stdout).toMatch(/^ {2}a +0 +250 +0 +5000$/m)
+    expect(stdout).toMatch(/^ {2}packed +0 +124\.5 +20 +5000$/m)
+    const max = await hyperslab(folder, ['reduce', 'c.af', 'packed', '--op', 'max'])
+    expect([max.stderr, max.stdout]).toEqual(['', '124.5\n'])
   })
 })
 

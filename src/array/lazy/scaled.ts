@@ -57,7 +57,9 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
   }
   const values = [...(fillValue === undefined ? [] : [fillValue]), ...missingValues].map((value) => toElement(packed, value))
   const own = missingElements(fillValue === undefined ? source : { dtype: packed, missing: NOTHING })
-  const missing = { values: [...own.values, ...values], nan: own.nan || values.some(Number.isNaN) }
+  const all = new Set([...own.values, ...values])
+  const nan = all.delete(Number.NaN) || own.nan
+  const missing = { values: [...all], nan }
   const isMissing = missingTest(missing) ?? (() => false)
   const fill = missingElement(missing)
   const pack = casting('float64', packed, true)
