@@ -22,7 +22,8 @@ export interface ArithmeticOptions {
 
 export const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
 
-type Arithmetic = 'plus' | 'minus' | 'times' | 'dividedBy'
+/** What arithmetic there is. */
+export type Arithmetic = 'plus' | 'minus' | 'times' | 'dividedBy'
 
 const FUNCTIONS: Readonly<Record<Arithmetic, (a: number, b: number) => number>> = {
   plus: (a, b) => a + b,

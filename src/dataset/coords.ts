@@ -1,6 +1,7 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { Attrs } from './attributes.ts'
 import type { Taken } from './label-selectors.ts'
+import type { Origin } from './origin.ts'
 import type { Variable } from './variable.ts'
 
 /** Coordinates by name. */
@@ -19,6 +20,8 @@ export interface DatasetParts {
   readonly attrs: Attrs
   readonly problems?: ReadonlyMap<string, HyperslabError> | undefined
   readonly close?: (() => Promise<void>) | undefined
+  /** How it was made, where that is known. */
+  readonly origin?: Origin | undefined
 }
 
 /** What is taken along some dimensions of coordinates; what lies at one position only becomes a scalar. */

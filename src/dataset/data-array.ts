@@ -7,7 +7,7 @@ import { Printable } from '../core/inspect.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { Selector } from '../grid/selection.ts'
-import { type ArithmeticOptions, combineArrays } from './arithmetic.ts'
+import { type Arithmetic, type ArithmeticOptions, combineArrays } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
 import { type Coords, coordsAlong, type Labelled, takeCoords } from './coords.ts'
@@ -15,9 +15,10 @@ import { GroupBy, type GroupKey } from './group-by.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
+import { type Origin, originOf } from './origin.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
-import { type ReduceDimsOptions, reduceAlong } from './reductions.ts'
+import { type ReduceDimsOptions, type ReduceKind, reduceAlong } from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
 import { type CFTime, toDateOrCFTime } from './time/instant.ts'
@@ -37,14 +38,15 @@ export class DataArray extends Printable implements Labelled {
   readonly coordinates: Coords
 
   /** @internal */
-  constructor(variable: Variable, coords: Coords) {
+  readonly origin: Origin | undefined
+
+  /** @internal */
+  constructor(variable: Variable, coords: Coords, origin?: Origin) {
     super()
+    this.origin = origin
     this.variable = variable
     this.coordinates = coordsAlong(coords, variable.dims)
   }
-
-  /** @internal */
-  static readonly of = ({ variable, coordinates }: Labelled): DataArray => new DataArray(variable, coordinates)
 
   /** Its name in the dataset. */
   get name(): string {
@@ -83,7 +85,9 @@ export class DataArray extends Printable implements Labelled {
 
   /** Coordinates by name: those along its dimensions, and single values that selections have left. */
   get coords(): Readonly<Record<string, DataArray>> {
-    return Object.fromEntries([...this.coordinates].map(([name, coord]) => [name, new DataArray(coord, this.coordinates)]))
+    return Object.fromEntries(
+      [...this.coordinates].map(([name, coord]) => [name, new DataArray(coord, this.coordinates, originOf(this, 'get', name))]),
+    )
   }
 
   /**
@@ -96,7 +100,7 @@ export class DataArray extends Printable implements Labelled {
    */
   sel(labels: Readonly<Record<string, LabelSelector>>, options: SelOptions = {}): DataArray {
     checkOptions('sel', options, SEL_CHECKS, { array: this.name })
-    return this.#taken(takenByLabel(labels, this.coordinates, this.dims, options))
+    return this.#taken(takenByLabel(labels, this.coordinates, this.dims, options), 'sel', labels, options)
   }
 
   /**
@@ -104,7 +108,7 @@ export class DataArray extends Printable implements Labelled {
    * @throws InvalidSelectionError
    */
   isel(positions: Readonly<Record<string, Selector>>): DataArray {
-    return this.#taken(takenByPosition(positions, this.dims, this.shape))
+    return this.#taken(takenByPosition(positions, this.dims, this.shape), 'isel')
   }
 
   /**
@@ -116,7 +120,7 @@ export class DataArray extends Printable implements Labelled {
    * @throws InvalidSelectionError for points that are not there, or outside; InvalidArgumentError as `sel`
    */
   async selPoints(points: LabelledPoints, options: SelPointsOptions = {}): Promise<DataArray> {
-    return DataArray.of(await (await import('./points.ts')).pointsOf(this, points, options))
+    return this.#then('selPoints')(await (await import('./points.ts')).pointsOf(this, points, options))
   }
 
   /**
@@ -127,7 +131,7 @@ export class DataArray extends Printable implements Labelled {
    *   UnsupportedError for values that are no numbers
    */
   async interp(labels: InterpLabels, options: InterpOptions = {}): Promise<DataArray> {
-    return DataArray.of((await import('./interp.ts')).interpolated(this, labels, options))
+    return this.#then('interp', labels)((await import('./interp.ts')).interpolated(this, labels, options))
   }
 
   /** The values: a tensor, or, of no dimensions, the value itself. */
@@ -158,47 +162,47 @@ export class DataArray extends Printable implements Labelled {
 
   /** The sum along some dimensions; of nothing, 0. */
   sum(options?: ReduceDimsOptions): DataArray {
-    return DataArray.of(reduceAlong(this, 'sum', options))
+    return this.#reduced('sum', options)
   }
 
   /** The mean along some dimensions, as float64; of nothing, NaN. */
   mean(options?: ReduceDimsOptions): DataArray {
-    return DataArray.of(reduceAlong(this, 'mean', options))
+    return this.#reduced('mean', options)
   }
 
   /** The least value along some dimensions; of nothing, NaN. */
   min(options?: ReduceDimsOptions): DataArray {
-    return DataArray.of(reduceAlong(this, 'min', options))
+    return this.#reduced('min', options)
   }
 
   /** The greatest value along some dimensions; of nothing, NaN. */
   max(options?: ReduceDimsOptions): DataArray {
-    return DataArray.of(reduceAlong(this, 'max', options))
+    return this.#reduced('max', options)
   }
 
   /** The product along some dimensions; of nothing, 1. */
   prod(options?: ReduceDimsOptions): DataArray {
-    return DataArray.of(reduceAlong(this, 'prod', options))
+    return this.#reduced('prod', options)
   }
 
   /** The number of values along some dimensions that are not missing. */
   count(options?: ReduceDimsOptions): DataArray {
-    return DataArray.of(reduceAlong(this, 'count', options))
+    return this.#reduced('count', options)
   }
 
   /** The variance along some dimensions, divided by the number of values. */
   variance(options?: ReduceDimsOptions): DataArray {
-    return DataArray.of(reduceAlong(this, 'variance', options))
+    return this.#reduced('variance', options)
   }
 
   /** The standard deviation along some dimensions, the root of {@link variance}. */
   std(options?: ReduceDimsOptions): DataArray {
-    return DataArray.of(reduceAlong(this, 'std', options))
+    return this.#reduced('std', options)
   }
 
   /** The median along some dimensions. */
   median(options?: ReduceDimsOptions): DataArray {
-    return DataArray.of(reduceAlong(this, 'median', options))
+    return this.#reduced('median', options)
   }
 
   /**
@@ -208,7 +212,7 @@ export class DataArray extends Printable implements Labelled {
    * @throws InvalidArgumentError for what is no such key
    */
   groupBy(key: GroupKey): GroupBy<DataArray> {
-    return new GroupBy(this, key, DataArray.of)
+    return new GroupBy(this, key, this.#then('groupBy', key))
   }
 
   /**
@@ -216,7 +220,7 @@ export class DataArray extends Printable implements Labelled {
    * @throws InvalidArgumentError for what is no frequency, and for dimensions without times
    */
   resample(by: Readonly<Record<string, string>>): GroupBy<DataArray> {
-    return new GroupBy(this, resampledGroups(this, by), DataArray.of)
+    return new GroupBy(this, resampledGroups(this, by), this.#then('resample', by))
   }
 
   /**
@@ -225,7 +229,7 @@ export class DataArray extends Printable implements Labelled {
    * @throws InvalidArgumentError for dimensions that are not there, and lengths that are none
    */
   rolling(lengths: Lengths, options: RollingOptions = {}): WindowedArray<DataArray> {
-    return rollingWindows(this, lengths, options, DataArray.of)
+    return rollingWindows(this, lengths, options, this.#then('rolling', lengths, options))
   }
 
   /**
@@ -233,7 +237,7 @@ export class DataArray extends Printable implements Labelled {
    * @throws InvalidArgumentError as {@link rolling}, and where an axis does not divide evenly
    */
   coarsen(lengths: Lengths, options: CoarsenOptions = {}): WindowedArray<DataArray> {
-    return coarsenedBlocks(this, lengths, options, DataArray.of)
+    return coarsenedBlocks(this, lengths, options, this.#then('coarsen', lengths, options))
   }
 
   /**
@@ -241,12 +245,12 @@ export class DataArray extends Printable implements Labelled {
    * @throws InvalidArgumentError for weights along other dimensions
    */
   weighted(weights: DataArray): Weighted<DataArray> {
-    return new Weighted(this, weights, DataArray.of)
+    return new Weighted(this, weights, this.#then('weighted', weights))
   }
 
   /** The sum with another array, matched by names of dimensions and by labels, or a number. */
   plus(other: DataArray | number, options?: ArithmeticOptions): DataArray {
-    return DataArray.of(combineArrays(this, other, 'plus', options))
+    return this.#combined('plus', other, options)
   }
 
   /**
@@ -254,17 +258,17 @@ export class DataArray extends Printable implements Labelled {
    * `tas.minus(tas.groupBy('time.month').mean())`.
    */
   minus(other: DataArray | number, options?: ArithmeticOptions): DataArray {
-    return DataArray.of(combineArrays(this, other, 'minus', options))
+    return this.#combined('minus', other, options)
   }
 
   /** The product. */
   times(other: DataArray | number, options?: ArithmeticOptions): DataArray {
-    return DataArray.of(combineArrays(this, other, 'times', options))
+    return this.#combined('times', other, options)
   }
 
   /** The quotient, as floats. */
   dividedBy(other: DataArray | number, options?: ArithmeticOptions): DataArray {
-    return DataArray.of(combineArrays(this, other, 'dividedBy', options))
+    return this.#combined('dividedBy', other, options)
   }
 
   /** A table in long form as text, piece by piece, as that of `Dataset`. */
@@ -272,9 +276,19 @@ export class DataArray extends Printable implements Labelled {
     yield* (await import('./out/csv.ts')).csvOf([this.variable], this.coordinates, options)
   }
 
+  /**
+   * Code that computes the same with xarray, from the file that the dataset was opened from: a script at
+   * whose end `array` is the result. What is done otherwise on purpose is listed in docs/xarray.md.
+   * @throws UnsupportedError for operations that xarray has no equivalent of, and for what was not opened
+   *   from a file that it reads
+   */
+  async toPython(): Promise<string> {
+    return (await import('./out/python.ts')).pythonOf(this)
+  }
+
   /** The same values under another name. */
   rename(name: string): DataArray {
-    return new DataArray(this.variable.with({ name }), this.coordinates)
+    return new DataArray(this.variable.with({ name }), this.coordinates, originOf(this, 'rename', name))
   }
 
   /** Dimensions, coordinates and attributes, as xarray shows them. */
@@ -282,8 +296,25 @@ export class DataArray extends Printable implements Labelled {
     return describeArray(this)
   }
 
-  #taken(taken: ReadonlyMap<string, Taken>): DataArray {
-    return new DataArray(this.variable.take(taken), takeCoords(this.coordinates, taken))
+  #taken(taken: ReadonlyMap<string, Taken>, name: string, ...args: readonly unknown[]): DataArray {
+    return this.#then(
+      name,
+      taken,
+      ...args,
+    )({ variable: this.variable.take(taken), coordinates: takeCoords(this.coordinates, taken) })
+  }
+
+  #reduced(kind: ReduceKind, options: ReduceDimsOptions | undefined): DataArray {
+    return this.#then('reduce')(reduceAlong(this, kind, options), kind, options)
+  }
+
+  #combined(operation: Arithmetic, other: DataArray | number, options: ArithmeticOptions | undefined): DataArray {
+    return this.#then(operation, other)(combineArrays(this, other, operation, options))
+  }
+
+  /** What makes an array of a result, by which it is known how it was made: `more` is what reduces groups. */
+  #then(name: string, ...args: readonly unknown[]): (result: Labelled, ...more: readonly unknown[]) => DataArray {
+    return ({ variable, coordinates }, ...more) => new DataArray(variable, coordinates, originOf(this, name, ...args, ...more))
   }
 }
 
@@ -299,5 +330,6 @@ export function cos(array: DataArray): DataArray {
   return new DataArray(
     array.variable.with({ array: values as DiskArray, index: undefined, attrs: {}, encoding: {} }),
     array.coordinates,
+    originOf(array, 'cos', isDegrees),
   )
 }

@@ -1,29 +1,27 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
-import type { NamedValues } from '../array/source.ts'
 import { allocate, type DataOf, type DType, toElement } from '../core/dtype.ts'
-import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
-import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import type { Signal } from '../core/signal.ts'
 import { isTensorLike, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
 import { timestampOf } from '../core/timestamp.ts'
 import type { Selector } from '../grid/selection.ts'
-import { type Attrs, attributeText, dropAttributes, plainAttrs } from './attributes.ts'
-import { decodeVariable, keepStored, type RawVariable, storedAs } from './cf/decode.ts'
+import { type Attrs, plainAttrs } from './attributes.ts'
 import { type Coords, type DatasetParts, mergeCoords, takeCoords } from './coords.ts'
 import { DataArray } from './data-array.ts'
+import type { DatasetFile, DecodeOptions } from './dataset-file.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
+import { type Origin, originOf } from './origin.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { describeDataset } from './repr.ts'
-import { Variable, type VariableParts } from './variable.ts'
-import { storedArray, withIndex } from './with-index.ts'
+import { Variable } from './variable.ts'
+import { withIndex } from './with-index.ts'
 
 /** Values of a variable that is put into a dataset: an array, or what is in memory. */
 export type VariableData = DiskArray | TensorLike | ArrayLike<number | bigint | string | Date> | number
@@ -46,31 +44,7 @@ export interface DatasetOptions {
   readonly attrs?: Attrs
 }
 
-/** The arrays of a file, for {@link Dataset.from}. */
-export interface DatasetFile {
-  /** The arrays, as the format has them. */
-  readonly variables: readonly RawVariable[]
-  /** The attributes of the file. */
-  readonly attrs?: Attrs
-  /** The names of arrays that could not be opened, each with the reason. */
-  readonly unreadable?: ReadonlyMap<string, HyperslabError>
-  /** Gives back its handles. */
-  close?(): Promise<void>
-}
-
-/** Options of decoding what a file holds. */
-export interface DecodeOptions {
-  /** False leaves values as they are stored: neither missing nor scaled nor times. */
-  readonly decode?: boolean
-  /** Ends reading when it is aborted. */
-  readonly signal?: Signal | undefined
-}
-
-export const DECODE_CHECKS: Checks<DecodeOptions> = { decode: 'boolean', signal: 'AbortSignal' }
 const OPTIONS: Checks<DatasetOptions> = { coords: 'object', attrs: 'object' }
-
-/** Coordinates that are read at the same time. */
-const COORDINATES_AT_A_TIME = 16
 
 /**
  * What a dataset is made of where it is made of others: no class of users.
@@ -82,14 +56,16 @@ export class DatasetState implements DatasetParts {
   readonly attrs: Attrs
   readonly problems: ReadonlyMap<string, HyperslabError>
   readonly close: (() => Promise<void>) | undefined
+  readonly origin: Origin | undefined
 
   /** @throws InvalidArgumentError where lengths along a dimension differ */
-  constructor({ variables, coords, attrs, problems = new Map(), close }: DatasetParts) {
+  constructor({ variables, coords, attrs, problems = new Map(), close, origin }: DatasetParts) {
     this.variables = variables
     this.coords = coords
     this.attrs = attrs
     this.problems = problems
     this.close = close
+    this.origin = origin
     lengthsOf(this)
   }
 }
@@ -107,7 +83,6 @@ export class DatasetState implements DatasetParts {
 export class Dataset extends Printable implements AsyncDisposable {
   /** @internal */
   readonly parts: DatasetState
-
   /**
    * @throws InvalidArgumentError where lengths along a dimension differ, values are no values, or labels of a
    *   dimension are in an array that has to be read: `Dataset.from` reads it
@@ -137,32 +112,8 @@ export class Dataset extends Printable implements AsyncDisposable {
    * @throws what reading the labels throws
    */
   static async from(file: DatasetFile, options: DecodeOptions = {}): Promise<Dataset> {
-    checkOptions('Dataset.from', options, DECODE_CHECKS)
-    const { decode = true, signal } = options
-    const problems = new Map(file.unreadable)
-    const decoded = new Map<string, Variable>()
-    const boundsOf = boundsByName(file.variables)
-    for (const raw of file.variables) {
-      try {
-        const parts = decode ? decodeWith(raw, boundsOf) : { ...raw, attrs: plainAttrs(raw.attrs ?? raw.array.attrs) }
-        decoded.set(raw.name, new Variable(parts))
-      } catch (error) {
-        if (!isHyperslabError(error)) throw error
-        problems.set(raw.name, error)
-      }
-    }
-    const names = coordinateNames(decoded, file.attrs ?? {})
-    const coords = new Map<string, Variable>()
-    await forEachLimited([...decoded.values()], COORDINATES_AT_A_TIME, async (variable) => {
-      if (!names.has(variable.name)) return
-      const isLabels = variable.dims.length === 1 && variable.dims[0] === variable.name
-      coords.set(variable.name, isLabels ? await readIndex(variable, signal) : variable)
-    })
-    const ordered = new Map([...decoded.keys()].filter((name) => coords.has(name)).map((name) => [name, coords.get(name)!]))
-    const variables = new Map([...decoded].filter(([name]) => !names.has(name)))
-    return new Dataset(
-      new DatasetState({ variables, coords: ordered, attrs: file.attrs ?? {}, problems, close: file.close?.bind(file) }),
-    )
+    const { readParts } = await import('./read-parts.ts')
+    return new Dataset(new DatasetState(await readParts(file, options)))
   }
 
   /** The length of each dimension, by name. */
@@ -197,7 +148,7 @@ export class Dataset extends Printable implements AsyncDisposable {
   get(name: string): DataArray {
     const { variables, coords, problems } = this.parts
     const found = variables.get(name) ?? coords.get(name)
-    if (found !== undefined) return new DataArray(found, coords)
+    if (found !== undefined) return this.#array(found)
     const problem = problems.get(name)
     if (problem !== undefined) throw problem
     const known = [...variables.keys(), ...coords.keys()]
@@ -214,29 +165,33 @@ export class Dataset extends Printable implements AsyncDisposable {
    */
   sel(labels: Readonly<Record<string, LabelSelector>>, options: SelOptions = {}): Dataset {
     checkOptions('sel', options, SEL_CHECKS)
-    return this.#taken(takenByLabel(labels, this.parts.coords, Object.keys(this.dims), options))
+    return this.#taken(takenByLabel(labels, this.parts.coords, Object.keys(this.dims), options), 'sel', labels, options)
   }
 
   /** Each variable at some positions, as {@link DataArray.isel}. */
   isel(positions: Readonly<Record<string, Selector>>): Dataset {
     const { dims } = this
-    return this.#taken(takenByPosition(positions, Object.keys(dims), Object.values(dims)))
+    return this.#taken(takenByPosition(positions, Object.keys(dims), Object.values(dims)), 'isel')
   }
 
   /** Each variable at some points, as {@link DataArray.selPoints}. */
   async selPoints(points: LabelledPoints, options: SelPointsOptions = {}): Promise<Dataset> {
-    return this.#with(await (await import('./points.ts')).pointsOfDataset(this.parts, points, options))
+    return this.#with(await (await import('./points.ts')).pointsOfDataset(this.parts, points, options), 'selPoints')
   }
 
   /** Each variable between its labels, as {@link DataArray.interp}. */
   async interp(labels: InterpLabels, options: InterpOptions = {}): Promise<Dataset> {
-    return this.#with((await import('./interp.ts')).interpolatedDataset(this.parts, labels, options))
+    return this.#with((await import('./interp.ts')).interpolatedDataset(this.parts, labels, options), 'interp', labels)
   }
 
   /** The dataset with other variables beside, or in place of, its own. */
   assign(variables: Readonly<Record<string, VariableInput>>): Dataset {
     const added = new Dataset(variables, { coords: this.coords }).parts
-    return this.#with({ variables: new Map([...this.parts.variables, ...added.variables]), coords: added.coords })
+    return this.#with(
+      { variables: new Map([...this.parts.variables, ...added.variables]), coords: added.coords },
+      'assign',
+      variables,
+    )
   }
 
   /**
@@ -255,7 +210,7 @@ export class Dataset extends Printable implements AsyncDisposable {
       coords = mergeCoords(coords, other.parts.coords, 'refuse')
       variables = new Map([...variables, ...other.parts.variables])
     }
-    return this.#with({ variables, coords })
+    return this.#with({ variables, coords }, 'merge', others)
   }
 
   /**
@@ -282,7 +237,7 @@ export class Dataset extends Printable implements AsyncDisposable {
           return [nameOf(name), variable.with({ name: nameOf(name), dims, index: variable.index?.along(dims[0]!) })]
         }),
       )
-    return this.#with({ variables: renamed(variables), coords: renamed(coords) })
+    return this.#with({ variables: renamed(variables), coords: renamed(coords) }, 'rename', names)
   }
 
   /**
@@ -291,7 +246,7 @@ export class Dataset extends Printable implements AsyncDisposable {
    * @throws InvalidArgumentError for what does not lie along the dimension alone
    */
   async swapDims(names: Readonly<Record<string, string>>): Promise<Dataset> {
-    return this.#with(await (await import('./swap-dims.ts')).swappedDims(this.parts, names))
+    return this.#with(await (await import('./swap-dims.ts')).swappedDims(this.parts, names), 'swapDims', names)
   }
 
   /**
@@ -300,7 +255,11 @@ export class Dataset extends Printable implements AsyncDisposable {
    */
   setCoords(...names: readonly string[]): Dataset {
     const coords = new Map([...this.parts.coords, ...names.map((name) => [name, this.get(name).variable] as const)])
-    return this.#with({ coords, variables: new Map([...this.parts.variables].filter(([name]) => !coords.has(name))) })
+    return this.#with(
+      { coords, variables: new Map([...this.parts.variables].filter(([name]) => !coords.has(name))) },
+      'setCoords',
+      names,
+    )
   }
 
   /**
@@ -310,7 +269,7 @@ export class Dataset extends Printable implements AsyncDisposable {
   drop(...names: readonly string[]): Dataset {
     for (const name of names) this.get(name)
     const kept = (map: ReadonlyMap<string, Variable>) => new Map([...map].filter(([name]) => !names.includes(name)))
-    return this.#with({ variables: kept(this.parts.variables), coords: kept(this.parts.coords) })
+    return this.#with({ variables: kept(this.parts.variables), coords: kept(this.parts.coords) }, 'drop', names)
   }
 
   /**
@@ -362,18 +321,22 @@ export class Dataset extends Printable implements AsyncDisposable {
     return describeDataset({ dims: this.dims, coords, variables, attrs })
   }
 
-  #arrays(map: ReadonlyMap<string, Variable>): Readonly<Record<string, DataArray>> {
-    return Object.fromEntries([...map].map(([name, variable]) => [name, new DataArray(variable, this.parts.coords)]))
+  #array(variable: Variable): DataArray {
+    return new DataArray(variable, this.parts.coords, originOf(this, 'get', variable.name))
   }
 
-  #taken(taken: ReadonlyMap<string, Taken>): Dataset {
+  #arrays(map: ReadonlyMap<string, Variable>): Readonly<Record<string, DataArray>> {
+    return Object.fromEntries([...map].map(([name, variable]) => [name, this.#array(variable)]))
+  }
+
+  #taken(taken: ReadonlyMap<string, Taken>, name: string, ...args: readonly unknown[]): Dataset {
     const { variables, coords } = this.parts
     const own = new Map([...variables].map(([name, variable]) => [name, variable.take(taken)]))
-    return this.#with({ variables: own, coords: takeCoords(coords, taken) })
+    return this.#with({ variables: own, coords: takeCoords(coords, taken) }, name, taken, ...args)
   }
 
-  #with(parts: Partial<DatasetParts>): Dataset {
-    return new Dataset(new DatasetState({ ...this.parts, ...parts }))
+  #with(parts: Partial<DatasetParts>, name: string, ...args: readonly unknown[]): Dataset {
+    return new Dataset(new DatasetState({ ...this.parts, ...parts, origin: originOf(this, name, ...args) }))
   }
 }
 
@@ -392,57 +355,6 @@ function lengthsOf({ variables, coords }: Pick<DatasetState, 'variables' | 'coor
       from[dim] ??= name
     }
   return lengths
-}
-
-/** The names of coordinates: labels of dimensions, and those that attributes name, with their bounds. */
-function coordinateNames(variables: ReadonlyMap<string, Variable>, attrs: Attrs): Set<string> {
-  const names = new Set<string>()
-  const add = (list: string | undefined): void => {
-    for (const name of list?.split(/\s+/) ?? []) if (variables.has(name)) names.add(name)
-  }
-  add(attributeText(attrs, 'coordinates'))
-  for (const { name, dims, attrs, encoding } of variables.values()) {
-    if (dims.length === 1 && dims[0] === name) names.add(name)
-    add(attributeText(encoding, 'coordinates') ?? attributeText(attrs, 'coordinates'))
-  }
-  for (const name of [...names]) for (const key of BOUNDS) add(attributeText(variables.get(name)!.attrs, key))
-  return names
-}
-
-/** Attributes that name bounds: of cells, and of the periods that a climatology is of (CF 7.1, 7.4). */
-const BOUNDS = ['bounds', 'climatology']
-
-/** What bounds are of, by their names. */
-function boundsByName(variables: readonly RawVariable[]): Map<string, RawVariable> {
-  return new Map(
-    variables.flatMap((raw) => {
-      const bounds = BOUNDS.map((key) => (raw.attrs ?? raw.array.attrs)?.get(key))
-      return bounds.flatMap((name) => (typeof name === 'string' ? [[name, raw] as const] : []))
-    }),
-  )
-}
-
-/** Bounds without units of their own have those of what they are of (CF 7.1); attributes they have not. */
-function decodeWith(raw: RawVariable, boundsOf: ReadonlyMap<string, RawVariable>): VariableParts {
-  const of = boundsOf.get(raw.name)
-  const [own, theirs] = [raw.attrs ?? raw.array.attrs, of && (of.attrs ?? of.array.attrs)]
-  if (theirs === undefined || own?.get('units') !== undefined) return decodeVariable(raw)
-  const inherited = ['units', 'calendar']
-  const attrs: NamedValues & { typed(name: string): unknown } = {
-    get: (name) => own?.get(name) ?? (inherited.includes(name) ? theirs.get(name) : undefined),
-    keys: () => new Set([...(own?.keys() ?? []), ...inherited.filter((name) => theirs.get(name) !== undefined)]),
-    typed: (name) => (own as typeof attrs | undefined)?.typed?.(name),
-  }
-  const parts = decodeVariable({ ...raw, attrs })
-  const without = (all: Attrs): Attrs => dropAttributes(all, inherited.filter((name) => own?.get(name) === undefined)) // biome-ignore format: one line
-  return { ...parts, attrs: without(parts.attrs), encoding: without(parts.encoding!) }
-}
-
-async function readIndex(variable: Variable, signal: Signal | undefined): Promise<Variable> {
-  const { data } = await storedArray(variable).toTensor(signal ? { signal } : {})
-  const labelled = withIndex(variable, data as ArrayLike<unknown>)
-  keepStored(labelled.array, storedAs(variable.array))
-  return labelled
 }
 
 /** A variable with the labels it has in memory, where it lies along the dimension of its name. */

@@ -8,7 +8,7 @@ import { computedOnce } from './computed.ts'
 import { type Coords, coordsAlong, type Labelled } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import { type Label, LabelIndex } from './label-index.ts'
-import { Parted } from './parted.ts'
+import { Parted, type Wrap } from './parted.ts'
 import { extremeMissing, REDUCE_CHECKS, type ReduceDimsOptions, reducedDims } from './reductions.ts'
 import { NO_COMPONENT } from './time/components.ts'
 import { NAT } from './time/instant.ts'
@@ -34,11 +34,11 @@ export interface PositionGroups {
 /** An array in groups, to be reduced: each reduction is lazy. Groups without any value are missing. */
 export class GroupBy<A> extends Parted<A> {
   readonly #array: Labelled
-  readonly #wrap: (result: Labelled) => A
+  readonly #wrap: Wrap<A>
   readonly #groups: PositionGroups
 
   /** @internal */
-  constructor(array: Labelled, key: GroupKey | PositionGroups, wrap: (result: Labelled) => A) {
+  constructor(array: Labelled, key: GroupKey | PositionGroups, wrap: Wrap<A>) {
     super()
     this.#array = array
     this.#wrap = wrap
@@ -47,7 +47,7 @@ export class GroupBy<A> extends Parted<A> {
 
   /** The labels of the groups, as a coordinate. */
   get labels(): A {
-    return this.#wrap({ variable: this.#groups.coord, coordinates: new Map() })
+    return this.#wrap({ variable: this.#groups.coord, coordinates: new Map() }, 'labels')
   }
 
   /** @internal */
@@ -71,7 +71,8 @@ export class GroupBy<A> extends Parted<A> {
     const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
     const values = computedOnce<DType>(dtype, shape, compute as never, extremeMissing(array, kind))
     const reducedVariable = variable.with({ array: values, dims, index: undefined, encoding: {} })
-    return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(new Map(others).set(coord.name, coord), dims) })
+    const known = new Map(others).set(coord.name, coord)
+    return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(known, dims) }, kind, options)
   }
 }
 
@@ -84,6 +85,8 @@ function groupsOf({ variable, coordinates }: Labelled, key: GroupKey): PositionG
   const along = indexCoord(variable.name, coordinates, name)
   const labels = groupLabels(along, component === undefined ? name : key)
   const sorted = [...new Set(Array.from(labels))].filter((label) => !isNoLabel(label)).sort((a, b) => (a < b ? -1 : 1))
+  // Of labels that all differ, xarray keeps the order.
+  if (component === undefined && along.index!.direction < 0) sorted.reverse()
   const at = new Map(sorted.map((label, i) => [label, i]))
   const of = Int32Array.from(labels, (label) => at.get(label) ?? -1)
   const dim = along.dims[0]!

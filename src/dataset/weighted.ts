@@ -6,16 +6,17 @@ import { combineArrays } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
+import type { Wrap } from './parted.ts'
 import { REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedDims } from './reductions.ts'
 
 /** An array whose values count as much as weights along some of its dimensions say; reductions are lazy. */
 export class Weighted<A> {
   readonly #array: Labelled
   readonly #weights: Labelled
-  readonly #wrap: (result: Labelled) => A
+  readonly #wrap: Wrap<A>
 
   /** @internal */
-  constructor(array: Labelled, weights: Labelled, wrap: (result: Labelled) => A) {
+  constructor(array: Labelled, weights: Labelled, wrap: Wrap<A>) {
     const { dims } = weights.variable
     const other = dims.find((dim) => !array.variable.dims.includes(dim))
     if (other !== undefined || dims.length !== 1) {
@@ -46,11 +47,11 @@ export class Weighted<A> {
       return array.weightedMean({ [dims.indexOf(weights.dims[0]!)]: data as ArrayLike<number> }, { axis, ...skip })
     }
     const means = variable.with({ array: computedOnce('float64', shape, compute), dims: kept, index: undefined, encoding: {} })
-    return this.#wrap({ variable: means, coordinates: coordsAlong(coordinates, kept) })
+    return this.#wrap({ variable: means, coordinates: coordsAlong(coordinates, kept) }, 'mean', options)
   }
 
   /** The sum of products with the weights along some dimensions. */
   sum(options: ReduceDimsOptions = {}): A {
-    return this.#wrap(reduceAlong(combineArrays(this.#array, this.#weights, 'times'), 'sum', options))
+    return this.#wrap(reduceAlong(combineArrays(this.#array, this.#weights, 'times'), 'sum', options), 'sum', options)
   }
 }

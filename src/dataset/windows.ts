@@ -10,7 +10,7 @@ import { asFloats } from './as-floats.ts'
 import { type Coords, type Labelled, takeCoords } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
-import { Parted } from './parted.ts'
+import { Parted, type Wrap } from './parted.ts'
 import type { ReduceDimsOptions } from './reductions.ts'
 import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
@@ -70,7 +70,7 @@ export function rollingWindows<A>(
   { variable, coordinates }: Labelled,
   lengths: Lengths,
   options: RollingOptions,
-  wrap: (result: Labelled) => A,
+  wrap: Wrap<A>,
 ): WindowedArray<A> {
   checkOptions('rolling', options, ROLLING, { array: variable.name })
   const sizes = sizesAlong(variable, lengths)
@@ -83,11 +83,11 @@ export function rollingWindows<A>(
     const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
     const all = minPeriods === undefined && kind !== 'count'
     const values = rolling(padded, along, kind, { skipMissing: !all, skipNaN: !all }) as DiskArray
-    if (all) return wrap(result(variable, values, coordinates))
+    if (all) return wrap(result(variable, values, coordinates), kind)
     const counts = rolling(padded, along, 'count', { skipMissing: true, skipNaN: true }) as DiskArray
     const least = minPeriods ?? sizeOf(sizes)
     const enough = (value: number, count: number): number => (count >= least ? value : Number.NaN)
-    return wrap(result(variable, broadcast(enough as never, values, counts) as DiskArray, coordinates))
+    return wrap(result(variable, broadcast(enough as never, values, counts) as DiskArray, coordinates), kind)
   })
 }
 
@@ -99,7 +99,7 @@ export function coarsenedBlocks<A>(
   labelled: Labelled,
   lengths: Lengths,
   options: CoarsenOptions,
-  wrap: (result: Labelled) => A,
+  wrap: Wrap<A>,
 ): WindowedArray<A> {
   const { name } = labelled.variable
   checkOptions('coarsen', options, COARSEN, { array: name })
@@ -110,7 +110,8 @@ export function coarsenedBlocks<A>(
     const skip = { skipMissing, ...(isFloat(variable.array.dtype) && { skipNaN: skipMissing }) }
     const values = coarsen(variable.array, along, kind, skip) as DiskArray
     const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
-    return wrap(result(variable, values, new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])))
+    const kept = new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])
+    return wrap(result(variable, values, kept), kind, { skipMissing })
   })
 }
 

@@ -1,6 +1,6 @@
 import { ArrayFile } from '../af/file.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
-import type { DatasetFile } from '../dataset/dataset.ts'
+import type { DatasetFile } from '../dataset/dataset-file.ts'
 import type { Store } from '../store/store.ts'
 import { variableOf } from './raw-variable.ts'
 

@@ -1,7 +1,7 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
-import type { DatasetFile, DecodeOptions } from '../dataset/dataset.ts'
+import type { DatasetFile, DecodeOptions } from '../dataset/dataset-file.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { variablesOfGroup } from './group-variables.ts'
 import { type Location, resolveLocation } from './location.ts'
@@ -33,13 +33,14 @@ export async function openDatasetFile(
   let format: PlaceFormat | undefined
   try {
     format = await formatIn(place, signal)
+    const opened = { format: level === undefined ? format : 'level of a pyramid', path: place.store.describe(place.path), group }
     if (format !== 'container' && format !== 'netcdf')
-      return await openGroup(await zarrIn(place, format, signal), shared, { group, level })
+      return { ...(await openGroup(await zarrIn(place, format, signal), shared, { group, level })), opened }
     if (group !== undefined || level !== undefined) {
       const text = `only Zarr stores have ${group === undefined ? 'levels' : 'groups'} to open`
       throw new HyperslabError('InvalidArgumentError', text, { file: place.store.describe(place.path), actual: group ?? level })
     }
-    return await (format === 'netcdf' ? openClassic(place, shared) : openFromContainer(place, { pool, budget }))
+    return { ...(await (format === 'netcdf' ? openClassic(place, shared) : openFromContainer(place, { pool, budget }))), opened }
   } catch (error) {
     await place.store.close?.()
     if (!isHyperslabError(error, 'NotFoundError') || format !== 'zarr' || group !== undefined) throw error

@@ -9,12 +9,11 @@ export { concatDatasets } from '../dataset/concat-datasets.ts'
 export { cos, DataArray } from '../dataset/data-array.ts'
 export {
   Dataset,
-  type DatasetFile,
   type DatasetOptions,
-  type DecodeOptions,
   type VariableData,
   type VariableInput,
 } from '../dataset/dataset.ts'
+export type { DatasetFile, DecodeOptions } from '../dataset/dataset-file.ts'
 export type { GroupBy, GroupKey } from '../dataset/group-by.ts'
 export type { InterpLabels, InterpOptions } from '../dataset/interp.ts'
 export { type Between, between, type LabelLike, type LabelSelector, type SelOptions } from '../dataset/label-selectors.ts'

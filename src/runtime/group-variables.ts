@@ -1,7 +1,7 @@
 import type { ZarrGroup } from '../adapters/zarr/group.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
-import type { DatasetFile } from '../dataset/dataset.ts'
+import type { DatasetFile } from '../dataset/dataset-file.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** The arrays of a group of a Zarr store; those that cannot be opened are left out, with reasons. */

@@ -5,7 +5,7 @@ import { HyperslabError } from '../core/errors.ts'
 import { tensorOf } from '../core/tensor.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { RawVariable } from '../dataset/cf/decode.ts'
-import type { DatasetFile } from '../dataset/dataset.ts'
+import type { DatasetFile } from '../dataset/dataset-file.ts'
 import { variablesOfGroup } from './group-variables.ts'
 
 /** Of a level that is an array whose pyramid has no name. */

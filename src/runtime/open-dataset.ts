@@ -1,5 +1,6 @@
 import { type Checks, checkOptions } from '../core/options.ts'
-import { Dataset, DECODE_CHECKS, type DecodeOptions } from '../dataset/dataset.ts'
+import { Dataset } from '../dataset/dataset.ts'
+import { DECODE_CHECKS, type DecodeOptions } from '../dataset/dataset-file.ts'
 import type { DatasetFileOptions } from './dataset-file.ts'
 import type { Location } from './location.ts'
 

@@ -28,6 +28,8 @@ export interface DatasetPeer {
     variable: string,
     steps: readonly Step[],
   ): Promise<PeerArray | { readonly refused: string }>
+  /** The array at whose end a script leaves it, or why there is none. */
+  script(code: string): Promise<PeerArray | { readonly refused: string }>
   /** A variable of a file, or all of it, as text in long form. */
   table(path: string, variable?: string): Promise<string>
   close(): void
@@ -49,6 +51,10 @@ export function startDatasets(): DatasetPeer | undefined {
     },
     async run(path, variable, steps) {
       const { result, error } = await python.ask({ path, variable, steps })
+      return error === undefined ? result : { refused: error }
+    },
+    async script(code) {
+      const { result, error } = await python.ask({ script: code })
       return error === undefined ? result : { refused: error }
     },
     async table(path, variable) {

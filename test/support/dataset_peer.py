@@ -170,6 +170,31 @@ def run(path, variable, steps):
     array = dataset(path)[variable]
     for name, options in steps:
         array = step(array, name, options)
+    return described(array)
+
+
+def script(code):
+    names = {}
+    exec(code, names)
+    return described(names["array"])
+
+
+# Scripts open the same files again and again.
+open_dataset = xr.open_dataset
+files = {}
+
+
+def open_once(path, **options):
+    key = (path, tuple(sorted(options.items())))
+    if key not in files:
+        files[key] = open_dataset(path, **options)
+    return files[key]
+
+
+xr.open_dataset = open_once
+
+
+def described(array):
     array = array.load()
     coords = {name: {"dims": list(coord.dims), "values": plain(coord.values)} for name, coord in array.coords.items()}
     return {"dims": list(array.dims), "shape": list(array.shape), "values": plain(array.values), "coords": coords}
@@ -187,6 +212,8 @@ for line in sys.stdin:
             answer = {"result": write(request["write"])}
         elif "writeParts" in request:
             answer = {"result": dataset_files.write_parts(request["writeParts"])}
+        elif "script" in request:
+            answer = {"result": script(request["script"])}
         elif "table" in request:
             answer = {"result": table(request["table"], request["variable"])}
         else:

@@ -13,10 +13,12 @@ import {
 } from '../../runtime/import-arrays.ts'
 import { attributeOfJson } from '../../runtime/json-attributes.ts'
 import type { Location } from '../../runtime/location.ts'
-import { type Attrs, attributeText, typedAttribute } from '../attributes.ts'
+import { type Attrs, attributeText } from '../attributes.ts'
 import { type EncodedVariable, encodeVariable, storedTimes, type VariableEncoding } from '../cf/encode.ts'
 import type { Coords } from '../coords.ts'
+import { BOUNDS } from '../read-parts.ts'
 import type { Variable } from '../variable.ts'
+import { typedAttribute } from './typed-attribute.ts'
 
 export type { Location } from '../../runtime/location.ts'
 
@@ -67,9 +69,9 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
     Object.hasOwn(encoding, name) ? encoding[name] : undefined
   const boundsOf = new Map(
     all.flatMap((variable) => {
-      const bounds = attributeText(variable.attrs, 'bounds')
-      const times = bounds === undefined ? undefined : storedTimes(variable, givenFor(variable))
-      return times === undefined ? [] : [[bounds, times]]
+      const times = storedTimes(variable, givenFor(variable))
+      const names = BOUNDS.map((key) => attributeText(variable.attrs, key))
+      return times === undefined ? [] : names.flatMap((name) => (name === undefined ? [] : [[name, times] as const]))
     }),
   )
   const names = coordinateAttributes(parts)
@@ -138,7 +140,7 @@ function coordinateAttributes({ variables, coords, attrs }: WrittenParts): {
   const found = new Set([...global, ...[...lists.values()].flat()])
   for (const { attrs } of all) {
     for (const name of listed(attributeText(attrs, 'coordinates'))) found.add(name)
-    for (const name of listed(attributeText(attrs, 'bounds'))) found.add(name)
+    for (const key of BOUNDS) for (const name of listed(attributeText(attrs, key))) found.add(name)
   }
   for (const { name, dims } of coords.values()) {
     if (found.has(name) || (dims.length === 1 && dims[0] === name)) continue

@@ -1,0 +1,269 @@
+import { HyperslabError } from '../../core/errors.ts'
+import type { Coords, Labelled } from '../coords.ts'
+import type { Label, LabelIndex } from '../label-index.ts'
+import { Between, type LabelLike, type SelOptions, type Taken } from '../label-selectors.ts'
+import type { Origin } from '../origin.ts'
+import type { ReduceDimsOptions } from '../reductions.ts'
+import type { Calendar } from '../time/calendar.ts'
+import { fieldsOf, showInstant } from '../time/instant.ts'
+import { parseTimeLabel } from '../time/labels.ts'
+import type { CoarsenOptions, RollingOptions } from '../windows.ts'
+
+/** An array or a dataset, with how it was made. */
+type Recorded = Partial<Labelled> & {
+  readonly origin?: Origin | undefined
+  readonly parts?: { readonly origin?: Origin | undefined; readonly coords: Coords }
+}
+
+/** See `toPython` of `DataArray`. */
+export function pythonOf(array: Recorded): string {
+  const script = new Script()
+  const result = script.expression(array)
+  const imports = ['import xarray as xr', ...[...script.imports].sort()]
+  return [...imports, '', ...script.opened.values(), `array = ${result}`, ''].join('\n')
+}
+
+const OPERATORS: Readonly<Record<string, string>> = { plus: '+', minus: '-', times: '*', dividedBy: '/' }
+const ENGINES: Readonly<Record<string, string>> = { netcdf: '', zarr: ', engine="zarr"' }
+
+class Script {
+  readonly imports = new Set<string>()
+  /** Lines that open files, by what opens them. */
+  readonly opened = new Map<string, string>()
+
+  expression(made: Recorded): string {
+    const origin = made.origin ?? made.parts?.origin
+    if (origin === undefined) return refuse('what is made of values in memory, or of several files', undefined)
+    const { of, name, args } = origin
+    if (name === 'open') return this.#open(args)
+    const from = of as Recorded
+    const call = (method: string, ...given: readonly string[]): string =>
+      `${this.expression(from)}.${method}(${given.filter((each) => each !== '').join(', ')})`
+    switch (name) {
+      case 'get':
+        return `${this.expression(from)}[${text(args[0])}]`
+      case 'sel':
+        return call('sel', ...this.#selectors(from, args))
+      case 'isel':
+        return call('isel', pairs([...(args[0] as Map<string, Taken>)].map(([dim, taken]) => [dim, positions(taken)])))
+      case 'reduce':
+        return this.#reduced(this.expression(from), args[0], args[1])
+      case 'groupBy': {
+        const [key, kind, options] = args
+        const groups = typeof key === 'string' ? ['groupby', text(key)] : ['groupby_bins', ...bins(key)]
+        return this.#reduced(`${call(groups[0]!, ...groups.slice(1))}`, kind, options)
+      }
+      case 'resample':
+        return this.#reduced(call('resample', pairs(entries(args[0], text))), args[1], args[2])
+      case 'rolling': {
+        const { center, minPeriods } = args[1] as RollingOptions
+        const given = [center ? 'center=True' : '', minPeriods === undefined ? '' : `min_periods=${minPeriods}`]
+        return this.#reduced(call('rolling', pairs(entries(args[0], String)), ...given), args[2], undefined)
+      }
+      case 'coarsen': {
+        const { boundary } = args[1] as CoarsenOptions
+        if ((args[3] as ReduceDimsOptions).skipMissing === false) refuse('coarsen with { skipMissing: false }', args[3])
+        const given = boundary === undefined ? '' : `boundary=${text(boundary)}`
+        return this.#reduced(call('coarsen', pairs(entries(args[0], String)), given), args[2], undefined)
+      }
+      case 'weighted':
+        return this.#reduced(call('weighted', this.expression(args[0] as Recorded)), args[1], args[2])
+      case 'cos':
+        this.imports.add('import numpy as np')
+        return args[0] ? `np.cos(np.deg2rad(${this.expression(from)}))` : `np.cos(${this.expression(from)})`
+      case 'rename':
+        return call('rename', typeof args[0] === 'string' ? text(args[0]) : dictionary(entries(args[0], text)))
+      case 'interp':
+        for (const dim of Object.keys(args[0] as object))
+          checkOneRound(dim, (from.coordinates ?? from.parts!.coords).get(dim)?.index)
+        return call('interp', pairs(entries(args[0], (value) => this.#between(value))))
+      case 'swapDims':
+        return call('swap_dims', dictionary(entries(args[0], text)))
+      case 'setCoords':
+        return call('set_coords', `[${(args[0] as string[]).map(text).join(', ')}]`)
+      case 'drop':
+        return call('drop_vars', `[${(args[0] as string[]).map(text).join(', ')}]`)
+      case 'merge': {
+        const all = [from, ...(args[0] as Recorded[])].map((each) => this.expression(each))
+        return `xr.merge([${all.join(', ')}], join="exact")`
+      }
+      default:
+        return Object.hasOwn(OPERATORS, name) ? this.#arithmetic(from, name, args[0]) : refuse(name, name)
+    }
+  }
+
+  #open([place, decode]: readonly unknown[]): string {
+    const { format, path, group } = place as { format: string; path: string; group?: string }
+    if (!Object.hasOwn(ENGINES, format)) refuse(`a file of the format '${format}', which xarray does not open`, path)
+    const options = `${ENGINES[format]}${group === undefined ? '' : `, group=${text(group)}`}${decode ? '' : ', decode_cf=False'}`
+    const opens = `xr.open_dataset(${text(path)}${options})`
+    const line = this.opened.get(opens) ?? `ds${this.opened.size === 0 ? '' : this.opened.size + 1} = ${opens}`
+    this.opened.set(opens, line)
+    return line.slice(0, line.indexOf(' '))
+  }
+
+  #reduced(groups: string, kind: unknown, options: unknown): string {
+    if (kind === 'count' && (options as ReduceDimsOptions | undefined)?.skipMissing === false)
+      refuse('count with { skipMissing: false }', options)
+    return `${groups}.${methodOf(kind)}(${reduction(options)
+      .filter((each) => each !== '')
+      .join(', ')})`
+  }
+
+  #arithmetic(left: Recorded, operation: string, right: unknown): string {
+    const operator = OPERATORS[operation]!
+    if (typeof right === 'number') return `(${this.expression(left)} ${operator} ${number(right)})`
+    const [a, b] = [left as Labelled, right as Labelled]
+    return `(${this.#spread(a, b)} ${operator} ${this.#spread(b, a)})`
+  }
+
+  /** An operand, in the groups that the other one has been reduced to. */
+  #spread(operand: Labelled, other: Labelled): string {
+    const own = this.expression(operand as Recorded)
+    const grouped = [...other.coordinates.values()].find(
+      (coord) =>
+        coord.grouped !== undefined && operand.coordinates.has(coord.grouped.dim) && !operand.variable.dims.includes(coord.name),
+    )
+    return grouped === undefined ? own : `${own}.groupby(${text(grouped.grouped!.key)})`
+  }
+
+  /** What `sel` takes: labels as they are in the coordinate where they are found exactly. */
+  #selectors(from: Recorded, [found, labels, options = {}]: readonly unknown[]): string[] {
+    const coords = (from.coordinates ?? from.parts?.coords)!
+    const { method, tolerance } = options as SelOptions
+    const all = [...(found as Map<string, Taken>)].map(([dim, taken]): [string, string] => {
+      const index = coords.get(dim)!.index!
+      return [dim, this.#selector(index, taken, (labels as Record<string, LabelLike>)[dim]!, method !== undefined)]
+    })
+    const given = [method === undefined ? '' : `method=${text(method)}`, this.#tolerance(tolerance)]
+    return [pairs(all), ...(method === undefined ? [] : given)]
+  }
+
+  #selector(index: LabelIndex, taken: Taken, label: unknown, isNear: boolean): string {
+    const { calendar, period } = index.kind
+    if ('position' in taken) {
+      if (!isNear) return this.#label(index, index.at(taken.position))
+      if (calendar !== undefined) return this.#label(index, parseTimeLabel(label as never, calendar).start)
+      const isInside = period === undefined || Math.abs((label as number) - (index.at(taken.position) as number)) < period / 2
+      return isInside ? this.#label(index, label as Label) : this.#label(index, index.at(taken.position))
+    }
+    const [part, ...more] = taken.parts
+    if (more.length > 0 || part!.shift !== 0)
+      return refuse(`sel through the end of ${index.dim}, which begins anew after ${period}`, label)
+    if (Array.isArray(label)) {
+      const list = Array.from({ length: part!.positions.length }, (_, i) =>
+        this.#label(index, index.at(positionOf(part!.positions, i))),
+      )
+      return calendar !== undefined && list[0]?.startsWith('np.') ? `np.array([${list.join(', ')}])` : `[${list.join(', ')}]`
+    }
+    if (typeof label === 'string') return text(label)
+    if (!(label instanceof Between)) return refuse('sel of this label', label)
+    const ends = [label.low, label.high].map((end) =>
+      typeof end === 'string' && calendar !== undefined ? text(end) : this.#end(index, end),
+    )
+    return `slice(${(index.direction < 0 ? ends.reverse() : ends).join(', ')})`
+  }
+
+  #end(index: LabelIndex, end: LabelLike): string {
+    const { calendar } = index.kind
+    return this.#label(index, calendar === undefined ? (end as Label) : parseTimeLabel(end as never, calendar).start)
+  }
+
+  #label({ kind: { calendar, dtype } }: LabelIndex, label: Label): string {
+    if (calendar === undefined) return typeof label === 'string' ? text(label) : number(label as number)
+    return dtype === 'timestamp_ns' || isOfDates(calendar)
+      ? this.#instant(label as bigint)
+      : this.#cftime(label as bigint, calendar)
+  }
+
+  #instant(instant: bigint): string {
+    this.imports.add('import numpy as np')
+    return `np.datetime64(${text(showInstant(instant, 'proleptic_gregorian'))}, "ns")`
+  }
+
+  #cftime(instant: bigint, calendar: Calendar): string {
+    this.imports.add('import cftime')
+    const { year, month, day, hour, minute, second, nanosecond } = fieldsOf(instant, calendar)
+    const parts = [year, month, day, hour, minute, second, Math.floor(nanosecond / 1000)]
+    return `cftime.datetime(${parts.join(', ')}, calendar=${text(calendar)})`
+  }
+
+  /** Labels of numbers to interpolate at. */
+  #between(value: unknown): string {
+    if (typeof value === 'number') return number(value)
+    const isNumbers = Array.isArray(value) && value.every((each) => typeof each === 'number')
+    return isNumbers ? `[${value.map(number).join(', ')}]` : refuse('interp at labels that are no numbers', value)
+  }
+
+  #tolerance(tolerance: SelOptions['tolerance']): string {
+    if (tolerance === undefined) return ''
+    if (typeof tolerance === 'number') return `tolerance=${number(tolerance)}`
+    this.imports.add('import pandas as pd')
+    return `tolerance=pd.Timedelta(${typeof tolerance === 'bigint' ? `${tolerance}, "ns"` : text(tolerance)})`
+  }
+}
+
+/** Between the last and the first longitude xarray has nothing. */
+function checkOneRound(dim: string, index: LabelIndex | undefined): void {
+  if (index?.kind.period !== undefined) refuse(`interp along ${dim}, which begins anew after ${index.kind.period}`, dim)
+}
+
+const isOfDates = (calendar: Calendar): boolean => calendar === 'standard' || calendar === 'proleptic_gregorian'
+
+function refuse(what: string, actual: unknown): never {
+  throw new HyperslabError('UnsupportedError', `there is no code of xarray for ${what}`, { actual })
+}
+
+/** Text as a literal of Python: that of JSON is one, too. */
+const text = (value: unknown): string => JSON.stringify(String(value))
+
+const number = (value: number | bigint): string => {
+  const shown = String(value)
+  return /\d$/.test(shown) ? shown : `float(${text(shown)})`
+}
+
+const entries = (values: unknown, show: (value: unknown) => string): [string, string][] =>
+  Object.entries(values as object).map(([key, value]) => [key, show(value)])
+
+const dictionary = (all: readonly (readonly [string, string])[]): string =>
+  `{${all.map(([key, value]) => `${text(key)}: ${value}`).join(', ')}}`
+
+/** Names that Python takes for arguments are given as such. */
+const pairs = (all: readonly (readonly [string, string])[]): string =>
+  all.every(([key]) => /^[A-Za-z_]\w*$/.test(key) && !RESERVED.test(key))
+    ? all.map(([key, value]) => `${key}=${value}`).join(', ')
+    : dictionary(all)
+
+/** Words of Python, and names of other arguments. */
+const RESERVED =
+  /^(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield|method|tolerance|drop|indexers|missing_dims|dim|center|min_periods|boundary|side|indexer)$/
+
+const METHODS: Readonly<Record<string, string>> = { variance: 'var' }
+const REDUCTIONS = /^(sum|mean|min|max|prod|count|variance|std|median)$/
+
+function methodOf(kind: unknown): string {
+  const name = String(kind)
+  return REDUCTIONS.test(name) ? (METHODS[name] ?? name) : refuse(name, kind)
+}
+
+function reduction(options: unknown): string[] {
+  const { axis, skipMissing } = (options ?? {}) as ReduceDimsOptions
+  const dims = typeof axis === 'string' ? text(axis) : axis && `[${axis.map(text).join(', ')}]`
+  return [dims === undefined ? '' : `dim=${dims}`, skipMissing === false ? 'skipna=False' : '']
+}
+
+function bins(key: unknown): string[] {
+  const [[name, edges] = ['', []]] = Object.entries(key as Record<string, number[]>)
+  return [text(name), `[${edges.map(number).join(', ')}]`]
+}
+
+const positionOf = (taken: Extract<Taken, { parts: unknown }>['parts'][number]['positions'], i: number): number =>
+  taken instanceof Float64Array ? taken[i]! : taken.start + i * taken.step
+
+function positions(taken: Taken): string {
+  if ('position' in taken) return String(taken.position)
+  const [{ positions: own }] = taken.parts as [Extract<Taken, { parts: unknown }>['parts'][number]]
+  if (own instanceof Float64Array) return `[${Array.from(own).join(', ')}]`
+  const stop = own.start + own.step * own.length
+  return `slice(${own.start}, ${stop < 0 ? 'None' : stop}${own.step === 1 ? '' : `, ${own.step}`})`
+}

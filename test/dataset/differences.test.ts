@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { DiskArray } from '../../src/array/disk-array.ts'
+import type { DType } from '../../src/core/dtype.ts'
+import type { RawVariable } from '../../src/dataset/cf/decode.ts'
+import { Dataset } from '../../src/dataset/dataset.ts'
+import { between } from '../../src/dataset/label-selectors.ts'
+import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
+import { CountingSource } from '../support/counting-source.ts'
+import { writeNetcdf } from '../support/netcdf-writer.ts'
+
+const page = readFileSync(new URL('../../docs/xarray.md', import.meta.url), 'utf8')
+const lines = [...page.matchAll(/^- \*\*(.*?)\*\*/gm)].map(([, title]) => title!)
+
+/** An array along `x` as a file has it. */
+function raw(
+  name: string,
+  dtype: DType,
+  data: ArrayLike<unknown>,
+  attrs: Record<string, unknown> = {},
+  dims = ['x'],
+): RawVariable {
+  const shape = dims.map((_, axis) => (axis === 0 ? data.length / 2 ** (dims.length - 1) : 2))
+  const source = new CountingSource({ dtype, shape, data } as never, ChunkGrid.regular(shape, shape), {
+    attrs: new Map(Object.entries(attrs)),
+  })
+  return { name, array: new DiskArray(source as never), dims }
+}
+
+const from = (...variables: RawVariable[]): Promise<Dataset> => Dataset.from({ variables })
+const along = (lat: number[], t = lat): Dataset => new Dataset({ t: { dims: ['lat'], data: t } }, { coords: { lat } })
+
+/** What this package does, by the title of the line. */
+const TESTS: Record<string, () => Promise<void>> = {
+  'values outside of the valid range are missing': async () => {
+    const ds = await from(raw('t', 'int16', Int16Array.of(1, 100, 3), { valid_range: Int16Array.of(0, 10) }))
+    expect(await ds.get('t').mean().get()).toBe(2)
+  },
+  'elements of NetCDF files that nobody wrote are missing': async () => {
+    const variables = [{ name: 't', type: 'short' as const, dimensions: ['x'], values: [1, -32767, 3] }]
+    const ds = await openDataset(new Blob([writeNetcdf({ dimensions: [['x', 3]], variables }) as never]))
+    expect(await ds.get('t').values()).toEqual(Float32Array.of(1, Number.NaN, 3))
+  },
+  'flags and integers of 64 bits stay integers': async () => {
+    const big = await from(raw('t', 'int64', BigInt64Array.of(2n ** 62n + 1n, -1n), { _FillValue: -1n }))
+    expect([big.get('t').dtype, await big.get('t').max().get()]).toEqual(['int64', 2n ** 62n + 1n])
+    const flags = { _FillValue: -1, flag_values: Int8Array.of(0, 1), flag_meanings: 'a b' }
+    expect((await from(raw('t', 'int8', Int8Array.of(0, -1), flags))).get('t').dtype).toBe('int8')
+  },
+  'bounds are coordinates': async () => {
+    const ds = await from(
+      raw('x', 'float64', Float64Array.of(1, 2), { bounds: 'b' }),
+      raw('b', 'float64', Float64Array.of(0, 1, 1, 2), {}, ['x', 'n']),
+    )
+    expect([Object.keys(ds.coords), Object.keys(ds.variables)]).toEqual([['x', 'b'], []])
+  },
+  'a variable that cannot be decoded is left out, with the reason': async () => {
+    const ds = await from(
+      raw('t', 'int16', Int16Array.of(1)),
+      raw('u', 'int16', Int16Array.of(1), { units: 'months since 1990-01-01' }),
+    )
+    expect(Object.keys(ds.variables)).toEqual(['t'])
+    expect(() => ds.get('u')).toThrow(/months/)
+  },
+  'a label is found within the precision of the coordinate': async () => {
+    const ds = await from(raw('x', 'float32', Float32Array.of(20.1, 20.2)), raw('t', 'int16', Int16Array.of(1, 2)))
+    expect(await ds.get('t').sel({ x: 20.1 }).get()).toBe(1)
+    expect(() => ds.get('t').sel({ x: 20.1001 })).toThrow(/no label along x is 20.1001/)
+  },
+  'ranges name the lower end first, whichever way labels run': async () => {
+    const t = along([60, 20, -20]).get('t')
+    expect(await t.sel({ lat: between(0, 70) }).values()).toEqual(Float64Array.of(60, 20))
+    expect(() => t.sel({ lat: between(70, 0) })).toThrow(/the lower one comes first/)
+  },
+  'a range without any label is an error': async () => {
+    expect(() =>
+      along([10, 20])
+        .get('t')
+        .sel({ lat: between(12, 18) }),
+    ).toThrow(/no label along lat is from 12 to 18/)
+  },
+  'longitudes begin anew after 360 degrees': async () => {
+    const lon = { dims: ['lon'], data: [0, 90, 180, 270], attrs: { units: 'degrees_east' } }
+    const t = new Dataset({ t: { dims: ['lon'], data: [1, 2, 3, 4] } }, { coords: { lon } }).get('t')
+    expect(await t.sel({ lon: -90 }).get()).toBe(4)
+    const range = t.sel({ lon: between(-100, 10) })
+    expect([await range.values(), await range.coords['lon']!.values()]).toEqual([Float64Array.of(4, 1), Float64Array.of(-90, 0)])
+  },
+  'a label that is there twice is an error': async () => {
+    expect(() => along([10, 20, 10]).get('t').sel({ lat: 10 })).toThrow(/2 labels along lat are 10: select one with isel/)
+  },
+  'arithmetic refuses labels that differ': async () => {
+    const [a, b] = [along([10, 20, 30]).get('t'), along([20, 30, 40]).get('t')]
+    expect(() => a.plus(b)).toThrow(/labels along lat differ/)
+    expect(await a.plus(b, { join: 'inner' }).values()).toEqual(Float64Array.of(40, 60))
+  },
+  'sums of float32 are made in float64': async () => {
+    const data = Float32Array.from({ length: 2 ** 12 }, (_, i) => 16777216 + (i % 2) * 2)
+    expect(await (await from(raw('t', 'float32', data))).get('t').mean().get()).toBe(16777217)
+  },
+  'merging refuses two variables of one name': async () => {
+    expect(() => along([1]).merge(along([1]))).toThrow(/two datasets have a variable of this name/)
+  },
+  'values that do not fit their encoding are refused': () => refused([1e6], { dtype: 'int16' }, /1000000 does not fit int16/),
+  'values that would read as missing are refused': () =>
+    refused([7], { dtype: 'int16', _FillValue: 7 }, /stands for missing values/),
+  'missing integers need a fill value': () => refused([Number.NaN], { dtype: 'int16' }, /a value is missing/),
+}
+
+async function refused(t: number[], encoding: object, message: RegExp): Promise<void> {
+  await expect(along([1], t).write({ store: new MemoryStore(), path: 'x.af' }, { encoding: { t: encoding } })).rejects.toThrow(
+    message,
+  )
+}
+
+test('each line of the page is a test, and each test a line', () => {
+  expect(lines.length).toBeGreaterThan(10)
+  expect(Object.keys(TESTS)).toEqual(lines)
+})
+
+test.each(Object.entries(TESTS))('%s', (_, run) => run())
