@@ -134,6 +134,14 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
   coarsen: (o) => labelled().get('t').coarsen({ x: 2 }, o),
   sel: (o) => labelled().get('t').sel({ x: 10 }, o),
   interp: (o) => labelled().get('t').interp({ x: 12 }, o),
+  quantile: (o) => labelled().get('t').quantile(0.5, o),
+  histogram: (o) => labelled().get('t').histogram(o),
+  climatology: (o) => labelled().get('t').climatology('month', o),
+  anomaly: (o) => labelled().get('t').anomaly('month', o),
+  where: (o) =>
+    labelled()
+      .get('t')
+      .where(() => true, o),
   selPoints: (o) =>
     labelled()
       .get('t')

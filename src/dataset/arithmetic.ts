@@ -23,13 +23,14 @@ export interface ArithmeticOptions {
 export const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
 
 /** What arithmetic there is. */
-export type Arithmetic = 'plus' | 'minus' | 'times' | 'dividedBy'
+export type Arithmetic = 'plus' | 'minus' | 'times' | 'dividedBy' | 'where'
 
 const FUNCTIONS: Readonly<Record<Arithmetic, (a: number, b: number) => number>> = {
   plus: (a, b) => a + b,
   minus: (a, b) => a - b,
   times: (a, b) => a * b,
   dividedBy: (a, b) => a / b,
+  where: (a, condition) => (condition === 0 || Number.isNaN(condition) ? Number.NaN : a),
 }
 
 /**
@@ -60,7 +61,8 @@ export function combineArrays(
   const coordinates = mergeCoords(a.coordinates, b.coordinates, 'drop')
   const dims = [...new Set([...a.variable.dims, ...b.variable.dims])]
   checkLengths(a.variable, b.variable)
-  const dtype = [a, b].every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
+  const values = operation === 'where' ? [a] : [a, b]
+  const dtype = values.every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
   const arrays = [a, b].map(({ variable }) => alongDims(variable.with({ array: asFloats(variable.array) }), dims))
   const array = broadcast(fn as never, arrays[0]!, arrays[1]!, { dtype } as never) as DiskArray
   return { variable: a.variable.with({ array, dims, encoding: {}, index: undefined }), coordinates }
@@ -126,6 +128,26 @@ function checkLengths(a: Variable, b: Variable): void {
     const text = `${dim} is of length ${length} in '${a.name}' and ${other} in '${b.name}'`
     throw new HyperslabError('InvalidArgumentError', text, { array: a.name, actual: other, expected: length })
   }
+}
+
+/**
+ * The values for which a question is answered yes, or which a condition is true for, and NaN for the others.
+ * @throws InvalidArgumentError as {@link combineArrays}
+ */
+export function whereTrue(
+  { variable, coordinates }: Labelled,
+  condition: Labelled | ((value: number) => boolean),
+  options: ArithmeticOptions = {},
+): Labelled {
+  if (typeof condition !== 'function') {
+    if (typeof condition === 'number') invalidArgument('where takes an array of a dataset or a function', condition)
+    return combineArrays({ variable, coordinates }, condition, 'where', options)
+  }
+  checkOptions('where', options, ARITHMETIC_CHECKS, { array: variable.name })
+  checkNumeric({ variable, coordinates })
+  const floats = asFloats(variable.array) as DiskArray<'float64'>
+  const array = floats.map<'float64'>((value) => (condition(value) ? value : Number.NaN), { dtype: floats.dtype })
+  return { variable: variable.with({ array: array as DiskArray, encoding: {}, index: undefined }), coordinates }
 }
 
 /** The array with its axes in the order of some dimensions, of length 1 where it has none. */

@@ -1,5 +1,6 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import type { GetOptions } from '../array/get.ts'
+import type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
 import type { Lengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
@@ -7,9 +8,10 @@ import { Printable } from '../core/inspect.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { Selector } from '../grid/selection.ts'
-import { type Arithmetic, type ArithmeticOptions, combineArrays } from './arithmetic.ts'
+import { type Arithmetic, type ArithmeticOptions, combineArrays, whereTrue } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
+import { type ClimatologyOptions, climatologyOf } from './climatology.ts'
 import { type Coords, coordsAlong, type Labelled, takeCoords } from './coords.ts'
 import { GroupBy, type GroupKey } from './group-by.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
@@ -18,7 +20,7 @@ import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import { type Origin, originOf } from './origin.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
-import { type ReduceDimsOptions, type ReduceKind, reduceAlong } from './reductions.ts'
+import { quantileAlong, type ReduceDimsOptions, type ReduceKind, reduceAlong } from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
 import { type CFTime, toDateOrCFTime } from './time/instant.ts'
@@ -206,6 +208,35 @@ export class DataArray extends Printable implements Labelled {
   }
 
   /**
+   * The value that a share of the values along some dimensions is not above, between values in proportion; a
+   * list of shares gives a leading dimension `quantile`.
+   * @throws InvalidArgumentError for shares outside 0 to 1
+   */
+  quantile(q: number | readonly number[], options?: ReduceDimsOptions): DataArray {
+    return this.#then('quantile', q, options)(quantileAlong(this, q, options))
+  }
+
+  /** The number of values in each of some bins; missing ones are in none. */
+  histogram(options?: HistogramOptions): Promise<Histogram> {
+    return asFloats(this.array).histogram(options)
+  }
+
+  /**
+   * The means of the times of one unit (`month`, `season`, `dayofyear`, …), over all years or a `period` of
+   * them.
+   * @throws InvalidArgumentError where there are not times along one dimension; InvalidSelectionError where
+   *   the data do not reach to an end of the period
+   */
+  climatology(unit: string, options?: ClimatologyOptions): DataArray {
+    return climatologyOf<DataArray>(this, unit, options)
+  }
+
+  /** The difference of the values from their {@link climatology}. */
+  anomaly(unit: string, options?: ClimatologyOptions): DataArray {
+    return this.minus(climatologyOf<DataArray>(this, unit, options, 'anomaly'))
+  }
+
+  /**
    * The values in groups along a dimension, to be reduced: by a component of times (`time.month`,
    * `time.season`, `time.year`), by a coordinate of one dimension, or by bins of one,
    * `{ lat: [-90, 0, 90] }`.
@@ -284,6 +315,14 @@ export class DataArray extends Printable implements Labelled {
    */
   async toPython(): Promise<string> {
     return (await import('./out/python.ts')).pythonOf(this)
+  }
+
+  /**
+   * The values for which a question is answered yes, or a condition is true (neither 0 nor missing), matched
+   * as in arithmetic; the others are missing, so that integers become floats.
+   */
+  where(condition: DataArray | ((value: number) => boolean), options?: ArithmeticOptions): DataArray {
+    return this.#then('where', condition)(whereTrue(this, condition, options))
   }
 
   /** The same values under another name. */

@@ -8,7 +8,8 @@ import type { Signal } from '../core/signal.ts'
 import { type Tensor, tensorOf } from '../core/tensor.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
-import type { Variable } from './variable.ts'
+import { LabelIndex } from './label-index.ts'
+import { arrayOfLabels, Variable } from './variable.ts'
 
 /** Options of reductions of labelled arrays. */
 export interface ReduceDimsOptions {
@@ -47,6 +48,46 @@ export function reduceAlong({ variable, coordinates }: Labelled, kind: ReduceKin
     encoding: {},
   })
   return { variable: result, coordinates: coordsAlong(coordinates, kept) }
+}
+
+/**
+ * The quantiles along some dimensions, as float64: of one share the dimensions that are kept; of a list,
+ * `quantile` comes before these.
+ * @throws InvalidArgumentError for shares outside 0 to 1, and names of no dimension
+ */
+export function quantileAlong(
+  { variable, coordinates }: Labelled,
+  q: number | readonly number[],
+  options: ReduceDimsOptions = {},
+): Labelled {
+  checkOptions('quantile', options, REDUCE_CHECKS, { array: variable.name })
+  const shares = typeof q === 'number' ? [q] : q
+  if (!Array.isArray(shares) || shares.length === 0 || !shares.every((share) => share >= 0 && share <= 1))
+    invalidArgument('a quantile is a share from 0 to 1, or a list of some', q)
+  const { array, dims } = variable
+  const reduced = reducedDims(variable, options.axis)
+  const kept = dims.filter((dim) => !reduced.includes(dim))
+  const shape = kept.map((dim) => array.shape[dims.indexOf(dim)]!)
+  const isList = typeof q !== 'number'
+  const { skipMissing = true } = options
+  const compute = async (signal: Signal): Promise<Tensor> => {
+    const axis = reduced.map((dim) => dims.indexOf(dim))
+    const skip = { skipMissing, ...(skipMissing && isFloat(array.dtype) && { skipNaN: true }) }
+    return isList ? array.quantile(q, { axis, ...skip, signal }) : array.quantile(q, { axis, ...skip, signal })
+  }
+  const result = variable.with({
+    array: computedOnce<DType>('float64', isList ? [shares.length, ...shape] : shape, compute),
+    dims: isList ? ['quantile', ...kept] : kept,
+    index: undefined,
+    encoding: {},
+  })
+  const labels = coordsAlong(coordinates, kept)
+  return { variable: result, coordinates: isList ? new Map(labels).set('quantile', quantileLabels(shares)) : labels }
+}
+
+function quantileLabels(shares: readonly number[]): Variable {
+  const index = new LabelIndex('quantile', Float64Array.from(shares), { dtype: 'float64' })
+  return new Variable({ name: 'quantile', array: arrayOfLabels(index, 'float64'), dims: ['quantile'], attrs: {}, index })
 }
 
 /** What stands for the extreme of no value: what is missing in the array. */

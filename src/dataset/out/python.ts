@@ -48,6 +48,16 @@ class Script {
         return call('isel', pairs([...(args[0] as Map<string, Taken>)].map(([dim, taken]) => [dim, positions(taken)])))
       case 'reduce':
         return this.#reduced(this.expression(from), args[0], args[1])
+      case 'quantile':
+        return call(
+          'quantile',
+          Array.isArray(args[0]) ? `[${args[0].map(number).join(', ')}]` : number(args[0] as number),
+          ...reduction(args[1]),
+        )
+      case 'where':
+        if (typeof args[0] === 'function') return refuse('where with a function', args[0])
+        // There what is missing in a condition is true.
+        return call('where', `${this.expression(args[0] as Recorded)}.fillna(0) != 0`)
       case 'groupBy': {
         const [key, kind, options] = args
         const groups = typeof key === 'string' ? ['groupby', text(key)] : ['groupby_bins', ...bins(key)]

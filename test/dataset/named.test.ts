@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { type Tensor, tensorOf } from '../../src/core/tensor.ts'
+import { Dataset } from '../../src/dataset/dataset.ts'
+
+/** Monthly values of three years, of which some are missing, at two latitudes. */
+const MONTHS = 36
+const value = (month: number, lat: number): number =>
+  month % 7 === 3 ? Number.NaN : 10 * lat + (month % 12) + Math.floor(month / 12)
+const ds = new Dataset(
+  {
+    t: {
+      dims: ['time', 'lat'],
+      data: tensorOf(
+        'float64',
+        [MONTHS, 2],
+        Float64Array.from({ length: 2 * MONTHS }, (_, i) => value(i >> 1, i % 2)),
+      ),
+    },
+    land: { dims: ['lat'], data: [0, 1] },
+  },
+  {
+    coords: {
+      time: Array.from({ length: MONTHS }, (_, month) => new Date(Date.UTC(2001, month, 15))),
+      lat: [0, 50],
+    },
+  },
+)
+const t = ds.get('t')
+const numbers = async (array: { get(): Promise<unknown> }) => [...((await array.get()) as Tensor<'float64'>).data]
+const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length
+const known = (values: readonly number[]) => values.filter((each) => !Number.isNaN(each))
+const months = (of: number, from = 0, to = MONTHS) =>
+  Array.from({ length: MONTHS }, (_, i) => i).filter((i) => i % 12 === of && i >= from && i < to)
+
+test('climatologies are means over all years, or those of a period', async () => {
+  const all = t.climatology('month')
+  expect(all.dims).toEqual(['month', 'lat'])
+  const wanted = (from: number, to: number) =>
+    Array.from({ length: 12 }, (_, of) =>
+      [0, 1].map((lat) => mean(known(months(of, from, to).map((month) => value(month, lat))))),
+    ).flat()
+  expect(await numbers(all)).toEqual(wanted(0, 36))
+  expect(await numbers(t.climatology('month', { period: ['2001', '2002'] }))).toEqual(wanted(0, 24))
+  expect(await numbers(t.anomaly('month', { period: ['2002', '2002'] }))).toEqual(
+    Array.from({ length: MONTHS }, (_, month) =>
+      [0, 1].map((lat) => value(month, lat) - mean(known(months(month % 12, 12, 24).map((each) => value(each, lat))))),
+    ).flat(),
+  )
+})
+
+test('climatologies of what there is not are refused', () => {
+  expect(() => t.climatology('month', { period: ['1999', '2002'] })).toThrow(/no label|2001/)
+  expect(() => t.climatology('fortnight')).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
+  expect(() => t.climatology('month', { period: ['2001'] as never })).toThrow(/first and its last/)
+  expect(() => t.climatology('month', { preiod: ['2001', '2002'] } as never)).toThrow(/preiod/)
+  expect(() => ds.get('land').climatology('month')).toThrow(/times along one dimension/)
+})
+
+test('values are kept where something holds', async () => {
+  const all = await numbers(t)
+  expect(await numbers(t.where((each) => each > 5))).toEqual(all.map((each) => (each > 5 ? each : Number.NaN)))
+  const land = t.where(ds.get('land'))
+  expect(land.dims).toEqual(['time', 'lat'])
+  expect(await numbers(land)).toEqual(all.map((each, i) => (i % 2 === 1 ? each : Number.NaN)))
+  expect(await numbers(t.where(t.minus(3)))).toEqual(all.map((each) => (each === 3 ? Number.NaN : each)))
+  expect(() => t.where(1 as never)).toThrow(/function/)
+  expect(() => t.where(true as never)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
+  expect(() => ds.get('time').where(() => true)).toThrow(expect.objectContaining({ tag: 'UnsupportedError' }))
+})
+
+test('quantiles and histograms leave out what is missing', async () => {
+  const of = (values: readonly number[], q: number): number => {
+    const sorted = known(values).sort((a, b) => a - b)
+    const at = q * (sorted.length - 1)
+    const low = Math.floor(at)
+    return sorted[low]! + (at - low) * ((sorted[low + 1] ?? sorted[low]!) - sorted[low]!)
+  }
+  const column = (lat: number) => Array.from({ length: MONTHS }, (_, month) => value(month, lat))
+  const quantiles = t.quantile([0.1, 0.5], { axis: 'time' })
+  expect(quantiles.dims).toEqual(['quantile', 'lat'])
+  expect(await numbers(quantiles.sel({ quantile: 0.5 }))).toEqual([of(column(0), 0.5), of(column(1), 0.5)])
+  expect(await numbers(quantiles)).toEqual([0.1, 0.5].flatMap((q) => [of(column(0), q), of(column(1), q)]))
+  expect(await t.quantile(0.25).get()).toBe(of([...column(0), ...column(1)], 0.25))
+  expect(() => t.quantile(1.5)).toThrow(/0 to 1/)
+  expect(() => t.quantile(0.5, { axis: 'lon' })).toThrow(/lon/)
+  const { counts } = await t.histogram({ bins: [0, 5, 20] })
+  const all = [...column(0), ...column(1)]
+  expect([...counts.data]).toEqual([all.filter((each) => each < 5).length, all.filter((each) => each >= 5 && each <= 20).length])
+})
