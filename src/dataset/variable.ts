@@ -1,4 +1,3 @@
-import { concat } from '../array/combine.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { viewAxes } from '../array/lazy/axes-view.ts'
 import { inMemory } from '../array/lazy/generate.ts'
@@ -84,8 +83,7 @@ export class Variable implements VariableParts {
       const dims = this.dims.filter((each) => each !== dim)
       return this.with({ array, dims, index: undefined, stored: undefined, scalar: this.index?.take(positions) })
     }
-    const arrays = taken.parts.map(({ positions }) => alongAxis(this.array, axis, positions, false))
-    const array = arrays.length === 1 ? arrays[0]! : concat(arrays, { axis })
+    const array = alongAxis(this.array, axis, joinPositions(taken.parts.map(({ positions }) => positions)), false)
     const { index } = this
     if (index === undefined) return this.with({ array, stored: undefined })
     const shifted = ({ positions, shift }: (typeof taken.parts)[number]): LabelIndex =>
@@ -106,6 +104,16 @@ function alongAxis(array: DiskArray, axis: number, positions: AxisPositions, dro
   const picks = array.shape.map((length, each) => (each === axis ? positions : wholeAxis(length)))
   const order = [...array.shape.keys()].filter((each) => !drop || each !== axis)
   return new DiskArray(viewAxes(array.source, { picks, order }))
+}
+
+/** Positions one after another. */
+function joinPositions(parts: readonly AxisPositions[]): AxisPositions {
+  if (parts.length === 1) return parts[0]!
+  return Float64Array.from(
+    parts.flatMap((part) =>
+      'step' in part ? Array.from({ length: part.length }, (_, i) => part.start + i * part.step) : [...part],
+    ),
+  )
 }
 
 /** The labels of an index as an array in memory. */
