@@ -100,6 +100,11 @@ const TESTS: Record<string, () => Promise<void>> = {
     const data = Float32Array.from({ length: 2 ** 12 }, (_, i) => 16777216 + (i % 2) * 2)
     expect(await (await from(raw('t', 'float32', data))).get('t').mean().get()).toBe(16777217)
   },
+  'the count of a period without times is 0': async () => {
+    const time = ['2001-01-01', '2001-03-01'].map((day) => new Date(day))
+    const ds = new Dataset({ t: { dims: ['time'], data: [1, 2] } }, { coords: { time } })
+    expect(await ds.get('t').resample({ time: 'MS' }).count().values()).toEqual(Float64Array.of(1, 0, 1))
+  },
   'merging refuses two variables of one name': async () => {
     expect(() => along([1]).merge(along([1]))).toThrow(/two datasets have a variable of this name/)
   },

@@ -111,6 +111,8 @@ def step(array, name, options):
         return array.sel({key: xr.DataArray(values, dims="points") for key, values in options["labels"].items()}, method=options.get("method"))
     if name == "isel":
         return array.isel({dim: slice(*spec["slice"]) if isinstance(spec, dict) else spec for dim, spec in options.items()})
+    if name == "quantile":
+        return array.quantile(options["q"], dim=options["axis"])
     if name == "reduce":
         return reduce(array, options)
     if name == "groupBy":
