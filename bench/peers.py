@@ -168,6 +168,40 @@ def netcdf_reduce(source, op, axis):
     return lambda: getattr(variable[:], op)(axis=axis) if op == "min" else getattr(variable[:], op)(axis=axis, dtype="f8")
 
 
+def dataset_write(folder, shape):
+    """A packed variable over time, latitude and longitude, as `packed.nc` and `packed.zarr`."""
+    import pandas as pd
+    import xarray as xr
+
+    steps, rows, columns = shape
+    values = climate(shape)
+    values[:, : rows // 10, : columns // 10] = np.nan
+    coords = {
+        "time": pd.date_range("1990-01-01", periods=steps, freq="MS"),
+        "lat": np.linspace(90, -90, rows),
+        "lon": np.arange(columns) * (360 / columns),
+    }
+    ds = xr.Dataset({"t": (("time", "lat", "lon"), values)}, coords=coords)
+    packing = {"dtype": "int16", "scale_factor": 0.01, "add_offset": 280.0, "_FillValue": np.int16(-32768)}
+    ds.to_netcdf(f"{folder}/packed.nc", engine="scipy", format="NETCDF3_CLASSIC", encoding={"t": packing})
+    ds.to_zarr(f"{folder}/packed.zarr", mode="w", zarr_format=3, encoding={"t": {**packing, "chunks": (12, rows, columns)}})
+    return lambda: None
+
+
+def dataset_mean(path, sel, dim):
+    """Opens the file, selects by labels, and takes the mean, each time."""
+    import xarray as xr
+
+    labels = {name: slice(*value) if isinstance(value, list) else value for name, value in sel.items()}
+    engine = {"engine": "scipy"} if path.endswith(".nc") else {"engine": "zarr", "consolidated": False}
+
+    def work():
+        with xr.open_dataset(path, **engine) as ds:
+            return ds["t"].sel(labels).mean(dim).values
+
+    return work
+
+
 def blosc(source, itemsize, count, codec, target):
     """Writes `count` frames of equal parts of a file to others beside it, and decodes them by turns in this thread."""
     from itertools import cycle
@@ -204,6 +238,8 @@ makers = {
     "netcdf": netcdf,
     "netcdf_select": netcdf_select,
     "netcdf_reduce": netcdf_reduce,
+    "dataset_write": dataset_write,
+    "dataset_mean": dataset_mean,
 }
 
 for line in sys.stdin:

@@ -330,6 +330,14 @@ export class DataArray extends Printable implements Labelled {
     return new DataArray(this.variable.with({ name }), this.coordinates, originOf(this, 'rename', name))
   }
 
+  /** The same values with other attributes beside, or in place of, those it has. */
+  assignAttrs(attrs: Attrs): DataArray {
+    return this.#then(
+      'assignAttrs',
+      attrs,
+    )({ variable: this.variable.with({ attrs: { ...this.attrs, ...attrs } }), coordinates: this.coordinates })
+  }
+
   /** Dimensions, coordinates and attributes, as xarray shows them. */
   override toString(): string {
     return describeArray(this)
