@@ -179,7 +179,18 @@ const WITHOUT = {
   fileMethods: ['toString', 'arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
   datasetMethods: ['get', 'isel', 'assign', 'merge', 'rename', 'swapDims', 'setCoords', 'drop', 'close', 'toString'],
-  dataArrayMethods: ['assignAttrs', 'isel', 'values', 'dates', 'groupBy', 'resample', 'weighted', 'rename', 'toString', 'toPython'],
+  dataArrayMethods: [
+    'assignAttrs',
+    'isel',
+    'values',
+    'dates',
+    'groupBy',
+    'resample',
+    'weighted',
+    'rename',
+    'toString',
+    'toPython',
+  ],
 }
 
 /** What the calls above give themselves. */

@@ -26,6 +26,9 @@ const NAMES: readonly (readonly [RegExp, PlaceFormat])[] = [
   [/\.json$/i, 'references'],
 ]
 
+/** Text begins like anything: its names tell it. */
+const TABLE = /\.(csv|tsv|txt)$/i
+
 /** Bytes that tell what a file is. */
 const HEAD_BYTES = 8
 const STARTS: readonly (readonly [readonly string[], PlaceFormat])[] = [
@@ -56,6 +59,14 @@ export async function formatIn({ store, path }: StoredAt, signal?: Signal): Prom
   // The key of a picked file is not its name.
   const isPicked = store.seesOneFile ?? false
   const name = isPicked ? store.describe(path) : path
+  if (TABLE.test(name))
+    throw new HyperslabError(
+      'UnsupportedError',
+      'this is a table in text, which is not read here; read it into arrays, and give these to new Dataset',
+      {
+        file: store.describe(path),
+      },
+    )
   const named = NAMES.find(([pattern]) => pattern.test(name))?.[1]
   if (named !== undefined && store.localPath === undefined && !isPicked) return named
   const head = await headOf(store, path, signal)

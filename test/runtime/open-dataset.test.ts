@@ -22,6 +22,13 @@ test.each([
   await expect(openDataset(path)).rejects.toMatchObject({ tag: 'UnsupportedError', message: expect.stringMatching(message) })
 })
 
+test.each(['a.csv', 'https://example.org/b.TSV'])('%s is refused by its name, without being asked for', async (place) => {
+  await expect(openDataset(place)).rejects.toMatchObject({
+    tag: 'UnsupportedError',
+    message: expect.stringMatching(/table in text.*new Dataset/),
+  })
+})
+
 test('a container is a dataset, with the labels of its dimensions; groups are of Zarr alone', async () => {
   const path = join(folder, 'x.af')
   const file = await create(path)

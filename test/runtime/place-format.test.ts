@@ -139,8 +139,8 @@ describe('openDataset finds what there is', () => {
   })
 
   test('or says that there is nothing of the kind', async () => {
-    const { store } = remote({ 'x.csv': 'time,lat,lon,tas' })
-    for (const path of ['x.csv', 'nothing'])
+    const { store } = remote({ 'x.dat': 'time,lat,lon,tas' })
+    for (const path of ['x.dat', 'nothing'])
       await expect(openDataset({ store, path })).rejects.toMatchObject({
         tag: 'NotFoundError',
         message: `${path}: there is neither a container (.af), nor classic NetCDF, nor a Zarr group`,
