@@ -67,6 +67,6 @@ test.each([...TASKS])('%s', async (title, code) => {
   if (typeof wanted === 'string') expect(values).toBe(wanted)
   else {
     expect(values.length).toBe(wanted.length)
-    wanted.forEach((value, i) => expect(values[i]).toBeCloseTo(value, 9))
+    for (const [i, value] of wanted.entries()) expect(values[i]).toBeCloseTo(value, 9)
   }
 })
