@@ -60,7 +60,10 @@ const PACKAGES: Record<string, string[]> = {
 }
 
 /** The packages that one file alone may import. */
-const PACKAGES_OF_FILES: Record<string, string[]> = { 'store/s3/sign.ts': ['aws4fetch'] }
+const PACKAGES_OF_FILES: Record<string, string[]> = {
+  'dataset/out/arrow.ts': ['apache-arrow'],
+  'store/s3/sign.ts': ['aws4fetch'],
+}
 
 /** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. zstd and platform-zlib ask for the platform's, pace for a way to wait for a task. */
 const PLATFORM =

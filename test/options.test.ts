@@ -124,6 +124,7 @@ const DATASET_METHODS: Record<string, Call> = {
   write: (o) => labelled().write(place, o),
   selPoints: (o) => labelled().selPoints([{ x: 10 }], o),
   toCSV: (o) => labelled().toCSV(o).next(),
+  toTable: (o) => labelled().toTable(o).next(),
   interp: (o) => labelled().interp({ x: 12 }, o),
 }
 const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'] as const
@@ -131,6 +132,7 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
   get: (o) => labelled().get('t').get(o),
   rolling: (o) => labelled().get('t').rolling({ x: 2 }, o),
   toCSV: (o) => labelled().get('t').toCSV(o).next(),
+  toTable: (o) => labelled().get('t').toTable(o).next(),
   coarsen: (o) => labelled().get('t').coarsen({ x: 2 }, o),
   sel: (o) => labelled().get('t').sel({ x: 10 }, o),
   interp: (o) => labelled().get('t').interp({ x: 12 }, o),

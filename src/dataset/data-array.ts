@@ -18,6 +18,7 @@ import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import { type Origin, originOf } from './origin.ts'
+import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { quantileAlong, type ReduceDimsOptions, type ReduceKind, reduceAlong } from './reductions.ts'
@@ -305,6 +306,11 @@ export class DataArray extends Printable implements Labelled {
   /** A table in long form as text, piece by piece, as that of `Dataset`. */
   async *toCSV(options: TableOptions = {}): AsyncGenerator<string, void, undefined> {
     yield* (await import('./out/csv.ts')).csvOf([this.variable], this.coordinates, options)
+  }
+
+  /** A table in long form as record batches of Apache Arrow, as that of `Dataset`. */
+  async *toTable(options: TableOptions = {}): AsyncGenerator<ArrowRecordBatch, void, undefined> {
+    yield* (await import('./out/arrow.ts')).arrowOf([this.variable], this.coordinates, options)
   }
 
   /**

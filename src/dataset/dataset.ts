@@ -16,6 +16,7 @@ import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import { type Origin, originOf } from './origin.ts'
+import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
@@ -304,6 +305,18 @@ export class Dataset extends Printable implements AsyncDisposable {
   async *toCSV(options: TableOptions = {}): AsyncGenerator<string, void, undefined> {
     const { variables, coords } = this.parts
     yield* (await import('./out/csv.ts')).csvOf([...variables.values()], coords, options)
+  }
+
+  /**
+   * The same table as record batches of Apache Arrow, of some tens of thousands of rows: by the package
+   * `apache-arrow`, which is not installed with this one. Times are nanoseconds of UTC, those of other
+   * calendars text; what is missing is null.
+   * @throws reading, MissingDependencyError without the package; UnsupportedError for binaries; OverflowError
+   *   for times that 64 bits do not hold
+   */
+  async *toTable(options: TableOptions = {}): AsyncGenerator<ArrowRecordBatch, void, undefined> {
+    const { variables, coords } = this.parts
+    yield* (await import('./out/arrow.ts')).arrowOf([...variables.values()], coords, options)
   }
 
   /** Closes the file it was opened from; what is read afterwards is a ClosedError. */
