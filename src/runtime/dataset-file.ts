@@ -68,7 +68,11 @@ async function openGroup(
   const root = await openZarr(place, { ...options, kind: 'group' })
   const group = path === undefined ? root : await root.group(path)
   const close = (): Promise<void> => root.close()
-  if (level === undefined) return { ...(await variablesOfGroup(group)), close }
-  const { variablesOfLevel } = await import('./level-variables.ts')
-  return { ...(await variablesOfLevel(group, level, place.store.describe(place.path))), close }
+  const isPyramid = group.attrs.get('multiscales') !== undefined || group.attrs.get('ome') !== undefined
+  if (level === undefined && !isPyramid) return { ...(await variablesOfGroup(group)), close }
+  const { checkNoLevels, variablesOfLevel } = await import('./level-variables.ts')
+  const file = place.store.describe(place.path)
+  if (level !== undefined) return { ...(await variablesOfLevel(group, level, file)), close }
+  await checkNoLevels(group, file)
+  return { ...(await variablesOfGroup(group)), close }
 }

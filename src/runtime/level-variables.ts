@@ -33,6 +33,17 @@ export async function variablesOfLevel(group: ZarrGroup, level: number, file: st
   return { variables: [image, ...coordinates], attrs: plainAttrs(group.attrs) }
 }
 
+/**
+ * Levels that are arrays of one group have the same dimensions, each of its own length: they are no dataset.
+ * @throws InvalidArgumentError for a pyramid of such levels
+ */
+export async function checkNoLevels(group: ZarrGroup, file: string): Promise<void> {
+  const levels = (await group.levels()).flatMap((pyramid) => pyramid.levels)
+  if (levels.length < 2 || levels.every(({ node }) => node instanceof ZarrGroup)) return
+  const text = `the group is a pyramid of ${levels.length} levels: open one of them, { level: 0 }`
+  throw new HyperslabError('InvalidArgumentError', text, { file, actual: undefined, expected: levels.length })
+}
+
 /** Where elements lie along each axis that is one of space or time, in its units. */
 function coordinatesOf(
   axes: NonNullable<ZarrPyramid['axes']>,

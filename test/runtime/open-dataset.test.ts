@@ -52,6 +52,14 @@ test('a container is a dataset, with the labels of its dimensions; groups are of
 })
 
 describe('levels of pyramids', () => {
+  test('have to be told where they are arrays of one group', async () => {
+    for (const name of ['ome04', 'ome05'])
+      await expect(openDataset(new URL(`../fixtures/zarr/${name}.zarr`, import.meta.url).pathname)).rejects.toMatchObject({
+        tag: 'InvalidArgumentError',
+        message: expect.stringMatching(/pyramid of \d levels: open one of them, \{ level: 0 \}/),
+      })
+  })
+
   test('that are arrays have coordinates by scale and translation, in the units of the axes', async () => {
     const path = new URL('../fixtures/zarr/ome05.zarr', import.meta.url).pathname
     await using ds = await openDataset(path, { level: 1 })
