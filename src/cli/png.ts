@@ -1,4 +1,6 @@
-import { crc32, deflateSync } from 'node:zlib'
+import { deflateSync } from 'node:zlib'
+import { crc32 } from '../codec/checksums.ts'
+import { joinBytes } from '../core/bytes.ts'
 import { type Scale, shareOf } from './heatmap.ts'
 import { colourAt, type Picture } from './picture.ts'
 
@@ -26,7 +28,7 @@ export function encodePicture({ rows, columns, values }: Picture, scale: Scale):
       const value = values[i]!
       if (!Number.isNaN(value)) pixels[y * (columns + 1) + x + 1] = 1 + Math.round(shareOf(value, scale) * (COLOURS - 1))
     }
-  return joined([
+  return joinBytes([
     SIGNATURE,
     chunkOf('IHDR', header),
     chunkOf('PLTE', palette),
@@ -38,13 +40,11 @@ export function encodePicture({ rows, columns, values }: Picture, scale: Scale):
 
 /** Length, name, data, and the checksum of the last two. */
 function chunkOf(name: string, data: Uint8Array): Uint8Array {
-  const named = joined([new TextEncoder().encode(name), data])
+  const named = joinBytes([new TextEncoder().encode(name), data])
   const [length, checksum] = [data.length, crc32(named)].map((number) => {
     const bytes = new Uint8Array(4)
     new DataView(bytes.buffer).setUint32(0, number)
     return bytes
   })
-  return joined([length!, named, checksum!])
+  return joinBytes([length!, named, checksum!])
 }
-
-const joined = (parts: readonly Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts))
