@@ -1,5 +1,4 @@
 import type { FixedDType } from '../../core/dtype.ts'
-import type { MissingElements } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
 import { VIEWS, viewAxes } from './axes-view.ts'
 
@@ -8,8 +7,8 @@ export interface AffineMap {
   readonly packed: BlockSource<FixedDType>
   readonly scaleFactor: number
   readonly addOffset: number
-  /** What is missing among the packed elements: one value at most. */
-  readonly missing: MissingElements
+  /** The packed value that is missing, beside NaN; undefined where there is none. */
+  readonly fill: number | bigint | undefined
 }
 
 const MAPS = new WeakMap<BlockSource, AffineMap>()

@@ -55,11 +55,9 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
       actual: [scaleFactor, addOffset],
     })
   }
-  const values = [...(fillValue === undefined ? [] : [fillValue]), ...missingValues].map((value) => toElement(packed, value))
   const own = missingElements(fillValue === undefined ? source : { dtype: packed, missing: NOTHING })
-  const all = new Set([...own.values, ...values])
-  const nan = all.delete(Number.NaN) || own.nan
-  const missing = { values: [...all], nan }
+  const values = [...own.values, ...(fillValue === undefined ? [] : [fillValue]), ...missingValues] as number[]
+  const missing = missingElements({ dtype: packed, missing: { values, nan: own.nan } })
   const isMissing = missingTest(missing) ?? (() => false)
   const fill = missingElement(missing)
   const pack = casting('float64', packed, true)
@@ -107,8 +105,10 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
       statsOf,
     },
   )
-  if (!unsigned && options.validRange === undefined && missing.values.length <= 1)
-    keepAffine(unpacked, { packed: source as BlockSource<FixedDType>, scaleFactor, addOffset, missing })
+  if (!unsigned && options.validRange === undefined && missing.values.length <= 1) {
+    const [fill] = missing.values as readonly (number | bigint)[]
+    keepAffine(unpacked, { packed: source as BlockSource<FixedDType>, scaleFactor, addOffset, fill })
+  }
   return unpacked
 }
 

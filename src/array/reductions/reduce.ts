@@ -64,7 +64,7 @@ export async function reduceSource(
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, kind === 'mean' ? 'sum' : kind, layout, options)
-  const cells = await cellsOf(source as BlockSource<FixedDType>, reduction, layout, options)
+  const cells = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
   return shaped(foldedDType(dtype, kind), valuesOf(source, kind, cells, options), layout, options)
 }
 
@@ -74,7 +74,7 @@ export async function extrema(source: BlockSource, options: ReduceOptions): Prom
   checkFoldable('extrema', dtype)
   const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, 'extrema', layout, options)
-  const [min, max] = await extremaOf(source as BlockSource<FixedDType>, reduction, layout, options)
+  const [min, max] = await extremaCells(source as BlockSource<FixedDType>, reduction, layout, options)
   const finished = (op: 'min' | 'max', cells: Cells): unknown =>
     shaped(dtype, valuesOf(source, op, cells, options), layout, options)
   return { min: finished('min', min!), max: finished('max', max!) }
@@ -93,7 +93,7 @@ export async function variance(
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, 'moments', layout, options)
-  const { values, counts } = await cellsOf(source as BlockSource<FixedDType>, reduction, layout, options)
+  const { values, counts } = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
   return shaped('float64', deviations(kind, values as Float64Array, counts, options.ddof ?? 0), layout, options)
 }
 
@@ -137,38 +137,12 @@ export function shaped(
   return tensorOf(dtype, layout.resultShape(keepDims), data as DataOf<FixedDType>)
 }
 
-/** The cells of a reduction of a source: of the packed elements where it is made of such. */
-async function cellsOf(
-  source: BlockSource<FixedDType>,
-  reduction: Single,
-  layout: CellLayout,
-  options: ReduceBoxOptions,
-): Promise<Cells> {
-  const map = affineFor(source, reduction)
-  if (map === undefined) return reduceCells(source, reduction, layout, options)
-  const cells = await reduceCells(map.packed, packedReduction(reduction, map), layout, options)
-  return unpackedCells(cells, reduction, map)
-}
-
-/** The cells of minima and those of maxima, likewise. */
-async function extremaOf(
-  source: BlockSource<FixedDType>,
-  reduction: Reduction<'extrema'>,
-  layout: CellLayout,
-  options: ReduceBoxOptions,
-): Promise<Cells[]> {
-  const map = affineFor(source, reduction)
-  if (map === undefined) return extremaCells(source, reduction, layout, options)
-  const both = await extremaCells(map.packed, packedReduction(reduction, map), layout, options)
-  const unpacked = both.map((cells) => unpackedCells(cells, reduction, map))
-  return map.scaleFactor < 0 ? unpacked.reverse() : unpacked
-}
-
 /** How a source is made of packed elements, where a reduction of these gives its own. */
-function affineFor(source: BlockSource, { skip }: Reduction): AffineMap | undefined {
+function affineFor(source: BlockSource, { skip, places }: Reduction): AffineMap | undefined {
   const map = affineOf(source)
-  // Missing elements that are kept make NaN of what they are in, which packed ones do not.
-  return map !== undefined && (skip !== 'none' || map.missing.values.length === 0) ? map : undefined
+  // Missing elements that are kept make NaN of what they are in, which packed ones do not; and packed ones
+  // that differ may be the same when they are unpacked, which is the first of them then.
+  return map !== undefined && (skip !== 'none' || map.fill === undefined) && places === undefined ? map : undefined
 }
 
 /** Less of what is scaled by less than 0 is more. */
@@ -176,12 +150,11 @@ const OPPOSITE: Partial<Record<Reduction['op'], Reduction['op']>> = { min: 'max'
 
 function packedReduction<Op extends Reduction['op']>(
   reduction: Reduction<Op>,
-  { packed: { dtype }, scaleFactor, missing: { values } }: AffineMap,
+  { packed: { dtype }, scaleFactor, fill }: AffineMap,
 ): Reduction<Op> {
   const { op, skip } = reduction
   const turned = scaleFactor < 0 ? (OPPOSITE[op] ?? op) : op
   const nan = skip !== 'none' && isFloat(dtype)
-  const fill = values[0] as number | bigint | undefined
   return { ...reduction, op: turned as Op, dtype, skip: fill !== undefined ? { fill, nan } : nan ? 'nan' : 'none' }
 }
 
@@ -232,7 +205,8 @@ async function reducerOf(
 }
 
 /**
- * The cells of a reduction: by the source where it reduces its own boxes, otherwise of runs of its chunks.
+ * The cells of a reduction: of the packed elements where the source is made of such; by the source where it
+ * reduces its own boxes; otherwise of runs of its chunks.
  */
 export async function reduceCells(
   source: BlockSource<FixedDType>,
@@ -240,6 +214,9 @@ export async function reduceCells(
   layout: CellLayout,
   options: ReduceBoxOptions,
 ): Promise<Cells> {
+  const map = affineFor(source, reduction)
+  if (map !== undefined)
+    return unpackedCells(await reduceCells(map.packed, packedReduction(reduction, map), layout, options), reduction, map)
   const reduce = await reducerOf(source, reduction, options)
   if (reduce !== undefined) {
     const assembly = assemblyOf(reduction, layout)
@@ -258,6 +235,12 @@ async function extremaCells(
   layout: CellLayout,
   options: ReduceBoxOptions,
 ): Promise<Cells[]> {
+  const map = affineFor(source, reduction)
+  if (map !== undefined) {
+    const packed = await extremaCells(map.packed, packedReduction(reduction, map), layout, options)
+    const unpacked = packed.map((cells) => unpackedCells(cells, reduction, map))
+    return map.scaleFactor < 0 ? unpacked.reverse() : unpacked
+  }
   const both = plainOf(reduction)
   const reduce = await reducerOf(source, reduction, options)
   if (reduce !== undefined) {
