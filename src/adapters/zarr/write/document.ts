@@ -1,0 +1,207 @@
+import type { NamedValues } from '../../../array/source.ts'
+import { type DType, elementBytes, isFixed, isFloat, type ScalarOf } from '../../../core/dtype.ts'
+import { HyperslabError } from '../../../core/errors.ts'
+import type { JsonObject } from '../document.ts'
+import { writeJson } from '../json.ts'
+import type { CodecMetadata, StoredType } from '../metadata.ts'
+import { NOT_A_TIME } from '../time-units.ts'
+
+/** What the metadata of an array of version 3 are made of. */
+export interface ArrayFacts {
+  readonly shape: readonly number[]
+  readonly type: StoredType
+  /** Lengths of the regular grid: of chunks or, where these lie in shards, of shards. */
+  readonly chunkShape: readonly number[]
+  /** In the order of encoding, as `ZarrArrayMetadata` has them. */
+  readonly codecs: readonly CodecMetadata[]
+  /** What chunks are full of that are not stored; zeros where there is none. */
+  readonly fillValue: ScalarOf<DType> | undefined
+  readonly attributes: JsonObject
+  /** Names of the axes, '' for one without. */
+  readonly dimensionNames?: readonly string[] | undefined
+}
+
+/** The `zarr.json` of an array. */
+export function arrayDocument(facts: ArrayFacts): JsonObject {
+  const { shape, type, chunkShape, codecs, fillValue, attributes, dimensionNames } = facts
+  return {
+    zarr_format: 3,
+    node_type: 'array',
+    shape: [...shape],
+    data_type: typeDocument(type),
+    chunk_grid: { name: 'regular', configuration: { chunk_shape: [...chunkShape] } },
+    chunk_key_encoding: { name: 'default', configuration: { separator: '/' } },
+    fill_value: fillDocument(fillValue, type),
+    codecs: codecs.map(codecDocument),
+    attributes,
+    ...(dimensionNames && { dimension_names: dimensionNames.map((name) => name || null) }),
+  }
+}
+
+/**
+ * The `zarr.json` of a group.
+ * @param members those of all that is below it, by path, where they are consolidated
+ */
+export const groupDocument = (attributes: JsonObject, members?: Readonly<Record<string, JsonObject>>): JsonObject => ({
+  zarr_format: 3,
+  node_type: 'group',
+  attributes,
+  ...(members && { consolidated_metadata: { kind: 'inline', must_understand: false, metadata: members } }),
+})
+
+/** The bytes of a document as they are stored. */
+export const encodeDocument = (document: JsonObject): Uint8Array => new TextEncoder().encode(writeJson(document))
+
+/** How elements of a type are stored unless somebody asks for another way. */
+export function storedTypeOf(dtype: DType): StoredType {
+  switch (dtype) {
+    case 'bool':
+      return { dtype, kind: 'bool', bytes: 1 }
+    case 'string':
+    case 'binary':
+      return { dtype, kind: dtype, bytes: undefined }
+    case 'timestamp_ns':
+      return { dtype, kind: 'datetime', bytes: 8, unit: 'ns' }
+    default: {
+      const kind = isFloat(dtype) ? 'float' : dtype.startsWith('u') ? 'uint' : 'int'
+      return { dtype, kind, bytes: isFixed(dtype) ? elementBytes(dtype) : undefined }
+    }
+  }
+}
+
+/** The codec that turns elements into bytes; texts and bytes are stored behind their lengths. */
+export function elementCodec({ kind, bytes }: StoredType): CodecMetadata {
+  if (kind === 'string') return { name: 'vlen-utf8', configuration: {} }
+  if (kind === 'binary') return { name: 'vlen-bytes', configuration: {} }
+  const hasOrder = bytes! > 1 && kind !== 'raw' && kind !== 'fixed-bytes'
+  return { name: 'bytes', configuration: hasOrder ? { endian: 'little' } : {} }
+}
+
+function typeDocument({ kind, bytes, unit }: StoredType): unknown {
+  switch (kind) {
+    case 'bool':
+    case 'string':
+      return kind
+    case 'int':
+    case 'uint':
+    case 'float':
+    case 'bfloat16':
+      return kind === 'bfloat16' ? kind : `${kind}${8 * bytes!}`
+    case 'binary':
+      return 'variable_length_bytes'
+    case 'fixed-text':
+      return { name: 'fixed_length_utf32', configuration: { length_bytes: bytes } }
+    case 'fixed-bytes':
+      return { name: 'null_terminated_bytes', configuration: { length_bytes: bytes } }
+    case 'raw':
+      return { name: 'raw_bytes', configuration: { length_bytes: bytes } }
+    case 'datetime':
+    case 'timedelta': {
+      const [, multiple, name] = /^(\d*)(.*)$/.exec(unit!)!
+      const configuration = { unit: name, scale_factor: Number(multiple || 1) }
+      return { name: kind === 'datetime' ? 'numpy.datetime64' : 'numpy.timedelta64', configuration }
+    }
+  }
+}
+
+/** A fill value as version 3 spells it; without one, the zero or the empty text of the type. */
+function fillDocument(value: ScalarOf<DType> | undefined, { kind, bytes, unit }: StoredType): unknown {
+  switch (kind) {
+    case 'bool':
+      return value ?? false
+    case 'int':
+    case 'uint':
+      return value ?? 0
+    case 'float':
+    case 'bfloat16':
+      return floatDocument((value ?? 0) as number, kind === 'float' ? bytes! : 2)
+    case 'datetime':
+      if (value !== undefined && value !== NOT_A_TIME && unit !== 'ns')
+        throw new HyperslabError('UnsupportedError', `a fill value of times is written in nanoseconds, not in ${unit}`, {
+          actual: unit,
+        })
+      return value === NOT_A_TIME ? 'NaT' : (value ?? 0)
+    case 'timedelta':
+      return value === NOT_A_TIME ? 'NaT' : (value ?? 0)
+    case 'string':
+    case 'fixed-text':
+      return value ?? ''
+    case 'binary':
+      return encodeBase64((value ?? new Uint8Array(0)) as Uint8Array)
+    case 'fixed-bytes':
+    case 'raw':
+      return encodeBase64((value ?? new Uint8Array(bytes!)) as Uint8Array)
+  }
+}
+
+/** JSON has no words for what is not finite, and parsers make an integer of -0. */
+function floatDocument(value: number, bytes: number): unknown {
+  if (Object.is(value, -0)) return `0x80${'00'.repeat(bytes - 1)}`
+  return Number.isFinite(value) ? value : String(value)
+}
+
+export const encodeBase64 = (bytes: Uint8Array): string => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+
+/** The codecs that version 3 has itself; others go by the names of numcodecs. */
+const OWN = ['bytes', 'transpose', 'blosc', 'gzip', 'zstd', 'crc32c', 'sharding_indexed', 'vlen-utf8', 'vlen-bytes']
+
+export function codecDocument({ name, configuration }: CodecMetadata): JsonObject {
+  const own = OWN.includes(name) ? name : `numcodecs.${name}`
+  return Object.keys(configuration).length === 0 ? { name: own } : { name: own, configuration }
+}
+
+/** Codecs of shards, with their index at the end, behind its checksum. */
+export const shardingCodec = (chunkShape: readonly number[], codecs: readonly CodecMetadata[]): CodecMetadata => ({
+  name: 'sharding_indexed',
+  configuration: {
+    chunk_shape: [...chunkShape],
+    codecs: codecs.map(codecDocument),
+    index_codecs: [{ name: 'bytes', configuration: { endian: 'little' } }, { name: 'crc32c' }],
+    index_location: 'end',
+  },
+})
+
+/**
+ * Attributes as JSON: lists for typed arrays, texts for NaN and infinities, of which JSON has none. What says
+ * that elements of an array of floats are missing, `_FillValue`, is the base64 of a little-endian float64, as
+ * xarray reads it.
+ * @param dtype of the array that they are of; none for those of a group
+ * @throws InvalidArgumentError for what JSON has no form of
+ */
+export function attributesDocument(values: NamedValues | undefined, dtype?: DType): JsonObject {
+  const names = values === undefined ? [] : [...values.keys()]
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = values!.get(name)
+      const isFloatFill = name === '_FillValue' && dtype !== undefined && isFloat(dtype) && typeof value === 'number'
+      return [name, isFloatFill ? missingDocument(value, dtype) : attributeDocument(name, value)]
+    }),
+  )
+}
+
+/** The value of the attribute `_FillValue` for elements that are missing. */
+export function missingDocument(value: ScalarOf<DType>, dtype: DType): unknown {
+  if (!isFloat(dtype)) return attributeDocument('_FillValue', value)
+  const bytes = new Uint8Array(8)
+  new DataView(bytes.buffer).setFloat64(0, value as number, true)
+  return encodeBase64(bytes)
+}
+
+function attributeDocument(name: string, value: unknown): unknown {
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView))
+    return Array.from(value as unknown as ArrayLike<number | bigint>, (each) => attributeDocument(name, each))
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? value : String(value)
+    case 'string':
+    case 'boolean':
+    case 'bigint':
+      return value
+    case 'object':
+      if (value === null) return null
+      if (Array.isArray(value)) return value.map((each) => attributeDocument(name, each))
+      if (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null)
+        return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, attributeDocument(name, each)]))
+  }
+  throw new HyperslabError('InvalidArgumentError', `the attribute '${name}' has no form in JSON`, { actual: value })
+}
