@@ -50,7 +50,7 @@ export const groupDocument = (attributes: JsonObject, members?: Readonly<Record<
 })
 
 /** The bytes of a document as they are stored. */
-export const encodeDocument = (document: JsonObject): Uint8Array => new TextEncoder().encode(writeJson(document))
+export const encodeDocument = (metadata: JsonObject): Uint8Array => new TextEncoder().encode(writeJson(metadata))
 
 /** How elements of a type are stored unless somebody asks for another way. */
 export function storedTypeOf(dtype: DType): StoredType {
