@@ -52,6 +52,7 @@ const FUNCTIONS: Record<string, Call> = {
   openNetcdf: (o) => netcdf.openNetcdf(new ArrayBuffer(8), o),
   importNetcdf: (o) => netcdf.importNetcdf(new ArrayBuffer(8), place, o),
   openZarr: (o) => zarr.openZarr(place, o),
+  asZarrStore: (o) => zarr.asZarrStore({ x: array() }, o),
   importZarr: (o) => zarr.importZarr(place, place, o),
   verifyZarr: (o) => zarr.verifyZarr(place, o),
   openDataset: (o) => dataset.openDataset(place, o),

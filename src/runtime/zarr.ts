@@ -24,6 +24,7 @@ export type { ZarrArray, ZarrAttributes, ZarrGroup, ZarrLevel, ZarrPyramid } fro
 export type { LevelAxis } from '../adapters/zarr/levels.ts'
 export type { OpenZarrOptions, ZarrLimits } from '../adapters/zarr/open.ts'
 export type { ReadableStore } from '../adapters/zarr/readable.ts'
+export type { NamedArrays } from '../adapters/zarr/write/array-store.ts'
 /**
  * Copies a Zarr group or array into a container of a single file, with all that is in it: names of arrays are
  * their paths, attributes of groups below are those of the container, by their paths (`sub/title`). What is
@@ -46,6 +47,7 @@ export async function importZarr(source: ZarrLocation, target: Location, options
 
 export type { ZarrChecked, ZarrFinding, ZarrVerification } from '../adapters/zarr/verify.ts'
 export { type ZarritaCodec, type ZarritaCodecEntry, type ZarritaRegistry, zarrCodecs } from '../adapters/zarr/zarrita.ts'
+export { type AsZarrStoreOptions, asZarrStore, type ZarrStoreOfArrays } from './as-zarr-store.ts'
 export type { Imported, ImportOptions } from './import-arrays.ts'
 export type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
 export { openZarr, type ZarrLocation, type ZarrOptions } from './open-zarr.ts'

@@ -179,8 +179,9 @@ export function attributesDocument(values: NamedValues | undefined, dtype?: DTyp
   )
 }
 
-/** The value of the attribute `_FillValue` for elements that are missing. */
+/** The value of the attribute `_FillValue` for elements that are missing; bytes are base64, too. */
 export function missingDocument(value: ScalarOf<DType>, dtype: DType): unknown {
+  if (dtype === 'binary') return encodeBase64(value as Uint8Array)
   if (!isFloat(dtype)) return attributeDocument('_FillValue', value)
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setFloat64(0, value as number, true)

@@ -1,0 +1,188 @@
+import type { DiskArray } from '../../../array/disk-array.ts'
+import { missingOf } from '../../../array/missing.ts'
+import { type BlockSource, bytesOf } from '../../../array/source.ts'
+import { type DType, fillElement, isFixed, type ScalarOf } from '../../../core/dtype.ts'
+import { HyperslabError, invalidArgument, rethrowWithin, within } from '../../../core/errors.ts'
+import { sizeOf } from '../../../core/shape.ts'
+import type { Signal } from '../../../core/signal.ts'
+import { fillTensor, type Tensor, tensorOf, viewTensor } from '../../../core/tensor.ts'
+import { encodeChunk } from '../../../engine/write-box.ts'
+import { ChunkGrid } from '../../../grid/chunks.ts'
+import type { JsonObject } from '../document.ts'
+import { checkPath } from '../hierarchy.ts'
+import {
+  arrayDocument,
+  attributesDocument,
+  elementCodec,
+  encodeDocument,
+  groupDocument,
+  missingDocument,
+  storedTypeOf,
+} from './document.ts'
+import { encodeLengthPrefixed } from './length-prefixed.ts'
+
+/** Arrays by their paths in the store, as `tas` or `surface/tas`. */
+export type NamedArrays = Readonly<Record<string, DiskArray>>
+
+/** Larger chunks are cut: whoever asks for one gets all of it, uncompressed. */
+const MOST_CHUNK_BYTES = 16 * 1024 * 1024
+const METADATA = 'zarr.json'
+/** What other formats say of their own layout is wrong of this one. */
+const LAYOUT = /^(_ARRAY_DIMENSIONS|_NCZARR_.*|_nczarr_.*)$/
+
+/** What a key of the store names. */
+type Node = { readonly path: string; readonly array: DiskArray | undefined; readonly place: string }
+
+/**
+ * Arrays as the objects of a Zarr store of version 3, which are made when they are asked for: chunks are the
+ * bytes of their elements, not compressed.
+ */
+export class ArrayStore {
+  readonly #arrays: ReadonlyMap<string, DiskArray>
+  /** The attributes of groups, by path. */
+  readonly #groups: ReadonlyMap<string, JsonObject>
+
+  /**
+   * @param groups attributes of groups by path; those that arrays lie in are there without, too
+   * @throws InvalidArgumentError for names that are no paths, or of which one leads through an array
+   */
+  constructor(arrays: NamedArrays, groups: Readonly<Record<string, JsonObject>>) {
+    this.#arrays = new Map(Object.entries(arrays))
+    const all = new Map<string, JsonObject>([['', {}]])
+    for (const [name, array] of this.#arrays) {
+      if ((array as Partial<DiskArray> | null)?.source === undefined)
+        invalidArgument(`asZarrStore takes arrays by name, and '${name}' is none`, array)
+      if (name === '') invalidArgument('the name of an array is not empty', name)
+      checkName(name)
+      for (const group of groupsAbove(name)) {
+        if (this.#arrays.has(group)) invalidArgument(`'${group}' is an array, and '${name}' cannot lie in it`, name)
+        all.set(group, {})
+      }
+    }
+    for (const [path, attributes] of Object.entries(groups)) {
+      if (this.#arrays.has(path)) invalidArgument(`'${path}' is an array, not a group`, path)
+      all.set(path, attributesDocument(new Map(Object.entries(attributes))))
+    }
+    this.#groups = all
+  }
+
+  /** A whole object; undefined where there is none. */
+  async get(key: string, signal?: Signal): Promise<Uint8Array | undefined> {
+    const node = this.#find(key)
+    if (node === undefined) return undefined
+    const { path, array, place } = node
+    if (place === METADATA) return encodeDocument(array === undefined ? this.#groupMetadata(path) : metadataOf(array, path))
+    return array && chunkOf(array, path, place, signal)
+  }
+
+  /** Keys of all metadata. */
+  metadataKeys(): string[] {
+    return [...this.#groups.keys(), ...this.#arrays.keys()].map((path) => (path === '' ? METADATA : `${path}/${METADATA}`))
+  }
+
+  #find(key: string): Node | undefined {
+    const names = key.split('/')
+    for (let end = names.length - 1; end >= 0; end--) {
+      const path = names.slice(0, end).join('/')
+      const array = this.#arrays.get(path)
+      if (array === undefined && !this.#groups.has(path)) continue
+      return { path, array, place: names.slice(end).join('/') }
+    }
+    return undefined
+  }
+
+  #groupMetadata(path: string): JsonObject {
+    const attributes = this.#groups.get(path)!
+    if (path !== '') return groupDocument(attributes)
+    const members = [
+      ...[...this.#groups].filter(([group]) => group !== '').map(([group, own]) => [group, groupDocument(own)] as const),
+      ...[...this.#arrays].map(([name, array]) => [name, metadataOf(array, name)] as const),
+    ]
+    return groupDocument(attributes, Object.fromEntries(members))
+  }
+}
+
+function checkName(name: string): void {
+  try {
+    checkPath(name)
+  } catch (cause) {
+    const text = `${JSON.stringify(name)} is no path of names: none may be empty, '.' or '..', or have a backslash`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: name, cause })
+  }
+  if (name.split('/').some((part) => part === METADATA || part.startsWith('__')))
+    invalidArgument(`'${name}' is a name that Zarr keeps for itself`, name)
+}
+
+const groupsAbove = (path: string): string[] =>
+  path
+    .split('/')
+    .slice(0, -1)
+    .map((_, i, names) => names.slice(0, i + 1).join('/'))
+
+function metadataOf({ source }: DiskArray, array: string): JsonObject {
+  const { dtype, shape, fillValue, dimensionNames } = source
+  const type = storedTypeOf(dtype)
+  try {
+    return arrayDocument({
+      shape,
+      type,
+      chunkShape: chunkShapeOf(source),
+      codecs: [elementCodec(type)],
+      fillValue,
+      attributes: attributesOf(source),
+      dimensionNames,
+    })
+  } catch (error) {
+    return rethrowWithin(error, { array })
+  }
+}
+
+/** The attributes of an array, and in them which of its elements are missing. */
+function attributesOf(source: BlockSource): JsonObject {
+  const { dtype, fillValue } = source
+  const own = attributesDocument(source.attrs, dtype)
+  const named = Object.fromEntries(Object.entries(own).filter(([name]) => !LAYOUT.test(name)))
+  // Of times what is none is missing, in every array.
+  if (dtype === 'timestamp_ns') return named
+  const { values, nan } = missingOf(source)
+  const missing: readonly ScalarOf<DType>[] = nan ? [...values, Number.NaN] : values
+  const first = missing.find((value) => value === fillValue) ?? missing[0]
+  const others = missing.filter((value) => value !== first && !(Number.isNaN(value) && Number.isNaN(first)))
+  return {
+    ...(first !== undefined && { _FillValue: missingDocument(first, dtype) }),
+    ...(others.length > 0 && dtype !== 'binary' && attributesDocument(new Map([['missing_value', others]]))),
+    ...named,
+  }
+}
+
+/** Regular chunks as the array has them, or nearly; smaller ones where these are large. */
+function chunkShapeOf({ chunks, dtype }: BlockSource): number[] {
+  const lengths = chunks.axes.map(({ chunkLength, length }) => Math.max(1, Math.min(chunkLength, length)))
+  if (sizeOf(lengths) * bytesOf(dtype) <= MOST_CHUNK_BYTES) return lengths
+  return ChunkGrid.estimate(lengths, bytesOf(dtype)).axes.map(({ chunkLength }) => Math.max(1, chunkLength))
+}
+
+const INDEX = /^(0|[1-9]\d{0,15})$/
+
+/** The chunk of a key such as `c/0/1`; undefined for what is no key of one. */
+async function chunkOf(
+  { source }: DiskArray,
+  array: string,
+  place: string,
+  signal: Signal | undefined,
+): Promise<Uint8Array | undefined> {
+  const [prefix, ...parts] = place.split('/')
+  const { dtype, shape, fillValue, label } = source
+  if (prefix !== 'c' || parts.length !== shape.length || !parts.every((part) => INDEX.test(part))) return undefined
+  const chunkShape = chunkShapeOf(source)
+  const starts = parts.map((part, axis) => Number(part) * chunkShape[axis]!)
+  if (starts.some((start, axis) => start >= shape[axis]!)) return undefined
+  const box = starts.map((start, axis) => ({ start, stop: Math.min(start + chunkShape[axis]!, shape[axis]!), step: 1 }))
+  // Chunks at the edge are stored whole.
+  const chunk: Tensor = tensorOf(dtype, chunkShape)
+  const views = box.map(({ start, stop }) => ({ start: 0, step: 1, length: stop - start }))
+  if (views.some(({ length }, axis) => length < chunkShape[axis]!)) fillTensor(chunk, fillElement(dtype, fillValue))
+  await within({ ...label, array }, async () => source.readBlock(box, viewTensor(chunk, views), { signal }))
+  const payload = encodeChunk(dtype, chunk.data)
+  return isFixed(dtype) ? payload : encodeLengthPrefixed(payload, sizeOf(chunkShape))
+}

@@ -1,0 +1,102 @@
+import { DiskArray } from '../../../array/disk-array.ts'
+import { elementwise } from '../../../array/lazy/elementwise.ts'
+import { missingElement, missingElements } from '../../../array/missing.ts'
+import { coarsen } from '../../../array/reductions/windows.ts'
+import { type DType, isFloat, toElement } from '../../../core/dtype.ts'
+import { invalidArgument } from '../../../core/errors.ts'
+import { slice } from '../../../grid/slice.ts'
+import type { JsonObject } from '../document.ts'
+
+/** Arrays by path, and the attributes of groups by theirs. */
+export interface PyramidArrays {
+  readonly arrays: Readonly<Record<string, DiskArray>>
+  readonly groups: Readonly<Record<string, JsonObject>>
+}
+
+/**
+ * Means of these are numbers of the same type; of all others, and of flags, one element stands for its
+ * neighbours.
+ */
+const AVERAGED: readonly DType[] = ['int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32', 'float32', 'float64']
+
+/**
+ * Arrays at several resolutions, each half as fine as the one before along two dimensions: the last two of
+ * the arrays with most of them, and of the others those that they have of these. Elements are means of what
+ * is not missing. One array becomes an image of OME-NGFF 0.5, several become groups under the convention
+ * `multiscales` of Zarr.
+ * @throws InvalidArgumentError where arrays have less than two dimensions or, of several, no names of them
+ */
+export function pyramidOf(arrays: Readonly<Record<string, DiskArray>>, count: number, attributes: JsonObject): PyramidArrays {
+  const all = Object.entries(arrays)
+  const [name, widest] = all.reduce(
+    (a, b) => (b[1].shape.length > a[1].shape.length ? b : a),
+    all[0] ?? invalidArgument('there is no array', arrays),
+  )
+  const rank = widest.shape.length
+  if (rank < 2) invalidArgument(`levels need an array of two dimensions; '${name}' has ${rank}`, rank)
+  const levels = Array.from({ length: count }, (_, level) => level)
+  if (all.length === 1) {
+    const multiscale = { name, axes: axesOf(widest), datasets: levels.map((level) => datasetOf(rank, level)) }
+    return {
+      arrays: Object.fromEntries(levels.map((level) => [`${level}`, levelOf(widest, [rank - 2, rank - 1], level)])),
+      groups: { '': { ...attributes, ome: { version: '0.5', multiscales: [multiscale] } } },
+    }
+  }
+  const dims =
+    widest.dimensionNames?.slice(-2) ??
+    invalidArgument(`levels of several arrays need names of dimensions; '${name}' has none`, name)
+  const halved = ({ dimensionNames = [] }: DiskArray): number[] =>
+    dimensionNames.flatMap((dim, axis) => (dims.includes(dim) ? [axis] : []))
+  const layout = levels.map((level) =>
+    level === 0
+      ? { asset: '0' }
+      : { asset: `${level}`, derived_from: `${level - 1}`, transform: { scale: [2, 2], translation: [0.5, 0.5] } },
+  )
+  return {
+    arrays: Object.fromEntries(
+      levels.flatMap((level) => all.map(([path, array]) => [`${level}/${path}`, levelOf(array, halved(array), level)])),
+    ),
+    groups: {
+      '': { ...attributes, multiscales: { layout } },
+      ...Object.fromEntries(levels.map((level) => [`${level}`, attributes])),
+    },
+  }
+}
+
+/** The axes of an image, with their kinds as far as their names tell. */
+function axesOf({ dimensionNames, shape }: DiskArray): JsonObject[] {
+  const names = dimensionNames ?? shape.map((_, axis) => ['y', 'x'][axis - shape.length + 2] ?? `axis${axis}`)
+  return names.map((name, axis) => {
+    if (axis >= shape.length - 2 || /^(z|depth)$/i.test(name)) return { name, type: 'space' }
+    return /^t(ime)?$/i.test(name) ? { name, type: 'time' } : /^c(hannel)?$/i.test(name) ? { name, type: 'channel' } : { name }
+  })
+}
+
+/** A level of an image, in pixels of the finest: the middle of a pixel is that of those it is made of. */
+function datasetOf(rank: number, level: number): JsonObject {
+  const of = (whole: number, halved: number): number[] =>
+    Array.from({ length: rank }, (_, axis) => (axis < rank - 2 ? whole : halved))
+  return {
+    path: `${level}`,
+    coordinateTransformations: [
+      { type: 'scale', scale: of(1, 2 ** level) },
+      { type: 'translation', translation: of(0, (2 ** level - 1) / 2) },
+    ],
+  }
+}
+
+/** An array of which 2^level neighbours along some axes have become one. */
+function levelOf(array: DiskArray, axes: readonly number[], level: number): DiskArray {
+  const { source } = array
+  const { dtype, attrs } = source
+  if (level === 0 || axes.length === 0) return array
+  const factor = 2 ** level
+  const isFlags = attrs?.get('flag_values') !== undefined || attrs?.get('flag_masks') !== undefined
+  if (isFlags || !AVERAGED.includes(dtype))
+    return array.view(array.shape.map((_, axis) => (axes.includes(axis) ? slice(null, null, factor) : null)))
+  const means = coarsen(array, Object.fromEntries(axes.map((axis) => [axis, factor])), 'mean')
+  const missing = missingElement(missingElements(source))
+  const back = (mean: number): unknown =>
+    Number.isNaN(mean) && missing !== undefined ? missing : toElement(dtype, isFloat(dtype) ? mean : Math.round(mean))
+  return new DiskArray(elementwise(means.source, source, back as never))
+}
