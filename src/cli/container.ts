@@ -7,7 +7,7 @@ import type { ArrayDescription, Description } from './description.ts'
 import { oneLine } from './failure.ts'
 import { decodedVariable, type RawOption, shownAs } from './labelled.ts'
 import { printError } from './output.ts'
-import type { Place, PlacedArray } from './place.ts'
+import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
 /** A container as a place. */
 export class ContainerPlace implements Place {
@@ -24,15 +24,22 @@ export class ContainerPlace implements Place {
   }
 
   async arraysBeside(): Promise<readonly PlacedArray[]> {
-    return this.#file.arrays().flatMap((name) => {
+    return (await this.contents()).arrays
+  }
+
+  async contents(): Promise<PlaceContents> {
+    const arrays: PlacedArray[] = []
+    const leftOut: string[] = []
+    for (const name of this.#file.arrays()) {
       try {
-        return [{ name, array: this.#file.array(name) }]
+        arrays.push({ name, array: this.#file.array(name) })
       } catch (error) {
         // Of nested types.
-        if (isHyperslabError(error, 'UnsupportedError')) return []
-        throw error
+        if (!isHyperslabError(error, 'UnsupportedError')) throw error
+        leftOut.push(error.message)
       }
-    })
+    }
+    return { arrays, groups: new Map([['', this.#file.attrs]]), leftOut }
   }
 
   async describe({ raw = false }: RawOption): Promise<Description> {

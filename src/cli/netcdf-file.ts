@@ -2,7 +2,7 @@ import type { NetcdfFile } from '../adapters/netcdf/index.ts'
 import { elementBytes, isFixed } from '../core/dtype.ts'
 import { openNetcdf } from '../runtime/netcdf.ts'
 import type { ArrayDescription, DescribedAttribute, DescribedAttributes, Description } from './description.ts'
-import type { Place, PlacedArray } from './place.ts'
+import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
 /** A classic NetCDF file as a place. */
 class NetcdfPlace implements Place {
@@ -20,6 +20,10 @@ class NetcdfPlace implements Place {
 
   async arraysBeside(): Promise<readonly PlacedArray[]> {
     return this.#file.variables.map((array) => ({ name: array.name, array }))
+  }
+
+  async contents(): Promise<PlaceContents> {
+    return { arrays: await this.arraysBeside(), groups: new Map([['', this.#file.attrs]]), leftOut: [] }
   }
 
   async describe(): Promise<Description> {

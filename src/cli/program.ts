@@ -9,6 +9,7 @@ import { parserOutput } from './output.ts'
 import { addPlot } from './plot.ts'
 import { addReduce } from './reduce.ts'
 import { showNegatives } from './selection.ts'
+import { addServe } from './serve.ts'
 import { addVerify } from './verify.ts'
 
 /** The command line. Parsing it throws what commander throws instead of ending the process. */
@@ -33,7 +34,7 @@ Examples
 
 Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is wrong.`,
     )
-  for (const add of [addImport, addInfo, addGet, addReduce, addPlot, addVerify, addCompact]) add(program)
+  for (const add of [addImport, addInfo, addGet, addReduce, addPlot, addServe, addVerify, addCompact]) add(program)
   return program
 }
 

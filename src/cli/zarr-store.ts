@@ -1,6 +1,6 @@
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { planChunks } from '../adapters/zarr/shards.ts'
-import { isUnreadable, treeOf } from '../adapters/zarr/tree.ts'
+import { isUnreadable, treeOf, type ZarrTree } from '../adapters/zarr/tree.ts'
 import { elementBytes, isFixed } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
@@ -14,7 +14,7 @@ import { UsageError } from './failure.ts'
 import { zarrLocation } from './found.ts'
 import { textAttribute } from './labelled.ts'
 import type { PlaceOptions } from './options.ts'
-import type { Place, PlacedArray } from './place.ts'
+import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
 /** A Zarr group, or array, as a place: names of arrays are paths. */
 class ZarrPlace implements Place {
@@ -81,9 +81,23 @@ class ZarrPlace implements Place {
     return found
   }
 
+  async contents(): Promise<PlaceContents> {
+    const { groups, arrays, unreadable } = await this.#tree()
+    return {
+      arrays: arrays.map((array) => ({ name: this.#shown(array.path) || ownName(this.location), array })),
+      groups: new Map(groups.map(({ path, attrs }) => [this.#shown(path), attrs])),
+      leftOut: [...unreadable].map(([name, error]) => `${this.#shown(name)}: ${reasonIn(error)}`),
+    }
+  }
+
+  async #tree(): Promise<ZarrTree> {
+    const root = await this.#top()
+    return zarrErrors(this.location, CONTAINER, () => treeOf(root))
+  }
+
   async describe(): Promise<Description> {
     const root = await this.#top()
-    const { groups, arrays, unreadable } = await zarrErrors(this.location, CONTAINER, () => treeOf(root))
+    const { groups, arrays, unreadable } = await this.#tree()
     const problems: string[] = []
     const pyramids: PyramidDescription[] = []
     for (const group of groups) {

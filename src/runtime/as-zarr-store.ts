@@ -1,5 +1,6 @@
 import type { ReadableStore } from '../adapters/zarr/readable.ts'
 import type { ArrayStore, NamedArrays } from '../adapters/zarr/write/array-store.ts'
+import { invalidArgument } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
@@ -8,6 +9,8 @@ import type { Signal } from '../core/signal.ts'
 export interface AsZarrStoreOptions {
   /** Attributes of the root group. */
   readonly attributes?: Readonly<Record<string, unknown>>
+  /** Attributes of groups below it, by path; not together with `levels`. */
+  readonly groups?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /**
    * Makes a pyramid of so many levels, the arrays themselves among them. Without it there is none, and arrays
    * have the paths they are given under.
@@ -15,7 +18,7 @@ export interface AsZarrStoreOptions {
   readonly levels?: number
 }
 
-const CHECKS: Checks<AsZarrStoreOptions> = { attributes: 'plain object', levels: 'integer from 1 to 32' }
+const CHECKS: Checks<AsZarrStoreOptions> = { attributes: 'plain object', groups: 'plain object', levels: 'integer from 1 to 32' }
 
 /** A store whose objects are made when they are asked for. */
 export interface ZarrStoreOfArrays extends Required<ReadableStore> {
@@ -44,6 +47,9 @@ export function asZarrStore(arrays: NamedArrays, options: AsZarrStoreOptions = {
   checkValue('asZarrStore', 'arrays', arrays, 'plain object')
   checkOptions('asZarrStore', options, CHECKS)
   for (const [name, array] of Object.entries(arrays)) checkValue('asZarrStore', name, array, 'DiskArray')
+  const { groups = {}, levels } = options
+  for (const [path, own] of Object.entries(groups)) checkValue('asZarrStore', `groups.${path}`, own, 'plain object')
+  if (levels !== undefined && Object.keys(groups).length > 0) invalidArgument('asZarrStore takes either groups or levels', groups)
   const load = lazily(() => made(arrays, options))
   const get: ZarrStoreOfArrays['get'] = async (key, { signal } = {}) =>
     (await load()).get(key.replace(/^\//, ''), signal as Signal | undefined)
@@ -59,9 +65,9 @@ export function asZarrStore(arrays: NamedArrays, options: AsZarrStoreOptions = {
   }
 }
 
-async function made(arrays: NamedArrays, { attributes = {}, levels }: AsZarrStoreOptions): Promise<ArrayStore> {
+async function made(arrays: NamedArrays, { attributes = {}, groups = {}, levels }: AsZarrStoreOptions): Promise<ArrayStore> {
   const { ArrayStore } = await import('../adapters/zarr/write/array-store.ts')
-  if (levels === undefined) return new ArrayStore(arrays, { '': attributes })
+  if (levels === undefined) return new ArrayStore(arrays, { ...groups, '': attributes })
   const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
   const pyramid = pyramidOf(arrays, levels, attributes)
   return new ArrayStore(pyramid.arrays, pyramid.groups)

@@ -12,6 +12,8 @@ const PACKAGES = [
   'pandas==3.1.1',
   'cftime==1.6.6.1',
   'scipy==1.17.1',
+  'fsspec==2026.9.0',
+  'aiohttp==3.14.5',
 ]
 
 /**

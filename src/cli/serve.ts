@@ -1,0 +1,107 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Command, Option } from 'commander'
+import { HyperslabError } from '../core/errors.ts'
+import { placeName } from '../runtime/place-names.ts'
+import { asZarrStore, type ZarrStoreOfArrays } from '../runtime/zarr.ts'
+import { interruptible, UsageError } from './failure.ts'
+import { openPlace } from './open-place.ts'
+import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './options.ts'
+import { printError, printLines } from './output.ts'
+import type { Place } from './place.ts'
+import { createZarrServer } from './zarr-server.ts'
+
+interface ServeOptions extends PlaceOptions {
+  readonly port: number
+  readonly host: string
+  readonly cors?: string | true
+  readonly levels?: number
+}
+
+export function addServe(program: Command): void {
+  const command = program
+    .command('serve')
+    .description('give arrays as Zarr over HTTP, for Python, viewers and maps; chunks are made when they are asked for')
+    .argument('<file...>', PLACE)
+    .addOption(
+      new Option('-p, --port <number>', 'where to listen; 0 for any that is free')
+        .argParser(integerBetween(0, 65535))
+        .default(8000),
+    )
+    .option('--host <name>', 'the address to listen at; 0.0.0.0 lets other machines read', '127.0.0.1')
+    .option('--cors [origin]', 'let web pages of this origin read, or of any')
+    .addOption(
+      new Option('--levels <number>', 'as a pyramid of so many levels, each half as fine').argParser(integerBetween(1, 32)),
+    )
+  addPlaceOptions(command)
+    .addHelpText(
+      'after',
+      `
+Example: in Python
+  $ hyperslab serve climate.af
+  >>> xarray.open_zarr('http://127.0.0.1:8000/climate.zarr')
+
+Example: for a map in a browser
+  $ hyperslab serve tas.nc --cors --levels 4`,
+    )
+    .action(async (paths: string[], options: ServeOptions) => {
+      const places: Place[] = []
+      try {
+        const stores = new Map<string, ZarrStoreOfArrays>()
+        for (const path of paths) {
+          const name = `${placeName(path).replace(/\.(af|nc|nc3|cdf)$/i, '')}.zarr`
+          if (stores.has(name)) throw new UsageError(`two of the files would be served as ${name}`)
+          places.push(await openPlace(path, options))
+          stores.set(name, await storeOf(places.at(-1)!, options))
+        }
+        await serveUntilInterrupted(stores, options)
+      } finally {
+        for (const place of places) await place[Symbol.asyncDispose]()
+      }
+    })
+}
+
+async function serveUntilInterrupted(
+  stores: ReadonlyMap<string, ZarrStoreOfArrays>,
+  { port, host, cors }: ServeOptions,
+): Promise<void> {
+  await interruptible(async (signal) => {
+    const origins = cors === true ? '*' : cors
+    const server = await listening(createZarrServer(stores, { cors: origins, host, onFailure: printError }), port, host)
+    const { port: own } = server.address() as AddressInfo
+    const origin = `http://${host.includes(':') ? `[${host}]` : host}:${own}`
+    await printLines([...stores.keys()].map((name) => `${origin}/${encodeURIComponent(name)}`))
+    // Whoever ends a server has got what he wanted.
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    server.closeAllConnections()
+    server.close()
+  })
+}
+
+async function storeOf(place: Place, { levels }: ServeOptions): Promise<ZarrStoreOfArrays> {
+  const { arrays, groups, leftOut } = await place.contents()
+  for (const line of leftOut) printError(`${place.location}: left out: ${line}`)
+  const named = new Map(
+    [...groups].map(([path, attrs]) => [path, Object.fromEntries([...attrs.keys()].map((name) => [name, attrs.get(name)]))]),
+  )
+  const attributes = named.get('') ?? {}
+  named.delete('')
+  const store = asZarrStore(Object.fromEntries(arrays.map(({ name, array }) => [name, array])), {
+    attributes,
+    ...(levels === undefined ? { groups: Object.fromEntries(named) } : { levels }),
+  })
+  // What cannot be served is told at once.
+  await store.get('/zarr.json')
+  return store
+}
+
+function listening(server: Server, port: number, host: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const why =
+        cause.code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes any port that is free' : cause.message
+      reject(new HyperslabError('StoreError', `cannot listen at ${host}:${port}: ${why}`, { cause }))
+    })
+    server.listen(port, host, () => resolve(server))
+  })
+}
