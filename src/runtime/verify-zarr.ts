@@ -23,5 +23,5 @@ const CHECKS: Checks<VerifyZarrOptions> = {
 export async function verifyLocation(location: ZarrLocation, options: VerifyZarrOptions): Promise<ZarrVerification> {
   checkOptions('verifyZarr', options, CHECKS)
   const { onProgress, signal, ...opening } = options
-  return verifyNode(labelOf(location), () => openZarr(location, { ...opening, signal }), { onProgress, signal })
+  return verifyNode(labelOf(location), (apart) => openZarr(location, { ...opening, ...apart, signal }), { onProgress, signal })
 }

@@ -6,14 +6,13 @@ import type { ZarrLocation } from './open-zarr.ts'
 import type { VerifyZarrOptions } from './verify-zarr.ts'
 
 /**
- * Looks through a Zarr store, which need not open: metadata of all that is at and below the place, and every
- * chunk that is there, which is read and decoded once, with its checksums. As many chunks are in memory as
- * while reading. Where the place lists, objects among the chunks that are none are warned of, too.
+ * Looks through a Zarr store, which need not open: metadata of all that is at and below the place, with
+ * consolidated ones compared with those of each node, and every chunk that is there, which is read and
+ * decoded once, with its checksums. As many chunks are in memory as while reading. Where the place lists,
+ * objects among the chunks that are none are warned of, too.
  * @throws NotFoundError when there is neither a group nor an array; UnsupportedError where nobody can tell
  *   what is in a group; ConflictError when a shard is replaced meanwhile; errors of the store
- * @example
- * const { ok, checked } = await verifyZarr('small.zarr')
- * console.log(ok, checked.arrays) // true 4
+ * @example const { ok, checked } = await verifyZarr('small.zarr') console.log(ok, checked.arrays) // true 4
  */
 export async function verifyZarr(location: ZarrLocation, options: VerifyZarrOptions = {}): Promise<ZarrVerification> {
   const { verifyLocation } = await import('./verify-zarr.ts')

@@ -13,9 +13,11 @@ import type { ChunkGrid } from '../../grid/chunks.ts'
 import { withArena } from '../../kernels/arena.ts'
 import { readWhole } from '../../store/store.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
+import type { OpenZarrOptions } from './open.ts'
 import { planChunks } from './shards.ts'
 import { storedGrid } from './stored-grid.ts'
 import { isUnreadable, treeOf } from './tree.ts'
+import { compareConsolidated } from './verify-consolidated.ts'
 
 /** Options of `verifyZarr`. */
 export interface VerifyNodeOptions {
@@ -118,15 +120,16 @@ class ZarrReport {
 }
 
 /**
- * Looks through all that is at and below a place: metadata, and every chunk that is there, which is read and
- * decoded once. Where the store lists, objects beside the chunks are found, too, of arrays that have up to
- * 2^20 objects.
+ * Looks through all that is at and below a place: metadata, consolidated ones against those of each node, and
+ * every chunk that is there, which is read and decoded once. Where the store lists, objects beside the chunks
+ * are found, too, of arrays that have up to 2^20 objects.
  * @param file how the report names the place
+ * @param open opens the place, once more to compare with what is consolidated
  * @throws what `treeOf` throws; errors of the store
  */
 export async function verifyNode(
   file: string,
-  open: () => Promise<ZarrGroup | ZarrArray>,
+  open: (apart?: Pick<OpenZarrOptions, 'consolidated'>) => Promise<ZarrGroup | ZarrArray>,
   { signal, onProgress }: VerifyNodeOptions,
 ): Promise<ZarrVerification> {
   const report = new ZarrReport()
@@ -138,10 +141,15 @@ export async function verifyNode(
     return report.result()
   }
   try {
-    const { groups, arrays, unreadable } = await treeOf(root)
+    const tree = await treeOf(root)
+    const { groups, arrays, unreadable } = tree
     for (const [array, error] of unreadable) report.take({ file, array }, error)
     report.checked.groups = groups.length
     report.checked.arrays = arrays.length
+    if (groups.some(({ consolidated }) => consolidated)) {
+      await using apart = await open({ consolidated: false })
+      for (const finding of await compareConsolidated(tree, apart)) report.add({ ...finding, file })
+    }
     const total = arrays.reduce((sum, { chunks }) => sum + chunks.count, 0)
     let done = 0
     const onChunk = (): void => onProgress?.({ done: ++done, total })

@@ -149,6 +149,96 @@ describe('groups', () => {
   })
 })
 
+describe('consolidated metadata', () => {
+  const array = (changes: object = {}): object => ({
+    ...{
+      zarr_format: 3,
+      node_type: 'array',
+      shape: [2],
+      data_type: 'int8',
+      fill_value: 0,
+      codecs: ['bytes'],
+      attributes: { b: 1, a: [2] },
+    },
+    ...{ chunk_grid: { name: 'regular', configuration: { chunk_shape: [2] } }, chunk_key_encoding: { name: 'default' } },
+    ...changes,
+  })
+  const v3 = async (consolidated: Record<string, object>, own: Record<string, object>): Promise<MemoryStore> => {
+    const store = new MemoryStore()
+    const inline = { kind: 'inline', must_understand: false, metadata: consolidated }
+    await store.put('zarr.json', json({ zarr_format: 3, node_type: 'group', consolidated_metadata: inline }))
+    for (const [path, metadata] of Object.entries(own)) await store.put(`${path}/zarr.json`, json(metadata))
+    return store
+  }
+  const found = async (store: Store): Promise<[string, string | undefined, string][]> =>
+    (await verifyZarr(at(store, ''))).findings.map(({ severity, array, text }) => [severity, array, text])
+
+  test('that are those of each node are right, in whatever order their members are', async () => {
+    const { attributes: _, ...rest } = array() as { attributes: object }
+    const store = await v3(
+      { x: array(), g: { zarr_format: 3, node_type: 'group' } },
+      { g: { zarr_format: 3, node_type: 'group' }, x: { ...rest, attributes: { a: [2], b: 1 } } },
+    )
+    expect(await found(store)).toEqual([])
+  })
+
+  test.each([
+    ['shape', { shape: [3] }],
+    ['data type', { data_type: 'uint8' }],
+    ['chunk shape', { chunk_grid: { name: 'regular', configuration: { chunk_shape: [1] } } }],
+    ['codecs', { codecs: ['bytes', { name: 'gzip', configuration: { level: 1 } }] }],
+    ['fill value', { fill_value: 1 }],
+    ['key of chunks', { chunk_key_encoding: { name: 'v2' } }],
+    ['names of dimensions', { dimension_names: ['x'] }],
+    ['attributes', { attributes: { a: [2] } }],
+  ])('of another %s are an error', async (name, changes) => {
+    const store = await v3({ x: array() }, { x: array(changes) })
+    expect(await found(store)).toEqual([['error', 'x', `the consolidated metadata differ from its own: ${name}`]])
+  })
+
+  test('of what is not there, or cannot be read, are an error, and what they lack is a warning', async () => {
+    const store = await v3({ gone: array(), broken: array() }, { broken: array({ shape: [-1] }), more: array() })
+    expect(await found(store)).toEqual([
+      ['error', 'broken', expect.stringMatching(/^it is among the consolidated metadata, but its own cannot be read: .*shape/)],
+      ['error', 'gone', 'it is among the consolidated metadata, but there are no metadata of its own'],
+      ['warning', 'more', 'it is not among the consolidated metadata: who reads these does not see it'],
+    ])
+  })
+
+  test('are compared where the store cannot list, too, as far as they have names', async () => {
+    const inner = await v3({ x: array() }, { x: array({ shape: [5] }), more: array() })
+    const { list: _, ...blind } = {
+      get: inner.get.bind(inner),
+      stat: inner.stat.bind(inner),
+      getRange: inner.getRange.bind(inner),
+      describe: inner.describe.bind(inner),
+      list: undefined,
+    }
+    expect(await found(blind)).toEqual([['error', 'x', `the consolidated metadata differ from its own: shape`]])
+  })
+
+  test('of version 2 are compared, but for groups that have none', async () => {
+    const store = new MemoryStore()
+    const zarray = {
+      zarr_format: 2,
+      shape: [2],
+      chunks: [2],
+      dtype: '|i1',
+      compressor: null,
+      fill_value: 0,
+      order: 'C',
+      filters: null,
+    }
+    const metadata = { '.zgroup': { zarr_format: 2 }, 'sub/x/.zarray': zarray, 'sub/x/.zattrs': { units: 'K' } }
+    await store.put('.zmetadata', json({ zarr_consolidated_format: 1, metadata }))
+    await store.put('.zgroup', json({ zarr_format: 2 }))
+    await store.put('sub/x/.zarray', json(zarray))
+    expect(await found(store)).toEqual([['error', 'sub/x', `the consolidated metadata differ from its own: attributes`]])
+    await store.put('sub/x/.zattrs', json({ units: 'K' }))
+    expect(await found(store)).toEqual([])
+  })
+})
+
 test('errors of the store, and an abort, are thrown', async () => {
   const { store, inner } = new AskedStore()
   await writeInt32(inner, 'x', { shape: SHAPE, chunks: [4, 3] })
