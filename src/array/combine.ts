@@ -9,7 +9,8 @@ import { checkOptions } from '../core/options.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { Axis } from './axes.ts'
 import { DiskArray } from './disk-array.ts'
-import { type BroadcastOptions, broadcastSource as broadcastSources, type Operand } from './lazy/broadcast.ts'
+import { type BroadcastOptions, broadcastSource as broadcastSources } from './lazy/broadcast.ts'
+import type { Operand } from './lazy/broadcast-blocks.ts'
 import {
   type ConcatOptions,
   concatSource as concatSources,
@@ -20,8 +21,9 @@ import {
 } from './lazy/concat.ts'
 import { type GenerateOptions, generateSource, inMemory } from './lazy/generate.ts'
 import { type MosaicOptions, mosaicSource as mosaicSources } from './lazy/mosaic.ts'
+import { packingOf } from './lazy/packing.ts'
 import { rollSource } from './lazy/roll.ts'
-import { packingOf, SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.ts'
+import { SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.ts'
 import { zipElements as zipSources } from './lazy/zip.ts'
 
 /** `D` where it is one data type; where it is one of several nobody knows what they are promoted to. */

@@ -210,7 +210,10 @@ function withOneMissing(
   const known = missingElements(source)
   if (dtype === 'binary' && isAnyMissing(known)) {
     warnings.push(`array '${name}': containers have no fill value of binaries: what is missing is what it is stored as`)
-    return { from: new DiskArray(elementwise(source, { dtype, missing: NOTHING }, (element) => element)), fill: undefined }
+    return {
+      from: new DiskArray(elementwise(source, { dtype, missing: NOTHING }, { forth: (element) => element })),
+      fill: undefined,
+    }
   }
   const fill = known.nan && Number.isNaN(fillValue) ? Number.NaN : missingElement(known)
   const isAlone = known.values.length + Number(known.nan) <= 1

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { copiedTo } from '../../src/array/lazy/missing-as.ts'
+import { copiedTo } from '../../src/array/lazy/missing-restated.ts'
 import { copyTensor, type Tensor } from '../../src/core/tensor.ts'
 import type { Box } from '../../src/grid/range.ts'
 import {

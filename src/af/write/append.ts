@@ -1,6 +1,6 @@
 import { type Axis, type Named, resolveAxes } from '../../array/axes.ts'
+import { byAxis } from '../../array/by-axis.ts'
 import type { DiskArray } from '../../array/disk-array.ts'
-import { byAxis } from '../../array/reductions/options.ts'
 import { BLOCK_CHECKS, type BlockOptions } from '../../array/source.ts'
 import { toTensor, type Values } from '../../array/values.ts'
 import type { DType } from '../../core/dtype.ts'

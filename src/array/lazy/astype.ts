@@ -48,12 +48,12 @@ export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSou
     missing: { values: [...values, ...(nan ? [Number.NaN] : [])].flatMap(cast), nan: false },
   }
   const exact = holds(dtype, from)
-  if (!exact) return elementwise(source, kind, forth, { treatment: 'distinguish' })
+  if (!exact) return elementwise(source, kind, { forth, treatment: 'distinguish' })
   const end = (value: number | bigint | undefined) =>
     value === undefined ? undefined : (forth(value as never) as number | bigint)
   // Where every value stays what it is, so does what is known of them.
   const statsOf = ({ min, max, ...counts }: PartStats): PartStats => ({ min: end(min), max: end(max), ...counts })
-  return elementwise(source, kind, forth, { back: casting(dtype, from, true), statsOf })
+  return elementwise(source, kind, { forth, back: casting(dtype, from, true), statsOf })
 }
 
 /** Whether each value of a type is one of another. */

@@ -18,7 +18,10 @@ export type Convert = (element: never) => unknown
  */
 export type Treatment = 'spare' | 'convert' | 'distinguish'
 
-export interface ElementwiseOptions {
+/** How elements are made of others. */
+export interface Converting {
+  /** From an element below to one above. */
+  readonly forth: Convert
   /** From an element above to one below, so that the array can be written. */
   readonly back?: Convert | undefined
   /** `convert` when left out. */
@@ -27,15 +30,22 @@ export interface ElementwiseOptions {
   readonly statsOf?: ((below: PartStats) => PartStats | undefined) | undefined
 }
 
+/** What loads how elements are made, when some of them are. */
+export interface Loading {
+  readonly load: () => Converting | Promise<Converting>
+  /** Whether there is a way back, so that the array can be written. */
+  readonly back: boolean
+}
+
 /** What an array is made of whose elements are made of others. */
-export interface Conversion extends ElementwiseOptions {
+export interface Conversion {
   readonly source: BlockSource
   readonly kind: Kind<DType>
-  readonly forth: Convert
+  readonly converting: Converting | Loading
 }
 
 /** A conversion of elements of one source into those of another that treats missing ones as it should. */
-function treating(treatment: Treatment, from: MissingOf, to: MissingOf, convert: Convert): Convert {
+function treating(treatment: Treatment = 'convert', from: MissingOf, to: MissingOf, convert: Convert): Convert {
   const [below, above] = [missingElements(from), missingElements(to)]
   if (treatment === 'convert' || !isAnyMissing(below) || !isAnyMissing(above)) return convert
   const isMissing = missingTest(below)!
@@ -53,9 +63,7 @@ function treating(treatment: Treatment, from: MissingOf, to: MissingOf, convert:
   }
 }
 
-/** The conversion from below, and the one from above, where there is one. */
-const upwards = ({ treatment = 'convert', source, kind, forth }: Conversion): Convert => treating(treatment, source, kind, forth)
-const downwards = ({ treatment = 'convert', source, kind, back }: Conversion): Convert => treating(treatment, kind, source, back!)
+const loaded = async ({ converting }: Conversion): Promise<Converting> => ('load' in converting ? converting.load() : converting)
 
 /** Blocks that reading some boxes fetches. */
 export const requestsOfConverted = ({ source }: Conversion, boxes: readonly Box[]): Promise<number | undefined> =>
@@ -63,8 +71,9 @@ export const requestsOfConverted = ({ source }: Conversion, boxes: readonly Box[
 
 /** Reads a box and puts what is made of its elements into `out`. */
 export async function readConverted(conversion: Conversion, box: Box, out: Tensor, options?: BlockOptions): Promise<void> {
-  const { source } = conversion
-  const convert = upwards(conversion)
+  const { source, kind } = conversion
+  const { treatment, forth } = await loaded(conversion)
+  const convert = treating(treatment, source, kind, forth)
   const below = tensorOf(source.dtype, out.shape)
   await readPicks(source, box.map(viewOf), below, options)
   await within(source.label ?? {}, async () => convertTensor(below, out, convert))
@@ -77,8 +86,9 @@ export async function* visitConverted<D extends DType, R>(
   visitor: PartVisitor<D, R>,
   options?: BlockOptions,
 ): AsyncGenerator<R, void, undefined> {
-  const { source, kind, statsOf } = conversion
-  const convert = upwards(conversion)
+  const { source, kind } = conversion
+  const { treatment, forth, statsOf } = await loaded(conversion)
+  const convert = treating(treatment, source, kind, forth)
   const below: PartVisitor<DType, R> = {
     shouldRead: (part, stats) => visitor.shouldRead(part, stats && statsOf?.(stats)),
     visit: (part, elements) => {
@@ -97,8 +107,9 @@ export async function* visitConverted<D extends DType, R>(
 
 /** Writes what is made of `values` to a box. */
 export async function writeConverted(conversion: Conversion, box: Box, values: Tensor, options?: BlockOptions): Promise<void> {
-  const { source } = conversion
-  const convert = downwards(conversion)
+  const { source, kind } = conversion
+  const { treatment, back } = await loaded(conversion)
+  const convert = treating(treatment, kind, source, back!)
   const below = tensorOf(source.dtype, boxShape(box))
   await within(source.label ?? {}, async () => convertTensor(values, below, convert))
   await writePicks(source, box.map(viewOf), below, options)

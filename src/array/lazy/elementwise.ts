@@ -1,6 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
 import type { BlockSource } from '../source.ts'
-import type { Conversion, Convert, ElementwiseOptions } from './converted.ts'
+import type { Conversion, Converting, Loading } from './converted.ts'
 import { type DerivedSource, deriveSource, type Kind } from './derive.ts'
 
 const body = () => import('./converted.ts')
@@ -9,10 +9,9 @@ const body = () => import('./converted.ts')
 export function elementwise<D extends DType>(
   source: BlockSource,
   kind: Kind<D>,
-  forth: Convert,
-  options: ElementwiseOptions = {},
+  converting: Converting | Loading,
 ): BlockSource<D> {
-  const conversion: Conversion = { source, kind, forth, ...options }
+  const conversion: Conversion = { source, kind, converting }
   const layer: DerivedSource<D> = {
     // What lies between written elements must not go forth and back.
     capabilities: { steps: true },
@@ -26,8 +25,8 @@ export function elementwise<D extends DType>(
         }),
     },
     readBlock: async (...asked) => (await body()).readConverted(conversion, ...asked),
-    ...(options.back !== undefined &&
-      source.writeBlock !== undefined && {
+    ...(converting.back &&
+      source.writeBlock && {
         writeBlock: async (...asked) => (await body()).writeConverted(conversion, ...asked),
       }),
   }

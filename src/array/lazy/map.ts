@@ -48,7 +48,7 @@ export function map<D extends DType, E extends DType = D>(
   const kind = computed(to, fillValue, skipMissing ? [source] : [])
   const back = inverse && applying(to, source.dtype, inverse)
   const forth = applying(source.dtype, to, fn)
-  return elementwise(source, kind, forth, { back, treatment: skipMissing ? 'spare' : 'convert' })
+  return elementwise(source, kind, { forth, back, treatment: skipMissing ? 'spare' : 'convert' })
 }
 
 /**

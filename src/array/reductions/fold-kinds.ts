@@ -1,6 +1,8 @@
 import { type DType, type FixedDType, isBigInt, isFixed, type TypedArray } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import type { Row, RowMode } from './rows.ts'
+import { checkValue } from '../../core/options.ts'
+import type { BlockSource } from '../source.ts'
+import type { Row, RowMode, SkipOptions } from './rows.ts'
 
 /** What elements can be folded into, one value a cell. */
 export const FOLD_KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
@@ -40,10 +42,17 @@ export function checkFoldable(kind: string, dtype: DType): asserts dtype is Fixe
   throw new HyperslabError('UnsupportedError', `there is no ${kind} of ${dtype} values`, { actual: dtype })
 }
 
+/** @throws InvalidArgumentError for what is no kind to fold by */
+export const checkKind = (call: string, kind: unknown, { label }: Pick<BlockSource, 'label'>): void =>
+  checkValue(call, 'kind', kind, FOLD_KINDS, label)
+
 export interface FoldOptions {
   /** What a variance of n elements divides by is n less this; 0 when left out. */
   readonly ddof?: number
 }
+
+/** Options of `coarsen` and `rolling`. */
+export interface WindowOptions extends SkipOptions, FoldOptions {}
 
 /** Cells that take in elements row by row. */
 export interface Fold {

@@ -1,10 +1,9 @@
 import type { DType, ScalarOf } from '../../core/dtype.ts'
-import { HyperslabError, invalidArgument } from '../../core/errors.ts'
-import { type Check, type Checks, checkOptions, checkValue } from '../../core/options.ts'
-import { type Named, resolveAxes } from '../axes.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Check, type Checks, checkOptions } from '../../core/options.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource } from '../source.ts'
 import type { CumulativeOptions } from './cumulative-sum.ts'
-import { FOLD_KINDS, type FoldOptions } from './fold-kinds.ts'
+import type { FoldOptions } from './fold-kinds.ts'
 import type { HistogramOptions } from './histogram.ts'
 import type { QuantileOptions } from './quantile.ts'
 import type { ReduceOptions } from './reduce.ts'
@@ -23,9 +22,6 @@ export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
 /** Options of `groupBy`. */
 export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions {}
 
-/** Options of `coarsen` and `rolling`. */
-export interface WindowOptions extends SkipOptions, FoldOptions {}
-
 const SKIP: Checks<SkipOptions> = { skipMissing: 'boolean', skipNaN: 'boolean' }
 const FOLD: Checks<FoldOptions> = { ddof: 'number' }
 const EACH: Checks<BlockOptions & SkipOptions> = { ...BLOCK_CHECKS, ...SKIP }
@@ -33,7 +29,6 @@ const REDUCE: Checks<ReduceOptions> = { ...EACH, axis: 'number or string or list
 const VARIANCE: Checks<ReduceOptions & FoldOptions> = { ...REDUCE, ...FOLD }
 const TRUTH: Checks<TruthOptions<DType>> = { ...REDUCE, where: 'function' }
 const QUANTILE: Checks<QuantileOptions> = { ...REDUCE, maxBytes: 'number from 0' }
-const WINDOW: Checks<WindowOptions> = { ...SKIP, ...FOLD }
 
 export type ReducingCall =
   | 'sum'
@@ -58,8 +53,6 @@ export type ReducingCall =
   | 'weightedMean'
   | 'cumsum'
   | 'groupBy'
-  | 'coarsen'
-  | 'rolling'
 
 /** The options of every call that reduces. */
 const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
@@ -85,8 +78,6 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   weightedMean: REDUCE,
   cumsum: { ...EACH, into: 'DiskArray' } satisfies Checks<CumulativeOptions>,
   groupBy: { ...EACH, ...FOLD } satisfies Checks<GroupOptions>,
-  coarsen: WINDOW,
-  rolling: WINDOW,
 }
 
 /** @throws InvalidArgumentError for options that a call does not take */
@@ -103,24 +94,4 @@ export function checkInitial(call: 'reduce' | 'mapReduce', init: unknown, { labe
   if (init !== undefined && (names.length === 0 || !names.every((name) => Object.hasOwn(CALLS[call], name)))) return
   const found = init === undefined ? '' : `; { ${names.join(', ')} } are its options, which come after it`
   throw new HyperslabError('InvalidArgumentError', `${call} takes an initial value after the functions${found}`, label)
-}
-
-/** @throws InvalidArgumentError for what is no kind to fold by */
-export const checkKind = (call: ReducingCall, kind: unknown, { label }: Pick<BlockSource, 'label'>): void =>
-  checkValue(call, 'kind', kind, FOLD_KINDS, label)
-
-/**
- * What an object gives for axes, by their numbers. Its keys are names or numbers; as keys these are strings,
- * too.
- * @throws InvalidArgumentError for axes that do not exist or are given twice
- */
-export function byAxis<T>(given: { readonly [axis: string]: T }, array: Named): Map<number, T> {
-  if (typeof given !== 'object' || given === null) invalidArgument(`expected an object by axis, got ${String(given)}`, given)
-  const entries = Object.entries(given)
-  const named = (key: string): boolean => array.dimensionNames?.includes(key) === true || !/^-?\d+$/.test(key)
-  const axes = resolveAxes(
-    entries.map(([key]) => (named(key) ? key : Number(key))),
-    array,
-  )
-  return new Map([...axes].map((axis, i) => [axis, entries[i]![1]]))
 }

@@ -7,8 +7,7 @@ import { projectBox } from '../../grid/projection.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
 import { type BlockSource, bytesOf } from '../source.ts'
 import { emptyExtreme, foldOf } from './fold.ts'
-import { type FoldKind, foldedDType, modeOf } from './fold-kinds.ts'
-import type { WindowOptions } from './options.ts'
+import { type FoldKind, foldedDType, modeOf, type WindowOptions } from './fold-kinds.ts'
 import { RowReader, skippedOf } from './rows.ts'
 
 /** Windows of `sizes` every `steps` positions of a source. */

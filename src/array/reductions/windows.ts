@@ -1,17 +1,20 @@
 import { type DType, isFloat } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
+import { byAxis } from '../by-axis.ts'
 import { DiskArray } from '../disk-array.ts'
 import { deriveSource } from '../lazy/derive.ts'
 import { withOneMissing } from '../lazy/missing-as.ts'
 import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
-import { checkFoldable, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.ts'
-import { byAxis, checkCall, checkKind, type WindowOptions } from './options.ts'
+import { checkFoldable, checkKind, type FoldedDType, type FoldKind, foldedDType, type WindowOptions } from './fold-kinds.ts'
 import type { Windows } from './window-fold.ts'
 
 /** Lengths along some axes, by dimension name or number. */
 export type Lengths = { readonly [axis: string]: number }
+
+const CHECKS: Checks<WindowOptions> = { skipMissing: 'boolean', skipNaN: 'boolean', ddof: 'number' }
 
 /** How many chunks of the source, along an axis, a chunk of a coarsened array is made of at most. */
 const MOST_CHUNKS = 16
@@ -34,7 +37,7 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>, R> {
   const { source } = array
-  checkCall('coarsen', options, source)
+  checkOptions('coarsen', options, CHECKS, source.label)
   checkKind('coarsen', kind, source)
   const sizes = sizesOf(source, factors)
   const axes = source.chunks.axes.map(({ chunkLength }, axis) => {
@@ -65,7 +68,7 @@ export function rolling<D extends DType, K extends FoldKind, R extends number = 
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>, R> {
   const { source } = array
-  checkCall('rolling', options, source)
+  checkOptions('rolling', options, CHECKS, source.label)
   checkKind('rolling', kind, source)
   const sizes = sizesOf(source, windows)
   const axes = source.chunks.axes.map(({ chunkLength, offset }, axis) => {

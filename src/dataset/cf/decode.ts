@@ -1,7 +1,8 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import { deriveSource } from '../../array/lazy/derive.ts'
 import { elementwise } from '../../array/lazy/elementwise.ts'
-import { packingOf, type ScaledOptions, scaledSource } from '../../array/lazy/scaled.ts'
+import { packingOf } from '../../array/lazy/packing.ts'
+import { type ScaledOptions, scaledSource } from '../../array/lazy/scaled.ts'
 import { type Missing, missingElements } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
 import type { BlockSource, NamedValues } from '../../array/source.ts'
@@ -145,7 +146,7 @@ function decodeTimeVariable(numbers: VariableParts, times: TimeUnits): VariableP
   const forth = (value: number | bigint): bigint =>
     isMissing?.(value) || Number.isNaN(value) ? NAT : decodeTimestamp(value, times)
   const kind = { dtype: 'timestamp_ns' as const, missing: { values: [NAT], nan: false } }
-  const source = elementwise(array.source, kind, forth as never, {}) as BlockSource
+  const source = elementwise(array.source, kind, { forth: forth as never }) as BlockSource
   const units = Object.fromEntries(TIME.filter((key) => key in attrs).map((key) => [key, attrs[key]]))
   const rest = { attrs: dropAttributes(attrs, TIME), encoding: { ...encoding, ...units } }
   return { ...numbers, ...rest, array: new DiskArray(source), stored: array, times }

@@ -196,7 +196,7 @@ function packed(array: DiskArray, packing: Packing): DiskArray {
   const pack = packerOf(packing)
   const forth = (value: number | bigint): Element =>
     isMissing(value) || (times !== undefined && value === NAT) ? missingOf(packing, value) : pack(number(value), value)
-  return new DiskArray(elementwise(array.source, { dtype, missing: NOTHING }, forth as never, {}))
+  return new DiskArray(elementwise(array.source, { dtype, missing: NOTHING }, { forth: forth as never }))
 }
 
 function missingOf({ name, dtype, fill }: Packing, value: unknown): Element {

@@ -1,0 +1,18 @@
+import { invalidArgument } from '../core/errors.ts'
+import { type Named, resolveAxes } from './axes.ts'
+
+/**
+ * What an object gives for axes, by their numbers. Its keys are names or numbers; as keys these are strings,
+ * too.
+ * @throws InvalidArgumentError for axes that do not exist or are given twice
+ */
+export function byAxis<T>(given: { readonly [axis: string]: T }, array: Named): Map<number, T> {
+  if (typeof given !== 'object' || given === null) invalidArgument(`expected an object by axis, got ${String(given)}`, given)
+  const entries = Object.entries(given)
+  const named = (key: string): boolean => array.dimensionNames?.includes(key) === true || !/^-?\d+$/.test(key)
+  const axes = resolveAxes(
+    entries.map(([key]) => (named(key) ? key : Number(key))),
+    array,
+  )
+  return new Map([...axes].map((axis, i) => [axis, entries[i]![1]]))
+}

@@ -1,0 +1,65 @@
+import { elementBytes, type FixedDType, toElement } from '../../core/dtype.ts'
+import { type MissingElements, missingElement, missingElements } from '../missing.ts'
+import { missingTest } from '../missing-test.ts'
+import { isBetween, restateFill } from '../part-stats.ts'
+import type { BlockSource, PartStats } from '../source.ts'
+import { casting } from './astype.ts'
+import type { Converting } from './converted.ts'
+
+/** How values are packed, all of it told. */
+export interface Packing {
+  readonly scaleFactor: number
+  readonly addOffset: number
+  readonly unsigned: boolean
+  /** Of what they become. */
+  readonly dtype: 'float32' | 'float64'
+  /** The packed values that stand for none. */
+  readonly missing: MissingElements
+  readonly validRange: readonly [number | bigint, number | bigint] | undefined
+}
+
+/** Unpacks the elements of a source, and packs them again. */
+export function unpacking(
+  source: BlockSource,
+  { scaleFactor, addOffset, unsigned, dtype, missing, validRange }: Packing,
+): Converting {
+  const packed = source.dtype as FixedDType
+  const isMissing = missingTest(missing) ?? (() => false)
+  const fill = missingElement(missing)
+  const pack = casting('float64', packed, true)
+  const rounds = packed !== 'float32' && packed !== 'float64'
+  const wrap = 2 ** (8 * elementBytes(packed))
+  const back = (value: number): unknown => {
+    if (Number.isNaN(value)) return fill ?? pack(value as never)
+    const exact = (value - addOffset) / scaleFactor
+    const whole = rounds ? Math.round(exact) + 0 : exact
+    // Numbers below 0 become ones that no signed type has, and are refused as those that need more bits are.
+    return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
+  }
+  const numberOf = (value: number | bigint): number => (unsigned && value < 0 ? Number(value) + wrap : Number(value))
+  // Bounds are stored as the values are: of unsigned ones, -1 is the greatest.
+  const [lowest, highest] = (validRange ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]).map((bound) =>
+    Number.isFinite(Number(bound)) ? numberOf(bound) : Number(bound),
+  ) as [number, number]
+  const isOutside =
+    validRange === undefined
+      ? () => false
+      : (value: number | bigint): boolean => numberOf(value) < lowest || numberOf(value) > highest
+  const forth = (value: number | bigint): number =>
+    isMissing(value) || isOutside(value) ? Number.NaN : numberOf(value) * scaleFactor + addOffset
+  const end = (value: number | bigint): number => toElement(dtype, numberOf(value) * scaleFactor + addOffset) as number
+  const statsOf = (stats: PartStats): PartStats | undefined => {
+    const [fillBelow] = missingElements({ dtype: packed, fillValue: source.fillValue }).values
+    const isNone = isMissing(source.fillValue === undefined ? undefined : (fillBelow ?? Number.NaN))
+    const known = isNone ? { ...stats, fillCount: 0 } : restateFill(stats, source, { dtype: packed })
+    if (known === undefined || known.count === 0) return known
+    const [min, max] = [known.min!, known.max!]
+    // What has a sign becomes larger than what has none.
+    if (unsigned && min < 0 !== max < 0) return undefined
+    const [first, last] = scaleFactor > 0 ? [min, max] : [max, min]
+    if (isOutside(min) || isOutside(max)) return undefined
+    const others = missing.values.some((value) => value !== fillBelow && isBetween(known, value))
+    return { ...known, min: end(first), max: end(last), exact: known.exact && !others }
+  }
+  return { forth, back, statsOf }
+}
