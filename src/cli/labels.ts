@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { between, type LabelLike } from '../dataset/between.ts'
 import type { Coords } from '../dataset/coords.ts'
 import type { Label, LabelIndex } from '../dataset/label-index.ts'
 import { takenByLabel } from '../dataset/label-selection.ts'
-import { between, type LabelLike, type LabelSelector, type SelOptions, type Taken } from '../dataset/label-selectors.ts'
+import type { LabelSelector, SelOptions, Taken } from '../dataset/label-selectors.ts'
 import { UsageError } from './failure.ts'
 
 /** Labels of dimensions, as they are written on the command line. */

@@ -1,6 +1,6 @@
-import { broadcast } from '../array/combine.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { viewAxes } from '../array/lazy/axes-view.ts'
+import { broadcastSource } from '../array/lazy/broadcast.ts'
 import { isNumeric } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
@@ -50,7 +50,7 @@ export function combineArrays(
   if (typeof right === 'number') {
     const own = asFloats(left.variable.array)
     const dtype = own.dtype as 'float64'
-    const array = broadcast(fn as never, own, right, { dtype } as never) as DiskArray
+    const array = new DiskArray(broadcastSource(fn, [own.source, { value: right }], { dtype })) as DiskArray
     return { variable: left.variable.with({ array, encoding: {} }), coordinates: left.coordinates }
   }
   if (!((right as Labelled | undefined)?.variable instanceof Variable))
@@ -63,8 +63,8 @@ export function combineArrays(
   checkLengths(a.variable, b.variable)
   const values = operation === 'where' ? [a] : [a, b]
   const dtype = values.every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
-  const arrays = [a, b].map(({ variable }) => alongDims(variable.with({ array: asFloats(variable.array) }), dims))
-  const array = broadcast(fn as never, arrays[0]!, arrays[1]!, { dtype } as never) as DiskArray
+  const sources = [a, b].map(({ variable }) => alongDims(variable.with({ array: asFloats(variable.array) }), dims).source)
+  const array = new DiskArray(broadcastSource(fn, sources, { dtype })) as DiskArray
   return { variable: a.variable.with({ array, dims, encoding: {}, index: undefined }), coordinates }
 }
 

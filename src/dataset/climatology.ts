@@ -1,7 +1,7 @@
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import { type Between, between, type LabelLike } from './between.ts'
 import type { Labelled } from './coords.ts'
-import { type Between, between, type LabelLike } from './label-selectors.ts'
 
 /** Options of `climatology` and `anomaly`. */
 export interface ClimatologyOptions {

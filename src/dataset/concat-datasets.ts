@@ -1,6 +1,5 @@
-import { invalidArgument } from '../core/errors.ts'
-import type { ConcatDatasetsOptions } from './concat.ts'
-import { Dataset, DatasetState } from './dataset.ts'
+import type { ConcatDatasetsOptions } from './concat-options.ts'
+import type { Dataset } from './dataset.ts'
 
 /**
  * Datasets one after another along a dimension, lazily, in the order of its labels, or as they are given
@@ -19,8 +18,5 @@ export async function concatDatasets(
   dim?: string,
   options: ConcatDatasetsOptions = {},
 ): Promise<Dataset> {
-  if (!Array.isArray(datasets) || !datasets.every((each) => each instanceof Dataset))
-    invalidArgument('concatDatasets takes a list of datasets', datasets)
-  const { concatParts } = await import('./concat.ts')
-  return new Dataset(new DatasetState(await concatParts(datasets.map(({ parts }) => parts), dim, options))) // biome-ignore format: one line
+  return (await import('./concat.ts')).concatenated(datasets, dim, options)
 }

@@ -3,46 +3,20 @@ import type { DiskArray } from '../array/disk-array.ts'
 import { isBigInt, isNumeric } from '../core/dtype.ts'
 import { type ErrorDetails, HyperslabError, invalidArgument } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
-import { type Checks, checkOptions } from '../core/options.ts'
+import { checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import { alongDims } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
 import { arrangeLabels, type LabelRun, mostUncertain } from './concat-labels.ts'
+import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from './concat-options.ts'
 import type { DatasetParts } from './coords.ts'
+import { Dataset, DatasetState } from './dataset.ts'
 import { LabelIndex, type LabelKind, type Labels } from './label-index.ts'
 import { packInstants } from './time/instant.ts'
 import { decodeTimes, encodeTimes, type TimeUnits } from './time/units.ts'
 import type { Variable } from './variable.ts'
-import { withInstants } from './with-index.ts'
-
-/** Options of joining datasets along a dimension. */
-export interface ConcatDatasetsOptions {
-  /**
-   * The rule where several have a label, or reach into one another: `error`, the default, refuses; of those
-   * that have a label, `first` takes the one given first, `last` the one given last.
-   */
-  readonly overlap?: 'error' | 'first' | 'last'
-  /**
-   * The rule where labels are missing between two, as regular spacing in them tells, of times also by months:
-   * `error`, the default, refuses; `keep` joins them as they are.
-   */
-  readonly gaps?: 'error' | 'keep'
-  /**
-   * The rule for what does not lie along the dimension: `equals`, the default, reads it everywhere and
-   * refuses what differs; `override` takes that of the first.
-   */
-  readonly compat?: 'equals' | 'override'
-  /** Ends reading when it is aborted. */
-  readonly signal?: Signal | undefined
-}
-
-export const CONCAT_DATASETS_CHECKS: Checks<ConcatDatasetsOptions> = {
-  overlap: ['error', 'first', 'last'],
-  gaps: ['error', 'keep'],
-  compat: ['equals', 'override'],
-  signal: 'AbortSignal',
-}
+import { withInstants } from './with-instants.ts'
 
 /** Variables that are compared at the same time. */
 const COMPARED_AT_A_TIME = 8
@@ -65,13 +39,24 @@ interface Own {
   readonly part: Part
 }
 
+/** @throws InvalidArgumentError as {@link concatParts}, and for what are no datasets */
+export async function concatenated(
+  datasets: readonly Dataset[],
+  dim: string | undefined,
+  options: ConcatDatasetsOptions,
+): Promise<Dataset> {
+  if (!Array.isArray(datasets) || !datasets.every((each) => each instanceof Dataset))
+    invalidArgument('concatDatasets takes a list of datasets', datasets)
+  return new Dataset(new DatasetState(await concatParts(datasets.map(({ parts }) => parts), dim, options))) // biome-ignore format: one line
+}
+
 /**
  * The parts of datasets one after another along a dimension, in the order of its labels; without labels, as
  * they are given.
  * @param dim when left out, the only one along which labels differ
  * @throws InvalidArgumentError for what does not fit together, naming the two that do not
  */
-export async function concatParts(
+async function concatParts(
   datasets: readonly DatasetParts[],
   dim: string | undefined,
   options: ConcatDatasetsOptions = {},

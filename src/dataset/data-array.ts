@@ -25,7 +25,6 @@ import { quantileAlong, type ReduceDimsOptions, type ReduceKind, reduceAlong } f
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
 import { type CFTime, toDateOrCFTime } from './time/instant.ts'
-import { decodeTimes } from './time/units.ts'
 import type { Variable } from './variable.ts'
 import { Weighted } from './weighted.ts'
 import { type CoarsenOptions, coarsenedBlocks, type RollingOptions, rollingWindows, type WindowedArray } from './windows.ts'
@@ -158,8 +157,11 @@ export class DataArray extends Printable implements Labelled {
     const isDecoded = this.dtype === 'timestamp_ns'
     if (times === undefined && !isDecoded) invalidArgument(`${this.name} has no times, but ${this.dtype} values`, this.dtype)
     const calendar = times?.calendar ?? 'proleptic_gregorian'
-    const instants = ((index ?? scalar)?.values ??
-      (isDecoded ? await this.values() : decodeTimes((await this.values()) as never, times!))) as ArrayLike<bigint>
+    const decoded = async () => {
+      const values = (await this.values()) as ArrayLike<bigint>
+      return isDecoded ? values : (await import('./time/units.ts')).decodeTimes(values, times!)
+    }
+    const instants = ((index ?? scalar)?.values ?? (await decoded())) as ArrayLike<bigint>
     return Array.from(instants, (instant) => toDateOrCFTime(instant, calendar) ?? null)
   }
 

@@ -6,7 +6,6 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { isTensorLike, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
-import { timestampOf } from '../core/timestamp.ts'
 import type { Selector } from '../grid/selection.ts'
 import { type Attrs, plainAttrs } from './attributes.ts'
 import { type Coords, type DatasetParts, mergeCoords, takeCoords } from './coords.ts'
@@ -21,6 +20,8 @@ import type { TableOptions } from './out/csv.ts'
 import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { describeDataset } from './repr.ts'
+import { fits64 } from './time/instant.ts'
+import { parseTimeLabel, type TimeLabel } from './time/labels.ts'
 import { Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
 
@@ -408,6 +409,13 @@ function dataOf(dtype: DType, list: ArrayLike<unknown>): DataOf<DType> {
   return data
 }
 
+/** A time as an element of a `timestamp_ns` array. */
+function timestampOf(time: TimeLabel): bigint {
+  const { start } = parseTimeLabel(time, 'proleptic_gregorian')
+  if (fits64(start)) return start
+  return invalidArgument(`${String(time)} is beyond 64 bits of nanoseconds, 1677-09-21 to 2262-04-11`, time)
+}
+
 const isList = (value: unknown): value is ArrayLike<number> => Array.isArray(value) || ArrayBuffer.isView(value)
 
 function namesOf(array: DiskArray, name: string): readonly string[] {
@@ -438,7 +446,7 @@ function toTensor(data: Exclude<VariableData, DiskArray>, dims: readonly string[
     )
   const first = (data as ArrayLike<unknown>)[0]
   if (first instanceof Date) {
-    const times = BigInt64Array.from(data as unknown as Date[], (date) => timestampOf(date))
+    const times = BigInt64Array.from(data as unknown as Date[], timestampOf)
     return { ...tensorOf('timestamp_ns', [times.length], times), dtype: 'timestamp_ns' }
   }
   const list = data as ArrayLike<unknown>

@@ -7,13 +7,14 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { tensorOf } from '../core/tensor.ts'
 import { asFloats } from './as-floats.ts'
+import type { LabelLike } from './between.ts'
 import type { Coords, DatasetParts, Labelled } from './coords.ts'
 import type { Label, LabelIndex } from './label-index.ts'
-import type { LabelLike } from './label-selectors.ts'
 import { packInstants } from './time/instant.ts'
 import { parseTimeLabel } from './time/labels.ts'
 import type { Variable } from './variable.ts'
-import { withIndex, withInstants } from './with-index.ts'
+import { withIndex } from './with-index.ts'
+import { withInstants } from './with-instants.ts'
 
 /** Labels to interpolate at, by dimension: one, which drops the dimension, or a list. */
 export type InterpLabels = Readonly<Record<string, LabelLike | readonly LabelLike[]>>

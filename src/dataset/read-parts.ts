@@ -8,7 +8,7 @@ import type { DatasetParts } from './coords.ts'
 import { type DatasetFile, DECODE_CHECKS, type DecodeOptions } from './dataset-file.ts'
 import { originOf } from './origin.ts'
 import { Variable, type VariableParts } from './variable.ts'
-import { storedArray, withIndex } from './with-index.ts'
+import { storedArray, withReadIndex } from './with-times.ts'
 
 /** Coordinates that are read at the same time. */
 const COORDINATES_AT_A_TIME = 16
@@ -89,7 +89,7 @@ function decodeWith(raw: RawVariable, boundsOf: ReadonlyMap<string, RawVariable>
 
 async function readIndex(variable: Variable, signal: Signal | undefined): Promise<Variable> {
   const { data } = await storedArray(variable).toTensor(signal ? { signal } : {})
-  const labelled = withIndex(variable, data as ArrayLike<unknown>)
+  const labelled = withReadIndex(variable, data as ArrayLike<unknown>)
   keepStored(labelled.array, storedAs(variable.array))
   return labelled
 }

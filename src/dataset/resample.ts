@@ -2,7 +2,7 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import type { Labelled } from './coords.ts'
 import type { PositionGroups } from './group-by.ts'
 import { parseFrequency, resampleBins } from './time/frequency.ts'
-import { withInstants } from './with-index.ts'
+import { withInstants } from './with-instants.ts'
 
 /**
  * The positions along times by the periods they lie in, with the label that pandas gives each; periods

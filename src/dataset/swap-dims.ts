@@ -1,7 +1,7 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { DatasetParts } from './coords.ts'
 import type { Variable } from './variable.ts'
-import { storedArray, withIndex } from './with-index.ts'
+import { storedArray, withReadIndex } from './with-times.ts'
 
 /**
  * The parts of a dataset with dimensions labelled by, and named after, coordinates along them; labels that
@@ -18,7 +18,7 @@ export async function swappedDims(parts: DatasetParts, names: Readonly<Record<st
       throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: variable?.dims, expected: [dim] })
     }
     const { data } = await storedArray(variable).toTensor()
-    labelled.set(name, withIndex(variable.with({ dims: [name] }), data as ArrayLike<unknown>))
+    labelled.set(name, withReadIndex(variable.with({ dims: [name] }), data as ArrayLike<unknown>))
   }
   const nameOf = (dim: string): string => (Object.hasOwn(names, dim) ? names[dim]! : dim)
   const swapped = (variable: Variable): Variable => {

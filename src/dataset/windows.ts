@@ -1,5 +1,5 @@
-import { broadcast } from '../array/combine.ts'
-import type { DiskArray } from '../array/disk-array.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { broadcastSource } from '../array/lazy/broadcast.ts'
 import type { FoldKind } from '../array/reductions/fold-kinds.ts'
 import { coarsen, type Lengths, rolling } from '../array/reductions/windows.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
@@ -14,7 +14,7 @@ import { Parted, type Wrap } from './parted.ts'
 import type { ReduceDimsOptions } from './reductions.ts'
 import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
-import { withInstants } from './with-index.ts'
+import { withInstants } from './with-instants.ts'
 
 /** Options of `rolling`. */
 export interface RollingOptions {
@@ -87,7 +87,8 @@ export function rollingWindows<A>(
     const counts = rolling(padded, along, 'count', { skipMissing: true, skipNaN: true }) as DiskArray
     const least = minPeriods ?? sizeOf(sizes)
     const enough = (value: number, count: number): number => (count >= least ? value : Number.NaN)
-    return wrap(result(variable, broadcast(enough as never, values, counts) as DiskArray, coordinates), kind)
+    const known = new DiskArray(broadcastSource(enough, [values.source, counts.source])) as DiskArray
+    return wrap(result(variable, known, coordinates), kind)
   })
 }
 

@@ -3,9 +3,10 @@
  */
 export type { ArithmeticOptions } from '../dataset/arithmetic.ts'
 export type { Attrs } from '../dataset/attributes.ts'
+export { type Between, between, type LabelLike } from '../dataset/between.ts'
 export type { VariableEncoding } from '../dataset/cf/encode.ts'
-export type { ConcatDatasetsOptions } from '../dataset/concat.ts'
 export { concatDatasets } from '../dataset/concat-datasets.ts'
+export type { ConcatDatasetsOptions } from '../dataset/concat-options.ts'
 export { cos, DataArray } from '../dataset/data-array.ts'
 export {
   Dataset,
@@ -16,7 +17,7 @@ export {
 export type { DatasetFile, DecodeOptions } from '../dataset/dataset-file.ts'
 export type { GroupBy, GroupKey } from '../dataset/group-by.ts'
 export type { InterpLabels, InterpOptions } from '../dataset/interp.ts'
-export { type Between, between, type LabelLike, type LabelSelector, type SelOptions } from '../dataset/label-selectors.ts'
+export type { LabelSelector, SelOptions } from '../dataset/label-selectors.ts'
 export type { ArrowRecordBatch } from '../dataset/out/arrow.ts'
 export type { TableOptions } from '../dataset/out/csv.ts'
 export type { WriteDatasetOptions, Written } from '../dataset/out/write.ts'

@@ -1,8 +1,8 @@
 import { invalidArgument } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import type { ConcatDatasetsOptions } from '../dataset/concat.ts'
 import { concatDatasets } from '../dataset/concat-datasets.ts'
+import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from '../dataset/concat-options.ts'
 import type { Dataset } from '../dataset/dataset.ts'
 import type { Store } from '../store/store.ts'
 import { type Location, resolveLocation } from './location.ts'
@@ -16,9 +16,7 @@ export interface OpenDatasetsOptions extends OpenDatasetOptions, ConcatDatasetsO
 
 const CHECKS: Checks<OpenDatasetsOptions> = {
   ...OPEN_DATASET_CHECKS,
-  overlap: ['error', 'first', 'last'],
-  gaps: ['error', 'keep'],
-  compat: ['equals', 'override'],
+  ...CONCAT_DATASETS_CHECKS,
   dim: 'string',
 }
 

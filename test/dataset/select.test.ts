@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { between } from '../../src/dataset/between.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
-import { between } from '../../src/dataset/label-selectors.ts'
 import { CFTime } from '../../src/dataset/time/instant.ts'
 import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
 import { CountingSource } from '../support/counting-source.ts'

@@ -21,6 +21,12 @@ export const fits64 = (instant: bigint): boolean => instant > NAT && instant <= 
 export const packInstants = (instants: bigint[]): BigInt64Array | bigint[] =>
   instants.every((instant) => instant === NAT || fits64(instant)) ? BigInt64Array.from(instants) : instants
 
+/** An instant as the number of units since another one, the nearest float: NaN where there is no time. */
+export function unitsSince(instant: bigint, { unit, reference }: { readonly unit: bigint; readonly reference: bigint }): number {
+  const away = instant - reference
+  return instant === NAT ? Number.NaN : Number(away / unit) + Number(away % unit) / Number(unit)
+}
+
 const SEASONS = ['DJF', 'MAM', 'JJA', 'SON'] as const
 export type Season = (typeof SEASONS)[number]
 

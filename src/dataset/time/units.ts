@@ -1,6 +1,6 @@
 import { type ErrorDetails, HyperslabError, invalidArgument, messageOf } from '../../core/errors.ts'
 import type { Calendar } from './calendar.ts'
-import { fieldsOf, fits64, instantOf, NAT, NS_PER_DAY, NS_PER_SECOND, showInstant } from './instant.ts'
+import { fieldsOf, fits64, instantOf, NAT, NS_PER_DAY, NS_PER_SECOND, showInstant, unitsSince } from './instant.ts'
 
 /** What `days since 1850-01-01` says, in a calendar. */
 export interface TimeUnits {
@@ -182,7 +182,7 @@ export function encodeTimes(
     if (instant === NAT && missing === undefined && as === 'int64')
       invalidArgument(`no time at position ${i}: 'missing' has to say which integer is stored for it`, instant)
     if (instant === NAT) encoded[i] = as === 'int64' ? BigInt(missing!) : Number(missing ?? Number.NaN)
-    else if (as === 'float64') encoded[i] = Number(units) + Number(rest) / Number(unit)
+    else if (as === 'float64') encoded[i] = unitsSince(instant, { unit, reference })
     else if (rest === 0n && BigInt.asIntN(64, units) === units) encoded[i] = units
     else
       invalidArgument(

@@ -1,0 +1,20 @@
+import { DiskArray } from '../array/disk-array.ts'
+import { inMemory } from '../array/lazy/generate.ts'
+import { tensorOf } from '../core/tensor.ts'
+import { LabelIndex } from './label-index.ts'
+import { unitsSince } from './time/instant.ts'
+import { arrayOfLabels, type Variable } from './variable.ts'
+
+/**
+ * A coordinate of times with other times in place of its own, stored as its own are: as numbers where they
+ * are.
+ */
+export function withInstants(coord: Variable, instants: BigInt64Array | bigint[]): Variable {
+  const index = new LabelIndex(coord.dims[0]!, instants, coord.index!.kind)
+  // They may lie between whole units.
+  const encoding = { ...coord.encoding, ...(coord.times && { dtype: 'float64' }) }
+  if (coord.array.dtype === 'timestamp_ns' && instants instanceof BigInt64Array)
+    return coord.with({ index, array: arrayOfLabels(index, 'timestamp_ns'), encoding })
+  const numbers = Float64Array.from(instants as bigint[], (instant) => unitsSince(instant, coord.times!))
+  return coord.with({ index, encoding, array: new DiskArray(inMemory(tensorOf('float64', [numbers.length], numbers))) })
+}
