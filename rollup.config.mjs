@@ -101,7 +101,9 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
       (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(dataset|netcdf|zarr))\.js$/.test(each),
     )
     for (const entry of entries) atOnce.add(entry)
-    for (const each of atOnce) for (const imported of getModuleInfo(each).importedIds) atOnce.add(imported)
+    labelled.add([...getModuleIds()].find((each) => each.endsWith('/build/js/dataset/dataset.js')))
+    for (const modules of [atOnce, labelled])
+      for (const each of modules) for (const imported of getModuleInfo(each).importedIds) modules.add(imported)
   }
   const room = /\/build\/js\/(.*)\.js$/.exec(id)?.[1] ?? ''
   // Loaded only by those whose place it is: drivers of their own file can be.
@@ -109,6 +111,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (driver !== undefined) return `store-${driver}`
   // What several drivers need, and reading over HTTP does not.
   if (/^store\/(blob|conditions|opfs\/web-locks)$/.test(room)) return 'store-more'
+  // What datasets compute with, and reading does not: in a file with more, bundlers would keep the rest with it.
+  if (labelled.has(id) && !reading.has(id)) return /^dataset\//.test(room) ? 'labelled' : 'lazy'
   // What opening takes where sidecars can be listed, or have to be looked at again: no reduction may bring it along.
   if (/^af\/layers\/(listed|settled)$/.test(room)) return 'af-more'
   // What lists and points take is loaded with the first of them, at once.
@@ -160,6 +164,9 @@ const NAMED_CLASSES =
 
 /** What importing the package loads. */
 const atOnce = new Set()
+
+/** What datasets load, once there is one. */
+const labelled = new Set()
 
 const executable = { name: 'executable', writeBundle: () => chmodSync('dist/cli.js', 0o755) }
 

@@ -149,14 +149,16 @@ test('opening and reading a Zarr store stays within its budget', async () => {
   expect(await loadedBytes(program)).toBeLessThan(65_000)
 })
 
-test('labelled data add to what opening loads within their budget', async () => {
+test.each([
+  // What datasets are is loaded by the call, beside what opens the file.
+  ['opening a dataset', 'openDataset', 1_000],
+  // The goal is 15 kB. What makes them smaller lowers this, so that it is not lost again.
+  ['a dataset', 'Dataset, openDataset', 20_500],
+])('%s adds to what opening a file loads within its budget', async (_, names, most) => {
   const open = "import { open, slice } from 'hyperslab'; open(location.hash).then((file) => file.array('t').get([slice(2)]));"
-  const both = `${open} import { openDataset } from 'hyperslab/dataset'; openDataset(location.hash).then((ds) => ds.get('t').sel({ time: '1998' }).get())`
-  expect((await loadedBytes(both)) - (await loadedBytes(open))).toBeLessThan(DATASET_BYTES)
+  const both = `${open} import { ${names} } from 'hyperslab/dataset'; console.log(${names}); openDataset(location.hash).then((ds) => ds.get('t').sel({ time: '1998' }).get())`
+  expect((await loadedBytes(both)) - (await loadedBytes(open))).toBeLessThan(most)
 })
-
-/** The goal is 15 kB. What makes them smaller lowers this, so that it is not lost again. */
-const DATASET_BYTES = 29_200
 
 test('installing it installs nothing else', () => {
   expect(pkg.dependencies).toBeUndefined()

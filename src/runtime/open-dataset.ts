@@ -1,5 +1,5 @@
 import { type Checks, checkOptions } from '../core/options.ts'
-import { Dataset } from '../dataset/dataset.ts'
+import type { Dataset } from '../dataset/dataset.ts'
 import { DECODE_CHECKS, type DecodeOptions } from '../dataset/dataset-file.ts'
 import type { DatasetFileOptions } from './dataset-file.ts'
 import type { Location } from './location.ts'
@@ -23,7 +23,7 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
  */
 export async function openDataset(location: Location, options: OpenDatasetOptions = {}): Promise<Dataset> {
   checkOptions('openDataset', options, OPEN_DATASET_CHECKS)
-  const { openDatasetFile } = await import('./dataset-file.ts')
+  const [{ openDatasetFile }, { Dataset }] = await Promise.all([import('./dataset-file.ts'), import('../dataset/dataset.ts')])
   const file = await openDatasetFile(location, options)
   try {
     const { decode, signal } = options
