@@ -23,6 +23,11 @@ export interface ListOptions extends StoreOptions {
    * have to read more than that for the others give a folder as its prefix, with the slash.
    */
   readonly shallow?: boolean
+  /**
+   * Keys in folders below are wanted, too, and no folders: stores of files, which otherwise give what is in
+   * the prefix's own folder, go through all of them.
+   */
+  readonly deep?: boolean
 }
 
 /** Options of reading a range. */
@@ -147,6 +152,13 @@ export interface Store {
    *   store cannot tell at that moment
    */
   delete?(key: string, options?: DeleteOptions): Promise<void>
+  /** Makes the folder of an object, and those above it; for stores that do not do so by themselves. */
+  makeFolder?(near: string): Promise<void>
+  /**
+   * Removes the folder of a name, which ends with a slash, with those in it, as far as they are empty; for
+   * stores that have folders.
+   */
+  removeFolder?(folder: string): Promise<void>
   /**
    * Starts an object whose bytes come piece by piece and which nobody sees before it is published under a key
    * like `near`.

@@ -82,6 +82,8 @@ class Faults implements Store, FaultControls {
   readonly stage?: NonNullable<Store['stage']>
   readonly conditionalWrites?: NonNullable<Store['conditionalWrites']>
   readonly leftovers?: NonNullable<Store['leftovers']>
+  readonly makeFolder?: NonNullable<Store['makeFolder']>
+  readonly removeFolder?: NonNullable<Store['removeFolder']>
   readonly #inner: Store
   readonly #script: FaultScript | undefined
   readonly #keepReplaced: boolean
@@ -129,6 +131,9 @@ class Faults implements Store, FaultControls {
       this.delete = (key, ...rest) => this.#step('delete', key, () => this.#replacing(key, () => inner.delete!(key, ...rest)))
     if (inner.conditionalWrites)
       this.conditionalWrites = (near) => this.#step('conditions', near, () => inner.conditionalWrites!(near))
+    // What folders there are is of no consequence.
+    if (inner.makeFolder) this.makeFolder = (near) => inner.makeFolder!(near)
+    if (inner.removeFolder) this.removeFolder = (folder) => inner.removeFolder!(folder)
     if (inner.leftovers) this.leftovers = (near) => inner.leftovers!(near)
     if (inner.stage) this.stage = async (near) => this.#wrap(await this.#step('stage', near, () => inner.stage!(near)), near)
   }

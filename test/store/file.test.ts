@@ -101,6 +101,28 @@ describe('file store', () => {
     await expect(store.stat(join(path, 'loop'))).rejects.toThrow(/ELOOP/)
   })
 
+  test('folders are made and gone through where that is asked for, and go when they are empty', async () => {
+    const store = new FileStore()
+    const root = `${await mkdtemp(join(tmpdir(), 'hyperslab-folders-'))}/`
+    const put = async (name: string): Promise<void> => {
+      await store.makeFolder(root + name)
+      await store.put(root + name, Uint8Array.of(1))
+    }
+    await expect(store.put(`${root}a/b`, Uint8Array.of(1))).rejects.toMatchObject({ tag: 'StoreError' })
+    for (const name of ['a/b/c', 'a/b/d', 'a/e/f', 'ab']) await put(name)
+    const below = async (prefix: string): Promise<string[]> =>
+      (await store.list(root + prefix, { deep: true })).map((key) => key.slice(root.length)).sort()
+    expect(await below('')).toEqual(['a/b/c', 'a/b/d', 'a/e/f', 'ab'])
+    expect(await below('a/')).toEqual(['a/b/c', 'a/b/d', 'a/e/f'])
+    expect(await below('none/')).toEqual([])
+    expect((await store.list(`${root}a`)).map((key) => key.slice(root.length)).sort()).toEqual(['a', 'ab'])
+    for (const name of ['a/b/c', 'a/b/d']) await store.delete(root + name)
+    await store.removeFolder(`${root}a/`)
+    await store.removeFolder(`${root}none/`)
+    expect([await readdir(`${root}a`), await below('')]).toEqual([['e'], ['a/e/f', 'ab']])
+    await rm(root, { recursive: true })
+  })
+
   test('names with letters beyond ASCII', async () => {
     const store = new FileStore()
     const key = join(await folder(), 'größe-温度.af')

@@ -1,7 +1,9 @@
+import type { Dirent } from 'node:fs'
 import type {
   ConditionalWrites,
   DeleteOptions,
   Leftover,
+  ListOptions,
   ObjectInfo,
   PutOptions,
   RangeOptions,
@@ -11,7 +13,7 @@ import type {
   WholeOptions,
 } from '../store.ts'
 import { changed, checkWhole } from '../store.ts'
-import { onFile, orMissing } from './errors.ts'
+import { errorCode, fileError, onFile, orMissing } from './errors.ts'
 import { checkedInfo, type FileSystem, fileSystem, folderOf, openForReading, orMissingSync, readExactly } from './file-system.ts'
 import { underLock } from './lock.ts'
 import { isTemporary } from './names.ts'
@@ -127,10 +129,26 @@ export class FileStore implements Store {
     }
   }
 
-  async list(prefix: string): Promise<string[]> {
+  async list(prefix: string, { deep = false }: ListOptions = {}): Promise<string[]> {
     const directory = folderOf(prefix)
+    if (deep) return (await this.#below(directory)).filter((key) => key.startsWith(prefix))
     const names = (await orMissing(directory || '.', 'listed', () => this.#fs.promises.readdir(directory || '.'))) ?? []
     return names.filter((name) => name.startsWith(prefix.slice(directory.length))).map((name) => directory + name)
+  }
+
+  async makeFolder(near: string): Promise<void> {
+    const folder = folderOf(near)
+    if (folder !== '') await onFile(folder, 'written', () => this.#fs.promises.mkdir(folder, { recursive: true }))
+  }
+
+  async removeFolder(folder: string): Promise<void> {
+    for (const { name } of await this.#entries(folder, (entry) => entry.isDirectory()))
+      await this.removeFolder(`${folder}${name}/`)
+    try {
+      await this.#fs.promises.rmdir(folder)
+    } catch (cause) {
+      if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(cause))) throw fileError(folder, 'written', cause)
+    }
   }
 
   async put(key: string, bytes: Uint8Array, { durable = true }: PutOptions = {}): Promise<void> {
@@ -175,6 +193,20 @@ export class FileStore implements Store {
 
   async close(): Promise<void> {
     for (const version of [...this.#open.keys()]) await this.#retire(version)
+  }
+
+  async #entries(folder: string, isWanted: (entry: Dirent) => boolean): Promise<Dirent[]> {
+    const read = (): Promise<Dirent[]> => this.#fs.promises.readdir(folder || '.', { withFileTypes: true })
+    return ((await orMissing(folder || '.', 'listed', read)) ?? []).filter(isWanted)
+  }
+
+  /** The files in a folder and in those below it, without temporary ones. */
+  async #below(folder: string): Promise<string[]> {
+    const keys: string[] = []
+    for (const entry of await this.#entries(folder, ({ name }) => !isTemporary(name)))
+      if (entry.isDirectory()) for (const key of await this.#below(`${folder}${entry.name}/`)) keys.push(key)
+      else keys.push(folder + entry.name)
+    return keys
   }
 
   /** Removes temporary files that nobody can be writing any more, once for each folder. */
