@@ -3,11 +3,13 @@ export interface PlatformZlib {
   readonly inflateSync: InflateNow
   readonly inflate: Inflate
   readonly gunzip: Inflate
+  readonly deflate: Inflate
+  readonly gzip: Inflate
   /** Node from 22.15, Deno, Bun. */
   readonly zstdDecompressSync?: InflateNow
 }
 
-type Options = { readonly maxOutputLength?: number; readonly chunkSize?: number }
+type Options = { readonly maxOutputLength?: number; readonly chunkSize?: number; readonly level?: number }
 type InflateNow = (bytes: Uint8Array, options: Options) => Uint8Array
 type Inflate = (bytes: Uint8Array, options: Options, done: (error: Error | null, result: Uint8Array) => void) => void
 

@@ -1,0 +1,262 @@
+import { adler32, crc32, fletcher32 } from '../../../codec/checksums.ts'
+import type { Codec } from '../../../codec/codec.ts'
+import { deflate } from '../../../codec/deflate.ts'
+import { encodeLz4 } from '../../../codec/lz4-encode.ts'
+import { joinBytes } from '../../../core/bytes.ts'
+import { HyperslabError } from '../../../core/errors.ts'
+import { type Check, checkOptions } from '../../../core/options.ts'
+import { sizeOf, stridesOf } from '../../../core/shape.ts'
+import { OFFSET_BYTES } from '../../../engine/chunk-values.ts'
+import { withArena } from '../../../kernels/arena.ts'
+import { copyStrided, type ElementBytes } from '../../../kernels/copy.ts'
+import { crc32cOf } from '../../../kernels/crc32c.ts'
+import type { CodecMetadata, StoredType } from '../metadata.ts'
+import { isNatural, orderOf, placesOf } from '../transpose.ts'
+import { storedValues } from './store-values.ts'
+
+/** Makes of a chunk, as `engine/chunk-values.ts` describes it, the bytes that are stored. */
+export type ChunkEncoder = (chunk: Uint8Array) => Promise<Uint8Array>
+
+type EncodeStep = (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>
+type Configuration = Readonly<Record<string, unknown>>
+
+/** What elements are where the next codec encodes them. */
+interface Elements {
+  readonly shape: readonly number[]
+  /** Bytes of an element; undefined where each has its own length. */
+  readonly bytes: number | undefined
+  /** Bytes of a number in it. */
+  readonly wordBytes: number
+  /** Whether they have become bytes. */
+  readonly isBytes: boolean
+}
+
+/**
+ * What encodes chunks of one shape.
+ * @param codecs of a chunk, in the order of encoding
+ * @param users codecs of users, which come before those of the package
+ * @throws UnsupportedError for codecs that are read and not written, and for those with options that nobody
+ *   here knows;   CodecError for one that does not fit what is before it
+ */
+export function chunkEncoder(
+  codecs: readonly CodecMetadata[],
+  type: StoredType,
+  shape: readonly number[],
+  users: readonly Codec[],
+): ChunkEncoder {
+  const steps: EncodeStep[] = []
+  const values = storedValues(type, sizeOf(shape))
+  if (values !== undefined) steps.push(values)
+  let elements: Elements = { shape, bytes: type.bytes, wordBytes: wordBytesOf(type), isBytes: false }
+  // A codec of the user's may have made bytes of them.
+  let hasUsers = false
+  for (const { name, configuration } of codecs) {
+    const own = users.find((user) => user.name === name)
+    if (own !== undefined) {
+      if (own.encode === undefined) throw notWritten(name, 'the codec that was passed under that name only reads')
+      steps.push((bytes) => own.encode!(bytes.slice()))
+      hasUsers = true
+      continue
+    }
+    const { check, make, isOfBytes, makesBytes = false } = WRITTEN.get(name) ?? notKnown(name)
+    try {
+      checkOptions(`the codec ${name}`, configuration, check)
+    } catch (cause) {
+      throw notWritten(name, (cause as Error).message)
+    }
+    if (isOfBytes !== elements.isBytes && !hasUsers)
+      throw new HyperslabError(
+        'CodecError',
+        `codec '${name}' comes ${elements.isBytes ? 'behind' : 'before'} the one that makes bytes of elements`,
+      )
+    const step = make(elements, configuration)
+    if (step !== undefined) steps.push(step)
+    if (makesBytes) elements = { ...elements, isBytes: true }
+  }
+  if (!elements.isBytes && !hasUsers)
+    throw new HyperslabError('CodecError', 'none of the codecs makes bytes of elements: that does bytes, or vlen-utf8')
+  return async (chunk) => {
+    let bytes = chunk
+    for (const step of steps) bytes = await step(bytes)
+    return bytes
+  }
+}
+
+/** Of text a character, of raw bytes one. */
+function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
+  if (kind === 'fixed-text') return 4
+  return kind === 'fixed-bytes' || kind === 'raw' ? 1 : bytes
+}
+
+/** How a codec encodes. */
+interface Written {
+  /** What its options must be. */
+  readonly check: Readonly<Record<string, Check>>
+  /** Whether it makes bytes of bytes; else it takes elements. */
+  readonly isOfBytes: boolean
+  /** Whether it makes bytes of elements. */
+  readonly makesBytes?: boolean
+  /** The step that encodes; undefined where that leaves bytes as they are. */
+  make(elements: Elements, configuration: Configuration): EncodeStep | undefined
+}
+
+const LOCATION: Readonly<Record<string, Check>> = { location: ['start', 'end'] }
+
+const WRITTEN: ReadonlyMap<string, Written> = new Map<string, Written>([
+  ['transpose', { check: { order: 'value' }, isOfBytes: false, make: transpose }],
+  ['bytes', { check: { endian: ['little', 'big'] }, isOfBytes: false, makesBytes: true, make: bytesInOrder }],
+  ['vlen-utf8', { check: {}, isOfBytes: false, makesBytes: true, make: ({ shape }) => lengthPrefixed(sizeOf(shape)) }],
+  ['vlen-bytes', { check: {}, isOfBytes: false, makesBytes: true, make: ({ shape }) => lengthPrefixed(sizeOf(shape)) }],
+  ['zstd', { check: { level: 'integer', checksum: 'boolean' }, isOfBytes: true, make: (_, options) => zstdOf(options) }],
+  ['gzip', { check: { level: LEVELS(0, 9) }, isOfBytes: true, make: (_, { level = 5 }) => deflated('gzip', level) }],
+  ['zlib', { check: { level: LEVELS(0, 9) }, isOfBytes: true, make: (_, { level = 1 }) => deflated('zlib', level) }],
+  ['lz4', { check: { acceleration: 'integer' }, isOfBytes: true, make: () => lz4 }],
+  [
+    'shuffle',
+    {
+      check: { elementsize: 'integer from 0' },
+      isOfBytes: true,
+      make: (_, { elementsize = 4 }) => shuffled(elementsize as number),
+    },
+  ],
+  ['crc32c', { check: LOCATION, isOfBytes: true, make: (_, { location = 'end' }) => summed(crc32cOf, location) }],
+  ['crc32', { check: LOCATION, isOfBytes: true, make: (_, { location = 'start' }) => summed(crc32, location) }],
+  ['adler32', { check: LOCATION, isOfBytes: true, make: (_, { location = 'start' }) => summed(adler32, location) }],
+  ['fletcher32', { check: {}, isOfBytes: true, make: () => summed(fletcher32, 'end') }],
+])
+
+/** The codecs that are written. */
+export const WRITTEN_CODECS: readonly string[] = [...WRITTEN.keys()]
+
+function LEVELS(least: number, most: number): string {
+  return `integer from ${least} to ${most}`
+}
+
+function transpose({ shape, bytes }: Elements, { order }: Configuration): EncodeStep | undefined {
+  const axes = orderOf(order, shape.length)
+  if (isNatural(axes)) return undefined
+  return bytes === undefined ? reordered(axes, shape) : transposed(axes, shape, bytes)
+}
+
+/** Elements of `bytes` bytes in the order `order` of axes. */
+function transposed(order: readonly number[], shape: readonly number[], bytes: number): EncodeStep {
+  const unit = ([8, 4, 2] as ElementBytes[]).find((size) => bytes % size === 0) ?? 1
+  const units = bytes / unit
+  const stored = stridesOf(order.map((axis) => shape[axis]!))
+  const from = stridesOf(shape).map((stride) => stride * units)
+  const to = shape.map((_, axis) => stored[order.indexOf(axis)]! * units)
+  return (elements) =>
+    withArena((arena) => {
+      const source = arena.put(elements)
+      const target = arena.alloc(elements.length)
+      if (units === 1) copyStrided(arena, unit, shape, source, from, target, to)
+      else copyStrided(arena, unit, [...shape, units], source, [...from, 1], target, [...to, 1])
+      return arena.bytes(target, elements.length).slice()
+    })
+}
+
+/** Values of their own lengths in another order. */
+function reordered(order: readonly number[], shape: readonly number[]): EncodeStep {
+  const places = placesOf(order, shape)
+  const sources = new Array<number>(places.length)
+  for (const [i, place] of places.entries()) sources[place] = i
+  return (values) => {
+    const head = OFFSET_BYTES * (places.length + 1)
+    const view = new DataView(values.buffer, values.byteOffset, values.length)
+    const offsetOf = (i: number): number => head + view.getUint32(OFFSET_BYTES * i, true)
+    const out = new Uint8Array(values.length)
+    const offsets = new DataView(out.buffer)
+    let end = head
+    for (const [place, source] of sources.entries()) {
+      const value = values.subarray(offsetOf(source), offsetOf(source + 1))
+      out.set(value, end)
+      end += value.length
+      offsets.setUint32(OFFSET_BYTES * (place + 1), end - head, true)
+    }
+    return out
+  }
+}
+
+function bytesInOrder({ bytes, wordBytes }: Elements, { endian }: Configuration): EncodeStep | undefined {
+  if (bytes === undefined) throw new HyperslabError('CodecError', 'bytes: elements of their own lengths are no numbers')
+  if (wordBytes === 1) return undefined
+  if (endian === undefined) throw new HyperslabError('CodecError', `bytes: numbers of ${wordBytes} bytes have no byte order`)
+  return endian === 'big' ? (elements) => swapped(elements, wordBytes) : undefined
+}
+
+function swapped(elements: Uint8Array, wordBytes: number): Uint8Array {
+  const out = new Uint8Array(elements.length)
+  for (let at = 0; at < out.length; at += wordBytes)
+    for (let i = 0; i < wordBytes; i++) out[at + i] = elements[at + wordBytes - 1 - i]!
+  return out
+}
+
+/** Each value behind its length, and all behind their number: see `stored-values.ts`. */
+function lengthPrefixed(count: number): EncodeStep {
+  return (values) => {
+    const head = OFFSET_BYTES * (count + 1)
+    const view = new DataView(values.buffer, values.byteOffset, values.length)
+    const out = new Uint8Array(values.length)
+    const lengths = new DataView(out.buffer)
+    lengths.setUint32(0, count, true)
+    let to = OFFSET_BYTES
+    for (let i = 0; i < count; i++) {
+      const [start, end] = [i, i + 1].map((at) => view.getUint32(OFFSET_BYTES * at, true)) as [number, number]
+      lengths.setUint32(to, end - start, true)
+      out.set(values.subarray(head + start, head + end), to + OFFSET_BYTES)
+      to += OFFSET_BYTES + end - start
+    }
+    return out
+  }
+}
+
+/** Zstandard's own default; numcodecs' level 0 is that. */
+const ZSTD_DEFAULT = 3
+
+function zstdOf({ level = 0, checksum = false }: Configuration): EncodeStep {
+  if (checksum) throw notWritten('zstd', 'frames with checksums are not written; crc32c behind it checks what is stored')
+  // Below 1 levels are faster ones of the same format, and above 22 there are none.
+  const own = level === 0 ? ZSTD_DEFAULT : Math.min(22, Math.max(1, level as number))
+  return async (bytes) => (await import('../../../codec/zstd.ts')).zstd(own).encode(bytes)
+}
+
+const deflated =
+  (name: 'gzip' | 'zlib', level: unknown): EncodeStep =>
+  (bytes) =>
+    deflate(name, bytes, level as number)
+
+/** A block behind its decoded size, as numcodecs writes it. */
+const lz4: EncodeStep = (bytes) => withArena((arena) => encodeLz4(arena, arena.put(bytes), bytes.length))
+
+/** Bytes of elements in planes: the first of each, the second of each, and so on. */
+function shuffled(size: number): EncodeStep | undefined {
+  if (size <= 1) return undefined
+  return (bytes) => {
+    if (bytes.length % size !== 0) {
+      const text = `shuffle: ${bytes.length} bytes are no multiple of ${size}`
+      throw new HyperslabError('CodecError', text, { actual: bytes.length })
+    }
+    const count = bytes.length / size
+    const out = new Uint8Array(bytes.length)
+    for (let plane = 0, to = 0; plane < size; plane++)
+      for (let i = 0, from = plane; i < count; i++, from += size) out[to++] = bytes[from]!
+    return out
+  }
+}
+
+/** Bytes with their checksum of 4 bytes, little-endian, before or behind them. */
+const summed =
+  (sumOf: (bytes: Uint8Array) => number, location: unknown): EncodeStep =>
+  (bytes) => {
+    const sum = new Uint8Array(4)
+    new DataView(sum.buffer).setUint32(0, sumOf(bytes), true)
+    return joinBytes(location === 'start' ? [sum, bytes] : [bytes, sum])
+  }
+
+export function notWritten(name: string, why: string): HyperslabError {
+  return new HyperslabError('UnsupportedError', `codec '${name}' cannot be written: ${why}`, { actual: name })
+}
+
+function notKnown(name: string): never {
+  throw new HyperslabError('UnsupportedError', `codec '${name}' is not written here`, { actual: name, expected: WRITTEN_CODECS })
+}
