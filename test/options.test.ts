@@ -53,6 +53,7 @@ const FUNCTIONS: Record<string, Call> = {
   importNetcdf: (o) => netcdf.importNetcdf(new ArrayBuffer(8), place, o),
   openZarr: (o) => zarr.openZarr(place, o),
   asZarrStore: (o) => zarr.asZarrStore({ x: array() }, o),
+  createZarr: (o) => zarr.createZarr(place, o),
   importZarr: (o) => zarr.importZarr(place, place, o),
   verifyZarr: (o) => zarr.verifyZarr(place, o),
   openDataset: (o) => dataset.openDataset(place, o),

@@ -1,5 +1,6 @@
 import type { Axis } from '../array/axes.ts'
 import { DiskArray } from '../array/disk-array.ts'
+import type { NewShape } from '../array/new-shape.ts'
 import type { BlockOptions } from '../array/source.ts'
 import type { Values } from '../array/values.ts'
 import type { DType } from '../core/dtype.ts'
@@ -9,7 +10,6 @@ import { ArrayIndex } from './array-index.ts'
 import type { ArrayState } from './layers/array-state.ts'
 import type { Attributes } from './layers/attributes.ts'
 import type { Container } from './layers/container.ts'
-import type { NewShape } from './write/append.ts'
 
 /** The room that an array takes; `compressedBytes` as stored. */
 export interface ArrayStorage {

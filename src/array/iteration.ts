@@ -15,7 +15,7 @@ import type { Selection } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { planSelection, type ReadPlan } from './get.ts'
 import { copiedTo } from './lazy/missing-restated.ts'
-import { runsOf } from './reductions/runs.ts'
+import { runsOf, writtenRunsOf } from './reductions/runs.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable, requestsOf } from './source.ts'
 import { progressOf, type TransferProgress } from './transfers.ts'
 import { checkChunk, checkElements } from './visit.ts'
@@ -208,7 +208,7 @@ export async function copyWhole(
   from: BlockSource,
   to: BlockSource,
   options: ProgressOptions & BlocksOptions,
-  cut: () => ChunkGrid = () => runsOf(to),
+  cut: () => ChunkGrid = () => writtenRunsOf(to),
 ): Promise<void> {
   if (!sameShape(from.shape, to.shape) || from.dtype !== to.dtype) {
     const [actual, expected] = [`${from.dtype} ${showShape(from.shape)}`, `${to.dtype} ${showShape(to.shape)}`]
@@ -240,7 +240,7 @@ export async function fillWhole<D extends DType>(
   const one = allocate(to.dtype, 1)
   one[0] = toElement(to.dtype, value) as never
   const pace = new Pace(options.signal)
-  for (const box of chunkBoxes(runsOf(to))) {
+  for (const box of chunkBoxes(writtenRunsOf(to))) {
     options.signal?.throwIfAborted()
     if (pace.due()) await pace.turn()
     const shape = boxShape(box)

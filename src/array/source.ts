@@ -128,6 +128,8 @@ export interface BlockSource<D extends DType = DType> {
   readonly dtype: D
   readonly shape: readonly number[]
   readonly chunks: ChunkGrid
+  /** The grid of what is stored as one and best written at once, where that is not a chunk. */
+  readonly writeGrid?: ChunkGrid | undefined
   readonly dimensionNames?: readonly string[] | undefined
   /** The value that elements nobody wrote read as. */
   readonly fillValue?: ScalarOf<D> | undefined

@@ -3,7 +3,9 @@ import type { NamedValues } from '../array/source.ts'
 import type { DataOf, DType, ScalarOf } from '../core/dtype.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
+import type { Tensor } from '../core/tensor.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
+import type { Box } from '../grid/range.ts'
 import type { PinnedChunks } from './block.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { ChunkStats } from './chunk-stats.ts'
@@ -48,8 +50,15 @@ export interface ChunkIndex<D extends DType = DType> {
    * @param chunks indices in the grid, some of them more than once
    */
   load?(chunks: Iterable<number>, signal: Signal | undefined): Promise<ChunkSnapshot>
-  /** Left out where the array cannot be written to. */
+  /** Left out where the array cannot be written to, or is written by `writeBox`. */
   readonly writer?: ChunkWriter | undefined
+  /**
+   * Writes a box of the array, for formats that store several chunks as one object; reads what it takes to do
+   * so itself.
+   */
+  writeBox?(box: Box, source: Tensor<D>, signal: Signal | undefined): Promise<void>
+  /** What is stored as one, where that is more than a chunk. */
+  readonly writeGrid?: ChunkGrid | undefined
 }
 
 /** How chunks are stored. */

@@ -21,7 +21,7 @@ import type { ChunkGrid } from '../grid/chunks.ts'
 import type { ListProjector } from '../grid/list-projection.ts'
 import { type AxisProjection, copyOf, countChunks, eachChunk, projectBox } from '../grid/projection.ts'
 import type { Box } from '../grid/range.ts'
-import { type ChunkIndex, type ChunkSnapshot, type ChunkWriter, type Elements, FEW_CHUNKS } from './chunk-index.ts'
+import { type ChunkIndex, type ChunkSnapshot, type Elements, FEW_CHUNKS } from './chunk-index.ts'
 import { Scatter } from './scatter.ts'
 import type { RegionBox } from './visit-chunks.ts'
 
@@ -43,13 +43,12 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly dtype: D
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<D> | undefined
-  readonly missing: Missing<D> | undefined
   readonly capabilities = { steps: true }
   readonly maxElements: number | undefined
   readonly budget: MemoryBudget | undefined
   readonly attrs: NamedValues | undefined
   readonly label: { readonly file: string; readonly array: string }
-  /** Left out where the format's index has no writer. */
+  /** Left out where the format's index does not write. */
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
   readonly bulk: BulkAccess<D> = {
     read: (reads, options) => this.#read(reads, options),
@@ -70,13 +69,15 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     this.dtype = index.dtype
     this.dimensionNames = index.dimensionNames
     this.fillValue = index.fillValue
-    this.missing = index.missing
     this.attrs = index.attrs
     this.label = index.label
     this.maxElements = index.maxElements
     this.budget = index.budget
-    const { writer } = index
-    if (writer !== undefined) this.writeBlock = (box, source, options = {}) => this.#write(writer, box, source, options)
+    if (index.writer || index.writeBox) this.writeBlock = (box, source, options = {}) => this.#write(box, source, options)
+  }
+
+  get missing(): Missing<D> | undefined {
+    return this.#index.missing
   }
 
   get shape(): readonly number[] {
@@ -85,6 +86,10 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
 
   get chunks(): ChunkGrid {
     return this.#index.grid
+  }
+
+  get writeGrid(): ChunkGrid | undefined {
+    return this.#index.writeGrid
   }
 
   get #elements(): Elements<D> {
@@ -157,15 +162,10 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     )
   }
 
-  async #write(writer: ChunkWriter, box: Box, source: Tensor<D>, options: BlockOptions): Promise<void> {
-    await within(this.label, async () => {
-      const { readOnly } = writer
-      if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)
-      const { writeBox } = await import('./write-box.ts')
-      await writer.exclusive(async () => {
-        this.#snapshot([box])
-        await writeBox(this, box, source, writer, options.signal)
-      })
+  #write(box: Box, source: Tensor<D>, { signal }: BlockOptions): Promise<void> {
+    return within(this.label, async () => {
+      const { writeTo } = await import('./write-box.ts')
+      await writeTo(this, this.#index, () => this.#snapshot([box]), box, source, signal)
     })
   }
 

@@ -6,13 +6,39 @@ import type { Signal } from '../core/signal.ts'
 import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { TouchedChunks } from '../grid/touched.ts'
-import type { ChunkWriter } from './chunk-index.ts'
+import type { ChunkIndex, ChunkWriter } from './chunk-index.ts'
 import { OFFSET_BYTES } from './chunk-values.ts'
+
+/**
+ * Writes a box the way its format does.
+ * @param check throws when there is no such box any more
+ * @throws ReadOnlyError
+ */
+export async function writeTo<D extends DType>(
+  target: BlockSource<D>,
+  index: ChunkIndex<D>,
+  check: () => void,
+  box: Box,
+  source: Tensor<D>,
+  signal: Signal | undefined,
+): Promise<void> {
+  const { writer } = index
+  if (writer === undefined) {
+    check()
+    return index.writeBox!(box, source, signal)
+  }
+  const { readOnly } = writer
+  if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)
+  await writer.exclusive(async () => {
+    check()
+    await writeBox(target, box, source, writer, signal)
+  })
+}
 
 /**
  * Writes a box chunk by chunk; of a chunk that it does not fill the rest is read first.
  */
-export async function writeBox<D extends DType>(
+async function writeBox<D extends DType>(
   target: BlockSource<D>,
   box: Box,
   source: Tensor<D>,

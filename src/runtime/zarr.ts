@@ -1,4 +1,6 @@
 /** Zarr stores of version 2 and 3: their arrays, read as any others. */
+import type { CreateZarrOptions } from '../adapters/zarr/create.ts'
+import type { ZarrGroup } from '../adapters/zarr/group.ts'
 import type { ZarrVerification } from '../adapters/zarr/verify.ts'
 import type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
 import type { Location } from './location.ts'
@@ -19,11 +21,34 @@ export async function verifyZarr(location: ZarrLocation, options: VerifyZarrOpti
   return verifyLocation(location, options)
 }
 
+/**
+ * Makes an empty group of version 3 at a place, and opens it to be written to: `createArray`, `createGroup`.
+ * What is written is there for others at once, in whole objects.
+ * @throws AlreadyExistsError where there is a Zarr array or group, unless `overwrite` is set: then it goes,
+ *   with   all that is in it; ReadOnlyError for places that cannot be written to; InvalidArgumentError for
+ *   options that do not   fit
+ * @example
+ * const place = { store: new MemoryStore(), path: 'new.zarr' }
+ * const group = await createZarr(place, { attributes: { title: 'Rain' } })
+ * const pr = await group.createArray('pr', { dtype: 'float32', shape: [2, 3] })
+ * await pr.set(null, [1, 2, 3, 4, 5, 6])
+ * console.log(await (await openZarr(place, { kind: 'group' })).arrays()) // [ 'pr' ]
+ */
+export async function createZarr(location: Location, options: CreateZarrOptions = {}): Promise<ZarrGroup> {
+  const { createLocation } = await import('./create-zarr.ts')
+  return createLocation(location, options)
+}
+
+export type { CreateZarrOptions } from '../adapters/zarr/create.ts'
 export type { ZarrArray, ZarrAttributes, ZarrGroup, ZarrLevel, ZarrPyramid } from '../adapters/zarr/group.ts'
 export type { LevelAxis } from '../adapters/zarr/levels.ts'
 export type { OpenZarrOptions, ZarrLimits } from '../adapters/zarr/open.ts'
 export type { ReadableStore } from '../adapters/zarr/readable.ts'
+
 export type { NamedArrays } from '../adapters/zarr/write/array-store.ts'
+
+export type { NewAttributes, NewZarrArray, NewZarrGroup, ZarrCodec } from '../adapters/zarr/write/new-array.ts'
+
 /**
  * Copies a Zarr group or array into a container of a single file, with all that is in it: names of arrays are
  * their paths, attributes of groups below are those of the container, by their paths (`sub/title`). What is

@@ -1,5 +1,4 @@
 import type { Missing } from '../../array/missing.ts'
-import type { NamedValues } from '../../array/source.ts'
 import type { Codec, KernelCodec } from '../../codec/codec.ts'
 import type { CodecSet } from '../../codec/registry.ts'
 import type { DType, ScalarOf } from '../../core/dtype.ts'
@@ -7,11 +6,13 @@ import { HyperslabError, within } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { eachIndex, showShape, sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
+import type { Tensor } from '../../core/tensor.ts'
 import type { BlockOrigin } from '../../engine/block.ts'
 import { BlockReader } from '../../engine/block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import { type ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { lengthsOf } from '../../grid/irregular-chunks.ts'
+import type { Box } from '../../grid/range.ts'
 import { planRangeReads, putParts } from '../../store/ranges.ts'
 import type { ByteRange } from '../../store/store.ts'
 import { type ChunkCodec, chunkCodec } from './chunk-codec.ts'
@@ -19,7 +20,7 @@ import type { ZarrArrayMetadata } from './metadata.ts'
 import type { KnownTable, OpenedStore } from './opened.ts'
 import { placeIn } from './places.ts'
 import { gone, readTables } from './shard-tables.ts'
-import { type ChunkPlan, planChunks, type ShardLevel } from './shards.ts'
+import { type ChunkPlan, planChunks } from './shards.ts'
 import { type StoredArray, ZarrSnapshot } from './snapshot.ts'
 import { clippedGrid, storedGrid } from './stored-grid.ts'
 
@@ -60,25 +61,43 @@ class ChunkCodecs implements CodecSet {
   }
 }
 
+/** What follows from the shape of an array. */
+interface Layout {
+  readonly metadata: ZarrArrayMetadata
+  /** As users see it. */
+  readonly grid: ChunkGrid
+  /** Of objects, as they are stored. */
+  readonly objects: ChunkGrid
+  readonly stored: StoredArray
+  /** The key of an object, by its coordinates. */
+  readonly keyOf: (coords: readonly number[]) => string
+}
+
 /** Where the chunks of a Zarr array are: each an object of a store, or a part of one, a shard. */
 export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   readonly dtype: D
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<D> | undefined
-  readonly missing: Missing<D> | undefined
-  readonly attrs: NamedValues
+  /** The same map, whatever changes in it. */
+  readonly attrs: Map<string, unknown>
   readonly label: { readonly file: string; readonly array: string }
   readonly blocks: BlockReader
   readonly budget: MemoryBudget | undefined
   readonly maxElements: number
-  readonly grid: ChunkGrid
   readonly load?: NonNullable<ChunkIndex['load']>
+  /** Left out where the store was opened for reading. */
+  readonly writeBox?: NonNullable<ChunkIndex<D>['writeBox']>
   readonly opened: OpenedStore
-  readonly codecs: CodecSet
-  readonly stored: StoredArray
+  readonly codecs: ChunkCodecs
   /** The path of the array in the store, '' for the root. */
   readonly path: string
-  readonly #levels: readonly ShardLevel[]
+  /** Whether chunks that are full of the fill value are stored, too. */
+  writeEmptyChunks = false
+  readonly #plan: ChunkPlan
+  #layout: Layout
+  /** How often it was written to: names what is known of its objects. */
+  #writes = 0
+  #removed = false
 
   /**
    * @param path of the array in the store, '' for the root
@@ -98,7 +117,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
       const spec = { codecs: plan.codecs, type, shape, fillValue, mostBytes: opened.options.blockBytes }
       await codecs.add(shape, (name) => chunkCodec(name, spec, opened.options.codecs))
     }
-    return new ZarrIndex<D>(opened, path, metadata, label, plan, stored, codecs)
+    return new ZarrIndex<D>(opened, path, metadata, label, plan, codecs)
   }
 
   private constructor(
@@ -107,48 +126,121 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     metadata: ZarrArrayMetadata,
     label: { readonly file: string; readonly array: string },
     plan: ChunkPlan,
-    stored: ChunkGrid,
     codecs: ChunkCodecs,
   ) {
-    const { type, shape, fillValue, missing, dimensionNames, attrs } = metadata
+    const { type, fillValue, dimensionNames, attrs } = metadata
     this.dtype = type.dtype as D
     this.dimensionNames = dimensionNames
     this.fillValue = fillValue as ScalarOf<D> | undefined
-    this.missing = missing as Missing<D> | undefined
     this.attrs = new Map(Object.entries(attrs))
     this.label = label
     this.opened = opened
     this.codecs = codecs
     this.path = path
-    this.#levels = plan.levels
-    this.grid = clippedGrid(stored)
+    this.#plan = plan
+    this.#layout = this.#layoutOf(metadata)
     const { memory, options } = opened
     const { blockBytes, elements, pool, budget } = options
     this.blocks = new BlockReader(memory, blockBytes, codecs, pool, budget)
     this.budget = budget
     this.maxElements = elements
-    const objects = storedGrid(shape, plan.objects)
-    const keyOf = (coords: readonly number[]): string => joined(path, metadata.chunkKey(coords))
-    this.stored = {
-      dtype: type.dtype,
-      grid: stored,
-      mostBytes: blockBytes,
-      placeOf: (chunkIndex) => placeIn(chunkIndex, stored, objects, plan.levels, keyOf),
-      codecFor: (chunkShape) => codecs.nameFor(chunkShape),
-      originOf: (key, etag) => (etag === undefined ? this.#wholeObject(key) : this.#shard(key, etag)),
-      isAbsent: (key) => opened.isAbsent(key),
-    }
     if (plan.levels.length > 0) this.load = (chunks, signal) => this.#load(chunks, signal)
+    if (options.isWritable) this.writeBox = (box, source, signal) => this.writeTo(this.metadata, box, source, signal)
+  }
+
+  get metadata(): ZarrArrayMetadata {
+    return this.#layout.metadata
+  }
+
+  get missing(): Missing<D> | undefined {
+    return this.metadata.missing as Missing<D> | undefined
+  }
+
+  get grid(): ChunkGrid {
+    return this.#layout.grid
+  }
+
+  /** The grid of the objects that chunks lie in; undefined where each is one. */
+  get writeGrid(): ChunkGrid | undefined {
+    return this.#plan.levels.length === 0 ? undefined : clippedGrid(this.#layout.objects)
+  }
+
+  get stored(): StoredArray {
+    return this.#layout.stored
   }
 
   snapshot(): ChunkSnapshot {
     this.opened.checkOpen()
+    if (this.#removed) throw new HyperslabError('UnknownArrayError', 'this array was deleted')
     return new ZarrSnapshot(this.stored, this.load && NO_TABLES)
+  }
+
+  /** Says that the array is not there any more. */
+  remove(): void {
+    this.#removed = true
+  }
+
+  /** Takes another shape or other attributes. */
+  change(metadata: ZarrArrayMetadata): void {
+    this.#layout = this.#layoutOf(metadata)
+    this.attrs.clear()
+    for (const [name, value] of Object.entries(metadata.attrs)) this.attrs.set(name, value)
+    this.#writes++
+  }
+
+  /** Writes a box of the array as if it had other metadata, of another shape. */
+  async writeTo(metadata: ZarrArrayMetadata, box: Box, source: Tensor, signal: Signal | undefined): Promise<void> {
+    const { opened, codecs, writeEmptyChunks } = this
+    const { objects, stored, keyOf } = metadata === this.metadata ? this.#layout : this.#layoutOf(metadata)
+    const [writer, { writeObjects }] = await Promise.all([opened.objects(), import('./write/write-objects.ts')])
+    try {
+      const array = {
+        objects: writer,
+        type: metadata.type,
+        fillValue: metadata.fillValue,
+        codecs: this.#plan.codecs,
+        users: opened.options.codecs,
+        writeEmptyChunks,
+        mostBytes: opened.options.blockBytes,
+        levels: this.#plan.levels,
+        chunks: stored.grid,
+        shards: objects,
+        keyOf,
+        placeOf: stored.placeOf,
+        decoderOf: (shape: readonly number[]) => codecs.find(codecs.nameFor(shape)),
+      }
+      await writeObjects(array, box, source, signal)
+    } finally {
+      this.#writes++
+    }
+  }
+
+  #layoutOf(metadata: ZarrArrayMetadata): Layout {
+    const { opened, path, codecs } = this
+    const { levels, chunks, objects } = this.#plan
+    const [grid, shards] = [storedGrid(metadata.shape, chunks), storedGrid(metadata.shape, objects)]
+    const keyOf = (coords: readonly number[]): string => joined(path, metadata.chunkKey(coords))
+    const stored: StoredArray = {
+      dtype: metadata.type.dtype,
+      grid,
+      mostBytes: opened.options.blockBytes,
+      placeOf: (chunkIndex) => placeIn(chunkIndex, grid, shards, levels, keyOf),
+      codecFor: (chunkShape) => codecs.nameFor(chunkShape),
+      originOf: (key, etag) => (etag === undefined ? this.#wholeObject(key) : this.#shard(key, etag)),
+      isAbsent: (key) => opened.isAbsent(key),
+      isCurrent: (other) => other === this.#layout.stored.grid,
+    }
+    return { metadata, grid: clippedGrid(grid), objects: shards, stored, keyOf }
+  }
+
+  /** Names what is known of its objects until it is forgotten. */
+  get #generation(): string {
+    return `${this.opened.generation}.${this.#writes}`
   }
 
   /** A chunk that is an object: without bytes, where there is no such object. */
   #wholeObject(key: string): BlockOrigin {
-    const { store, options, generation } = this.opened
+    const { store, options } = this.opened
     const read = async (_offset: number, _length: number, signal?: Signal): Promise<Uint8Array> => {
       const found = await this.opened.read(key, options.blockBytes, signal)
       if (found === undefined) return NO_BYTES
@@ -159,27 +251,28 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     const readMany =
       store.getRanges &&
       ((ranges: readonly ByteRange[], signal?: Signal) => Promise.all(ranges.map(() => read(0, Infinity, signal))))
-    const name = `zarr ${generation} ${key}`
+    const name = `zarr ${this.#generation} ${key}`
     return { file: store.describe(key), version: name, cacheKey: name, read, readMany }
   }
 
   /** A shard, of which parts are read. */
   #shard(key: string, etag: string): BlockOrigin {
-    const { store, generation } = this.opened
+    const { store } = this.opened
     const read = async (offset: number, length: number, signal?: Signal): Promise<Uint8Array> => {
       this.opened.checkOpen()
       return (await store.getRange(key, offset, length, { ifMatch: etag, signal })) ?? gone(store.describe(key))
     }
-    const name = `zarr ${generation} ${key} ${etag}`
+    const name = `zarr ${this.#generation} ${key} ${etag}`
     const readMany = store.getRanges && ((ranges: readonly ByteRange[], signal?: Signal) => readJoined(ranges, read, signal))
     return { file: store.describe(key), version: name, cacheKey: name, read, readMany }
   }
 
   async #load(chunks: Iterable<number>, signal: Signal | undefined): Promise<ChunkSnapshot> {
-    const places = mapped(chunks, (chunkIndex) => this.stored.placeOf(chunkIndex))
+    const { stored } = this
+    const places = mapped(chunks, (chunkIndex) => stored.placeOf(chunkIndex))
     return within(
       this.label,
-      async () => new ZarrSnapshot(this.stored, await readTables(this.opened, this.#levels, places, signal)),
+      async () => new ZarrSnapshot(stored, await readTables(this.opened, this.#plan.levels, this.#generation, places, signal)),
     )
   }
 }

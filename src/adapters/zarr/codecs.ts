@@ -273,7 +273,8 @@ function swapStep(wordBytes: ElementBytes): Step {
   }
 }
 
-const INDEX_TYPE: StoredType = { dtype: 'uint64', kind: 'uint', bytes: 8 }
+/** What the index of a shard has: of each inner chunk its offset and its length. */
+export const INDEX_TYPE: StoredType = { dtype: 'uint64', kind: 'uint', bytes: 8 }
 
 /**
  * Where the inner chunks of a shard are: of each its offset and its length, both 2^64 - 1 where there is

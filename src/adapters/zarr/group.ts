@@ -1,6 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
+import type { Axis } from '../../array/axes.ts'
 import { DiskArray } from '../../array/disk-array.ts'
-import { checkKindOf, type NamedValues } from '../../array/source.ts'
+import type { NewShape } from '../../array/new-shape.ts'
+import { type BlockOptions, checkKindOf, type NamedValues } from '../../array/source.ts'
+import type { Values } from '../../array/values.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import { counted, Printable } from '../../core/inspect.ts'
@@ -17,6 +21,8 @@ import {
 import type { LevelAxis } from './levels.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import type { OpenedStore } from './opened.ts'
+import type { NewAttributes, NewZarrArray, NewZarrGroup } from './write/new-array.ts'
+import type { NodeWriter } from './write/nodes.ts'
 
 /** Attributes by name, as JSON has them. */
 export type ZarrAttributes = ReadonlyMap<string, unknown>
@@ -28,18 +34,20 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   /** The path from the place that was opened; '' for that place itself. */
   readonly path: string
   /** @internal */
-  readonly metadata: ZarrArrayMetadata
-  /** @internal */
   readonly index: ZarrIndex<D>
-  readonly #opened: OpenedStore
+  readonly #store: ZarrStore
 
   /** @internal */
-  constructor(opened: OpenedStore, path: string, metadata: ZarrArrayMetadata, index: ZarrIndex<D>) {
+  constructor(store: ZarrStore, path: string, index: ZarrIndex<D>) {
     super(new ChunkedSource(index))
-    this.#opened = opened
+    this.#store = store
     this.path = path
-    this.metadata = metadata
     this.index = index
+  }
+
+  /** @internal */
+  get metadata(): ZarrArrayMetadata {
+    return this.index.metadata
   }
 
   /** The last name of its path. */
@@ -57,18 +65,74 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
+   * Gives the array another shape: all lengths, or those of some axes by number or name (`{ time: 24 }`).
+   * What is added is the fill value; what is cut off is gone, and comes back as fill. Chunks keep their
+   * shape. Handles of what was opened together see the new shape at once. Only one writer may resize an
+   * array, or append to it, at a time; others may write elements meanwhile.
+   * @throws ReadOnlyError; InvalidArgumentError for axes that do not exist; ConflictError when another writer
+   *   resizes it, too; UnsupportedError for rectilinear chunks
+   * @example
+   * const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
+   * const x = await group.createArray('x', { dtype: 'int8', shape: [2, 3], dimensionNames: ['time', 'lat'] })
+   * await x.resize({ time: 4 })
+   * console.log(x.shape) // [ 4, 3 ]
+   */
+  resize(to: NewShape): Promise<void> {
+    return within(this.index.label, async () => {
+      const growing = await this.#growing()
+      await (await import('./write/resize.ts')).resizeZarr(growing, to)
+    })
+  }
+
+  /**
+   * Makes the array longer along an axis (a number or name) and writes there: elements in C order or a
+   * tensor, of the shape of the array in all other axes. They are stored before the array is longer. Of
+   * several appends each gets a place of its own; as to other writers, see `resize`.
+   * @throws InvalidArgumentError, before anything is written, when the values do not fit; else as `resize`
+   *   and   `set`
+   * @example
+   * const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
+   * const x = await group.createArray('x', { dtype: 'int8', shape: [0, 3], chunks: [2, 3] })
+   * await x.append(0, [1, 2, 3])
+   * console.log(x.shape) // [ 1, 3 ]
+   */
+  append(axis: Axis, values: Values<D>, options: BlockOptions = {}): Promise<void> {
+    return within(this.index.label, async () => {
+      const growing = await this.#growing()
+      await (await import('./write/resize.ts')).appendZarr(growing, axis, values, options)
+    })
+  }
+
+  /**
+   * Changes attributes: those that are given, as JSON has them; `undefined` removes one. What is written by
+   * others at the same time is kept. The array is as `openZarr` would give it afterwards, also in which
+   * elements are missing.
+   * @throws ReadOnlyError; InvalidArgumentError for values without a form in JSON
+   */
+  updateAttributes(attributes: NewAttributes): Promise<void> {
+    return within(this.index.label, async () => {
+      const growing = await this.#growing()
+      await (await import('./write/attributes.ts')).updateOfArray(growing, attributes)
+    })
+  }
+
+  async #growing(): Promise<{ index: ZarrIndex<D>; nodes: NodeWriter; path: string }> {
+    return { index: this.index, nodes: await this.#store.nodes(), path: this.path }
+  }
+
+  /**
    * Forgets which chunks were not there, and where others lie in their shards, as another writer may have
    * changed them.
    */
   refresh(): void {
-    this.#opened.forget()
+    this.#store.opened.forget()
   }
 
   /**
    * Gives back all handles, of all arrays that were opened with it; what is read afterwards is a ClosedError.
    */
   close(): Promise<void> {
-    return this.#opened.close()
+    return this.#store.opened.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -109,6 +173,9 @@ export class ZarrStore {
   readonly #options: HierarchyOptions
   #hierarchy: Hierarchy
   #children = new Map<string, Promise<(ZarrNode | UnreadableNode)[]>>()
+  /** Arrays that may be written to: all handles of one see its shape change. */
+  #indices = new Map<string, ZarrIndex<DType>>()
+  #nodes: Promise<NodeWriter> | undefined
 
   /** @param root of the keys: the place that was opened, without a slash at its end */
   constructor(opened: OpenedStore, root: string, reader: MetadataReader, options: HierarchyOptions) {
@@ -154,12 +221,45 @@ export class ZarrStore {
   /** @throws CodecError, FormatError when its chunks cannot be read as its metadata say */
   async array(path: string, metadata: ZarrArrayMetadata): Promise<ZarrArray> {
     const label = { file: this.file, array: lastName(path) || lastName(this.#root) }
-    const index = await ZarrIndex.open(this.opened, [this.#root, path].filter(Boolean).join('/'), metadata, label)
-    return new ZarrArray(this.opened, path, metadata, index)
+    const isShared = this.opened.options.isWritable
+    const known = isShared ? this.#indices.get(path) : undefined
+    const index = known ?? (await ZarrIndex.open(this.opened, [this.#root, path].filter(Boolean).join('/'), metadata, label))
+    if (!isShared) return new ZarrArray(this, path, index)
+    const shared = this.#indices.get(path) ?? index
+    this.#indices.set(path, shared)
+    return new ZarrArray(this, path, shared)
+  }
+
+  /**
+   * What writes metadata, loaded with the first change.
+   * @throws ReadOnlyError for a store that was opened for reading
+   */
+  async nodes(): Promise<NodeWriter> {
+    const objects = await this.opened.objects()
+    this.#nodes ??= import('./write/nodes.ts').then(({ NodeWriter }) => {
+      const { store } = this.opened
+      return new NodeWriter({ store, objects, reader: this.#reader, root: this.#root, file: this.file })
+    })
+    return this.#nodes
+  }
+
+  /** Forgets what nodes there are, and all that is known of those at and below a path. */
+  changed(path: string): void {
+    for (const [at, index] of this.#indices)
+      if (at === path || at.startsWith(`${path}/`)) {
+        index.remove()
+        this.#indices.delete(at)
+      }
+    this.#forgetNodes()
   }
 
   forget(): void {
     this.opened.forget()
+    this.#indices = new Map()
+    this.#forgetNodes()
+  }
+
+  #forgetNodes(): void {
     this.#children = new Map()
     this.#hierarchy = new Hierarchy(this.#reader, this.#options)
   }
@@ -173,6 +273,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   readonly path: string
   /** Attributes of the group. */
   readonly attrs: ZarrAttributes
+  readonly #attrs: Map<string, unknown>
   /** The version of the format. */
   readonly version: 2 | 3
   /** True when the metadata of all that is in it came together, in one object. */
@@ -184,7 +285,8 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     super()
     this.#store = store
     this.path = path
-    this.attrs = new Map(Object.entries(attrs))
+    this.#attrs = new Map(Object.entries(attrs))
+    this.attrs = this.#attrs
     this.version = version
     this.consolidated = store.isConsolidated(path)
   }
@@ -255,6 +357,106 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
         ),
       })),
     )
+  }
+
+  /**
+   * Makes an array in it, by its name or, in groups below, its path; groups on the way that are not there are
+   * made, too. Nothing is stored of it but its metadata.
+   * @throws AlreadyExistsError; InvalidArgumentError, UnsupportedError and CodecError naming what does not
+   *   fit;   ReadOnlyError
+   * @example
+   * const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
+   * const tas = await group.createArray('tas', {
+   *   dtype: 'float32',
+   *   shape: [100, 100],
+   *   chunks: [10, 10],
+   *   shards: [50, 100],
+   *   fillValue: NaN,
+   *   dimensionNames: ['lat', 'lon'],
+   * })
+   * await tas.set([0], 280)
+   * console.log(await tas.get([0, 99]), await tas.get([1, 99])) // 280 NaN
+   */
+  createArray<D extends DType, const S extends readonly number[] = readonly number[]>(
+    name: string,
+    options: NewZarrArray<D, S>,
+  ): Promise<ZarrArray<D, S['length']>> {
+    const path = this.#at(name)
+    return within({ file: this.#store.file, array: path }, async () => {
+      const nodes = await this.#nodes()
+      const [{ newArray }, { coordsOf }] = await Promise.all([import('./write/new-array.ts'), import('./write/resize.ts')])
+      const { content, metadata } = newArray(options, this.#store.opened.options.codecs)
+      await nodes.create(path, content, (key) => coordsOf(metadata, key) !== undefined)
+      this.#store.changed(path)
+      const array = await this.#store.array(path, metadata)
+      array.index.writeEmptyChunks = options.writeEmptyChunks ?? false
+      return array as DiskArray as ZarrArray<D, S['length']>
+    })
+  }
+
+  /**
+   * Makes a group in it; as {@link createArray}.
+   * @throws AlreadyExistsError; InvalidArgumentError; ReadOnlyError
+   */
+  createGroup(name: string, options: NewZarrGroup = {}): Promise<ZarrGroup> {
+    const path = this.#at(name)
+    return within({ file: this.#store.file, array: path }, async () => {
+      const nodes = await this.#nodes()
+      const { newGroup } = await import('./write/new-array.ts')
+      await nodes.create(path, newGroup('createGroup', options))
+      this.#store.changed(path)
+      return this.group(name)
+    })
+  }
+
+  /**
+   * Removes an array or a group, with all that is in it. After an error it may be gone in part, and is no
+   * part of the hierarchy any more.
+   * @throws UnknownArrayError; ReadOnlyError
+   */
+  delete(name: string): Promise<void> {
+    const path = this.#at(name)
+    return within({ file: this.#store.file, array: path }, async () => {
+      const nodes = await this.#store.nodes()
+      await this.#store.node(path)
+      try {
+        await nodes.remove(path)
+      } finally {
+        this.#store.changed(path)
+      }
+    })
+  }
+
+  /**
+   * Changes attributes of the group: those that are given, as JSON has them; `undefined` removes one. What is
+   * written by others at the same time is kept.
+   * @throws ReadOnlyError; InvalidArgumentError for values without a form in JSON
+   */
+  updateAttributes(attributes: NewAttributes): Promise<void> {
+    return within({ file: this.#store.file }, async () => {
+      const nodes = await this.#store.nodes()
+      const { updateOfGroup } = await import('./write/attributes.ts')
+      await updateOfGroup(nodes, this.path, this.version, attributes, this.#attrs)
+    })
+  }
+
+  /**
+   * Writes the metadata of all that is in it together, into its own: readers open it with one request. They
+   * are kept in step from then on by whoever opened this group, or one above it, here.
+   * @throws ReadOnlyError; UnsupportedError
+   */
+  consolidate(): Promise<void> {
+    return within({ file: this.#store.file }, async () => {
+      const nodes = await this.#store.nodes()
+      await nodes.consolidate(this.path, this.version)
+    })
+  }
+
+  /** @throws UnsupportedError for a group of version 2, in which nothing new is made */
+  async #nodes(): Promise<NodeWriter> {
+    const nodes = await this.#store.nodes()
+    if (this.version === 3) return nodes
+    throw new HyperslabError('UnsupportedError', 'arrays and groups of version 2 are changed, but not made')
   }
 
   /** Forgets what there is in the store, as another writer may have changed it. */

@@ -64,7 +64,7 @@ interface NodeDocuments {
 }
 
 /** What parsing takes is some ten times that. */
-const METADATA_BYTES = 64 * 2 ** 20
+export const METADATA_BYTES = 64 * 2 ** 20
 const MAX_PATH_LENGTH = 4096
 const MAX_BARE_GROUPS = 100_000
 /** Nodes that are read at a time; the store may let fewer through. */

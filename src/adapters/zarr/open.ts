@@ -26,6 +26,12 @@ export interface ZarrLimits {
 
 /** Options of `openZarr`; an aborted `signal` ends the opening. */
 export interface OpenZarrOptions {
+  /**
+   * `'r+'` to change what is there; only to read it when left out. Where the store replaces objects on
+   * condition of their version, several writers may change elements of the same arrays; where not, there must
+   * be one.
+   */
+  readonly mode?: 'r' | 'r+' | undefined
   /** The kind of node that has to be there; either, when left out. */
   readonly kind?: 'array' | 'group' | undefined
   /** Paths of arrays and groups, for stores that cannot list and have no consolidated metadata. */
@@ -46,6 +52,7 @@ export interface OpenZarrOptions {
 }
 
 export const ZARR_CHECKS: Checks<OpenZarrOptions> = {
+  mode: ['r', 'r+'],
   kind: ['array', 'group'],
   names: 'list of strings',
   consolidated: 'boolean',
@@ -64,22 +71,16 @@ export const ZARR_LIMIT_CHECKS: Checks<ZarrLimits> = { ...READ_LIMIT_CHECKS, met
  * @param path '' for the root of the store
  */
 export async function openNode(store: Store, path: string, options: OpenZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
-  const { limits = {}, codecs = [], pool, budget, cache: memory, kind, names, consolidated, signal } = options
-  checkOptions('limits', limits, ZARR_LIMIT_CHECKS)
-  codecsByName(codecs)
+  const { mode = 'r', limits = {}, codecs = [], pool, budget, cache: memory, kind, names, consolidated, signal } = options
+  checkOpening(options)
   const { metadataBytes, blockBytes = READ_LIMITS.blockBytes, elements = READ_LIMITS.elements } = limits
-  const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements })
-  const root = path.replace(/\/+$/, '')
-  const prefix = root === '' ? '' : `${root}/`
+  const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements, isWritable: mode === 'r+' })
+  const root = rootOf(path)
   const file = store.describe(root)
-  const reader: MetadataReader = {
-    get: async (key, maxBytes) => (await readWhole(store, prefix + key, { maxBytes, signal }))?.bytes,
-    ...(store.list && {
-      list: async (keys) => (await store.list!(prefix + keys, { signal, shallow: true })).map((key) => key.slice(prefix.length)),
-    }),
-  }
+  const reader = readerOf(store, root, signal)
   const hierarchy = new ZarrStore(opened, root, reader, { file, names, consolidated, metadataBytes })
   return within({ file }, async () => {
+    if (mode === 'r+') await opened.objects()
     const node = await hierarchy.node('')
     if (kind !== undefined && node.kind !== kind) {
       const text = `the place holds ${node.kind === 'array' ? 'an array' : 'a group'}`
@@ -87,4 +88,24 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
     }
     return node.kind === 'array' ? hierarchy.array('', node.metadata) : new ZarrGroup(hierarchy, node)
   })
+}
+
+/** @throws InvalidArgumentError for limits and codecs that are none */
+export function checkOpening({ limits, codecs = [] }: Pick<OpenZarrOptions, 'limits' | 'codecs'>): void {
+  checkOptions('limits', limits, ZARR_LIMIT_CHECKS)
+  codecsByName(codecs)
+}
+
+/** The root of keys of a place, without slashes at its end. */
+export const rootOf = (path: string): string => path.replace(/\/+$/, '')
+
+/** What reads metadata below a root. */
+export function readerOf(store: Store, root: string, signal: Signal | undefined): MetadataReader {
+  const prefix = root === '' ? '' : `${root}/`
+  return {
+    get: async (key, maxBytes) => (await readWhole(store, prefix + key, { maxBytes, signal }))?.bytes,
+    ...(store.list && {
+      list: async (keys) => (await store.list!(prefix + keys, { signal, shallow: true })).map((key) => key.slice(prefix.length)),
+    }),
+  }
 }

@@ -8,6 +8,7 @@ import { type BlockMemory, memoryOf } from '../../engine/block-cache.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import { readWhole, type Store, type Tail } from '../../store/store.ts'
 import type { ShardTable } from './shards.ts'
+import type { ObjectWriter } from './write/object-writer.ts'
 
 /** What reading the arrays of one store shares. */
 export interface OpenedOptions {
@@ -20,6 +21,8 @@ export interface OpenedOptions {
   readonly blockBytes: number
   /** Elements that one operation may go through. */
   readonly elements: number
+  /** Whether what is there may be changed. */
+  readonly isWritable: boolean
 }
 
 /** The table of a shard, with the version of the object that it was read from. */
@@ -47,6 +50,9 @@ export class OpenedStore {
   readonly tables = new ByteCache<string, KnownTable>(TABLE_BYTES)
   readonly tableReads = new SingleFlight<string, KnownTable | undefined>()
   #absent = new Set<string>()
+  /** Objects that were written, counted: one of them may have been absent when another call asked for it. */
+  #written = 0
+  #writer: Promise<ObjectWriter> | undefined
   #generation = ++last
   #closed = false
 
@@ -78,9 +84,27 @@ export class OpenedStore {
   async find<T>(key: string, ask: () => Promise<T | undefined>): Promise<T | undefined> {
     this.checkOpen()
     const absent = this.#absent
+    const written = this.#written
     const found = await ask()
-    if (found === undefined) absent.add(key)
+    if (found === undefined && written === this.#written) absent.add(key)
     return found
+  }
+
+  /**
+   * What writes objects, loaded with the first change.
+   * @throws ReadOnlyError for a store that was opened for reading, or cannot be written to
+   */
+  async objects(): Promise<ObjectWriter> {
+    this.checkOpen()
+    if (!this.options.isWritable) throw new HyperslabError('ReadOnlyError', "it was opened for reading: pass mode 'r+' to write")
+    this.#writer ??= import('./write/object-writer.ts').then(
+      ({ ObjectWriter }) =>
+        new ObjectWriter(this.store, (key) => {
+          this.#written++
+          this.#absent.delete(key)
+        }),
+    )
+    return this.#writer
   }
 
   /** Forgets what objects there are and where chunks lie in them. */

@@ -24,11 +24,13 @@ interface KnownShard {
 
 /**
  * Reads the tables that lead to some chunks, level by level; those of shards that nobody wrote are left out.
+ * @param generation names what is known of the array until it is forgotten
  * @throws FormatError, IntegrityError for damaged tables; ConflictError for shards that were replaced
  */
 export async function readTables(
   opened: OpenedStore,
   levels: readonly ShardLevel[],
+  generation: string,
   places: Iterable<ChunkPlace>,
   signal: Signal | undefined,
 ): Promise<ReadonlyMap<string, KnownTable>> {
@@ -43,7 +45,7 @@ export async function readTables(
     await forEachLimited(those, CONCURRENT_TABLES, async ([name, place]) => {
       const parent = depth === 0 ? undefined : tables.get(place.tables[depth - 1]!)
       if (opened.isAbsent(place.key) || (depth > 0 && parent === undefined)) return
-      const table = await findTable(opened, `${opened.generation} ${name}`, signal, (shared) =>
+      const table = await findTable(opened, `${generation} ${name}`, signal, (shared) =>
         readTable(opened, levels[depth]!, place, depth, parent, shared),
       )
       if (table !== undefined) tables.set(name, table)

@@ -21,6 +21,8 @@ export interface StoredArray {
   originOf(key: string, etag: string | undefined): BlockOrigin
   /** Whether it is known that there is no such object. */
   isAbsent(key: string): boolean
+  /** Whether the array still has this grid. */
+  isCurrent(grid: ChunkGrid): boolean
 }
 
 /** Where the chunks of an array are, as far as the tables of its shards were read. */
@@ -42,12 +44,15 @@ export class ZarrSnapshot implements ChunkSnapshot {
     return this.grid.count
   }
 
-  /** Nobody writes to the array. */
+  /** Of the objects of a store there are no versions that could be kept. */
   pinned(): ChunkSnapshot {
     return this
   }
 
-  checkGrid(): void {}
+  checkGrid(done: string): void {
+    if (this.#array.isCurrent(this.grid)) return
+    throw new HyperslabError('ConflictError', `the array was resized while it was being ${done}`)
+  }
 
   *stored(): Generator<number> {
     for (let chunkIndex = 0; chunkIndex < this.grid.count; chunkIndex++) yield chunkIndex

@@ -28,7 +28,9 @@ export async function rechunkTo(source: BlockSource, target: BlockSource, option
   checkOptions('rechunkTo', options, CHECKS)
   const room = (options.maxBytes ?? DEFAULT_MAX_BYTES) / bytesOf(source.dtype)
   // Nothing is read while something is held.
-  await copyWhole(source, target, { ...options, prefetch: 0 }, () => copyGrid(source.chunks, target.chunks, room))
+  await copyWhole(source, target, { ...options, prefetch: 0 }, () =>
+    copyGrid(source.chunks, target.writeGrid ?? target.chunks, room),
+  )
 }
 
 /**

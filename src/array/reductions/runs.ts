@@ -100,6 +100,10 @@ function* partsOf(runs: ChunkGrid, written: Float64Array | undefined): Generator
 
 export const runsOf = (source: BlockSource): ChunkGrid => source.chunks.coarsen(READ_BYTES / bytesOf(source.dtype))
 
+/** What is written at once when an array is gone through: the same of what is stored as one. */
+export const writtenRunsOf = ({ chunks, writeGrid = chunks, dtype }: BlockSource): ChunkGrid =>
+  writeGrid.coarsen(READ_BYTES / bytesOf(dtype))
+
 /** Cells that are visited without giving way. */
 export const MOST_CELLS = 2 ** 16
 

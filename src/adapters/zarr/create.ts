@@ -1,0 +1,36 @@
+import { within } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import type { Store } from '../../store/store.ts'
+import type { ZarrGroup } from './group.ts'
+import { checkOpening, type OpenZarrOptions, openNode, readerOf, rootOf, ZARR_CHECKS } from './open.ts'
+import { type NewZarrGroup, newGroup } from './write/new-array.ts'
+import { NodeWriter } from './write/nodes.ts'
+import { ObjectWriter } from './write/object-writer.ts'
+
+/** Options of `createZarr`: what the group is to have, and how it is opened. */
+export interface CreateZarrOptions extends NewZarrGroup, Omit<OpenZarrOptions, 'mode' | 'kind' | 'names'> {
+  /** Removes what is there, with all that is in it, where that is a Zarr array or group. */
+  readonly overwrite?: boolean | undefined
+}
+
+const { mode: _mode, kind: _kind, names: _names, ...OPEN } = ZARR_CHECKS
+const CHECKS: Checks<CreateZarrOptions> = { ...OPEN, attributes: 'object', overwrite: 'boolean' }
+
+/**
+ * Makes a group of version 3 at a place, and opens it to be written to.
+ * @throws AlreadyExistsError; ReadOnlyError; InvalidArgumentError
+ */
+export async function createNode(store: Store, path: string, options: CreateZarrOptions): Promise<ZarrGroup> {
+  checkOptions('createZarr', options, CHECKS)
+  checkOpening(options)
+  const { overwrite = false, attributes, ...opening } = options
+  const root = rootOf(path)
+  const file = store.describe(root)
+  await within({ file }, async () => {
+    const content = newGroup('createZarr', { attributes })
+    const reader = readerOf(store, root, options.signal)
+    const nodes = new NodeWriter({ store, objects: new ObjectWriter(store, () => undefined), reader, root, file })
+    await nodes.createRoot(content, overwrite)
+  })
+  return (await openNode(store, path, { ...opening, mode: 'r+', kind: 'group' })) as ZarrGroup
+}

@@ -1,0 +1,64 @@
+import { isObject, type JsonObject } from '../document.ts'
+import type { ZarrArrayMetadata } from '../metadata.ts'
+import { attributesAsJson, type NewAttributes } from './new-array.ts'
+import type { NodeWriter } from './nodes.ts'
+import type { Growing } from './resize.ts'
+
+/** Changes attributes of an array, and what follows from them. */
+export function updateOfArray({ index, nodes, path }: Growing, attributes: NewAttributes): Promise<void> {
+  return nodes.alone(path, async () => {
+    const { version, type } = index.metadata
+    await update(nodes, path, version, attributesAsJson(given(attributes), type.dtype), removed(attributes))
+    const node = await nodes.node(path)
+    if (node?.kind !== 'array') return
+    const { attrs, missing, shape } = node.metadata
+    const metadata: ZarrArrayMetadata = { ...index.metadata, attrs, missing, shape }
+    index.change(metadata)
+  })
+}
+
+/** @param known those that the group had, which change */
+export function updateOfGroup(
+  nodes: NodeWriter,
+  path: string,
+  version: 2 | 3,
+  attributes: NewAttributes,
+  known: Map<string, unknown>,
+): Promise<void> {
+  return nodes.alone(path, async () => {
+    const stored = await update(nodes, path, version, attributesAsJson(given(attributes)), removed(attributes))
+    known.clear()
+    for (const [name, value] of Object.entries(stored)) known.set(name, value)
+  })
+}
+
+async function update(
+  nodes: NodeWriter,
+  path: string,
+  version: 2 | 3,
+  changed: JsonObject,
+  gone: readonly string[],
+): Promise<JsonObject> {
+  let attributes: JsonObject = {}
+  const merged = (stored: unknown): JsonObject => {
+    const all = { ...(isObject(stored) ? stored : {}), ...changed }
+    attributes = Object.fromEntries(Object.entries(all).filter(([name]) => !gone.includes(name)))
+    return attributes
+  }
+  if (version === 2) await nodes.change(path, '.zattrs', merged)
+  else await nodes.change(path, 'zarr.json', (stored) => ({ ...stored, attributes: merged(stored['attributes']) }))
+  return attributes
+}
+
+const entriesOf = (attributes: NewAttributes): [string, unknown][] => {
+  const { keys, get } = attributes as { keys?: unknown; get?: unknown }
+  if (typeof keys !== 'function' || typeof get !== 'function') return Object.entries(attributes)
+  const named = attributes as Map<string, unknown>
+  return [...named.keys()].map((name) => [name, named.get(name)])
+}
+
+const given = (attributes: NewAttributes): NewAttributes =>
+  new Map(entriesOf(attributes).filter(([, value]) => value !== undefined))
+
+const removed = (attributes: NewAttributes): string[] =>
+  entriesOf(attributes).flatMap(([name, value]) => (value === undefined ? [name] : []))

@@ -1,0 +1,176 @@
+import type { NamedValues } from '../../../array/source.ts'
+import type { Codec } from '../../../codec/codec.ts'
+import { checkDType, type DType, elementBytes, fillElement, isFixed, type ScalarOf } from '../../../core/dtype.ts'
+import { HyperslabError, invalidArgument } from '../../../core/errors.ts'
+import { type Checks, checkOptions, checkValue } from '../../../core/options.ts'
+import { checkShape, showShape } from '../../../core/shape.ts'
+import { ChunkGrid } from '../../../grid/chunks.ts'
+import { chunkSteps } from '../codecs.ts'
+import type { JsonObject } from '../document.ts'
+import type { CodecMetadata, ZarrArrayMetadata } from '../metadata.ts'
+import { planChunks } from '../shards.ts'
+import { parseArrayV3 } from '../v3.ts'
+import { arrayDocument, attributesDocument, elementCodec, groupDocument, shardingCodec, storedTypeOf } from './document.ts'
+import { chunkEncoder } from './encode.ts'
+
+/** A codec by the name that metadata of version 3 have for it, with its options. */
+export interface ZarrCodec {
+  /** The name that metadata have for it. */
+  readonly name: string
+  /** Its options; those of zarr-python when left out. */
+  readonly configuration?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Attributes as an object, or by name. */
+export type NewAttributes = Readonly<Record<string, unknown>> | NamedValues
+
+/** Options of `createGroup`. */
+export interface NewZarrGroup {
+  /** Attributes of the group, as JSON has them; none when left out. */
+  readonly attributes?: NewAttributes | undefined
+}
+
+/** Options of `createArray`. */
+export interface NewZarrArray<D extends DType = DType, S extends readonly number[] = readonly number[]> {
+  /** The data type. */
+  readonly dtype: D
+  /** The shape, which may change: see `resize`. */
+  readonly shape: S
+  /** The shape of chunks; about 8 MiB each when left out. */
+  readonly chunks?: readonly number[] | undefined
+  /** The shape of shards, which hold chunks that divide them and are one object each; none when left out. */
+  readonly shards?: readonly number[] | undefined
+  /**
+   * The codec that compresses chunks: `'zstd'` unless given, `'gzip'`, `'zlib'`, `'lz4'`, `'none'`, or one of
+   * them with its options, `{ name: 'zstd', configuration: { level: 9 } }`.
+   */
+  readonly codec?: string | ZarrCodec | undefined
+  /** All codecs of a chunk in their order, instead of `codec`. */
+  readonly codecs?: readonly ZarrCodec[] | undefined
+  /** The value that elements nobody wrote read as; 0, false or empty unless given. */
+  readonly fillValue?: ScalarOf<D> | undefined
+  /** Names of the axes, '' for one without; none when left out. */
+  readonly dimensionNames?: readonly string[] | undefined
+  /** Attributes of the array, as JSON has them; none when left out. */
+  readonly attributes?: NewAttributes | undefined
+  /** Stores chunks that are full of the fill value, too, as long as this handle is used. */
+  readonly writeEmptyChunks?: boolean | undefined
+}
+
+const GROUP_CHECKS: Checks<NewZarrGroup> = { attributes: 'object' }
+
+const CHECKS: Checks<NewZarrArray> = {
+  dtype: 'string',
+  shape: 'list',
+  chunks: 'list',
+  shards: 'list',
+  codec: 'string or plain object',
+  codecs: 'list of plain objects',
+  fillValue: 'value',
+  dimensionNames: 'list of strings',
+  attributes: 'object',
+  writeEmptyChunks: 'boolean',
+}
+
+const CODEC_CHECKS: Checks<ZarrCodec> = { name: 'string', configuration: 'plain object' }
+
+/** The options that codecs have unless others are given, as zarr-python has them. */
+const DEFAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  zstd: { level: 0, checksum: false },
+  gzip: { level: 5 },
+  zlib: { level: 1 },
+  lz4: { acceleration: 1 },
+}
+
+/** What is written of a new array, and what that says. */
+export interface NewArray {
+  readonly content: JsonObject
+  readonly metadata: ZarrArrayMetadata
+}
+
+/**
+ * @param users codecs of users, by whose names codecs may go, too
+ * @throws InvalidArgumentError, CodecError and UnsupportedError naming what does not fit
+ */
+export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArray {
+  checkOptions('createArray', options, CHECKS)
+  const { dtype, shape, shards, fillValue, dimensionNames, attributes } = options
+  checkValue('createArray', 'dtype', dtype, 'string')
+  checkDType(dtype)
+  checkShape(shape, 'shape')
+  const chunks = chunksOf(options)
+  if (dimensionNames !== undefined && dimensionNames.length !== shape.length)
+    invalidArgument(`${dimensionNames.length} dimension names for an array of ${shape.length} axes`, dimensionNames)
+  const type = storedTypeOf(dtype)
+  const codecs = codecsOf(options, elementCodec(type), users)
+  const fill = fillValue === undefined ? undefined : fillElement(dtype, fillValue)
+  const content = arrayDocument({
+    shape,
+    type,
+    chunkShape: shards ?? chunks,
+    codecs: shards === undefined ? codecs : [shardingCodec(chunks, codecs)],
+    fillValue: dtype === 'bool' && fill !== undefined ? fill === 1 : (fill as ScalarOf<DType> | undefined),
+    attributes: attributesAsJson(attributes, dtype),
+    dimensionNames,
+  })
+  const metadata = parseArrayV3(content)
+  const plan = planChunks(metadata.chunks, metadata.codecs)
+  // What could not be read again, or not be written, is refused before there is anything.
+  chunkSteps(plan.codecs, type, chunks, users)
+  chunkEncoder(plan.codecs, type, chunks, users)
+  return { content, metadata }
+}
+
+/** The `zarr.json` of a new group. */
+export function newGroup(call: string, options: NewZarrGroup): JsonObject {
+  checkOptions(call, options, GROUP_CHECKS)
+  return groupDocument(attributesAsJson(options.attributes))
+}
+
+/** Attributes as JSON. */
+export function attributesAsJson(attributes: NewAttributes | undefined, dtype?: DType): JsonObject {
+  const given = attributes as NamedValues | undefined
+  const named = given === undefined || (typeof given.keys === 'function' && typeof given.get === 'function')
+  return attributesDocument(named ? given : new Map(Object.entries(given)), dtype)
+}
+
+/** Elements of their own lengths count as so many bytes. */
+const GUESSED_BYTES = 64
+
+function chunksOf({ dtype, shape, chunks, shards }: NewZarrArray): readonly number[] {
+  for (const [name, lengths] of Object.entries({ chunks, shards })) {
+    if (lengths === undefined) continue
+    checkShape(lengths, name)
+    if (lengths.length !== shape.length || lengths.includes(0))
+      invalidArgument(
+        `${name} ${showShape(lengths)} must have ${shape.length} lengths from 1, as many as the array has axes`,
+        lengths,
+      )
+  }
+  if (shards === undefined)
+    return chunks ?? ChunkGrid.estimate(shape, isFixed(dtype) ? elementBytes(dtype) : GUESSED_BYTES).chunkShape
+  if (chunks === undefined) return invalidArgument('shards need the shape of their chunks: pass chunks, too', shards)
+  if (shards.some((length, axis) => length % chunks[axis]! !== 0))
+    invalidArgument(`chunks ${showShape(chunks)} do not divide shards ${showShape(shards)}`, shards)
+  return chunks
+}
+
+function codecsOf({ codec, codecs }: NewZarrArray, own: CodecMetadata, users: readonly Codec[]): CodecMetadata[] {
+  if (codecs !== undefined) {
+    if (codec !== undefined) invalidArgument('codec and codecs exclude each other', codec)
+    return codecs.map((each) => metadataOf(each, users))
+  }
+  if (codec === 'none') return [own]
+  return [own, metadataOf(typeof codec === 'string' ? { name: codec } : (codec ?? { name: 'zstd' }), users)]
+}
+
+function metadataOf(codec: ZarrCodec, users: readonly Codec[]): CodecMetadata {
+  checkOptions('a codec', codec, CODEC_CHECKS)
+  checkValue('a codec', 'name', codec.name, 'string')
+  const name = codec.name.replace(/^numcodecs\./, '')
+  if (name === 'sharding_indexed')
+    throw new HyperslabError('InvalidArgumentError', 'shards are made by the option shards, not by a codec')
+  const isUsers = users.some((user) => user.name === name)
+  const configuration = isUsers ? codec.configuration : { ...DEFAULTS[name], ...codec.configuration }
+  return { name, configuration: configuration ?? {} }
+}

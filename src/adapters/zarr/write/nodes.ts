@@ -1,0 +1,258 @@
+import { HyperslabError, within } from '../../../core/errors.ts'
+import { forEachLimited, Lock } from '../../../core/limiter.ts'
+import type { Signal } from '../../../core/signal.ts'
+import type { Store } from '../../../store/store.ts'
+import { asObject, isObject, type JsonObject, member } from '../document.ts'
+import { checkPath, Hierarchy, METADATA_BYTES, type MetadataReader } from '../hierarchy.ts'
+import { parseJson } from '../json.ts'
+import { encodeDocument, groupDocument } from './document.ts'
+import type { ObjectWriter } from './object-writer.ts'
+
+/** Where nodes are written. */
+export interface NodePlace {
+  readonly store: Store
+  readonly objects: ObjectWriter
+  readonly reader: MetadataReader
+  /** The place that was opened, '' for the root of the store. */
+  readonly root: string
+  /** How errors name it. */
+  readonly file: string
+}
+
+/** Objects of metadata of a node, of both versions. */
+const DOCUMENTS = ['zarr.json', '.zarray', '.zgroup', '.zattrs', '.zmetadata']
+/** Objects that are removed at the same time. */
+const AT_ONCE = 16
+
+/**
+ * Writes the metadata of nodes. Those that are consolidated in groups above, within the place that was
+ * opened, are kept in step. Paths count from that place.
+ */
+export class NodeWriter {
+  readonly #place: NodePlace
+  readonly #locks = new Map<string, Lock>()
+
+  constructor(place: NodePlace) {
+    this.#place = place
+  }
+
+  /** Runs work on a node while no other of this writer does. */
+  alone<T>(path: string, work: () => Promise<T>): Promise<T> {
+    const lock = this.#locks.get(path) ?? new Lock()
+    this.#locks.set(path, lock)
+    return lock.run(work)
+  }
+
+  /** What there is at a path, as its own metadata say. */
+  node(path: string): ReturnType<Hierarchy['node']> {
+    return this.#hierarchy().node(path)
+  }
+
+  /**
+   * Makes the group of the place itself.
+   * @throws AlreadyExistsError where there is a node, unless `overwrite` is set: then it goes, with all that
+   *   is in it
+   */
+  async createRoot(content: JsonObject, overwrite: boolean): Promise<void> {
+    const { store, file } = this.#place
+    const found = await Promise.all(DOCUMENTS.slice(0, 3).map((name) => store.stat(this.#at(name))))
+    if (found.some((info) => info !== undefined)) {
+      if (!overwrite) throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already', { file })
+      await this.remove('')
+    }
+    await this.#create('', content)
+  }
+
+  /**
+   * Makes a group or an array, and the groups above it that there are not yet.
+   * @param leftover tells objects that would be taken for chunks of the array, by their names in its folder
+   * @throws AlreadyExistsError; InvalidArgumentError for a path that leads elsewhere, or through an array
+   */
+  async create(path: string, content: JsonObject, leftover?: (name: string) => boolean): Promise<void> {
+    const { store, file } = this.#place
+    const label = { file, array: path }
+    checkName(path, label)
+    for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) await this.#createAbove(path.slice(0, at), label)
+    if (leftover !== undefined) {
+      const prefix = this.#at(`${path}/`)
+      const keys = (await store.list!(prefix, { deep: true })).filter((key) => leftover(key.slice(prefix.length)))
+      // What was there before it is known that there is no array belongs to one that was removed in part.
+      if (keys.length > 0 && (await store.stat(this.#at(`${path}/zarr.json`))) === undefined) await this.#remove(keys)
+    }
+    await within(label, () => this.#create(path, content))
+    await this.#keepInStep(path, content)
+  }
+
+  /**
+   * Removes a node with all that is in it: from consolidated metadata first, then its own, then the rest.
+   * @throws errors of the store; what was not removed is then no part of the hierarchy any more
+   */
+  async remove(path: string): Promise<void> {
+    const { store, objects } = this.#place
+    if (path !== '') await this.#keepInStep(path, undefined)
+    const prefix = this.#at(path === '' ? '' : `${path}/`)
+    await this.#remove(DOCUMENTS.map((name) => prefix + name))
+    const keys = await store.list!(prefix, { deep: true })
+    const isDocument = (key: string): boolean => DOCUMENTS.includes(key.slice(key.lastIndexOf('/') + 1))
+    await this.#remove(keys.filter(isDocument))
+    await this.#remove(keys.filter((key) => !isDocument(key)))
+    await store.removeFolder?.(prefix)
+    objects.forgetFolders()
+  }
+
+  /** Removes objects, some at a time. */
+  async #remove(keys: readonly string[]): Promise<void> {
+    await forEachLimited(keys, AT_ONCE, (key) => this.#place.objects.remove(key))
+  }
+
+  /**
+   * What one of the objects of metadata of a node holds now.
+   * @throws UnknownArrayError where it was removed
+   */
+  async read(path: string, name: string): Promise<JsonObject> {
+    const key = path === '' ? name : `${path}/${name}`
+    const bytes = await this.#place.reader.get(key, METADATA_BYTES)
+    return bytes === undefined ? this.#removed(path) : asObject(parseJson(bytes, key), key)
+  }
+
+  /**
+   * Changes the `zarr.json` of a node, or an object of version 2, and what is consolidated of it.
+   * @param name of the object
+   * @param change what it becomes; it is given what is stored now, `{}` for attributes of version 2 that are
+   *   not there
+   */
+  async change(path: string, name: string, change: (stored: JsonObject) => JsonObject, signal?: Signal): Promise<void> {
+    const key = path === '' ? name : `${path}/${name}`
+    let content: JsonObject = {}
+    await this.#place.objects.change(this.#at(key), { signal }, async (old) => {
+      if (old === undefined && name !== '.zattrs') this.#removed(path)
+      content = change(old === undefined ? {} : asObject(parseJson(old, key), key))
+      return encodeDocument(content)
+    })
+    if (name === 'zarr.json') await this.#keepInStep(path, content)
+    else await this.#keepInStep2(key, content)
+  }
+
+  /** Writes what is consolidated of all that is below a group, as it is now. */
+  async consolidate(path: string, version: 2 | 3): Promise<void> {
+    const names = version === 3 ? ['zarr.json'] : ['.zgroup', '.zarray', '.zattrs']
+    const members: [string, JsonObject][] = []
+    const hierarchy = this.#hierarchy()
+    const visit = async (at: string): Promise<void> => {
+      for (const child of await hierarchy.children(at)) {
+        await take(child.path)
+        if (child.kind === 'group') await visit(child.path)
+      }
+    }
+    const take = async (at: string): Promise<void> => {
+      for (const name of names) {
+        const key = at === '' ? name : `${at}/${name}`
+        const bytes = await this.#place.reader.get(key, METADATA_BYTES)
+        if (bytes === undefined) continue
+        const own = key.slice(path === '' ? 0 : path.length + 1)
+        members.push([version === 3 ? own.slice(0, -'/zarr.json'.length) : own, asObject(parseJson(bytes, key), key)])
+      }
+    }
+    if (version === 2) await take(path)
+    await visit(path)
+    if (version === 3) {
+      const inline = groupDocument({}, Object.fromEntries(members.map(([at, content]) => [at, memberOf(content)])))
+      await this.change(path, 'zarr.json', (stored) => ({ ...stored, consolidated_metadata: inline['consolidated_metadata'] }))
+    } else {
+      const content = { metadata: Object.fromEntries(members), zarr_consolidated_format: 1 }
+      await this.#place.objects.replace(this.#at(path === '' ? '.zmetadata' : `${path}/.zmetadata`), encodeDocument(content))
+    }
+  }
+
+  async #createAbove(path: string, label: { readonly file: string; readonly array: string }): Promise<void> {
+    const node = await this.node(path)
+    if (node?.kind === 'group' && node.version === 3) return
+    if (node !== undefined)
+      throw new HyperslabError(
+        'InvalidArgumentError',
+        `'${path}' is no group of version 3, in which there could be others`,
+        label,
+      )
+    try {
+      await this.create(path, groupDocument({}))
+    } catch (error) {
+      // Another writer may have made it.
+      if ((await this.node(path))?.kind !== 'group') throw error
+    }
+  }
+
+  async #create(path: string, content: JsonObject): Promise<void> {
+    await this.#place.objects.change(this.#at(path === '' ? 'zarr.json' : `${path}/zarr.json`), {}, async (old) => {
+      if (old !== undefined) throw new HyperslabError('AlreadyExistsError', 'there is an array or group of this name already')
+      return encodeDocument(content)
+    })
+  }
+
+  /**
+   * Puts the metadata of a node, or their absence, into the consolidated metadata of all groups above that
+   * have some.
+   */
+  async #keepInStep(path: string, content: JsonObject | undefined): Promise<void> {
+    for (let above = path; above !== ''; ) {
+      above = above.slice(0, Math.max(0, above.lastIndexOf('/')))
+      const own = above === '' ? path : path.slice(above.length + 1)
+      const key = above === '' ? 'zarr.json' : `${above}/zarr.json`
+      await this.#place.objects.change(this.#at(key), {}, async (old) => {
+        const stored = old && parseJson(old, key)
+        const inline = isObject(stored) ? member(stored, 'consolidated_metadata') : undefined
+        if (!isObject(stored) || !isObject(inline)) return old
+        const members = Object.entries(asObject(member(inline, 'metadata') ?? {}, 'metadata of consolidated_metadata'))
+        const others = members.filter(([at]) => at !== own && (content !== undefined || !at.startsWith(`${own}/`)))
+        const metadata = Object.fromEntries(content === undefined ? others : [...others, [own, memberOf(content)]])
+        return encodeDocument({ ...stored, consolidated_metadata: { ...inline, metadata } })
+      })
+    }
+    if (content === undefined) await this.#keepInStep2(path, undefined)
+  }
+
+  /**
+   * The same of `.zmetadata`, which has documents by their keys; without one, all below a path are left out.
+   */
+  async #keepInStep2(key: string, content: JsonObject | undefined): Promise<void> {
+    await this.#place.objects.change(this.#at('.zmetadata'), {}, async (old) => {
+      if (old === undefined) return old
+      const stored = asObject(parseJson(old, '.zmetadata'), '.zmetadata')
+      const members = Object.entries(asObject(member(stored, 'metadata'), 'metadata of .zmetadata'))
+      const others = members.filter(([at]) => at !== key && (content !== undefined || !at.startsWith(`${key}/`)))
+      const metadata = Object.fromEntries(content === undefined ? others : [...others, [key, content]])
+      return encodeDocument({ ...stored, metadata })
+    })
+  }
+
+  #removed(path: string): never {
+    throw new HyperslabError('UnknownArrayError', 'its metadata were removed', { file: this.#place.file, array: path })
+  }
+
+  /** Metadata of nodes one by one: those that lie together may be older. */
+  #hierarchy(): Hierarchy {
+    return new Hierarchy(this.#place.reader, { file: this.#place.file, consolidated: false })
+  }
+
+  #at(key: string): string {
+    return this.#place.root === '' ? key : `${this.#place.root}/${key}`
+  }
+}
+
+/** @throws InvalidArgumentError */
+function checkName(path: string, label: { readonly file: string; readonly array: string }): void {
+  try {
+    checkPath(path)
+  } catch (error) {
+    throw new HyperslabError('InvalidArgumentError', (error as Error).message, { ...label, actual: path })
+  }
+  if (path !== '' && !path.split('/').some((name) => DOCUMENTS.includes(name))) return
+  throw new HyperslabError('InvalidArgumentError', `nothing can have the name '${path}'`, { ...label, actual: path })
+}
+
+/**
+ * What consolidated metadata have of a node: those of groups that are consolidated themselves are not
+ * repeated.
+ */
+function memberOf({ consolidated_metadata: _, ...content }: JsonObject): JsonObject {
+  return content
+}

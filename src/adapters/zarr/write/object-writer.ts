@@ -1,0 +1,159 @@
+import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
+import { Lock } from '../../../core/limiter.ts'
+import { pause } from '../../../core/pace.ts'
+import type { Signal } from '../../../core/signal.ts'
+import { type ConditionalWrites, type PublishCondition, readWhole, type Store } from '../../../store/store.ts'
+
+/** How often an object is read again because another writer has replaced it meanwhile. */
+const MOST_CONFLICTS = 50
+/** The longest wait before that, in ms, grows with each up to so much. */
+const MOST_PAUSE_MS = 100
+/** Folders that are known to be there. */
+const MOST_FOLDERS = 4096
+
+/** Options of changing an object. */
+export interface ChangeOptions {
+  /** Bytes that it may have. */
+  readonly maxBytes?: number | undefined
+  readonly signal?: Signal | undefined
+}
+
+/**
+ * What an object becomes; undefined to remove it, the same bytes to leave it as it is.
+ * @param old its bytes; undefined where there is none
+ * @param isRemovable false where there must be an object, as the store does not remove on condition
+ */
+export type Change = (old: Uint8Array | undefined, isRemovable: boolean) => Promise<Uint8Array | undefined>
+
+interface Held {
+  readonly lock: Lock
+  users: number
+}
+
+/**
+ * Writes whole objects of a store, of which each is changed by one caller at a time. What is made of an
+ * object that was read is stored on condition that it is still that one, where the store can; else other
+ * processes must not write to the same objects.
+ */
+export class ObjectWriter {
+  readonly #store: Store
+  readonly #written: (key: string) => void
+  readonly #locks = new Map<string, Held>()
+  readonly #folders = new Set<string>()
+  #conditions: Promise<ConditionalWrites> | undefined
+
+  /**
+   * @param written told of each object that may have changed
+   * @throws ReadOnlyError for a store that cannot be written to
+   */
+  constructor(store: Store, written: (key: string) => void) {
+    checkWritableStore(store)
+    this.#store = store
+    this.#written = written
+  }
+
+  /**
+   * Reads an object and stores what it becomes; again when another writer was faster.
+   * @throws what `change` throws; ConflictError after many others were faster; errors of the store
+   */
+  change(key: string, { maxBytes, signal }: ChangeOptions, change: Change): Promise<void> {
+    return this.#alone(key, async () => {
+      const { replace, remove } = await this.#can(key)
+      for (let conflicts = 0; ; conflicts++) {
+        signal?.throwIfAborted()
+        const old = await readWhole(this.#store, key, { maxBytes, signal })
+        const bytes = await change(old?.bytes, remove || !replace)
+        if (bytes === old?.bytes) return
+        const condition = { ifAbsent: replace && old === undefined, ifMatch: replace ? old?.etag : undefined }
+        try {
+          if (bytes === undefined) await this.#delete(key, condition.ifMatch)
+          else await this.#publish(key, bytes, condition)
+          return
+        } catch (error) {
+          if (!isHyperslabError(error, 'ConflictError') || conflicts === MOST_CONFLICTS) throw error
+          await pause(Math.random() * Math.min(MOST_PAUSE_MS, 2 ** conflicts), signal)
+        }
+      }
+    })
+  }
+
+  /** Stores an object, whatever was there. */
+  replace(key: string, bytes: Uint8Array): Promise<void> {
+    return this.#alone(key, () => this.#publish(key, bytes, { ifAbsent: false }))
+  }
+
+  /** Removes an object, if there is one. */
+  remove(key: string): Promise<void> {
+    return this.#alone(key, () => this.#delete(key, undefined))
+  }
+
+  /** Forgets which folders there are, as some were removed. */
+  forgetFolders(): void {
+    this.#folders.clear()
+  }
+
+  async #publish(key: string, bytes: Uint8Array, condition: PublishCondition): Promise<void> {
+    const store = this.#store
+    await this.#makeFolder(key)
+    try {
+      if (!condition.ifAbsent && condition.ifMatch === undefined) return await store.put!(key, bytes)
+      const stage = await store.stage!(key)
+      try {
+        await stage.publish(key, bytes, condition)
+      } finally {
+        await stage.discard()
+      }
+    } finally {
+      this.#written(key)
+    }
+  }
+
+  async #delete(key: string, ifMatch: string | undefined): Promise<void> {
+    try {
+      await this.#store.delete!(key, { ifMatch })
+    } finally {
+      this.#written(key)
+    }
+  }
+
+  async #makeFolder(key: string): Promise<void> {
+    const folder = key.slice(0, key.lastIndexOf('/') + 1)
+    if (this.#store.makeFolder === undefined || this.#folders.has(folder)) return
+    await this.#store.makeFolder(key)
+    if (this.#folders.size === MOST_FOLDERS) this.#folders.clear()
+    this.#folders.add(folder)
+  }
+
+  #can(near: string): Promise<ConditionalWrites> {
+    this.#conditions ??= this.#ask(near)
+    return this.#conditions
+  }
+
+  async #ask(near: string): Promise<ConditionalWrites> {
+    try {
+      return (await this.#store.conditionalWrites?.(near)) ?? NONE
+    } catch (error) {
+      this.#conditions = undefined
+      throw error
+    }
+  }
+
+  async #alone<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const held = this.#locks.get(key) ?? { lock: new Lock(), users: 0 }
+    this.#locks.set(key, held)
+    held.users++
+    try {
+      return await held.lock.run(work)
+    } finally {
+      if (--held.users === 0) this.#locks.delete(key)
+    }
+  }
+}
+
+const NONE: ConditionalWrites = { replace: false, remove: false }
+
+/** @throws ReadOnlyError for a store that nobody can write to */
+function checkWritableStore({ stage, put, delete: remove, list }: Store): void {
+  if (stage === undefined || put === undefined || remove === undefined || list === undefined)
+    throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
+}

@@ -1,0 +1,160 @@
+import { type Axis, resolveAxes } from '../../../array/axes.ts'
+import { addedLength, type NewShape, newShape } from '../../../array/new-shape.ts'
+import { BLOCK_CHECKS, type BlockOptions } from '../../../array/source.ts'
+import { toTensor, type Values } from '../../../array/values.ts'
+import { type DType, fillElement } from '../../../core/dtype.ts'
+import { HyperslabError } from '../../../core/errors.ts'
+import { forEachLimited } from '../../../core/limiter.ts'
+import { checkOptions } from '../../../core/options.ts'
+import { checkShape, sameShape } from '../../../core/shape.ts'
+import type { Signal } from '../../../core/signal.ts'
+import { type Tensor, tensorOf } from '../../../core/tensor.ts'
+import type { Box } from '../../../grid/range.ts'
+import { boxShape } from '../../../grid/range.ts'
+import type { ZarrIndex } from '../array-index.ts'
+import { asShape, type JsonObject, showJson } from '../document.ts'
+import type { ZarrArrayMetadata } from '../metadata.ts'
+import { parseArray } from '../parse-array.ts'
+import type { NodeWriter } from './nodes.ts'
+
+/** An array whose metadata can be written. */
+export interface Growing<D extends DType = DType> {
+  readonly index: ZarrIndex<D>
+  readonly nodes: NodeWriter
+  /** From the place that was opened. */
+  readonly path: string
+}
+
+/** Objects that are cut at the same time. */
+const AT_ONCE = 8
+
+/**
+ * Gives an array all lengths, or those of some axes. What comes into the array reads as fill, whatever
+ * objects others have left there; what is cut off is removed once the metadata do not show it any more.
+ */
+export function resizeZarr(array: Growing, to: NewShape): Promise<void> {
+  const { nodes, path } = array
+  return nodes.alone(path, async () => {
+    const before = await current(array)
+    const shape = newShape(to, { shape: before.shape, dimensionNames: before.dimensionNames })
+    const after = withShape(before, shape)
+    if (shape.some((length, axis) => length > before.shape[axis]!)) await clearBeyond(array, before.shape, after)
+    await publish(array, before, after)
+    if (shape.some((length, axis) => length < before.shape[axis]!)) await clearBeyond(array, shape, after)
+  })
+}
+
+/** Writes behind the end of an axis, and makes the array as much longer once that is stored. */
+export function appendZarr<D extends DType>(
+  array: Growing<D>,
+  axis: Axis,
+  values: Values<D>,
+  options: BlockOptions,
+): Promise<void> {
+  checkOptions('append', options, BLOCK_CHECKS)
+  const { index, nodes, path } = array
+  return nodes.alone(path, async () => {
+    const before = await current(array)
+    const [at] = resolveAxes(axis, before) as unknown as [number]
+    const added = [...before.shape]
+    added[at] = addedLength(values, added, at)
+    const tensor = toTensor(index.dtype, values, added)
+    const start = before.shape[at]!
+    const stop = start + added[at]!
+    const after = withShape(
+      before,
+      before.shape.map((length, i) => (i === at ? stop : length)),
+    )
+    if (!added.includes(0)) {
+      const box = added.map((length, i) => (i === at ? { start, stop, step: 1 } : { start: 0, stop: length, step: 1 }))
+      await index.writeTo(after, box, tensor, options.signal)
+    }
+    await publish(array, before, after, options.signal)
+  })
+}
+
+/**
+ * @throws InvalidArgumentError for lengths that no array has; UnsupportedError for chunks that are listed one
+ *   by one
+ */
+function withShape(metadata: ZarrArrayMetadata, shape: readonly number[]): ZarrArrayMetadata {
+  checkShape(shape, 'shape')
+  if (metadata.chunks.every((lengths) => typeof lengths === 'number')) return { ...metadata, shape: [...shape] }
+  throw new HyperslabError('UnsupportedError', 'an array with chunks of several lengths keeps its shape')
+}
+
+const documentOf = ({ version }: ZarrArrayMetadata): string => (version === 3 ? 'zarr.json' : '.zarray')
+
+/** The metadata with the shape that is stored now, which another writer may have changed. */
+async function current({ index, nodes, path }: Growing): Promise<ZarrArrayMetadata> {
+  const { metadata } = index
+  const { shape } = await nodes.read(path, documentOf(metadata))
+  if (!sameShape(asShape(shape, 'shape'), metadata.shape)) index.change(withShape(metadata, shape as number[]))
+  return index.metadata
+}
+
+/** @throws ConflictError when another writer has resized the array meanwhile */
+async function publish(
+  { index, nodes, path }: Growing,
+  before: ZarrArrayMetadata,
+  after: ZarrArrayMetadata,
+  signal?: Signal,
+): Promise<void> {
+  const change = (stored: JsonObject): JsonObject => {
+    const { shape } = stored
+    if (!Array.isArray(shape) || !sameShape(shape as number[], before.shape)) {
+      const text = `another writer has resized the array to ${showJson(shape)}: open it again`
+      throw new HyperslabError('ConflictError', text, { actual: shape, expected: before.shape })
+    }
+    const content = { ...stored, shape: after.shape }
+    const { version } = before
+    parseArray(version === 3 ? { version, metadata: content } : { version, metadata: content, attributes: {} }, index.label)
+    return content
+  }
+  await nodes.change(path, documentOf(before), change, signal)
+  index.change(after)
+}
+
+/** Removes the objects that lie beyond a shape, and makes what others have beyond it fill. */
+async function clearBeyond({ index }: Growing, kept: readonly number[], metadata: ZarrArrayMetadata): Promise<void> {
+  const { opened, path } = index
+  const objects = await opened.objects()
+  const prefix = path === '' ? '' : `${path}/`
+  const lengths = metadata.chunks as readonly number[]
+  const keys = await opened.store.list!(prefix, { deep: true })
+  await forEachLimited(keys, AT_ONCE, async (key) => {
+    const coords = coordsOf(metadata, key.slice(prefix.length))
+    if (coords === undefined) return
+    const starts = coords.map((k, axis) => k * lengths[axis]!)
+    if (starts.some((start, axis) => start >= kept[axis]!)) return objects.remove(key)
+    const stops = starts.map((start, axis) => start + lengths[axis]!)
+    // The whole grid of objects up to this one: what is written beyond the array is there.
+    const whole = { ...metadata, shape: stops }
+    for (const [axis, stop] of stops.entries()) {
+      if (stop <= kept[axis]!) continue
+      const box: Box = starts.map((start, i) => ({
+        start: i === axis ? kept[i]! : start,
+        stop: i < axis ? Math.min(kept[i]!, stops[i]!) : stops[i]!,
+        step: 1,
+      }))
+      await index.writeTo(whole, box, filled(metadata, box), undefined)
+    }
+  })
+}
+
+function filled({ type: { dtype }, fillValue }: ZarrArrayMetadata, box: Box): Tensor {
+  const one = tensorOf(dtype, [1])
+  one.data[0] = fillElement(dtype, fillValue) as never
+  const shape = boxShape(box)
+  return { data: one.data, shape, stride: shape.map(() => 0), offset: 0 }
+}
+
+/** The coordinates in the name of an object; undefined where it is not that of a chunk. */
+export function coordsOf({ shape, chunkKey }: ZarrArrayMetadata, name: string): number[] | undefined {
+  const numbers = (name.match(/\d+/g) ?? []).map(Number)
+  for (let i = 0; i + shape.length <= numbers.length; i++) {
+    const coords = numbers.slice(i, i + shape.length)
+    if (chunkKey(coords) === name) return coords
+  }
+  return undefined
+}

@@ -1,0 +1,246 @@
+import type { Codec, KernelCodec } from '../../../codec/codec.ts'
+import { decodeWith, inKernel } from '../../../codec/codec.ts'
+import { type DataOf, type DType, elementBytes, fillElement, isFixed, type ScalarOf } from '../../../core/dtype.ts'
+import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
+import { forEachLimited, Limiter } from '../../../core/limiter.ts'
+import { sizeOf } from '../../../core/shape.ts'
+import type { Signal } from '../../../core/signal.ts'
+import { copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../../../core/tensor.ts'
+import { decodeChunk } from '../../../engine/chunk-values.ts'
+import { encodeChunk } from '../../../engine/write-box.ts'
+import type { ChunkGrid } from '../../../grid/chunks.ts'
+import type { AxisProjection } from '../../../grid/projection.ts'
+import { type Box, rangeOf } from '../../../grid/range.ts'
+import { TouchedChunks } from '../../../grid/touched.ts'
+import { withArena } from '../../../kernels/arena.ts'
+import type { CodecMetadata, StoredType } from '../metadata.ts'
+import type { ChunkPlace } from '../places.ts'
+import type { ShardLevel } from '../shards.ts'
+import { type ChunkEncoder, chunkEncoder } from './encode.ts'
+import type { ObjectWriter } from './object-writer.ts'
+import { packShard, unpackShard } from './pack-shard.ts'
+
+/** An array as it is written. */
+export interface WrittenArray {
+  readonly objects: ObjectWriter
+  readonly type: StoredType
+  readonly fillValue: ScalarOf<DType> | undefined
+  /** The codecs of a chunk. */
+  readonly codecs: readonly CodecMetadata[]
+  readonly users: readonly Codec[]
+  /** Stores chunks that are full of the fill value, too. */
+  readonly writeEmptyChunks: boolean
+  /** Most bytes of a chunk, decoded. */
+  readonly mostBytes: number
+  readonly levels: readonly ShardLevel[]
+  /** The grids of chunks and of the objects that hold them, as they are stored. */
+  readonly chunks: ChunkGrid
+  readonly shards: ChunkGrid
+  keyOf(object: readonly number[]): string
+  placeOf(chunkIndex: number): ChunkPlace
+  /** What decodes chunks of a shape. */
+  decoderOf(shape: readonly number[]): Codec | KernelCodec
+}
+
+/** Objects that are written at the same time, and their bytes, decoded; a larger one is written alone. */
+const OBJECTS_AT_ONCE = 16
+const BYTES_AT_ONCE = 256 * 1024 * 1024
+/** Chunks of a shard that are encoded at the same time. */
+const CHUNKS_AT_ONCE = 8
+/** Of strings and binaries, of which nobody knows. */
+const GUESSED_BYTES = 64
+
+/** What becomes of a chunk. */
+interface ChunkChange {
+  readonly place: ChunkPlace
+  /** What changes along each axis: positions in the chunk, and those in `values`. */
+  readonly projections: readonly AxisProjection[]
+  readonly values: Tensor
+}
+
+/**
+ * Writes a box, object by object. Of an object that is not covered the rest is read first; chunks that are
+ * full of the fill value are left out, and so are objects without chunks.
+ * @throws ReadOnlyError when something about the array is read and not written
+ */
+export async function writeObjects(array: WrittenArray, box: Box, source: Tensor, signal: Signal | undefined): Promise<void> {
+  const encoder = encodersOf(array)
+  const touched = new TouchedChunks(box, array.shards)
+  const { dtype, bytes = GUESSED_BYTES } = array.type
+  const each = isFixed(dtype) ? elementBytes(dtype) : bytes
+  const limiter = new Limiter(OBJECTS_AT_ONCE, BYTES_AT_ONCE)
+  await forEachLimited(numbers(touched.count), OBJECTS_AT_ONCE, async (at) => {
+    signal?.throwIfAborted()
+    const projections = touched.projections(at)
+    const size = sizeOf(projections.map(({ length }) => length))
+    await limiter.run(size * each, () => writeObject(array, encoder, projections, source, signal), signal)
+  })
+}
+
+function* numbers(count: number): Generator<number, void> {
+  for (let i = 0; i < count; i++) yield i
+}
+
+async function writeObject(
+  array: WrittenArray,
+  encoder: (shape: readonly number[]) => ChunkEncoder,
+  projections: readonly AxisProjection[],
+  source: Tensor,
+  signal: Signal | undefined,
+): Promise<void> {
+  const object = projections.map(({ chunk }) => chunk)
+  const box = projections.map(({ chunk, from }, axis) => {
+    const start = array.shards.axes[axis]!.start(chunk)
+    return rangeOf({ ...from, start: start + from.start })
+  })
+  const values = viewTensor(
+    source,
+    projections.map(({ to }) => to),
+  )
+  const touched = new TouchedChunks(box, array.chunks)
+  const changes = Array.from(numbers(touched.count), (at): ChunkChange => {
+    const own = touched.projections(at)
+    return { place: array.placeOf(touched.numberOf(own)), projections: own, values }
+  })
+  const key = array.keyOf(object)
+  // As it is stored, not only as far as the array goes: whoever has made the array longer has data there.
+  if (isCovered(projections)) {
+    const bytes = await changed(array, encoder, 0, undefined, changes, true)
+    if (bytes === undefined) await array.objects.remove(key)
+    else await array.objects.replace(key, bytes)
+    return
+  }
+  await array.objects.change(key, { signal }, (old, isRemovable) => {
+    if (old?.length === 0) throw new HyperslabError('CodecError', 'the chunk is an object without bytes', { file: key })
+    return changed(array, encoder, 0, old, changes, isRemovable)
+  })
+}
+
+const isCovered = (projections: readonly AxisProjection[]): boolean =>
+  projections.every(({ from, length }) => from.length === length)
+
+/**
+ * What becomes of an object, or of an inner shard or chunk.
+ * @param isRemovable whether it may become nothing
+ */
+async function changed(
+  array: WrittenArray,
+  encoder: (shape: readonly number[]) => ChunkEncoder,
+  depth: number,
+  old: Uint8Array | undefined,
+  changes: readonly ChunkChange[],
+  isRemovable: boolean,
+): Promise<Uint8Array | undefined> {
+  const level = array.levels[depth]
+  if (level === undefined) return changedChunk(array, encoder, old, changes[0]!, isRemovable)
+  const groups = new Map<number, ChunkChange[]>()
+  for (const change of changes) {
+    const position = change.place.positions[depth]!
+    const known = groups.get(position)
+    if (known === undefined) groups.set(position, [change])
+    else known.push(change)
+  }
+  const count = sizeOf(changes[0]!.place.tableShapes[depth]!)
+  const parts = unpackShard(level, count, old)
+  await forEachLimited(groups, CHUNKS_AT_ONCE, async ([position, inner]) => {
+    parts[position] = await changed(array, encoder, depth + 1, parts[position], inner, true)
+  })
+  return isRemovable && parts.every((part) => part === undefined) ? undefined : packShard(level, parts)
+}
+
+async function changedChunk(
+  array: WrittenArray,
+  encoder: (shape: readonly number[]) => ChunkEncoder,
+  old: Uint8Array | undefined,
+  { place: { shape }, projections, values }: ChunkChange,
+  isRemovable: boolean,
+): Promise<Uint8Array | undefined> {
+  const { dtype } = array.type
+  const isWhole = isCovered(projections)
+  const chunk = isWhole || old === undefined ? tensorOf(dtype, shape) : await decoded(array, shape, old)
+  if (!isWhole && old === undefined) fillTensor(chunk, fillElement(dtype, array.fillValue))
+  copyTensor(
+    viewTensor(
+      values,
+      projections.map(({ to }) => to),
+    ),
+    viewTensor(
+      chunk,
+      projections.map(({ from }) => from),
+    ),
+  )
+  if (isRemovable && !array.writeEmptyChunks && isEmpty(array, chunk.data)) return undefined
+  return encoder(shape)(encodeChunk(dtype, chunk.data))
+}
+
+async function decoded(array: WrittenArray, shape: readonly number[], stored: Uint8Array): Promise<Tensor> {
+  const { type, mostBytes } = array
+  const { dtype } = type
+  const codec = array.decoderOf(shape)
+  const count = sizeOf(shape)
+  const size = isFixed(dtype) ? count * elementBytes(dtype) : Infinity
+  if (isFixed(dtype) && size > mostBytes) {
+    const text = `a chunk has ${size} bytes, at most limits.blockBytes, ${mostBytes}, are read`
+    throw new HyperslabError('TooLargeError', text, { actual: size, expected: mostBytes })
+  }
+  const bytes = inKernel(codec)
+    ? withArena((arena) => {
+        const pointer = codec.decodeIn(arena, arena.put(stored), stored.length, size)
+        return arena.bytes(pointer, size).slice()
+      })
+    : // What a codec of others gives may be theirs.
+      (await decodeWith(codec, stored, size)).slice()
+  return tensorOf(dtype, shape, decodeChunk(dtype, bytes, count))
+}
+
+/** Whether each element is the fill value, bit for bit. Without one, nothing can be left out. */
+function isEmpty({ type: { dtype }, fillValue }: WrittenArray, data: DataOf<DType>): boolean {
+  if (fillValue === undefined) return false
+  const fill = fillElement(dtype, fillValue)
+  if (dtype === 'string') return (data as string[]).every((value) => value === fill)
+  if (dtype === 'binary') return (data as Uint8Array[]).every((value) => sameBytes(value, fill as Uint8Array))
+  const one = tensorOf(dtype, [1])
+  one.data[0] = fill as never
+  return sameElements(bitsOf(data), bitsOf(one.data)[0]!)
+}
+
+const sameElements = (bits: ArrayLike<number | bigint>, fill: number | bigint): boolean => {
+  for (let i = 0; i < bits.length; i++) if (bits[i] !== fill) return false
+  return true
+}
+
+/** Integers of as many bits, which compare 0 and -0 as different and a NaN as equal to itself. */
+function bitsOf(data: DataOf<DType>): ArrayLike<number | bigint> {
+  if (data instanceof Float32Array) return new Uint32Array(data.buffer, data.byteOffset, data.length)
+  if (data instanceof Float64Array) return new BigUint64Array(data.buffer, data.byteOffset, data.length)
+  return data as ArrayLike<number | bigint>
+}
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, i) => byte === b[i])
+
+/**
+ * The encoders of an array by the shapes of its chunks.
+ * @throws ReadOnlyError
+ */
+function encodersOf({ codecs, type, users }: WrittenArray): (shape: readonly number[]) => ChunkEncoder {
+  const known = new Map<string, ChunkEncoder>()
+  return (shape) => {
+    const name = shape.join()
+    let encoder = known.get(name)
+    if (encoder === undefined) {
+      encoder = writable(() => chunkEncoder(codecs, type, shape, users))
+      known.set(name, encoder)
+    }
+    return encoder
+  }
+}
+
+/** @throws ReadOnlyError where something cannot be encoded */
+function writable<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (!isHyperslabError(error, 'UnsupportedError', 'CodecError')) throw error
+    throw new HyperslabError('ReadOnlyError', `the array can be read but not written: ${error.message}`, { cause: error })
+  }
+}

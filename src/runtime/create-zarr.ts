@@ -1,0 +1,17 @@
+import { type CreateZarrOptions, createNode } from '../adapters/zarr/create.ts'
+import type { ZarrGroup } from '../adapters/zarr/group.ts'
+import { invalidArgument } from '../core/errors.ts'
+import { type Location, resolveLocation } from './location.ts'
+
+/** Makes a group at a place, and opens it. */
+export async function createLocation(location: Location, options: CreateZarrOptions): Promise<ZarrGroup> {
+  const { store, path } = await resolveLocation(location)
+  try {
+    if (/\.(zip|ozx|json)$/i.test(path))
+      invalidArgument(`archives and references are not written: '${path}' must be a folder`, path)
+    return await createNode(store, path, options)
+  } catch (error) {
+    await store.close?.()
+    throw error
+  }
+}
