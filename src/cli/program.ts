@@ -8,6 +8,7 @@ import { addInfo } from './info.ts'
 import { parserOutput } from './output.ts'
 import { addPlot } from './plot.ts'
 import { addReduce } from './reduce.ts'
+import { addReferences } from './references.ts'
 import { showNegatives } from './selection.ts'
 import { addServe } from './serve.ts'
 import { addVerify } from './verify.ts'
@@ -34,7 +35,7 @@ Examples
 
 Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is wrong.`,
     )
-  for (const add of [addImport, addInfo, addGet, addReduce, addPlot, addServe, addVerify, addCompact]) add(program)
+  for (const add of [addImport, addInfo, addGet, addReduce, addPlot, addServe, addReferences, addVerify, addCompact]) add(program)
   return program
 }
 

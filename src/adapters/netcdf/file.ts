@@ -1,7 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
 import type { Missing } from '../../array/missing.ts'
-import type { BlockSource } from '../../array/source.ts'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
 import { type DType, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
@@ -69,11 +68,14 @@ export interface NetcdfDimension {
 export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
   /** The name it has in the file. */
   readonly name: string
+  /** @internal */
+  readonly index: ChunkIndex<D>
 
   /** @internal */
-  constructor(name: string, source: BlockSource<D>) {
-    super(source)
+  constructor(name: string, index: ChunkIndex<D>) {
+    super(new ChunkedSource(index))
     this.name = name
+    this.index = index
   }
 
   override get attrs(): NetcdfAttributes {
@@ -160,7 +162,7 @@ function variableOf(file: OpenNetcdf, variable: ClassicVariable, layout: Variabl
           label,
           ...fillAndMissing(NUMERIC_TYPES[type], attrs),
         })
-  return new NetcdfVariable(name, new ChunkedSource(index as ChunkIndex))
+  return new NetcdfVariable(name, index as ChunkIndex)
 }
 
 /**

@@ -104,8 +104,8 @@ function typeDocument({ kind, bytes, unit }: StoredType): unknown {
   }
 }
 
-/** A fill value as version 3 spells it; without one, the zero or the empty text of the type. */
-function fillDocument(value: ScalarOf<DType> | undefined, { kind, bytes, unit }: StoredType): unknown {
+/** A fill value as metadata spell it; without one, the zero or the empty text of the type. */
+export function fillDocument(value: ScalarOf<DType> | undefined, { kind, bytes, unit }: StoredType): unknown {
   switch (kind) {
     case 'bool':
       return value ?? false

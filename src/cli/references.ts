@@ -1,0 +1,164 @@
+import { basename, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { JsonObject } from '../adapters/zarr/document.ts'
+import { writeJson } from '../adapters/zarr/json.ts'
+import { attributesDocument } from '../adapters/zarr/write/document.ts'
+import {
+  type IndexedArray,
+  joinReferences,
+  type ReferencedArray,
+  referenceArray,
+  referenceDocument,
+} from '../adapters/zarr/write/reference-list.ts'
+import type { DiskArray } from '../array/disk-array.ts'
+import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
+import { resolveLocation } from '../runtime/location.ts'
+import { UsageError } from './failure.ts'
+import { formatAt } from './found.ts'
+import { openPlace } from './open-place.ts'
+import { layerOption, type PlaceOptions } from './options.ts'
+import { count, printError, printLines } from './output.ts'
+import type { Place } from './place.ts'
+
+interface Options extends Pick<PlaceOptions, 'layer'> {
+  readonly dim?: string
+  readonly base?: string
+  readonly overwrite?: boolean
+}
+
+export function addReferences(program: Command): void {
+  program
+    .command('references')
+    .description('write references to the chunks of NetCDF and containers, by which Python reads them as Zarr, in place')
+    .argument('<output>', 'the JSON to write, as kerchunk has it')
+    .argument('<file...>', 'classic NetCDF, or containers (.af)')
+    .option('--dim <name>', 'join several files along this dimension, in the order given')
+    .option('--base <url>', 'where the files will lie, in place of where they are')
+    .option('--overwrite', 'replace the output if it is there')
+    .addOption(layerOption())
+    .addHelpText(
+      'after',
+      `
+Example: in Python
+  $ hyperslab references tas.json tas_1.nc tas_2.nc --dim time
+  >>> xarray.open_dataset('reference://', engine='zarr', storage_options={'fo': 'tas.json'}, consolidated=False)`,
+    )
+    .action(async (output: string, files: string[], options: Options) => {
+      if (files.length === 1 && options.dim !== undefined) throw new UsageError('--dim joins several files')
+      if (files.length > 1 && options.dim === undefined)
+        throw new UsageError('--dim says along which dimension several files are joined')
+      const { document, arrays, chunks } = await withPlaces(files, options, (places) => listReferences(places, options))
+      await writeNew(output, new TextEncoder().encode(writeJson(document)), options.overwrite === true)
+      await printLines([`${output}: ${count(arrays, 'array')}, ${count(chunks, 'chunk')} of ${count(files.length, 'file')}`])
+    })
+}
+
+async function withPlaces<T>(
+  files: readonly string[],
+  options: PlaceOptions,
+  work: (places: readonly Place[]) => Promise<T>,
+): Promise<T> {
+  const places: Place[] = []
+  try {
+    for (const file of files) {
+      const format = await formatAt(file)
+      if (format !== 'container' && format !== 'netcdf') throw new UsageError(`${file} is Zarr already`)
+      places.push(await openPlace(file, options))
+    }
+    return await work(places)
+  } finally {
+    for (const place of places) await place[Symbol.asyncDispose]()
+  }
+}
+
+async function listReferences(
+  places: readonly Place[],
+  { dim, base }: Options,
+): Promise<{ document: JsonObject; arrays: number; chunks: number }> {
+  const contents = await Promise.all(places.map((place) => place.contents()))
+  for (const [i, { leftOut }] of contents.entries())
+    for (const line of leftOut) printError(`${places[i]!.location}: left out: ${line}`)
+  const files = contents.map(({ arrays }) => new Map(arrays.map(({ name, array }) => [name, array as IndexedArray])))
+  const [first] = files as [Map<string, IndexedArray>]
+  if (dim !== undefined && ![...first.values()].some(({ dimensionNames }) => dimensionNames?.includes(dim)))
+    throw new HyperslabError('InvalidArgumentError', `no array has a dimension '${dim}'`, {
+      file: places[0]!.location,
+      actual: dim,
+    })
+  const referenced = new Map<string, ReferencedArray>()
+  for (const name of first.keys()) {
+    const parts = files.map((arrays, i) => arrays.get(name) ?? lacking(places[i]!, name))
+    try {
+      referenced.set(name, await within({ array: name }, () => referencesOf(name, parts, dim)))
+    } catch (error) {
+      if (!isHyperslabError(error, 'UnsupportedError')) throw error
+      printError(`left out: ${error.message}`)
+    }
+  }
+  if (referenced.size === 0)
+    throw new HyperslabError('UnsupportedError', 'there is no array of which references can be written', {
+      file: places[0]!.location,
+    })
+  const attributes = attributesDocument(contents[0]!.groups.get(''))
+  const chunks = [...referenced.values()].reduce((sum, { chunks }) => sum + chunks.size, 0)
+  return { document: referenceDocument(referenced, attributes, (file) => urlOf(file, base)), arrays: referenced.size, chunks }
+}
+
+function lacking(place: Place, array: string): never {
+  throw new HyperslabError('InvalidArgumentError', 'this file has no such array, and another one has', {
+    file: place.location,
+    array,
+  })
+}
+
+/** An array of one file, or those of several joined. */
+async function referencesOf(name: string, parts: readonly IndexedArray[], dim: string | undefined): Promise<ReferencedArray> {
+  const [first] = parts as [IndexedArray]
+  if (parts.length === 1) return referenceArray(first)
+  const axis = first.dimensionNames?.indexOf(dim!) ?? -1
+  if (axis < 0) {
+    for (const part of parts.slice(1))
+      if (!(await first.equals(part, { equalNaN: true })))
+        throw new HyperslabError('InvalidArgumentError', 'it differs from file to file', { array: name })
+    return referenceArray(first)
+  }
+  if (name === dim && first.shape.length === 1) await checkAscending(name, parts)
+  const unit = parts.map(({ shape }) => shape[axis]!).reduce(divisor)
+  return joinReferences(
+    parts.map((part) => referenceArray(part, { axis, unit })),
+    axis,
+  )
+}
+
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b))
+
+/** @throws InvalidArgumentError unless the labels go up, or down, all through the files */
+async function checkAscending(array: string, parts: readonly DiskArray[]): Promise<void> {
+  const labels: (number | bigint)[] = []
+  for (const part of parts) labels.push(...((await part.toTensor()).data as Iterable<number>))
+  const isDown = labels.length > 1 && labels[1]! < labels[0]!
+  const at = labels.findIndex((label, i) => i > 0 && !(isDown ? label < labels[i - 1]! : label > labels[i - 1]!))
+  if (at < 0) return
+  const text = `label ${at} is ${labels[at]} and the one before it ${labels[at - 1]}: give the files in their order`
+  throw new HyperslabError('InvalidArgumentError', text, { array, actual: labels[at], expected: labels[at - 1] })
+}
+
+function urlOf(file: string, base: string | undefined): string {
+  if (base !== undefined)
+    return `${base.replace(/\/*$/, '/')}${/^https?:/i.test(base) ? encodeURIComponent(basename(file)) : basename(file)}`
+  return /^[a-z][a-z0-9+.-]+:\/\//i.test(file) ? file : resolve(file)
+}
+
+async function writeNew(path: string, bytes: Uint8Array, overwrite: boolean): Promise<void> {
+  const { store, path: key } = await resolveLocation(path)
+  if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: path })
+  if (!overwrite && (await store.stat(key)) !== undefined)
+    throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file: path })
+  const stage = await store.stage(key)
+  try {
+    await stage.publish(key, bytes, { ifAbsent: !overwrite })
+  } finally {
+    await stage.discard()
+    await store.close?.()
+  }
+}
