@@ -14,7 +14,9 @@ import type { VerifyZarrOptions } from './verify-zarr.ts'
  * objects among the chunks that are none are warned of, too.
  * @throws NotFoundError when there is neither a group nor an array; UnsupportedError where nobody can tell
  *   what is in a group; ConflictError when a shard is replaced meanwhile; errors of the store
- * @example const { ok, checked } = await verifyZarr('small.zarr') console.log(ok, checked.arrays) // true 4
+ * @example
+ * const { ok, checked } = await verifyZarr('small.zarr')
+ * console.log(ok, checked.arrays) // true 4
  */
 export async function verifyZarr(location: ZarrLocation, options: VerifyZarrOptions = {}): Promise<ZarrVerification> {
   const { verifyLocation } = await import('./verify-zarr.ts')
@@ -25,8 +27,8 @@ export async function verifyZarr(location: ZarrLocation, options: VerifyZarrOpti
  * Makes an empty group of version 3 at a place, and opens it to be written to: `createArray`, `createGroup`.
  * What is written is there for others at once, in whole objects.
  * @throws AlreadyExistsError where there is a Zarr array or group, unless `overwrite` is set: then it goes,
- *   with   all that is in it; ReadOnlyError for places that cannot be written to; InvalidArgumentError for
- *   options that do not   fit
+ *   with all that is in it; ReadOnlyError for places that cannot be written to; InvalidArgumentError for
+ *   options that do not fit
  * @example
  * const place = { store: new MemoryStore(), path: 'new.zarr' }
  * const group = await createZarr(place, { attributes: { title: 'Rain' } })
