@@ -161,6 +161,11 @@ export interface BlockSource<D extends DType = DType> {
   readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
   /**
+   * Writes those elements of a box whose `mask` is 1, and leaves the others as they are when that is done:
+   * for sources that others write to at the same time. Without it, boxes are read, changed and written.
+   */
+  writeMasked?(box: Box, source: Tensor<D>, mask: Tensor<'bool'>, options?: BlockOptions): Promise<void>
+  /**
    * Operations on many boxes at once; without them, boxes are read one by one and reduced where they arrive.
    */
   readonly bulk?: BulkAccess<D> | undefined

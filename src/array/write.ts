@@ -36,6 +36,15 @@ export async function writeSelection<D extends DType>(
   await move(source, plan, { ...options, concurrency }, async ({ box, shape, inner, outer, covered }) => {
     if (inner === null) return source.writeBlock!(box, viewTensor(full, outer as Views), { signal })
     const hull = tensorOf(source.dtype, boxShape(box))
+    if (!covered && source.writeMasked !== undefined) {
+      const [mask, one] = [
+        tensorOf('bool', hull.shape),
+        { ...full, data: Uint8Array.of(1), stride: full.shape.map(() => 0), offset: 0 },
+      ]
+      for (const [from, to] of [[full, hull], [one, mask]] as const) // biome-ignore format: one line
+        copyIndices(from, outer, { ...to, shape: [...shape], stride: stridesOf(shape) }, inner)
+      return source.writeMasked(box, hull, mask, { signal })
+    }
     if (!covered) await source.readBlock(box, hull, { signal })
     copyIndices(full, outer, { ...hull, shape: [...shape], stride: stridesOf(shape) }, inner)
     await source.writeBlock!(box, hull, { signal })

@@ -55,8 +55,9 @@ export interface ChunkIndex<D extends DType = DType> {
   /**
    * Writes a box of the array, for formats that store several chunks as one object; reads what it takes to do
    * so itself.
+   * @param mask leaves out the elements where it is 0
    */
-  writeBox?(box: Box, source: Tensor<D>, signal: Signal | undefined): Promise<void>
+  writeBox?(box: Box, source: Tensor<D>, signal: Signal | undefined, mask?: Tensor<'bool'>): Promise<void>
   /** What is stored as one, where that is more than a chunk. */
   readonly writeGrid?: ChunkGrid | undefined
 }

@@ -50,6 +50,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly label: { readonly file: string; readonly array: string }
   /** Left out where the format's index does not write. */
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
+  /** Left out where that is done chunk by chunk. */
+  readonly writeMasked?: NonNullable<BlockSource<D>['writeMasked']>
   readonly bulk: BulkAccess<D> = {
     read: (reads, options) => this.#read(reads, options),
     gather: (transfers, out, options) =>
@@ -73,7 +75,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     this.label = index.label
     this.maxElements = index.maxElements
     this.budget = index.budget
-    if (index.writer || index.writeBox) this.writeBlock = (box, source, options = {}) => this.#write(box, source, options)
+    if (index.writer || index.writeBox) this.writeBlock = (box, source, options) => this.#write(box, source, options)
+    if (index.writeBox) this.writeMasked = (box, source, mask, options) => this.#write(box, source, options, mask)
   }
 
   get missing(): Missing<D> | undefined {
@@ -162,10 +165,10 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     )
   }
 
-  #write(box: Box, source: Tensor<D>, { signal }: BlockOptions): Promise<void> {
+  #write(box: Box, source: Tensor<D>, { signal }: BlockOptions = {}, mask?: Tensor<'bool'>): Promise<void> {
     return within(this.label, async () => {
       const { writeTo } = await import('./write-box.ts')
-      await writeTo(this, this.#index, () => this.#snapshot([box]), box, source, signal)
+      await writeTo(this, this.#index, () => this.#snapshot([box]), box, source, signal, mask)
     })
   }
 

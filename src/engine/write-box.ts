@@ -21,11 +21,12 @@ export async function writeTo<D extends DType>(
   box: Box,
   source: Tensor<D>,
   signal: Signal | undefined,
+  mask: Tensor<'bool'> | undefined,
 ): Promise<void> {
   const { writer } = index
   if (writer === undefined) {
     check()
-    return index.writeBox!(box, source, signal)
+    return index.writeBox!(box, source, signal, mask)
   }
   const { readOnly } = writer
   if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly)

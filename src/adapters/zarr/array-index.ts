@@ -145,7 +145,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.budget = budget
     this.maxElements = elements
     if (plan.levels.length > 0) this.load = (chunks, signal) => this.#load(chunks, signal)
-    if (options.isWritable) this.writeBox = (box, source, signal) => this.writeTo(this.metadata, box, source, signal)
+    if (options.isWritable) this.writeBox = (box, source, signal, mask) => this.writeTo(this.metadata, box, source, signal, mask)
   }
 
   get metadata(): ZarrArrayMetadata {
@@ -189,7 +189,13 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   }
 
   /** Writes a box of the array as if it had other metadata, of another shape. */
-  async writeTo(metadata: ZarrArrayMetadata, box: Box, source: Tensor, signal: Signal | undefined): Promise<void> {
+  async writeTo(
+    metadata: ZarrArrayMetadata,
+    box: Box,
+    source: Tensor,
+    signal: Signal | undefined,
+    mask?: Tensor<'bool'>,
+  ): Promise<void> {
     const { opened, codecs, writeEmptyChunks } = this
     const { objects, stored, keyOf } = metadata === this.metadata ? this.#layout : this.#layoutOf(metadata)
     const [writer, { writeObjects }] = await Promise.all([opened.objects(), import('./write/write-objects.ts')])
@@ -209,7 +215,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
         placeOf: stored.placeOf,
         decoderOf: (shape: readonly number[]) => codecs.find(codecs.nameFor(shape)),
       }
-      await writeObjects(array, box, source, signal)
+      await writeObjects(array, { box, source, mask }, signal)
     } finally {
       this.#writes++
     }

@@ -3,7 +3,7 @@ import { decodeWith, inKernel } from '../../../codec/codec.ts'
 import { type DataOf, type DType, elementBytes, fillElement, isFixed, type ScalarOf } from '../../../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
 import { forEachLimited, Limiter } from '../../../core/limiter.ts'
-import { sizeOf } from '../../../core/shape.ts'
+import { eachIndex, sizeOf } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
 import { copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../../../core/tensor.ts'
 import { decodeChunk } from '../../../engine/chunk-values.ts'
@@ -50,12 +50,22 @@ const CHUNKS_AT_ONCE = 8
 /** Of strings and binaries, of which nobody knows. */
 const GUESSED_BYTES = 64
 
+/** What is written to an array. */
+export interface BoxToWrite {
+  readonly box: Box
+  /** Of the shape of the box. */
+  readonly source: Tensor
+  /** Of that shape, too: elements where it is 0 stay as they are. All are written without it. */
+  readonly mask?: Tensor<'bool'> | undefined
+}
+
 /** What becomes of a chunk. */
 interface ChunkChange {
   readonly place: ChunkPlace
   /** What changes along each axis: positions in the chunk, and those in `values`. */
   readonly projections: readonly AxisProjection[]
   readonly values: Tensor
+  readonly mask: Tensor<'bool'> | undefined
 }
 
 /**
@@ -63,9 +73,9 @@ interface ChunkChange {
  * full of the fill value are left out, and so are objects without chunks.
  * @throws ReadOnlyError when something about the array is read and not written
  */
-export async function writeObjects(array: WrittenArray, box: Box, source: Tensor, signal: Signal | undefined): Promise<void> {
+export async function writeObjects(array: WrittenArray, written: BoxToWrite, signal: Signal | undefined): Promise<void> {
   const encoder = encodersOf(array)
-  const touched = new TouchedChunks(box, array.shards)
+  const touched = new TouchedChunks(written.box, array.shards)
   const { dtype, bytes = GUESSED_BYTES } = array.type
   const each = isFixed(dtype) ? elementBytes(dtype) : bytes
   const limiter = new Limiter(OBJECTS_AT_ONCE, BYTES_AT_ONCE)
@@ -73,7 +83,7 @@ export async function writeObjects(array: WrittenArray, box: Box, source: Tensor
     signal?.throwIfAborted()
     const projections = touched.projections(at)
     const size = sizeOf(projections.map(({ length }) => length))
-    await limiter.run(size * each, () => writeObject(array, encoder, projections, source, signal), signal)
+    await limiter.run(size * each, () => writeObject(array, encoder, projections, written, signal), signal)
   })
 }
 
@@ -85,7 +95,7 @@ async function writeObject(
   array: WrittenArray,
   encoder: (shape: readonly number[]) => ChunkEncoder,
   projections: readonly AxisProjection[],
-  source: Tensor,
+  { source, mask }: BoxToWrite,
   signal: Signal | undefined,
 ): Promise<void> {
   const object = projections.map(({ chunk }) => chunk)
@@ -93,18 +103,17 @@ async function writeObject(
     const start = array.shards.axes[axis]!.start(chunk)
     return rangeOf({ ...from, start: start + from.start })
   })
-  const values = viewTensor(
-    source,
-    projections.map(({ to }) => to),
-  )
+  const places = projections.map(({ to }) => to)
+  const values = viewTensor(source, places)
+  const own = mask && viewTensor(mask, places)
   const touched = new TouchedChunks(box, array.chunks)
   const changes = Array.from(numbers(touched.count), (at): ChunkChange => {
-    const own = touched.projections(at)
-    return { place: array.placeOf(touched.numberOf(own)), projections: own, values }
+    const inner = touched.projections(at)
+    return { place: array.placeOf(touched.numberOf(inner)), projections: inner, values, mask: own }
   })
   const key = array.keyOf(object)
   // As it is stored, not only as far as the array goes: whoever has made the array longer has data there.
-  if (isCovered(projections)) {
+  if (mask === undefined && isCovered(projections)) {
     const bytes = await changed(array, encoder, 0, undefined, changes, true)
     if (bytes === undefined) await array.objects.remove(key)
     else await array.objects.replace(key, bytes)
@@ -152,25 +161,31 @@ async function changedChunk(
   array: WrittenArray,
   encoder: (shape: readonly number[]) => ChunkEncoder,
   old: Uint8Array | undefined,
-  { place: { shape }, projections, values }: ChunkChange,
+  { place: { shape }, projections, values, mask }: ChunkChange,
   isRemovable: boolean,
 ): Promise<Uint8Array | undefined> {
   const { dtype } = array.type
-  const isWhole = isCovered(projections)
+  const isWhole = mask === undefined && isCovered(projections)
   const chunk = isWhole || old === undefined ? tensorOf(dtype, shape) : await decoded(array, shape, old)
   if (!isWhole && old === undefined) fillTensor(chunk, fillElement(dtype, array.fillValue))
-  copyTensor(
-    viewTensor(
-      values,
-      projections.map(({ to }) => to),
-    ),
-    viewTensor(
-      chunk,
-      projections.map(({ from }) => from),
-    ),
+  const places = projections.map(({ to }) => to)
+  const target = viewTensor(
+    chunk,
+    projections.map(({ from }) => from),
   )
+  if (mask === undefined) copyTensor(viewTensor(values, places), target)
+  else copyMasked(viewTensor(values, places), viewTensor(mask, places), target)
   if (isRemovable && !array.writeEmptyChunks && isEmpty(array, chunk.data)) return undefined
   return encoder(shape)(encodeChunk(dtype, chunk.data))
+}
+
+/** Copies the elements whose mask is 1. */
+function copyMasked(source: Tensor, mask: Tensor<'bool'>, target: Tensor): void {
+  const [from, to] = [bitsOf(source.data), bitsOf(target.data)] as [ArrayLike<unknown>, { [index: number]: unknown }]
+  eachIndex(source.shape, (index) => {
+    const place = ({ stride, offset }: Tensor): number => index.reduce((at, i, axis) => at + i * stride[axis]!, offset)
+    if (mask.data[place(mask)] === 1) to[place(target)] = from[place(source)]
+  })
 }
 
 async function decoded(array: WrittenArray, shape: readonly number[], stored: Uint8Array): Promise<Tensor> {

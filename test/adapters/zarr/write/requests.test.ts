@@ -46,6 +46,19 @@ describe('an object', () => {
     expect((await other.toTensor()).data).toEqual(Int8Array.of(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 11, 12))
   })
 
+  test('keeps what others write between picks of a list', async () => {
+    const { array, store, asked } = await arrayOf({ dtype: 'float32', shape: [40], chunks: [10], shards: [20] })
+    const other = await openZarr({ store, path: 'a.zarr/x' }, { mode: 'r+', kind: 'array' })
+    const odd = Array.from({ length: 20 }, (_, i) => 2 * i + 1)
+    const even = odd.map((i) => i - 1)
+    await Promise.all([array.set([odd], Float32Array.from(odd)), other.set([even], Float32Array.from(even))])
+    expect((await array.toTensor()).data).toEqual(Float32Array.from({ length: 40 }, (_, i) => i))
+    asked()
+    await array.set([[3, 25]], -0)
+    expect(asked().sort()).toEqual(['publish c/0', 'publish c/1', 'whole c/0', 'whole c/1'])
+    expect([await array.get([3]), await array.get([25]), await array.get([24])]).toEqual([-0, -0, 24])
+  })
+
   test('of which nothing but fill is left is removed', async () => {
     const { array, asked } = await arrayOf(INT8)
     await array.set([slice(0, 6)], 1)
