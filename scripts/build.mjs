@@ -7,21 +7,29 @@ import { availableParallelism } from 'node:os'
 
 const STAMPS = 'build/steps.json'
 
-const MODULES = ['src/kernels/reading', 'src/kernels/compute', 'src/kernels/filters', 'src/codec/zstd-wasm'].map(
-  (name) => `${name}.generated.ts`,
-)
+const MODULES = [
+  'src/kernels/reading',
+  'src/kernels/compute',
+  'src/kernels/filters',
+  'src/codec/zstd-wasm',
+  'src/codec/zstd-encode',
+].map((name) => `${name}.generated.ts`)
 const TARGETS = [
   ['assembly/index.ts', 'release'],
   ['assembly/reading.ts', 'reading'],
   ['assembly/compute.ts', 'compute'],
   ['assembly/filters.ts', 'filters'],
   ['assembly/zstd/index.ts', 'zstd'],
+  ['assembly/zstd-encode/index.ts', 'zstd-encode'],
 ]
 
 const STEPS = {
   kernels: {
     reads: ['assembly', 'asconfig.json', 'scripts'],
-    writes: [...['kernels', 'reading', 'compute', 'filters', 'zstd'].map((name) => `build/${name}.wasm`), ...MODULES],
+    writes: [
+      ...['kernels', 'reading', 'compute', 'filters', 'zstd', 'zstd-encode'].map((name) => `build/${name}.wasm`),
+      ...MODULES,
+    ],
     async run() {
       const left = TARGETS.values()
       const compile = async () => {

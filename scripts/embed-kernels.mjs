@@ -25,14 +25,16 @@ function textOf(wasm) {
 const bytesOf = (name) => readFileSync(`build/${name}.wasm`)
 const run = (name, imports) => new WebAssembly.Instance(new WebAssembly.Module(bytesOf(name)), imports).exports
 
-// The kernels are four modules over one memory: the tables of one end before those of the next begin, and the last before the arena.
+// The kernels are five modules over one memory: the tables of one end before those of the next begin, and the last before the arena. Those
+// of both modules of Zstandard, which each makes anew when it is called, are in one place.
 run('kernels')
 const reading = run('reading')
 const over = { env: { memory: reading.memory } }
 const { computeEnd } = run('compute', over)
 const { filtersEnd } = run('filters', over)
 const { zstdDataEnd, zstdTables, zstdEnd } = run('zstd', over)
-const { compute, filters, zstd } = JSON.parse(readFileSync('asconfig.json', 'utf8')).targets
+const encode = run('zstd-encode', over)
+const { compute, filters, zstd, 'zstd-encode': zstdEncode } = JSON.parse(readFileSync('asconfig.json', 'utf8')).targets
 const places = [
   reading.readingEnd.value,
   compute.memoryBase,
@@ -42,7 +44,11 @@ const places = [
   zstd.memoryBase,
   zstdDataEnd.value,
   zstdTables.value,
+  encode.zstdEncodeTables.value,
+  encode.zstdEncodeEnd.value,
   zstdEnd.value,
+  zstdEncode.memoryBase,
+  encode.zstdEncodeDataEnd.value,
   reading.arenaMark(),
 ]
 if (places.some((place, i) => place < places[i - 1])) throw new Error(`the tables of the kernels overlap: ${places.join(', ')}`)
@@ -52,10 +58,11 @@ for (const [name, target] of [
   ['compute', 'src/kernels/compute.generated.ts'],
   ['filters', 'src/kernels/filters.generated.ts'],
   ['zstd', 'src/codec/zstd-wasm.generated.ts'],
+  ['zstd-encode', 'src/codec/zstd-encode.generated.ts'],
 ]) {
   const wasm = bytesOf(name)
   const text = textOf(wasm)
-  const prefix = name.toUpperCase()
+  const prefix = name.toUpperCase().replace('-', '_')
   writeFileSync(
     target,
     `export const ${prefix}_BYTES: number = ${wasm.length}\nexport const ${prefix}_TEXT: string =\n  '${text}'\n`,

@@ -52,7 +52,7 @@ const LAYERS: Record<string, string[]> = {
 
 /** The packages a folder may import. */
 const PACKAGES: Record<string, string[]> = {
-  codec: ['fflate', 'fzstd', '@hpcc-js/wasm-zstd'],
+  codec: ['fflate', 'fzstd'],
   adapters: ['netcdfjs'],
   // Types only: at run time drivers look for their platform.
   store: ['node:'],
@@ -65,11 +65,11 @@ const PACKAGES_OF_FILES: Record<string, string[]> = {
   'store/s3/sign.ts': ['aws4fetch'],
 }
 
-/** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. zstd and platform-zlib ask for the platform's, pace for a way to wait for a task. */
+/** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. platform-zlib asks for the platform's, pace for a way to wait for a task. */
 const PLATFORM =
   /\b(process|Deno|Bun|Buffer|require|window|document|localStorage|navigator|XMLHttpRequest|indexedDB|__dirname|setImmediate)\b/
 const MAY_NAME_PLATFORMS =
-  /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|core\/pace\.ts|kernels\/module\.ts|codec\/(zstd|platform-zlib)\.ts|pool\/(spawn|worker)\.ts)/
+  /^(runtime\/|cli\/|store\/(?!store\.ts|memory\.ts)|core\/pace\.ts|kernels\/module\.ts|codec\/platform-zlib\.ts|pool\/(spawn|worker)\.ts)/
 
 const root = new URL('../src/', import.meta.url).pathname
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(

@@ -69,7 +69,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * Creates an empty container.
    * @throws AlreadyExistsError when there is one, sidecars alone included, and `overwrite` is not set;
    *   ReadOnlyError; InvalidArgumentError for a name not ending in `.af` or that of a sidecar; CodecError for
-   *   an unknown codec, MissingDependencyError or UnsupportedError for one that cannot be written here
+   *   an unknown codec, UnsupportedError for one that cannot be written here
    */
   static async create(store: Store, path: string, options: CreateOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)

@@ -8,7 +8,7 @@ const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 
 /**
- * @throws InvalidArgumentError; CodecError, MissingDependencyError or UnsupportedError when the codec is not
+ * @throws InvalidArgumentError; CodecError or UnsupportedError when the codec is not
  *   one to write with here
  */
 export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOptions> {

@@ -19,7 +19,7 @@ export interface CodecOptions {
 export const addCodecOptions = (command: Command): Command =>
   command
     .addOption(new Option('--codec <codec>', 'how blocks are compressed').choices(['lz4', 'zstd', 'none']).default('lz4'))
-    .option('--level <number>', 'how hard zstd tries, 1 to 22 (default: 3)', integerBetween(1, 22))
+    .option('--level <number>', 'how hard zstd tries, 1 to 22 (default: 3); about 1 before Node 22.15', integerBetween(1, 22))
 
 /** @throws UsageError for a level of another codec */
 export function checkCodecOptions({ codec, level }: CodecOptions): void {

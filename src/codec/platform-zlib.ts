@@ -5,13 +5,18 @@ export interface PlatformZlib {
   readonly gunzip: Inflate
   readonly deflate: Inflate
   readonly gzip: Inflate
-  /** Node from 22.15, Deno, Bun. */
+  // Node from 22.15, Deno, Bun.
   readonly zstdDecompressSync?: InflateNow
+  readonly zstdDecompress?: Inflate
+  readonly zstdCompress?: Compress
+  readonly constants: Readonly<Record<string, number>>
 }
 
 type Options = { readonly maxOutputLength?: number; readonly chunkSize?: number; readonly level?: number }
 type InflateNow = (bytes: Uint8Array, options: Options) => Uint8Array
-type Inflate = (bytes: Uint8Array, options: Options, done: (error: Error | null, result: Uint8Array) => void) => void
+type Done = (error: Error | null, result: Uint8Array) => void
+type Inflate = (bytes: Uint8Array, options: Options, done: Done) => void
+type Compress = (bytes: Uint8Array, options: Options & { pledgedSrcSize: number; params: object }, done: Done) => void
 
 declare const process: { getBuiltinModule?(name: string): unknown } | undefined
 

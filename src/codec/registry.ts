@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import { compilesOnlyWhileLoading } from '../kernels/module.ts'
 import { type Codec, inKernel, type KernelCodec } from './codec.ts'
 import { lz4 } from './lz4.ts'
 import { none } from './none.ts'
@@ -20,8 +21,12 @@ export class Codecs {
    */
   constructor(own: readonly Codec[] = [], level?: number) {
     this.#users = codecsByName(own)
-    const all = [none, lz4, zstdOnDemand(level), ...this.#users.values()]
-    this.#known = new Map(all.map((codec) => [codec.name, codec]))
+    this.#known = new Map<string, Codec | KernelCodec>([
+      ['none', none],
+      ['lz4', lz4],
+      ['zstd', zstdOnDemand(level)],
+      ...this.#users,
+    ])
   }
 
   /** Whether a codec is one of the user's. */
@@ -34,7 +39,7 @@ export class Codecs {
     const codec = this.#known.get(name)
     if (codec !== undefined) return codec
     const known = [...this.#known.keys()]
-    const text = `unknown codec '${name}': known are ${known.join(', ')}; others are passed to open as codecs`
+    const text = `unknown codec '${name}': known are ${known.join(', ')}; pass others to open as codecs`
     throw new HyperslabError('CodecError', text, { actual: name, expected: known })
   }
 
@@ -60,7 +65,8 @@ export function codecsByName(own: readonly Codec[]): ReadonlyMap<string, Codec> 
   for (const codec of own) {
     const { name, decode } = Object(codec) as Partial<Codec>
     if (typeof name !== 'string' || name === '' || name === 'none' || typeof decode !== 'function') {
-      const text = `a codec is { name, decode, encode? } and is not named 'none', got ${typeof name === 'string' ? `'${name}'` : typeof codec}`
+      const actual = typeof name === 'string' ? `'${name}'` : typeof codec
+      const text = `a codec is { name, decode, encode? } not named 'none', got ${actual}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: codec })
     }
     if (codecs.has(name)) throw new HyperslabError('InvalidArgumentError', `two codecs are named '${name}'`)
@@ -71,15 +77,17 @@ export function codecsByName(own: readonly Codec[]): ReadonlyMap<string, Codec> 
 
 /**
  * Zstandard, loaded with the first block of it, or when a file is to be written with it.
- * @param level see `zstd`, which checks it
+ * @param level see `zstdEncoder`, which checks it
  */
-export function zstdOnDemand(level: number | undefined): Required<Codec> {
-  const load = async (): Promise<Required<Codec>> => (await import('./zstd.ts')).zstd(level)
+export function zstdOnDemand(level: number | undefined): Required<Omit<Codec, 'reset'>> {
+  const encoder = async () => (await import('./zstd-encode.ts')).zstdEncoder(level)
   return {
     name: 'zstd',
-    decode: async (bytes, decodedBytes) => (await load()).decode(bytes, decodedBytes),
-    encode: async (bytes) => (await load()).encode(bytes),
-    ready: async () => (await load()).ready(),
-    reset: async () => (await load()).reset(),
+    decode: async (bytes, decodedBytes) => (await import('./zstd.ts')).decode(bytes, decodedBytes),
+    encode: async (bytes) => (await encoder())(bytes),
+    ready: encoder,
   }
 }
+
+// Who writes Zstandard later finds its kernel compiled.
+if (compilesOnlyWhileLoading()) import('./zstd-encode.ts').catch(() => {})

@@ -34,7 +34,7 @@ export function zstdStep(isSized: boolean): Step {
   const load = () => import('./zstd.ts')
   if (!isSized) return { name: 'zstd', decode: async (bytes, _, mostBytes) => (await load()).decodeUnsized(bytes, mostBytes) }
   if (platformZlib()?.zstdDecompressSync !== undefined)
-    return { name: 'zstd', decode: async (bytes, decodedBytes) => (await load()).zstd().decode(bytes, decodedBytes!) }
+    return { name: 'zstd', decode: async (bytes, decodedBytes) => (await load()).decode(bytes, decodedBytes!) }
   let streams: DecoderMaker | undefined
   return {
     name: 'zstd',

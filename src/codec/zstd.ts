@@ -1,36 +1,17 @@
-import type { Zstd } from '@hpcc-js/wasm-zstd'
 import { joinBytes } from '../core/bytes.ts'
-import { HyperslabError } from '../core/errors.ts'
 import { aboveLimit, checkSize } from './bounds.ts'
-import { type Codec, wrongLength } from './codec.ts'
+import { wrongLength } from './codec.ts'
 import { platformZlib } from './platform-zlib.ts'
 import { type DecoderMaker, outside } from './stream-decoder.ts'
 import { continued, type Frame, frameOf, framePartsOf, framesOf, malformed, mostContent } from './zstd-frames.ts'
 
-const DEFAULT_LEVEL = 3
-const MAX_LEVEL = 22
-
 /**
- * Zstandard frames, by the platform's library where it has one. Where not, a module of this package decodes,
- * or fzstd where WebAssembly cannot be compiled, and `@hpcc-js/wasm-zstd` encodes; each is loaded when it is
+ * Decodes Zstandard frames, one behind the other, by the platform's library where it has one. Where not, a
+ * module of this package decodes, or fzstd where WebAssembly cannot be compiled; each is loaded when it is
  * first needed.
- * @throws InvalidArgumentError for a level other than 1 to 22
+ * @throws CodecError, or what the decoder throws, when they are malformed or decode to another length
  */
-export function zstd(level: number = DEFAULT_LEVEL): Required<Codec> {
-  if (!Number.isInteger(level) || level < 1 || level > MAX_LEVEL) {
-    const details = { actual: level, expected: [1, MAX_LEVEL] }
-    throw new HyperslabError('InvalidArgumentError', `a zstd level is an integer from 1 to ${MAX_LEVEL}, got ${level}`, details)
-  }
-  return {
-    name: 'zstd',
-    decode,
-    encode: async (bytes) => (await encoder())(bytes, level),
-    ready: encoder,
-    reset,
-  }
-}
-
-async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
+export async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
   const decodeFrame = await frameDecoder()
   const parts: Uint8Array[] = []
   for (const { frame, size } of framePartsOf(bytes, decodedBytes)) {
@@ -41,17 +22,14 @@ async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Arr
   return joinBytes(parts)
 }
 
-async function frameDecoder(): Promise<FrameDecoder> {
-  const native = nativeZstd()
-  return native ? (frame, size) => native.decode(frameOf(frame, size), size) : portable()
-}
+const frameDecoder = async (): Promise<FrameDecoder> => nativeDecoder() ?? portable()
 
 type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise<Uint8Array>
 type SyncFrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array
 
 /**
  * Decodes frames in this thread, without waiting: by the platform's library where it has one, else by what
- * {@link zstd} decodes with.
+ * {@link decode} decodes with.
  */
 export async function loadZstdStreams(): Promise<DecoderMaker> {
   const native = platformZlib()?.zstdDecompressSync
@@ -137,116 +115,17 @@ async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => U
   }
 }
 
-/** @throws MissingDependencyError, or UnsupportedError, where nothing here encodes */
-async function encoder(): Promise<(bytes: Uint8Array, level: number) => Uint8Array | Promise<Uint8Array>> {
-  const native = nativeZstd()
-  if (native !== undefined) return native.encode
-  await liveWasm()
-  return async (bytes, level) => {
-    let wasm: Zstd
-    // Another encode may have spoilt it before this one goes on.
-    do wasm = await liveWasm()
-    while (spoilt.has(wasm))
-    try {
-      return wasm.compress(bytes, level)
-    } catch (error) {
-      spoilt.add(wasm)
-      throw error
-    }
-  }
-}
-
-/**
- * Instances of the package that have thrown, or made what does not decode: their memory may hold anything.
- */
-const spoilt = new WeakSet<Zstd>()
-let used: Zstd | undefined
-
-function reset(): void {
-  if (used !== undefined) spoilt.add(used)
-}
-
-/**
- * The instance of the package, which keeps it; another one where that was spoilt.
- * @throws MissingDependencyError, UnsupportedError
- */
-async function liveWasm(): Promise<Zstd> {
-  const { Zstd } = await loadWasm()
-  try {
-    used = await Zstd.load()
-    if (!spoilt.has(used)) return used
-    // What cannot be taken down any more is let go of all the same.
-    await Zstd.unload().catch(() => undefined)
-    used = await Zstd.load()
-  } catch (cause) {
-    const text = `@hpcc-js/wasm-zstd does not run here, so zstd cannot be written; choose the codec 'lz4': ${(cause as Error).message}`
-    throw new HyperslabError('UnsupportedError', text, { cause })
-  }
-  if (!spoilt.has(used)) return used
-  throw new HyperslabError('UnsupportedError', "@hpcc-js/wasm-zstd has failed and cannot be loaded anew; choose the codec 'lz4'")
-}
-
-/**
- * Put together at run time, and marked: a bundler would look for it, and complain where it is not installed.
- */
-const WASM_PACKAGE = ['@hpcc-js', 'wasm-zstd'].join('/')
-
-async function loadWasm(): Promise<typeof import('@hpcc-js/wasm-zstd')> {
-  try {
-    return await import(/* webpackIgnore: true */ /* @vite-ignore */ WASM_PACKAGE)
-  } catch (cause) {
-    const text = `this runtime has no zstd of its own to write with: npm install ${WASM_PACKAGE} (in a bundle, pass a codec that uses it), or choose \
-the codec 'lz4'`
-    throw new HyperslabError('MissingDependencyError', text, { cause })
-  }
-}
-
-/** What is used of `node:zlib` where it has Zstandard: Node from 22.15, Deno, Bun. */
-interface Zlib {
-  readonly constants: { readonly ZSTD_c_compressionLevel: number }
-  zstdDecompress(bytes: Uint8Array, options: { maxOutputLength: number; chunkSize: number }, done: Done): void
-  zstdCompress(bytes: Uint8Array, options: { chunkSize: number; pledgedSrcSize: number; params: object }, done: Done): void
-}
-
-type Done = (error: Error | null, result: Uint8Array) => void
-
-/** Zstandard in threads of the platform's own. */
-export interface NativeZstd {
-  /** Decodes a frame that says its size, `contentBytes`. Rejects when it has another one. */
-  decode(frame: Uint8Array, contentBytes: number): Promise<Uint8Array>
-  /** One frame that says its size. */
-  encode(bytes: Uint8Array, level: number): Promise<Uint8Array>
-}
-
-declare const process: { getBuiltinModule?(name: string): unknown } | undefined
-
-/** Found at run time, so that bundlers for browsers never see an import of it. */
-export function nativeZstd(): NativeZstd | undefined {
-  const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:zlib')
-  const zlib = found as Zlib | undefined
-  if (typeof zlib?.zstdDecompress !== 'function' || typeof zlib.zstdCompress !== 'function') return undefined
-  return {
-    // A chunk that is never full is the only one that is allocated.
-    decode: (frame, contentBytes) =>
-      promised((done) =>
-        zlib.zstdDecompress(frame, { maxOutputLength: Math.max(contentBytes, 1), chunkSize: contentBytes + 64 }, done),
+/** Decodes in threads of the platform's own; a frame that has another size than it says does not decode. */
+function nativeDecoder(): FrameDecoder | undefined {
+  const zlib = platformZlib()
+  if (zlib?.zstdDecompress === undefined) return undefined
+  // A chunk that is never full is the only one that is allocated.
+  return (frame, contentBytes) =>
+    new Promise((resolve, reject) =>
+      zlib.zstdDecompress!(
+        frameOf(frame, contentBytes),
+        { maxOutputLength: Math.max(contentBytes, 1), chunkSize: contentBytes + 64 },
+        (error, result) => (error ? reject(error) : resolve(result)),
       ),
-    encode: (bytes, level) =>
-      promised((done) =>
-        zlib.zstdCompress(
-          bytes,
-          {
-            chunkSize: Math.max(bytes.length >> 1, 1024),
-            pledgedSrcSize: bytes.length,
-            params: { [zlib.constants.ZSTD_c_compressionLevel]: level },
-          },
-          done,
-        ),
-      ),
-  }
+    )
 }
-
-const promised = (start: (done: Done) => void): Promise<Uint8Array> =>
-  new Promise((resolve, reject) =>
-    start((error, result) => (error === null || error === undefined ? resolve(result) : reject(error))),
-  )

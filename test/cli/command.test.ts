@@ -1,6 +1,7 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { nativeEncoder } from '../../src/codec/zstd-encode.ts'
 import { create, open } from '../../src/runtime/index.ts'
 import { contents, hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
 
@@ -316,7 +317,8 @@ describe('import', () => {
     const lz4 = await bytesAfter('compact', 'c.af')
     const zstd = await bytesAfter('compact', 'c.af', '--codec', 'zstd')
     const hard = await bytesAfter('import', NETCDF, 'c.af', '--overwrite', '--codec', 'zstd', '--level', '19')
-    expect([most > lz4, lz4 > zstd, zstd > hard]).toEqual([true, true, true])
+    // Our own kernel knows no levels.
+    expect([most > lz4, lz4 > zstd, zstd > hard || nativeEncoder() === undefined]).toEqual([true, true, true])
     const { stdout, exitCode } = await hyperslab(folder, ['verify', 'c.af', '--deep'])
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('c.af: nothing is wrong\n')])
   })

@@ -37,3 +37,31 @@ export const samples = (reference: Zstd): [string, Frame, number][] => [
     ),
   ),
 ]
+
+/** Adds what kinds of blocks, literals and tables a frame has. */
+export function partsOf({ blocks }: Frame, seen: Set<string>): void {
+  for (let at = 0; at < blocks.length; ) {
+    const [a, b, c] = blocks.subarray(at, at + 3) as unknown as [number, number, number]
+    const [type, bytes] = [(a >> 1) & 3, (a | (b << 8) | (c << 16)) >> 3]
+    at += 3
+    seen.add(`block ${type}`)
+    if (type === 2) blockPartsOf(blocks.subarray(at, at + bytes), seen)
+    at += type === 1 ? 1 : bytes
+  }
+}
+
+function blockPartsOf(block: Uint8Array, seen: Set<string>): void {
+  const head = new DataView(Uint8Array.from([...block.subarray(0, 8), ...new Uint8Array(8)]).buffer).getBigUint64(0, true)
+  const [type, format] = [block[0]! & 3, (block[0]! >> 2) & 3]
+  const plain = [1, 2, 1, 3][format]!
+  const bits = [10n, 10n, 14n, 18n][format]!
+  const bytes = type === 0 ? (Number(head & 0xffffffn) & (2 ** (8 * plain) - 1)) >> (plain === 1 ? 3 : 4) : 1
+  let at = type < 2 ? plain + bytes : [3, 3, 4, 5][format]! + Number((head >> (4n + bits)) & ((1n << bits) - 1n))
+  seen.add(`literals ${type}`)
+  if (type === 2) seen.add(`weights ${block[[3, 3, 4, 5][format]!]! < 128 ? 'coded' : 'direct'}`)
+  if (type > 1) seen.add(format === 0 ? '1 stream' : '4 streams')
+  const count = block[at]!
+  at += count < 128 ? 1 : count < 255 ? 2 : 3
+  seen.add(`count ${count === 0 ? 0 : count < 128 ? 1 : count < 255 ? 2 : 3}`)
+  if (count > 0) for (const shift of [6, 4, 2]) seen.add(`table ${shift} ${(block[at]! >> shift) & 3}`)
+}

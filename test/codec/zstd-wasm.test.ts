@@ -6,14 +6,14 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { decodeFooter } from '../../src/af/format/footer.ts'
 import { FOOTER_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
-import { nativeZstd } from '../../src/codec/zstd.ts'
+import { nativeEncoder } from '../../src/codec/zstd-encode.ts'
 import { continued, type Frame, frameOf, framesOf } from '../../src/codec/zstd-frames.ts'
 import { decodeFrame } from '../../src/codec/zstd-wasm.ts'
 import type { Kernels } from '../../src/kernels/instance.ts'
 import { fixture } from '../af/rkyv/support.ts'
 import { KINDS } from '../kernels/lz4-data.ts'
 import { expectSameBytes, noise, randoms } from '../kernels/support.ts'
-import { samples } from './zstd-samples.ts'
+import { partsOf, samples } from './zstd-samples.ts'
 
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object
@@ -126,11 +126,11 @@ describe.each(Object.entries(KINDS))('%s', (_, make) => {
   })
 
   // What a runtime does not have cannot be installed either: Node has it from 22.15 on.
-  const native = nativeZstd()
+  const native = nativeEncoder()
   if (native !== undefined)
     test('as the platform encodes it', async () => {
       for (const size of [1, 300, 20_000, 300_001])
-        for (const level of [1, 3, 12]) expectDecodes(await native.encode(make(size), level), make(size))
+        for (const level of [1, 3, 12]) expectDecodes(await native(make(size), level), make(size))
     })
 })
 
@@ -158,34 +158,9 @@ function expectSameVerdict(what: string, blocks: Uint8Array, last: number, size:
 
 test('the samples hold every kind of literals and of tables', () => {
   const seen = new Set<string>()
-  const look = ({ blocks }: Frame): void => {
-    for (let at = 0; at < blocks.length; ) {
-      const [a, b, c] = blocks.subarray(at, at + 3) as unknown as [number, number, number]
-      const [type, bytes] = [(a >> 1) & 3, (a | (b << 8) | (c << 16)) >> 3]
-      at += 3
-      seen.add(`block ${type}`)
-      if (type === 2) lookInside(blocks.subarray(at, at + bytes))
-      at += type === 1 ? 1 : bytes
-    }
-  }
-  const lookInside = (block: Uint8Array): void => {
-    const head = new DataView(Uint8Array.from([...block.subarray(0, 8), ...new Uint8Array(8)]).buffer).getBigUint64(0, true)
-    const [type, format] = [block[0]! & 3, (block[0]! >> 2) & 3]
-    const plain = [1, 2, 1, 3][format]!
-    const bits = [10n, 10n, 14n, 18n][format]!
-    const bytes = type === 0 ? (Number(head & 0xffffffn) & (2 ** (8 * plain) - 1)) >> (plain === 1 ? 3 : 4) : 1
-    let at = type < 2 ? plain + bytes : [3, 3, 4, 5][format]! + Number((head >> (4n + bits)) & ((1n << bits) - 1n))
-    seen.add(`literals ${type}`)
-    if (type === 2) seen.add(`weights ${block[[3, 3, 4, 5][format]!]! < 128 ? 'coded' : 'direct'}`)
-    if (type > 1) seen.add(format === 0 ? '1 stream' : '4 streams')
-    const count = block[at]!
-    at += count < 128 ? 1 : count < 255 ? 2 : 3
-    seen.add(`count ${count === 0 ? 0 : count < 128 ? 1 : count < 255 ? 2 : 3}`)
-    if (count > 0) for (const shift of [6, 4, 2]) seen.add(`table ${shift} ${(block[at]! >> shift) & 3}`)
-  }
-  for (const [, frame] of samples(reference)) look(frame)
+  for (const [, frame] of samples(reference)) partsOf(frame, seen)
   for (const [, make] of Object.entries(KINDS))
-    for (const level of [1, 3, 19]) look(framesOf(reference.compress(make(300_001), level))[0]!)
+    for (const level of [1, 3, 19]) partsOf(framesOf(reference.compress(make(300_001), level))[0]!, seen)
   const wanted = [0, 1, 2].map((type) => `block ${type}`)
   for (let i = 0; i < 4; i++) wanted.push(`literals ${i}`, `count ${i}`, `table 6 ${i}`, `table 4 ${i}`, `table 2 ${i}`)
   expect(wanted.concat('weights coded', 'weights direct', '1 stream', '4 streams').filter((each) => !seen.has(each))).toEqual([])
@@ -288,7 +263,7 @@ describe('in the package', () => {
 
   test('where WebAssembly must not be compiled, fzstd decodes', async () => {
     vi.resetModules()
-    const { zstd } = await import('../../src/codec/zstd.ts')
+    const { decode } = await import('../../src/codec/zstd.ts')
     vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
     const compile = vi.spyOn(WebAssembly, 'Module').mockImplementation(
       class {
@@ -298,7 +273,7 @@ describe('in the package', () => {
       },
     )
     // nor is it tried again
-    for (let i = 0; i < 2; i++) expectSameBytes(await zstd().decode(encoded, bytes.length), bytes)
+    for (let i = 0; i < 2; i++) expectSameBytes(await decode(encoded, bytes.length), bytes)
     expect(compile).toHaveBeenCalledTimes(1)
   })
 

@@ -1,11 +1,14 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { decodeWith } from '../../src/codec/codec.ts'
-import { decodeUnsized, nativeZstd, zstd } from '../../src/codec/zstd.ts'
+import { zstdOnDemand } from '../../src/codec/registry.ts'
+import { decodeUnsized } from '../../src/codec/zstd.ts'
+import { nativeEncoder, zstdEncoder } from '../../src/codec/zstd-encode.ts'
 import { framesOf } from '../../src/codec/zstd-frames.ts'
 import { expectSameBytes, randoms } from '../kernels/support.ts'
 import { contents, skipZstd, zstdProgram } from './support.ts'
 
-const native = nativeZstd()
+const native = nativeEncoder()
+const zstd = (level?: number) => zstdOnDemand(level)
 const decode = (bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> => decodeWith(zstd(), bytes, decodedBytes)
 const concat = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts))
 const skippable = (bytes: number): Uint8Array =>
@@ -163,5 +166,5 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
 })
 
 test('levels', () => {
-  for (const level of [0, 23, 1.5, NaN, -1, '3' as never]) expect(() => zstd(level)).toThrow('from 1 to 22')
+  for (const level of [0, 23, 1.5, NaN, -1, '3' as never]) expect(() => zstdEncoder(level)).toThrow('from 1 to 22')
 })

@@ -13,7 +13,8 @@ export interface FileOptions extends StoreOptions {
   readonly codec?: string
   /**
    * Effort of `'zstd'`, 1 to 22; 3 by default. When it is given, `compact` encodes anew also blocks that it
-   * could copy.
+   * could copy. Where the platform has no library for it (browsers, workerd, Node before 22.15) a kernel
+   * writes, as small as about level 1 whatever this says.
    */
   readonly level?: number
   /**

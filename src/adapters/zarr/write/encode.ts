@@ -217,7 +217,7 @@ function zstdOf({ level = 0, checksum = false }: Configuration): EncodeStep {
   if (checksum) throw notWritten('zstd', 'frames with checksums are not written; crc32c behind it checks what is stored')
   // Below 1 levels are faster ones of the same format, and above 22 there are none.
   const own = level === 0 ? ZSTD_DEFAULT : Math.min(22, Math.max(1, level as number))
-  return async (bytes) => (await import('../../../codec/zstd.ts')).zstd(own).encode(bytes)
+  return async (bytes) => (await import('../../../codec/zstd-encode.ts')).zstdEncoder(own)(bytes)
 }
 
 const deflated =
