@@ -1,5 +1,5 @@
-// Zstandard blocks: the platform's library, where it has one, and the module that takes its place where not, against fzstd, which decodes where
-// WebAssembly cannot be compiled; and the optional encoder against the platform's. Run it with a Node from 22.15 on to see all of them.
+// Zstandard blocks: the platform's library, where it has one, and the modules that take its place where not, against fzstd, which decodes where
+// WebAssembly cannot be compiled, and libzstd compiled to WebAssembly, which encodes at level 1. Run it with a Node from 22.15 on to see all of them.
 
 import zlib from 'node:zlib'
 import { Zstd } from '@hpcc-js/wasm-zstd'
@@ -15,12 +15,11 @@ const BLOCK = sized(8, 1) * MiB
 
 const values = climate((BLOCKS * BLOCK) / 4, 1)
 const block = new Uint8Array(values.buffer, 0, BLOCK)
-const { framesOf, decodeFrame } = await internals('codec/zstd-frames', 'codec/zstd-wasm')
+const { framesOf, decodeFrame, encodeFrame } = await internals('codec/zstd-frames', 'codec/zstd-wasm', 'codec/zstd-encode')
 const wasm = await Zstd.load()
 const encoded = wasm.compress(block, LEVEL)
 const native = typeof zlib.zstdDecompressSync === 'function'
 const call = (work) => new Promise((resolve, reject) => work((error, result) => (error ? reject(error) : resolve(result))))
-const params = native ? { [zlib.constants.ZSTD_c_compressionLevel]: LEVEL } : {}
 
 const decoders = {
   fzstd: () => decompress(encoded),
@@ -30,10 +29,19 @@ const decoders = {
     'native, asynchronous': () => call((done) => zlib.zstdDecompress(encoded, { chunkSize: block.length + 64 }, done)),
   }),
 }
-const encoders = {
-  '@hpcc-js/wasm-zstd': () => wasm.compress(block, LEVEL),
-  ...(native && { 'native, asynchronous': () => call((done) => zlib.zstdCompress(block, { params }, done)) }),
+/** What is encoded: a field, the same shuffled, and packed to 16 bits. */
+const contents = {
+  float32: block,
+  'float32, shuffled': block.map((_, i) => block[(i % (BLOCK / 4)) * 4 + Math.floor((4 * i) / BLOCK)]),
+  int16: new Uint8Array(Int16Array.from(values.subarray(0, BLOCK / 4), (value) => Math.round(value * 100)).buffer),
 }
+const encodersOf = (bytes) => ({
+  module: () => encodeFrame(bytes),
+  '@hpcc-js/wasm-zstd, level 1': () => wasm.compress(bytes, 1),
+  ...(native && {
+    'native, level 1': () => zlib.zstdCompressSync(bytes, { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } }),
+  }),
+})
 
 /** Milliseconds of each, measured by turns. */
 async function timesOf(works) {
@@ -57,7 +65,14 @@ function print(what, bytes, times) {
 console.log(`a block of ${BLOCK / MiB} MiB in ${(encoded.length / MiB).toFixed(2)} MiB, level ${LEVEL}`)
 const decoding = await timesOf(decoders)
 print('decoding', block.length, decoding)
-print('encoding', block.length, await timesOf(encoders))
+const encoding = {}
+for (const [name, bytes] of Object.entries(contents)) {
+  const encoders = encodersOf(bytes)
+  encoding[name] = await timesOf(encoders)
+  print(`encoding ${name}`, bytes.length, encoding[name])
+  const ratios = Object.entries(encoders).map(([each, encode]) => `${each} ${(bytes.length / encode().length).toFixed(3)}`)
+  console.log(`ratio of ${name}: ${ratios.join(', ')}`)
+}
 
 const store = new MemoryStore()
 const options = { codec: 'zstd', level: LEVEL }
@@ -85,3 +100,13 @@ judge('decoding by WebAssembly', 'module', 3)
 if (native) judge('native decoding', 'native, asynchronous', 2)
 const cost = median(writing['written and verified'].map((spent, i) => spent / writing['written unverified'][i]))
 report({ suite: 'zstd', name: 'verified writes', peer: 'unverified', ratio: cost, goal: 'at most 1.5', met: cost <= 1.5 })
+for (const [name, bytes] of Object.entries(contents)) {
+  const { module, '@hpcc-js/wasm-zstd, level 1': peer } = encoding[name]
+  const faster = median(peer.map((spent, i) => spent / module[i]))
+  const mostBytes = encodeFrame(bytes).length / wasm.compress(bytes, 1).length
+  const fast = bytes.length / median(module) / 1e3 >= 100
+  const row = (what, ratio, goal, met) =>
+    report({ suite: 'zstd', name: `encoding ${name}${what}`, peer: '@hpcc-js/wasm-zstd', ratio, goal, met })
+  row('', faster, 'at least 1, and 100 MB/s', faster >= 1 && fast)
+  row(', bytes', mostBytes, 'at most 1.1', mostBytes <= 1.1)
+}
