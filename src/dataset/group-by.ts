@@ -9,7 +9,7 @@ import { type Coords, coordsAlong, type Labelled } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import { type Label, LabelIndex } from './label-index.ts'
 import { Parted, type Wrap } from './parted.ts'
-import { extremeMissing, REDUCE_CHECKS, type ReduceDimsOptions, reducedDims } from './reductions.ts'
+import { extremeMissing, REDUCE_CHECKS, type ReduceDimsOptions, reducedDims, reducedTo } from './reductions.ts'
 import { NO_COMPONENT } from './time/components.ts'
 import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
@@ -70,7 +70,7 @@ export class GroupBy<A> extends Parted<A> {
     // What else lies along the dimension has as many values as positions.
     const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
     const values = computedOnce<DType>(dtype, shape, compute as never, extremeMissing(array, kind))
-    const reducedVariable = variable.with({ array: values, dims, index: undefined, encoding: {} })
+    const reducedVariable = reducedTo(variable, values, dims)
     const known = new Map(others).set(coord.name, coord)
     return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(known, dims) }, kind, options)
   }

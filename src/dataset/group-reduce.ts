@@ -6,6 +6,7 @@ import { type DType, isFloat } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
+import { skipping } from './reductions.ts'
 
 /** What is grouped, and reduced beside. */
 export interface GroupedAxes {
@@ -31,7 +32,7 @@ export async function reduceGroups(
   signal: Signal,
 ): Promise<Tensor> {
   const axis = dims.indexOf(dim)
-  const skip = { skipMissing, ...(skipMissing && isFloat(array.dtype) && { skipNaN: true }), signal }
+  const skip = { ...skipping(array, skipMissing), signal }
   const others = reduced.filter((each) => each !== dim).map((each) => dims.indexOf(each))
   const alone = async (fold: FoldKind): Promise<Tensor> =>
     inGroupOrder(await array.groupBy(axis, of, fold, skip), foldedDType(array.dtype, fold), axis, count, fold)

@@ -30,24 +30,16 @@ export const REDUCE_CHECKS: Checks<ReduceDimsOptions> = { axis: 'string or list'
  */
 export function reduceAlong({ variable, coordinates }: Labelled, kind: ReduceKind, options: ReduceDimsOptions = {}): Labelled {
   checkOptions(kind, options, REDUCE_CHECKS, { array: variable.name })
-  const { array, dims } = variable
-  const reduced = reducedDims(variable, options.axis)
-  const kept = dims.filter((dim) => !reduced.includes(dim))
-  const shape = kept.map((dim) => array.shape[dims.indexOf(dim)]!)
+  const { array } = variable
+  const { axis, kept, shape } = axesOf(variable, options.axis)
   const dtype = kind === 'median' ? 'float64' : foldedDType(array.dtype, kind)
-  const { skipMissing = true } = options
-  const compute = (signal: Signal): Promise<Tensor> => {
-    const axis = reduced.map((dim) => dims.indexOf(dim))
-    const skip = { skipMissing, ...(skipMissing && isFloat(array.dtype) && { skipNaN: true }) }
-    return reduceOrNaN(() => array[kind as 'sum']({ axis, ...skip, signal }), dtype, shape)
+  const skip = skipping(array, options.skipMissing)
+  const compute = (signal: Signal): Promise<Tensor> =>
+    reduceOrNaN(() => array[kind as 'sum']({ axis, ...skip, signal }), dtype, shape)
+  return {
+    variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, extremeMissing(array, kind)), kept),
+    coordinates: coordsAlong(coordinates, kept),
   }
-  const result = variable.with({
-    array: computedOnce<DType>(dtype, shape, compute, extremeMissing(array, kind)),
-    dims: kept,
-    index: undefined,
-    encoding: {},
-  })
-  return { variable: result, coordinates: coordsAlong(coordinates, kept) }
 }
 
 /**
@@ -64,31 +56,46 @@ export function quantileAlong(
   const shares = typeof q === 'number' ? [q] : q
   if (!Array.isArray(shares) || shares.length === 0 || !shares.every((share) => share >= 0 && share <= 1))
     invalidArgument('a quantile is a share from 0 to 1, or a list of some', q)
-  const { array, dims } = variable
-  const reduced = reducedDims(variable, options.axis)
-  const kept = dims.filter((dim) => !reduced.includes(dim))
-  const shape = kept.map((dim) => array.shape[dims.indexOf(dim)]!)
-  const isList = typeof q !== 'number'
-  const { skipMissing = true } = options
-  const compute = async (signal: Signal): Promise<Tensor> => {
-    const axis = reduced.map((dim) => dims.indexOf(dim))
-    const skip = { skipMissing, ...(skipMissing && isFloat(array.dtype) && { skipNaN: true }) }
-    return isList ? array.quantile(q, { axis, ...skip, signal }) : array.quantile(q, { axis, ...skip, signal })
-  }
-  const result = variable.with({
-    array: computedOnce<DType>('float64', isList ? [shares.length, ...shape] : shape, compute),
-    dims: isList ? ['quantile', ...kept] : kept,
-    index: undefined,
-    encoding: {},
-  })
+  const { array } = variable
+  const { axis, kept, shape } = axesOf(variable, options.axis)
+  const skip = skipping(array, options.skipMissing)
+  const compute = async (signal: Signal) => array.quantile(q as number, { axis, ...skip, signal })
   const labels = coordsAlong(coordinates, kept)
-  return { variable: result, coordinates: isList ? new Map(labels).set('quantile', quantileLabels(shares)) : labels }
+  if (typeof q === 'number')
+    return { variable: reducedTo(variable, computedOnce('float64', shape, compute), kept), coordinates: labels }
+  const values = computedOnce('float64', [shares.length, ...shape], compute)
+  return {
+    variable: reducedTo(variable, values, ['quantile', ...kept]),
+    coordinates: new Map(labels).set('quantile', quantileLabels(shares)),
+  }
 }
 
 function quantileLabels(shares: readonly number[]): Variable {
   const index = new LabelIndex('quantile', Float64Array.from(shares), { dtype: 'float64' })
   return new Variable({ name: 'quantile', array: arrayOfLabels(index, 'float64'), dims: ['quantile'], attrs: {}, index })
 }
+
+/** The axes that are reduced, and the dimensions that are kept, with their lengths. */
+export function axesOf(
+  variable: Variable,
+  given: ReduceDimsOptions['axis'],
+): { readonly axis: number[]; readonly kept: string[]; readonly shape: number[] } {
+  const { array, dims } = variable
+  const reduced = reducedDims(variable, given)
+  const kept = dims.filter((dim) => !reduced.includes(dim))
+  const axisOf = (dim: string): number => dims.indexOf(dim)
+  return { axis: reduced.map(axisOf), kept, shape: kept.map((dim) => array.shape[axisOf(dim)]!) }
+}
+
+/** What reductions of an array leave out: what is missing, and then NaN, too. */
+export const skipping = ({ dtype }: DiskArray, skipMissing = true): { skipMissing: boolean; skipNaN?: boolean } => ({
+  skipMissing,
+  ...(isFloat(dtype) && { skipNaN: skipMissing }),
+})
+
+/** A variable with what it was reduced to in place of its values. */
+export const reducedTo = <D extends DType>(variable: Variable, array: DiskArray<D>, dims: readonly string[]): Variable =>
+  variable.with({ array: array as DiskArray, dims, index: undefined, encoding: {} })
 
 /** What stands for the extreme of no value: what is missing in the array. */
 export const extremeMissing = (array: DiskArray, kind: string): Missing | undefined =>

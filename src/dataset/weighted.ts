@@ -1,4 +1,3 @@
-import { isFloat } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
@@ -7,7 +6,7 @@ import { asFloats } from './as-floats.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
 import type { Wrap } from './parted.ts'
-import { REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedDims } from './reductions.ts'
+import { axesOf, REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedTo, skipping } from './reductions.ts'
 
 /** An array whose values count as much as weights along some of its dimensions say; reductions are lazy. */
 export class Weighted<A> {
@@ -35,18 +34,14 @@ export class Weighted<A> {
     checkOptions('mean', options, REDUCE_CHECKS, { array: name })
     // Labels and lengths are compared as arithmetic does.
     combineArrays(this.#array, this.#weights, 'times')
-    const reduced = reducedDims(variable, options.axis)
-    const kept = dims.filter((dim) => !reduced.includes(dim))
-    const shape = kept.map((dim) => array.shape[dims.indexOf(dim)]!)
-    const { skipMissing = true } = options
+    const { axis, kept, shape } = axesOf(variable, options.axis)
     const weights = this.#weights.variable
     const compute = async (signal: Signal) => {
       const { data } = await asFloats(weights.array).toTensor({ signal })
-      const axis = reduced.map((dim) => dims.indexOf(dim))
-      const skip = { skipMissing, ...(isFloat(array.dtype) && { skipNaN: skipMissing }), signal }
-      return array.weightedMean({ [dims.indexOf(weights.dims[0]!)]: data as ArrayLike<number> }, { axis, ...skip })
+      const along = { [dims.indexOf(weights.dims[0]!)]: data as ArrayLike<number> }
+      return array.weightedMean(along, { axis, ...skipping(array, options.skipMissing), signal })
     }
-    const means = variable.with({ array: computedOnce('float64', shape, compute), dims: kept, index: undefined, encoding: {} })
+    const means = reducedTo(variable, computedOnce('float64', shape, compute), kept)
     return this.#wrap({ variable: means, coordinates: coordsAlong(coordinates, kept) }, 'mean', options)
   }
 

@@ -2,7 +2,7 @@ import { DiskArray } from '../array/disk-array.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
 import type { FoldKind } from '../array/reductions/fold-kinds.ts'
 import { coarsen, type Lengths, rolling } from '../array/reductions/windows.ts'
-import { type DType, isFloat } from '../core/dtype.ts'
+import type { DType } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
@@ -11,7 +11,7 @@ import { type Coords, type Labelled, takeCoords } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
 import { Parted, type Wrap } from './parted.ts'
-import type { ReduceDimsOptions } from './reductions.ts'
+import { type ReduceDimsOptions, skipping } from './reductions.ts'
 import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
 import { withInstants } from './with-instants.ts'
@@ -108,8 +108,7 @@ export function coarsenedBlocks<A>(
   const sizes = sizesAlong(variable, lengths)
   return new WindowedArray(name, SKIP, (kind, skipMissing) => {
     const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
-    const skip = { skipMissing, ...(isFloat(variable.array.dtype) && { skipNaN: skipMissing }) }
-    const values = coarsen(variable.array, along, kind, skip) as DiskArray
+    const values = coarsen(variable.array, along, kind, skipping(variable.array, skipMissing)) as DiskArray
     const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
     const kept = new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])
     return wrap(result(variable, values, kept), kind, { skipMissing })
