@@ -99,11 +99,11 @@ async function describeValues(
   if (raw) return stored()
   try {
     const decoded = decodedVariable(placed)
-    const { min, max, ...counts } = await decodedStatistics(placed, decoded, known)
+    const statistics = await decodedStatistics(placed, decoded, known)
     const { dates } = shownAs(decoded, {})
     const show = (value: unknown): unknown => (value === undefined || dates === undefined ? value : dates.show(value))
     const valueType = dates === undefined ? decoded.array.dtype : 'date'
-    return { statistics: { ...counts, min: show(min), max: show(max) }, valueType }
+    return { statistics: statistics && { ...statistics, min: show(statistics.min), max: show(statistics.max) }, valueType }
   } catch (error) {
     if (isHyperslabError(error, 'UnsupportedError')) return stored()
     throw error

@@ -1,10 +1,11 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
+import type { PartStats } from '../array/source.ts'
 import { isFloat } from '../core/dtype.ts'
 import { tensorOf } from '../core/tensor.ts'
 import { attributeNumbers } from '../dataset/attributes.ts'
-import { DataArray } from '../dataset/data-array.ts'
 import type { Variable } from '../dataset/variable.ts'
+import { type Box, wholeBox } from '../grid/range.ts'
 import type { Statistics } from '../runtime/index.ts'
 import { decodedVariable } from './labelled.ts'
 import type { PlacedArray } from './place.ts'
@@ -12,7 +13,8 @@ import type { PlacedArray } from './place.ts'
 /**
  * Extremes of the decoded values of an array, the number of missing ones and, of floats that are stored, of
  * NaNs that are not missing: from the stored statistics, whose ends are decoded as elements are. Where these
- * take for values what is missing by the attributes, or count otherwise, all elements are read.
+ * take for values what is missing by the attributes, or count otherwise, they are made of what is known of
+ * each chunk; undefined where that takes reading.
  * @param decoded the array, decoded
  * @param known gives the stored statistics
  */
@@ -20,9 +22,9 @@ export async function decodedStatistics(
   placed: PlacedArray,
   decoded: Variable,
   known: () => Promise<Statistics>,
-): Promise<Statistics> {
+): Promise<Statistics | undefined> {
   const { array } = placed
-  if (isUntold(array, decoded)) return scanned(array, decoded, known)
+  if (isUntold(array, decoded)) return ofChunks(array, decoded, known)
   const stored = await known()
   const { min, max } = stored
   if (decoded.array === array || min === undefined || max === undefined) return stored
@@ -52,17 +54,31 @@ function isUntold(array: DiskArray, { encoding }: Variable): boolean {
   return others || (array.source.missing === undefined && !named.every(isKnown))
 }
 
-async function scanned(array: DiskArray, decoded: Variable, known: () => Promise<Statistics>): Promise<Statistics> {
-  const labelled = new DataArray(decoded, new Map())
-  const [min, max, count] = await Promise.all([labelled.min(), labelled.max(), labelled.count()].map((each) => each.get()))
-  const isAny = count !== 0
+/** What chunks tell of decoded values without being read; undefined where one does not. */
+async function ofChunks(
+  array: DiskArray,
+  { array: { source, shape } }: Variable,
+  known: () => Promise<Statistics>,
+): Promise<Statistics | undefined> {
+  let [isTold, count] = [source.bulk?.visit !== undefined, 0]
+  let ends: readonly [number, number] | undefined
+  const shouldRead = (_: Box, stats: PartStats | undefined): boolean => {
+    if (!stats?.exact) isTold = false
+    else if (stats.count > 0) {
+      const [min, max] = [stats.min, stats.max] as [number, number]
+      ends = ends === undefined ? [min, max] : [Math.min(min, ends[0]), Math.max(max, ends[1])]
+      count += stats.count
+    }
+    return false
+  }
+  for await (const _ of source.bulk?.visit?.(wholeBox(shape), { shouldRead, visit: () => undefined }) ?? []);
+  if (!isTold) return undefined
   // What is decoded has NaN for what is missing and for what was NaN.
   const { nanCount } = isFloat(array.dtype) && !array.missing.nan ? await known() : {}
-  const nulls = array.size - Number(count) - (nanCount ?? 0)
   return {
-    min: isAny ? min : undefined,
-    max: isAny ? max : undefined,
-    nullCount: nulls,
+    min: ends?.[0],
+    max: ends?.[1],
+    nullCount: array.size - count - (nanCount ?? 0),
     ...(isFloat(array.dtype) && { nanCount: nanCount ?? 0 }),
     rowCount: array.size,
   } as Statistics
