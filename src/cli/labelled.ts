@@ -6,7 +6,8 @@ import type { DType } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import { axisKindOf } from '../dataset/cf/axis-kind.ts'
-import { decodeVariable, type RawVariable } from '../dataset/cf/decode.ts'
+import { boundsOf, decodeBounds } from '../dataset/cf/bounds.ts'
+import type { RawVariable } from '../dataset/cf/decode.ts'
 import type { Coords } from '../dataset/coords.ts'
 import { Dataset } from '../dataset/dataset.ts'
 import type { Taken } from '../dataset/label-selectors.ts'
@@ -93,7 +94,7 @@ async function decoded(place: Place, placed: PlacedArray): Promise<Variable> {
   const { array, name } = placed
   const of =
     array.shape.length > 1 && array.attrs?.get('units') === undefined
-      ? (await place.arraysBeside(placed)).find(({ array }) => textAttribute(array, 'bounds') === lastName(name))
+      ? (await place.arraysBeside(placed)).find((each) => boundsOf(rawOf(each)).includes(lastName(name)))
       : undefined
   try {
     return decodedVariable(placed, of)
@@ -105,15 +106,8 @@ async function decoded(place: Place, placed: PlacedArray): Promise<Variable> {
 }
 
 /** @throws as CF's decoding does */
-export function decodedVariable(placed: PlacedArray, bounded?: PlacedArray): Variable {
-  const raw = rawOf(placed)
-  const own = raw.array.attrs
-  const attrs = bounded && {
-    get: (name: string) => own?.get(name) ?? (/^(units|calendar)$/.test(name) ? bounded.array.attrs?.get(name) : undefined),
-    keys: () => [...(own?.keys() ?? []), 'units', 'calendar'].filter((name) => attrs!.get(name) !== undefined),
-  }
-  return new Variable(decodeVariable({ ...raw, ...(attrs && { attrs: attrs as never }) }))
-}
+export const decodedVariable = (placed: PlacedArray, bounded?: PlacedArray): Variable =>
+  new Variable(decodeBounds(rawOf(placed), bounded && rawOf(bounded)))
 
 /** An attribute that is text; some writers pad it with NULs. */
 export function textAttribute({ attrs }: Pick<DiskArray, 'attrs'>, name: string): string | undefined {

@@ -22,7 +22,7 @@ export interface ArithmeticOptions {
 
 export const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
 
-/** What arithmetic there is. */
+/** An operation of two arrays, by the name of its method. */
 export type Arithmetic = 'plus' | 'minus' | 'times' | 'dividedBy' | 'where'
 
 const FUNCTIONS: Readonly<Record<Arithmetic, (a: number, b: number) => number>> = {

@@ -15,7 +15,7 @@ export interface TypedValues extends NamedValues {
 }
 
 /** The attributes that objects of plain values were made of. */
-export const SOURCES = new WeakMap<Attrs, TypedValues>()
+const SOURCES = new WeakMap<Attrs, TypedValues>()
 
 /** The attributes of a source as an object of their own. */
 export function plainAttrs(values: NamedValues | undefined): Attrs {
@@ -28,6 +28,12 @@ export function plainAttrs(values: NamedValues | undefined): Attrs {
 export function withTypes(attrs: Attrs, values: NamedValues | undefined): Attrs {
   if (values !== undefined) SOURCES.set(attrs, values)
   return attrs
+}
+
+/** An attribute with its type, where it is still the one of the file it came from. */
+export function typedAttribute(attrs: Attrs, name: string): TypedValue | undefined {
+  const typed = SOURCES.get(attrs)?.typed?.(name)
+  return typed !== undefined && Object.is(typed.value, attrs[name]) ? typed : undefined
 }
 
 /** An attribute that is text, without the NULs that some writers leave behind it. */

@@ -32,11 +32,11 @@ export function climatologyOf<A extends Grouping<A>>(
   call: 'climatology' | 'anomaly' = 'climatology',
 ): A {
   checkOptions(call, options, CLIMATOLOGY_CHECKS, { array: array.variable.name })
-  if (typeof unit !== 'string') invalidArgument("it takes a component of times, such as 'month'", unit)
-  const time = timeDimension(array)
+  if (typeof unit !== 'string') invalidArgument(`${call} takes a component of times, such as 'month'`, unit)
+  const time = timeDimension(array, call)
   const { period } = options
   if (period === undefined) return array.groupBy(`${time}.${unit}`).mean()
-  if (period.length !== 2) invalidArgument('a period is its first and its last time', period)
+  if (period.length !== 2) invalidArgument(`a period of ${call} is its first and its last time`, period)
   // Less than the period would pass for all of it.
   for (const end of period) if (typeof end === 'string') array.sel({ [time]: end })
   return array
@@ -45,9 +45,9 @@ export function climatologyOf<A extends Grouping<A>>(
     .mean()
 }
 
-function timeDimension({ variable: { name, dims }, coordinates }: Labelled): string {
+function timeDimension({ variable: { name, dims }, coordinates }: Labelled, call: string): string {
   const found = dims.filter((dim) => coordinates.get(dim)?.index?.kind.calendar !== undefined)
   if (found.length === 1) return found[0]!
-  const text = `it takes times along one dimension, and of ${dims.join(', ') || 'none'} ${found.join(', ') || 'none'} has them`
+  const text = `${call} takes times along one dimension, and of ${dims.join(', ') || 'none'} ${found.join(', ') || 'none'} has them`
   throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: found })
 }

@@ -1,4 +1,4 @@
-import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { invalidArgument } from '../core/errors.ts'
 import type { AxisView } from '../core/tensor.ts'
 import type { Label, LabelIndex } from './label-index.ts'
 import type { Calendar } from './time/calendar.ts'
@@ -67,19 +67,15 @@ export function arrangeLabels(dim: string, indexes: readonly (LabelIndex | undef
 
 const lastOf = ({ index }: Labelling): Label => index.at(index.length - 1)
 
-function refuse(text: string, actual: unknown): never {
-  throw new HyperslabError('InvalidArgumentError', text, { actual })
-}
-
 function checkKinds(dim: string, [first, ...others]: readonly Labelling[]): void {
   for (const other of others) {
     const [a, b] = [first!.index, other.index]
     const [own, theirs] = [a.kind.calendar, b.kind.calendar]
     if (own !== theirs && own !== undefined && theirs !== undefined && !(isRealWorld(a, own) && isRealWorld(b, theirs)))
-      refuse(`times along ${dim} are of the calendar ${own} in ${first!.place}, of ${theirs} in ${other.place}`, theirs)
+      invalidArgument(`times along ${dim} are of the calendar ${own} in ${first!.place}, of ${theirs} in ${other.place}`, theirs)
     const types = [a, b].map((index) => (index.kind.calendar === undefined ? typeof index.at(0) : 'time'))
     if (types[0] !== types[1])
-      refuse(`labels along ${dim} are of type ${types[0]} in ${first!.place}, ${types[1]} in ${other.place}`, types[1])
+      invalidArgument(`labels along ${dim} are of type ${types[0]} in ${first!.place}, ${types[1]} in ${other.place}`, types[1])
   }
 }
 
@@ -92,11 +88,11 @@ function directionOf(dim: string, parts: readonly Labelling[]): 1 | -1 {
   const long = parts.filter(({ index }) => index.length > 1)
   for (const { index, place } of parts) {
     if (Array.from(index.values).some((label) => Number.isNaN(label) || label === NAT))
-      refuse(`some labels along ${dim} are missing in ${place}: they cannot be put in order`, place)
+      invalidArgument(`some labels along ${dim} are missing in ${place}: they cannot be put in order`, place)
     if (index.direction === 0)
-      refuse(`labels along ${dim} neither ascend nor descend in ${place}: they cannot be put in order`, place)
+      invalidArgument(`labels along ${dim} neither ascend nor descend in ${place}: they cannot be put in order`, place)
     if (index.length > 1 && index.direction !== long[0]!.index.direction)
-      refuse(`labels along ${dim} run one way in ${long[0]!.place}, and the other way in ${place}`, place)
+      invalidArgument(`labels along ${dim} run one way in ${long[0]!.place}, and the other way in ${place}`, place)
   }
   return long[0]?.index.direction === -1 ? -1 : 1
 }
@@ -130,7 +126,7 @@ function refuseOverlap(dim: string, before: Labelling, after: Labelling): never 
   const reach = ({ place, index }: Labelling): string =>
     `${place} has ${index.show(index.at(0))} to ${index.show(index.at(index.length - 1))}`
   const text = `labels along ${dim} overlap: ${reach(before)}, ${reach(after)}; { overlap: 'first' } or 'last' takes one of both`
-  return refuse(text, dim)
+  return invalidArgument(text, dim)
 }
 
 /** Texts in the order of their parts, each once. */
@@ -142,7 +138,7 @@ function arrangeTexts(dim: string, parts: readonly Labelling[], overlap: Arrangi
       if (owner === undefined || overlap === 'last') owners.set(label, at)
       if (owner === undefined || overlap !== 'error') continue
       const text = `the label ${label} along ${dim} is in ${parts[owner]!.place} and in ${place}`
-      refuse(`${text}; { overlap: 'first' } or 'last' takes one of both`, label)
+      invalidArgument(`${text}; { overlap: 'first' } or 'last' takes one of both`, label)
     }
   return parts.flatMap(({ part, index }, at) =>
     runsOf(
@@ -232,7 +228,7 @@ function checkGaps(dim: string, ends: readonly Ends[], { gaps }: Arranging): voi
     if (verdicts.includes(true) || !verdicts.includes(false)) continue
     const { index } = before
     const text = `labels along ${dim} are missing between ${before.place}, which ends at ${index.show(before.last)}, and ${after.place}, which begins at ${index.show(after.first)}`
-    refuse(`${text}: they are further apart than others; { gaps: 'keep' } joins them all the same`, dim)
+    invalidArgument(`${text}: they are further apart than others; { gaps: 'keep' } joins them all the same`, dim)
   }
 }
 

@@ -5,6 +5,7 @@ import { type ErrorDetails, HyperslabError, invalidArgument } from '../core/erro
 import { forEachLimited } from '../core/limiter.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
+import { allVariables } from './all-variables.ts'
 import { alongDims } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
@@ -107,8 +108,6 @@ async function closeEach(files: readonly { close?: (() => Promise<void>) | undef
   const failed = results.find((result) => result.status === 'rejected')
   if (failed !== undefined) throw failed.reason
 }
-
-const allVariables = ({ variables, coords }: DatasetParts): Variable[] => [...variables.values(), ...coords.values()]
 
 const find = ({ variables, coords }: DatasetParts, name: string): Variable | undefined => variables.get(name) ?? coords.get(name)
 

@@ -28,6 +28,10 @@ export interface DatasetParts {
 export const takeCoords = (coords: Coords, taken: ReadonlyMap<string, Taken>): Coords =>
   new Map([...coords].map(([name, coord]) => [name, coord.take(taken)]))
 
+/** The names of dimensions that have labels. */
+export const labelledDims = (coords: Coords): string[] =>
+  [...coords].flatMap(([name, { index }]) => (index === undefined ? [] : [name]))
+
 /** The coordinates that lie along some dimensions and no others. */
 export const coordsAlong = (coords: Coords, dims: readonly string[]): Coords =>
   new Map([...coords].filter(([, coord]) => coord.dims.every((dim) => dims.includes(dim))))

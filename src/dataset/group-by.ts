@@ -5,7 +5,7 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import { computedOnce } from './computed.ts'
-import { type Coords, coordsAlong, type Labelled } from './coords.ts'
+import { type Coords, coordsAlong, type Labelled, labelledDims } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import { type Label, LabelIndex } from './label-index.ts'
 import { Parted, type Wrap } from './parted.ts'
@@ -122,7 +122,7 @@ function binsOf(array: string, coords: Coords, bins: Readonly<Record<string, rea
 function indexCoord(array: string, coords: Coords, name: string): Variable {
   const coord = coords.get(name)
   if (coord?.index !== undefined) return coord
-  const known = [...coords].flatMap(([each, { index }]) => (index === undefined ? [] : [each]))
+  const known = labelledDims(coords)
   const text = `there are no labels ${JSON.stringify(name)} to group by: there are ${known.join(', ') || 'none'}`
   throw new HyperslabError('InvalidArgumentError', text, { array, actual: name, expected: known })
 }

@@ -1,18 +1,17 @@
 import { DiskArray } from '../array/disk-array.ts'
-import { inMemory } from '../array/lazy/generate.ts'
 import { type AxisPlaces, interpolatedSource } from '../array/lazy/interpolated.ts'
 import type { BlockSource } from '../array/source.ts'
-import { isFloat, isNumeric } from '../core/dtype.ts'
+import { isNumeric } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import { tensorOf } from '../core/tensor.ts'
+import { allDims } from './all-variables.ts'
 import { asFloats } from './as-floats.ts'
 import type { LabelLike } from './between.ts'
-import type { Coords, DatasetParts, Labelled } from './coords.ts'
-import type { Label, LabelIndex } from './label-index.ts'
+import { type Coords, type DatasetParts, type Labelled, labelledDims } from './coords.ts'
+import type { LabelIndex } from './label-index.ts'
 import { packInstants } from './time/instant.ts'
 import { parseTimeLabel } from './time/labels.ts'
-import type { Variable } from './variable.ts'
+import { listArray, type Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
 import { withInstants } from './with-instants.ts'
 
@@ -38,8 +37,7 @@ export function interpolated({ variable, coordinates }: Labelled, labels: Interp
 /** All of a dataset between its labels; variables that do not lie along these stay as they are. */
 export function interpolatedDataset(parts: DatasetParts, labels: InterpLabels, options: InterpOptions): DatasetParts {
   checkOptions('interp', options, INTERP_CHECKS)
-  const dims = [...parts.variables.values(), ...parts.coords.values()].flatMap(({ dims }) => dims)
-  const places = placesAlong(labels, parts.coords, dims)
+  const places = placesAlong(labels, parts.coords, allDims(parts))
   for (const variable of parts.variables.values())
     if (variable.dims.some((dim) => places.has(dim)) && !isInterpolable(variable)) refuseValues(variable)
   const variables = new Map([...parts.variables].map(([name, variable]) => [name, variableAt(variable, places)]))
@@ -68,7 +66,7 @@ function placesAlong(labels: InterpLabels, coords: Coords, dims: readonly string
   for (const [dim, given] of Object.entries(labels)) {
     const coord = coords.get(dim)
     if (coord?.index === undefined || !dims.includes(dim)) {
-      const known = [...coords].flatMap(([name, { index }]) => (index === undefined ? [] : [name]))
+      const known = labelledDims(coords)
       const text = `${JSON.stringify(dim)} is no dimension with labels: labels are along ${known.join(', ') || 'no dimension'}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: dim, expected: known })
     }
@@ -91,8 +89,7 @@ function labelOf(index: LabelIndex, label: LabelLike): number | bigint {
 function coordOf(coord: Variable, labels: readonly (number | bigint)[]): Variable {
   if (coord.index!.kind.calendar !== undefined) return withInstants(coord, packInstants(labels as bigint[]))
   const data = Float64Array.from(labels as number[])
-  const array = new DiskArray({ ...inMemory(tensorOf('float64', [data.length], data)), dtype: 'float64' }) as DiskArray
-  return withIndex(coord.with({ array, index: undefined, encoding: {} }), data)
+  return withIndex(coord.with({ array: listArray('float64', data), index: undefined, encoding: {} }), data)
 }
 
 /** @throws InvalidArgumentError where labels are in no order */
@@ -108,9 +105,9 @@ function placesOf(index: LabelIndex, labels: readonly (number | bigint)[]): Omit
   const seam = seamOf(index, at)
   for (const [i, label] of labels.entries()) {
     const wanted =
-      period === undefined || isSame(index, at(0), label) ? label : aroundFrom(at(0) as number, label as number, period)
-    const rank = countBelow(length, at, wanted)
-    const near = [rank, rank - 1].find((each) => each >= 0 && each < length && isSame(index, at(each), wanted))
+      period === undefined || index.matches(position(0), label) ? label : aroundFrom(at(0) as number, label as number, period)
+    const rank = index.rank(wanted)
+    const near = [rank, rank - 1].find((each) => each >= 0 && each < length && index.matches(position(each), wanted))
     let found: readonly [number, number, number] = [-1, -1, 0]
     if (near !== undefined) found = [position(near), position(near), 0]
     else if (rank > 0 && rank < length)
@@ -137,27 +134,6 @@ function seamOf({ kind: { period }, length }: LabelIndex, at: (rank: number) => 
 }
 
 const aroundFrom = (low: number, label: number, period: number): number => label - period * Math.floor((label - low) / period)
-
-/** How many labels, from the least up, are below one. */
-function countBelow(length: number, at: (rank: number) => Label, label: Label): number {
-  let [low, high] = [0, length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (at(middle) < label) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/** Whether a label is as good as equal to one that is stored. */
-function isSame({ kind: { dtype, uncertainty } }: LabelIndex, own: number | bigint, label: number | bigint): boolean {
-  if (typeof own === 'bigint') {
-    const away = own - (label as bigint)
-    return (away < 0n ? -away : away) <= (uncertainty ?? 0n)
-  }
-  const rounding = dtype === 'float32' ? 2 ** -23 : isFloat(dtype) ? 2 ** -52 : 0
-  return Math.abs(own - (label as number)) <= rounding * Math.abs(own)
-}
 
 const share = (low: number | bigint, label: number | bigint, high: number | bigint): number =>
   typeof low === 'bigint'

@@ -1,3 +1,4 @@
+import { type AxisPick, positionAt } from '../array/lazy/picks.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { AxisView } from '../core/tensor.ts'
@@ -13,9 +14,6 @@ export type Labels = ArrayLike<Label>
 
 /** How a position is found where no label is the one asked for. */
 export type SelectMethod = 'nearest' | 'pad' | 'backfill'
-
-/** Positions of an axis: evenly spaced ones, or a list. */
-export type AxisPositions = AxisView | Float64Array
 
 /** What labels are, beside their values. */
 export interface LabelKind {
@@ -59,12 +57,8 @@ export class LabelIndex {
   }
 
   /** The index of some of its positions, in their order. */
-  take(positions: AxisPositions): LabelIndex {
-    const { values } = this
-    const count = positions.length
-    const at =
-      positions instanceof Float64Array ? (i: number) => positions[i]! : (i: number) => positions.start + i * positions.step
-    return this.#with(Array.from({ length: count }, (_, i) => values[at(i)]!))
+  take(positions: AxisPick): LabelIndex {
+    return this.#with(Array.from({ length: positions.length }, (_, i) => this.at(positionAt(positions, i))))
   }
 
   /** The same labels along a dimension of another name. */
@@ -87,6 +81,21 @@ export class LabelIndex {
     if (other.length !== this.length || other.kind.calendar !== this.kind.calendar) return false
     for (let i = 0; i < this.length; i++) if (this.at(i) !== other.at(i)) return false
     return true
+  }
+
+  /** Whether the label at a position is as good as equal to one: what differs by rounding is. */
+  matches(at: number | undefined, label: Label): at is number {
+    if (at === undefined) return false
+    const own = this.at(at)
+    if (own === label) return true
+    if (typeof own === 'number' && typeof label === 'number') return Math.abs(own - label) <= ROUNDINGS * this.#roundingOf(own)
+    if (typeof own === 'bigint' && typeof label === 'bigint') return absolute(own - label) <= (this.kind.uncertainty ?? 0n)
+    return false
+  }
+
+  /** How many labels are below one, where they ascend or descend. */
+  rank(label: Label): number {
+    return this.direction < 0 ? this.length - this.#count((own) => own >= label) : this.#count((own) => own < label)
   }
 
   /**
@@ -153,7 +162,7 @@ export class LabelIndex {
   #exact(label: Label): number {
     const wanted = this.#around(label)
     const found =
-      this.direction === 0 ? this.#all(wanted) : [this.#near(wanted, 'nearest')].filter((at) => this.#matches(at, wanted))
+      this.direction === 0 ? this.#all(wanted) : [this.#near(wanted, 'nearest')].filter((at) => this.matches(at, wanted))
     if (found.length === 1) return found[0]!
     if (found.length > 1)
       return this.#fail(`${found.length} labels along ${this.dim} are ${this.show(label)}: select one with isel`, label)
@@ -161,16 +170,7 @@ export class LabelIndex {
   }
 
   #all(label: Label): number[] {
-    return Array.from({ length: this.length }, (_, at) => at).filter((at) => this.#matches(at, label))
-  }
-
-  #matches(at: number | undefined, label: Label): at is number {
-    if (at === undefined) return false
-    const own = this.at(at)
-    if (own === label) return true
-    if (typeof own === 'number' && typeof label === 'number') return Math.abs(own - label) <= ROUNDINGS * this.#roundingOf(own)
-    if (typeof own === 'bigint' && typeof label === 'bigint') return absolute(own - label) <= (this.kind.uncertainty ?? 0n)
-    return false
+    return Array.from({ length: this.length }, (_, at) => at).filter((at) => this.matches(at, label))
   }
 
   /** Half of the distance to the next float of the stored type. */

@@ -1,7 +1,7 @@
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import type { Checks } from '../core/options.ts'
 import { resolveSelection, type Selector } from '../grid/selection.ts'
-import type { Coords } from './coords.ts'
+import { type Coords, labelledDims } from './coords.ts'
 import { type LabelSelector, type SelOptions, type Taken, takeLabels } from './label-selectors.ts'
 
 export const SEL_CHECKS: Checks<SelOptions> = { method: ['nearest', 'pad', 'backfill'], tolerance: 'number or bigint or string' }
@@ -25,7 +25,7 @@ export function takenByLabel(
 }
 
 function noLabels(dim: string, coords: Coords, dims: readonly string[]): HyperslabError {
-  const labelled = [...coords].flatMap(([name, { index }]) => (index === undefined ? [] : [name]))
+  const labelled = labelledDims(coords)
   const known = `labels are along ${labelled.join(', ') || 'no dimension'}`
   const coord = coords.get(dim)
   const text = dims.includes(dim)

@@ -1,6 +1,7 @@
+import type { AxisPick } from '../array/lazy/picks.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Between, type LabelLike } from './between.ts'
-import type { AxisPositions, Label, LabelIndex, SelectMethod } from './label-index.ts'
+import type { Label, LabelIndex, SelectMethod } from './label-index.ts'
 import { parseTimeLabel } from './time/labels.ts'
 
 /**
@@ -26,7 +27,7 @@ export interface SelOptions {
 /** What a selector takes of a dimension: one position; or parts, with what is added to the labels of each. */
 export type Taken =
   | { readonly position: number }
-  | { readonly parts: readonly { readonly positions: AxisPositions; readonly shift: number }[] }
+  | { readonly parts: readonly { readonly positions: AxisPick; readonly shift: number }[] }
 
 /**
  * @throws InvalidSelectionError when there are no such labels; InvalidArgumentError for labels of another

@@ -1,18 +1,17 @@
 import { DiskArray } from '../array/disk-array.ts'
-import { inMemory } from '../array/lazy/generate.ts'
 import { pointwiseSource } from '../array/lazy/pointwise.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { stridesOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
-import { tensorOf } from '../core/tensor.ts'
+import { allDims } from './all-variables.ts'
 import type { LabelLike } from './between.ts'
 import { axisKindOf } from './cf/axis-kind.ts'
 import type { Coords, DatasetParts, Labelled } from './coords.ts'
 import { SEL_CHECKS } from './label-selection.ts'
 import { type SelOptions, takeLabels } from './label-selectors.ts'
 import { metresOf, nearestCells } from './nearest-place.ts'
-import { Variable } from './variable.ts'
+import { listArray, Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
 
 /** A point: a label along each of some dimensions, or a place by coordinates of latitude and longitude. */
@@ -49,8 +48,7 @@ export async function pointsOfDataset(
   options: SelPointsOptions,
 ): Promise<DatasetParts> {
   checkOptions('selPoints', options, POINTS_CHECKS)
-  const dims = [...parts.variables.values(), ...parts.coords.values()].flatMap(({ dims }) => dims)
-  const taken = await resolvePoints(parts.coords, [...new Set(dims)], points, options)
+  const taken = await resolvePoints(parts.coords, allDims(parts), points, options)
   const variables = new Map([...parts.variables].map(([name, variable]) => [name, taken.take(variable)]))
   return { ...parts, variables, coords: taken.coords }
 }
@@ -105,8 +103,7 @@ async function resolvePoints(
   const take = (variable: Variable): Variable => takePoints(variable, positions, dim)
   const taken = new Map([...coords].map(([name, coord]) => [name, take(coord)]))
   if (names !== undefined) {
-    const array = new DiskArray({ ...inMemory(tensorOf('string', [names.length], names)), dtype: 'string' }) as DiskArray
-    taken.set(dim, withIndex(new Variable({ name: dim, array, dims: [dim], attrs: {} }), names))
+    taken.set(dim, withIndex(new Variable({ name: dim, array: listArray('string', names), dims: [dim], attrs: {} }), names))
   }
   return { take, coords: taken }
 }

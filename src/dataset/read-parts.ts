@@ -2,12 +2,13 @@ import { isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
-import { type Attrs, attributeText, dropAttributes, plainAttrs, type TypedValues } from './attributes.ts'
-import { decodeVariable, keepStored, type RawVariable, storedAs } from './cf/decode.ts'
+import { type Attrs, attributeText, plainAttrs } from './attributes.ts'
+import { attributesOfRaw, BOUNDS, boundsOf, decodeBounds } from './cf/bounds.ts'
+import { keepStored, storedAs } from './cf/decode.ts'
 import type { DatasetParts } from './coords.ts'
 import { type DatasetFile, DECODE_CHECKS, type DecodeOptions } from './dataset-file.ts'
 import { originOf } from './origin.ts'
-import { Variable, type VariableParts } from './variable.ts'
+import { Variable } from './variable.ts'
 import { storedArray, withReadIndex } from './with-times.ts'
 
 /** Coordinates that are read at the same time. */
@@ -22,10 +23,10 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   const { decode = true, signal } = options
   const problems = new Map(file.unreadable)
   const decoded = new Map<string, Variable>()
-  const boundsOf = boundsByName(file.variables)
+  const bounded = new Map(file.variables.flatMap((raw) => boundsOf(raw).map((name) => [name, raw] as const)))
   for (const raw of file.variables) {
     try {
-      const parts = decode ? decodeWith(raw, boundsOf) : { ...raw, attrs: plainAttrs(raw.attrs ?? raw.array.attrs) }
+      const parts = decode ? decodeBounds(raw, bounded.get(raw.name)) : { ...raw, attrs: plainAttrs(attributesOfRaw(raw)) }
       decoded.set(raw.name, new Variable(parts))
     } catch (error) {
       if (!isHyperslabError(error)) throw error
@@ -59,32 +60,6 @@ function coordinateNames(variables: ReadonlyMap<string, Variable>, attrs: Attrs)
   }
   for (const name of [...names]) for (const key of BOUNDS) add(attributeText(variables.get(name)!.attrs, key))
   return names
-}
-
-/** Attributes that name bounds: of cells, and of the periods that a climatology is of (CF 7.1, 7.4). */
-export const BOUNDS = ['bounds', 'climatology']
-
-/** What bounds are of, by their names. */
-function boundsByName(variables: readonly RawVariable[]): Map<string, RawVariable> {
-  return new Map(
-    variables.flatMap((raw) => {
-      const bounds = BOUNDS.map((key) => (raw.attrs ?? raw.array.attrs)?.get(key))
-      return bounds.flatMap((name) => (typeof name === 'string' ? [[name, raw] as const] : []))
-    }),
-  )
-}
-
-/** Bounds without units of their own have those of what they are of (CF 7.1); attributes they have not. */
-function decodeWith(raw: RawVariable, boundsOf: ReadonlyMap<string, RawVariable>): VariableParts {
-  const of = boundsOf.get(raw.name)
-  const own: TypedValues | undefined = raw.attrs ?? raw.array.attrs
-  const theirs = of && (of.attrs ?? of.array.attrs)
-  if (theirs === undefined || own?.get('units') !== undefined) return decodeVariable(raw)
-  const names = ['units', 'calendar'].filter((name) => theirs.get(name) !== undefined && own?.get(name) === undefined)
-  const inherited = names.map((name) => [name, theirs.get(name)] as const)
-  const all = new Map([...Object.entries(plainAttrs(own)), ...inherited])
-  const parts = decodeVariable({ ...raw, attrs: Object.assign(all, { typed: (name: string) => own?.typed?.(name) }) })
-  return { ...parts, attrs: dropAttributes(parts.attrs, names), encoding: dropAttributes(parts.encoding!, names) }
 }
 
 async function readIndex(variable: Variable, signal: Signal | undefined): Promise<Variable> {

@@ -121,7 +121,8 @@ export function reducedDims({ name, dims }: Variable, axis: string | readonly st
   return given
 }
 
-function checkDim(dim: unknown, dims: readonly string[], array: string): asserts dim is string {
+/** @throws InvalidArgumentError for names of no dimension */
+export function checkDim(dim: unknown, dims: readonly string[], array: string): asserts dim is string {
   if (dims.includes(dim as string)) return
   const text = `there is no dimension ${JSON.stringify(dim)}: there are ${dims.join(', ') || 'none'}`
   throw new HyperslabError('InvalidArgumentError', text, { array, actual: dim, expected: dims })

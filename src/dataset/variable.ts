@@ -1,12 +1,13 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { viewAxes } from '../array/lazy/axes-view.ts'
 import { inMemory } from '../array/lazy/generate.ts'
+import { type AxisPick, positionAt } from '../array/lazy/picks.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { showShape } from '../core/shape.ts'
 import { tensorOf, wholeAxis } from '../core/tensor.ts'
 import type { Attrs } from './attributes.ts'
-import { type AxisPositions, LabelIndex } from './label-index.ts'
+import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
 import type { TimeUnits } from './time/units.ts'
 
@@ -100,24 +101,22 @@ export class Variable implements VariableParts {
 }
 
 /** What positions take of one axis, which may be dropped then. */
-function alongAxis(array: DiskArray, axis: number, positions: AxisPositions, drop: boolean): DiskArray {
+function alongAxis(array: DiskArray, axis: number, positions: AxisPick, drop: boolean): DiskArray {
   const picks = array.shape.map((length, each) => (each === axis ? positions : wholeAxis(length)))
   const order = [...array.shape.keys()].filter((each) => !drop || each !== axis)
   return new DiskArray(viewAxes(array.source, { picks, order }))
 }
 
 /** Positions one after another. */
-function joinPositions(parts: readonly AxisPositions[]): AxisPositions {
+function joinPositions(parts: readonly AxisPick[]): AxisPick {
   if (parts.length === 1) return parts[0]!
-  return Float64Array.from(
-    parts.flatMap((part) =>
-      'step' in part ? Array.from({ length: part.length }, (_, i) => part.start + i * part.step) : [...part],
-    ),
-  )
+  return Float64Array.from(parts.flatMap((part) => Array.from({ length: part.length }, (_, i) => positionAt(part, i))))
 }
 
 /** The labels of an index as an array in memory. */
-export function arrayOfLabels({ values }: LabelIndex, dtype: DType): DiskArray {
-  const data = ArrayBuffer.isView(values) ? values : Array.from(values as ArrayLike<unknown>)
-  return new DiskArray({ ...inMemory(tensorOf(dtype, [values.length], data as never)), dtype })
-}
+export const arrayOfLabels = ({ values }: LabelIndex, dtype: DType): DiskArray =>
+  listArray(dtype, ArrayBuffer.isView(values) ? values : Array.from(values as ArrayLike<unknown>))
+
+/** An array of one axis of what is in memory: a typed array, or a plain one of strings or binaries. */
+export const listArray = (dtype: DType, data: ArrayLike<unknown>): DiskArray =>
+  new DiskArray({ ...inMemory(tensorOf(dtype, [data.length], data as never)), dtype })

@@ -11,7 +11,7 @@ import { type Coords, type Labelled, takeCoords } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
 import { Parted, type Wrap } from './parted.ts'
-import { type ReduceDimsOptions, skipping } from './reductions.ts'
+import { checkDim, type ReduceDimsOptions, skipping } from './reductions.ts'
 import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
 import { withInstants } from './with-instants.ts'
@@ -122,10 +122,7 @@ const result = (variable: Variable, array: DiskArray, coordinates: Coords): Labe
 
 function sizesAlong({ name, dims }: Variable, lengths: Lengths): number[] {
   for (const [dim, size] of Object.entries(Object(lengths) as Lengths)) {
-    if (!dims.includes(dim)) {
-      const text = `there is no dimension ${JSON.stringify(dim)}: there are ${dims.join(', ')}`
-      throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: dim, expected: dims })
-    }
+    checkDim(dim, dims, name)
     if (!(Number.isSafeInteger(size) && size >= 1)) invalidArgument(`the length along ${dim} is an integer from 1`, size)
   }
   return dims.map((dim) => (Object.hasOwn(lengths, dim) ? lengths[dim]! : 1))

@@ -1,9 +1,6 @@
-import { DiskArray } from '../array/disk-array.ts'
-import { inMemory } from '../array/lazy/generate.ts'
-import { tensorOf } from '../core/tensor.ts'
 import { LabelIndex } from './label-index.ts'
 import { unitsSince } from './time/instant.ts'
-import { arrayOfLabels, type Variable } from './variable.ts'
+import { arrayOfLabels, listArray, type Variable } from './variable.ts'
 
 /**
  * A coordinate of times with other times in place of its own, stored as its own are: as numbers where they
@@ -16,5 +13,5 @@ export function withInstants(coord: Variable, instants: BigInt64Array | bigint[]
   if (coord.array.dtype === 'timestamp_ns' && instants instanceof BigInt64Array)
     return coord.with({ index, array: arrayOfLabels(index, 'timestamp_ns'), encoding })
   const numbers = Float64Array.from(instants as bigint[], (instant) => unitsSince(instant, coord.times!))
-  return coord.with({ index, encoding, array: new DiskArray(inMemory(tensorOf('float64', [numbers.length], numbers))) })
+  return coord.with({ index, encoding, array: listArray('float64', numbers) })
 }

@@ -1,11 +1,9 @@
 import { ZarrGroup, type ZarrPyramid } from '../adapters/zarr/group.ts'
-import { DiskArray } from '../array/disk-array.ts'
-import { inMemory } from '../array/lazy/generate.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { tensorOf } from '../core/tensor.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { RawVariable } from '../dataset/cf/decode.ts'
 import type { DatasetFile } from '../dataset/dataset-file.ts'
+import { listArray } from '../dataset/variable.ts'
 import { variablesOfGroup } from './group-variables.ts'
 
 /** Of a level that is an array whose pyramid has no name. */
@@ -53,7 +51,8 @@ function coordinatesOf(
   return axes.flatMap(({ name, type, unit }, axis) => {
     if (scale === undefined || translation === undefined || type === 'channel') return []
     const data = Float64Array.from({ length: shape[axis]! }, (_, i) => scale[axis]! * i + translation[axis]!)
-    const array = new DiskArray({ ...inMemory(tensorOf('float64', [data.length], data)), dtype: 'float64' }) as DiskArray
-    return [{ name, array, dims: [name], attrs: new Map(unit === undefined ? [] : [['units', unit]]) }]
+    return [
+      { name, array: listArray('float64', data), dims: [name], attrs: new Map(unit === undefined ? [] : [['units', unit]]) },
+    ]
   })
 }

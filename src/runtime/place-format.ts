@@ -59,14 +59,10 @@ export async function formatIn({ store, path }: StoredAt, signal?: Signal): Prom
   // The key of a picked file is not its name.
   const isPicked = store.seesOneFile ?? false
   const name = isPicked ? store.describe(path) : path
-  if (TABLE.test(name))
-    throw new HyperslabError(
-      'UnsupportedError',
-      'this is a table in text, which is not read here; read it into arrays, and give these to new Dataset',
-      {
-        file: store.describe(path),
-      },
-    )
+  if (TABLE.test(name)) {
+    const text = 'this is a table in text, which is not read here; read it into arrays, and give these to new Dataset'
+    throw new HyperslabError('UnsupportedError', text, { file: store.describe(path) })
+  }
   const named = NAMES.find(([pattern]) => pattern.test(name))?.[1]
   if (named !== undefined && store.localPath === undefined && !isPicked) return named
   const head = await headOf(store, path, signal)

@@ -11,9 +11,12 @@ export type AxisPick = AxisView | Float64Array
 
 export const isList = (pick: AxisPick): pick is Float64Array => pick instanceof Float64Array
 
+/** The position that comes at `i` in what is taken. */
+export const positionAt = (pick: AxisPick, i: number): number => (isList(pick) ? pick[i]! : pick.start + i * pick.step)
+
 /** What `taken` takes of the positions that `pick` has taken. */
 export function takeOf(pick: AxisPick, taken: AxisPick): AxisPick {
-  const position = (i: number): number => (isList(pick) ? pick[i]! : pick.start + i * pick.step)
+  const position = (i: number): number => positionAt(pick, i)
   if (isList(taken)) return taken.map(position)
   const { start, step, length } = taken
   if (isList(pick)) return Float64Array.from({ length }, (_, i) => position(start + i * step))

@@ -9,7 +9,7 @@ import type { BlockSource, NamedValues } from '../../array/source.ts'
 import { type DType, elementBytes, isFloat, isNumeric } from '../../core/dtype.ts'
 import { invalidArgument } from '../../core/errors.ts'
 import { type Attrs, attributeNumbers, attributeText, dropAttributes, plainAttrs, withTypes } from '../attributes.ts'
-import { parseCalendar } from '../time/calendar.ts'
+import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT } from '../time/instant.ts'
 import { decodeTimestamp, parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { VariableParts } from '../variable.ts'
@@ -141,7 +141,7 @@ export function timeUnitsOf(attrs: Attrs): TimeUnits | undefined {
 
 function decodeTimeVariable(numbers: VariableParts, times: TimeUnits): VariableParts {
   const { array, attrs, encoding } = numbers
-  if (times.calendar !== 'standard' && times.calendar !== 'proleptic_gregorian') return { ...numbers, times }
+  if (!isOfDates(times.calendar)) return { ...numbers, times }
   const isMissing = missingTest(missingElements(array.source))
   const forth = (value: number | bigint): bigint =>
     isMissing?.(value) || Number.isNaN(value) ? NAT : decodeTimestamp(value, times)

@@ -5,10 +5,9 @@ import { missingTest } from '../../array/missing-test.ts'
 import { DTYPES, type DType, elementBytes, isBigInt, isFloat, isNumeric, type NumericDType, toElement } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import type { Attrs, TypedValue } from '../attributes.ts'
-import { typedAttribute } from '../out/typed-attribute.ts'
-import { parseCalendar } from '../time/calendar.ts'
-import { NAT, showInstant } from '../time/instant.ts'
+import { type Attrs, type TypedValue, typedAttribute } from '../attributes.ts'
+import { isOfDates, parseCalendar } from '../time/calendar.ts'
+import { NAT, showInstant, unitsSince } from '../time/instant.ts'
 import { parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { Variable } from '../variable.ts'
 import { missingTold, PACKING, storedAs, timeUnitsOf } from './decode.ts'
@@ -169,7 +168,7 @@ function timesOf(name: string, { units, calendar }: Attrs): TimeUnits {
   const parsed = parseTimeUnits(units, parseCalendar(calendar, { array: name }), { array: name })
   if (parsed === undefined)
     return fail(name, `${JSON.stringify(units)} are no units of time, such as 'days since 1990-01-01'`, units)
-  if (parsed.calendar === 'standard' || parsed.calendar === 'proleptic_gregorian') return parsed
+  if (isOfDates(parsed.calendar)) return parsed
   return fail(name, `these times are of the calendar of Dates, and cannot be stored as those of ${parsed.calendar}`, calendar)
 }
 
@@ -207,9 +206,8 @@ function missingOf({ name, dtype, fill }: Packing, value: unknown): Element {
 
 /** A time in its units: exact where it is a whole number of them. */
 function unitsOf(instant: bigint, { unit, reference }: TimeUnits): number | bigint {
-  const whole = (instant - reference) / unit
-  const rest = (instant - reference) % unit
-  return rest === 0n ? whole : Number(whole) + Number(rest) / Number(unit)
+  const away = instant - reference
+  return away % unit === 0n ? away / unit : unitsSince(instant, { unit, reference })
 }
 
 /** Of halves the even one, as numpy has it. */
@@ -296,9 +294,7 @@ function attributesOf(
     if (typed !== undefined) all.set(key, typed)
     else if (key === 'scale_factor' || key === 'add_offset') all.set(key, { type: float, value: Number(value) })
     else if (key === '_FillValue' || key === 'missing_value') {
-      const list = listOf(value).map((each) =>
-        toElement(dtype, typeof each === 'bigint' && !isBigInt(dtype) ? Number(each) : each),
-      )
+      const list = listOf(value).map((each) => elementOf(variable.name, dtype, key, each))
       all.set(
         key,
         list.length === 1 && !ArrayBuffer.isView(value) ? { type: dtype, value: list[0] } : { type: `${dtype}[]`, value: list },

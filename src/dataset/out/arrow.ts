@@ -3,6 +3,7 @@ import { allocate, type DType, type FixedDType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
 import type { Coords } from '../coords.ts'
+import { isOfDates } from '../time/calendar.ts'
 import { NAT, showInstant } from '../time/instant.ts'
 import type { Variable } from '../variable.ts'
 import { TABLE_CHECKS, type TableOptions } from './csv.ts'
@@ -52,7 +53,7 @@ export async function* arrowOf(
 
 /** Times of calendars that Arrow has not are text. */
 const isText = ({ dtype, calendar }: LongColumn): boolean =>
-  dtype === 'string' || (calendar !== undefined && calendar !== 'standard' && calendar !== 'proleptic_gregorian')
+  dtype === 'string' || (calendar !== undefined && !isOfDates(calendar))
 
 const TYPES: Readonly<Record<Exclude<DType, 'string' | 'binary'>, string>> = {
   bool: 'Bool',

@@ -1,3 +1,4 @@
+import { positionAt } from '../../array/lazy/picks.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { Between, type LabelLike } from '../between.ts'
 import type { Coords, Labelled } from '../coords.ts'
@@ -5,7 +6,7 @@ import type { Label, LabelIndex } from '../label-index.ts'
 import type { SelOptions, Taken } from '../label-selectors.ts'
 import type { Origin } from '../origin.ts'
 import type { ReduceDimsOptions } from '../reductions.ts'
-import type { Calendar } from '../time/calendar.ts'
+import { type Calendar, isOfDates } from '../time/calendar.ts'
 import { fieldsOf, showInstant } from '../time/instant.ts'
 import { parseTimeLabel } from '../time/labels.ts'
 import type { CoarsenOptions, RollingOptions } from '../windows.ts'
@@ -163,7 +164,7 @@ class Script {
       return refuse(`sel through the end of ${index.dim}, which begins anew after ${period}`, label)
     if (Array.isArray(label)) {
       const list = Array.from({ length: part!.positions.length }, (_, i) =>
-        this.#label(index, index.at(positionOf(part!.positions, i))),
+        this.#label(index, index.at(positionAt(part!.positions, i))),
       )
       return calendar !== undefined && list[0]?.startsWith('np.') ? `np.array([${list.join(', ')}])` : `[${list.join(', ')}]`
     }
@@ -219,8 +220,6 @@ function checkOneRound(dim: string, index: LabelIndex | undefined): void {
   if (index?.kind.period !== undefined) refuse(`interp along ${dim}, which begins anew after ${index.kind.period}`, dim)
 }
 
-const isOfDates = (calendar: Calendar): boolean => calendar === 'standard' || calendar === 'proleptic_gregorian'
-
 function refuse(what: string, actual: unknown): never {
   throw new HyperslabError('UnsupportedError', `there is no code of xarray for ${what}`, { actual })
 }
@@ -267,9 +266,6 @@ function bins(key: unknown): string[] {
   const [[name, edges] = ['', []]] = Object.entries(key as Record<string, number[]>)
   return [text(name), `[${edges.map(number).join(', ')}]`]
 }
-
-const positionOf = (taken: Extract<Taken, { parts: unknown }>['parts'][number]['positions'], i: number): number =>
-  taken instanceof Float64Array ? taken[i]! : taken.start + i * taken.step
 
 function positions(taken: Taken): string {
   if ('position' in taken) return String(taken.position)

@@ -13,12 +13,11 @@ import {
 } from '../../runtime/import-arrays.ts'
 import { attributeOfJson } from '../../runtime/json-attributes.ts'
 import type { Location } from '../../runtime/location.ts'
-import { type Attrs, attributeText } from '../attributes.ts'
+import { type Attrs, attributeText, typedAttribute } from '../attributes.ts'
+import { BOUNDS } from '../cf/bounds.ts'
 import { type EncodedVariable, encodeVariable, storedTimes, type VariableEncoding } from '../cf/encode.ts'
 import type { Coords } from '../coords.ts'
-import { BOUNDS } from '../read-parts.ts'
 import type { Variable } from '../variable.ts'
-import { typedAttribute } from './typed-attribute.ts'
 
 export type { Location } from '../../runtime/location.ts'
 

@@ -6,6 +6,9 @@ import { type ErrorDetails, HyperslabError, invalidArgument } from '../../core/e
  */
 export type Calendar = 'standard' | 'proleptic_gregorian' | 'noleap' | 'all_leap' | '360_day' | 'julian'
 
+/** Whether times of a calendar are those of Dates, from the day on that it is Gregorian. */
+export const isOfDates = (calendar: Calendar): boolean => calendar === 'standard' || calendar === 'proleptic_gregorian'
+
 /** A day of a calendar. Months and days are counted from 1. */
 export interface CalendarDate {
   readonly year: number
