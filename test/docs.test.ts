@@ -180,10 +180,17 @@ describe('examples', () => {
       ['lat', 2],
     ] as const
     writeFileSync(join(folder, 'tas.nc'), writeNetcdf({ dimensions, variables: [variable] }))
-    for (const [key, content] of [['zarr.json', JSON.stringify(METADATA)] as const, ...Object.entries<string>(CHUNKS)]) {
+    const nodes = Object.entries(METADATA.consolidated_metadata.metadata).map(
+      ([path, metadata]) => [`${path}/zarr.json`, JSON.stringify(metadata)] as const,
+    )
+    for (const [key, content] of [
+      ['zarr.json', JSON.stringify(METADATA)] as const,
+      ...nodes,
+      ...Object.entries<string>(CHUNKS),
+    ]) {
       const object = join(folder, 'small.zarr', key)
       mkdirSync(dirname(object), { recursive: true })
-      writeFileSync(object, key === 'zarr.json' ? content : Buffer.from(content, 'base64'))
+      writeFileSync(object, key.endsWith('zarr.json') ? content : Buffer.from(content, 'base64'))
     }
     const bytes = new Uint8Array(readFileSync(path))
     for (const name of ['climate.af', 'climate/climate.af']) rude.put(name, bytes)

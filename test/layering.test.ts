@@ -30,7 +30,17 @@ const LAYERS: Record<string, string[]> = {
   'dataset/cf': ['core', 'array', 'dataset'],
   dataset: ['core', 'grid', 'array'],
   // Loaded when something is written: the one way to make containers of what others hold is that of imports.
-  'dataset/out': ['core', 'grid', 'array', 'dataset', 'runtime/import-arrays', 'runtime/json-attributes', 'runtime/location'],
+  'dataset/out': [
+    'core',
+    'grid',
+    'array',
+    'dataset',
+    'runtime/export-zarr',
+    'runtime/import-arrays',
+    'runtime/json-attributes',
+    'runtime/location',
+    'runtime/place-names',
+  ],
   runtime: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters', 'dataset'],
   cli: [
     'core',

@@ -40,7 +40,7 @@ test.each(examples)('what is printed is what the comments say, and what is opene
 })
 
 test('there are examples to run', () => {
-  expect(examples.length).toBe(4)
+  expect(examples.length).toBe(5)
 })
 
 test('every command of the README exists and explains itself', () => {

@@ -97,8 +97,10 @@ export class DataArray extends Printable implements Labelled {
    * part) and a list keep it.
    * @throws InvalidSelectionError for labels that are not there, with what is near them; InvalidArgumentError
    *   for dimensions that are not there, or have no labels
-   * @example const ds = new Dataset({ t: { dims: ['lat'], data: [281, 285, 290] } }, { coords: { lat: [50,
-   *   52.5, 55] } }) console.log(await ds.get('t').sel({ lat: 52.5 }).get()) // 285
+   * @example
+   * const coords = { lat: [50, 52.5, 55] }
+   * const ds = new Dataset({ t: { dims: ['lat'], data: [281, 285, 290] } }, { coords })
+   * console.log(await ds.get('t').sel({ lat: 52.5 }).get()) // 285
    */
   sel(labels: Readonly<Record<string, LabelSelector>>, options: SelOptions = {}): DataArray {
     checkOptions('sel', options, SEL_CHECKS, { array: this.name })

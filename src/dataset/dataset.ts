@@ -275,13 +275,15 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Writes it as a container, which appears when it is complete: variables and coordinates with their
-   * attributes, encoded as they were in the file they come from (packed, as numbers of units of time), or as
-   * `encoding` says; computed values as they are. Reads and computes block by block. Attributes that are
-   * nested become JSON text; what is in `problems` is left out, with a warning.
-   * @returns names of the arrays, size in bytes, warnings
-   * @throws AlreadyExistsError unless `overwrite` is set; InvalidArgumentError for values that their encoding
-   *   does not hold; UnknownArrayError for an encoding of no variable
+   * Writes it as a container or, where the name ends with `.zarr`, as a Zarr group of version 3; either
+   * appears when it is complete. Variables and coordinates have their attributes, and are encoded as they
+   * were in the file they come from (packed, as numbers of units of time), or as `encoding` says; computed
+   * values as they are. Reads and computes block by block, of shards one at a time. Attributes that are
+   * nested become JSON text in containers; what is in `problems` is left out, with a warning.
+   * @returns names of the arrays, size of a container in bytes, warnings
+   * @throws AlreadyExistsError unless `overwrite` is set: a Zarr group goes before the new one is complete
+   *   then; InvalidArgumentError for values that their encoding does not hold, and options of the other
+   *   format; UnknownArrayError for an encoding of no variable
    * @example
    * const place = { store: new MemoryStore(), path: 'x.af' }
    * const ds = new Dataset({ t: { dims: ['lat'], data: [271.5, 275.25], attrs: { units: 'K' } } })

@@ -39,9 +39,11 @@ export interface ZarrStoreOfArrays extends Required<ReadableStore> {
  * convention `multiscales`.
  * @throws InvalidArgumentError for what is no array, for names that cannot be paths, and for arrays that
  *   levels cannot be made of. Reading throws what reading the arrays does
- * @example const ramp = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [4, 6], dimensionNames: ['y',
- *   'x'] }) const store = asZarrStore({ ramp }, { attributes: { title: 'Ramp' } }) const group = await
- *   openZarr(store, { kind: 'group' }) console.log(await (await group.array('ramp')).get([3, 5])) // 35
+ * @example
+ * const ramp = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [4, 6], dimensionNames: ['y', 'x'] })
+ * const store = asZarrStore({ ramp }, { attributes: { title: 'Ramp' } })
+ * const group = await openZarr(store, { kind: 'group' })
+ * console.log(await (await group.array('ramp')).get([3, 5])) // 35
  */
 export function asZarrStore(arrays: NamedArrays, options: AsZarrStoreOptions = {}): ZarrStoreOfArrays {
   checkValue('asZarrStore', 'arrays', arrays, 'plain object')

@@ -2,17 +2,18 @@ import { bytesOf } from '../../array/source.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sizeOf } from '../../core/shape.ts'
+import type { ZarrExport } from '../../runtime/export-zarr.ts'
 import {
   IMPORT_CHECKS,
   type Imported,
   type ImportOptions,
   type ImportSource,
   importArrays,
-  type SourceArray,
   type TypedAttributes,
 } from '../../runtime/import-arrays.ts'
 import { attributeOfJson } from '../../runtime/json-attributes.ts'
 import type { Location } from '../../runtime/location.ts'
+import { labelOf } from '../../runtime/place-names.ts'
 import { type Attrs, attributeText, typedAttribute } from '../attributes.ts'
 import { BOUNDS } from '../cf/bounds.ts'
 import { type EncodedVariable, encodeVariable, storedTimes, type VariableEncoding } from '../cf/encode.ts'
@@ -23,16 +24,29 @@ export type { Location } from '../../runtime/location.ts'
 
 /** Options of `write`. */
 export interface WriteDatasetOptions
-  extends Pick<ImportOptions, 'codec' | 'level' | 'codecs' | 'overwrite' | 'blockBytes' | 'signal' | 'onProgress'> {
+  extends Pick<ImportOptions, 'codec' | 'level' | 'codecs' | 'overwrite' | 'blockBytes' | 'chunks' | 'signal' | 'onProgress'> {
+  /** The format: that of the name, `.af` or `.zarr`, unless given. */
+  readonly format?: 'af' | 'zarr'
+  /**
+   * Zarr alone: lengths of shards along dimensions, each a multiple of that of chunks; along others a shard
+   * is a chunk long.
+   */
+  readonly shards?: Readonly<Record<string, number>>
   /** The way variables and coordinates are stored, by name, each in place of the encoding that it has. */
   readonly encoding?: Readonly<Record<string, VariableEncoding>>
 }
 
 /** The outcome of `write`. */
-export interface Written extends Imported {}
+export interface Written extends Omit<Imported, 'bytes'> {
+  /** Size of the container, in bytes; of Zarr, which is many objects, it is not told. */
+  readonly bytes?: number
+}
 
-const { codec, level, codecs, overwrite, blockBytes, signal, onProgress } = IMPORT_CHECKS
+const { codec, level, codecs, overwrite, blockBytes, chunks, signal, onProgress } = IMPORT_CHECKS
 const CHECKS: Checks<WriteDatasetOptions> = {
+  format: ['af', 'zarr'],
+  shards: 'plain object',
+  chunks,
   codec,
   level,
   codecs,
@@ -60,8 +74,38 @@ export interface WrittenParts {
 /** See `write` of `Dataset`. */
 export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<Written> {
   checkOptions('write', options, CHECKS)
-  const { encoding = {}, ...rest } = options
-  const { variables, coords, problems } = parts
+  const { encoding = {}, format = formatOf(location), shards, ...rest } = options
+  const { attributes, arrays } = encodedParts(parts, encoding)
+  const warnings = [...parts.problems].map(([name, { message }]) => `'${name}' is left out: ${message}`)
+  if (format === 'zarr') {
+    const { codecs, blockBytes, ...own } = rest
+    for (const [name, value] of Object.entries({ codecs, blockBytes }))
+      if (value !== undefined) throw refused(`${name} is for containers, and this is Zarr`, value)
+    const { exportZarr } = await import('../../runtime/export-zarr.ts')
+    await exportZarr({ attributes, arrays }, location, { ...own, shards })
+    return { arrays: arrays.map(({ name }) => name), warnings }
+  }
+  if (shards !== undefined) throw refused('shards are for Zarr, and this is a container', shards)
+  const source: ImportSource = {
+    attributes: stored(attributes),
+    arrays: arrays.map((each) => ({ ...each, attributes: () => stored(each.attributes) })),
+    dimensions: [...new Set(arrays.flatMap(({ dimensionNames }) => dimensionNames))],
+    warnings,
+    async [Symbol.asyncDispose]() {},
+  }
+  return importArrays('write', async () => source, location, rest)
+}
+
+const refused = (text: string, actual: unknown): HyperslabError =>
+  new HyperslabError('InvalidArgumentError', `write: ${text}`, { actual })
+
+/** The format that the name of a place tells. */
+const formatOf = (location: Location): 'af' | 'zarr' =>
+  /\.zarr\/?$/i.test(labelOf(location).replace(/[?#].*$/s, '')) ? 'zarr' : 'af'
+
+/** Variables and coordinates as they are stored, with all attributes. */
+function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDatasetOptions['encoding']>): ZarrExport {
+  const { variables, coords } = parts
   const all = [...coords.values(), ...variables.values()]
   for (const name of Object.keys(encoding)) if (!variables.has(name) && !coords.has(name)) throw unknown(name, all)
   const givenFor = ({ name }: Variable): VariableEncoding | undefined =>
@@ -74,10 +118,9 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
     }),
   )
   const names = coordinateAttributes(parts)
-  const arrays = all.map((variable): SourceArray => {
+  const arrays = all.map((variable) => {
     const given = givenFor(variable)
     const encoded = encodeVariable(variable, given, boundsOf.get(variable.name))
-    const attributes = [...encoded.attrs, ...attributeOf('coordinates', names.of.get(variable))]
     return {
       name: variable.name,
       array: encoded.array,
@@ -85,18 +128,12 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
       chunkShape: chunksOf(encoded, given),
       fill: encoded.fill,
       maxBytes: HELD_BYTES,
-      attributes: () => stored(attributes),
+      attributes: new Map([...encoded.attrs, ...attributeOf('coordinates', names.of.get(variable))]),
     }
   })
   const own = Object.keys(parts.attrs).map((name) => [name, typedAttribute(parts.attrs, name) ?? parts.attrs[name]] as const)
-  const source: ImportSource = {
-    attributes: stored([...own.filter(([name]) => name !== 'coordinates'), ...attributeOf('coordinates', names.global)]),
-    arrays,
-    dimensions: [],
-    warnings: [...problems].map(([name, { message }]) => `'${name}' is left out: ${message}`),
-    async [Symbol.asyncDispose]() {},
-  }
-  return importArrays('write', async () => source, location, rest)
+  const attributes = new Map([...own.filter(([name]) => name !== 'coordinates'), ...attributeOf('coordinates', names.global)])
+  return { attributes, arrays }
 }
 
 function unknown(name: string, all: readonly Variable[]): HyperslabError {
