@@ -265,13 +265,14 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * The dataset without some variables and coordinates.
+   * The dataset without some variables and coordinates, or what is in `problems`.
    * @throws UnknownArrayError
    */
   drop(...names: readonly string[]): Dataset {
-    for (const name of names) this.get(name)
-    const kept = (map: ReadonlyMap<string, Variable>) => new Map([...map].filter(([name]) => !names.includes(name)))
-    return this.#with({ variables: kept(this.parts.variables), coords: kept(this.parts.coords) }, 'drop', names)
+    const { variables, coords, problems } = this.parts
+    for (const name of names) if (!problems.has(name)) this.get(name)
+    const kept = <T>(map: ReadonlyMap<string, T>) => new Map([...map].filter(([name]) => !names.includes(name)))
+    return this.#with({ variables: kept(variables), coords: kept(coords), problems: kept(problems) }, 'drop', names)
   }
 
   /**

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { HyperslabError } from '../../src/core/errors.ts'
 import { between } from '../../src/dataset/between.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import { CFTime } from '../../src/dataset/time/instant.ts'
@@ -202,6 +203,13 @@ describe('datasets', () => {
     expect(() => ds.rename({ a: 'b' })).toThrow(/cannot be named "b"/)
     expect(Object.keys(ds.drop('b').variables)).toEqual(['a'])
     expect(() => ds.get('z')).toThrow(expect.objectContaining({ tag: 'UnknownArrayError' }))
+  })
+
+  test('what cannot be read is dropped by name', async () => {
+    const problem = new HyperslabError('UnsupportedError', 'nested')
+    const ds = await Dataset.from({ variables: [], unreadable: new Map([['bad', problem], ['worse', problem]]) }) // biome-ignore format: one line
+    expect([...ds.drop('bad').problems.keys()]).toEqual(['worse'])
+    expect(() => ds.drop('good')).toThrow(expect.objectContaining({ tag: 'UnknownArrayError' }))
   })
 
   test('keep their labels whatever is computed or put in', async () => {
