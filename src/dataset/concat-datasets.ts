@@ -4,7 +4,8 @@ import type { Dataset } from './dataset.ts'
 /**
  * Datasets one after another along a dimension, lazily, in the order of its labels, or as they are given
  * where it has none. What does not lie along it has to be the same in all. Closing the result closes them.
- * @param dim when left out, the only dimension along which labels differ
+ * @param dim when left out, the only dimension along which labels differ; a new one where `labels` are given,
+ *   or where each dataset is at one label of it
  * @throws InvalidArgumentError where calendars, units, names or dimensions differ, labels overlap, or some
  *   are missing in between; whatever reading what has to be the same throws
  * @example

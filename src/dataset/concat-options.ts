@@ -18,6 +18,11 @@ export interface ConcatDatasetsOptions {
    * refuses what differs; `override` takes that of the first.
    */
   readonly compat?: 'equals' | 'override'
+  /**
+   * The labels of a new dimension to join along, one for each dataset, in this order: of members of an
+   * ensemble, say, each of which has the same dimensions.
+   */
+  readonly labels?: readonly (number | string | Date)[]
   /** Ends reading when it is aborted. */
   readonly signal?: Signal | undefined
 }
@@ -26,5 +31,6 @@ export const CONCAT_DATASETS_CHECKS: Checks<ConcatDatasetsOptions> = {
   overlap: ['error', 'first', 'last'],
   gaps: ['error', 'keep'],
   compat: ['equals', 'override'],
+  labels: 'list',
   signal: 'AbortSignal',
 }

@@ -5,7 +5,7 @@ import { type ErrorDetails, HyperslabError, invalidArgument } from '../core/erro
 import { forEachLimited } from '../core/limiter.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
-import { allVariables } from './all-variables.ts'
+import { allDims, allVariables } from './all-variables.ts'
 import { alongDims } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
@@ -14,6 +14,7 @@ import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from './concat-opt
 import type { DatasetParts } from './coords.ts'
 import { Dataset, DatasetState } from './dataset.ts'
 import { LabelIndex, type LabelKind, type Labels } from './label-index.ts'
+import { alongNewDim } from './new-dim.ts'
 import { packInstants } from './time/instant.ts'
 import { decodeTimes, encodeTimes, type TimeUnits } from './time/units.ts'
 import type { Variable } from './variable.ts'
@@ -64,16 +65,20 @@ async function concatParts(
 ): Promise<DatasetParts> {
   checkOptions('concatDatasets', options, CONCAT_DATASETS_CHECKS)
   if (datasets.length === 0) invalidArgument('there are no datasets to join', datasets)
-  const parts = datasets.map((each, at): Part => ({ ...each, place: placeOf(each, at) }))
+  const { overlap = 'error', gaps = 'error', labels } = options
+  if (labels !== undefined && dim === undefined) invalidArgument('labels are for a new dimension: give its name, too', labels)
+  const given = datasets.map((each, at): Part => ({ ...each, place: placeOf(each, at) }))
   const close = () => closeEach(datasets)
-  const { overlap = 'error', gaps = 'error' } = options
-  const along = dim ?? (parts.length === 1 ? undefined : differingDim(parts))
+  const along = dim ?? (given.length === 1 ? undefined : differingDim(given))
   if (along === undefined) return datasets[0]!
-  if (!parts.some((part) => allVariables(part).some(({ dims }) => dims.includes(along))))
-    invalidArgument(`no dataset has a dimension ${JSON.stringify(along)}`, dim)
+  const isNew = labels !== undefined || !datasets.some((each) => allDims(each).includes(along))
+  const parts = isNew ? alongNewDim(along, datasets, labels).map((each, at) => ({ ...each, place: given[at]!.place })) : given
   const problems = new Map(parts.flatMap((part) => [...(part.problems ?? [])]))
   const indexes = parts.map(({ coords }) => coords.get(along)?.index)
-  const runs = arrangeLabels(along, indexes, { places: parts.map(({ place }) => place), overlap, gaps })
+  const runs: readonly LabelRun[] =
+    labels === undefined
+      ? arrangeLabels(along, indexes, { places: parts.map(({ place }) => place), overlap, gaps })
+      : parts.map((_, part) => ({ part }))
   const first = parts[runs[0]!.part]!
   const ordered = [...new Set([first, ...runs.map(({ part }) => parts[part]!), ...parts])]
   checkNames(ordered, problems)

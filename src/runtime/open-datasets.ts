@@ -34,14 +34,20 @@ export async function openDatasets(locations: readonly Location[], options: Open
   checkOptions('openDatasets', options, CHECKS)
   if (!Array.isArray(locations) || locations.length === 0)
     invalidArgument('openDatasets takes a list of locations, of one at least', locations)
-  const { dim, overlap, gaps, compat, ...each } = options
+  const { dim, overlap, gaps, compat, labels, ...each } = options
   const opened = new Map<number, Dataset>()
   try {
     const sharing = sharedFiles()
     await forEachLimited(locations.entries(), OPENED_AT_A_TIME, async ([at, location]) => {
       opened.set(at, await openDataset(await sharing(location), each))
     })
-    const rule = { ...(overlap && { overlap }), ...(gaps && { gaps }), ...(compat && { compat }), signal: options.signal }
+    const rule = {
+      ...(overlap && { overlap }),
+      ...(gaps && { gaps }),
+      ...(compat && { compat }),
+      ...(labels && { labels }),
+      signal: options.signal,
+    }
     return await concatDatasets(locations.map((_, at) => opened.get(at)!), dim, rule) // biome-ignore format: one line
   } catch (error) {
     // What made it fail says more than what closing may.

@@ -215,6 +215,60 @@ describe('labels that none has', () => {
   })
 })
 
+describe('a new dimension', () => {
+  const member = (offset: number) =>
+    new Dataset(
+      { t: { dims: ['lat'], data: [1 + offset, 2 + offset] }, orog: { dims: ['lat'], data: [7, 8], attrs: { units: 'm' } } },
+      { coords: { lat: [50, 55] } },
+    )
+
+  test.each<[readonly (number | string)[]]>([[['r2', 'r1', 'r3']], [[5, 2, 3]]])(
+    'takes labels, one for each dataset, in the order that they are given: %j',
+    async (labels) => {
+      const ds = await concatDatasets([member(0), member(10), member(20)], 'member', { labels })
+      expect(ds.dims).toEqual({ lat: 2, member: 3 })
+      expect([...((await ds.get('member').values()) as never)]).toEqual(labels)
+      const t = ds.get('t')
+      expect([t.dims, await valuesOf(t)]).toEqual([
+        ['member', 'lat'],
+        [1, 2, 11, 12, 21, 22],
+      ])
+      expect(await valuesOf(t.sel({ member: labels[1]!, lat: 55 }))).toEqual([12])
+      expect([ds.get('orog').dims, ds.get('orog').attrs]).toEqual([['member', 'lat'], { units: 'm' }])
+    },
+  )
+
+  test('is one of files, too', async () => {
+    const store = new MemoryStore()
+    const places = ['a', 'b'].map((name) => ({ store, path: `${name}.af` }))
+    for (const [i, place] of places.entries()) await member(10 * i).write(place)
+    await using ds = await openDatasets(places, { dim: 'member', labels: ['a', 'b'] })
+    expect(await valuesOf(ds.get('t').sel({ member: 'b' }))).toEqual([11, 12])
+  })
+
+  test('takes the labels that each dataset is at, and brings back what was selected', async () => {
+    const whole = days(0, 4)
+    const slices = [2, 0, 3, 1].map((time) => whole.isel({ time }))
+    const ds = await concatDatasets(slices, 'time')
+    expect(ds.dims).toEqual(whole.dims)
+    expect(await ds.get('time').dates()).toEqual(await whole.get('time').dates())
+    expect(await valuesOf(ds.get('t'))).toEqual(await valuesOf(whole.get('t')))
+  })
+
+  test('is refused where it is none, or labels do not fit', async () => {
+    const [a, b] = [member(0), member(1)]
+    const joined = (dim: string | undefined, labels?: unknown) =>
+      concatDatasets([a, b], dim, labels === undefined ? {} : { labels: labels as never })
+    await expect(joined('member')).rejects.toThrow(/no dataset has a dimension "member"; .*labels/)
+    await expect(joined(undefined, ['a', 'b'])).rejects.toThrow(/give its name/)
+    await expect(joined('member', ['a'])).rejects.toThrow(/1 labels are for 2 datasets/)
+    await expect(joined('lat', ['a', 'b'])).rejects.toThrow(/a dimension "lat" already/)
+    await expect(joined('t', ['a', 'b'])).rejects.toThrow(/a variable "t" already/)
+    const other = new Dataset({ t: { dims: ['lat'], data: [1, 2] }, orog: { dims: ['lat'], data: [7, 8] } }, { coords: { lat: [50, 56] } }) // biome-ignore format: one line
+    await expect(concatDatasets([a, other], 'member', { labels: ['a', 'b'] })).rejects.toThrow(/lat|units/)
+  })
+})
+
 describe('what does not fit', () => {
   const named = (more: Record<string, unknown>) => [days(0, 2), days(2, 2, 0, more)]
   test('is refused by name', async () => {

@@ -4,6 +4,7 @@ import { DiskArray } from '../../src/array/disk-array.ts'
 import type { DType } from '../../src/core/dtype.ts'
 import { between } from '../../src/dataset/between.ts'
 import type { RawVariable } from '../../src/dataset/cf/decode.ts'
+import { concatDatasets } from '../../src/dataset/concat-datasets.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
@@ -104,6 +105,11 @@ const TESTS: Record<string, () => Promise<void>> = {
     const time = ['2001-01-01', '2001-03-01'].map((day) => new Date(day))
     const ds = new Dataset({ t: { dims: ['time'], data: [1, 2] } }, { coords: { time } })
     expect(await ds.get('t').resample({ time: 'MS' }).count().values()).toEqual(Float64Array.of(1, 0, 1))
+  },
+  'joining along a new dimension takes labels': async () => {
+    await expect(concatDatasets([along([1]), along([1])], 'tiem')).rejects.toThrow(/no dataset has a dimension "tiem"/)
+    const ds = await concatDatasets([along([1]), along([1])], 'member', { labels: ['a', 'b'] })
+    expect(ds.dims['member']).toBe(2)
   },
   'merging refuses two variables of one name': async () => {
     expect(() => along([1]).merge(along([1]))).toThrow(/two datasets have a variable of this name/)

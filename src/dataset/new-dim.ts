@@ -1,0 +1,52 @@
+import { invalidArgument } from '../core/errors.ts'
+import { allDims } from './all-variables.ts'
+import { alongDims } from './arithmetic.ts'
+import type { DatasetParts } from './coords.ts'
+import { Dataset } from './dataset.ts'
+import type { Variable } from './variable.ts'
+
+/**
+ * Datasets with a dimension of length 1 that none of them has, in front of those of each variable: labelled
+ * as is said, or by the single label that selections have left of a coordinate of its name.
+ * @throws InvalidArgumentError where there is such a dimension, labels are not one for each, and for datasets
+ *   without such a coordinate where there are no labels
+ */
+export function alongNewDim(
+  dim: string,
+  datasets: readonly DatasetParts[],
+  labels: readonly (number | string | Date)[] | undefined,
+): DatasetParts[] {
+  if (datasets.some((each) => allDims(each).includes(dim)))
+    invalidArgument(`labels are for a new dimension, and there is a dimension ${JSON.stringify(dim)} already`, dim)
+  const known = labels && labelsAlong(dim, datasets, labels)
+  return datasets.map((each, at) => {
+    const own = known?.take(new Map([[dim, { parts: [{ positions: { start: at, step: 1, length: 1 }, shift: 0 }] }]]))
+    const coord = own ?? scalarAlong(dim, each)
+    const variables = new Map([...each.variables].map(([name, variable]) => [name, expanded(variable, dim)]))
+    return { ...each, variables, coords: new Map(each.coords).set(dim, coord) }
+  })
+}
+
+const expanded = (variable: Variable, dim: string): Variable => {
+  const dims = [dim, ...variable.dims]
+  return variable.with({ array: alongDims(variable, dims), dims, stored: undefined })
+}
+
+function labelsAlong(dim: string, datasets: readonly DatasetParts[], labels: readonly (number | string | Date)[]): Variable {
+  if (labels.length !== datasets.length)
+    invalidArgument(`${labels.length} labels are for ${datasets.length} datasets: each takes one`, labels)
+  if (datasets.some(({ variables, coords }) => variables.has(dim) || coords.has(dim)))
+    invalidArgument(
+      `labels are for a new dimension, and there is a variable ${JSON.stringify(dim)} already: rename or drop it`,
+      dim,
+    )
+  return new Dataset({}, { coords: { [dim]: labels } }).parts.coords.get(dim)!
+}
+
+function scalarAlong(dim: string, { coords }: DatasetParts): Variable {
+  const coord = coords.get(dim)
+  if (coord?.scalar !== undefined && coord.dims.length === 0)
+    return expanded(coord, dim).with({ index: coord.scalar.along(dim), scalar: undefined })
+  const text = `no dataset has a dimension ${JSON.stringify(dim)}; { labels: ['a', 'b'] }, one for each, makes one`
+  return invalidArgument(text, dim)
+}
