@@ -7,6 +7,7 @@ export { stats } from './extremes'
 export { lz4Bound, lz4Encode } from './lz4-encode'
 export { find, firstRows } from './places'
 export { reduce } from './reduce'
+export { bitShuffle, shuffle } from './shuffle'
 export { swap } from './swap'
 
 /** Where its tables end: `scripts/embed-kernels.mjs` looks whether the arena begins behind it. */

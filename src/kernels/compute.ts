@@ -4,6 +4,8 @@ import { embedded, instantiate } from './module.ts'
 /** What only reductions, statistics and writing need: `assembly/compute.ts`. */
 export interface ComputeKernels {
   lz4Bound(bytes: number): number
+  shuffle(elementBytes: number, src: number, dst: number, bytes: number): void
+  bitShuffle(elementBytes: number, src: number, dst: number, bytes: number, planes: number): void
   lz4Encode(src: number, srcBytes: number, dst: number, carry?: number): number
   reduce(
     op: number,

@@ -140,7 +140,7 @@ describe('Arena', () => {
 describe('instance', () => {
   test('three modules over one memory, or one module, have the ABI', async () => {
     const reading = ['arenaAlloc', 'arenaMark', 'arenaReset', 'copyStrided', 'crc32c', 'lz4Decode', 'memory', 'pick', 'project']
-    const computing = ['find', 'firstRows', 'lz4Bound', 'lz4Encode', 'reduce', 'stats', 'swap']
+    const computing = ['bitShuffle', 'find', 'firstRows', 'lz4Bound', 'lz4Encode', 'reduce', 'shuffle', 'stats', 'swap']
     const filtering = ['bitUnshuffle', 'bloscLzDecode', 'cumulate', 'scaleTimes', 'unshuffle', 'widenBrain', 'widenHalf']
     const parts = withArena((arena) => [kernels(), compute(arena), filters(arena)].map((part) => Object.keys(part).sort()))
     expect(parts).toEqual([

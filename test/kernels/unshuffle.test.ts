@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { withArena } from '../../src/kernels/arena.ts'
+import { type Arena, withArena } from '../../src/kernels/arena.ts'
+import { compute } from '../../src/kernels/compute.ts'
 import { filters } from '../../src/kernels/filters.ts'
 import { expectSameBytes, guarded, noise, putAt, randoms } from './support.ts'
 
@@ -27,7 +28,7 @@ function bitShuffled(size: number, data: Uint8Array): Uint8Array {
   return out
 }
 
-/** Undoes what was shuffled, between guards, at odd addresses. */
+/** Shuffles, and undoes what was shuffled, between guards, at odd addresses. */
 function check(size: number, bytes: number, seed: number): void {
   const data = noise(bytes, seed)
   withArena((arena) => {
@@ -42,8 +43,23 @@ function check(size: number, bytes: number, seed: number): void {
     expectSameBytes(arena.bytes(turned.pointer, bytes).slice(), data)
     turned.check()
     planes.check()
+    shuffle(arena, size, data, misalign)
   })
 }
+
+function shuffle(arena: Arena, size: number, data: Uint8Array, misalign: number): void {
+  const kernels = compute(arena)
+  const bytes = data.length
+  const [target, turned, planes] = [misalign, misalign, 1].map((at) => guarded(arena, bytes, at)) as [Guarded, Guarded, Guarded]
+  const from = putAt(arena, data, misalign)
+  kernels.shuffle(size, from, target.pointer, bytes)
+  expectSameBytes(arena.bytes(target.pointer, bytes).slice(), shuffled(size, data))
+  kernels.bitShuffle(size, from, turned.pointer, bytes, planes.pointer)
+  expectSameBytes(arena.bytes(turned.pointer, bytes).slice(), bitShuffled(size, data))
+  for (const each of [target, turned, planes]) each.check()
+}
+
+type Guarded = ReturnType<typeof guarded>
 
 test('elements of every size, some whole vectors and more', () => {
   for (let size = 1; size <= 255; size++) {
@@ -63,5 +79,5 @@ test('sizes and lengths by chance', () => {
     const size = 1 + (next() % 255)
     check(size, next() % (size * 300), i)
   }
-  expect.assertions(300 * 8)
+  expect.assertions(300 * 16)
 })

@@ -1,3 +1,4 @@
+import { type BloscCompressor, type BloscOptions, encodeBlosc } from '../../../codec/blosc-encode.ts'
 import { adler32, crc32, fletcher32 } from '../../../codec/checksums.ts'
 import type { Codec } from '../../../codec/codec.ts'
 import { deflate } from '../../../codec/deflate.ts'
@@ -102,6 +103,15 @@ interface Written {
 
 const LOCATION: Readonly<Record<string, Check>> = { location: ['start', 'end'] }
 
+/** Options of version 3 and, with numbers for shuffles and without `typesize`, of version 2. */
+const BLOSC: Readonly<Record<string, Check>> = {
+  cname: 'string',
+  clevel: LEVELS(0, 9),
+  shuffle: ['noshuffle', 'shuffle', 'bitshuffle', 0, 1, 2, -1] as unknown as string[],
+  typesize: 'integer from 1',
+  blocksize: 'integer from 0',
+}
+
 const WRITTEN: ReadonlyMap<string, Written> = new Map<string, Written>([
   ['transpose', { check: { order: 'value' }, isOfBytes: false, make: transpose }],
   ['bytes', { check: { endian: ['little', 'big'] }, isOfBytes: false, makesBytes: true, make: bytesInOrder }],
@@ -110,6 +120,7 @@ const WRITTEN: ReadonlyMap<string, Written> = new Map<string, Written>([
   ['zstd', { check: { level: 'integer', checksum: 'boolean' }, isOfBytes: true, make: (_, options) => zstdOf(options) }],
   ['gzip', { check: { level: LEVELS(0, 9) }, isOfBytes: true, make: (_, { level = 5 }) => deflated('gzip', level) }],
   ['zlib', { check: { level: LEVELS(0, 9) }, isOfBytes: true, make: (_, { level = 1 }) => deflated('zlib', level) }],
+  ['blosc', { check: BLOSC, isOfBytes: true, make: blosc }],
   ['lz4', { check: { acceleration: 'integer' }, isOfBytes: true, make: () => lz4 }],
   [
     'shuffle',
@@ -224,6 +235,25 @@ const deflated =
   (name: 'gzip' | 'zlib', level: unknown): EncodeStep =>
   (bytes) =>
     deflate(name, bytes, level as number)
+
+const SHUFFLES = ['noshuffle', 'shuffle', 'bitshuffle'] as const
+const BLOSC_COMPRESSORS: readonly BloscCompressor[] = ['lz4', 'lz4hc', 'zlib', 'zstd']
+
+function blosc({ bytes = 1 }: Elements, configuration: Configuration): EncodeStep {
+  const { cname = 'lz4', clevel = 5, shuffle = 1, typesize = bytes, blocksize = 0 } = configuration
+  const compressor = BLOSC_COMPRESSORS.find((name) => name === cname)
+  if (compressor === undefined) throw notWritten('blosc', `compressors in it are ${BLOSC_COMPRESSORS.join(', ')}, not ${cname}`)
+  // By -1 numcodecs shuffles bits of elements of one byte, and bytes of others.
+  const number = shuffle === -1 ? (typesize === 1 ? 2 : 1) : shuffle
+  const options: BloscOptions = {
+    compressor,
+    level: clevel as number,
+    shuffle: typeof number === 'number' ? SHUFFLES[number]! : (number as BloscOptions['shuffle']),
+    typesize: typesize as number,
+    blockBytes: blocksize as number,
+  }
+  return (chunk) => encodeBlosc(chunk, options)
+}
 
 /** A block behind its decoded size, as numcodecs writes it. */
 const lz4: EncodeStep = (bytes) => withArena((arena) => encodeLz4(arena, arena.put(bytes), bytes.length))

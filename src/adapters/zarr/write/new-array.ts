@@ -7,7 +7,7 @@ import { checkShape, showShape } from '../../../core/shape.ts'
 import { ChunkGrid } from '../../../grid/chunks.ts'
 import { chunkSteps } from '../codecs.ts'
 import type { JsonObject } from '../document.ts'
-import type { CodecMetadata, ZarrArrayMetadata } from '../metadata.ts'
+import type { CodecMetadata, StoredType, ZarrArrayMetadata } from '../metadata.ts'
 import { planChunks } from '../shards.ts'
 import { parseArrayV3 } from '../v3.ts'
 import { arrayDocument, attributesDocument, elementCodec, groupDocument, shardingCodec, storedTypeOf } from './document.ts'
@@ -41,8 +41,8 @@ export interface NewZarrArray<D extends DType = DType, S extends readonly number
   /** The shape of shards, which hold chunks that divide them and are one object each; none when left out. */
   readonly shards?: readonly number[] | undefined
   /**
-   * The codec that compresses chunks: `'zstd'` unless given, `'gzip'`, `'zlib'`, `'lz4'`, `'none'`, or one of
-   * them with its options, `{ name: 'zstd', configuration: { level: 9 } }`.
+   * The codec that compresses chunks: `'zstd'` unless given, `'gzip'`, `'zlib'`, `'lz4'`, `'blosc'`,
+   * `'none'`, or one of them with its options, `{ name: 'zstd', configuration: { level: 9 } }`.
    */
   readonly codec?: string | ZarrCodec | undefined
   /** All codecs of a chunk in their order, instead of `codec`. */
@@ -102,7 +102,7 @@ export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArr
   if (dimensionNames !== undefined && dimensionNames.length !== shape.length)
     invalidArgument(`${dimensionNames.length} dimension names for an array of ${shape.length} axes`, dimensionNames)
   const type = storedTypeOf(dtype)
-  const codecs = codecsOf(options, elementCodec(type), users)
+  const codecs = codecsOf(options, type, users)
   const fill = fillValue === undefined ? undefined : fillElement(dtype, fillValue)
   const content = arrayDocument({
     shape,
@@ -155,22 +155,25 @@ function chunksOf({ dtype, shape, chunks, shards }: NewZarrArray): readonly numb
   return chunks
 }
 
-function codecsOf({ codec, codecs }: NewZarrArray, own: CodecMetadata, users: readonly Codec[]): CodecMetadata[] {
+function codecsOf({ codec, codecs }: NewZarrArray, type: StoredType, users: readonly Codec[]): CodecMetadata[] {
+  const own = elementCodec(type)
   if (codecs !== undefined) {
     if (codec !== undefined) invalidArgument('codec and codecs exclude each other', codec)
-    return codecs.map((each) => metadataOf(each, users))
+    return codecs.map((each) => metadataOf(each, users, type))
   }
   if (codec === 'none') return [own]
-  return [own, metadataOf(typeof codec === 'string' ? { name: codec } : (codec ?? { name: 'zstd' }), users)]
+  return [own, metadataOf(typeof codec === 'string' ? { name: codec } : (codec ?? { name: 'zstd' }), users, type)]
 }
 
-function metadataOf(codec: ZarrCodec, users: readonly Codec[]): CodecMetadata {
+function metadataOf(codec: ZarrCodec, users: readonly Codec[], { bytes = 1 }: StoredType): CodecMetadata {
   checkOptions('a codec', codec, CODEC_CHECKS)
   checkValue('a codec', 'name', codec.name, 'string')
   const name = codec.name.replace(/^numcodecs\./, '')
   if (name === 'sharding_indexed')
     throw new HyperslabError('InvalidArgumentError', 'shards are made by the option shards, not by a codec')
   const isUsers = users.some((user) => user.name === name)
+  const blosc = { typesize: bytes, cname: 'zstd', clevel: 5, shuffle: bytes === 1 ? 'bitshuffle' : 'shuffle', blocksize: 0 }
+  if (!isUsers && name === 'blosc') return { name, configuration: { ...blosc, ...codec.configuration } }
   const configuration = isUsers ? codec.configuration : { ...DEFAULTS[name], ...codec.configuration }
   return { name, configuration: configuration ?? {} }
 }

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { CodecMetadata, StoredType } from '../../../../src/adapters/zarr/metadata.ts'
 import { elementCodec, storedTypeOf } from '../../../../src/adapters/zarr/write/document.ts'
 import { chunkEncoder } from '../../../../src/adapters/zarr/write/encode.ts'
 import { type DataOf, DTYPES, type DType, toBytes } from '../../../../src/core/dtype.ts'
 import { sizeOf } from '../../../../src/core/shape.ts'
 import { encodeChunk } from '../../../../src/engine/write-box.ts'
+import { startNumcodecs } from '../../../support/numcodecs.ts'
 import { codec, decodeStored } from '../support.ts'
 
 const COMPRESSORS: readonly CodecMetadata[] = [
@@ -15,6 +16,11 @@ const COMPRESSORS: readonly CodecMetadata[] = [
   codec('gzip'),
   codec('zlib', { level: 9 }),
   codec('lz4', { acceleration: 1 }),
+  codec('blosc', { cname: 'lz4', clevel: 5, shuffle: 'shuffle', typesize: 4, blocksize: 0 }),
+  codec('blosc', { cname: 'zstd', clevel: 1, shuffle: 'bitshuffle', typesize: 3, blocksize: 64 }),
+  codec('blosc', { cname: 'zlib', clevel: 1, shuffle: 'noshuffle', typesize: 8, blocksize: 40 }),
+  codec('blosc', { cname: 'lz4hc', clevel: 9, shuffle: -1 }),
+  codec('blosc', { cname: 'lz4', clevel: 0 }),
   codec('crc32c'),
   codec('crc32c', { location: 'start' }),
   codec('crc32'),
@@ -22,6 +28,29 @@ const COMPRESSORS: readonly CodecMetadata[] = [
   codec('fletcher32'),
   codec('shuffle', { elementsize: 1 }),
 ]
+
+/** Every way in which Blosc makes a frame, of blocks of all kinds, with the last one of any length. */
+const FRAMES = ['lz4', 'zlib', 'zstd'].flatMap((cname) =>
+  ['noshuffle', 'shuffle', 'bitshuffle'].flatMap((shuffle) =>
+    [1, 4, 7, 16, 300].map((typesize) => ({ cname, clevel: 3, shuffle, typesize, blocksize: 2400 })),
+  ),
+)
+
+const numcodecs = startNumcodecs()
+afterAll(() => numcodecs?.close())
+
+test.skipIf(numcodecs === undefined)('c-blosc decodes frames, and they are as short as they should be', async () => {
+  const type: StoredType = { dtype: 'uint8', kind: 'uint', bytes: 1 }
+  for (const [i, configuration] of FRAMES.entries()) {
+    const count = 9_000 + 37 * i
+    const data = toBytes(Int32Array.from({ length: count >> 2 }, (_, k) => k * 3 + ((k * 7919) % 5)))
+    const codecs = [codec('bytes'), codec('blosc', configuration)]
+    const frame = await chunkEncoder(codecs, type, [data.length], [])(data)
+    expect(await numcodecs!.decode([{ id: 'blosc' }], frame), JSON.stringify(configuration)).toEqual(new Uint8Array(data))
+    expect(new Uint8Array(await decodeStored(codecs, type, [data.length], frame))).toEqual(new Uint8Array(data))
+    if (configuration.typesize === 4 && configuration.shuffle !== 'noshuffle') expect(frame.length).toBeLessThan(data.length / 2)
+  }
+})
 
 const chunkOf = (dtype: DType, shape: readonly number[], seed: number): Uint8Array => {
   const count = sizeOf(shape)
@@ -109,6 +138,8 @@ describe('what cannot be stored is refused', () => {
     ['a codec that is only read', [little, codec('delta', { dtype: '<i4' })], /codec 'delta' is not written here/],
     ['a misspelt option', [little, codec('gzip', { lvl: 3 })], /no option 'lvl'/],
     ['a level that does not exist', [little, codec('gzip', { level: 12 })], /integer from 0 to 9/],
+    ['another compressor in blosc', [little, codec('blosc', { cname: 'snappy' })], /lz4, lz4hc, zlib, zstd, not snappy/],
+    ['another shuffle', [little, codec('blosc', { shuffle: 'shufle' })], /shuffle cannot be "shufle"/],
     ['a checksum within frames', [little, codec('zstd', { checksum: true })], /frames with checksums/],
     ['elements where bytes belong', [codec('gzip'), little], /'gzip' comes before/],
     ['bytes where elements belong', [little, codec('transpose', { order: [0] })], /'transpose' comes behind/],

@@ -27,7 +27,7 @@ interface Case {
 
 const codecsFor = (random: Random, dtype: DType, rank: number): Pick<NewZarrArray, 'codec' | 'codecs'> => {
   if (random.chance(60)) {
-    const codec = random.pick<NewZarrArray['codec']>([undefined, 'none', 'zstd', 'gzip', 'zlib', 'lz4', { name: 'zstd', configuration: { level: 7 } }]) // biome-ignore format: one line
+    const codec = random.pick<NewZarrArray['codec']>([undefined, 'none', 'zstd', 'gzip', 'zlib', 'lz4', 'blosc', { name: 'blosc', configuration: { cname: 'lz4', shuffle: 'bitshuffle' } }, { name: 'zstd', configuration: { level: 7 } }]) // biome-ignore format: one line
     return { codec }
   }
   const order = Array.from({ length: rank }, (_, axis) => rank - 1 - axis)
@@ -37,7 +37,7 @@ const codecsFor = (random: Random, dtype: DType, rank: number): Pick<NewZarrArra
   if (dtype === 'string') codecs.push({ name: 'vlen-utf8' })
   else if (dtype === 'binary') codecs.push({ name: 'vlen-bytes' })
   else codecs.push({ name: 'bytes', configuration: { endian: random.pick(['little', 'big']) } })
-  for (const name of ['gzip', 'zstd', 'crc32c', 'lz4', 'zlib']) if (random.chance(25)) codecs.push({ name })
+  for (const name of ['gzip', 'zstd', 'crc32c', 'lz4', 'zlib', 'blosc']) if (random.chance(25)) codecs.push({ name })
   return { codecs }
 }
 

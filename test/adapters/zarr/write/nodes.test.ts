@@ -215,7 +215,7 @@ describe.skipIf(env === undefined)('a store of version 2', () => {
     const group = await openZarr(path, { kind: 'group', mode: 'r+' })
     const [before] = found([path, true])
     const sums: Record<string, number> = {}
-    for (const name of ['plain', 'zstd', 'gzip', 'zlib', 'lz4', 'half', 'none']) {
+    for (const name of ['plain', 'zstd', 'gzip', 'zlib', 'lz4', 'blosc', 'half', 'none']) {
       const array = await group.array(name)
       await array.set([slice(1, 6), 2], 100)
       await array.set([slice(4, 8)], 50)
@@ -242,7 +242,7 @@ describe.skipIf(env === undefined)('a store of version 2', () => {
     await expect(delta.set(null, 1)).rejects.toMatchObject({ tag: 'ReadOnlyError' })
     await expect(group.createArray('x', SMALL)).rejects.toMatchObject({ tag: 'UnsupportedError' })
     await group.delete('delta')
-    expect([existsSync(join(path, 'delta')), await group.arrays()]).toEqual([false, ['gzip', 'half', 'lz4', 'none', 'plain', 'zlib', 'zstd']]) // biome-ignore format: one line
+    expect([existsSync(join(path, 'delta')), await group.arrays()]).toEqual([false, ['blosc', 'gzip', 'half', 'lz4', 'none', 'plain', 'zlib', 'zstd']]) // biome-ignore format: one line
     expect(readFileSync(join(path, '.zmetadata'), 'utf8')).not.toContain('delta')
   })
 

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import zarr
-from numcodecs import GZip, LZ4, Zlib, Zstd, Shuffle, Delta
+from numcodecs import Blosc, GZip, LZ4, Zlib, Zstd, Shuffle, Delta
 
 warnings.simplefilter("ignore")
 group = zarr.open_group(sys.argv[1], mode="w", zarr_format=2)
@@ -23,6 +23,7 @@ array("zstd", compressors=Zstd(level=1))
 array("gzip", dtype=">f8", compressors=GZip(level=2), fill_value=-1)
 array("zlib", compressors=Zlib(level=2), order="F")
 array("lz4", dtype="u2", compressors=LZ4(), filters=[Shuffle(elementsize=2)], chunk_key_encoding={"name": "v2", "separator": "/"})
+array("blosc", dtype="f4", compressors=Blosc(cname="lz4", clevel=5, shuffle=Blosc.BITSHUFFLE))
 array("half", dtype="f2", compressors=Zstd(level=1))
 array("none", compressors=Zstd(level=1), fill_value=None)
 array("delta", compressors=None, filters=[Delta(dtype="<i4")])

@@ -1,0 +1,147 @@
+import { joinBytes } from '../core/bytes.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { type Arena, withArena } from '../kernels/arena.ts'
+import { compute } from '../kernels/compute.ts'
+import { deflate } from './deflate.ts'
+
+/** How a frame of Blosc is made; `blosc.ts` describes it. */
+export interface BloscOptions {
+  readonly compressor: BloscCompressor
+  /** From 0, not compressed, to 9. */
+  readonly level: number
+  readonly shuffle: 'noshuffle' | 'shuffle' | 'bitshuffle'
+  /** Bytes of an element. */
+  readonly typesize: number
+  /** Bytes of a block; 0 to choose. */
+  readonly blockBytes: number
+}
+
+export type BloscCompressor = 'lz4' | 'lz4hc' | 'zlib' | 'zstd'
+
+/** Numbers of compressors in frames. */
+const NUMBERS: Readonly<Record<BloscCompressor, number>> = { lz4: 1, lz4hc: 1, zlib: 3, zstd: 4 }
+const SHUFFLES = { noshuffle: 0, shuffle: 1, bitshuffle: 4 }
+
+const HEADER_BYTES = 16
+const NOT_COMPRESSED = 2
+/** Blocks are one stream each, whatever their elements. */
+const NOT_SPLIT = 16
+/** What c-blosc takes. */
+const MOST_BYTES = 2 ** 31 - 1 - HEADER_BYTES
+const MOST_TYPESIZE = 255
+/** Blocks of LZ4 fit the second-level cache; those of the others have room for long matches. */
+const BLOCK_BYTES: Readonly<Record<BloscCompressor, number>> = {
+  lz4: 256 * 1024,
+  lz4hc: 256 * 1024,
+  zlib: 512 * 1024,
+  zstd: 512 * 1024,
+}
+
+/** A block of a frame. */
+interface Block {
+  readonly start: number
+  readonly bytes: number
+}
+
+/**
+ * Bytes as a frame of Blosc 1.
+ * @throws CodecError for more than a frame holds; what the compressor throws
+ */
+export async function encodeBlosc(bytes: Uint8Array, options: BloscOptions): Promise<Uint8Array> {
+  const { compressor, level, shuffle } = options
+  if (bytes.length > MOST_BYTES) {
+    const text = `a frame of blosc holds at most ${MOST_BYTES} bytes, not ${bytes.length}`
+    throw new HyperslabError('CodecError', text, { actual: bytes.length, expected: MOST_BYTES })
+  }
+  const typesize = options.typesize > MOST_TYPESIZE ? 1 : options.typesize
+  const blockBytes = blockBytesOf(bytes.length, typesize, options.blockBytes || BLOCK_BYTES[compressor])
+  const flags = SHUFFLES[shuffle] | NOT_SPLIT | (NUMBERS[compressor] << 5)
+  const header = (added: number, length: number): Uint8Array => {
+    const head = new Uint8Array(HEADER_BYTES)
+    head.set([2, 1, flags | added, typesize])
+    const view = new DataView(head.buffer)
+    for (const [i, value] of [bytes.length, blockBytes, length].entries()) view.setUint32(4 + 4 * i, value, true)
+    return head
+  }
+  const plain = (): Uint8Array => joinBytes([header(NOT_COMPRESSED, HEADER_BYTES + bytes.length), bytes])
+  if (level === 0 || bytes.length === 0) return plain()
+  const blocks = Array.from({ length: Math.ceil(bytes.length / blockBytes) }, (_, i): Block => {
+    const start = i * blockBytes
+    return { start, bytes: Math.min(blockBytes, bytes.length - start) }
+  })
+  const order = { ...options, typesize }
+  const streams = /^lz4/.test(compressor) ? lz4Streams(bytes, blocks, order) : await otherStreams(bytes, blocks, order)
+  const starts = new Uint8Array(4 * blocks.length)
+  const table = new DataView(starts.buffer)
+  let end = HEADER_BYTES + starts.length
+  for (const [i, stream] of streams.entries()) {
+    table.setUint32(4 * i, end, true)
+    end += 4 + stream.length
+  }
+  if (end >= HEADER_BYTES + bytes.length) return plain()
+  return joinBytes([header(0, end), starts, ...streams.flatMap((stream) => [sizeOf(stream), stream])])
+}
+
+function sizeOf({ length }: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setUint32(0, length, true)
+  return bytes
+}
+
+/** Blocks of whole elements, as many as bits are shuffled by where there are so many. */
+function blockBytesOf(bytes: number, typesize: number, wanted: number): number {
+  const unit = 8 * typesize
+  const whole = Math.floor(wanted / unit) * unit || unit
+  return Math.max(1, Math.min(bytes, whole))
+}
+
+/** Streams of blocks as they are stored: those that do not become smaller are as they were. */
+function lz4Streams(bytes: Uint8Array, blocks: readonly Block[], options: BloscOptions): Uint8Array[] {
+  return withArena((arena) => {
+    const kernels = compute(arena)
+    const from = arena.put(bytes)
+    const largest = blocks[0]!.bytes
+    const target = arena.alloc(kernels.lz4Bound(largest) >>> 0)
+    const shuffled = shuffler(arena, largest, options)
+    return blocks.map(({ start, bytes }) => {
+      const block = shuffled(from + start, bytes)
+      const size = kernels.lz4Encode(block, bytes, target) >>> 0
+      return size > 0 && size < bytes ? arena.bytes(target, size).slice() : arena.bytes(block, bytes).slice()
+    })
+  })
+}
+
+async function otherStreams(bytes: Uint8Array, blocks: readonly Block[], options: BloscOptions): Promise<Uint8Array[]> {
+  const { compressor, level } = options
+  const shuffled = withArena((arena) => {
+    const from = arena.put(bytes)
+    const shuffle = shuffler(arena, blocks[0]!.bytes, options)
+    return blocks.map(({ start, bytes }) => arena.bytes(shuffle(from + start, bytes), bytes).slice())
+  })
+  // As c-blosc has it: levels of Zstandard are twice as many.
+  const zstd =
+    compressor === 'zstd' ? (await import('./zstd-encode.ts')).zstdEncoder(level === 9 ? 22 : 2 * level - 1) : undefined
+  const streams: Uint8Array[] = []
+  for (const block of shuffled) {
+    const stream = await (zstd === undefined ? deflate('zlib', block, level) : zstd(block))
+    streams.push(stream.length < block.length ? stream : block)
+  }
+  return streams
+}
+
+/** What brings a block in kernel memory into the order in which it is compressed, and gives its address. */
+function shuffler(
+  arena: Arena,
+  largest: number,
+  { shuffle, typesize }: BloscOptions,
+): (pointer: number, bytes: number) => number {
+  if (shuffle === 'noshuffle' || (shuffle === 'shuffle' && typesize === 1)) return (pointer) => pointer
+  const kernels = compute(arena)
+  const target = arena.alloc(largest)
+  const planes = shuffle === 'bitshuffle' ? arena.alloc(largest) : 0
+  return (pointer, bytes) => {
+    if (shuffle === 'shuffle') kernels.shuffle(typesize, pointer, target, bytes)
+    else kernels.bitShuffle(typesize, pointer, target, bytes, planes)
+    return target
+  }
+}
