@@ -1,8 +1,7 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { HyperslabError } from '../../src/core/errors.ts'
 import { between } from '../../src/dataset/between.ts'
 import { concatDatasets } from '../../src/dataset/concat-datasets.ts'
@@ -12,19 +11,10 @@ import type { DatasetFile } from '../../src/dataset/dataset-file.ts'
 import { ChunkGrid, create, DiskArray, MemoryStore } from '../../src/runtime/index.ts'
 import { openDatasets } from '../../src/runtime/open-datasets.ts'
 import { CountingSource } from '../support/counting-source.ts'
-import { type Step, startDatasets } from '../support/dataset-peer.ts'
+import { datasetsIn, type Step } from '../support/dataset-peer.ts'
 import { expectPeer, valuesOf } from '../support/labelled.ts'
 
-const peer = startDatasets()
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'hyperslab-concat-'))
-  await peer?.writeParts(folder)
-}, 60_000)
-afterAll(async () => {
-  peer?.close()
-  await rm(folder, { recursive: true, force: true })
-})
+const { peer, folder } = datasetsIn('concat', (folder, peer) => peer?.writeParts(folder))
 
 describe.skipIf(peer === undefined)('as xarray joins them', () => {
   const FORMS = [['.nc', '.nc', '.nc'], ['.v2.zarr', '.v2.zarr', '.v2.zarr'], ['.v3.zarr', '.v3.zarr', '.v3.zarr'], ['.nc', '.v2.zarr', '.v3.zarr']] // biome-ignore format: one line

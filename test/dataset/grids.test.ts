@@ -1,32 +1,23 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import ts from 'typescript'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { copyTensor, tensorOf, viewTensor } from '../../src/core/tensor.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import { viewOf } from '../../src/grid/range.ts'
 import { DiskArray } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
-import { type Step, startDatasets } from '../support/dataset-peer.ts'
+import { datasetsIn, type Step } from '../support/dataset-peer.ts'
 import { GRIDS, writeGrids } from '../support/grids.ts'
 import { expectPeer, valuesOf } from '../support/labelled.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const page = readFileSync(join(root, 'docs/grids.md'), 'utf8')
-const peer = startDatasets()
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'hyperslab-grids-'))
+const { peer, folder } = datasetsIn('grids', async (folder) => {
   await writeGrids(folder)
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules', 'hyperslab'))
-})
-afterAll(async () => {
-  peer?.close()
-  await rm(folder, { recursive: true })
 })
 
 describe.skipIf(peer === undefined)('as xarray reads them', () => {

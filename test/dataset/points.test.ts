@@ -1,25 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { CountingSource } from '../support/counting-source.ts'
-import { startDatasets } from '../support/dataset-peer.ts'
+import { datasetsIn } from '../support/dataset-peer.ts'
 import { expectPeer, valuesOf } from '../support/labelled.ts'
 
-const peer = startDatasets()
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'hyperslab-points-'))
-  await peer?.writeParts(folder)
-}, 60_000)
-afterAll(async () => {
-  peer?.close()
-  await rm(folder, { recursive: true, force: true })
-})
+const { peer, folder } = datasetsIn('points', (folder, peer) => peer?.writeParts(folder))
 
 describe.skipIf(peer === undefined)('points by labels of dimensions, as xarray selects them', () => {
   const times = ['1998-01-05T00:00', '1998-01-01T00:00', '1998-01-05T00:00', '1998-01-31T00:00']

@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import type { Tensor } from '../../src/core/tensor.ts'
 import { between } from '../../src/dataset/between.ts'
@@ -12,23 +10,13 @@ import { CFTime } from '../../src/dataset/time/instant.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
-import { type PeerArray, type Step, startDatasets } from '../support/dataset-peer.ts'
+import { datasetsIn, type PeerArray, type Step } from '../support/dataset-peer.ts'
 
-const peer = startDatasets()
+const { peer, folder } = datasetsIn('xarray', (folder, peer) => peer?.write(folder))
 const NAMES = ['plain', 'packed', 'float', 'noleap', '360_day', 'julian'] as const
 const FORMS = ['.nc', '.v2.zarr', '.v3.zarr'] as const
 /** Of each file, so that there are some 500 chains in all. */
 const CHAINS = 40
-
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'hyperslab-xarray-'))
-  await peer?.write(folder)
-}, 120_000)
-afterAll(async () => {
-  peer?.close()
-  await rm(folder, { recursive: true, force: true })
-})
 
 /** Numbers from 0 up to 1, the same for a seed every time. */
 function mulberry(seed: number): () => number {

@@ -1,3 +1,8 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
 import { startPython } from './python.ts'
 
 /** What xarray gives: values in C order, null for NaN, times as text. */
@@ -33,6 +38,21 @@ export interface DatasetPeer {
   /** A variable of a file, or all of it, as text in long form. */
   table(path: string, variable?: string): Promise<string>
   close(): void
+}
+
+/** xarray, and a folder with files of a test, for as long as its tests run. */
+export function datasetsIn(
+  name: string,
+  fill: (folder: string, peer: DatasetPeer | undefined) => Promise<unknown> | undefined,
+): { readonly peer: DatasetPeer | undefined; readonly folder: string } {
+  const peer = startDatasets()
+  const folder = mkdtempSync(join(tmpdir(), `hyperslab-${name}-`))
+  beforeAll(async () => void (await fill(folder, peer)), 120_000)
+  afterAll(async () => {
+    peer?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  return { peer, folder }
 }
 
 /** Undefined, with a line that says so, where it cannot be had. */
