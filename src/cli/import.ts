@@ -64,7 +64,7 @@ async function importPlace(
 }
 
 /** `time=12,lat=48`; that the dimensions are there shows when the file is open. */
-function parseChunks(text: string): Record<string, number> {
+export function parseChunks(text: string): Record<string, number> {
   const chunks: Record<string, number> = {}
   for (const part of text.split(',')) {
     const [, name = '', length = ''] = /^(.+)=(\d+)$/.exec(part.trim()) ?? []

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addCompact } from './compact.ts'
+import { addExport } from './export.ts'
 import { oneLine } from './failure.ts'
 import { addGet } from './get.ts'
 import { addImport } from './import.ts'
@@ -16,7 +17,7 @@ import { addVerify } from './verify.ts'
 /** The command line. Parsing it throws what commander throws instead of ending the process. */
 export function createProgram(): Command {
   const program = new Command('hyperslab')
-    .description('Look into containers of chunked arrays, classic NetCDF and Zarr, and fill containers from the last two.')
+    .description('Look into containers of chunked arrays, classic NetCDF and Zarr, and turn one into another.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .exitOverride()
@@ -35,7 +36,8 @@ Examples
 
 Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is wrong.`,
     )
-  for (const add of [addImport, addInfo, addGet, addReduce, addPlot, addServe, addReferences, addVerify, addCompact]) add(program)
+  for (const add of [addImport, addExport, addInfo, addGet, addReduce, addPlot, addServe, addReferences, addVerify, addCompact])
+    add(program)
   return program
 }
 

@@ -1,0 +1,99 @@
+import { type Command, Option } from 'commander'
+import { HyperslabError } from '../core/errors.ts'
+import type { Dataset } from '../dataset/dataset.ts'
+import { openDataset } from '../runtime/dataset.ts'
+import { resolveLocation } from '../runtime/location.ts'
+import { interruptible, oneLine, UsageError } from './failure.ts'
+import { parseChunks } from './import.ts'
+import { integerBetween, PLACE, parseNames } from './options.ts'
+import { count, printError, printLines, showBytes } from './output.ts'
+import { progressLine } from './progress.ts'
+
+interface Options {
+  readonly chunks?: Readonly<Record<string, number>>
+  readonly shards?: Readonly<Record<string, number>>
+  readonly codec?: string
+  readonly level?: number
+  readonly variables?: readonly string[]
+  readonly group?: string
+  readonly overwrite?: boolean
+}
+
+/** What an output is by its name. */
+const FORMATS = { zarr: /\.zarr\/?$/i, af: /\.af$/, csv: /\.csv$/i } as const
+
+export function addExport(program: Command): void {
+  program
+    .command('export')
+    .description('write the variables of a place with their labels as Zarr, as a container or as a table')
+    .argument('<input>', PLACE)
+    .argument('<output>', 'what to write: out.zarr, out.af or out.csv')
+    .option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=1,lat=90,lon=90', parseChunks)
+    .option('--shards <lengths>', 'of Zarr: lengths of shards along dimensions, multiples of those of chunks', parseChunks)
+    .addOption(
+      new Option('--codec <codec>', 'how chunks are compressed: zstd, gzip, zlib, lz4, none; of containers lz4, zstd, none'),
+    )
+    .option('--level <number>', 'how hard the codec tries', integerBetween(0, 22))
+    .option('--variables <names>', 'which variables to write, e.g. tas,pr (default: all)', parseNames)
+    .option('--group <path>', 'of a Zarr store: the group to write')
+    .option('--overwrite', 'replace the output if it is there')
+    .addHelpText(
+      'after',
+      `
+Values are encoded as they were (packed, as numbers of units of time); what cannot be decoded is left out, and told.
+
+Examples
+  $ hyperslab export climate.af climate.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=180,lon=360
+  $ hyperslab export climate.af tas.csv --variables tas`,
+    )
+    .action(async (input: string, output: string, options: Options) => {
+      const format = (Object.keys(FORMATS) as (keyof typeof FORMATS)[]).find((name) => FORMATS[name].test(output))
+      if (format === undefined) throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
+      const { variables, group, ...writing } = options
+      await using ds = await openDataset(input, group === undefined ? {} : { group })
+      const chosen = variables === undefined ? ds : only(ds, variables)
+      const lines = await interruptible((signal) =>
+        format === 'csv' ? writeTable(chosen, output, writing, signal) : writeArrays(chosen, output, writing, signal),
+      )
+      await printLines(lines)
+    })
+}
+
+/** @throws UnknownArrayError */
+function only(ds: Dataset, names: readonly string[]): Dataset {
+  for (const name of names) ds.get(name)
+  return ds.drop(...Object.keys(ds.variables).filter((name) => !names.includes(name)))
+}
+
+type Writing = Omit<Options, 'variables' | 'group'>
+
+async function writeArrays(ds: Dataset, output: string, options: Writing, signal: AbortSignal): Promise<string[]> {
+  const line = progressLine('exporting', 'chunks')
+  const { arrays, bytes, warnings } = await ds.write(output, { ...options, signal, onProgress: line.update }).finally(line.end)
+  for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
+  return [`${output}: ${count(arrays.length, 'array')}${bytes === undefined ? '' : `, ${showBytes(bytes)}`}`]
+}
+
+async function writeTable(
+  ds: Dataset,
+  output: string,
+  { overwrite = false, ...options }: Writing,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const [other] = Object.keys(options)
+  if (other !== undefined) throw new UsageError(`--${other} is for arrays, and ${output} is a table`)
+  const { store, path } = await resolveLocation(output)
+  if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: output })
+  if (!overwrite && (await store.stat(path)) !== undefined)
+    throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file: output })
+  const stage = await store.stage(path)
+  try {
+    const utf8 = new TextEncoder()
+    for await (const piece of ds.toCSV({ signal })) await stage.append(utf8.encode(piece))
+    await stage.publish(path, new Uint8Array(0), { ifAbsent: !overwrite })
+    return [`${output}: ${showBytes(stage.size)}`]
+  } finally {
+    await stage.discard()
+    await store.close?.()
+  }
+}
