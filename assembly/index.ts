@@ -1,7 +1,8 @@
 /**
  * The kernel ABI: every export of the whole module, which `initKernels` takes. Pointers are byte addresses;
- * each file states the contract of what it exports. The package inlines the same kernels as three modules
- * over one memory: `reading.ts`, and `compute.ts` and `filters.ts`, which are loaded when they are first needed.
+ * each file states the contract of what it exports. The package inlines the same kernels as four modules
+ * over one memory: `reading.ts`, and `compute.ts`, `filters.ts` and `zstd-encode/`, which are loaded when they
+ * are first needed.
  */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
 export { bloscLzDecode } from './blosclz-decode'
@@ -20,3 +21,8 @@ export { swap } from './swap'
 export { scaleTimes } from './times'
 export { bitUnshuffle, unshuffle } from './unshuffle'
 export { widenBrain, widenHalf } from './widen'
+export { zstdEncode } from './zstd-encode/frame'
+export { zstdWorkBytes } from './zstd-encode/layout'
+
+/** Where its tables end: `scripts/embed-kernels.mjs` looks whether those of `zstd-encode/` begin behind it. */
+export const wholeEnd: usize = __heap_base

@@ -27,7 +27,7 @@ const run = (name, imports) => new WebAssembly.Instance(new WebAssembly.Module(b
 
 // The kernels are five modules over one memory: the tables of one end before those of the next begin, and the last before the arena. Those
 // of both modules of Zstandard, which each makes anew when it is called, are in one place.
-run('kernels')
+const { wholeEnd } = run('kernels')
 const reading = run('reading')
 const over = { env: { memory: reading.memory } }
 const { computeEnd } = run('compute', over)
@@ -51,6 +51,8 @@ const places = [
   encode.zstdEncodeDataEnd.value,
   reading.arenaMark(),
 ]
+if (wholeEnd.value > zstdTables.value)
+  throw new Error(`the tables of the whole module end at ${wholeEnd.value}, behind those of zstd`)
 if (places.some((place, i) => place < places[i - 1])) throw new Error(`the tables of the kernels overlap: ${places.join(', ')}`)
 
 for (const [name, target] of [

@@ -35,7 +35,7 @@ export function zstdEncoder(level: number = DEFAULT_LEVEL): (bytes: Uint8Array) 
   const native = nativeEncoder()
   if (native !== undefined) return (bytes) => native(bytes, level)
   try {
-    embeddedEncode()
+    withArena(encodeKernels)
   } catch (cause) {
     const text = `this platform neither has zstd nor compiles the WebAssembly that writes it; choose the codec 'lz4' or 'none'`
     throw new HyperslabError('UnsupportedError', text, { cause })
@@ -79,8 +79,13 @@ export const encodeFrame = (bytes: Uint8Array): Uint8Array =>
 function encodeKernels({ kernels }: Arena): EncodeKernels {
   let encode = instances.get(kernels)
   if (encode === undefined) {
-    encode = instantiate<EncodeKernels>(embeddedEncode(), { env: { memory: kernels.memory } }).exports
+    encode = isWhole(kernels)
+      ? kernels
+      : instantiate<EncodeKernels>(embeddedEncode(), { env: { memory: kernels.memory } }).exports
     instances.set(kernels, encode)
   }
   return encode
 }
+
+/** The module that initKernels was given has them all. */
+const isWhole = (kernels: object): kernels is EncodeKernels => 'zstdEncode' in kernels
