@@ -7,6 +7,7 @@ import { containers } from './s3/containers.ts'
 import { faults } from './s3/faults.ts'
 import { objects } from './s3/objects.ts'
 import { type Bucket, bucketOf } from './s3/support.ts'
+import { zarrStores } from './s3/zarr.ts'
 
 /** Few unless asked for: a round is some 750 requests and takes a second or two. */
 const ROUNDS = Number(process.env['HYPERSLAB_STORE_ROUNDS'] ?? 3)
@@ -50,6 +51,7 @@ describe.skipIf(!cephThere)('Ceph', () => {
   describe('objects', () => objects(given))
   describe('containers', () => containers(given))
   describe('faults', () => faults(given))
+  describe('Zarr', () => zarrStores(given))
 
   test(
     'twelve writers flush one container at the same time: each gets a number of its own, nothing is lost',
