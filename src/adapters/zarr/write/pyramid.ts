@@ -98,5 +98,5 @@ function levelOf(array: DiskArray, axes: readonly number[], level: number): Disk
   const missing = missingElement(missingElements(source))
   const back = (mean: number): unknown =>
     Number.isNaN(mean) && missing !== undefined ? missing : toElement(dtype, isFloat(dtype) ? mean : Math.round(mean))
-  return new DiskArray(elementwise(means.source, source, back as never))
+  return new DiskArray(elementwise(means.source, source, { forth: back as never }))
 }
