@@ -142,19 +142,32 @@ test.each(contents())('%s, as the platform decodes it', async (_, bytes) => {
 
 test('matches reach back by 8 MiB at most, and frames of more say so', () => {
   const far = noise(300_000, 1)
-  const bytes = new Uint8Array((8 << 20) + far.length)
+  // A block more, so that no match is near enough.
+  const apart = (8 << 20) + 131_072
+  const bytes = new Uint8Array(apart + far.length)
   for (let at = 0; at < bytes.length; at += 4) bytes[at] = at >> 15
   bytes.set(far)
-  bytes.set(far, 8 << 20)
+  bytes.set(far, apart)
   const frame = expectEncodes(bytes)
   // Not a single segment, and a window of 8 MiB.
   expect([frame[4]! & 0x20, frame[5]]).toEqual([0, 13 << 3])
+  // Those who decode all of a frame at once do not look how far matches reach.
+  expect(frame.length).toBeGreaterThan(2 * far.length)
   const near = new Uint8Array(8 << 20)
   near.set(far)
   near.set(far, near.length - far.length)
   const encoded = expectEncodes(near)
   expect(encoded[4]! & 0x20).toBe(0x20)
   expect(encoded.length).toBeLessThan(1.2 * far.length)
+})
+
+test('what a block that is written as it is has found is forgotten', () => {
+  const bytes = noise(262_144, 4)
+  bytes.copyWithin(50, 10, 22)
+  for (let at = 131_072 + 10; at < 140_000; at++) bytes[at] = bytes[at - 40]!
+  const seen = new Set<string>()
+  partsOf(framesOf(expectEncodes(bytes))[0]!, seen)
+  expect([...seen]).toEqual(expect.arrayContaining(['block 0', 'block 2']))
 })
 
 /** Values in a fixed place of each record of 8 bytes: all sequences are the same. */
