@@ -26,3 +26,10 @@ function exactly(array: DiskArray<'int64'>, missing: ReadonlySet<unknown>): Disk
   }
   return array.map<'float64'>(convert, { dtype: 'float64' }) as DiskArray
 }
+
+/**
+ * 1 in place of each value, NaN where none is: arrays, their groups and windows count what is not 0, and
+ * zeros are values, too.
+ */
+export const presence = (array: DiskArray): DiskArray =>
+  array.map<'float64'>((value) => (Number.isNaN(value) ? Number.NaN : 1), { dtype: 'float64' }) as DiskArray

@@ -6,6 +6,7 @@ import { type DType, isFloat } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
+import { presence } from './as-floats.ts'
 import { skipping } from './reductions.ts'
 
 /** What is grouped, and reduced beside. */
@@ -34,8 +35,11 @@ export async function reduceGroups(
   const axis = dims.indexOf(dim)
   const skip = { ...skipping(array, skipMissing), signal }
   const others = reduced.filter((each) => each !== dim).map((each) => dims.indexOf(each))
-  const alone = async (fold: FoldKind): Promise<Tensor> =>
-    inGroupOrder(await array.groupBy(axis, of, fold, skip), foldedDType(array.dtype, fold), axis, count, fold)
+  const alone = async (fold: FoldKind): Promise<Tensor> => {
+    const folded = fold === 'count' ? presence(array) : array
+    const groups = await folded.groupBy(axis, of, fold, { ...skipping(folded, skipMissing), signal })
+    return inGroupOrder(groups, foldedDType(array.dtype, fold), axis, count, fold)
+  }
   if (others.length === 0) return alone(kind)
   const over = async (fold: FoldKind, by: 'sum' | 'min' | 'max' | 'prod'): Promise<Tensor> => {
     const isExtreme = by === 'min' || by === 'max'

@@ -33,7 +33,8 @@ export function reduceAlong({ variable, coordinates }: Labelled, kind: ReduceKin
   const { array } = variable
   const { axis, kept, shape } = axesOf(variable, options.axis)
   const dtype = kind === 'median' ? 'float64' : foldedDType(array.dtype, kind)
-  const skip = skipping(array, options.skipMissing)
+  // Arrays count what is not 0.
+  const skip = { ...skipping(array, options.skipMissing), ...(kind === 'count' && { where: () => true }) }
   const compute = (signal: Signal): Promise<Tensor> =>
     reduceOrNaN(() => array[kind as 'sum']({ axis, ...skip, signal }), dtype, shape)
   return {

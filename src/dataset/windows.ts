@@ -6,7 +6,7 @@ import type { DType } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
-import { asFloats } from './as-floats.ts'
+import { asFloats, presence } from './as-floats.ts'
 import { type Coords, type Labelled, takeCoords } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
@@ -82,9 +82,10 @@ export function rollingWindows<A>(
     const padded = asFloats(array).pad(widths, { value: Number.NaN })
     const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
     const all = minPeriods === undefined && kind !== 'count'
-    const values = rolling(padded, along, kind, { skipMissing: !all, skipNaN: !all }) as DiskArray
-    if (all) return wrap(result(variable, values, coordinates), kind)
-    const counts = rolling(padded, along, 'count', { skipMissing: true, skipNaN: true }) as DiskArray
+    const fold = (of: DiskArray, by: FoldKind) => rolling(of, along, by, { skipMissing: !all, skipNaN: !all }) as DiskArray
+    if (all) return wrap(result(variable, fold(padded, kind), coordinates), kind)
+    const counts = fold(presence(padded), 'count')
+    const values = kind === 'count' ? counts : fold(padded, kind)
     const least = minPeriods ?? sizeOf(sizes)
     const enough = (value: number, count: number): number => (count >= least ? value : Number.NaN)
     const known = new DiskArray(broadcastSource(enough, [values.source, counts.source])) as DiskArray
@@ -108,7 +109,8 @@ export function coarsenedBlocks<A>(
   const sizes = sizesAlong(variable, lengths)
   return new WindowedArray(name, SKIP, (kind, skipMissing) => {
     const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
-    const values = coarsen(variable.array, along, kind, skipping(variable.array, skipMissing)) as DiskArray
+    const folded = kind === 'count' ? presence(variable.array) : variable.array
+    const values = coarsen(folded, along, kind, skipping(folded, skipMissing)) as DiskArray
     const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
     const kept = new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])
     return wrap(result(variable, values, kept), kind, { skipMissing })

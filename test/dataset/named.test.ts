@@ -87,3 +87,37 @@ test('quantiles and histograms leave out what is missing', async () => {
   const all = [...column(0), ...column(1)]
   expect([...counts.data]).toEqual([all.filter((each) => each < 5).length, all.filter((each) => each >= 5 && each <= 20).length])
 })
+
+test('counts are of what is not missing, zeros, false, midnight of 1970 and empty text among them', async () => {
+  const counted = new Dataset({
+    floats: { dims: ['x'], data: [0, 1, Number.NaN, -0] },
+    times: { dims: ['x'], data: [new Date(0), new Date(864e5), new Date(0), new Date(1)] },
+    whole: { dims: ['x', 'y'], data: tensorOf('int16', [4, 2], Int16Array.of(0, 1, 0, 0, 2, 0, 0, 0)) },
+    texts: { dims: ['x'], data: ['', 'a', '', 'b'] },
+  })
+  const counts = Object.values(counted.variables).map((array) => array.count().get())
+  expect(await Promise.all(counts)).toEqual([3, 4, 8, 4])
+  expect(await numbers(counted.get('whole').count({ axis: 'x' }))).toEqual([4, 4])
+  expect(await counted.get('floats').count({ skipMissing: false }).get()).toBe(4)
+  // Those of groups count the same.
+  expect(await numbers(t.count({ axis: 'time' }))).toEqual([0, 1].map((lat) => known(Array.from({ length: MONTHS }, (_, month) => value(month, lat))).length)) // biome-ignore format: one line
+  const perYear = await t.groupBy('time.year').count().values()
+  expect(Array.from(perYear as ArrayLike<number>).reduce((a, b) => a + b, 0)).toBe(await t.count().get())
+})
+
+test('groups and windows count zeros as values, also where they make means or need so many', async () => {
+  const rain = [0, 2, 0, 4, Number.NaN, 0, 3, 0]
+  const wet = new Dataset(
+    { r: { dims: ['x', 'y'], data: tensorOf('float32', [4, 2], Float32Array.from(rain)) }, n: { dims: ['x'], data: Int16Array.of(0, 0, 5, 0) } },
+    { coords: { x: [0, 0, 1, 1].map((group, i) => 10 * group + i) } },
+  ) // biome-ignore format: one line
+  const [r, n] = [wet.get('r'), wet.get('n')]
+  const bins = { x: [-1, 5, 20] }
+  expect(await numbers(r.groupBy(bins).count())).toEqual([2, 2, 1, 2])
+  expect(await numbers(r.groupBy(bins).count({ axis: ['x', 'y'] }))).toEqual([4, 3])
+  expect(await numbers(r.groupBy(bins).mean({ axis: ['x', 'y'] }))).toEqual([6 / 4, 3 / 3])
+  expect(await numbers(n.groupBy(bins).count())).toEqual([2, 2])
+  expect(await numbers(r.coarsen({ x: 2, y: 2 }).count())).toEqual([4, 3])
+  expect(await numbers(n.rolling({ x: 2 }, { minPeriods: 2 }).sum())).toEqual([Number.NaN, 0, 5, 5])
+  expect(await numbers(n.rolling({ x: 2 }).count())).toEqual([Number.NaN, 2, 2, 2])
+})
