@@ -119,6 +119,18 @@ def zarr3_write(path, shape, chunks, shards, codec):
     array[...] = climate(shape)
 
 
+def zarr3_rewrite(path, shape):
+    import zarr
+
+    zarr.config.set({"threading.max_workers": 1})
+    array, data = zarr.open_array(path, mode="r+"), climate(shape)
+
+    def work():
+        array[...] = data
+
+    return work
+
+
 def zarr3_open(path):
     import zarr
 
@@ -231,6 +243,7 @@ makers = {
     "tensorstore_read": tensorstore_read,
     "tensorstore_select": tensorstore_select,
     "zarr3_write": zarr3_write,
+    "zarr3_rewrite": zarr3_rewrite,
     "zarr3_open": zarr3_open,
     "zarr3_select": zarr3_select,
     "zarr3_mean": zarr3_mean,
