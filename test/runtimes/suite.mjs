@@ -110,7 +110,7 @@ async function serveZarr(url, { method = 'GET', headers = {} }) {
   })
 }
 
-async function checkZarr({ openZarr, HttpStore, slice }, check, rejects) {
+async function checkZarr({ createZarr, openZarr, HttpStore, MemoryStore, slice }, check, rejects) {
   const place = { store: new HttpStore({ fetch: serveZarr }), path: 'https://data.example.org/small.zarr' }
   await check('a Zarr store is opened over HTTP, and its arrays are read, sliced and reduced', async () => {
     const group = await openZarr(place)
@@ -132,6 +132,33 @@ async function checkZarr({ openZarr, HttpStore, slice }, check, rejects) {
     // Nobody wrote the first plane: it is full of the fill value, and missing in no array that says nothing of it.
     equal([await shards.get([0, 0, 0]), await shards.get([1, 2, 3]), await shards.max()], [-1, at(1, 2, 3), SIZE - 1])
     await rejects('UnknownArrayError', () => group.array('nothing'))
+  })
+  await check('a Zarr group is written, compressed and in shards, and read back', async () => {
+    const target = { store: new MemoryStore(), path: 'new.zarr' }
+    const group = await createZarr(target, { attributes: { title: 'new' } })
+    const dimensionNames = ['z', 'y', 'x']
+    for (const [name, codec] of Object.entries({ zstd: undefined, gzip: 'gzip', blosc: 'blosc' })) {
+      const options = {
+        dtype: 'float32',
+        shape: SHAPE,
+        chunks: [1, 7, 3],
+        shards: [2, 7, 6],
+        dimensionNames,
+        ...(codec && { codec }),
+      }
+      const array = await group.createArray(name, options)
+      await array.set(null, numbered('float32'))
+      await array.append('z', new Float32Array(42).fill(0.5))
+    }
+    await group.consolidate()
+    const read = await openZarr(target)
+    equal([read.consolidated, read.attrs.get('title')], [true, 'new'])
+    for (const name of await read.arrays()) {
+      const array = await read.array(name)
+      equal(array.shape, [SHAPE[0] + 1, SHAPE[1], SHAPE[2]])
+      equal((await array.get([slice(0, SHAPE[0])])).data, numbered('float32'))
+      equal(await array.get([-1, -1, -1]), 0.5)
+    }
   })
 }
 

@@ -14,7 +14,7 @@ import {
   resolveSelection,
   slice,
 } from 'hyperslab'
-import { openZarr } from 'hyperslab/zarr'
+import { createZarr, openZarr } from 'hyperslab/zarr'
 import { describe, equal } from '../check.mjs'
 import { runSuite } from '../suite.mjs'
 
@@ -25,7 +25,9 @@ const used = {
   HttpStore,
   initKernels,
   isHyperslabError,
+  MemoryStore,
   open,
+  createZarr,
   openZarr,
   plan,
   resolveSelection,
