@@ -72,17 +72,22 @@ export async function exportZarr(source: ZarrExport, target: Location, options: 
         if (!overwrite) throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already')
         await nodes.remove('')
       }
+      // After an error all that is there goes: it must be ours.
+      const [other] = await store.list!(root === '' ? '' : `${root}/`)
+      if (other !== undefined) {
+        const text = `the folder holds something else already, such as '${other.split('/').at(-1) || other}'; choose another one, or empty it`
+        throw new HyperslabError('AlreadyExistsError', text, { actual: other })
+      }
       try {
         let done = 0
-        const total = planned.reduce((sum, { copied }) => sum + copied.count, 0)
-        for (const { name, array, content, copied, maxBytes } of planned) {
+        const total = planned.reduce((sum, { count }) => sum + count, 0)
+        for (const { name, array, content, count, maxBytes } of planned) {
           await nodes.create(name, content)
           const to = (await openNode(store, root === '' ? name : `${root}/${name}`, { mode: 'r+', kind: 'array' })) as DiskArray
           const onProgress = ({ done: own }: Progress): void => options.onProgress?.({ done: done + own, total })
-          // Whole shards at a time: each is put once.
           const held = maxBytes === undefined ? {} : { maxBytes }
-          await array.rechunkTo(to.rechunk(copied), { ...held, signal, onProgress })
-          done += copied.count
+          await array.rechunkTo(to, { ...held, signal, onProgress })
+          done += count
         }
         signal?.throwIfAborted()
         const members = Object.fromEntries(planned.map(({ name, content }) => [name, content]))
@@ -126,11 +131,11 @@ function checkDimensions({ arrays }: ZarrExport, options: ExportOptions): void {
     }
 }
 
-/** The metadata of an array, and the grid that it is copied by. */
+/** The metadata of an array, and the number of its chunks. */
 function plannedArray(
   { array, dimensionNames, chunkShape, fill, attributes, name }: ExportedArray,
   { codec = 'zstd', level, chunks = {}, shards = {} }: ExportOptions,
-): { readonly content: ReturnType<typeof newArray>['content']; readonly copied: ChunkGrid } {
+): { readonly content: ReturnType<typeof newArray>['content']; readonly count: number } {
   const { dtype, shape } = array
   const usual = chunkShape ?? ChunkGrid.estimate(shape, bytesOf(dtype), CHUNK_BYTES).chunkShape
   const isSharded = dimensionNames.some((dim) => shards[dim] !== undefined)
@@ -144,7 +149,7 @@ function plannedArray(
     const chunk = given ?? largestDivisor(shard, own)
     return [chunk, shard]
   })
-  const shardShape = lengths.map(([, shard]) => shard)
+  const chunkLengths = lengths.map(([chunk]) => chunk)
   const missing = fill ?? missingElement(missingElements(array.source))
   const own = plain(attributes)
   // Programs that read what is missing go by the attribute; of times it is what is no time.
@@ -155,8 +160,8 @@ function plannedArray(
       {
         dtype,
         shape,
-        chunks: lengths.map(([chunk]) => chunk),
-        ...(isSharded && { shards: shardShape }),
+        chunks: chunkLengths,
+        ...(isSharded && { shards: lengths.map(([, shard]) => shard) }),
         codec: level === undefined ? codec : { name: codec, configuration: { level } },
         ...(fillValue !== undefined && { fillValue }),
         dimensionNames,
@@ -165,7 +170,7 @@ function plannedArray(
       [],
     ),
   )
-  return { content, copied: ChunkGrid.regular(shape, shardShape) }
+  return { content, count: ChunkGrid.regular(shape, chunkLengths).count }
 }
 
 function withArray<T>(array: string, work: () => T): T {

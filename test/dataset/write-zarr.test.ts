@@ -107,7 +107,7 @@ describe('Zarr', () => {
       'out.zarr/t/zarr.json',
     ])
     expect(new Set(puts).size).toBe(puts.length)
-    expect(progress.at(-1)).toEqual({ done: 6, total: 6 })
+    expect(progress.at(-1)).toEqual({ done: 9, total: 9 })
     const group = await openZarr(at(store), { kind: 'group' })
     expect(group.consolidated).toBe(true)
     const t = await group.array('t', 'float32', 2)
@@ -134,6 +134,17 @@ describe('Zarr', () => {
       dataset().write(at(store, 'new.zarr'), { chunks: { time: 2 }, signal: abort.signal, onProgress }),
     ).rejects.toThrow('enough')
     expect((await store.list('new.zarr')).length).toBe(0)
+  })
+
+  test('leaves what others have in the folder alone', async () => {
+    const store = new MemoryStore()
+    await store.put('out.zarr/notes.txt', Uint8Array.of(1))
+    for (const overwrite of [false, true])
+      await expect(dataset().write(at(store), { overwrite })).rejects.toMatchObject({
+        tag: 'AlreadyExistsError',
+        message: expect.stringContaining("such as 'notes.txt'"),
+      })
+    expect(await store.list('')).toEqual(['out.zarr/notes.txt'])
   })
 
   test('refuses options that do not fit before anything is written', async () => {
