@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { nativeEncoder } from '../../src/codec/zstd-encode.ts'
 import { type Codec, type FileOptions, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import { createWithBase as create } from '../support/containers.ts'
 
@@ -132,7 +133,9 @@ describe('compacting', () => {
       return file.layers()[0]!.compressedBytes
     }
     const first = await size({})
-    expect(await size({ level: 19 })).toBeLessThan(first)
+    // Where the platform has no library, the kernel has one way to write.
+    const smaller = nativeEncoder() === undefined ? 0 : 1
+    expect(await size({ level: 19 })).toBeLessThanOrEqual(first - smaller)
     await check(store, values, {})
   })
 
