@@ -3,6 +3,7 @@
  * `node --expose-gc costly-footer.mjs kind bytes`. A process of its own, so that memory can be told from that of others.
  */
 import { MemoryStore, open } from '../../dist/index.js'
+import { peakResident } from './peak-resident.mjs'
 
 const [kind, size] = process.argv.slice(2)
 const ROOT_BYTES = 96
@@ -118,7 +119,7 @@ const used = () => {
   return heapUsed + external
 }
 const before = used()
-const peakBefore = process.resourceUsage().maxRSS * 1024
+const peakBefore = peakResident()
 const start = performance.now()
 let outcome = 'opened'
 let file
@@ -128,5 +129,5 @@ try {
   outcome = error.tag ?? `${error}`
 }
 const ms = performance.now() - start
-const peak = process.resourceUsage().maxRSS * 1024 - peakBefore
+const peak = peakResident() - peakBefore
 console.log(JSON.stringify({ outcome, kept: used() - before, peak, ms, arrays: file?.arrays().length ?? 0 }))

@@ -3,6 +3,7 @@
  * element|stats`. A process of its own, so that memory can be told from that of others.
  */
 import { open } from '../../dist/index.js'
+import { peakResident } from './peak-resident.mjs'
 
 const [path, what] = process.argv.slice(2)
 /** Bytes that are in use, of objects and of buffers. */
@@ -13,11 +14,11 @@ const used = () => {
 }
 const file = await open(path, { cacheBytes: 0 })
 const before = used()
-const peakBefore = process.resourceUsage().maxRSS * 1024
+const peakBefore = peakResident()
 const read = what === 'stats' ? file.stats('x') : file.array('x').get([0])
 const outcome = await read.then(
   () => 'read',
   (error) => error.tag ?? `${error}`,
 )
-const peak = process.resourceUsage().maxRSS * 1024 - peakBefore
+const peak = peakResident() - peakBefore
 console.log(JSON.stringify({ outcome, kept: used() - before, peak, blocks: file.readCost.blocks }))
