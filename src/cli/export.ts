@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander'
-import { HyperslabError } from '../core/errors.ts'
 import type { Dataset } from '../dataset/dataset.ts'
 import { openDataset } from '../runtime/dataset.ts'
-import { resolveLocation } from '../runtime/location.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
 import { parseChunks } from './import.ts'
+import { writeNewFile } from './new-file.ts'
 import { integerBetween, PLACE, parseNames } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
@@ -82,18 +81,9 @@ async function writeTable(
 ): Promise<string[]> {
   const [other] = Object.keys(options)
   if (other !== undefined) throw new UsageError(`--${other} is for arrays, and ${output} is a table`)
-  const { store, path } = await resolveLocation(output)
-  if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: output })
-  if (!overwrite && (await store.stat(path)) !== undefined)
-    throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file: output })
-  const stage = await store.stage(path)
-  try {
-    const utf8 = new TextEncoder()
-    for await (const piece of ds.toCSV({ signal })) await stage.append(utf8.encode(piece))
-    await stage.publish(path, new Uint8Array(0), { ifAbsent: !overwrite })
-    return [`${output}: ${showBytes(stage.size)}`]
-  } finally {
-    await stage.discard()
-    await store.close?.()
+  const utf8 = new TextEncoder()
+  const pieces = async function* () {
+    for await (const piece of ds.toCSV({ signal })) yield utf8.encode(piece)
   }
+  return [`${output}: ${showBytes(await writeNewFile(output, pieces(), overwrite))}`]
 }

@@ -11,10 +11,11 @@ import {
   referenceDocument,
 } from '../adapters/zarr/write/reference-list.ts'
 import type { DiskArray } from '../array/disk-array.ts'
+import { commonDivisor } from '../core/divisors.ts'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
-import { resolveLocation } from '../runtime/location.ts'
 import { UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
+import { writeNewFile } from './new-file.ts'
 import { openPlace } from './open-place.ts'
 import { layerOption, type PlaceOptions } from './options.ts'
 import { count, printError, printLines } from './output.ts'
@@ -48,7 +49,7 @@ Example: in Python
       if (files.length > 1 && options.dim === undefined)
         throw new UsageError('--dim says along which dimension several files are joined')
       const { document, arrays, chunks } = await withPlaces(files, options, (places) => listReferences(places, options))
-      await writeNew(output, new TextEncoder().encode(writeJson(document)), options.overwrite === true)
+      await writeNewFile(output, [new TextEncoder().encode(writeJson(document))], options.overwrite === true)
       await printLines([`${output}: ${count(arrays, 'array')}, ${count(chunks, 'chunk')} of ${count(files.length, 'file')}`])
     })
 }
@@ -123,14 +124,12 @@ async function referencesOf(name: string, parts: readonly IndexedArray[], dim: s
     return referenceArray(first)
   }
   if (name === dim && first.shape.length === 1) await checkAscending(name, parts)
-  const unit = parts.map(({ shape }) => shape[axis]!).reduce(divisor)
+  const unit = parts.map(({ shape }) => shape[axis]!).reduce(commonDivisor)
   return joinReferences(
     parts.map((part) => referenceArray(part, { axis, unit })),
     axis,
   )
 }
-
-const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b))
 
 /** @throws InvalidArgumentError unless the labels go up, or down, all through the files */
 async function checkAscending(array: string, parts: readonly DiskArray[]): Promise<void> {
@@ -147,18 +146,4 @@ function urlOf(file: string, base: string | undefined): string {
   if (base !== undefined)
     return `${base.replace(/\/*$/, '/')}${/^https?:/i.test(base) ? encodeURIComponent(basename(file)) : basename(file)}`
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(file) ? file : resolve(file)
-}
-
-async function writeNew(path: string, bytes: Uint8Array, overwrite: boolean): Promise<void> {
-  const { store, path: key } = await resolveLocation(path)
-  if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: path })
-  if (!overwrite && (await store.stat(key)) !== undefined)
-    throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file: path })
-  const stage = await store.stage(key)
-  try {
-    await stage.publish(key, bytes, { ifAbsent: !overwrite })
-  } finally {
-    await stage.discard()
-    await store.close?.()
-  }
 }

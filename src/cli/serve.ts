@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Command, Option } from 'commander'
 import { HyperslabError } from '../core/errors.ts'
+import { plainAttrs } from '../dataset/attributes.ts'
 import { placeName } from '../runtime/place-names.ts'
 import { asZarrStore, type ZarrStoreOfArrays } from '../runtime/zarr.ts'
 import { interruptible, UsageError } from './failure.ts'
@@ -81,9 +82,7 @@ async function serveUntilInterrupted(
 async function storeOf(place: Place, { levels }: ServeOptions): Promise<ZarrStoreOfArrays> {
   const { arrays, groups, leftOut } = await place.contents()
   for (const line of leftOut) printError(`${place.location}: left out: ${line}`)
-  const named = new Map(
-    [...groups].map(([path, attrs]) => [path, Object.fromEntries([...attrs.keys()].map((name) => [name, attrs.get(name)]))]),
-  )
+  const named = new Map([...groups].map(([path, attrs]) => [path, plainAttrs(attrs)]))
   const attributes = named.get('') ?? {}
   named.delete('')
   const store = asZarrStore(Object.fromEntries(arrays.map(({ name, array }) => [name, array])), {

@@ -1,12 +1,12 @@
-import { openNode, readerOf, rootOf } from '../adapters/zarr/open.ts'
+import { newNodes } from '../adapters/zarr/create.ts'
+import { openNode, rootOf } from '../adapters/zarr/open.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
 import { type NewZarrArray, newArray } from '../adapters/zarr/write/new-array.ts'
-import { NodeWriter } from '../adapters/zarr/write/nodes.ts'
-import { ObjectWriter } from '../adapters/zarr/write/object-writer.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import { type Element, missingElement, missingElements } from '../array/missing.ts'
 import { bytesOf } from '../array/source.ts'
 import type { Progress } from '../array/transfers.ts'
+import { largestDivisor } from '../core/divisors.ts'
 import { readElement } from '../core/dtype.ts'
 import { HyperslabError, messageOf, rethrowWithin, within } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
@@ -66,8 +66,7 @@ export async function exportZarr(source: ZarrExport, target: Location, options: 
     await within({ file }, async () => {
       checkDimensions(source, options)
       const planned = source.arrays.map((each) => ({ ...each, ...plannedArray(each, options) }))
-      const reader = readerOf(store, root, undefined)
-      const nodes = new NodeWriter({ store, objects: new ObjectWriter(store, () => undefined), reader, root, file })
+      const nodes = newNodes(store, root)
       if ((await nodes.node('')) !== undefined) {
         if (!overwrite) throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already')
         await nodes.remove('')
@@ -179,9 +178,4 @@ function withArray<T>(array: string, work: () => T): T {
   } catch (error) {
     return rethrowWithin(error, { array })
   }
-}
-
-function largestDivisor(length: number, most: number): number {
-  for (let divisor = Math.min(length, most); divisor > 1; divisor--) if (length % divisor === 0) return divisor
-  return 1
 }

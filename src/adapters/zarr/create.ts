@@ -1,5 +1,6 @@
 import { within } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
+import type { Signal } from '../../core/signal.ts'
 import type { Store } from '../../store/store.ts'
 import type { ZarrGroup } from './group.ts'
 import { checkOpening, type OpenZarrOptions, openNode, readerOf, rootOf, ZARR_CHECKS } from './open.ts'
@@ -17,6 +18,19 @@ const { mode: _mode, kind: _kind, names: _names, ...OPEN } = ZARR_CHECKS
 const CHECKS: Checks<CreateZarrOptions> = { ...OPEN, attributes: 'object', overwrite: 'boolean' }
 
 /**
+ * Writes the metadata of nodes at a place that is not open.
+ * @throws ReadOnlyError
+ */
+export const newNodes = (store: Store, root: string, signal?: Signal): NodeWriter =>
+  new NodeWriter({
+    store,
+    objects: new ObjectWriter(store, () => undefined),
+    reader: readerOf(store, root, signal),
+    root,
+    file: store.describe(root),
+  })
+
+/**
  * Makes a group of version 3 at a place, and opens it to be written to.
  * @throws AlreadyExistsError; ReadOnlyError; InvalidArgumentError
  */
@@ -28,9 +42,7 @@ export async function createNode(store: Store, path: string, options: CreateZarr
   const file = store.describe(root)
   await within({ file }, async () => {
     const content = newGroup('createZarr', { attributes })
-    const reader = readerOf(store, root, options.signal)
-    const nodes = new NodeWriter({ store, objects: new ObjectWriter(store, () => undefined), reader, root, file })
-    await nodes.createRoot(content, overwrite)
+    await newNodes(store, root, options.signal).createRoot(content, overwrite)
   })
   return (await openNode(store, path, { ...opening, mode: 'r+', kind: 'group' })) as ZarrGroup
 }

@@ -1,5 +1,6 @@
 import type { DiskArray } from '../../../array/disk-array.ts'
 import type { NamedValues } from '../../../array/source.ts'
+import { largestDivisor } from '../../../core/divisors.ts'
 import { type DType, elementBytes, isFixed } from '../../../core/dtype.ts'
 import { HyperslabError } from '../../../core/errors.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../../core/shape.ts'
@@ -89,17 +90,6 @@ function contiguousPieces(
     room /= pieces[axis]!
   }
   return pieces
-}
-
-function largestDivisor(length: number, most: number): number {
-  if (length <= most) return Math.max(1, length)
-  let best = 1
-  for (let divisor = 1; divisor * divisor <= length; divisor++) {
-    if (length % divisor !== 0) continue
-    if (divisor <= most) best = Math.max(best, divisor)
-    if (length / divisor <= most) best = Math.max(best, length / divisor)
-  }
-  return best
 }
 
 function inBlocks(index: ChunkIndex, snapshot: PinnedChunks, along: Parameters<typeof referenceArray>[1]): ReferencedArray {
