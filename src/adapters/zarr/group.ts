@@ -21,7 +21,8 @@ import {
 import type { LevelAxis } from './levels.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import type { OpenedStore } from './opened.ts'
-import type { NewAttributes, NewZarrArray, NewZarrGroup } from './write/new-array.ts'
+import type { NewAttributes } from './write/document.ts'
+import type { NewZarrArray, NewZarrGroup } from './write/new-array.ts'
 import type { NodeWriter } from './write/nodes.ts'
 
 /** Attributes by name, as JSON has them. */
@@ -384,7 +385,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     const path = this.#at(name)
     return within({ file: this.#store.file, array: path }, async () => {
       const nodes = await this.#nodes()
-      const [{ newArray }, { coordsOf }] = await Promise.all([import('./write/new-array.ts'), import('./write/resize.ts')])
+      const [{ newArray }, { coordsOf }] = await Promise.all([import('./write/new-array.ts'), import('./chunk-names.ts')])
       const { content, metadata } = newArray(options, this.#store.opened.options.codecs)
       await nodes.create(path, content, (key) => coordsOf(metadata, key) !== undefined)
       this.#store.changed(path)

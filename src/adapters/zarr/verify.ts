@@ -12,6 +12,7 @@ import { decodeChunk } from '../../engine/chunk-values.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { withArena } from '../../kernels/arena.ts'
 import { readWhole } from '../../store/store.ts'
+import { coordsOf } from './chunk-names.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
 import type { OpenZarrOptions } from './open.ts'
 import { planChunks } from './shards.ts'
@@ -280,7 +281,7 @@ class ArrayCheck {
       if (this.#pace.due()) await this.#pace.turn()
       const name = key.slice(root.length)
       if (/^(zarr\.json|\.z(array|attrs|group|metadata))$/.test(name)) continue
-      const chunk = this.#chunkOf(name)
+      const chunk = coordsOf(this.#array.metadata, name)
       if (chunk !== undefined && this.#isInGrid(chunk)) continue
       if ((await this.#strayIn(root, key.endsWith('/') ? key : `${key}/`)) || !(await this.#isObject(key))) continue
       if (this.#strays.has(key)) continue
@@ -302,17 +303,6 @@ class ArrayCheck {
       if (isHyperslabError(error, 'FormatError', 'UnsupportedError')) return false
       throw error
     }
-  }
-
-  /** The coordinates in the name of an object; undefined where it is not that of a chunk. */
-  #chunkOf(name: string): number[] | undefined {
-    const { shape, chunkKey } = this.#array.metadata
-    const numbers = (name.match(/\d+/g) ?? []).map(Number)
-    for (let i = 0; i + shape.length <= numbers.length; i++) {
-      const coords = numbers.slice(i, i + shape.length)
-      if (chunkKey(coords) === name) return coords
-    }
-    return undefined
   }
 
   #isInGrid(coords: readonly number[]): boolean {

@@ -12,6 +12,7 @@ import { type Tensor, tensorOf } from '../../../core/tensor.ts'
 import type { Box } from '../../../grid/range.ts'
 import { boxShape } from '../../../grid/range.ts'
 import type { ZarrIndex } from '../array-index.ts'
+import { coordsOf } from '../chunk-names.ts'
 import { asShape, type JsonObject, showJson } from '../document.ts'
 import type { ZarrArrayMetadata } from '../metadata.ts'
 import { parseArray } from '../parse-array.ts'
@@ -147,14 +148,4 @@ function filled({ type: { dtype }, fillValue }: ZarrArrayMetadata, box: Box): Te
   one.data[0] = fillElement(dtype, fillValue) as never
   const shape = boxShape(box)
   return { data: one.data, shape, stride: shape.map(() => 0), offset: 0 }
-}
-
-/** The coordinates in the name of an object; undefined where it is not that of a chunk. */
-export function coordsOf({ shape, chunkKey }: ZarrArrayMetadata, name: string): number[] | undefined {
-  const numbers = (name.match(/\d+/g) ?? []).map(Number)
-  for (let i = 0; i + shape.length <= numbers.length; i++) {
-    const coords = numbers.slice(i, i + shape.length)
-    if (chunkKey(coords) === name) return coords
-  }
-  return undefined
 }
