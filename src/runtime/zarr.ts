@@ -49,7 +49,8 @@ export type { ReadableStore } from '../adapters/zarr/readable.ts'
 
 export type { NamedArrays } from '../adapters/zarr/write/array-store.ts'
 
-export type { NewAttributes, NewZarrArray, NewZarrGroup, ZarrCodec } from '../adapters/zarr/write/new-array.ts'
+export type { NewAttributes } from '../adapters/zarr/write/document.ts'
+export type { NewZarrArray, NewZarrGroup, ZarrCodec } from '../adapters/zarr/write/new-array.ts'
 
 /**
  * Copies a Zarr group or array into a container of a single file, with all that is in it: names of arrays are

@@ -266,13 +266,12 @@ export function metadataTooLarge(key: string, actual: number, expected: number):
 }
 
 /**
- * @throws FormatError for a path that is not one of names between slashes, which could lead out of the
- *   hierarchy
+ * Refuses a path that is not one of names between slashes, which could lead out of the hierarchy.
+ * @throws FormatError, unless `refuse` throws another
  */
-export function checkPath(path: string): void {
+export function checkPath(path: string, refuse: (text: string, actual: unknown) => never = badMetadata): void {
   if (path === '') return
-  if (path.length > MAX_PATH_LENGTH)
-    badMetadata(`a path of ${path.length} characters is longer than ${MAX_PATH_LENGTH}`, path.length)
+  if (path.length > MAX_PATH_LENGTH) refuse(`a path of ${path.length} characters is longer than ${MAX_PATH_LENGTH}`, path.length)
   if (path.split('/').some((name) => name === '' || name === '.' || name === '..' || /[\\\0]/.test(name)))
-    badMetadata(`${showJson(path)} is no path of names: none may be empty, '.' or '..', or have a backslash`, path)
+    refuse(`${showJson(path)} is no path of names: none may be empty, '.' or '..', or have a backslash`, path)
 }

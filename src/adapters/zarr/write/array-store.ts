@@ -1,8 +1,8 @@
 import type { DiskArray } from '../../../array/disk-array.ts'
 import { missingOf } from '../../../array/missing.ts'
 import { type BlockSource, bytesOf } from '../../../array/source.ts'
-import { type DType, fillElement, isFixed, type ScalarOf } from '../../../core/dtype.ts'
-import { HyperslabError, invalidArgument, rethrowWithin, within } from '../../../core/errors.ts'
+import { type DType, fillElement, type ScalarOf } from '../../../core/dtype.ts'
+import { invalidArgument, rethrowWithin, within } from '../../../core/errors.ts'
 import { sizeOf } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
 import { fillTensor, type Tensor, tensorOf, viewTensor } from '../../../core/tensor.ts'
@@ -19,7 +19,7 @@ import {
   missingDocument,
   storedTypeOf,
 } from './document.ts'
-import { encodeLengthPrefixed } from './length-prefixed.ts'
+import { chunkEncoder } from './encode.ts'
 
 /** Arrays by their paths in the store, as `tas` or `surface/tas`. */
 export type NamedArrays = Readonly<Record<string, DiskArray>>
@@ -49,9 +49,7 @@ export class ArrayStore {
   constructor(arrays: NamedArrays, groups: Readonly<Record<string, JsonObject>>) {
     this.#arrays = new Map(Object.entries(arrays))
     const all = new Map<string, JsonObject>([['', {}]])
-    for (const [name, array] of this.#arrays) {
-      if ((array as Partial<DiskArray> | null)?.source === undefined)
-        invalidArgument(`asZarrStore takes arrays by name, and '${name}' is none`, array)
+    for (const name of this.#arrays.keys()) {
       if (name === '') invalidArgument('the name of an array is not empty', name)
       checkName(name)
       for (const group of groupsAbove(name)) {
@@ -61,7 +59,7 @@ export class ArrayStore {
     }
     for (const [path, attributes] of Object.entries(groups)) {
       if (this.#arrays.has(path)) invalidArgument(`'${path}' is an array, not a group`, path)
-      all.set(path, attributesDocument(new Map(Object.entries(attributes))))
+      all.set(path, attributesDocument(attributes))
     }
     this.#groups = all
   }
@@ -103,12 +101,7 @@ export class ArrayStore {
 }
 
 function checkName(name: string): void {
-  try {
-    checkPath(name)
-  } catch (cause) {
-    const text = `${JSON.stringify(name)} is no path of names: none may be empty, '.' or '..', or have a backslash`
-    throw new HyperslabError('InvalidArgumentError', text, { actual: name, cause })
-  }
+  checkPath(name, invalidArgument)
   if (name.split('/').some((part) => part === METADATA || part.startsWith('__')))
     invalidArgument(`'${name}' is a name that Zarr keeps for itself`, name)
 }
@@ -183,6 +176,6 @@ async function chunkOf(
   const views = box.map(({ start, stop }) => ({ start: 0, step: 1, length: stop - start }))
   if (views.some(({ length }, axis) => length < chunkShape[axis]!)) fillTensor(chunk, fillElement(dtype, fillValue))
   await within({ ...label, array }, async () => source.readBlock(box, viewTensor(chunk, views), { signal }))
-  const payload = encodeChunk(dtype, chunk.data)
-  return isFixed(dtype) ? payload : encodeLengthPrefixed(payload, sizeOf(chunkShape))
+  const type = storedTypeOf(dtype)
+  return chunkEncoder([elementCodec(type)], type, chunkShape, [])(encodeChunk(dtype, chunk.data))
 }

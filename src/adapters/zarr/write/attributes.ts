@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../document.ts'
 import type { ZarrArrayMetadata } from '../metadata.ts'
-import { attributesAsJson, type NewAttributes } from './new-array.ts'
+import { attributesDocument, entriesOf, type NewAttributes } from './document.ts'
 import type { NodeWriter } from './nodes.ts'
 import type { Growing } from './resize.ts'
 
@@ -8,7 +8,7 @@ import type { Growing } from './resize.ts'
 export function updateOfArray({ index, nodes, path }: Growing, attributes: NewAttributes): Promise<void> {
   return nodes.alone(path, async () => {
     const { version, type } = index.metadata
-    await update(nodes, path, version, attributesAsJson(given(attributes), type.dtype), removed(attributes))
+    await update(nodes, path, version, attributesDocument(given(attributes), type.dtype), removed(attributes))
     const node = await nodes.node(path)
     if (node?.kind !== 'array') return
     const { attrs, missing, shape } = node.metadata
@@ -26,7 +26,7 @@ export function updateOfGroup(
   known: Map<string, unknown>,
 ): Promise<void> {
   return nodes.alone(path, async () => {
-    const stored = await update(nodes, path, version, attributesAsJson(given(attributes)), removed(attributes))
+    const stored = await update(nodes, path, version, attributesDocument(given(attributes)), removed(attributes))
     known.clear()
     for (const [name, value] of Object.entries(stored)) known.set(name, value)
   })
@@ -48,13 +48,6 @@ async function update(
   if (version === 2) await nodes.change(path, '.zattrs', merged)
   else await nodes.change(path, 'zarr.json', (stored) => ({ ...stored, attributes: merged(stored['attributes']) }))
   return attributes
-}
-
-const entriesOf = (attributes: NewAttributes): [string, unknown][] => {
-  const { keys, get } = attributes as { keys?: unknown; get?: unknown }
-  if (typeof keys !== 'function' || typeof get !== 'function') return Object.entries(attributes)
-  const named = attributes as Map<string, unknown>
-  return [...named.keys()].map((name) => [name, named.get(name)])
 }
 
 const given = (attributes: NewAttributes): NewAttributes =>

@@ -21,6 +21,9 @@ export interface ArrayFacts {
   readonly dimensionNames?: readonly string[] | undefined
 }
 
+/** Attributes as an object, or by name. */
+export type NewAttributes = Readonly<Record<string, unknown>> | NamedValues
+
 /** The `zarr.json` of an array. */
 export function arrayDocument(facts: ArrayFacts): JsonObject {
   const { shape, type, chunkShape, codecs, fillValue, attributes, dimensionNames } = facts
@@ -168,15 +171,21 @@ export const shardingCodec = (chunkShape: readonly number[], codecs: readonly Co
  * @param dtype of the array that they are of; none for those of a group
  * @throws InvalidArgumentError for what JSON has no form of
  */
-export function attributesDocument(values: NamedValues | undefined, dtype?: DType): JsonObject {
-  const names = values === undefined ? [] : [...values.keys()]
+export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType): JsonObject {
   return Object.fromEntries(
-    names.map((name) => {
-      const value = values!.get(name)
+    entriesOf(attributes).map(([name, value]) => {
       const isFloatFill = name === '_FillValue' && dtype !== undefined && isFloat(dtype) && typeof value === 'number'
       return [name, isFloatFill ? missingDocument(value, dtype) : attributeDocument(name, value)]
     }),
   )
+}
+
+/** The names of attributes, with their values. */
+export const entriesOf = (attributes: NewAttributes): [string, unknown][] => {
+  const { keys, get } = attributes as { keys?: unknown; get?: unknown }
+  if (typeof keys !== 'function' || typeof get !== 'function') return Object.entries(attributes)
+  const named = attributes as Map<string, unknown>
+  return [...named.keys()].map((name) => [name, named.get(name)])
 }
 
 /** The value of the attribute `_FillValue` for elements that are missing; bytes are base64, too. */

@@ -1,4 +1,3 @@
-import type { NamedValues } from '../../../array/source.ts'
 import type { Codec } from '../../../codec/codec.ts'
 import { checkDType, type DType, elementBytes, fillElement, isFixed, type ScalarOf } from '../../../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../../../core/errors.ts'
@@ -10,7 +9,15 @@ import type { JsonObject } from '../document.ts'
 import type { CodecMetadata, StoredType, ZarrArrayMetadata } from '../metadata.ts'
 import { planChunks } from '../shards.ts'
 import { parseArrayV3 } from '../v3.ts'
-import { arrayDocument, attributesDocument, elementCodec, groupDocument, shardingCodec, storedTypeOf } from './document.ts'
+import {
+  arrayDocument,
+  attributesDocument,
+  elementCodec,
+  groupDocument,
+  type NewAttributes,
+  shardingCodec,
+  storedTypeOf,
+} from './document.ts'
 import { chunkEncoder } from './encode.ts'
 
 /** A codec by the name that metadata of version 3 have for it, with its options. */
@@ -20,9 +27,6 @@ export interface ZarrCodec {
   /** Its options; those of zarr-python when left out. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined
 }
-
-/** Attributes as an object, or by name. */
-export type NewAttributes = Readonly<Record<string, unknown>> | NamedValues
 
 /** Options of `createGroup`. */
 export interface NewZarrGroup {
@@ -110,7 +114,7 @@ export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArr
     chunkShape: shards ?? chunks,
     codecs: shards === undefined ? codecs : [shardingCodec(chunks, codecs)],
     fillValue: dtype === 'bool' && fill !== undefined ? fill === 1 : (fill as ScalarOf<DType> | undefined),
-    attributes: attributesAsJson(attributes, dtype),
+    attributes: attributesDocument(attributes, dtype),
     dimensionNames,
   })
   const metadata = parseArrayV3(content)
@@ -124,14 +128,7 @@ export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArr
 /** The `zarr.json` of a new group. */
 export function newGroup(call: string, options: NewZarrGroup): JsonObject {
   checkOptions(call, options, GROUP_CHECKS)
-  return groupDocument(attributesAsJson(options.attributes))
-}
-
-/** Attributes as JSON. */
-export function attributesAsJson(attributes: NewAttributes | undefined, dtype?: DType): JsonObject {
-  const given = attributes as NamedValues | undefined
-  const named = given === undefined || (typeof given.keys === 'function' && typeof given.get === 'function')
-  return attributesDocument(named ? given : new Map(Object.entries(given)), dtype)
+  return groupDocument(attributesDocument(options.attributes))
 }
 
 /** Elements of their own lengths count as so many bytes. */

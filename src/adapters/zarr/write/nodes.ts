@@ -240,11 +240,9 @@ export class NodeWriter {
 
 /** @throws InvalidArgumentError */
 function checkName(path: string, label: { readonly file: string; readonly array: string }): void {
-  try {
-    checkPath(path)
-  } catch (error) {
-    throw new HyperslabError('InvalidArgumentError', (error as Error).message, { ...label, actual: path })
-  }
+  checkPath(path, (text) => {
+    throw new HyperslabError('InvalidArgumentError', text, { ...label, actual: path })
+  })
   if (path !== '' && !path.split('/').some((name) => DOCUMENTS.includes(name))) return
   throw new HyperslabError('InvalidArgumentError', `nothing can have the name '${path}'`, { ...label, actual: path })
 }
