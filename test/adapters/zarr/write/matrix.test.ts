@@ -57,6 +57,9 @@ function caseOf(random: Random, number: number): Case {
   return { name: `g${number % 5}/a${number}`, options, model: new Model(dtype, shape, fillValue ?? zero) }
 }
 
+const labelOf = ({ options }: Case): string =>
+  JSON.stringify(options, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
+
 /** Writes some boxes, or nothing. */
 async function writeSome(random: Random, { model }: Case, array: ZarrArray): Promise<void> {
   for (let left = random.below(5); left > 0; left--) {
@@ -77,7 +80,7 @@ test('what is written reads the same here', { timeout: 120_000 }, async () => {
   const group = await createZarr(join(folder, 'a.zarr'))
   for (const one of cases) {
     const array = await group.createArray(one.name, one.options)
-    const label = JSON.stringify(one.options, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
+    const label = labelOf(one)
     for (let round = 0; round < 2; round++) {
       await writeSome(random, one, array)
       expect((await array.toTensor()).data, label).toEqual(one.model.data)
@@ -87,17 +90,15 @@ test('what is written reads the same here', { timeout: 120_000 }, async () => {
   }
 })
 
+/** That another program reads what was written. */
+function expectReadBack(peer: 'zarr' | 'tensorstore', some: readonly Case[]): void {
+  const names = some.map(({ name }) => name)
+  const answers = readBack(env!, join(folder, 'a.zarr'), peer, names)
+  for (const [i, one] of some.entries()) expect(answers[i], labelOf(one)).toEqual({ path: one.name, ...asRead(one.model) })
+}
+
 test.skipIf(env === undefined)('what is written reads the same in zarr-python', { timeout: 120_000 }, () => {
-  const names = cases.map(({ name }) => name)
-  const answers = readBack(env!, join(folder, 'a.zarr'), 'zarr', names)
-  for (const [i, { name, options, model }] of cases.entries())
-    expect(
-      answers[i],
-      JSON.stringify(options, (_, value) => (typeof value === 'bigint' ? `${value}n` : value)),
-    ).toEqual({
-      path: name,
-      ...asRead(model),
-    })
+  expectReadBack('zarr', cases)
 })
 
 /** What tensorstore has no codec or type for. */
@@ -110,16 +111,7 @@ const isForTensorstore = ({ options: { dtype, codec, codecs } }: Case): boolean 
 test.skipIf(env === undefined)('what is written reads the same in tensorstore', { timeout: 120_000 }, () => {
   const some = cases.filter(isForTensorstore)
   expect(some.length).toBeGreaterThan(COUNT / 4)
-  const names = some.map(({ name }) => name)
-  const answers = readBack(env!, join(folder, 'a.zarr'), 'tensorstore', names)
-  for (const [i, { name, options, model }] of some.entries())
-    expect(
-      answers[i],
-      JSON.stringify(options, (_, value) => (typeof value === 'bigint' ? `${value}n` : value)),
-    ).toEqual({
-      path: name,
-      ...asRead(model),
-    })
+  expectReadBack('tensorstore', some)
 })
 
 /** What zarrita 0.7.5 has no type for, bools that are said to be big-endian, which it swaps, and fill values that it takes for others: integers beyond 2^53 and -0. */
@@ -134,7 +126,8 @@ test.skipIf(zarrita === undefined)('what is written reads the same in zarrita', 
   const { default: FileSystemStore } = await loadPeer('zarrita', '@zarrita/storage/fs')
   const some = cases.filter(isForZarrita)
   expect(some.length).toBeGreaterThan(COUNT / 2)
-  for (const { name, options, model } of some) {
+  for (const one of some) {
+    const { name, model } = one
     const opened = await zarrita.open.v3(new FileSystemStore(join(folder, 'a.zarr', name)), { kind: 'array' })
     const read = await zarrita.get(opened)
     const data: unknown[] = []
@@ -145,7 +138,6 @@ test.skipIf(zarrita === undefined)('what is written reads the same in zarrita', 
         data.push(typeof read.data.get === 'function' ? read.data.get(at) : read.data[at])
       })
     const found = data.map((value) => (typeof value === 'boolean' ? Number(value) : value))
-    const label = JSON.stringify(options, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
-    expect(found, label).toEqual(Array.from(model.data as ArrayLike<unknown>))
+    expect(found, labelOf(one)).toEqual(Array.from(model.data as ArrayLike<unknown>))
   }
 })
