@@ -260,9 +260,13 @@ function integer(name: string, key: string, value: unknown): number {
 
 const VECTOR = Uint8Array.from({ length: 16 }, (_, i) => i)
 
-function swapStep(wordBytes: ElementBytes): Step {
+/** Where the bytes of 16 come from when those of numbers are put in the other order. */
+export const swappedPlaces = (wordBytes: number): Uint8Array =>
   // Within a number the place of a byte and that of the one to take it differ in all bits.
-  const places = VECTOR.map((i) => i ^ (wordBytes - 1))
+  VECTOR.map((i) => i ^ (wordBytes - 1))
+
+function swapStep(wordBytes: ElementBytes): Step {
+  const places = swappedPlaces(wordBytes)
   return {
     name: 'bytes',
     encodedBytes: (bytes) => bytes,

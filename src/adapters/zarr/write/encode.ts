@@ -9,8 +9,10 @@ import { type Check, checkOptions } from '../../../core/options.ts'
 import { sizeOf, stridesOf } from '../../../core/shape.ts'
 import { OFFSET_BYTES } from '../../../engine/chunk-values.ts'
 import { withArena } from '../../../kernels/arena.ts'
+import { compute } from '../../../kernels/compute.ts'
 import { copyStrided, type ElementBytes } from '../../../kernels/copy.ts'
 import { crc32cOf } from '../../../kernels/crc32c.ts'
+import { swappedPlaces } from '../codecs.ts'
 import type { CodecMetadata, StoredType } from '../metadata.ts'
 import { isNatural, orderOf, placesOf } from '../transpose.ts'
 import { storedValues } from './store-values.ts'
@@ -196,10 +198,15 @@ function bytesInOrder({ bytes, wordBytes }: Elements, { endian }: Configuration)
 }
 
 function swapped(elements: Uint8Array, wordBytes: number): Uint8Array {
-  const out = new Uint8Array(elements.length)
-  for (let at = 0; at < out.length; at += wordBytes)
-    for (let i = 0; i < wordBytes; i++) out[at + i] = elements[at + wordBytes - 1 - i]!
-  return out
+  if (elements.length === 0) return elements
+  return withArena((arena) => {
+    const places = arena.put(swappedPlaces(wordBytes))
+    // Whole vectors are stored.
+    const target = arena.alloc(elements.length + 15)
+    arena.bytes(target, elements.length).set(elements)
+    compute(arena).swap(target, elements.length, places)
+    return arena.bytes(target, elements.length).slice()
+  })
 }
 
 /** Each value behind its length, and all behind their number: see `stored-values.ts`. */
@@ -266,11 +273,12 @@ function shuffled(size: number): EncodeStep | undefined {
       const text = `shuffle: ${bytes.length} bytes are no multiple of ${size}`
       throw new HyperslabError('CodecError', text, { actual: bytes.length })
     }
-    const count = bytes.length / size
-    const out = new Uint8Array(bytes.length)
-    for (let plane = 0, to = 0; plane < size; plane++)
-      for (let i = 0, from = plane; i < count; i++, from += size) out[to++] = bytes[from]!
-    return out
+    return withArena((arena) => {
+      const source = arena.put(bytes)
+      const target = arena.alloc(bytes.length)
+      compute(arena).shuffle(size, source, target, bytes.length)
+      return arena.bytes(target, bytes.length).slice()
+    })
   }
 }
 
