@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../../src/array/disk-array.ts'
-import { copyGrid } from '../../../src/array/lazy/rechunk-to.ts'
 import { allocate } from '../../../src/core/dtype.ts'
 import { sizeOf } from '../../../src/core/shape.ts'
-import { ChunkGrid } from '../../../src/grid/chunks.ts'
 import { boxShape } from '../../../src/grid/range.ts'
 import { mixedGrids, numbered, shapes } from '../../support/arbitraries.ts'
 import { CountingSource } from '../../support/counting-source.ts'
@@ -45,17 +43,6 @@ describe('rechunkTo', () => {
       }),
       { numRuns: 300 },
     )
-  })
-
-  test('each chunk is read once where memory allows, in as few parts as it allows otherwise', async () => {
-    const [rows, columns] = [ChunkGrid.regular([600, 800], [1, 800]), ChunkGrid.regular([600, 800], [600, 1])]
-    expect(copyGrid(rows, columns, 600 * 800).count).toBe(1)
-    // A tenth of the array at a time: each row in ten parts, not in 800.
-    expect(copyGrid(rows, columns, 60 * 800).chunkShape).toEqual([600, 80])
-    expect(copyGrid(ChunkGrid.regular([24, 24], [3, 24]), ChunkGrid.regular([24, 24], [4, 24]), 12 * 24).chunkShape).toEqual([
-      12, 24,
-    ])
-    expect(copyGrid(ChunkGrid.regular([24, 24], [3, 3]), ChunkGrid.regular([24, 24], [4, 4]), 144).chunkShape).toEqual([12, 12])
   })
 
   test('refuses other shapes and types, and what takes no writes', async () => {
