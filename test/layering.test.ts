@@ -41,6 +41,8 @@ const LAYERS: Record<string, string[]> = {
     'runtime/location',
     'runtime/place-names',
   ],
+  // Trees of tasks on a queue: what a task does is given to it.
+  'cluster/bullmq': ['core'],
   runtime: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters', 'dataset'],
   cli: [
     'core',
@@ -71,6 +73,8 @@ const PACKAGES: Record<string, string[]> = {
 
 /** The packages that one file alone may import. */
 const PACKAGES_OF_FILES: Record<string, string[]> = {
+  // Their types; they are loaded when a queue is opened.
+  'cluster/bullmq/engine.ts': ['bullmq', 'ioredis'],
   'dataset/out/arrow.ts': ['apache-arrow'],
   'store/s3/sign.ts': ['aws4fetch'],
 }

@@ -40,6 +40,8 @@ export interface ErrorDetails {
  * - `StoreError`: the place where the bytes live failed (a full disk, a missing folder); `cause` has its own
  *   error
  * - `ClosedError`: the file was closed
+ * - `CancelledError`: someone has cancelled the run of a plan
+ * - `WorkerLostError`: a task has ended its workers again and again: too little memory, or a crash
  */
 export type ErrorTag =
   | 'InvalidSelectionError'
@@ -60,6 +62,8 @@ export type ErrorTag =
   | 'MissingDependencyError'
   | 'StoreError'
   | 'ClosedError'
+  | 'CancelledError'
+  | 'WorkerLostError'
 
 /**
  * The one error class of this package; an error is never changed once it is made. Tell kinds apart with
@@ -78,6 +82,11 @@ export class HyperslabError extends Error {
     this.name = tag
     this.details = Object.freeze({ ...details })
     this.#text = text
+  }
+
+  /** The message without the file and array that it begins with. */
+  get text(): string {
+    return this.#text
   }
 
   /**

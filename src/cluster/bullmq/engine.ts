@@ -1,0 +1,237 @@
+import type { Job, JobsOptions, Queue, Worker, WorkerOptions } from 'bullmq'
+import { HyperslabError, messageOf } from '../../core/errors.ts'
+import type { Checks } from '../../core/options.ts'
+
+/** The server that keeps the queue, and how to reach it. */
+export interface QueueOptions {
+  /**
+   * `redis://host`, `rediss://host` (encrypted) or `postgres://host/database`; user and password in it are
+   * not shown in messages.
+   */
+  readonly url: string
+  /**
+   * What names of keys begin with in Redis, and the schema in PostgreSQL: queues of other prefixes have
+   * nothing to do with each other (default: `hyperslab`).
+   */
+  readonly prefix?: string
+  /** More options of the client: those of `ioredis`, or of a pool of `pg`, such as `tls` or `ssl`. */
+  readonly connection?: object
+  /** Tells OpenTelemetry of each task: `new BullMQOtel('hyperslab')` of the package bullmq-otel. */
+  readonly telemetry?: object
+}
+
+export const QUEUE_CHECKS: Checks<QueueOptions> = {
+  url: 'string',
+  prefix: 'string',
+  connection: 'object',
+  telemetry: 'object',
+}
+
+/** What the task of a node is told. */
+export interface NodeData {
+  readonly plan: string
+  readonly level: number
+  readonly index: number
+}
+
+/** What the job of the whole tree holds besides. */
+export interface RunData extends NodeData {
+  /** The plan itself, once. */
+  readonly content: unknown
+  /** Nodes of each level. */
+  readonly counts: readonly number[]
+  readonly fanIn: number
+  readonly added: number
+  /** Why it failed. */
+  readonly failure?: StoredFailure
+}
+
+/** An error as the queue keeps it. */
+export interface StoredFailure {
+  readonly tag?: string
+  readonly text: string
+  readonly details: object
+}
+
+/** What a node is worth to the one above it: a partial aggregate, or nothing since the run was stopped. */
+export type NodeValue = { readonly partial: unknown } | { readonly stopped: true }
+
+export type NodeJob = Job<NodeData, NodeValue>
+export type NodeQueue = Queue<NodeData, NodeValue>
+export type NodeWorker = Worker<NodeData, NodeValue>
+export type NodeProcessor = (job: NodeJob, token: string | undefined, signal: AbortSignal | undefined) => Promise<NodeValue>
+export type { JobsOptions }
+
+type BullMQ = typeof import('bullmq')
+
+/** Loaded when a queue is opened; named by variables, so that bundlers leave them out. */
+const [BULLMQ, REDIS, POSTGRES] = ['bullmq', 'ioredis', 'pg']
+
+/** How long a server may take until it answers for the first time. */
+const CONNECT_MS = 10_000
+/** Tasks of a server that takes others' connections, too, share a few. */
+const POSTGRES_CONNECTIONS = 4
+/** Events that nobody reads yet are kept for dashboards. */
+const EVENTS = 1000
+
+const NAME = /^[a-z_][a-z0-9_-]{0,40}$/i
+
+/** The one version of plans that workers of this package take; others are left to workers that know them. */
+const QUEUE_VERSION = 1
+
+/** A queue on its server: its tasks, and beside them what was stopped. */
+export class Engine {
+  /** The server without user and password, as messages name it. */
+  readonly server: string
+  readonly bullmq: BullMQ
+  readonly tasks: NodeQueue
+  /** One job for each run that is to stop, which nobody takes: adding it twice keeps the first. */
+  readonly stops: Queue<StoredFailure>
+  readonly #base: { connection: object; prefix: string; telemetry?: never }
+  readonly #backend: undefined | BullMQ['createPostgresBackend']
+
+  private constructor(server: string, bullmq: BullMQ, options: QueueOptions) {
+    const { url, prefix = 'hyperslab', connection = {}, telemetry } = options
+    const isRedis = isRedisUrl(url)
+    this.server = server
+    this.bullmq = bullmq
+    this.#backend = isRedis ? undefined : bullmq.createPostgresBackend
+    this.#base = {
+      prefix,
+      ...(telemetry && { telemetry: telemetry as never }),
+      connection: isRedis
+        ? { url, maxRetriesPerRequest: null, retryStrategy: (tries: number) => Math.min(2 ** tries * 50, 2_000), ...connection }
+        : { connectionString: url, schema: prefix, migrate: true, max: POSTGRES_CONNECTIONS, ...connection },
+    }
+    const queue = (name: string): Queue => {
+      const settings = { ...this.#base, streams: { events: { maxLen: EVENTS } } }
+      const made = new bullmq.Queue(name, settings as never, this.#backend as never) as Queue
+      // Whoever waits for an answer gets the error; as an event without a listener it would be thrown.
+      made.on('error', () => undefined)
+      return made
+    }
+    this.tasks = queue(`tasks-${QUEUE_VERSION}`) as NodeQueue
+    this.stops = queue(`stops-${QUEUE_VERSION}`) as Queue<StoredFailure>
+  }
+
+  /**
+   * @throws MissingDependencyError without the packages bullmq and ioredis or pg; StoreError for a server
+   *   that does not answer within 10 seconds; UnsupportedError for one that may forget tasks
+   */
+  static async open(options: QueueOptions): Promise<Engine> {
+    const { url, prefix = 'hyperslab', connection } = options
+    const server = serverOf(url)
+    if (!NAME.test(prefix))
+      throw new HyperslabError('InvalidArgumentError', 'the prefix of a queue is 1 to 41 letters, digits, _ or -', {
+        file: server,
+        actual: prefix,
+      })
+    const bullmq = await load<BullMQ>(BULLMQ, server)
+    if (isRedisUrl(url)) await checkRedis(server, url, connection)
+    else await checkPostgres(server, url, connection)
+    const engine = new Engine(server, bullmq, options)
+    await onServer(server, () => Promise.all([engine.tasks.waitUntilReady(), engine.stops.waitUntilReady()]))
+    return engine
+  }
+
+  work(processor: NodeProcessor, options: Omit<WorkerOptions, 'connection' | 'prefix'>): NodeWorker {
+    const settings = { ...this.#base, ...options }
+    return new this.bullmq.Worker(this.tasks.name, processor as never, settings as never, this.#backend as never) as NodeWorker
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.tasks.close(), this.stops.close()])
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+/** Does something that asks the server; errors of its client become ours. */
+export async function onServer<T>(server: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (cause instanceof HyperslabError) throw cause
+    throw new HyperslabError('StoreError', `the server of the queue failed: ${reasonOf(cause)}`, { file: server, cause })
+  }
+}
+
+/** Several addresses that were tried are an error without a message of its own. */
+const reasonOf = (cause: unknown): string =>
+  messageOf(cause) ||
+  (cause as { errors?: unknown[] }).errors?.map(messageOf).join('; ') ||
+  String((cause as { code?: unknown }).code)
+
+const isRedisUrl = (url: string): boolean => /^rediss?:/.test(url)
+
+/** @throws InvalidArgumentError for what is no URL of a server that queues are kept by */
+export function serverOf(url: string): string {
+  const parsed = /^(rediss?|postgres(?:ql)?):\/\//.test(url) && URL.canParse(url) ? new URL(url) : undefined
+  if (parsed !== undefined) return `${parsed.protocol}//${parsed.host}${parsed.pathname}`
+  const text = 'the URL of a queue begins with redis://, rediss:// or postgres://'
+  // It may hold a password.
+  throw new HyperslabError('InvalidArgumentError', text, { expected: ['redis:', 'rediss:', 'postgres:'] })
+}
+
+async function load<T>(name: string | undefined, server: string): Promise<T> {
+  try {
+    return (await import(/* webpackIgnore: true */ /* @vite-ignore */ name!)) as T
+  } catch (cause) {
+    const text = `queues need the package ${name}: npm install ${name}`
+    throw new HyperslabError('MissingDependencyError', text, { file: server, cause })
+  }
+}
+
+async function checkRedis(server: string, url: string, options: object = {}): Promise<void> {
+  const { Redis } = await load<typeof import('ioredis')>(REDIS, server)
+  const client = new Redis(url, { connectTimeout: CONNECT_MS, ...options, lazyConnect: true, retryStrategy: () => null })
+  let failure: unknown
+  client.on('error', (error) => {
+    failure = error
+  })
+  try {
+    await client.connect()
+    const memory = await client.info('memory')
+    const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1]
+    if (policy !== undefined && policy !== 'noeviction') {
+      const text = `its maxmemory-policy is ${policy}: it may forget tasks; set it to noeviction`
+      throw new HyperslabError('UnsupportedError', text, { file: server, actual: policy, expected: 'noeviction' })
+    }
+  } catch (cause) {
+    if (cause instanceof HyperslabError) throw cause
+    throw new HyperslabError('StoreError', `the server of the queue does not answer: ${reasonOf(failure ?? cause)}`, {
+      file: server,
+      cause: failure ?? cause,
+    })
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** What is used of the package pg, which brings no types. */
+interface Pg {
+  readonly default: {
+    readonly Client: new (
+      options: object,
+    ) => {
+      on(event: 'error', listener: () => void): void
+      connect(): Promise<void>
+      end(): Promise<void>
+    }
+  }
+}
+
+async function checkPostgres(server: string, url: string, options: object = {}): Promise<void> {
+  const { Client } = (await load<Pg>(POSTGRES, server)).default
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS, ...options })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+  } catch (cause) {
+    throw new HyperslabError('StoreError', `the server of the queue does not answer: ${reasonOf(cause)}`, { file: server, cause })
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}

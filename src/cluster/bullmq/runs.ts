@@ -1,0 +1,225 @@
+import { HyperslabError } from '../../core/errors.ts'
+import { forEachLimited } from '../../core/limiter.ts'
+import { pause } from '../../core/pace.ts'
+import type { Signal } from '../../core/signal.ts'
+import { type Engine, type NodeJob, type NodeValue, onServer, type RunData } from './engine.ts'
+import { errorOfFailure, storedFailure } from './failure.ts'
+import { childrenOf, nodeId, RUN, runId, runSettings, type TaskTree } from './nodes.ts'
+
+/** What a run has come to. */
+export type RunState = 'waiting' | 'running' | 'stopping' | 'done' | 'failed'
+
+/** A run as the queue tells of it. */
+export interface RunStatus {
+  /** The id of its plan. */
+  readonly id: string
+  readonly state: RunState
+  /** Tasks done, and all there are. */
+  readonly done: number
+  readonly total: number
+  /** Workers that are connected to the queue, whatever they work on. */
+  readonly workers: number
+  readonly added: Date
+  /** Why it failed, or is about to. */
+  readonly failure?: Error
+}
+
+/** The longest that an end goes unnoticed, in milliseconds; short runs are looked at more often. */
+const POLL_MS = 1_000
+const FIRST_POLL_MS = 20
+/** Questions to the server at once. */
+const QUESTIONS = 16
+/** A server that is started again is waited for. */
+const PATIENCE_MS = 300_000
+
+/**
+ * Has a tree worked on by the workers of a queue, or joins those who wait for it already, or takes it up
+ * again where it failed.
+ * @param content what workers make its nodes of
+ * @returns the value of the last node
+ * @throws what a task failed with; CancelledError; the reason of the signal, which ends waiting and leaves
+ *   the run going
+ */
+export async function runTree(
+  engine: Engine,
+  tree: TaskTree,
+  content: unknown,
+  { signal, onProgress }: { readonly signal?: Signal; readonly onProgress?: (status: RunStatus) => void } = {},
+): Promise<unknown> {
+  await onServer(engine.server, () => start(engine, tree, content))
+  let waited = FIRST_POLL_MS
+  for (let answered = Date.now(); ; waited = Math.min(waited * 1.5, POLL_MS)) {
+    signal?.throwIfAborted()
+    try {
+      const end = await look(engine, tree, content, onProgress)
+      answered = Date.now()
+      if (end !== undefined) return end.partial
+    } catch (error) {
+      if (error instanceof Ended) throw error.failure
+      if (Date.now() - answered > PATIENCE_MS) await onServer(engine.server, () => Promise.reject(error))
+    }
+    await pause(waited, signal)
+  }
+}
+
+/** Carries the reason of a run past what is only the server's. */
+class Ended extends Error {
+  readonly failure: Error
+
+  constructor(failure: Error) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+async function start(engine: Engine, tree: TaskTree, content: unknown): Promise<void> {
+  const job = await engine.tasks.getJob(runId(tree.id))
+  if (job === undefined) return add(engine, tree, content)
+  if ((await job.getState()) === 'failed') await takeUp(engine, job)
+}
+
+/** Adding what is there already changes nothing. */
+async function add({ tasks }: Engine, { id, counts, fanIn }: TaskTree, content: unknown): Promise<void> {
+  const data: RunData = { plan: id, level: counts.length - 1, index: 0, content, counts, fanIn, added: Date.now() }
+  await tasks.add(RUN, data, runSettings(id))
+}
+
+/** Starts a run again that failed: what its groups came to is kept. */
+async function takeUp({ tasks, stops }: Engine, job: NodeJob): Promise<void> {
+  const { failure: _, ...data } = job.data as RunData
+  await stops.remove(data.plan)
+  await job.updateData(data)
+  // Another one may have been first.
+  await job.retry('failed', { resetAttemptsMade: true }).catch(async (error: unknown) => {
+    if ((await tasks.getJobState(job.id!)) === 'failed') throw error
+  })
+}
+
+async function look(
+  engine: Engine,
+  tree: TaskTree,
+  content: unknown,
+  onProgress: ((status: RunStatus) => void) | undefined,
+): Promise<{ partial: unknown } | undefined> {
+  const job = await engine.tasks.getJob(runId(tree.id))
+  // A server that was ended in the middle may have forgotten what it was told last.
+  if (job === undefined) return void (await add(engine, tree, content))
+  const state = await job.getState()
+  if (state === 'completed') {
+    onProgress?.(await statusOf(engine, job))
+    return job.returnvalue as Extract<NodeValue, { partial: unknown }>
+  }
+  if (state === 'failed') throw new Ended(reasonOf(job))
+  if (onProgress !== undefined) onProgress(await statusOf(engine, job))
+  return undefined
+}
+
+const reasonOf = ({ data, failedReason }: NodeJob): Error =>
+  errorOfFailure((data as RunData).failure ?? { text: failedReason, details: {} })
+
+/** Tells of a run. */
+async function statusOf(engine: Engine, job: NodeJob): Promise<RunStatus> {
+  const { plan: id, counts, added } = job.data as RunData
+  const [jobState, stop, workers] = await Promise.all([job.getState(), engine.stops.getJob(id), engine.tasks.getWorkersCount()])
+  const total = counts[0]!
+  const isOver = jobState === 'completed' || jobState === 'failed'
+  const done = jobState === 'completed' ? total : await tasksDone(engine, job)
+  const state =
+    jobState === 'completed' ? 'done' : jobState === 'failed' ? 'failed' : stop ? 'stopping' : done > 0 ? 'running' : 'waiting'
+  const failure = jobState === 'failed' ? reasonOf(job) : stop && !isOver ? errorOfFailure(stop.data) : undefined
+  return { id, state, done, total, workers, added: new Date(added), ...(failure && { failure }) }
+}
+
+/**
+ * Tasks of a run that are done, from the children of its merges: of those that have not begun to wait for
+ * children, none are.
+ */
+async function tasksDone({ tasks }: Engine, run: NodeJob): Promise<number> {
+  const { plan, counts, fanIn } = run.data as RunData
+  const tree: TaskTree = { id: plan, counts, fanIn }
+  const top = counts.length - 1
+  let done = 0
+  let open = top === 0 ? [] : [0]
+  for (let level = top; open.length > 0; level--) {
+    const below: number[] = []
+    // A node stands for so many tasks, the last one for fewer.
+    const size = fanIn ** (level - 1)
+    await forEachLimited(open, QUESTIONS, async (index) => {
+      const job = level === top ? run : await tasks.getJob(nodeId({ plan, level, index }, top))
+      if (job === undefined) return
+      if (level === 1) {
+        done += (await job.getDependenciesCount({ processed: true })).processed ?? 0
+        return
+      }
+      const over = new Set<number>()
+      for (const [key, value] of Object.entries(await job.getChildrenValues<NodeValue>()))
+        if ('partial' in value) over.add(Number(/\d+$/.exec(key)))
+      const [from, to] = childrenOf(tree, level, index)
+      for (let i = from; i < to; i++)
+        if (over.has(i)) done += Math.min((i + 1) * size, counts[0]!) - i * size
+        else below.push(i)
+    })
+    open = below
+  }
+  return done
+}
+
+/** All runs that the queue knows, those added last first. */
+export async function listRuns(engine: Engine): Promise<RunStatus[]> {
+  return onServer(engine.server, async () => {
+    const jobs = await engine.tasks.getJobs([
+      'active',
+      'wait',
+      'waiting-children',
+      'prioritized',
+      'delayed',
+      'completed',
+      'failed',
+    ])
+    const runs = jobs.filter((job) => job?.name === RUN)
+    const statuses: RunStatus[] = []
+    await forEachLimited(runs, QUESTIONS, async (job) => void statuses.push(await statusOf(engine, job)))
+    return statuses.sort((a, b) => b.added.getTime() - a.added.getTime())
+  })
+}
+
+/** @throws NotFoundError for a run that the queue does not know */
+async function find({ tasks, server }: Engine, id: string): Promise<NodeJob> {
+  const job = await onServer(server, () => tasks.getJob(runId(id)))
+  if (job !== undefined) return job
+  throw new HyperslabError('NotFoundError', `the queue has no run ${id}`, { file: server, actual: id })
+}
+
+export async function showRun(engine: Engine, id: string): Promise<RunStatus & { readonly content: unknown }> {
+  const job = await find(engine, id)
+  const status = await onServer(engine.server, () => statusOf(engine, job))
+  return { ...status, content: (job.data as RunData).content }
+}
+
+/**
+ * Has a run stopped: its tasks that are under way end within about a second, and the others do nothing.
+ * @returns whether it was not over
+ */
+export async function cancelRun(engine: Engine, id: string): Promise<boolean> {
+  const job = await find(engine, id)
+  return onServer(engine.server, async () => {
+    const state = await job.getState()
+    if (state === 'completed' || state === 'failed') return false
+    const failure = storedFailure(new HyperslabError('CancelledError', `run ${id} was cancelled`))
+    await engine.stops.add('stop', failure, { jobId: id })
+    return true
+  })
+}
+
+/**
+ * Takes up a run again that failed or was cancelled.
+ * @returns whether it had
+ */
+export async function retryRun(engine: Engine, id: string): Promise<boolean> {
+  const job = await find(engine, id)
+  return onServer(engine.server, async () => {
+    if ((await job.getState()) !== 'failed') return false
+    await takeUp(engine, job)
+    return true
+  })
+}

@@ -1,0 +1,275 @@
+import { HyperslabError, messageOf } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { pause } from '../../core/pace.ts'
+import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
+import {
+  Engine,
+  type NodeJob,
+  type NodeValue,
+  onServer,
+  QUEUE_CHECKS,
+  type QueueOptions,
+  type RunData,
+  type StoredFailure,
+} from './engine.ts'
+import { isFinal, storedFailure } from './failure.ts'
+import { type JoinedRun, JoinedRuns, type OpenRun } from './joined-run.ts'
+import { childrenOf, nodeJob, RUN } from './nodes.ts'
+
+/** How a worker works. */
+export interface WorkerSettings extends QueueOptions {
+  /** Tasks at once (default: 1). */
+  readonly concurrency?: number
+  /** Ends when there is nothing left to do, instead of waiting for more. */
+  readonly untilIdle?: boolean
+  /**
+   * Ends the worker: it takes no more tasks, lets those under way finish for `graceSeconds`, and gives back
+   * the others.
+   */
+  readonly signal?: Signal
+  /** Seconds that tasks may take to finish when the worker is ended (default: 10). */
+  readonly graceSeconds?: number
+  /** Seconds after which tasks of a worker that is silent are given to others (default: 30). */
+  readonly lockSeconds?: number
+  /** Seconds between two looks for such tasks (default: 10). */
+  readonly checkSeconds?: number
+  /** Workers that a task may end, by a crash or by silence, until its run fails (default: 5). */
+  readonly maxLost?: number
+  /** Is told of what passes, such as a server that does not answer. */
+  readonly onWarning?: (text: string) => void
+}
+
+export const WORKER_CHECKS: Checks<WorkerSettings> = {
+  ...QUEUE_CHECKS,
+  concurrency: 'integer from 1 to 1024',
+  untilIdle: 'boolean',
+  signal: 'AbortSignal',
+  graceSeconds: 'number from 0',
+  lockSeconds: 'number from 1',
+  checkSeconds: 'number from 1',
+  maxLost: 'integer from 1',
+  onWarning: 'function',
+}
+
+/** What a worker has done. */
+export interface WorkReport {
+  readonly tasks: number
+  readonly merges: number
+  /** Attempts that failed and were put off. */
+  readonly retries: number
+}
+
+const STOPPED: NodeValue = { stopped: true }
+/** Silence is told by our own counter, which knows whose task it was. */
+const NEVER = 1_000_000
+/** Runs that stay open while they have no task here. */
+const OPEN_RUNS = 8
+const LOOK_MS = 1_000
+const SAME_WARNING_MS = 30_000
+
+/** What a worker does with the jobs it is given. */
+class NodeWork {
+  readonly report = { tasks: 0, merges: 0, retries: 0 }
+  /** Aborted when tasks are to be given back. */
+  readonly returning = newController()
+  readonly runs: JoinedRuns
+  readonly #engine: Engine
+  readonly #lockMs: number
+  readonly #maxLost: number
+
+  constructor(engine: Engine, open: OpenRun, lockMs: number, maxLost: number) {
+    this.#engine = engine
+    this.runs = new JoinedRuns(engine, open)
+    this.#lockMs = lockMs
+    this.#maxLost = maxLost
+  }
+
+  /** Works on a job: gives its value, or throws what has the queue put it off. */
+  async perform(job: NodeJob, token: string, lost: Signal): Promise<NodeValue> {
+    const known = (job.data as RunData).failure
+    if (known !== undefined) throw new this.#engine.bullmq.UnrecoverableError(known.text)
+    let run: JoinedRun | undefined
+    try {
+      run = await this.runs.join(job.data.plan)
+      if (run === undefined) return STOPPED
+      run.active++
+      const stop = await run.stop(job.name === RUN ? 0 : undefined)
+      if (stop !== undefined) return await this.#stop(job, stop)
+      const value = await this.#work(job, token, run, lost)
+      if (value === undefined) throw new this.#engine.bullmq.WaitingChildrenError()
+      this.report[job.data.level === 0 ? 'tasks' : 'merges']++
+      return value
+    } catch (error) {
+      return await this.#failed(job, token, run, lost, error)
+    } finally {
+      if (run !== undefined) run.active--
+      await this.runs.close(OPEN_RUNS)
+    }
+  }
+
+  /** @returns nothing when the job waits for its children */
+  async #work(job: NodeJob, token: string, run: JoinedRun, lost: Signal): Promise<NodeValue | undefined> {
+    const { level, index } = job.data
+    const { runner } = run
+    if (job.stalledCounter >= this.#maxLost) {
+      const { text, ...details } = runner.describe(level, index)
+      const message = `${text} has ended its worker ${job.stalledCounter} times`
+      throw new HyperslabError('WorkerLostError', message, { ...details, actual: job.stalledCounter })
+    }
+    const children = await this.#children(job, token, run)
+    if (children === undefined) return undefined
+    const ends = [run.signal, this.returning.signal, lost]
+    const partial = await untilFirst(ends, (signal) => runner.runNode(level, index, children, signal))
+    return { partial }
+  }
+
+  /** The values of the children; those that are missing are added, and waited for. */
+  async #children(job: NodeJob, token: string, { runner }: JoinedRun): Promise<unknown[] | undefined> {
+    const { plan, level, index } = job.data
+    const [from, to] = childrenOf(runner, level, index)
+    const top = runner.counts.length - 1
+    while (from < to) {
+      const values = new Map<number, unknown>()
+      for (const [key, value] of Object.entries(await job.getChildrenValues<NodeValue>()))
+        if ('partial' in value) values.set(Number(/\d+$/.exec(key)), value.partial)
+      const missing = Array.from({ length: to - from }, (_, i) => from + i).filter((i) => !values.has(i))
+      if (missing.length === 0) return Array.from({ length: to - from }, (_, i) => values.get(from + i))
+      // Once its children are there, it goes before others' children.
+      if (job.priority > 0) await job.changePriority({ priority: 0 })
+      const { tasks } = this.#engine
+      const parent = { id: job.id!, queue: tasks.qualifiedName }
+      await tasks.addBulk(
+        missing.map((i) => {
+          const { name, data, opts } = nodeJob({ plan, level: level - 1, index: i }, top)
+          return { name, data, opts: { ...opts, parent } }
+        }),
+      )
+      if (await job.moveToWaitingChildren(token)) return undefined
+    }
+    return []
+  }
+
+  async #failed(job: NodeJob, token: string, run: JoinedRun | undefined, lost: Signal, error: unknown): Promise<NodeValue> {
+    const { bullmq, stops } = this.#engine
+    if (error instanceof bullmq.WaitingChildrenError || error instanceof bullmq.UnrecoverableError) throw error
+    const stop = run?.signal.aborted ? await run.stop() : undefined
+    if (stop !== undefined) return this.#stop(job, stop)
+    // Another one has it by now.
+    if (lost.aborted) throw error
+    if (this.returning.signal.aborted) {
+      await job.moveToWait(token)
+      throw new bullmq.WaitingError()
+    }
+    if (!isFinal(error) && job.attemptsMade + 1 < job.opts.attempts!) {
+      this.report.retries++
+      throw error
+    }
+    if (!(await job.extendLock(token, this.#lockMs))) throw error
+    const failure = storedFailure(error)
+    // The first reason stays.
+    if (job.name !== RUN) await stops.add('stop', failure, { jobId: job.data.plan })
+    return this.#stop(job, failure)
+  }
+
+  /** Ends a node of a run that is stopped: the job of the whole run fails, with the reason. */
+  async #stop(job: NodeJob, failure: StoredFailure): Promise<NodeValue> {
+    if (job.name !== RUN) return STOPPED
+    await job.updateData({ ...job.data, failure } as RunData)
+    await this.#engine.stops.remove(job.data.plan)
+    throw new this.#engine.bullmq.UnrecoverableError(failure.text)
+  }
+}
+
+/**
+ * Works on the tasks of a queue until it is ended.
+ * @param open makes what works on a plan, and refuses it
+ */
+export async function workOn(open: OpenRun, options: WorkerSettings): Promise<WorkReport> {
+  checkOptions('work', options, WORKER_CHECKS)
+  const {
+    concurrency = 1,
+    untilIdle = false,
+    signal,
+    graceSeconds = 10,
+    lockSeconds = 30,
+    checkSeconds = 10,
+    maxLost = 5,
+  } = options
+  const { url, prefix, connection, telemetry } = options
+  const queue = { url, ...(prefix && { prefix }), ...(connection && { connection }), ...(telemetry && { telemetry }) }
+  await using engine = await Engine.open(queue)
+  const work = new NodeWork(engine, open, lockSeconds * 1000, maxLost)
+  const worker = engine.work((job, token, lost) => work.perform(job, token!, lost!), {
+    concurrency,
+    lockDuration: lockSeconds * 1000,
+    stalledInterval: checkSeconds * 1000,
+    maxStalledCount: NEVER,
+    runRetryDelay: 1_000,
+  })
+  const warn = seldom(options.onWarning)
+  worker.on('error', (error) => warn(messageOf(error)))
+  // What others have taken meanwhile need not be finished here.
+  worker.on('lockRenewalFailed', (ids: readonly string[]) => {
+    for (const id of ids) worker.cancelJob(id, 'its lock was lost')
+  })
+  const ended = newController()
+  try {
+    const looking = every(LOOK_MS, ended.signal, () => work.runs.look().catch((error: unknown) => warn(messageOf(error))))
+    const idle = untilIdle ? untilNothingLeft(engine, ended.signal) : new Promise<void>(() => undefined)
+    await raceAbort(Promise.race([idle, looking]), signal).catch((error: unknown) => {
+      if (!signal?.aborted) throw error
+    })
+  } finally {
+    pause(graceSeconds * 1000, ended.signal).then(
+      () => work.returning.abort(),
+      () => undefined,
+    )
+    await worker.close()
+    ended.abort()
+    await work.runs.close()
+  }
+  return work.report
+}
+
+/** Calls something again and again until the signal aborts. */
+async function every(ms: number, signal: Signal, call: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await pause(ms, signal).catch(() => undefined)
+    if (!signal.aborted) await call()
+  }
+}
+
+const STATES = ['wait', 'active', 'delayed', 'prioritized', 'waiting-children'] as const
+
+async function untilNothingLeft({ tasks, server }: Engine, signal: Signal): Promise<void> {
+  while (!signal.aborted) {
+    const counts = await onServer(server, () => tasks.getJobCounts(...STATES))
+    if (Object.values(counts).every((count) => count === 0)) return
+    await pause(LOOK_MS / 4, signal).catch(() => undefined)
+  }
+}
+
+/** Work with a signal that aborts with the first of some. */
+async function untilFirst<T>(signals: readonly Signal[], work: (signal: Signal) => Promise<T>): Promise<T> {
+  const controller = newController()
+  const forget = signals.map((each) => onAbort(each, () => controller.abort(each.reason)))
+  const aborted = signals.find((each) => each.aborted)
+  if (aborted !== undefined) controller.abort(aborted.reason)
+  try {
+    controller.signal.throwIfAborted()
+    return await raceAbort(work(controller.signal), controller.signal)
+  } finally {
+    for (const each of forget) each()
+  }
+}
+
+/** Tells the same text again only after a while. */
+function seldom(tell: (text: string) => void = () => undefined): (text: string) => void {
+  const told = new Map<string, number>()
+  return (text) => {
+    const now = Date.now()
+    if (now - (told.get(text) ?? Number.NEGATIVE_INFINITY) < SAME_WARNING_MS) return
+    told.set(text, now)
+    tell(text)
+  }
+}
