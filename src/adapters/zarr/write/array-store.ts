@@ -1,7 +1,7 @@
 import type { DiskArray } from '../../../array/disk-array.ts'
 import { missingOf } from '../../../array/missing.ts'
 import { type BlockSource, bytesOf } from '../../../array/source.ts'
-import { type DType, fillElement, type ScalarOf } from '../../../core/dtype.ts'
+import { type DType, fillElement, isFloat, type ScalarOf } from '../../../core/dtype.ts'
 import { invalidArgument, rethrowWithin, within } from '../../../core/errors.ts'
 import { sizeOf } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
@@ -112,8 +112,18 @@ const groupsAbove = (path: string): string[] =>
     .slice(0, -1)
     .map((_, i, names) => names.slice(0, i + 1).join('/'))
 
+/**
+ * What takes the place of chunks that are not stored, of which there are none here. Maps and viewers take it
+ * for what is missing: where an array has none, as those that are computed, it is no number that counts.
+ */
+function fillValueOf(source: BlockSource): ScalarOf<DType> | undefined {
+  const { dtype, fillValue } = source
+  const { values, nan } = missingOf(source)
+  return fillValue ?? values[0] ?? (nan || isFloat(dtype) ? Number.NaN : undefined)
+}
+
 function metadataOf({ source }: DiskArray, array: string): JsonObject {
-  const { dtype, shape, fillValue, dimensionNames } = source
+  const { dtype, shape, dimensionNames } = source
   const type = storedTypeOf(dtype)
   try {
     return arrayDocument({
@@ -121,7 +131,7 @@ function metadataOf({ source }: DiskArray, array: string): JsonObject {
       type,
       chunkShape: chunkShapeOf(source),
       codecs: [elementCodec(type)],
-      fillValue,
+      fillValue: fillValueOf(source),
       attributes: attributesOf(source),
       dimensionNames,
     })
@@ -165,7 +175,7 @@ async function chunkOf(
   signal: Signal | undefined,
 ): Promise<Uint8Array | undefined> {
   const [prefix, ...parts] = place.split('/')
-  const { dtype, shape, fillValue, label } = source
+  const { dtype, shape, label } = source
   if (prefix !== 'c' || parts.length !== shape.length || !parts.every((part) => INDEX.test(part))) return undefined
   const chunkShape = chunkShapeOf(source)
   const starts = parts.map((part, axis) => Number(part) * chunkShape[axis]!)
@@ -174,7 +184,7 @@ async function chunkOf(
   // Chunks at the edge are stored whole.
   const chunk: Tensor = tensorOf(dtype, chunkShape)
   const views = box.map(({ start, stop }) => ({ start: 0, step: 1, length: stop - start }))
-  if (views.some(({ length }, axis) => length < chunkShape[axis]!)) fillTensor(chunk, fillElement(dtype, fillValue))
+  if (views.some(({ length }, axis) => length < chunkShape[axis]!)) fillTensor(chunk, fillElement(dtype, fillValueOf(source)))
   await within({ ...label, array }, async () => source.readBlock(box, viewTensor(chunk, views), { signal }))
   const type = storedTypeOf(dtype)
   return chunkEncoder([elementCodec(type)], type, chunkShape, [])(encodeChunk(dtype, chunk.data))

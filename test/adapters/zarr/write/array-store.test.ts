@@ -124,6 +124,32 @@ describe('arrays as a Zarr store', () => {
     expect([...new Int16Array(bytes!.slice().buffer)]).toEqual([...numbered('int16', [6, 4]).data.slice(8, 16)].map((x) => -x))
   })
 
+  test('have a fill value that is missing, where arrays have none: maps leave out what equals it', async () => {
+    const zeros = { dtype: 'float32' as const, shape: [3], data: Float32Array.of(0, 1, Number.NaN) }
+    const of = (facts: object): DiskArray<'float32'> =>
+      new DiskArray(Object.assign(new CountingSource(zeros, ChunkGrid.regular([3], [2])), facts))
+    const group = await open(
+      asZarrStore({
+        difference: broadcast((a, b) => a - b, of({}), of({ missing: { values: [], nan: true } })),
+        plain: of({}),
+        marked: of({ missing: { values: [-9], nan: false } }),
+        own: of({ fillValue: 4 }),
+        whole: new DiskArray(ramp([3], [2])),
+      }),
+    )
+    const fillValues = []
+    for (const name of await group.arrays()) fillValues.push([name, (await group.array(name)).fillValue])
+    expect(Object.fromEntries(fillValues)).toEqual({
+      difference: Number.NaN,
+      plain: Number.NaN,
+      marked: -9,
+      own: 4,
+      whole: 0,
+    })
+    expect([...(await (await group.array('plain')).toTensor()).data]).toEqual([0, 1, Number.NaN])
+    expect((await group.array('plain')).missing).toEqual({ values: [], nan: false })
+  })
+
   test('of names that cannot be paths, or of what is no array, are refused', async () => {
     const x = new DiskArray(ramp([2], [2]))
     for (const [arrays, text] of [
