@@ -24,7 +24,7 @@ const ENVIRONMENTS = {
     ['chromium', 'firefox'].map((name) => [
       name,
       {
-        tools: [name, 'bundlers'],
+        tools: [name, 'bundlers', 'map'],
         prepare: () => provideBrowser(name, { ci }),
         run: (app) => runBrowser(name, app),
         seconds: BROWSER_LIMIT_SECONDS,

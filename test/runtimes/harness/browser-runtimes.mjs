@@ -2,6 +2,7 @@
 import { browserLabel, startBrowser } from './browsers.mjs'
 import { BUNDLERS, bundle } from './bundles.mjs'
 import { runExample } from './example.mjs'
+import { runMapExample } from './map-example.mjs'
 import { within } from './processes.mjs'
 import { serve } from './site.mjs'
 
@@ -19,8 +20,8 @@ const OPFS_SECONDS = 60
 const EXAMPLE_SECONDS = 40
 /** For all pages of one browser, so that hanging ones do not add up. */
 const BROWSER_SECONDS = 150
-/** For the example, too. */
-export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + 50
+/** For the examples, too. */
+export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + 90
 
 /** What to visit: a script below a variant of the site, and what its page must be like. */
 async function cellsFor(app) {
@@ -47,7 +48,8 @@ export async function runBrowser(name, app) {
     const done = []
     for (const [id, cell] of cells.entries())
       done.push({ name: cell.name, results: await visit(browser, site, String(id), cell, deadline) })
-    done.push({ name: 'example page', results: await example(browser, app) })
+    done.push({ name: 'example page', results: await example('the example page', runExample(browser, app)) })
+    done.push({ name: 'example map', results: await example('the example map', runMapExample(browser, app)) })
     return { label: browserLabel(name), version: browser.version, cells: done, stores: 'memory, OPFS', built: await builtBy(app) }
   } finally {
     browser?.close()
@@ -55,9 +57,9 @@ export async function runBrowser(name, app) {
   }
 }
 
-async function example(browser, app) {
+async function example(name, results) {
   try {
-    return await within(EXAMPLE_SECONDS, 'the example page', runExample(browser, app))
+    return await within(EXAMPLE_SECONDS, name, results)
   } catch (error) {
     return [{ name: 'runs', error: error.message }]
   }

@@ -11,6 +11,9 @@ export const root = new URL('../../..', import.meta.url).pathname
 /** Survives between runs; may be moved to where a CI keeps such things. */
 export const cache = process.env.RUNTIMES_CACHE ?? join(root, 'build/runtimes')
 
+/** What the map is built of, as its package pins it; of this package it takes what is to be published. */
+const { hyperslab: _, ...map } = JSON.parse(readFileSync(join(root, 'examples/map/package.json'), 'utf8')).dependencies
+
 /** Exact versions, all seen to work on Node 20. Node and Bun come as packages of one platform each, so that no install script has to run. */
 export const TOOLS = {
   node22: { [`node-${platform}-${arch}`]: '22.23.3' },
@@ -28,6 +31,7 @@ export const TOOLS = {
   firefox: { 'puppeteer-core': '25.16.0' },
   // The last miniflare whose engines admit Node 20; esbuild bundles as wrangler does.
   workerd: { miniflare: '4.20260426.0', esbuild: '0.28.2' },
+  map,
   package: { publint: '0.3.25', '@arethetypeswrong/cli': '0.18.5' },
 }
 
