@@ -9,4 +9,4 @@ export function pythonEnvironment(
   packages: readonly string[],
 ): { readonly env: NodeJS.ProcessEnv; readonly failure?: undefined } | { readonly env?: undefined; readonly failure: string }
 
-export function startScript(path: string, env: NodeJS.ProcessEnv): Python
+export function startScript(path: string, env: NodeJS.ProcessEnv, args?: readonly string[]): Python

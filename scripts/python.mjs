@@ -21,16 +21,19 @@ export function pythonEnvironment(packages) {
 }
 
 /** Starts a script that answers requests, each a line of JSON, in their order. */
-export function startScript(path, env) {
-  const python = spawn('python3', ['-u', path], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+export function startScript(path, env, args = []) {
+  const python = spawn('python3', ['-u', path, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] })
   const waiting = []
+  let hasEnded = false
   createInterface({ input: python.stdout }).on('line', (line) => waiting.shift().resolve(JSON.parse(line)))
   python.on('exit', () => {
+    hasEnded = true
     for (const { reject } of waiting.splice(0)) reject(new Error(`${path} ended`))
   })
   return {
     ask: (request) =>
       new Promise((resolve, reject) => {
+        if (hasEnded) return reject(new Error(`${path} ended`))
         waiting.push({ resolve, reject })
         python.stdin.write(`${JSON.stringify(request)}\n`)
       }),

@@ -16,14 +16,17 @@ const PACKAGES = [
   'aiohttp==3.14.5',
 ]
 
+/** The environment of Python with zarr-python, tensorstore and what comes with them; see `pythonWith`. */
+export const zarrPython = (): NodeJS.ProcessEnv | undefined => pythonWith(PACKAGES)
+
 /**
- * The environment of Python with zarr-python, tensorstore and what comes with them. Undefined where it cannot be had: with CI=true that is an error, so that its
+ * The environment of Python with some packages. Undefined where it cannot be had: with CI=true that is an error, so that its
  * tests are never left out there.
  */
-export function zarrPython(): NodeJS.ProcessEnv | undefined {
-  const { env, failure } = pythonEnvironment(PACKAGES)
+export function pythonWith(packages: readonly string[]): NodeJS.ProcessEnv | undefined {
+  const { env, failure } = pythonEnvironment(packages)
   if (failure === undefined) return env
-  const text = `tests need Python with ${PACKAGES.join(', ')}: ${failure}`
+  const text = `tests need Python with ${packages.join(', ')}: ${failure}`
   if (process.env['CI'] === 'true') throw new Error(text)
   console.warn(`SKIPPED: ${text}`)
   return undefined
