@@ -1,5 +1,5 @@
 // npm run bench:chart -- RESULTS.json [suite | suite:pattern …] [--svg FILE] [--table]: draws what `npm run bench -- --json RESULTS.json` has
-// found, and prints the same as a table for README. A pattern is a regular expression over "name, peer" of a row.
+// found, and prints the same as a table for docs/speed.md. A pattern is a regular expression over "name, peer" of a row.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 

@@ -1,19 +1,24 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const root = new URL('..', import.meta.url).pathname
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code!)
+const read = (page: string): string => readFileSync(join(root, page), 'utf8')
+/** Pages whose examples are programs of their own, with the number of these. */
+const PAGES = { 'README.md': 1, 'docs/arrays.md': 2, 'docs/containers.md': 1, 'docs/datasets.md': 1, 'docs/formats.md': 1 }
+const examples = Object.keys(PAGES).flatMap((page) =>
+  [...read(page).matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => ({ page, code: code! })),
+)
 
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'hyperslab-readme-'))
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules', 'hyperslab'))
+  symlinkSync(join(root, 'demo/data/tas_rectilinear_grid_2D.nc'), join(folder, 'tas.nc'))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -31,7 +36,7 @@ function run(code: string): string {
   return stdout
 }
 
-test.each(examples)('what is printed is what the comments say, and what is opened is closed: %#', (code) => {
+test.each(examples)('$page: what is printed is what the comments say, and what is opened is closed', ({ code }) => {
   const lines = code.split('\n').filter((line) => line.includes('console.log('))
   const promised = lines.map((line) => /console\.log\(.*\) \/\/ (.*)$/.exec(line)?.[1])
   expect(promised.length).toBeGreaterThan(0)
@@ -39,12 +44,24 @@ test.each(examples)('what is printed is what the comments say, and what is opene
   expect(code).not.toMatch(/(?<!await using \w+ = )await (open|create)\(/)
 })
 
-test('there are examples to run', () => {
-  expect(examples.length).toBe(5)
+test('links lead to files that are there', () => {
+  for (const page of [
+    'README.md',
+    ...readdirSync(join(root, 'docs'))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ])
+    for (const [, link] of read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g))
+      expect(existsSync(join(root, dirname(page), link!)), `${page}: ${link}`).toBe(true)
 })
 
-test('every command of the README exists and explains itself', () => {
-  const commands = [...new Set([...readme.matchAll(/^hyperslab (\w+)/gm)].map(([, command]) => command!))]
+test('there are examples to run', () => {
+  const counts = Object.keys(PAGES).map((name) => [name, examples.filter(({ page }) => page === name).length])
+  expect(Object.fromEntries(counts)).toEqual(PAGES)
+})
+
+test('every command of its page exists and explains itself', () => {
+  const commands = [...new Set([...read('docs/command.md').matchAll(/^hyperslab (\w+)/gm)].map(([, command]) => command!))]
   expect(commands).toEqual(['import', 'export', 'info', 'get', 'reduce', 'plot', 'serve', 'references', 'verify', 'compact'])
   for (const command of commands) {
     const { stdout, status } = spawnSync(process.execPath, [join(root, 'dist/cli.js'), command, '--help'], { encoding: 'utf8' })

@@ -1,5 +1,5 @@
 // Runs the suite of the built package in every runtime: node test/runtimes/run.mjs [--write] [name …]. What is missing on this machine is
-// skipped, but fails in CI. --write puts the outcome into the README.
+// skipped, but fails in CI. --write puts the outcome into docs/runtimes.md.
 import { join } from 'node:path'
 import { layOutApp } from './harness/app.mjs'
 import { BROWSER_LIMIT_SECONDS, runBrowser } from './harness/browser-runtimes.mjs'
@@ -66,7 +66,7 @@ for (const name of names) {
 }
 
 console.log(`\n${summary(rows)}\n${((Date.now() - started) / 1000).toFixed(0)} s in all`)
-if (flags.includes('--write')) writeTable(join(root, 'README.md'), rows)
+if (flags.includes('--write')) writeTable(join(root, 'docs/runtimes.md'), rows)
 const bad = rows.filter((row) => row.failed !== undefined || failuresOf(row).length > 0 || (ci && row.skipped !== undefined))
 // Whatever may still be open must not keep the run from ending.
 process.exit(bad.length > 0 ? 1 : 0)

@@ -1,4 +1,4 @@
-// The outcome, for the terminal and for the README.
+// The outcome, for the terminal and for docs/runtimes.md.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 export const failuresOf = ({ cells = [] }) =>
@@ -27,7 +27,7 @@ function verdict(row) {
 
 const MARKERS = /<!-- runtimes -->[\s\S]*?<!-- \/runtimes -->/
 
-/** Writes the rows between the markers of the README; appends a section with them when there are none. */
+/** Writes the rows between the markers of a page; appends a section with them when there are none. */
 export function writeTable(file, rows) {
   const text = readFileSync(file, 'utf8')
   const table = `<!-- runtimes -->\n${markdown(rows.filter(({ name }) => name !== 'package'))}\n<!-- /runtimes -->`
