@@ -54,6 +54,25 @@ describe('file store', () => {
     await store.close()
   })
 
+  test('what is replaced or removed is held open until that is done, as its space is freed with its last handle', async () => {
+    const key = join(await folder(), 'x')
+    const log: string[] = []
+    const logged = <F extends (...args: never[]) => unknown>(name: string, call: F): F =>
+      ((...args: never[]) => {
+        if (!String(args[0]).endsWith('.lock')) log.push(name)
+        return call(...args)
+      }) as F
+    const [open, close] = [logged('open', fs.open), logged('close', fs.close)]
+    const [renameSync, unlinkSync] = [logged('rename', fs.renameSync), logged('unlink', fs.unlinkSync)]
+    const store = new FileStore({ ...fs, open, close, renameSync, unlinkSync })
+    await store.put(key, Uint8Array.of(1))
+    expect(log.splice(0)).toEqual(['open', 'rename'])
+    await store.put(key, Uint8Array.of(2))
+    expect(log.splice(0)).toEqual(['open', 'rename', 'close'])
+    await store.delete(key)
+    expect(log).toEqual(['open', 'unlink', 'close'])
+  })
+
   test('more files than handles it keeps open', async () => {
     const store = new FileStore()
     const path = await folder()

@@ -10,6 +10,7 @@ export type FileSystem = Pick<
   | 'promises'
   | 'constants'
   | 'open'
+  | 'close'
   | 'read'
   | 'openSync'
   | 'writeSync'

@@ -1,7 +1,7 @@
 import { raceAbort, type Signal } from '../../core/signal.ts'
 import { randomName } from '../conditions.ts'
 import { errorCode, fileError } from './errors.ts'
-import { type FileSystem, folderOf, orMissingSync } from './file-system.ts'
+import { type FileSystem, folderOf, openForReading, orMissingSync } from './file-system.ts'
 import { etagOf } from './local-file.ts'
 import { isTemporary, lockName, temporaryName } from './names.ts'
 
@@ -60,14 +60,29 @@ export async function underLock<T>(
   { staged, signal }: { readonly staged?: string; readonly signal?: Signal | undefined } = {},
 ): Promise<T> {
   const seen = new Map<string, number>()
-  for (let tries = 0; ; tries++) {
-    signal?.throwIfAborted()
-    const outcome = tryLocked(fs, path, work, staged, seen)
-    if (outcome !== undefined) return outcome.result
-    // Between half of it and all, so that many do not return at once.
-    const wait = Math.min(2 ** tries, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2)
-    await raceAbort(new Promise<void>((resolve) => setTimeout(resolve, wait)), signal)
+  const held = await hold(fs, path)
+  try {
+    for (let tries = 0; ; tries++) {
+      signal?.throwIfAborted()
+      const outcome = tryLocked(fs, path, work, staged, seen)
+      if (outcome !== undefined) return outcome.result
+      // Between half of it and all, so that many do not return at once.
+      const wait = Math.min(2 ** tries, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2)
+      await raceAbort(new Promise<void>((resolve) => setTimeout(resolve, wait)), signal)
+    }
+  } finally {
+    if (held !== undefined) await new Promise<void>((resolve) => fs.close(held, () => resolve()))
   }
+}
+
+/**
+ * A handle on the file that `work` is about to replace or remove. The system frees its space with the last
+ * handle, which takes longer than all the rest: so that happens in another thread, where it is closed.
+ */
+async function hold(fs: FileSystem, path: string): Promise<number | undefined> {
+  // Windows, which has no such flag, replaces no file that is open.
+  if (fs.constants.O_NONBLOCK === undefined) return undefined
+  return openForReading(fs, path).catch(() => undefined)
 }
 
 /**

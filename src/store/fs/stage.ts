@@ -16,6 +16,8 @@ const SPREAD_MS = 1000
 interface TemporaryFile {
   readonly path: string
   readonly handle: FileHandle
+  /** Under its path there is still this file. */
+  hasName: boolean
 }
 
 /**
@@ -29,6 +31,8 @@ export class FileStage implements Stage {
   /** The file is that of an object, or has lost its name: nothing may be written to it. */
   #spent = false
   #size = 0
+  /** Bytes that the file may have. */
+  #end = 0
   /** For which key and with which tail the file is complete and on the disk, and what the object will be. */
   #prepared: { readonly key: string; readonly tail: Uint8Array; readonly info: ObjectInfo } | undefined
   broken = false
@@ -93,7 +97,9 @@ export class FileStage implements Stage {
   async #finish(tailBytes: number): Promise<ObjectInfo> {
     const { handle, path } = this.#opened
     return onFile(path, 'written', async () => {
-      await handle.truncate(this.#size + tailBytes)
+      const size = this.#size + tailBytes
+      if (this.#end > size) await handle.truncate(size)
+      this.#end = size
       await spread(handle)
       await this.#sync(handle)
       // Linking and renaming change neither size nor date: this is what the object will have.
@@ -132,7 +138,8 @@ export class FileStage implements Stage {
 
   /** Takes the place of whatever is there on that condition. */
   #rename(key: string, info: ObjectInfo, condition: PublishCondition): Promise<void> {
-    const { path } = this.#opened
+    const file = this.#opened
+    const { path } = file
     const fs = this.#fs
     const work = (): void => {
       this.#spent = false
@@ -141,6 +148,7 @@ export class FileStage implements Stage {
       try {
         this.#spent = true
         fs.renameSync(path, key)
+        file.hasName = false
       } catch (cause) {
         const found = orMissingSync(() => fs.statSync(key, { bigint: true }))
         if (found !== undefined && fileInfo(found).etag === info.etag) return
@@ -182,6 +190,7 @@ export class FileStage implements Stage {
     }
     this.#file = file
     this.#spent = false
+    this.#end = this.#size
     await remove(this.#fs, old)
   }
 
@@ -190,6 +199,7 @@ export class FileStage implements Stage {
    * last, cut off.
    */
   #write(bytes: Uint8Array): Promise<void> {
+    this.#end = Math.max(this.#end, this.#size + bytes.length)
     return writeAll(this.#opened, bytes, this.#size)
   }
 }
@@ -202,12 +212,12 @@ const NO_FOLDER_SYNC = ['EISDIR', 'EPERM', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'E
 
 async function create(fs: FileSystem, near: string): Promise<TemporaryFile> {
   const path = temporaryName(near)
-  return { path, handle: await onFile(near, 'written', () => fs.promises.open(path, 'wx+')) }
+  return { path, handle: await onFile(near, 'written', () => fs.promises.open(path, 'wx+')), hasName: true }
 }
 
-async function remove(fs: FileSystem, { path, handle }: TemporaryFile): Promise<void> {
+async function remove(fs: FileSystem, { path, handle, hasName }: TemporaryFile): Promise<void> {
   try {
-    await orMissing(path, 'written', () => fs.promises.unlink(path))
+    if (hasName) await orMissing(path, 'written', () => fs.promises.unlink(path))
   } finally {
     await onFile(path, 'written', () => handle.close())
   }
