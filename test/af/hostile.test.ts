@@ -68,6 +68,10 @@ describe('an array of 2^52 elements in as many chunks, of which three are stored
       counts: { data: Float64Array.of(ELEMENTS - 3, 3) },
     })
     expect(await x.unique()).toMatchObject({ values: { data: Float64Array.of(7) }, counts: { data: Float64Array.of(3) } })
+    expect(await x.view([slice(null, 0, -1)]).unique()).toMatchObject({
+      values: { data: Float64Array.of(7) },
+      counts: { data: Float64Array.of(2) },
+    })
     expect(await x.median(keep)).toBeCloseTo(2, 3)
     expect(await x.median()).toBe(7)
     expect(await x.histogram({ ...keep, bins: [0, 3, 9] })).toMatchObject({ counts: { data: Float64Array.of(ELEMENTS - 3, 3) } })
@@ -88,7 +92,6 @@ describe('an array of 2^52 elements in as many chunks, of which three are stored
     const tooLarge = { tag: 'TooLargeError', details: { array: 'x', actual: ELEMENTS, expected: 2 ** 40 } }
     await expect(x.reduce((a) => a, 0, keep)).rejects.toMatchObject(tooLarge)
     await expect(x.equals(x)).rejects.toMatchObject(tooLarge)
-    await expect(x.view([slice(1, null)]).unique()).rejects.toMatchObject({ tag: 'TooLargeError' })
     await expect(x.get()).rejects.toMatchObject({ tag: 'TooLargeError' })
     await expect(x.toTensor()).rejects.toMatchObject({ tag: 'TooLargeError' })
     await expect(x.cumsum(0)).rejects.toMatchObject({ tag: 'TooLargeError' })

@@ -67,6 +67,7 @@ function viewOn<D extends DType>(
     bulk: {
       requests: async (boxes) => (await body()).requestsOfView(view, boxes),
       ...(bulk.read && { read: async (...asked) => (await body()).readManyOfView(view, ...asked) }),
+      ...(bulk.written && !picks.some(isList) && { written: async (...asked) => (await body()).writtenOfView(view, ...asked) }),
       ...(bulk.visit &&
         capabilities?.steps && {
           visit: async function* (...asked) {

@@ -1,7 +1,9 @@
 import { isWhole, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
 import type { DType, TypedArray } from '../../core/dtype.ts'
-import { sizeOf, stridesOf } from '../../core/shape.ts'
+import { Pace } from '../../core/pace.ts'
+import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
+import type { ChunkGrid } from '../../grid/chunks.ts'
 import { progressionOf } from '../../grid/list.ts'
 import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from '../../grid/range.ts'
@@ -196,6 +198,50 @@ function takeEach<D extends DType>(dtype: D, elements: Tensor<D>, inner: readonl
     }
     return copy
   }, elements)
+}
+
+/** Numbers that are noted of a view, at most; where there are more, all of it counts as written. */
+const MOST_NOTED = 2 ** 22
+
+/**
+ * Which chunks of a grid over a view hold anything that somebody wrote below: those that chunks of the base
+ * go to which do. Of each axis below positions are taken evenly.
+ */
+export async function writtenOfView(
+  { base, picks, places }: ViewOf,
+  grid: ChunkGrid,
+  options: BlockOptions = {},
+): Promise<Float64Array | undefined> {
+  const known = await base.bulk!.written!(base.chunks, options)
+  if (known === undefined) return undefined
+  const found: number[] = []
+  const pace = new Pace(options.signal)
+  for (const number of known) {
+    if (pace.due()) await pace.turn()
+    const firsts = grid.counts.map(() => 0)
+    const counts = grid.counts.map(() => 1)
+    const isTaken = base.chunks.box(base.chunks.index(number)).every((range, axis) => {
+      const [first, last] = firstAndLast(picks[axis] as AxisView, range)
+      const place = places[axis]!
+      if (place < 0 || first > last) return first <= last
+      firsts[place] = grid.axes[place]!.find(first)
+      counts[place] = grid.axes[place]!.find(last) - firsts[place] + 1
+      return true
+    })
+    if (!isTaken) continue
+    if (found.length + sizeOf(counts) > MOST_NOTED) return undefined
+    eachIndex(counts, (index) => found.push(grid.number(index.map((i, axis) => firsts[axis]! + i))))
+  }
+  return Float64Array.from(found)
+    .sort()
+    .filter((number, i, sorted) => i === 0 || number !== sorted[i - 1])
+}
+
+/** The first and the last of evenly spaced positions that lie in a range of the axis below. */
+function firstAndLast({ start, step, length }: AxisView, range: Range): [first: number, last: number] {
+  const [near, far] = step > 0 ? [range.start - start, range.stop - 1 - start] : [start - range.stop + 1, start - range.start]
+  const stride = Math.abs(step)
+  return [Math.max(0, Math.ceil(near / stride)), Math.min(length - 1, Math.floor(far / stride))]
 }
 
 /** Reduces a box of a view, which has all of its axes from below. */

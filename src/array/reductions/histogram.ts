@@ -3,9 +3,10 @@ import { invalidArgument, isHyperslabError } from '../../core/errors.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { checkFoldable } from './fold-kinds.ts'
-import { extrema } from './reduce.ts'
+import { divideExtrema } from './reduce.ts'
 import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, oneCell } from './runs.ts'
+import { reduceWhole, UNIT_BYTES } from './units.ts'
 
 /** Options of `histogram`. */
 export interface HistogramOptions extends BlockOptions, SkipOptions {
@@ -80,7 +81,7 @@ function checkEdges(given: ArrayLike<number>): Float64Array {
 async function rangeOf(source: BlockSource<DType>, { signal, skipMissing = true }: HistogramOptions): Promise<[number, number]> {
   const skips = { skipNaN: true, skipMissing, signal }
   try {
-    const { min, max } = await extrema(source, skips)
+    const { min, max } = await reduceWhole(divideExtrema(source, skips, UNIT_BYTES), skips)
     return [Number(min), Number(max)]
   } catch (error) {
     // As in numpy, nothing has bins, too.

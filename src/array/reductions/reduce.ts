@@ -1,9 +1,11 @@
-import { type Accumulator, AxisAccumulator, type Cells, WholeAccumulator } from '../../aggregate/accumulator.ts'
-import { CellLayout } from '../../aggregate/cells.ts'
-import { deviations, MomentAssembly } from '../../aggregate/moments.ts'
-import { givesPositions, PositionAssembly, type PositionReduction } from '../../aggregate/positions.ts'
-import { Assembly } from '../../aggregate/reduce-boxes.ts'
-import { isPlain, isWhole, type PlacedAggregate, plainOf, type Reduction, unpairedPart } from '../../aggregate/reduction.ts'
+import type { Cells } from '../../aggregate/accumulator.ts'
+import { CellLayout, cellBox } from '../../aggregate/cells.ts'
+import { absorbedPart, mergedParts, PartMerger } from '../../aggregate/merge.ts'
+import { FAN_IN, type MergeTree } from '../../aggregate/merge-tree.ts'
+import { deviations } from '../../aggregate/moments.ts'
+import { type PositionReduction, positionOf } from '../../aggregate/positions.ts'
+import { reduceBoxes } from '../../aggregate/reduce-boxes.ts'
+import { isWhole, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
 import {
   allocate,
   type DataOf,
@@ -17,19 +19,23 @@ import {
   toElement,
 } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { inOrder } from '../../core/in-order.ts'
 import { coordsAt, showShape, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
-import { wholeBox } from '../../grid/range.ts'
+import type { ChunkGrid } from '../../grid/chunks.ts'
+import { boxShape, wholeBox } from '../../grid/range.ts'
+import { hullOf } from '../../grid/touched.ts'
 import { withArena } from '../../kernels/arena.ts'
-import type { ReduceOp } from '../../kernels/reduce.ts'
+import { tableOf } from '../../kernels/boxes.ts'
 import { type AxisOption, resolveAxes } from '../axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import { type AffineMap, affineOf } from '../lazy/affine.ts'
-import type { BlockOptions, BlockSource, ReduceBoxOptions } from '../source.ts'
+import { type BlockOptions, type BlockSource, bytesOf, type ReduceBoxOptions } from '../source.ts'
 import { checkFits, emptyExtreme, emptyReduction } from './fold.ts'
 import { checkFoldable, type FoldOptions, foldedDType } from './fold-kinds.ts'
 import { type SkipOptions, skipOf, skippedOf } from './rows.ts'
 import { eachRun, runsOf } from './runs.ts'
+import { type DividedReduction, nodesOf, type UnitNode, unitsOf } from './units.ts'
 
 /** Options of reductions. */
 export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
@@ -45,8 +51,8 @@ export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
 export type ReductionKind = 'sum' | 'min' | 'max' | 'mean'
 
 /**
- * Reduces a source, reading each chunk once. Where the source reduces its own boxes, it is left to that;
- * otherwise chunks come in runs of some MiB, of which two are held at a time.
+ * A reduction of a source, which reads each chunk once. Where the source reduces its own boxes, it is left to
+ * that; otherwise units come as they are, of which two are held at a time.
  *
  * A sum of n floats has a relative error (against the sum of absolute values) of about log2(n) * 2^-53 over
  * everything; along axes, where each cell is added to once a row, of at most n * 2^-53. A source that has
@@ -55,46 +61,57 @@ export type ReductionKind = 'sum' | 'min' | 'max' | 'mean'
  * the packed ones are reduced, and the result is unpacked: terms of a sum are not rounded to float32 one by
  * one.
  */
-export async function reduceSource(
+export function divideFold(
   source: BlockSource,
   kind: ReductionKind,
   options: ReduceOptions,
-): Promise<Tensor | ScalarOf<DType>> {
+  unitBytes: number,
+): DividedReduction<PlacedAggregate, Tensor | ScalarOf<DType>> {
   const { dtype } = source
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, kind === 'mean' ? 'sum' : kind, layout, options)
-  const cells = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
-  return shaped(foldedDType(dtype, kind), valuesOf(source, kind, cells, options), layout, options)
+  return divide(source, reduction, layout, unitBytes, ([cells]) =>
+    shaped(foldedDType(dtype, kind), valuesOf(source, kind, cells!, options), layout, options),
+  )
 }
 
 /** Both extremes, reading each chunk once. */
-export async function extrema(source: BlockSource, options: ReduceOptions): Promise<{ min: unknown; max: unknown }> {
+export function divideExtrema(
+  source: BlockSource,
+  options: ReduceOptions,
+  unitBytes: number,
+): DividedReduction<PlacedAggregate, { min: unknown; max: unknown }> {
   const { dtype } = source
   checkFoldable('extrema', dtype)
   const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, 'extrema', layout, options)
-  const [min, max] = await extremaCells(source as BlockSource<FixedDType>, reduction, layout, options)
   const finished = (op: 'min' | 'max', cells: Cells): unknown =>
     shaped(dtype, valuesOf(source, op, cells, options), layout, options)
-  return { min: finished('min', min!), max: finished('max', max!) }
+  return divide(source, reduction, layout, unitBytes, ([min, max]) => ({
+    min: finished('min', min!),
+    max: finished('max', max!),
+  }))
 }
 
 /**
  * Variance or standard deviation: of what a source reduces at once, about its mean; then merged (Chan's
  * formula) in the order of parts.
  */
-export async function variance(
+export function divideVariance(
   source: BlockSource,
   kind: 'variance' | 'std',
   options: ReduceOptions & FoldOptions,
-): Promise<Tensor | ScalarOf<DType>> {
+  unitBytes: number,
+): DividedReduction<PlacedAggregate, Tensor | ScalarOf<DType>> {
   const { dtype } = source
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
   const reduction = reductionOf(source, dtype, 'moments', layout, options)
-  const { values, counts } = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
-  return shaped('float64', deviations(kind, values as Float64Array, counts, options.ddof ?? 0), layout, options)
+  return divide(source, reduction, layout, unitBytes, ([cells]) => {
+    const { values, counts } = cells!
+    return shaped('float64', deviations(kind, values as Float64Array, counts, options.ddof ?? 0), layout, options)
+  })
 }
 
 function reductionOf<Op extends Reduction['op']>(
@@ -181,9 +198,6 @@ function shrinks(source: BlockSource, reduction: Reduction): boolean {
   return isWhole(reduction) || sizeOf(largest) >= WORTHWHILE * sizeOf(cellsOfRun)
 }
 
-/** A reduction of one result. */
-type Single = Reduction<ReduceOp | 'moments'>
-
 /**
  * Whether nobody wrote anything in most of the runs of an array, which a source that reduces by itself need
  * not go through.
@@ -205,81 +219,110 @@ async function reducerOf(
 }
 
 /**
- * The cells of a reduction: of the packed elements where the source is made of such; by the source where it
- * reduces its own boxes; otherwise of runs of its chunks.
+ * A reduction in units: of the packed elements where the source is made of such; by the source where it
+ * reduces its own boxes; otherwise of units as they are read.
+ * @param result what the cells come to; of extrema those of minima and those of maxima
  */
-export async function reduceCells(
-  source: BlockSource<FixedDType>,
-  reduction: Single,
+function divide<R>(
+  source: BlockSource,
+  reduction: Reduction,
   layout: CellLayout,
-  options: ReduceBoxOptions,
-): Promise<Cells> {
-  const map = affineFor(source, reduction)
-  if (map !== undefined)
-    return unpackedCells(await reduceCells(map.packed, packedReduction(reduction, map), layout, options), reduction, map)
-  const reduce = await reducerOf(source, reduction, options)
-  if (reduce !== undefined) {
-    const assembly = assemblyOf(reduction, layout)
-    await reduce(wholeBox(source.shape), reduction, (part) => assembly.take(part), options)
-    return assembly.finish()
-  }
-  const accumulator = accumulatorOf(reduction, layout)
-  await accumulate(source, [accumulator], options)
-  return accumulator.finish()
-}
-
-/** The cells of minima and those of maxima, likewise. */
-async function extremaCells(
-  source: BlockSource<FixedDType>,
-  reduction: Reduction<'extrema'>,
-  layout: CellLayout,
-  options: ReduceBoxOptions,
-): Promise<Cells[]> {
+  unitBytes: number,
+  result: (cells: readonly Cells[]) => R,
+): DividedReduction<PlacedAggregate, R> {
   const map = affineFor(source, reduction)
   if (map !== undefined) {
-    const packed = await extremaCells(map.packed, packedReduction(reduction, map), layout, options)
-    const unpacked = packed.map((cells) => unpackedCells(cells, reduction, map))
-    return map.scaleFactor < 0 ? unpacked.reverse() : unpacked
+    return divide(map.packed, packedReduction(reduction, map), layout, unitBytes, (packed) => {
+      const cells = packed.map((each) => unpackedCells(each, reduction, map))
+      return result(map.scaleFactor < 0 ? cells.reverse() : cells)
+    })
   }
-  const both = plainOf(reduction)
-  const reduce = await reducerOf(source, reduction, options)
-  if (reduce !== undefined) {
-    const assemblies = both.map((each) => new Assembly(each, layout.shape))
-    const take = (part: PlacedAggregate): void => {
-      for (const [i, assembly] of assemblies.entries()) assembly.take(unpairedPart(part, i))
+  const units = unitsOf(source, unitBytes)
+  return {
+    units,
+    merge: (parts) => mergedParts(reduction, parts),
+    absorb: (part, more) => absorbedPart(reduction, part, more),
+    finish(all) {
+      const merger = new PartMerger(reduction, wholeBox(layout.shape))
+      if (all !== undefined) merger.take(all)
+      return result(merger.cells())
+    },
+    async reduce(from, to, tree, options) {
+      const reduce = await reducerOf(source, reduction, options)
+      if (reduce === undefined) await reduceAsRead(source as BlockSource<FixedDType>, reduction, units, [from, to], tree, options)
+      else await reduceInPlace(source, reduce, reduction, units, [from, to], tree, options)
+    },
+  }
+}
+
+type Parts = MergeTree<PlacedAggregate>
+
+/** Bytes of units under way of a source that reduces by itself, and how many. */
+const MAX_BYTES = 128 * 2 ** 20
+const MAX_UNITS = 8
+
+async function reduceInPlace(
+  source: BlockSource,
+  reduce: NonNullable<NonNullable<BlockSource['bulk']>['reduce']>,
+  reduction: Reduction,
+  units: ChunkGrid,
+  between: readonly [number, number],
+  tree: Parts,
+  options: ReduceBoxOptions,
+): Promise<void> {
+  const { signal } = options
+  const written = units.count > FAN_IN && isExact(source, reduction) ? await source.bulk?.written?.(units, { signal }) : undefined
+  const bytes = bytesOf(source.dtype) * sizeOf(units.chunkShape)
+  const limits = { count: MAX_UNITS, bytes: MAX_BYTES, bytesOf: () => bytes }
+  const work = async ({ boxes, level }: UnitNode): Promise<{ part: PlacedAggregate | undefined; level: number }> => {
+    signal?.throwIfAborted()
+    const merger = new PartMerger(reduction, cellBox(hullOf(boxes), reduction.reduced))
+    let taken = false
+    for (const box of boxes) {
+      const first = cellBox(box, reduction.reduced).map(({ start }) => start)
+      const position = positionOf(reduction, box)
+      const take = ({ region, places, ...part }: PlacedAggregate): void => {
+        taken = true
+        merger.take({
+          ...part,
+          ...(places && { places: position === 0 ? places : places.map((place) => place + position) }),
+          region: region.map(({ start, stop, step }, axis) => ({ start: start + first[axis]!, stop: stop + first[axis]!, step })),
+        })
+      }
+      await reduce(box, reduction, take, options)
     }
-    await reduce(wholeBox(source.shape), reduction, take, options)
-    return assemblies.map((assembly) => assembly.finish())
+    return { part: taken ? merger.finish() : undefined, level }
   }
-  const accumulators = both.map((each) => accumulatorOf(each, layout))
-  await accumulate(source, accumulators, options)
-  return accumulators.map((accumulator) => accumulator.finish())
+  await inOrder(nodesOf(units, between, written), limits, work, ({ part, level }) => tree.add(part, level))
 }
 
-/** What puts parts together. */
-function assemblyOf(reduction: Single, layout: CellLayout): Assembly | MomentAssembly | PositionAssembly {
-  if (givesPositions(reduction)) return new PositionAssembly(reduction, layout)
-  return isPlain(reduction) ? new Assembly(reduction, layout.shape) : new MomentAssembly(reduction, layout)
+/**
+ * Whether elements that nobody wrote come to the same by the node as by the unit: sums of floats do where no
+ * number of them is rounded.
+ */
+function isExact({ dtype, fillValue, shape }: BlockSource, { op, skip }: Reduction): boolean {
+  let odd = Math.abs(Number(fillValue ?? 0))
+  if (op !== 'sum' || !isFloat(dtype) || skip !== 'none' || odd === 0 || !Number.isFinite(odd)) return true
+  while (!Number.isInteger(odd)) odd *= 2
+  while (odd % 2 === 0) odd /= 2
+  return odd * sizeOf(shape) <= 2 ** 53
 }
 
-/** What takes in elements. */
-function accumulatorOf(reduction: Single, layout: CellLayout): Accumulator {
-  if (givesPositions(reduction)) return new PositionAssembly(reduction, layout)
-  if (!isPlain(reduction)) return new MomentAssembly(reduction, layout)
-  const { op, dtype, skip } = reduction
-  return isWhole(reduction) ? new WholeAccumulator(op, dtype, skip) : new AxisAccumulator(op, dtype, skip, layout.shape)
-}
-
-async function accumulate(
+async function reduceAsRead(
   source: BlockSource<FixedDType>,
-  accumulators: readonly Accumulator[],
+  reduction: Reduction,
+  units: ChunkGrid,
+  between: readonly [number, number],
+  tree: Parts,
   { signal }: BlockOptions,
 ): Promise<void> {
-  await eachRun(source, { signal }, ({ box, tensor }) => {
-    withArena((arena) => {
-      const pointer = arena.put(toBytes(tensor.data))
-      for (const accumulator of accumulators) arena.scratch(() => accumulator.add(arena, box, tensor.shape, pointer))
-    })
+  await eachRun(source, { signal, runs: units, between }, ({ box, tensor: { shape, data } }) => {
+    const region = cellBox(box, reduction.reduced)
+    const elements = { offset: 0, place: 0, first: positionOf(reduction, box), shape, stride: stridesOf(shape) }
+    const part = withArena((arena) =>
+      reduceBoxes(arena, reduction, tableOf(shape.length, [elements]), arena.put(toBytes(data)), boxShape(region)),
+    )
+    tree.add({ ...part, region })
   })
 }
 
@@ -310,13 +353,14 @@ const means = ({ values, counts }: Cells): Float64Array =>
 /**
  * Where the extremes are: the index of the first smallest (greatest) element in C order, or along one axis
  * the positions on it.
- * @throws InvalidArgumentError for several axes; EmptyReductionError
+ * @throws InvalidArgumentError for several axes; finishing, EmptyReductionError
  */
-export async function arg(
+export function divideArg(
   source: BlockSource,
   kind: 'argMin' | 'argMax',
   options: ReduceOptions,
-): Promise<readonly number[] | Tensor<'float64'>> {
+  unitBytes: number,
+): DividedReduction<PlacedAggregate, readonly number[] | Tensor<'float64'>> {
   const { dtype, shape } = source
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
@@ -334,11 +378,11 @@ export async function arg(
     reduced,
     places: whole ? stridesOf(shape) : reduced.map(Number),
   }
-  const { counts, places } = await reduceCells(source as BlockSource<FixedDType>, reduction, layout, options)
-  if (counts.includes(0) && (whole || reduction.skip === 'none')) throw emptyReduction('position')
-  if (!whole) {
+  return divide(source, reduction, layout, unitBytes, ([cells]) => {
+    const { counts, places } = cells!
+    if (counts.includes(0) && (whole || reduction.skip === 'none')) throw emptyReduction('position')
+    if (whole) return coordsAt(places![0]!, shape)
     const positions = places!.map((place, cell) => (counts[cell] === 0 ? -1 : place))
     return tensorOf('float64', layout.resultShape(options.keepDims), positions)
-  }
-  return coordsAt(places![0]!, shape)
+  })
 }

@@ -1,37 +1,49 @@
 import { within } from '../../core/errors.ts'
 import { withOneMissing } from '../lazy/missing-as.ts'
-import type { BlockSource } from '../source.ts'
+import type { BlockSource, ReduceBoxOptions } from '../source.ts'
 import { cumsum } from './cumulative-sum.ts'
 import { foldElements, mapReduce, product, truth } from './folded.ts'
 import { groupBy } from './group-by.ts'
 import { histogram } from './histogram.ts'
 import { checkCall, type ReducingCall } from './options.ts'
 import { quantile } from './quantile.ts'
-import { arg, extrema, reduceSource, variance } from './reduce.ts'
+import { divideArg, divideExtrema, divideFold, divideVariance } from './reduce.ts'
 import type { SkipOptions } from './rows.ts'
 import { unique } from './unique.ts'
+import { type DividedReduction, reduceWhole, UNIT_BYTES } from './units.ts'
 import { weightedMean } from './weighted-mean.ts'
 
 /** The reductions that arrays have as methods. */
 export type ReducingMethod = Exclude<ReducingCall, 'coarsen' | 'rolling' | 'where'>
 
+/** A reduction of a source that is merged unit by unit; the last one given are options. */
+type Dividing = (source: BlockSource, options: never, unitBytes: number, ...given: never[]) => DividedReduction
+
+const DIVIDED = {
+  sum: (source, options, unitBytes) => divideFold(source, 'sum', options, unitBytes),
+  min: (source, options, unitBytes) => divideFold(source, 'min', options, unitBytes),
+  max: (source, options, unitBytes) => divideFold(source, 'max', options, unitBytes),
+  mean: (source, options, unitBytes) => divideFold(source, 'mean', options, unitBytes),
+  extrema: divideExtrema,
+  variance: (source, options, unitBytes) => divideVariance(source, 'variance', options, unitBytes),
+  std: (source, options, unitBytes) => divideVariance(source, 'std', options, unitBytes),
+  argMin: (source, options, unitBytes) => divideArg(source, 'argMin', options, unitBytes),
+  argMax: (source, options, unitBytes) => divideArg(source, 'argMax', options, unitBytes),
+} satisfies Partial<Record<ReducingMethod, Dividing>>
+
+/** The reductions that can be taken apart into units. */
+export type DividedMethod = keyof typeof DIVIDED
+
+export const DIVIDED_METHODS = Object.keys(DIVIDED) as readonly DividedMethod[]
+
 /** Of a source; the last one given are options. */
 type Reducing = (source: BlockSource, ...given: never[]) => Promise<unknown>
 
-const METHODS: Record<ReducingMethod, Reducing> = {
-  sum: (source, options) => reduceSource(source, 'sum', options),
-  min: (source, options) => reduceSource(source, 'min', options),
-  max: (source, options) => reduceSource(source, 'max', options),
-  mean: (source, options) => reduceSource(source, 'mean', options),
-  extrema,
+const METHODS: Record<Exclude<ReducingMethod, DividedMethod>, Reducing> = {
   prod: product,
-  variance: (source, options) => variance(source, 'variance', options),
-  std: (source, options) => variance(source, 'std', options),
   count: (source, options) => truth(source, 'count', options),
   any: (source, options) => truth(source, 'any', options),
   all: (source, options) => truth(source, 'all', options),
-  argMin: (source, options) => arg(source, 'argMin', options),
-  argMax: (source, options) => arg(source, 'argMax', options),
   unique,
   histogram,
   quantile,
@@ -44,16 +56,42 @@ const METHODS: Record<ReducingMethod, Reducing> = {
 }
 
 /**
+ * A reduction taken apart into units, after checking options.
+ * @param unitBytes elements of a unit, in bytes, unless a chunk is larger
+ */
+export function divideBy(
+  method: DividedMethod,
+  source: BlockSource,
+  options: SkipOptions = {},
+  given: readonly unknown[] = [],
+  unitBytes: number = UNIT_BYTES,
+): DividedReduction {
+  checkCall(method, options, source)
+  const divide = DIVIDED[method] as (
+    source: BlockSource,
+    options: unknown,
+    unitBytes: number,
+    ...given: unknown[]
+  ) => DividedReduction
+  return divide(withOneMissing(source, options), options, unitBytes, ...given)
+}
+
+/**
  * Reduces a source, with one missing value at most unless missing elements are kept, after checking options.
  * What an array loads when the first reduction is asked for.
  */
 export function reduceBy(
   method: ReducingMethod,
   source: BlockSource,
-  options: SkipOptions = {},
+  options: ReduceBoxOptions & SkipOptions = {},
   given: readonly unknown[],
 ): Promise<unknown> {
   checkCall(method, options, source)
-  const reduce = METHODS[method] as (source: BlockSource, ...given: unknown[]) => Promise<unknown>
-  return within(source.label ?? {}, () => reduce(withOneMissing(source, options), ...given, options))
+  return within(source.label ?? {}, () => {
+    if (isDivided(method)) return reduceWhole(divideBy(method, source, options, given), options)
+    const reduce = METHODS[method] as (source: BlockSource, ...given: unknown[]) => Promise<unknown>
+    return reduce(withOneMissing(source, options), ...given, options)
+  })
 }
+
+const isDivided = (method: ReducingMethod): method is DividedMethod => Object.hasOwn(DIVIDED, method)

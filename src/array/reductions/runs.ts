@@ -5,7 +5,7 @@ import { Pace } from '../../core/pace.ts'
 import { sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
-import { type ChunkGrid, chunkBoxes, READ_BYTES } from '../../grid/chunks.ts'
+import { type ChunkGrid, READ_BYTES } from '../../grid/chunks.ts'
 import { type Box, boxShape, wholeBox } from '../../grid/range.ts'
 import { cutBox, TouchedChunks } from '../../grid/touched.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
@@ -25,6 +25,8 @@ export interface Run<D extends DType = DType> {
 export interface RunOptions extends BlockOptions {
   /** What to read at once; runs of neighbouring chunks of some MiB when left out. */
   readonly runs?: ChunkGrid
+  /** Runs from one number up to another; all of them when left out. */
+  readonly between?: readonly [from: number, to: number]
   /**
    * How many runs are read or wait at a time; two when left out. With one, nothing is read before the last
    * one was taken.
@@ -54,10 +56,11 @@ export async function eachRun<D extends DType>(
   take: (run: Run<D>) => unknown,
 ): Promise<void> {
   const { dtype } = source
-  const { runs = runsOf(source), atOnce = 2, signal, unwritten } = options
+  const { runs = runsOf(source), atOnce = 2, signal, unwritten, between = [0, runs.count] } = options
   const largest = sizeOf(runs.chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!)))
-  const written = unwritten && (await source.bulk?.written?.(runs, { signal }))
-  checkElements(source, Math.min(sizeOf(source.shape), largest * (written ?? { length: runs.count }).length))
+  const all = unwritten && (await source.bulk?.written?.(runs, { signal }))
+  const written = all?.filter((number) => number >= between[0] && number < between[1])
+  checkElements(source, Math.min(sizeOf(source.shape), largest * (written?.length ?? between[1] - between[0])))
   const bytes = largest * bytesOf(dtype)
   if (written === undefined || written.length > 0)
     checkBytes(source, bytes, MAX_RESULT_BYTES, 'a chunk', 'reduce parts of the array')
@@ -74,7 +77,7 @@ export async function eachRun<D extends DType>(
     return { box, tensor, buffer: buffer as DataOf<D> }
   }
   const limits = { count: atOnce, bytes: 4 * READ_BYTES, bytesOf: ({ isWritten }: Part) => (isWritten ? bytes : 0) }
-  for await (const part of ahead(partsOf(runs, written), limits, read)) {
+  for await (const part of ahead(partsOf(runs, written, between), limits, read)) {
     if ('tensor' in part) {
       if (take(part) === true) return
       if (isFixed(dtype)) free.push(part.buffer as TypedArray)
@@ -83,19 +86,23 @@ export async function eachRun<D extends DType>(
 }
 
 /** Runs with something written in them one by one, the others together. */
-function* partsOf(runs: ChunkGrid, written: Float64Array | undefined): Generator<Part, void> {
+function* partsOf(
+  runs: ChunkGrid,
+  written: Float64Array | undefined,
+  [from, to]: readonly [number, number],
+): Generator<Part, void> {
   if (written === undefined) {
-    for (const box of chunkBoxes(runs)) yield { box, isWritten: true }
+    for (let number = from; number < to; number++) yield { box: runs.box(runs.index(number)), isWritten: true }
     return
   }
   const all = new TouchedChunks(wholeBox(runs.shape), runs)
-  let next = 0
+  let next = from
   for (const number of written) {
     for (const box of all.boxes(next, number)) yield { box, isWritten: false }
     yield { box: runs.box(runs.index(number)), isWritten: true }
     next = number + 1
   }
-  for (const box of all.boxes(next, runs.count)) yield { box, isWritten: false }
+  for (const box of all.boxes(next, to)) yield { box, isWritten: false }
 }
 
 export const runsOf = (source: BlockSource): ChunkGrid => source.chunks.coarsen(READ_BYTES / bytesOf(source.dtype))

@@ -1,0 +1,207 @@
+import { allocate, type FixedDType, isFloat, type TypedArray } from '../core/dtype.ts'
+import { eachIndex, sameShape, sizeOf, stridesOf } from '../core/shape.ts'
+import { mergedAxes } from '../core/tensor.ts'
+import { type Box, boxShape } from '../grid/range.ts'
+import { hullOf } from '../grid/touched.ts'
+import { type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
+import { Extremes, givesPositions } from './positions.ts'
+import { isPlain, isWhole, type PartialAggregate, type PlacedAggregate, type Reduction } from './reduction.ts'
+
+/** Cells that later ones are merged into. */
+interface MergedCells extends PartialAggregate {
+  readonly values: TypedArray
+}
+
+/** Merges `count` cells of one part, from a number on, into those of another. */
+type MergeCells = (into: MergedCells, at: number, from: MergedCells, first: number, count: number) => void
+
+/** Puts parts together in the order they come, as the cells of a region that has those of all of them. */
+export class PartMerger {
+  readonly #reduction: Reduction
+  readonly #region: Box
+  readonly #whole: WholeAccumulator | undefined
+  readonly #cells: MergedCells
+  readonly #stride: readonly number[]
+  readonly #merge: MergeCells
+
+  constructor(reduction: Reduction, region: Box) {
+    const shape = boxShape(region)
+    this.#reduction = reduction
+    this.#region = region
+    this.#stride = stridesOf(shape)
+    this.#whole = wholeOf(reduction)
+    this.#cells = emptyCells(reduction, this.#whole === undefined ? sizeOf(shape) : 0)
+    this.#merge = mergeOf(reduction)
+  }
+
+  take(part: PlacedAggregate): void {
+    if (this.#whole !== undefined) {
+      this.#whole.take(part.values[0]!, part.counts[0]!)
+      return
+    }
+    const own = boxShape(part.region)
+    const first = part.region.reduce((at, { start }, axis) => at + (start - this.#region[axis]!.start) * this.#stride[axis]!, 0)
+    const { shape, strides } = mergedAxes(own, [this.#stride, stridesOf(own)])
+    const length = shape.at(-1) ?? 1
+    const [step, ownStep] = strides.at(-1) ?? [1, 1]
+    const isDense = step === 1 && ownStep === 1
+    eachIndex(isDense ? shape.slice(0, -1) : shape, (index) => {
+      let [at, from] = [first, 0]
+      for (let axis = 0; axis < index.length; axis++) {
+        at += index[axis]! * strides[axis]![0]!
+        from += index[axis]! * strides[axis]![1]!
+      }
+      this.#merge(this.#cells, at, part as unknown as MergedCells, from, isDense ? length : 1)
+    })
+  }
+
+  /** Cells that nothing came to are made of nothing. */
+  finish(): PlacedAggregate {
+    return { ...(this.#whole?.finish() ?? this.#cells), region: this.#region }
+  }
+
+  /** The cells as users of a reduction take them: of extrema those of minima, then of maxima. */
+  cells(): Cells[] {
+    if (this.#whole !== undefined) return [this.#whole.finish()]
+    const { values, counts, places } = this.#cells
+    const { op, dtype } = this.#reduction
+    const every = (which: number): TypedArray => values.filter((_, i) => i % 2 === which)
+    if (op === 'extrema') return [0, 1].map((which) => ({ values: every(which), counts }))
+    if (op === 'moments') return [{ values: every(1), counts }]
+    return [places === undefined ? { values: joinedCells({ op, dtype }, values), counts } : { values, counts, places }]
+  }
+}
+
+/**
+ * The part that several come to, in their order: its region is the smallest that has those of all of them.
+ */
+export function mergedParts(reduction: Reduction, parts: readonly PlacedAggregate[]): PlacedAggregate {
+  const merger = new PartMerger(reduction, hullOf(parts.map(({ region }) => region)))
+  for (const part of parts) merger.take(part)
+  return merger.finish()
+}
+
+/** Merges a part into another one of the same cells, in its place; undefined where cells differ. */
+export function absorbedPart(reduction: Reduction, part: PlacedAggregate, more: PlacedAggregate): PlacedAggregate | undefined {
+  if (isWhole(reduction) || !sameBox(part.region, more.region)) return undefined
+  mergeOf(reduction)(part as unknown as MergedCells, 0, more as unknown as MergedCells, 0, part.counts.length)
+  return part
+}
+
+/** What takes in the values of parts of everything, which need not be numbers of the kernels. */
+const wholeOf = (reduction: Reduction): WholeAccumulator | undefined =>
+  isPlain(reduction) && isWhole(reduction) && !givesPositions(reduction)
+    ? new WholeAccumulator(reduction.op, reduction.dtype, reduction.skip)
+    : undefined
+
+const sameBox = (a: Box, b: Box): boolean =>
+  sameShape(boxShape(a), boxShape(b)) && a.every(({ start }, axis) => start === b[axis]!.start)
+
+function emptyCells(reduction: Reduction, size: number): MergedCells {
+  const counts = new Float64Array(size)
+  if (givesPositions(reduction)) {
+    const { values, places } = new Extremes(reduction.op, reduction.dtype, size)
+    return { values, counts, places }
+  }
+  const { type, width } = columnOf(reduction)
+  return { values: allocate(type, width * size) as TypedArray, counts }
+}
+
+/** The numbers that make the cells of a part, and how many make one. */
+export function columnOf(reduction: Reduction): { readonly type: FixedDType; readonly width: number } {
+  if (reduction.op === 'moments') return { type: 'float64', width: 2 }
+  if (reduction.op === 'extrema') return { type: reduction.dtype, width: 2 }
+  const kind = { op: reduction.op, dtype: reduction.dtype }
+  return { type: cellType(kind), width: cellWidth(kind) }
+}
+
+function mergeOf(reduction: Reduction): MergeCells {
+  const { op } = reduction
+  if (givesPositions(reduction)) return mergePositions(reduction.op === 'min')
+  if (op === 'moments') return mergeMoments
+  if (op === 'sum') return isFloat(reduction.dtype) ? addFloats : addIntegers(columnOf(reduction).width)
+  return mergeExtremes(op === 'extrema' ? 2 : 1, op === 'max')
+}
+
+const addFloats: MergeCells = (into, at, from, first, count) => {
+  const [sums, more] = [into.values as Float64Array, from.values as Float64Array]
+  for (let i = 0; i < count; i++) {
+    sums[at + i]! += more[first + i]!
+    into.counts[at + i]! += from.counts[first + i]!
+  }
+}
+
+/** In halves: engines take far longer for a bigint. */
+const addIntegers =
+  (width: number): MergeCells =>
+  (into, at, from, first, count) => {
+    const [sums, more] = [wordsOf(into.values), wordsOf(from.values)]
+    let [to, next] = [2 * width * at, 2 * width * first]
+    for (const end = to + 2 * width * count; to < end; to += 2, next += 2) {
+      const low = sums[to]! + more[next]!
+      sums[to] = low
+      sums[to + 1]! += more[next + 1]! + (low > 0xffffffff ? 1 : 0)
+    }
+    for (let i = 0; i < count; i++) into.counts[at + i]! += from.counts[first + i]!
+  }
+
+const wordsOf = ({ buffer, byteOffset, byteLength }: TypedArray): Uint32Array =>
+  new Uint32Array(buffer, byteOffset, byteLength / 4)
+
+/** Cells of extrema have a minimum and a maximum. */
+const mergeExtremes =
+  (width: 1 | 2, greatest: boolean): MergeCells =>
+  (into, at, from, first, count) => {
+    const [best, more] = [into.values as Float64Array, from.values as Float64Array]
+    for (let i = 0; i < count; i++) {
+      const [before, taken] = [into.counts[at + i]!, from.counts[first + i]!]
+      if (taken === 0) continue
+      into.counts[at + i] = before + taken
+      for (let k = 0; k < width; k++) {
+        const to = width * (at + i) + k
+        const [old, x] = [best[to]!, more[width * (first + i) + k]!]
+        // NaN is neither less nor greater than anything: once it is there, it stays.
+        if (before === 0 || Number.isNaN(x) || (greatest || k === 1 ? x > old : x < old)) best[to] = x
+      }
+    }
+  }
+
+/** By Chan's formula. */
+const mergeMoments: MergeCells = (into, at, from, first, count) => {
+  const [moments, more] = [into.values as Float64Array, from.values as Float64Array]
+  for (let i = 0; i < count; i++) {
+    const [before, taken] = [into.counts[at + i]!, from.counts[first + i]!]
+    if (taken === 0) continue
+    const [to, own] = [2 * (at + i), 2 * (first + i)]
+    const total = before + taken
+    into.counts[at + i] = total
+    if (before === 0) {
+      moments[to] = more[own]!
+      moments[to + 1] = more[own + 1]!
+      continue
+    }
+    const delta = more[own]! - moments[to]!
+    moments[to]! += delta * (taken / total)
+    moments[to + 1]! += more[own + 1]! + delta * delta * ((before * taken) / total)
+  }
+}
+
+/** As {@link Extremes} has it: of equal ones, the first in C order. */
+const mergePositions =
+  (less: boolean): MergeCells =>
+  (into, at, from, first, count) => {
+    const [best, more] = [into.values as Float64Array, from.values as Float64Array]
+    for (let i = 0; i < count; i++) {
+      if (from.counts[first + i] === 0) continue
+      const [old, x] = [best[at + i]!, more[first + i]!]
+      const place = from.places![first + i]!
+      const before = place < into.places![at + i]!
+      const beats =
+        into.counts[at + i] === 0 ||
+        (Number.isNaN(old) ? before && Number.isNaN(x) : x === old ? before : (less ? x < old : x > old) || Number.isNaN(x))
+      if (!beats) continue
+      best[at + i] = x
+      into.places![at + i] = place
+      into.counts[at + i] = 1
+    }
+  }
