@@ -98,7 +98,7 @@ function sizes() {
 function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (atOnce.size === 0) {
     const entries = [...getModuleIds()].filter(
-      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(dataset|netcdf|zarr))\.js$/.test(each),
+      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(cluster|dataset|netcdf|zarr))\.js$/.test(each),
     )
     for (const entry of entries) atOnce.add(entry)
     labelled.add([...getModuleIds()].find((each) => each.endsWith('/build/js/dataset/dataset.js')))
@@ -176,6 +176,7 @@ export default {
     netcdf: 'build/js/runtime/netcdf.js',
     zarr: 'build/js/runtime/zarr.js',
     dataset: 'build/js/runtime/dataset.js',
+    cluster: 'build/js/runtime/cluster.js',
     testing: 'build/js/testing/index.js',
     cli: 'build/js/cli/main.js',
   },

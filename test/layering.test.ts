@@ -43,7 +43,23 @@ const LAYERS: Record<string, string[]> = {
   ],
   // Trees of tasks on a queue: what a task does is given to it.
   'cluster/bullmq': ['core'],
-  runtime: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters', 'dataset'],
+  // Opens what a job names as users do.
+  cluster: ['core', 'grid', 'aggregate', 'array', 'pool/task', 'store/store', 'af', 'runtime'],
+  runtime: [
+    'core',
+    'kernels',
+    'grid',
+    'aggregate',
+    'array',
+    'codec',
+    'pool',
+    'store',
+    'engine',
+    'af',
+    'adapters',
+    'dataset',
+    'cluster',
+  ],
   cli: [
     'core',
     'kernels',
@@ -57,6 +73,7 @@ const LAYERS: Record<string, string[]> = {
     'af',
     'adapters',
     'dataset',
+    'cluster',
     'runtime',
   ],
   testing: ['core', 'grid', 'aggregate', 'array', 'store/store', 'af'],

@@ -38,6 +38,7 @@ test('no module waits or asks for Node when it is imported', () => {
     'netcdf.js',
     'zarr.js',
     'dataset.js',
+    'cluster.js',
     'testing.js',
     ...readdirSync(join(root, 'dist/chunks')).map((chunk) => `chunks/${chunk}`),
   ]) {

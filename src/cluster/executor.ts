@@ -1,0 +1,27 @@
+import type { Signal } from '../core/signal.ts'
+import type { JobPlan } from './job-plan.ts'
+
+/** How far a job has come. */
+export interface JobProgress {
+  /** Tasks and merges that are done, and all there are. */
+  readonly done: number
+  readonly total: number
+  /** Bytes of elements of tasks that are done, and of the whole array. */
+  readonly bytes: number
+  readonly totalBytes: number
+}
+
+/** Options of running a job. */
+export interface RunJobOptions {
+  /** Ends it, with the reason of the signal. */
+  readonly signal?: Signal | undefined
+  readonly onProgress?: ((progress: JobProgress) => void) | undefined
+}
+
+/**
+ * Does the tasks and merges of a job, wherever that is, and gives what the method of the array would have
+ * given: the same bits, whoever does them, and in whatever order.
+ */
+export interface Executor {
+  run(plan: JobPlan, options?: RunJobOptions): Promise<unknown>
+}

@@ -1,0 +1,201 @@
+import { FAN_IN } from '../aggregate/merge-tree.ts'
+import type { DiskArray } from '../array/disk-array.ts'
+import { DIVIDED_METHODS, type DividedMethod, divideBy } from '../array/reductions/reductions.ts'
+import { UNIT_BYTES } from '../array/reductions/units.ts'
+import { bytesOf } from '../array/source.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { sizeOf } from '../core/shape.ts'
+import type { Signal } from '../core/signal.ts'
+import type { AxisChunks } from '../grid/chunks.ts'
+import { IrregularChunks } from '../grid/irregular-chunks.ts'
+import type { WorkerPool } from '../pool/task.ts'
+import { absolutePath } from '../runtime/absolute-path.ts'
+import { type PinnedVersions, Pins } from './pins.ts'
+import { type ArrayRecipe, checkRecipe, openRecipe, relocated } from './recipe.ts'
+
+/** A value of JSON. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
+
+/** What a job does: a reduction, by the name of the method that an array has for it, of an array. */
+export interface JobOperation {
+  readonly method: DividedMethod
+  readonly source: ArrayRecipe
+  /** What the method takes as its options, but for signals and functions. */
+  readonly options?: { readonly [name: string]: JsonValue }
+}
+
+/** Options of `planJob`. */
+export interface PlanJobOptions {
+  /**
+   * About how many bytes of elements a task reads; 256 MiB when left out. Tasks are of 1, 16, 256 … units, of
+   * which the largest that is not above that is taken.
+   */
+  readonly taskBytes?: number
+  /**
+   * Bytes of elements of a unit, of which tasks are made: 16 MiB, with which the methods of arrays give the
+   * same bits. For tests, mostly.
+   */
+  readonly unitBytes?: number
+  /** The location of a folder, which workers share, for partial results that are too large for a queue. */
+  readonly scratch?: string
+  readonly pool?: WorkerPool
+  readonly signal?: Signal | undefined
+}
+
+/**
+ * A job as data: what is to be done, to what, in which tasks. Holds no code and no secret; `id` is the
+ * SHA-256 of everything else, so that equal jobs are the same one.
+ */
+export interface JobPlan {
+  readonly format: typeof JOB_FORMAT
+  /** Version of the plan and of how tasks are done. */
+  readonly version: number
+  readonly id: string
+  readonly operation: JobOperation
+  /** Versions of the objects that the array was opened from. */
+  readonly pins: PinnedVersions
+  /** The array, as it was found. */
+  readonly array: {
+    readonly dtype: string
+    readonly shape: readonly number[]
+    /** Number of its chunks. */
+    readonly chunks: number
+    /** SHA-256 of where its axes are cut. */
+    readonly grid: string
+    /** Bytes of its elements. */
+    readonly bytes: number
+  }
+  readonly units: { readonly bytes: number; readonly count: number }
+  /** Each task is a node of this level of the tree of units: 16 to the power of `level` units. */
+  readonly tasks: { readonly level: number; readonly count: number }
+  readonly scratch?: string
+}
+
+export const JOB_FORMAT = 'hyperslab.job'
+export const JOB_VERSION = 1
+
+/** Nodes that one merge takes: two levels of the tree. */
+export const MERGE_FAN_IN = FAN_IN * FAN_IN
+
+export const PLAN_JOB_CHECKS: Checks<PlanJobOptions> = {
+  taskBytes: 'number from 1',
+  unitBytes: 'number from 1',
+  scratch: 'string',
+  pool: 'WorkerPool',
+  signal: 'AbortSignal',
+}
+const OPERATION_CHECKS: Checks<JobOperation> = { method: DIVIDED_METHODS, source: 'plain object', options: 'plain object' }
+
+const TASK_BYTES = 256 * 2 ** 20
+
+/**
+ * Plans a job: opens the source for its shape, chunks and version, and divides it into tasks. Reads no
+ * element, and takes no longer for more of them.
+ * @throws InvalidArgumentError for what is no operation, for code among its options and credentials in its
+ *   locations; what opening the source throws
+ */
+export async function planJob(operation: JobOperation, options: PlanJobOptions = {}): Promise<JobPlan> {
+  checkOptions('planJob', operation, OPERATION_CHECKS)
+  checkOptions('planJob', options, PLAN_JOB_CHECKS)
+  const { taskBytes = TASK_BYTES, unitBytes = UNIT_BYTES, scratch, pool, signal } = options
+  checkValue('planJob', 'method', operation.method, DIVIDED_METHODS)
+  checkRecipe(operation.source)
+  const settled = { ...operation, source: relocated(operation.source, absolutePath) }
+  checkPlain(operation, 'the operation')
+  const pins = new Pins()
+  const { array, close } = await openRecipe(settled.source, pins, { pool, signal })
+  try {
+    const facts = {
+      format: JOB_FORMAT,
+      version: JOB_VERSION,
+      operation: settled,
+      pins: pins.seen(),
+      array: await arrayFacts(array),
+      ...division(array, settled, unitBytes, taskBytes),
+      ...(scratch !== undefined && { scratch: absolutePath(scratch) }),
+    } as const
+    return { ...facts, id: await hashOf(facts) }
+  } finally {
+    await close()
+  }
+}
+
+/** What a plan says of its array. */
+export async function arrayFacts({ dtype, shape, chunks }: DiskArray): Promise<JobPlan['array']> {
+  const grid = await hashOf(chunks.axes.map(cutsOf) as JsonValue)
+  return { dtype, shape, chunks: chunks.count, grid, bytes: bytesOf(dtype) * sizeOf(shape) }
+}
+
+function division(
+  array: DiskArray,
+  { method, options }: JobOperation,
+  unitBytes: number,
+  taskBytes: number,
+): Pick<JobPlan, 'units' | 'tasks'> {
+  const { units } = divideBy(method, array.source, options, [], unitBytes)
+  let level = 0
+  while (unitBytes * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
+  return { units: { bytes: unitBytes, count: units.count }, tasks: { level, count: Math.ceil(units.count / FAN_IN ** level) } }
+}
+
+/** Where an axis is cut; of regular chunks what tells that. */
+const cutsOf = (axis: AxisChunks): JsonValue =>
+  axis instanceof IrregularChunks ? axis.borders : [axis.chunkLength, axis.length, axis.offset]
+
+/**
+ * A plan that was written as JSON.
+ * @throws FormatError for what is no plan, or one that was changed; UnsupportedError for another version
+ */
+export async function readPlan(json: unknown): Promise<JobPlan> {
+  const plan = json as JobPlan
+  if (Object(json) !== json || plan.format !== JOB_FORMAT) throw new HyperslabError('FormatError', 'this is no plan of a job', {})
+  if (plan.version !== JOB_VERSION) {
+    const text = `this plan is of version ${plan.version}, and only ${JOB_VERSION} is known here`
+    throw new HyperslabError('UnsupportedError', text, { actual: plan.version, expected: JOB_VERSION })
+  }
+  const { id, ...facts } = plan
+  const actual = await hashOf(facts as never)
+  if (actual !== id) {
+    const text = `the plan is not the one of its id: ${actual} instead of ${id}`
+    throw new HyperslabError('FormatError', text, { actual, expected: id })
+  }
+  return plan
+}
+
+/**
+ * The number of nodes of each level that a queue has: of tasks, then of merges of up to 256 of the level
+ * below, until there is one.
+ */
+export function nodeCounts({ tasks }: JobPlan): readonly number[] {
+  const counts = [tasks.count]
+  while (counts.at(-1)! > 1) counts.push(Math.ceil(counts.at(-1)! / MERGE_FAN_IN))
+  return counts
+}
+
+/** SHA-256 of the canonical text of a value, in hexadecimal digits. */
+async function hashOf(value: JsonValue | object): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical(value as JsonValue)))
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** JSON with names in their order, and without what is undefined. */
+function canonical(value: JsonValue | undefined): string {
+  if (Array.isArray(value)) return `[${value.map((each) => canonical(each as JsonValue)).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const named = Object.entries(value).filter(([, each]) => each !== undefined)
+  return `{${named
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, each]) => `${JSON.stringify(name)}:${canonical(each as JsonValue)}`)
+    .join(',')}}`
+}
+
+/** @throws InvalidArgumentError for what JSON cannot hold: code, signals, numbers that are none */
+function checkPlain(value: unknown, where: string): void {
+  if (typeof value === 'function') invalidArgument(`planJob: ${where} is a function, and a plan holds no code`, value)
+  if (value === null || value === undefined || typeof value === 'string' || typeof value === 'boolean') return
+  if (typeof value === 'number' && Number.isFinite(value)) return
+  const isPlain = Array.isArray(value) || (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype)
+  if (!isPlain) invalidArgument(`planJob: ${where} is nothing that JSON can hold`, value)
+  for (const [name, each] of Object.entries(value as object)) checkPlain(each, `${where}.${name}`)
+}

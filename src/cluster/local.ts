@@ -1,0 +1,53 @@
+import { inOrder } from '../core/in-order.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { WorkerPool } from '../pool/task.ts'
+import type { Executor, RunJobOptions } from './executor.ts'
+import { openJob } from './job.ts'
+import type { JobPlan } from './job-plan.ts'
+
+/** Options of `local`. */
+export interface LocalOptions {
+  /** Threads that decode and reduce. */
+  readonly pool?: WorkerPool
+  /** Tasks at the same time; two when left out. */
+  readonly concurrency?: number
+}
+
+const LOCAL_CHECKS: Checks<LocalOptions> = { pool: 'WorkerPool', concurrency: 'integer from 1' }
+const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProgress: 'function' }
+
+/**
+ * Runs jobs in this process, one task after another, of which some are under way at a time. Nothing is
+ * written; partial results stay in memory.
+ * @throws InvalidArgumentError
+ */
+export function local(options: LocalOptions = {}): Executor {
+  checkOptions('local', options, LOCAL_CHECKS)
+  const { pool, concurrency = 2 } = options
+  return {
+    async run(plan: JobPlan, run: RunJobOptions = {}): Promise<unknown> {
+      checkOptions('run', run, RUN_CHECKS)
+      const { signal, onProgress } = run
+      const job = await openJob(plan, { pool, signal })
+      try {
+        const { tasks, array, units } = plan
+        const tree = job.mergeTree()
+        let done = 0
+        const work = (index: number): Promise<unknown> => job.reduceTask(index, { signal })
+        await inOrder(numbers(tasks.count), { count: concurrency }, work, (part) => {
+          tree.add(part)
+          done++
+          const bytes = Math.round(array.bytes * Math.min(1, (done * 16 ** tasks.level) / Math.max(1, units.count)))
+          onProgress?.({ done, total: tasks.count, bytes, totalBytes: array.bytes })
+        })
+        return job.finish(tree.finish())
+      } finally {
+        await job.close()
+      }
+    },
+  }
+}
+
+function* numbers(count: number): Generator<number, void> {
+  for (let number = 0; number < count; number++) yield number
+}

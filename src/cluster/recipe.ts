@@ -1,0 +1,227 @@
+import { ArrayFile } from '../af/file.ts'
+import type { Axis } from '../array/axes.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { concatSource } from '../array/lazy/concat.ts'
+import { invalidArgument, within } from '../core/errors.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import type { Signal } from '../core/signal.ts'
+import type { Selection } from '../grid/selection.ts'
+import type { WorkerPool } from '../pool/task.ts'
+import { formatIn, zarrIn } from '../runtime/place-format.ts'
+import type { Pins } from './pins.ts'
+
+/** What is taken of an axis: one position, some, or all of it. */
+export type AxisRecipe =
+  | number
+  | null
+  | readonly number[]
+  | { readonly start?: number | null; readonly stop?: number | null; readonly step?: number | null }
+
+/** A view of an array: a selection, of all axes in order or by dimension, or another order of axes. */
+export type ViewRecipe =
+  | { readonly select: readonly AxisRecipe[] | { readonly [dimension: string]: AxisRecipe } }
+  | { readonly transpose: readonly (string | number)[] }
+
+/** An array of a place as it is stored: a container, a Zarr store or classic NetCDF. */
+export interface StoredArrayRecipe {
+  readonly location: string
+  /** Its name, in a Zarr store its path; left out where the place is a Zarr array. */
+  readonly array?: string
+  readonly views?: readonly ViewRecipe[]
+}
+
+/** A variable of a dataset, which may lie in many files that are joined: as `openDatasets` has it. */
+export interface VariableRecipe {
+  readonly dataset: string | readonly string[]
+  readonly variable: string
+  /** The dimension along which files are joined. */
+  readonly dim?: string
+  /** False to leave values as they are stored; decoded by the CF conventions otherwise. */
+  readonly decode?: boolean
+  /** The path of a group of a Zarr store. */
+  readonly group?: string
+  readonly views?: readonly ViewRecipe[]
+}
+
+/** Arrays put together along an axis. */
+export interface JoinedRecipe {
+  readonly concat: readonly ArrayRecipe[]
+  readonly axis?: Axis
+  readonly views?: readonly ViewRecipe[]
+}
+
+/** How to come to an array, as data: where it is, and what is made of it before it is read. */
+export type ArrayRecipe = StoredArrayRecipe | VariableRecipe | JoinedRecipe
+
+/** What opening takes beside the recipe, of whoever opens it. */
+export interface OpenRecipeOptions {
+  readonly pool?: WorkerPool | undefined
+  readonly signal?: Signal | undefined
+}
+
+/** An array that was opened by its recipe, with what it takes to close it. */
+export interface OpenedRecipe {
+  readonly array: DiskArray
+  close(): Promise<void>
+}
+
+const STORED: Checks<StoredArrayRecipe> = { location: 'string', array: 'string', views: 'list' }
+const VARIABLE: Checks<VariableRecipe> = {
+  dataset: 'string or list of strings',
+  variable: 'string',
+  dim: 'string',
+  decode: 'boolean',
+  group: 'string',
+  views: 'list',
+}
+const JOINED: Checks<JoinedRecipe> = { concat: 'list', axis: 'number or string', views: 'list' }
+
+/** Names of what grants access, in queries of URLs. */
+const SECRET = /sig|token|key|secret|passw|credential|auth/i
+
+/** Arrays to be put together that are opened at the same time. */
+const OPENED_AT_A_TIME = 8
+
+/**
+ * @throws InvalidArgumentError for what is no recipe, and for locations with credentials in them
+ */
+export function checkRecipe(recipe: ArrayRecipe): void {
+  checkValue('planJob', 'source', recipe, 'plain object')
+  if ('concat' in recipe) {
+    checkOptions('planJob: source', recipe, JOINED)
+    if (recipe.concat.length === 0) invalidArgument('planJob: there are no arrays to put together', recipe.concat)
+    recipe.concat.forEach(checkRecipe)
+  } else if ('dataset' in recipe) {
+    checkOptions('planJob: source', recipe, VARIABLE)
+    checkValue('planJob: source', 'variable', recipe.variable, 'string')
+    for (const location of [recipe.dataset].flat()) checkNoSecret(location)
+  } else {
+    checkOptions('planJob: source', recipe, STORED)
+    checkValue('planJob: source', 'location', recipe.location, 'string')
+    checkNoSecret(recipe.location)
+  }
+  for (const view of recipe.views ?? []) checkOptions('planJob: a view', view, { select: 'list or object', transpose: 'list' })
+}
+
+/** Whoever can read a plan must not be able to do more than to read it. */
+function checkNoSecret(location: string): void {
+  const url = /^[a-z][a-z0-9+.-]+:\/\//i.test(location) && URL.canParse(location) ? new URL(location) : undefined
+  if (url === undefined) return
+  const query = [...url.searchParams.keys()].find((name) => SECRET.test(name))
+  if (url.username === '' && url.password === '' && query === undefined) return
+  const what = query === undefined ? 'a user name or password' : `'${query}' in its query`
+  const text = `a plan is read by many, and this location has ${what}; give credentials to the workers, by their environment`
+  // The message must not tell what it is about.
+  invalidArgument(text, `${url.protocol}//${url.host}${url.pathname}`)
+}
+
+/** The same recipe with every location replaced. */
+export function relocated(recipe: ArrayRecipe, to: (location: string) => string): ArrayRecipe {
+  if ('concat' in recipe) return { ...recipe, concat: recipe.concat.map((each) => relocated(each, to)) }
+  if (!('dataset' in recipe)) return { ...recipe, location: to(recipe.location) }
+  const { dataset } = recipe
+  return { ...recipe, dataset: typeof dataset === 'string' ? to(dataset) : dataset.map(to) }
+}
+
+/**
+ * Opens what a recipe says, by stores that see which versions are read.
+ * @throws what opening throws; ConflictError for another version than is pinned
+ */
+export async function openRecipe(recipe: ArrayRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {
+  const opened = await openBase(recipe, pins, options)
+  try {
+    return { ...opened, array: (recipe.views ?? []).reduce(viewed, opened.array) }
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+function viewed(array: DiskArray, view: ViewRecipe): DiskArray {
+  return 'transpose' in view ? array.transpose(view.transpose) : array.view(selectionOf(view.select))
+}
+
+function selectionOf(select: Extract<ViewRecipe, { select: unknown }>['select']): Selection {
+  const selector = (axis: AxisRecipe): unknown =>
+    typeof axis === 'object' && axis !== null && !Array.isArray(axis) ? { start: null, stop: null, step: null, ...axis } : axis
+  if (Array.isArray(select)) return (select as readonly AxisRecipe[]).map(selector) as Selection
+  return Object.fromEntries(Object.entries(select).map(([name, axis]) => [name, selector(axis as AxisRecipe)])) as Selection
+}
+
+async function openBase(recipe: ArrayRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {
+  if ('concat' in recipe) return openJoined(recipe, pins, options)
+  return 'dataset' in recipe ? openVariable(recipe, pins, options) : openStored(recipe, pins, options)
+}
+
+async function openJoined(
+  { concat: parts, axis = 0 }: JoinedRecipe,
+  pins: Pins,
+  options: OpenRecipeOptions,
+): Promise<OpenedRecipe> {
+  const opened: OpenedRecipe[] = []
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((each) => each?.close()))
+  }
+  try {
+    await forEachLimited(parts.entries(), OPENED_AT_A_TIME, async ([at, part]) => {
+      opened[at] = await openRecipe(part, pins, options)
+    })
+    const sources = opened.map(({ array }) => array.source)
+    return { array: new DiskArray(concatSource(sources, { axis })), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openVariable(recipe: VariableRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {
+  const { dataset: given, variable, dim, decode, group } = recipe
+  const { openDatasets } = await import('../runtime/open-datasets.ts')
+  const { openDataset } = await import('../runtime/open-dataset.ts')
+  const each = { ...options, ...(decode !== undefined && { decode }), ...(group !== undefined && { group }) } as object
+  const places = await Promise.all([given].flat().map((location) => pins.place(location)))
+  const dataset =
+    typeof given === 'string'
+      ? await openDataset(places[0]!, each)
+      : await openDatasets(places, { ...each, ...(dim !== undefined && { dim }) })
+  try {
+    return { array: dataset.get(variable).array, close: () => dataset.close() }
+  } catch (error) {
+    await dataset.close()
+    throw error
+  }
+}
+
+async function openStored({ location, array }: StoredArrayRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {
+  const place = await pins.place(location)
+  const label = place.store.describe(place.path)
+  const named = (): string => {
+    if (array === undefined) invalidArgument(`planJob: source: ${label} has several arrays; name one as \`array\``, location)
+    return array
+  }
+  const format = await formatIn(place, options.signal)
+  const lasting = options.pool === undefined ? {} : { pool: options.pool }
+  if (format === 'container') {
+    const file = await ArrayFile.open(place.store, place.path, lasting)
+    return opened(() => file.array(named()) as unknown as DiskArray, file)
+  }
+  if (format === 'netcdf') {
+    const { openNetcdf } = await import('../runtime/open-netcdf.ts')
+    const file = await openNetcdf(place, lasting)
+    return opened(() => file.variable(named()) as unknown as DiskArray, file)
+  }
+  const { openZarr } = await import('../runtime/open-zarr.ts')
+  const node = await openZarr(await zarrIn(place, format, options.signal), lasting)
+  if (!('array' in node)) return opened(() => node as unknown as DiskArray, node)
+  return opened(() => node.array(named()) as unknown as Promise<DiskArray>, node)
+}
+
+async function opened(find: () => DiskArray | Promise<DiskArray>, file: { close(): Promise<void> }): Promise<OpenedRecipe> {
+  try {
+    return { array: await within({}, async () => find()), close: () => file.close() }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}

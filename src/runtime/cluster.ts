@@ -1,0 +1,23 @@
+/** Jobs on as many machines as there are: planned once, done in tasks anywhere, merged to the same bits. */
+export type { Executor, JobProgress, RunJobOptions } from '../cluster/executor.ts'
+export { Job, type NodeOptions, type OpenJobOptions, openJob, type PartialResult } from '../cluster/job.ts'
+export {
+  type JobOperation,
+  type JobPlan,
+  type JsonValue,
+  MERGE_FAN_IN,
+  nodeCounts,
+  type PlanJobOptions,
+  planJob,
+  readPlan,
+} from '../cluster/job-plan.ts'
+export { type LocalOptions, local } from '../cluster/local.ts'
+export type { PinnedVersions } from '../cluster/pins.ts'
+export type {
+  ArrayRecipe,
+  AxisRecipe,
+  JoinedRecipe,
+  StoredArrayRecipe,
+  VariableRecipe,
+  ViewRecipe,
+} from '../cluster/recipe.ts'

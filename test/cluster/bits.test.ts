@@ -1,0 +1,53 @@
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DIVIDED_METHODS, divideBy } from '../../src/array/reductions/reductions.ts'
+import { reduceWhole } from '../../src/array/reductions/units.ts'
+import { Pins } from '../../src/cluster/pins.ts'
+import { openRecipe } from '../../src/cluster/recipe.ts'
+import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
+import { type ArrayRecipe, type JobOperation, local, nodeCounts, planJob } from '../../src/runtime/cluster.ts'
+import { folderInMemory } from '../support/folder.ts'
+import { runByNodes, writeSources } from './support.ts'
+
+let folder: string
+let recipes: Map<string, ArrayRecipe>
+beforeAll(async () => {
+  folder = await folderInMemory('cluster')
+  recipes = await writeSources(folder)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Results as bytes. */
+const bitsOf = (result: unknown): string => Buffer.from(encodeState(result as StateValue)).toString('latin1')
+
+async function methodBits({ method, source, options }: JobOperation, unitBytes: number): Promise<string> {
+  const { array, close } = await openRecipe(source, new Pins(), {})
+  try {
+    return bitsOf(await reduceWhole(divideBy(method, array.source, options, [], unitBytes), {}))
+  } finally {
+    await close()
+  }
+}
+
+const AXES = [undefined, 0, [0, 1], 2, [1, 2]] as const
+
+describe('an array, the local executor and nodes one by one give the same bits', () => {
+  test.each(DIVIDED_METHODS.map((method, i) => [method, i] as const))('%s', async (method, i) => {
+    for (const [k, [name, source]] of [...recipes].entries()) {
+      const turn = i + k
+      const several = AXES[turn % AXES.length]
+      const axis = method.startsWith('arg') && Array.isArray(several) ? 1 : several
+      const operation: JobOperation = { method, source, options: axis === undefined ? {} : { axis: axis as never } }
+      const level = turn % 3
+      const plan = await planJob(operation, { unitBytes: 1, taskBytes: 16 ** level })
+      // Classic NetCDF has no chunks of its own: this is one unit.
+      if (!name.startsWith('netcdf')) {
+        expect(plan.tasks).toEqual({ level, count: Math.ceil(plan.units.count / 16 ** level) })
+        expect([plan.units.count, nodeCounts(plan).length]).toEqual([282, level === 0 ? 3 : 2])
+      }
+      const expected = await methodBits(operation, 1)
+      expect(bitsOf(await local({ concurrency: 3 }).run(plan)), name).toBe(expected)
+      expect(bitsOf(await runByNodes(plan)), name).toBe(expected)
+    }
+  })
+})

@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type DataOf, type FixedDType, isBigInt, isFloat } from '../../src/core/dtype.ts'
+import { sizeOf } from '../../src/core/shape.ts'
+import { type ArrayRecipe, type JobPlan, nodeCounts, openJob, type PartialResult } from '../../src/runtime/cluster.ts'
+import { create } from '../../src/runtime/index.ts'
+import { createZarr } from '../../src/runtime/zarr.ts'
+import { writeNetcdf } from '../support/netcdf-writer.ts'
+
+/** So many chunks that units of one chunk make three levels of the tree. */
+export const SHAPE = [47, 3, 11]
+export const CHUNKS = [1, 3, 2]
+
+/** Values of all sizes, so that sums depend on the order of their terms; some missing, some NaN. */
+export function valuesOf<D extends FixedDType>(dtype: D, fill: number, count = sizeOf(SHAPE)): DataOf<D> {
+  let seed = 12345
+  const random = (): number => {
+    seed = (seed * 1103515245 + 12345) % 2 ** 31
+    return seed / 2 ** 31
+  }
+  const list = Array.from({ length: count }, () => {
+    if (random() < 0.05) return fill
+    if (isFloat(dtype)) return (random() - 0.3) * 10 ** Math.floor(random() * 8)
+    return Math.floor(random() * (dtype === 'int8' || dtype === 'uint8' ? 100 : dtype === 'int16' ? 30000 : 2e9))
+  })
+  const Class = { float32: Float32Array, float64: Float64Array, int16: Int16Array, int32: Int32Array, uint8: Uint8Array }
+  if (isBigInt(dtype)) return BigInt64Array.from(list, (value) => BigInt(value) * 2_000_003n) as never
+  return Class[dtype as 'float32'].from(list) as never
+}
+
+export const DTYPES = ['float32', 'float64', 'int16', 'int32', 'int64', 'uint8'] as const
+export const FILL = 77
+
+/** The same arrays as a container, as Zarr and, where it has the types, as NetCDF: recipes by format and type. */
+export async function writeSources(folder: string): Promise<Map<string, ArrayRecipe>> {
+  const recipes = new Map<string, ArrayRecipe>()
+  const [af, zarr, nc] = ['x.af', 'x.zarr', 'x.nc'].map((name) => join(folder, name)) as [string, string, string]
+  const dimensionNames = ['time', 'lat', 'lon']
+  const file = await create(af, { codec: 'lz4' })
+  const group = await createZarr(zarr)
+  for (const dtype of DTYPES) {
+    const fillValue = (dtype === 'int64' ? BigInt(FILL) * 2_000_003n : FILL) as never
+    const values = valuesOf(dtype, FILL) as never
+    await file.define(dtype, { dtype, shape: SHAPE, chunkShape: CHUNKS, dimensionNames, fillValue }).set(null, values)
+    recipes.set(`container ${dtype}`, { location: af, array: dtype })
+    if (dtype !== 'float32' && dtype !== 'int64') continue
+    const array = await group.createArray(dtype, { dtype, shape: SHAPE, chunks: CHUNKS, dimensionNames, fillValue } as never)
+    await array.set(null, values)
+    recipes.set(`zarr ${dtype}`, { location: zarr, array: dtype })
+  }
+  await file.flush()
+  await file.close()
+  await group.close()
+  const dimensions = dimensionNames.map((name, i) => [name, SHAPE[i]!] as const)
+  const variables = ([['float32', 'float'], ['int16', 'short']] as const).map(([name, type]) => ({
+    name,
+    type,
+    dimensions: dimensionNames,
+    attributes: [{ name: '_FillValue', type, value: [FILL] }],
+    values: [...valuesOf(name, FILL)],
+  })) // biome-ignore format: one line
+  writeFileSync(nc, writeNetcdf({ dimensions, variables }))
+  for (const { name } of variables) recipes.set(`netcdf ${name}`, { location: nc, array: name })
+  return recipes
+}
+
+/** Does a job as a queue would: every node by itself, what goes between them as JSON, tasks in any order. */
+export async function runByNodes(plan: JobPlan, order: (count: number) => number[] = backwards): Promise<unknown> {
+  const job = await openJob(JSON.parse(JSON.stringify(plan)))
+  try {
+    let below: PartialResult[] = []
+    for (const [level, count] of nodeCounts(plan).entries()) {
+      const results: PartialResult[] = new Array(count)
+      for (const index of order(count)) {
+        const children = level === 0 ? [] : below.slice(index * 256, (index + 1) * 256)
+        results[index] = JSON.parse(JSON.stringify(await job.runNode(level, index, children)))
+      }
+      below = results
+    }
+    return await job.result(below[0]!)
+  } finally {
+    await job.close()
+  }
+}
+
+const backwards = (count: number): number[] => Array.from({ length: count }, (_, i) => count - 1 - i)
