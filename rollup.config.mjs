@@ -1,10 +1,11 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import commonjs from '@rollup/plugin-commonjs'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import terser from '@rollup/plugin-terser'
 import { rollup } from 'rollup'
+import { dts } from 'rollup-plugin-dts'
 
 const LICENCE_FILES = ['LICENSE', 'LICENSE.md']
 
@@ -58,16 +59,13 @@ function workerFile() {
   }
 }
 
-/** Removes what an earlier build has left in dist: it would be published. Types are written before, each beside the name of its source. */
+/** Removes what an earlier build has left in dist: it would be published. Types are written after. */
 function leftovers() {
   return {
     name: 'leftovers',
     writeBundle(_, bundle) {
-      for (const name of readdirSync('dist', { recursive: true })) {
-        const source = /^types\/(.*)\.d\.ts$/.exec(name)?.[1]
-        const wanted = source === undefined ? name in bundle : existsSync(`src/${source}.ts`)
-        if (!wanted && statSync(`dist/${name}`).isFile()) rmSync(`dist/${name}`)
-      }
+      for (const name of readdirSync('dist', { recursive: true }))
+        if (!(name in bundle) && statSync(`dist/${name}`).isFile()) rmSync(`dist/${name}`)
     },
   }
 }
@@ -170,16 +168,21 @@ const labelled = new Set()
 
 const executable = { name: 'executable', writeBundle: () => chmodSync('dist/cli.js', 0o755) }
 
-export default {
-  input: {
-    index: 'build/js/runtime/index.js',
-    netcdf: 'build/js/runtime/netcdf.js',
-    zarr: 'build/js/runtime/zarr.js',
-    dataset: 'build/js/runtime/dataset.js',
-    cluster: 'build/js/runtime/cluster.js',
-    testing: 'build/js/testing/index.js',
-    cli: 'build/js/cli/main.js',
-  },
+/** The modules that users import, by name. */
+const ENTRIES = {
+  index: 'runtime/index',
+  netcdf: 'runtime/netcdf',
+  zarr: 'runtime/zarr',
+  dataset: 'runtime/dataset',
+  cluster: 'runtime/cluster',
+  testing: 'testing/index',
+}
+
+const entries = (folder, ending) =>
+  Object.fromEntries(Object.entries(ENTRIES).map(([name, path]) => [name, `${folder}/${path}${ending}`]))
+
+const code = {
+  input: { ...entries('build/js', '.js'), cli: 'build/js/cli/main.js' },
   external: [/^node:/],
   plugins: [
     // The one build runs everywhere, so dependencies have to be those for browsers: others import modules of Node, which webpack refuses.
@@ -207,9 +210,26 @@ export default {
     dir: 'dist',
     format: 'es',
     generatedCode: 'es2015',
-    sourcemap: true,
+    // Not in the package, which would be three times as large: so nothing refers to them.
+    sourcemap: 'hidden',
     chunkFileNames: 'chunks/[name].js',
     manualChunks: layerOf,
     banner: ({ name }) => (name === 'cli' ? '#!/usr/bin/env node' : ''),
   },
 }
+
+/** A file of types for each module that users import, and a few that these share. */
+const types = {
+  input: entries('build/types', '.d.ts'),
+  external: [/^[^./]/],
+  plugins: [dts()],
+  output: {
+    dir: 'dist',
+    entryFileNames: '[name].d.ts',
+    chunkFileNames: ({ name }) => `types/${name.replace(/\.d$/, '')}.d.ts`,
+    // What the sources refer to; bundling drops it.
+    banner: '/// <reference lib="esnext.disposable" />',
+  },
+}
+
+export default [code, types]

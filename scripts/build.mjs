@@ -46,7 +46,7 @@ const STEPS = {
   },
   js: {
     reads: ['src', 'tsconfig.json', 'tsconfig.build.json', 'rollup.config.mjs', 'build/kernels.wasm', 'build/worker.js'],
-    writes: ['build/js', 'dist'],
+    writes: ['build/js', 'build/types', 'dist'],
     async run() {
       await node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json')
       await node('node_modules/rollup/dist/bin/rollup', '-c', '--silent')

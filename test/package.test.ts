@@ -23,11 +23,14 @@ test('every exported file exists, types first', () => {
   expect(existsSync(join(root, pkg.bin.hyperslab))).toBe(true)
 })
 
-test('dist holds what this build has made and nothing else', () => {
-  const types = readdirSync(join(root, 'dist/types'), { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.d.ts'),
-  )
-  expect(types.filter((name) => !existsSync(join(root, 'src', name.replace('.d.ts', '.ts'))))).toEqual([])
+test('the package takes at most 3 MB, without maps that nothing refers to', () => {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts']
+  const { stdout } = spawnSync('npm', args, { cwd: root, encoding: 'utf8' })
+  const [{ unpackedSize, files }] = JSON.parse(stdout) as [{ unpackedSize: number; files: { path: string }[] }]
+  expect(unpackedSize).toBeLessThanOrEqual(3e6)
+  expect(files.filter(({ path }) => path.endsWith('.map'))).toEqual([])
+  for (const { path } of files.filter(({ path }) => path.endsWith('.js')))
+    expect(readFileSync(join(root, path), 'utf8'), path).not.toContain('sourceMappingURL')
 })
 
 test('no module waits or asks for Node when it is imported', () => {
@@ -221,9 +224,11 @@ test('the public names', async () => {
   `)
 })
 
-const CONSUMER = `import { BlockCache, createPool, initKernels, MemoryBudget, open, slice, type Tensor, where } from '${join(root, 'dist/types/runtime/index.js')}'
-import { openNetcdf } from '${join(root, 'dist/types/runtime/netcdf.js')}'
-import { storeConformance } from '${join(root, 'dist/types/testing/index.js')}'
+const CONSUMER = `import { BlockCache, createPool, initKernels, MemoryBudget, open, slice, type Tensor, where } from '${join(root, 'dist/index.js')}'
+import { openNetcdf } from '${join(root, 'dist/netcdf.js')}'
+import { openDataset } from '${join(root, 'dist/dataset.js')}'
+import { openZarr } from '${join(root, 'dist/zarr.js')}'
+import { storeConformance } from '${join(root, 'dist/testing.js')}'
 const [pool, cache, budget] = [createPool(), new BlockCache(), new MemoryBudget(2 ** 30)]
 const file = await open('a.af', { pool, cache, budget })
 const box: Float32Array = (await file.array('x', 'float32').get([0, slice(2)])).data
@@ -237,7 +242,7 @@ await file.array('x').sum({ axes: 0, skipNaN: true })
 const sums: Float64Array = (await file.array('x', 'float32').sum({ axis: 0 })).data
 initKernels(new Uint8Array(8))
 const sum: bigint = await file.array('y', 'int64').sum()
-export { box, cell, one, row, sums, sum, openNetcdf, storeConformance }
+export { box, cell, one, row, sums, sum, openDataset, openNetcdf, openZarr, storeConformance }
 
 // Results as other libraries take them.
 const tas = file.array('tas', 'float32', 3)
@@ -347,7 +352,7 @@ describe('types', () => {
   })
 
   test('carry neither internals nor the bytes of what is embedded', () => {
-    const folder = join(root, 'dist/types')
+    const folder = join(root, 'dist')
     for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
       if (!name.endsWith('.d.ts')) continue
       const text = readFileSync(join(folder, name), 'utf8')

@@ -33,7 +33,7 @@ import { type CoarsenOptions, coarsenedBlocks, type RollingOptions, rollingWindo
  * An array with names for its dimensions, coordinates along them and attributes, as xarray's. All that gives
  * another one is lazy: nothing is read or computed before `get`, `values` or `dates` are called.
  */
-export class DataArray extends Printable implements Labelled {
+export class DataArray extends Printable {
   /** @internal */
   readonly variable: Variable
   /** @internal */

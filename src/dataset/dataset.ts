@@ -89,6 +89,9 @@ export class Dataset extends Printable implements AsyncDisposable {
    * @throws InvalidArgumentError where lengths along a dimension differ, values are no values, or labels of a
    *   dimension are in an array that has to be read: `Dataset.from` reads it
    */
+  constructor(variables: Readonly<Record<string, VariableInput>>, options?: DatasetOptions)
+  /** @internal */
+  constructor(parts: DatasetState)
   constructor(variables: Readonly<Record<string, VariableInput>> | DatasetState, options: DatasetOptions = {}) {
     super()
     if (variables instanceof DatasetState) {
