@@ -2,7 +2,7 @@ import { copyIndices } from '../core/copy-indices.ts'
 import type { DType } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
 import { stridesOf } from '../core/shape.ts'
-import { cloneTensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { cloneTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { cutPicks } from '../grid/list-pieces.ts'
 import { boxShape } from '../grid/range.ts'
 import type { ResolvedSelection } from '../grid/selection.ts'
@@ -22,28 +22,35 @@ export const writeResolved = <D extends DType>(
 
 /**
  * Writes `values` to what was selected. A block is read first exactly where something in it is not selected.
+ * @param mask of the selection: only where it is 1 is anything written, by a source that takes masks
  */
 export async function writeSelection<D extends DType>(
   source: BlockSource<D>,
   { selection, plan }: Planned,
   values: Values<D>,
   options: TransferOptions,
+  mask?: Tensor<'bool'>,
 ): Promise<void> {
-  const given = toTensor(source.dtype, values, plan.shape)
-  const full = foldTensor(given, selection) ?? foldTensor(cloneTensor(source.dtype, given), selection)!
+  const folded = <E extends DType>(dtype: E, tensor: Tensor<E>): Tensor<E> =>
+    foldTensor(tensor, selection) ?? foldTensor(cloneTensor(dtype, tensor), selection)!
+  const full = folded(source.dtype, toTensor(source.dtype, values, plan.shape))
+  const marks = mask && folded('bool', mask)
   const { signal } = options
   const concurrency = concurrencyOf(source, options)
   await move(source, plan, { ...options, concurrency }, async ({ box, shape, inner, outer, covered }) => {
-    if (inner === null) return source.writeBlock!(box, viewTensor(full, outer as Views), { signal })
+    if (inner === null) {
+      const own = viewTensor(full, outer as Views)
+      return marks === undefined
+        ? source.writeBlock!(box, own, { signal })
+        : source.writeMasked!(box, own, viewTensor(marks, outer as Views), { signal })
+    }
     const hull = tensorOf(source.dtype, boxShape(box))
-    if (!covered && source.writeMasked !== undefined) {
-      const [mask, one] = [
-        tensorOf('bool', hull.shape),
-        { ...full, data: Uint8Array.of(1), stride: full.shape.map(() => 0), offset: 0 },
-      ]
-      for (const [from, to] of [[full, hull], [one, mask]] as const) // biome-ignore format: one line
+    if (marks !== undefined || (!covered && source.writeMasked !== undefined)) {
+      const written = tensorOf('bool', hull.shape)
+      const one = marks ?? { ...full, data: Uint8Array.of(1), stride: full.shape.map(() => 0), offset: 0 }
+      for (const [from, to] of [[full, hull], [one, written]] as const) // biome-ignore format: one line
         copyIndices(from, outer, { ...to, shape: [...shape], stride: stridesOf(shape) }, inner)
-      return source.writeMasked(box, hull, mask, { signal })
+      return source.writeMasked!(box, hull, written, { signal })
     }
     if (!covered) await source.readBlock(box, hull, { signal })
     copyIndices(full, outer, { ...hull, shape: [...shape], stride: stridesOf(shape) }, inner)

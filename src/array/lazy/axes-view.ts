@@ -48,7 +48,7 @@ function viewOn<D extends DType>(
   dimensionNames: readonly string[] | undefined,
 ): BlockSource<D> {
   const view: ViewOf<D> = { base, picks, order, places: picks.map((_, axis) => order.indexOf(axis)) }
-  const { bulk = {}, capabilities, writeBlock } = base
+  const { bulk = {}, capabilities } = base
   // Parts of what runs backwards would have to be turned round, and those along new axes only are of
   // another kind.
   const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
@@ -60,10 +60,9 @@ function viewOn<D extends DType>(
     capabilities: { steps: true },
     readBlock: async (...asked) => (await body()).readView(view, ...asked),
     // Where an element has several places, keeping what lies between written ones could undo a write.
-    ...(writeBlock &&
-      picks.every((pick) => !isList(pick) || new Set(pick).size === pick.length) && {
-        writeBlock: async (...asked) => (await body()).writeView(view, ...asked),
-      }),
+    write:
+      picks.every((pick) => !isList(pick) || new Set(pick).size === pick.length) &&
+      (async (...asked) => (await body()).writeView(view, ...asked)),
     bulk: {
       requests: async (boxes) => (await body()).requestsOfView(view, boxes),
       ...(bulk.read && { read: async (...asked) => (await body()).readManyOfView(view, ...asked) }),

@@ -35,6 +35,6 @@ export function cache<D extends DType>(source: BlockSource<D>, options: CacheOpt
   return deriveSource(source, {
     chunks: grid,
     readBlock: async (box, out, options) => (await loaded()).read(box, out, options),
-    ...(source.writeBlock && { writeBlock: async (box, values, options) => (await loaded()).write(box, values, options) }),
+    write: async (...asked) => (await loaded()).write(...asked),
   })
 }

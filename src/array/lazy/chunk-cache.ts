@@ -10,6 +10,8 @@ import { projectBox } from '../../grid/projection.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import { filledBox } from '../../grid/touched.ts'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
+import type { WriteWhere } from './derive.ts'
+import { writeWhere } from './picked.ts'
 import { READS_AT_A_TIME, readFresh } from './picks.ts'
 
 interface Entry<D extends DType> {
@@ -89,14 +91,14 @@ export class ChunkCache<D extends DType> {
     }
   }
 
-  async write(box: Box, values: Tensor<D>, options?: BlockOptions): Promise<void> {
+  async write(...[box, values, mask, options]: Parameters<WriteWhere<D>>): Promise<void> {
     const forget = (): void => {
       this.#version++
       for (const { number } of this.#touched(box)) this.#entries.delete(number)
     }
     forget()
     try {
-      await this.#source.writeBlock!(box, values, options)
+      await writeWhere(this.#source, box, values, mask, options)
     } finally {
       forget()
     }

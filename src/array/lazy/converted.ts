@@ -6,7 +6,7 @@ import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import { type Element, isAnyMissing, type MissingOf, missingElement, missingElements } from '../missing.ts'
 import { missingTest } from '../missing-test.ts'
 import type { BlockOptions, BlockSource, PartStats, PartVisitor } from '../source.ts'
-import type { Kind } from './derive.ts'
+import type { Kind, WriteWhere } from './derive.ts'
 import { readPicks, requestsThrough, writePicks } from './picked.ts'
 
 /** From one element to another, both as they are stored. */
@@ -106,19 +106,33 @@ export async function* visitConverted<D extends DType, R>(
 }
 
 /** Writes what is made of `values` to a box. */
-export async function writeConverted(conversion: Conversion, box: Box, values: Tensor, options?: BlockOptions): Promise<void> {
+export async function writeConverted(
+  conversion: Conversion,
+  ...[box, values, mask, options]: Parameters<WriteWhere<DType>>
+): Promise<void> {
   const { source, kind } = conversion
   const { treatment, back } = await loaded(conversion)
   const convert = treating(treatment, kind, source, back!)
   const below = tensorOf(source.dtype, boxShape(box))
-  await within(source.label ?? {}, async () => convertTensor(values, below, convert))
-  await writePicks(source, box.map(viewOf), below, options)
+  await within(source.label ?? {}, async () => convertTensor(values, below, convert, mask))
+  await writePicks(source, box.map(viewOf), below, mask, options)
 }
 
 /**
- * Converts every element of a tensor into another one of its shape, the innermost axis in a loop of its own.
+ * Converts every element of a tensor into another one of its shape, the innermost axis in a loop of its own;
+ * with a mask those where it is 1, for others need not be of a kind that can be converted.
  */
-function convertTensor(from: Tensor, to: Tensor, convert: Convert): void {
+function convertTensor(from: Tensor, to: Tensor, convert: Convert, mask?: Tensor<'bool'>): void {
+  if (mask !== undefined) {
+    const place = ({ offset, stride }: Tensor, index: readonly number[]): number =>
+      index.reduce((sum, i, axis) => sum + i * stride[axis]!, offset)
+    eachIndex(from.shape, (index) => {
+      if (mask.data[place(mask, index)] !== 1) return
+      const element = (from.data as ArrayLike<unknown>)[place(from, index)]
+      ;(to.data as unknown[])[place(to, index)] = convert(element as never)
+    })
+    return
+  }
   const last = from.shape.length - 1
   const run = last < 0 ? 1 : from.shape[last]!
   const [input, output] = [from.data as ArrayLike<unknown>, to.data as unknown[]]

@@ -1,12 +1,25 @@
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Signal } from '../../core/signal.ts'
+import type { Tensor } from '../../core/tensor.ts'
+import type { Box } from '../../grid/range.ts'
 import type { Missing } from '../missing.ts'
-import type { BlockSource, NamedValues } from '../source.ts'
+import type { BlockOptions, BlockSource, NamedValues } from '../source.ts'
 
 /** What a lazy array says of itself; the rest is as below. */
 export type DerivedSource<D extends DType> = Pick<BlockSource<D>, 'readBlock'> &
-  Partial<Pick<BlockSource<D>, 'chunks' | 'dimensionNames' | 'capabilities' | 'writeBlock' | 'bulk'>>
+  Partial<Pick<BlockSource<D>, 'chunks' | 'dimensionNames' | 'capabilities' | 'bulk'>> & {
+    /** Writes by way of what is below, with masks where that takes them; left out of what is only read. */
+    readonly write?: WriteWhere<D> | false | undefined
+  }
+
+/** Writes a box of an array, or those elements of it whose mask is 1. */
+export type WriteWhere<D extends DType> = (
+  box: Box,
+  values: Tensor<D>,
+  mask: Tensor<'bool'> | undefined,
+  options?: BlockOptions,
+) => Promise<void>
 
 /** What a source says of its elements. */
 export interface Kind<D extends DType> {
@@ -17,13 +30,16 @@ export interface Kind<D extends DType> {
 }
 
 /** What is passed on from below: of one source, or of what several have in common. */
-type Below = Pick<BlockSource, 'dimensionNames' | 'capabilities' | 'maxElements' | 'budget' | 'label'>
+type Below = Pick<BlockSource, 'dimensionNames' | 'capabilities' | 'maxElements' | 'budget' | 'label'> & {
+  readonly [way in 'writeBlock' | 'writeMasked']?: object | boolean | undefined
+}
 
 /**
  * A lazy source on top of others: the one place that decides what is passed on. Chunks, names, capabilities,
  * budget, bounds and label are as below unless `layer` has its own, and so is what is said of elements unless
- * they are of another kind. Bulk operations are those of `layer`; without any, nobody knows how many requests
- * reading makes.
+ * they are of another kind. What lies between elements that are written is left alone where masks are taken
+ * below: read and put back, it would undo what others write. Bulk operations are those of `layer`; without
+ * any, nobody knows how many requests reading makes.
  * @param below a source; or what several have in common, and then `layer` has chunks, and elements are of a
  *   kind of their own
  */
@@ -35,7 +51,7 @@ export function deriveSource<D extends DType>(
 ): BlockSource<D>
 export function deriveSource<D extends DType>(
   below: Below,
-  layer: DerivedSource<D>,
+  { write, ...layer }: DerivedSource<D>,
   { dtype, fillValue, missing, attrs }: Kind<D> = below as BlockSource<D>,
 ): BlockSource<D> {
   const chunks = layer.chunks ?? (below as BlockSource).chunks
@@ -51,6 +67,8 @@ export function deriveSource<D extends DType>(
     budget: below.budget,
     label: below.label ?? {},
     bulk: { requests: async () => undefined },
+    ...(write && below.writeBlock && { writeBlock: (box, values, options) => write(box, values, undefined, options) }),
+    ...(write && below.writeMasked && { writeMasked: write }),
     ...layer,
     chunks,
   }

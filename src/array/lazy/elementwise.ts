@@ -25,10 +25,7 @@ export function elementwise<D extends DType>(
         }),
     },
     readBlock: async (...asked) => (await body()).readConverted(conversion, ...asked),
-    ...(converting.back &&
-      source.writeBlock && {
-        writeBlock: async (...asked) => (await body()).writeConverted(conversion, ...asked),
-      }),
+    write: converting.back && (async (...asked) => (await body()).writeConverted(conversion, ...asked)),
   }
   return deriveSource(source, layer, kind)
 }

@@ -138,19 +138,24 @@ class Mosaic<D extends DType> {
       }),
     }
     this.source = deriveSource<D>(
-      inCommon(sources, shape.length),
+      {
+        ...inCommon(sources, shape.length),
+        writeBlock: sources.every(({ writeBlock }) => writeBlock),
+        writeMasked: sources.every(({ writeMasked }) => writeMasked),
+      },
       {
         chunks: new ChunkGrid(shape.map((length, axis) => chunksAlong(tiles, axis, length))),
         readBlock: (box, out, options) => this.#read([{ box, out }], options),
-        ...(sources.every(({ writeBlock }) => writeBlock !== undefined) && {
-          writeBlock: async (box, values, options) => {
-            const { touched, covered } = this.#touched(box)
-            if (!covered)
-              throw new HyperslabError('ReadOnlyError', 'there is no tile where this would be written', this.source.label)
-            for (const { tile, box: part, outer } of touched)
-              await within(tile.label ?? {}, async () => tile.writeBlock!(part, viewTensor(values, outer), options))
-          },
-        }),
+        write: async (box, values, mask, options) => {
+          const { touched, covered } = this.#touched(box)
+          if (!covered)
+            throw new HyperslabError('ReadOnlyError', 'there is no tile where this would be written', this.source.label)
+          const { writeWhere } = await import('./picked.ts')
+          for (const { tile, box: part, outer } of touched)
+            await within(tile.label ?? {}, () =>
+              writeWhere(tile, part, viewTensor(values, outer), mask && viewTensor(mask, outer), options),
+            )
+        },
         bulk,
       },
       { ...kind, attrs: sharedAttributes(sources) },

@@ -19,6 +19,7 @@ import {
 import { type Planned, readInto, type Views } from '../transfers.ts'
 import { visitChunkByChunk } from '../visit.ts'
 import { writeSelection } from '../write.ts'
+import type { WriteWhere } from './derive.ts'
 import { type AxisPick, isList, takeOf, type ViewOf } from './picks.ts'
 
 /** What a box of a view takes of each axis of its base. */
@@ -56,21 +57,32 @@ export const readPicks = <D extends DType>(
   options: BlockOptions = {},
 ): Promise<void> => readInto(source, planned(source, picks).plan, out, options)
 
-/** Writes `values` to what `picks` takes of each axis; what lies between is read and written back. */
+/** Writes to a source below by the way that a mask asks for. */
+export const writeWhere = async <D extends DType>(
+  source: BlockSource<D>,
+  ...[box, values, mask, options]: Parameters<WriteWhere<D>>
+): Promise<void> =>
+  mask === undefined ? source.writeBlock!(box, values, options) : source.writeMasked!(box, values, mask, options)
+
+/** Writes `values`, or those of them that a mask names, to what `picks` takes of each axis. */
 export const writePicks = <D extends DType>(
   source: BlockSource<D>,
   picks: readonly AxisPick[],
   values: Tensor<D>,
+  mask: Tensor<'bool'> | undefined,
   options: BlockOptions = {},
-): Promise<void> => writeSelection(source, planned(source, picks), values, options)
+): Promise<void> => writeSelection(source, planned(source, picks), values, options, mask)
 
 /** Reads a box of a view. */
 export const readView = <D extends DType>(view: ViewOf<D>, box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> =>
   readPicks(view.base, picksBelow(view, box), inBaseOrder(view, out), options)
 
 /** Writes to a box of a view. */
-export const writeView = <D extends DType>(view: ViewOf<D>, box: Box, values: Tensor<D>, options?: BlockOptions): Promise<void> =>
-  writePicks(view.base, picksBelow(view, box), inBaseOrder(view, values), options)
+export const writeView = <D extends DType>(
+  view: ViewOf<D>,
+  ...[box, values, mask, options]: Parameters<WriteWhere<D>>
+): Promise<void> =>
+  writePicks(view.base, picksBelow(view, box), inBaseOrder(view, values), mask && inBaseOrder(view, mask), options)
 
 /** Reads boxes of a view at once; those that take lists go one by one. */
 export async function readManyOfView<D extends DType>(
@@ -89,7 +101,7 @@ export async function readManyOfView<D extends DType>(
   if (boxes.length > 0) await base.bulk!.read!(boxes, options)
 }
 
-function inBaseOrder<D extends DType>({ places }: ViewOf<D>, { data, shape, stride, offset }: Tensor<D>): Tensor<D> {
+function inBaseOrder<D extends DType>({ places }: ViewOf, { data, shape, stride, offset }: Tensor<D>): Tensor<D> {
   const along = (values: readonly number[], other: number): number[] =>
     places.map((place) => (place < 0 ? other : values[place]!))
   return { data, shape: along(shape, 1), stride: along(stride, 0), offset }

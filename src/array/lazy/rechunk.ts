@@ -25,7 +25,7 @@ export function rechunk<D extends DType>(source: BlockSource<D>, chunks: ChunkGr
   return deriveSource(source, {
     chunks: grid,
     readBlock: (box, out, options) => source.readBlock(box, out, options),
-    ...(source.writeBlock && { writeBlock: (box, values, options) => source.writeBlock!(box, values, options) }),
+    write: async (...asked) => (await import('./picked.ts')).writeWhere(source, ...asked),
     bulk: source.bulk ?? {},
   })
 }

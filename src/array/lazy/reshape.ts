@@ -39,9 +39,7 @@ export function reshape<D extends DType>(source: BlockSource<D>, to: readonly nu
     chunks,
     dimensionNames: namesOf(source, groups, shape.length),
     readBlock: async (box, out, options) => (await body()).readReshaped(source, chunks, groups, box, out, options),
-    ...(source.writeBlock && {
-      writeBlock: async (box, values, options) => (await body()).writeReshaped(source, chunks, groups, box, values, options),
-    }),
+    write: async (...asked) => (await body()).writeReshaped(source, chunks, groups, ...asked),
   })
 }
 

@@ -1,12 +1,14 @@
 import type { DType } from '../../core/dtype.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
-import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
+import { type AxisView, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { checkListed } from '../../grid/irregular-chunks.ts'
 import { type AxisProjection, projectAxis } from '../../grid/projection.ts'
 import { type Box, boxShape, type Range, rangeLength, viewOf } from '../../grid/range.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
+import type { WriteWhere } from './derive.ts'
+import { writeWhere } from './picked.ts'
 import { READS_AT_A_TIME, readFresh } from './picks.ts'
 
 /**
@@ -32,22 +34,28 @@ export async function readReshaped<D extends DType>(
   })
 }
 
-/** Writes a box of a reshaped array; what lies between in the boxes below is read and written back. */
+/**
+ * Writes a box of a reshaped array; what lies between in the boxes below is left to sources that take masks,
+ * and otherwise read and written back.
+ */
 export async function writeReshaped<D extends DType>(
   source: BlockSource<D>,
   chunks: ChunkGrid,
   groups: readonly AxisGroup[],
-  box: Box,
-  values: Tensor<D>,
-  options?: BlockOptions,
+  ...[box, values, mask, options]: Parameters<WriteWhere<D>>
 ): Promise<void> {
   for (const { below, elements, outer } of piecesOf(box, source, chunks, groups)) {
     options?.signal?.throwIfAborted()
     const whole = tensorOf(source.dtype, boxShape(below))
     const part = viewTensor(values, outer)
-    if (sizeOf(part.shape) < sizeOf(whole.shape)) await source.readBlock(below, whole, options)
+    const isPart = sizeOf(part.shape) < sizeOf(whole.shape)
+    const marks = mask || (isPart && source.writeMasked) ? tensorOf('bool', whole.shape) : undefined
+    if (marks !== undefined) {
+      if (mask === undefined) fillTensor(elements(marks), 1)
+      else copyTensor(viewTensor(mask, outer), elements(marks))
+    } else if (isPart) await source.readBlock(below, whole, options)
     copyTensor(part, elements(whole))
-    await source.writeBlock!(below, whole, options)
+    await writeWhere(source, below, whole, marks, options)
   }
 }
 

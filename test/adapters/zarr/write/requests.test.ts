@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { NewZarrArray } from '../../../../src/adapters/zarr/write/new-array.ts'
+import type { DiskArray } from '../../../../src/array/disk-array.ts'
 import type { DType } from '../../../../src/core/dtype.ts'
 import { slice } from '../../../../src/grid/slice.ts'
+import { concat } from '../../../../src/runtime/index.ts'
 import { createZarr, openZarr } from '../../../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../../../src/store/memory.ts'
 import { FaultStore } from '../../../../src/testing/index.ts'
@@ -57,6 +59,39 @@ describe('an object', () => {
     await array.set([[3, 25]], -0)
     expect(asked().sort()).toEqual(['publish c/0', 'publish c/1', 'whole c/0', 'whole c/1'])
     expect([await array.get([3]), await array.get([25]), await array.get([24])]).toEqual([-0, -0, 24])
+  })
+
+  test.each<[string, (array: DiskArray<'float32'>) => DiskArray<DType>]>([
+    ['a view of steps backwards', (array) => array.view([slice(null, null, -1)])],
+    ['a view of a list', (array) => array.view([Array.from({ length: 40 }, (_, i) => (i * 7) % 40)])],
+    ['a new shape', (array) => array.reshape([4, 10])],
+    ['another order of axes', (array) => array.reshape([4, 10]).transpose()],
+    ['other chunks', (array) => array.rechunk([7])],
+    ['a cache', (array) => array.cache()],
+    ['another type', (array) => array.astype('float64')],
+    ['its parts joined again', (array) => concat([array.view([slice(0, 13)]), array.view([slice(13, null)])], { axis: 0 })],
+  ])('keeps what others write between picks of a list, by way of %s', async (_, lazy) => {
+    const { array, store, asked } = await arrayOf({ dtype: 'float32', shape: [40], chunks: [10], shards: [20] })
+    const other = await openZarr({ store, path: 'a.zarr/x' }, { mode: 'r+', kind: 'array' })
+    const [one, two] = [lazy(array as never), lazy(other as never)]
+    const [rows, columns = 1] = one.shape.length > 1 ? one.shape : [1, one.shape[0]!]
+    // Neither half is evenly spaced, which would be a slice.
+    const half = (bit: number): number[] =>
+      Array.from({ length: columns }, (_, i) => i).filter((i) => [0, 1, 1, 0, 1, 0, 0, 1][i % 8] === bit)
+    const at = (list: number[]) => (one.shape.length > 1 ? [null, list] : [list])
+    const values = (list: number[]) =>
+      Array.from({ length: rows! }, (_, row) => list.map((column) => 1 + row * columns + column)).flat()
+    await Promise.all([one.set(at(half(0)), values(half(0))), two.set(at(half(1)), values(half(1)))])
+    const all = Array.from({ length: 40 }, (_, i) => i + 1)
+    expect([...(await lazy(array as never).toTensor()).data]).toEqual(all)
+    asked()
+    const few = [0, 1, columns - 1]
+    await one.set(at(few), values(few))
+    // Objects are read to be changed, none before that.
+    const log = asked()
+    expect(log.filter((line) => line.startsWith('whole')).length).toBe(log.filter((line) => line.startsWith('publish')).length)
+    expect(log.filter((line) => !/^(whole|publish|put) /.test(line))).toEqual([])
+    expect([...(await lazy(array as never).toTensor()).data]).toEqual(all)
   })
 
   test('of which nothing but fill is left is removed', async () => {
