@@ -41,8 +41,7 @@ const LAYERS: Record<string, string[]> = {
     'runtime/location',
     'runtime/place-names',
   ],
-  // Trees of tasks on a queue: what a task does is given to it.
-  'cluster/bullmq': ['core'],
+  'cluster/bullmq': ['core', 'aggregate/merge-tree', 'pool/task', 'cluster', 'runtime'],
   // Opens what a job names as users do.
   cluster: ['core', 'grid', 'aggregate', 'array', 'pool/task', 'store/store', 'af', 'runtime'],
   runtime: [

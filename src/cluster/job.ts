@@ -156,14 +156,18 @@ export class Job implements AsyncDisposable {
     return this.#within(async () => this.#divided.finish(all))
   }
 
-  /** Removes what tasks and merges have left in the scratch folder. */
-  async clean(options: NodeOptions = {}): Promise<void> {
+  /**
+   * Removes what tasks and merges have left in the scratch folder.
+   * @param kept what somebody may still ask for
+   */
+  async clean(options: NodeOptions = {}, kept?: PartialResult): Promise<void> {
     if (this.plan.scratch === undefined) return
     const { store, path } = await this.#place()
     const folder = `${path}/${this.plan.id}/`
-    const keys = (await store.list?.(folder, options)) ?? []
+    const keep = kept !== undefined && 'key' in kept ? kept.key : undefined
+    const keys = ((await store.list?.(folder, options)) ?? []).filter((key) => key !== keep)
     for (const key of keys) await store.delete?.(key, options)
-    await store.removeFolder?.(folder)
+    if (keep === undefined) await store.removeFolder?.(folder)
   }
 
   async close(): Promise<void> {

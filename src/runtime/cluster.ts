@@ -1,4 +1,10 @@
 /** Jobs on as many machines as there are: planned once, done in tasks anywhere, merged to the same bits. */
+
+export type { Allowed } from '../cluster/bullmq/allow.ts'
+export { type BullmqOptions, bullmq } from '../cluster/bullmq/bullmq.ts'
+export { type JobQueue, openJobQueue } from '../cluster/bullmq/job-queue.ts'
+export type { JobState, JobStatus, QueueOptions, WorkerSettings, WorkReport } from '../cluster/bullmq/options.ts'
+export { type WorkOptions, work } from '../cluster/bullmq/work.ts'
 export type { Executor, JobProgress, RunJobOptions } from '../cluster/executor.ts'
 export { Job, type NodeOptions, type OpenJobOptions, openJob, type PartialResult } from '../cluster/job.ts'
 export {

@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Engine } from '../../src/cluster/bullmq/engine.ts'
+import type { Plans } from '../../src/cluster/bullmq/joined-run.ts'
 import type { NodeRunner } from '../../src/cluster/bullmq/nodes.ts'
-import { cancelRun, listRuns, type RunStatus, retryRun, runTree, showRun } from '../../src/cluster/bullmq/runs.ts'
-import { type WorkerSettings, workOn } from '../../src/cluster/bullmq/worker.ts'
+import type { JobStatus, WorkerSettings } from '../../src/cluster/bullmq/options.ts'
+import { cancelRun, listRuns, retryRun, runTree, showRun } from '../../src/cluster/bullmq/runs.ts'
+import { workOn } from '../../src/cluster/bullmq/worker.ts'
 import { HyperslabError, isHyperslabError } from '../../src/core/errors.ts'
 import type { Signal } from '../../src/core/signal.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
@@ -36,7 +38,11 @@ const runnerOf = (plan: Toy, behave: Behaviour = async () => undefined): NodeRun
     await behave(level, index, signal)
     return level === 0 ? [index] : children.flat()
   },
-  describe: (level, index) => ({ text: `node ${index} of level ${level}`, file: 'x.af', array: 'tas' }),
+})
+
+const plansOf = (open: (plan: Toy) => Promise<NodeRunner>): Plans => ({
+  open: (content) => open(content as Toy),
+  describe: (_, level, index) => ({ text: `node ${index} of level ${level}`, file: 'x.af', array: 'tas' }),
 })
 
 const everything = ({ tasks }: Toy): number[] => Array.from({ length: tasks }, (_, i) => i)
@@ -64,14 +70,17 @@ describe.each(KINDS)('a queue on %s', (kind) => {
   /** A worker in this process, ended with the test. */
   function start(queue: object, behave?: Behaviour, settings: Partial<WorkerSettings> = {}) {
     const ending = new AbortController()
-    const work = workOn(async (content) => runnerOf(content as Toy, behave), {
-      ...(queue as WorkerSettings),
-      lockSeconds: 1,
-      checkSeconds: 1,
-      graceSeconds: 0,
-      signal: ending.signal,
-      ...settings,
-    })
+    const work = workOn(
+      plansOf(async (plan) => runnerOf(plan, behave)),
+      {
+        ...(queue as WorkerSettings),
+        lockSeconds: 1,
+        checkSeconds: 1,
+        graceSeconds: 0,
+        signal: ending.signal,
+        ...settings,
+      },
+    )
     onTestFinished(async () => {
       ending.abort()
       await work
@@ -95,7 +104,7 @@ describe.each(KINDS)('a queue on %s', (kind) => {
       start(queue, undefined, { concurrency: 3 })
       start(queue)
       const plan = toy(tasks)
-      const seen: RunStatus[] = []
+      const seen: JobStatus[] = []
       expect(await runTree(engine, treeOf(plan), plan, { onProgress: (status) => seen.push(status) })).toEqual(everything(plan))
       expect(seen.at(-1)).toMatchObject({ state: 'done', done: tasks, total: tasks, workers: 2 })
       await expectNothingLeft(engine)
@@ -151,7 +160,7 @@ describe.each(KINDS)('a queue on %s', (kind) => {
       details: { file: 'x.af', array: 'tas', axis: 1 },
     })
     await expectNothingLeft(engine)
-    expect(await showRun(engine, plan.id)).toMatchObject({ state: 'failed', content: plan, failure: { tag: 'FormatError' } })
+    expect(await showRun(engine, plan.id)).toMatchObject({ state: 'failed', plan, failure: { tag: 'FormatError' } })
     const before = ran.length
     broken = false
     expect(await runTree(engine, treeOf(plan), plan)).toEqual(everything(plan))
@@ -194,7 +203,10 @@ describe.each(KINDS)('a queue on %s', (kind) => {
     const plan = toy(8)
     await expect(runTree(engine, treeOf(plan), plan, { signal: AbortSignal.timeout(50) })).rejects.toThrow('timeout')
     expect(await listRuns(engine)).toMatchObject([{ id: plan.id, state: 'waiting', done: 0, total: 8, workers: 0 }])
-    await workOn(async (content) => runnerOf(content as Toy), { ...queue, untilIdle: true })
+    await workOn(
+      plansOf(async (plan) => runnerOf(plan)),
+      { ...queue, untilIdle: true },
+    )
     expect(await runTree(engine, treeOf(plan), plan)).toEqual(everything(plan))
   })
 
@@ -229,7 +241,7 @@ describe.each(KINDS)('a queue on %s', (kind) => {
       throw new HyperslabError('InvalidArgumentError', 'it may not read there', { file: 's3://other/x.af' })
     }
     const settings = { ...queue, lockSeconds: 1, checkSeconds: 1, untilIdle: true }
-    expect(await workOn(refuse, settings)).toEqual({ tasks: 0, merges: 0, retries: 0 })
+    expect(await workOn(plansOf(refuse), settings)).toEqual({ tasks: 0, merges: 0, retries: 0 })
     expect(await run).toMatchObject({ tag: 'InvalidArgumentError', message: 's3://other/x.af: it may not read there' })
     await expectNothingLeft(engine)
     await expect(showRun(engine, 'gone')).rejects.toMatchObject({ tag: 'NotFoundError', details: { actual: 'gone' } })
@@ -242,9 +254,12 @@ test('what is no queue is refused before anything is asked', async () => {
   await expect(Engine.open({ url: 'amqp://me:secret@host' })).rejects.toMatchObject(refused)
   await expect(Engine.open({ url: 'amqp://me:secret@host' })).rejects.not.toThrow('secret')
   await expect(Engine.open({ url: 'redis://host', prefix: 'a:b' })).rejects.toMatchObject(refused)
-  await expect(workOn(async () => runnerOf(toy(1)), { url: 'redis://host', concurency: 2 } as never)).rejects.toThrow(
-    "did you mean 'concurrency'?",
-  )
+  await expect(
+    workOn(
+      plansOf(async (plan) => runnerOf(plan)),
+      { url: 'redis://host', concurency: 2 } as never,
+    ),
+  ).rejects.toThrow("did you mean 'concurrency'?")
 })
 
 test.each(['redis://me:secret@127.0.0.1:9/0', 'postgres://me:secret@127.0.0.1:9/x'])(

@@ -1,31 +1,6 @@
 import type { Job, JobsOptions, Queue, Worker, WorkerOptions } from 'bullmq'
 import { HyperslabError, messageOf } from '../../core/errors.ts'
-import type { Checks } from '../../core/options.ts'
-
-/** The server that keeps the queue, and how to reach it. */
-export interface QueueOptions {
-  /**
-   * `redis://host`, `rediss://host` (encrypted) or `postgres://host/database`; user and password in it are
-   * not shown in messages.
-   */
-  readonly url: string
-  /**
-   * What names of keys begin with in Redis, and the schema in PostgreSQL: queues of other prefixes have
-   * nothing to do with each other (default: `hyperslab`).
-   */
-  readonly prefix?: string
-  /** More options of the client: those of `ioredis`, or of a pool of `pg`, such as `tls` or `ssl`. */
-  readonly connection?: object
-  /** Tells OpenTelemetry of each task: `new BullMQOtel('hyperslab')` of the package bullmq-otel. */
-  readonly telemetry?: object
-}
-
-export const QUEUE_CHECKS: Checks<QueueOptions> = {
-  url: 'string',
-  prefix: 'string',
-  connection: 'object',
-  telemetry: 'object',
-}
+import type { QueueOptions } from './options.ts'
 
 /** What the task of a node is told. */
 export interface NodeData {

@@ -2,7 +2,7 @@ import { type ErrorDetails, type ErrorTag, HyperslabError, isHyperslabError, mes
 import type { StoredFailure } from './engine.ts'
 
 /** Kinds of errors that the same task may not end in when it runs again. */
-const TRANSIENT: readonly ErrorTag[] = ['StoreError', 'IntegrityError', 'ConflictError', 'OutOfMemoryError', 'ClosedError']
+const TRANSIENT: readonly ErrorTag[] = ['StoreError', 'IntegrityError', 'OutOfMemoryError', 'ClosedError']
 
 /** Whether running a task again is of no use. Errors that are none of ours (a lost connection) may pass. */
 export const isFinal = (error: unknown): boolean => isHyperslabError(error) && !TRANSIENT.includes(error.tag)
@@ -12,7 +12,13 @@ export function storedFailure(error: unknown): StoredFailure {
   if (!isHyperslabError(error)) return { text: messageOf(error), details: {} }
   const { cause, ...facts } = error.details
   const details = Object.entries(facts).filter(([, value]) => /^(string|number|boolean)$/.test(typeof value))
-  return { tag: error.tag, text: error.text, details: Object.fromEntries(details) }
+  return { tag: error.tag, text: textOf(error), details: Object.fromEntries(details) }
+}
+
+/** The message without the file and array that it begins with. */
+function textOf({ message, details: { file, array } }: HyperslabError): string {
+  const where = [file, array && `array '${array}'`].filter(Boolean).map((each) => `${each}: `)
+  return where.reduce((text, each) => (text.startsWith(each) ? text.slice(each.length) : text), message)
 }
 
 /** The error again, where the run is waited for. */

@@ -1,11 +1,16 @@
-import { HyperslabError } from '../../core/errors.ts'
+import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
 import { type Controller, newController, type Signal } from '../../core/signal.ts'
 import type { Engine, RunData, StoredFailure } from './engine.ts'
 import { errorOfFailure } from './failure.ts'
 import { type NodeRunner, runId } from './nodes.ts'
 
-/** Makes what works on the nodes of a plan. */
-export type OpenRun = (content: unknown) => Promise<NodeRunner>
+/** What a worker knows of plans. */
+export interface Plans {
+  /** Makes what works on the nodes of one, or refuses it. */
+  open(content: unknown): Promise<NodeRunner>
+  /** What messages say of a node: the file, the array and which part of it. Opens nothing. */
+  describe(content: unknown, level: number, index: number): ErrorDetails & { readonly text: string }
+}
 
 /** So old may what a worker knows of a run's end be, in milliseconds. */
 const FRESH_MS = 1_000
@@ -49,12 +54,12 @@ export class JoinedRun {
 /** The runs of a worker, by the ids of their plans; some are kept open while they have no task here. */
 export class JoinedRuns {
   readonly #engine: Engine
-  readonly #open: OpenRun
+  readonly #plans: Plans
   readonly #runs = new Map<string, Promise<JoinedRun | undefined>>()
 
-  constructor(engine: Engine, open: OpenRun) {
+  constructor(engine: Engine, plans: Plans) {
     this.#engine = engine
-    this.#open = open
+    this.#plans = plans
   }
 
   /** @returns undefined for a run that was removed */
@@ -94,7 +99,7 @@ export class JoinedRuns {
   async #find(plan: string): Promise<JoinedRun | undefined> {
     const job = await this.#engine.tasks.getJob(runId(plan))
     if (job === undefined) return undefined
-    const runner = await this.#open((job.data as RunData).content)
+    const runner = await this.#plans.open((job.data as RunData).content)
     if (runner.id !== plan) {
       const text = `the plan of run ${plan} in the queue is another one, ${runner.id}`
       throw new HyperslabError('FormatError', text, { file: this.#engine.server, actual: runner.id, expected: plan })

@@ -1,4 +1,3 @@
-import type { ErrorDetails } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { JobsOptions, NodeData } from './engine.ts'
 
@@ -22,8 +21,6 @@ export interface NodeRunner extends TaskTree {
    * @returns JSON of a few kilobytes at most
    */
   runNode(level: number, index: number, children: readonly unknown[], signal: Signal): Promise<unknown>
-  /** What messages say of a node: the file, the array and which part of it. */
-  describe(level: number, index: number): ErrorDetails & { readonly text: string }
   /** Closes what it has opened. */
   close?(): Promise<void>
 }

@@ -5,24 +5,7 @@ import type { Signal } from '../../core/signal.ts'
 import { type Engine, type NodeJob, type NodeValue, onServer, type RunData } from './engine.ts'
 import { errorOfFailure, storedFailure } from './failure.ts'
 import { childrenOf, nodeId, RUN, runId, runSettings, type TaskTree } from './nodes.ts'
-
-/** What a run has come to. */
-export type RunState = 'waiting' | 'running' | 'stopping' | 'done' | 'failed'
-
-/** A run as the queue tells of it. */
-export interface RunStatus {
-  /** The id of its plan. */
-  readonly id: string
-  readonly state: RunState
-  /** Tasks done, and all there are. */
-  readonly done: number
-  readonly total: number
-  /** Workers that are connected to the queue, whatever they work on. */
-  readonly workers: number
-  readonly added: Date
-  /** Why it failed, or is about to. */
-  readonly failure?: Error
-}
+import type { JobStatus } from './options.ts'
 
 /** The longest that an end goes unnoticed, in milliseconds; short runs are looked at more often. */
 const POLL_MS = 1_000
@@ -44,7 +27,7 @@ export async function runTree(
   engine: Engine,
   tree: TaskTree,
   content: unknown,
-  { signal, onProgress }: { readonly signal?: Signal; readonly onProgress?: (status: RunStatus) => void } = {},
+  { signal, onProgress }: { readonly signal?: Signal; readonly onProgress?: (status: JobStatus) => void } = {},
 ): Promise<unknown> {
   await onServer(engine.server, () => start(engine, tree, content))
   let waited = FIRST_POLL_MS
@@ -99,7 +82,7 @@ async function look(
   engine: Engine,
   tree: TaskTree,
   content: unknown,
-  onProgress: ((status: RunStatus) => void) | undefined,
+  onProgress: ((status: JobStatus) => void) | undefined,
 ): Promise<{ partial: unknown } | undefined> {
   const job = await engine.tasks.getJob(runId(tree.id))
   // A server that was ended in the middle may have forgotten what it was told last.
@@ -118,7 +101,7 @@ const reasonOf = ({ data, failedReason }: NodeJob): Error =>
   errorOfFailure((data as RunData).failure ?? { text: failedReason, details: {} })
 
 /** Tells of a run. */
-async function statusOf(engine: Engine, job: NodeJob): Promise<RunStatus> {
+async function statusOf(engine: Engine, job: NodeJob): Promise<JobStatus> {
   const { plan: id, counts, added } = job.data as RunData
   const [jobState, stop, workers] = await Promise.all([job.getState(), engine.stops.getJob(id), engine.tasks.getWorkersCount()])
   const total = counts[0]!
@@ -165,7 +148,7 @@ async function tasksDone({ tasks }: Engine, run: NodeJob): Promise<number> {
 }
 
 /** All runs that the queue knows, those added last first. */
-export async function listRuns(engine: Engine): Promise<RunStatus[]> {
+export async function listRuns(engine: Engine): Promise<JobStatus[]> {
   return onServer(engine.server, async () => {
     const jobs = await engine.tasks.getJobs([
       'active',
@@ -177,7 +160,7 @@ export async function listRuns(engine: Engine): Promise<RunStatus[]> {
       'failed',
     ])
     const runs = jobs.filter((job) => job?.name === RUN)
-    const statuses: RunStatus[] = []
+    const statuses: JobStatus[] = []
     await forEachLimited(runs, QUESTIONS, async (job) => void statuses.push(await statusOf(engine, job)))
     return statuses.sort((a, b) => b.added.getTime() - a.added.getTime())
   })
@@ -190,10 +173,10 @@ async function find({ tasks, server }: Engine, id: string): Promise<NodeJob> {
   throw new HyperslabError('NotFoundError', `the queue has no run ${id}`, { file: server, actual: id })
 }
 
-export async function showRun(engine: Engine, id: string): Promise<RunStatus & { readonly content: unknown }> {
+export async function showRun(engine: Engine, id: string): Promise<JobStatus & { readonly plan: unknown }> {
   const job = await find(engine, id)
   const status = await onServer(engine.server, () => statusOf(engine, job))
-  return { ...status, content: (job.data as RunData).content }
+  return { ...status, plan: (job.data as RunData).content }
 }
 
 /**

@@ -1,69 +1,20 @@
 import { HyperslabError, messageOf } from '../../core/errors.ts'
-import { type Checks, checkOptions } from '../../core/options.ts'
+import { checkOptions } from '../../core/options.ts'
 import { pause } from '../../core/pace.ts'
 import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
-import {
-  Engine,
-  type NodeJob,
-  type NodeValue,
-  onServer,
-  QUEUE_CHECKS,
-  type QueueOptions,
-  type RunData,
-  type StoredFailure,
-} from './engine.ts'
+import { Engine, type NodeJob, type NodeValue, onServer, type RunData, type StoredFailure } from './engine.ts'
 import { isFinal, storedFailure } from './failure.ts'
-import { type JoinedRun, JoinedRuns, type OpenRun } from './joined-run.ts'
-import { childrenOf, nodeJob, RUN } from './nodes.ts'
-
-/** How a worker works. */
-export interface WorkerSettings extends QueueOptions {
-  /** Tasks at once (default: 1). */
-  readonly concurrency?: number
-  /** Ends when there is nothing left to do, instead of waiting for more. */
-  readonly untilIdle?: boolean
-  /**
-   * Ends the worker: it takes no more tasks, lets those under way finish for `graceSeconds`, and gives back
-   * the others.
-   */
-  readonly signal?: Signal
-  /** Seconds that tasks may take to finish when the worker is ended (default: 10). */
-  readonly graceSeconds?: number
-  /** Seconds after which tasks of a worker that is silent are given to others (default: 30). */
-  readonly lockSeconds?: number
-  /** Seconds between two looks for such tasks (default: 10). */
-  readonly checkSeconds?: number
-  /** Workers that a task may end, by a crash or by silence, until its run fails (default: 5). */
-  readonly maxLost?: number
-  /** Is told of what passes, such as a server that does not answer. */
-  readonly onWarning?: (text: string) => void
-}
-
-export const WORKER_CHECKS: Checks<WorkerSettings> = {
-  ...QUEUE_CHECKS,
-  concurrency: 'integer from 1 to 1024',
-  untilIdle: 'boolean',
-  signal: 'AbortSignal',
-  graceSeconds: 'number from 0',
-  lockSeconds: 'number from 1',
-  checkSeconds: 'number from 1',
-  maxLost: 'integer from 1',
-  onWarning: 'function',
-}
-
-/** What a worker has done. */
-export interface WorkReport {
-  readonly tasks: number
-  readonly merges: number
-  /** Attempts that failed and were put off. */
-  readonly retries: number
-}
+import { type JoinedRun, JoinedRuns, type Plans } from './joined-run.ts'
+import { childrenOf, nodeJob, RUN, runId } from './nodes.ts'
+import { WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 
 const STOPPED: NodeValue = { stopped: true }
 /** Silence is told by our own counter, which knows whose task it was. */
 const NEVER = 1_000_000
 /** Runs that stay open while they have no task here. */
 const OPEN_RUNS = 8
+/** What dashboards show of the past: two weeks. */
+const METRICS_MINUTES = 2 * 7 * 24 * 60
 const LOOK_MS = 1_000
 const SAME_WARNING_MS = 30_000
 
@@ -76,10 +27,12 @@ class NodeWork {
   readonly #engine: Engine
   readonly #lockMs: number
   readonly #maxLost: number
+  readonly #plans: Plans
 
-  constructor(engine: Engine, open: OpenRun, lockMs: number, maxLost: number) {
+  constructor(engine: Engine, plans: Plans, lockMs: number, maxLost: number) {
     this.#engine = engine
-    this.runs = new JoinedRuns(engine, open)
+    this.#plans = plans
+    this.runs = new JoinedRuns(engine, plans)
     this.#lockMs = lockMs
     this.#maxLost = maxLost
   }
@@ -90,6 +43,7 @@ class NodeWork {
     if (known !== undefined) throw new this.#engine.bullmq.UnrecoverableError(known.text)
     let run: JoinedRun | undefined
     try {
+      if (job.stalledCounter >= this.#maxLost) await this.#giveUp(job)
       run = await this.runs.join(job.data.plan)
       if (run === undefined) return STOPPED
       run.active++
@@ -107,15 +61,21 @@ class NodeWork {
     }
   }
 
+  /**
+   * @throws WorkerLostError, before anything of the plan is opened: that may be what has ended its workers
+   */
+  async #giveUp({ data: { plan, level, index }, stalledCounter }: NodeJob): Promise<void> {
+    const run = await this.#engine.tasks.getJob(runId(plan))
+    if (run === undefined) return
+    const { text, ...details } = this.#plans.describe((run.data as RunData).content, level, index)
+    const message = `${text} has ended its worker ${stalledCounter} times`
+    throw new HyperslabError('WorkerLostError', message, { ...details, actual: stalledCounter })
+  }
+
   /** @returns nothing when the job waits for its children */
   async #work(job: NodeJob, token: string, run: JoinedRun, lost: Signal): Promise<NodeValue | undefined> {
     const { level, index } = job.data
     const { runner } = run
-    if (job.stalledCounter >= this.#maxLost) {
-      const { text, ...details } = runner.describe(level, index)
-      const message = `${text} has ended its worker ${job.stalledCounter} times`
-      throw new HyperslabError('WorkerLostError', message, { ...details, actual: job.stalledCounter })
-    }
     const children = await this.#children(job, token, run)
     if (children === undefined) return undefined
     const ends = [run.signal, this.returning.signal, lost]
@@ -182,9 +142,8 @@ class NodeWork {
 
 /**
  * Works on the tasks of a queue until it is ended.
- * @param open makes what works on a plan, and refuses it
  */
-export async function workOn(open: OpenRun, options: WorkerSettings): Promise<WorkReport> {
+export async function workOn(plans: Plans, options: WorkerSettings): Promise<WorkReport> {
   checkOptions('work', options, WORKER_CHECKS)
   const {
     concurrency = 1,
@@ -198,13 +157,14 @@ export async function workOn(open: OpenRun, options: WorkerSettings): Promise<Wo
   const { url, prefix, connection, telemetry } = options
   const queue = { url, ...(prefix && { prefix }), ...(connection && { connection }), ...(telemetry && { telemetry }) }
   await using engine = await Engine.open(queue)
-  const work = new NodeWork(engine, open, lockSeconds * 1000, maxLost)
+  const work = new NodeWork(engine, plans, lockSeconds * 1000, maxLost)
   const worker = engine.work((job, token, lost) => work.perform(job, token!, lost!), {
     concurrency,
     lockDuration: lockSeconds * 1000,
     stalledInterval: checkSeconds * 1000,
     maxStalledCount: NEVER,
     runRetryDelay: 1_000,
+    metrics: { maxDataPoints: METRICS_MINUTES },
   })
   const warn = seldom(options.onWarning)
   worker.on('error', (error) => warn(messageOf(error)))

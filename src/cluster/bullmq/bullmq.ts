@@ -1,0 +1,59 @@
+import { type Checks, checkOptions } from '../../core/options.ts'
+import type { WorkerPool } from '../../pool/task.ts'
+import type { Executor, RunJobOptions } from '../executor.ts'
+import { openJob, type PartialResult } from '../job.ts'
+import { type JobPlan, readPlan } from '../job-plan.ts'
+import { Engine } from './engine.ts'
+import { treeOfJob } from './job-tree.ts'
+import { type JobStatus, QUEUE_CHECKS, type QueueOptions } from './options.ts'
+import { runTree } from './runs.ts'
+
+/** Options of `bullmq`. */
+export interface BullmqOptions extends QueueOptions {
+  /** Is told of the state of the job each second, besides what `onProgress` is told. */
+  readonly onStatus?: (status: JobStatus) => void
+  /** Threads for what the last step reads. */
+  readonly pool?: WorkerPool
+}
+
+const BULLMQ_CHECKS: Checks<BullmqOptions> = { ...QUEUE_CHECKS, onStatus: 'function', pool: 'WorkerPool' }
+const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProgress: 'function' }
+
+/**
+ * Runs jobs by the workers of a queue, on as many machines as there are: `work` on each of them, or the
+ * command `hyperslab work`. A job that is in the queue already is joined; one that is done gives its result
+ * at once; one that failed or was cancelled goes on with what it had merged. A signal ends only waiting, the
+ * job goes on: `cancel` of a {@link JobQueue} ends it.
+ * @throws InvalidArgumentError; running it throws MissingDependencyError without the packages bullmq and
+ *   ioredis or pg, StoreError where the server of the queue does not answer, UnsupportedError for a Redis
+ *   that may forget tasks, CancelledError for a job that someone cancels, WorkerLostError for a task that
+ *   ends its workers again and again, and what a task fails with
+ */
+export function bullmq(options: BullmqOptions): Executor {
+  checkOptions('bullmq', options, BULLMQ_CHECKS)
+  const { onStatus, pool, ...queue } = options
+  return {
+    async run(plan: JobPlan, run: RunJobOptions = {}): Promise<unknown> {
+      checkOptions('run', run, RUN_CHECKS)
+      const { signal, onProgress } = run
+      await readPlan(plan)
+      const { array } = plan
+      const tell = (status: JobStatus): void => {
+        onStatus?.(status)
+        const { done, total } = status
+        onProgress?.({ done, total, bytes: Math.round((array.bytes * done) / total), totalBytes: array.bytes })
+      }
+      await using engine = await Engine.open(queue)
+      const watch = onStatus || onProgress
+      const last = (await runTree(engine, treeOfJob(plan), plan, {
+        ...(signal && { signal }),
+        ...(watch && { onProgress: tell }),
+      })) as PartialResult
+      await using job = await openJob(plan, { pool, signal })
+      const result = await job.result(last, { signal })
+      // The last one stays, for whoever asks again.
+      await job.clean({ signal }, last)
+      return result
+    },
+  }
+}

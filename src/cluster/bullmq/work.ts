@@ -1,0 +1,86 @@
+import { FAN_IN } from '../../aggregate/merge-tree.ts'
+import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import type { WorkerPool } from '../../pool/task.ts'
+import { type Job, openJob, type PartialResult } from '../job.ts'
+import { type JobPlan, readPlan } from '../job-plan.ts'
+import { type Allowed, checkAllowed } from './allow.ts'
+import { treeOfJob } from './job-tree.ts'
+import type { NodeRunner } from './nodes.ts'
+import { WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
+import { workOn } from './worker.ts'
+
+/** Options of `work`. */
+export interface WorkOptions extends WorkerSettings {
+  /**
+   * Threads that decode and reduce, from `createPool`. With them this thread stays free to tell the queue
+   * that its tasks are alive: without, chunks have to take less than `lockSeconds`.
+   */
+  readonly pool?: WorkerPool
+  /**
+   * What its tasks may touch: folders (`/data/`, `s3://bucket/`, `https://host/data/`) with all below them,
+   * and files. Jobs that name other places fail, and references of kerchunk, which may name any; all may be
+   * touched when left out.
+   */
+  readonly allow?: Allowed
+}
+
+/** The server of a queue keeps all in memory. */
+const MOST_LETTERS = 65_536
+
+const WORK_CHECKS: Checks<WorkOptions> = { ...WORKER_CHECKS, pool: 'WorkerPool', allow: 'list of strings' }
+
+/**
+ * Works on the jobs of a queue: takes tasks until its signal ends it or, with `untilIdle`, until there are
+ * none. Its machine has to reach what jobs name under the same names, and has the credentials for that in its
+ * environment.
+ * @throws InvalidArgumentError; MissingDependencyError without the packages bullmq and ioredis or pg;
+ *   StoreError where the server of the queue does not answer; UnsupportedError for a Redis that may forget
+ *   tasks
+ */
+export async function work(options: WorkOptions): Promise<WorkReport> {
+  checkOptions('work', options, WORK_CHECKS)
+  checkValue('work', 'url', options.url, 'string')
+  const { pool, allow, ...settings } = options
+  const open = async (content: unknown): Promise<NodeRunner> => {
+    const plan = await readPlan(content)
+    if (allow !== undefined) await checkAllowed(plan, allow)
+    return runnerOf(await openJob(plan, { pool }))
+  }
+  return workOn({ open, describe }, settings)
+}
+
+const runnerOf = (job: Job): NodeRunner => ({
+  ...treeOfJob(job.plan),
+  async runNode(level, index, children, signal) {
+    const partial = await job.runNode(level, index, children as readonly PartialResult[], { signal })
+    if ('state' in partial && partial.state.length > MOST_LETTERS) {
+      const text = `a partial result of ${partial.state.length} bytes is too large for a queue: plan the job with a scratch folder`
+      throw new HyperslabError('TooLargeError', text, {
+        ...sourceOf(job.plan),
+        actual: partial.state.length,
+        expected: MOST_LETTERS,
+      })
+    }
+    return partial
+  },
+  close: () => job.close(),
+})
+
+function describe(content: unknown, level: number, index: number): ErrorDetails & { readonly text: string } {
+  const plan = content as JobPlan
+  return { ...sourceOf(plan), text: level === 0 ? taskText(plan, index) : `merge ${index} of level ${level}` }
+}
+
+function sourceOf({ operation: { source } }: JobPlan): { file?: string; array?: string } {
+  if ('concat' in source) return {}
+  if ('dataset' in source) return { file: [source.dataset].flat()[0]!, array: source.variable }
+  return { file: source.location, ...(source.array !== undefined && { array: source.array }) }
+}
+
+/** Which units a task has: their boxes of chunks follow from these numbers. */
+function taskText({ tasks, units }: JobPlan, index: number): string {
+  const size = FAN_IN ** tasks.level
+  const last = Math.min((index + 1) * size, units.count) - 1
+  return `task ${index} (${last === index * size ? `unit ${last}` : `units ${index * size} to ${last}`} of ${units.count})`
+}
