@@ -62,7 +62,20 @@ test('there are examples to run', () => {
 
 test('every command of its page exists and explains itself', () => {
   const commands = [...new Set([...read('docs/command.md').matchAll(/^hyperslab (\w+)/gm)].map(([, command]) => command!))]
-  expect(commands).toEqual(['import', 'export', 'info', 'get', 'reduce', 'plot', 'serve', 'references', 'verify', 'compact'])
+  expect(commands).toEqual([
+    'import',
+    'export',
+    'info',
+    'get',
+    'reduce',
+    'work',
+    'jobs',
+    'plot',
+    'serve',
+    'references',
+    'verify',
+    'compact',
+  ])
   for (const command of commands) {
     const { stdout, status } = spawnSync(process.execPath, [join(root, 'dist/cli.js'), command, '--help'], { encoding: 'utf8' })
     expect([status, stdout]).toEqual([0, expect.stringContaining(`hyperslab ${command}`)])

@@ -6,6 +6,7 @@ import { oneLine } from './failure.ts'
 import { addGet } from './get.ts'
 import { addImport } from './import.ts'
 import { addInfo } from './info.ts'
+import { addJobs } from './jobs.ts'
 import { parserOutput } from './output.ts'
 import { addPlot } from './plot.ts'
 import { addReduce } from './reduce.ts'
@@ -13,6 +14,7 @@ import { addReferences } from './references.ts'
 import { showNegatives } from './selection.ts'
 import { addServe } from './serve.ts'
 import { addVerify } from './verify.ts'
+import { addWork } from './work.ts'
 
 /** The command line. Parsing it throws what commander throws instead of ending the process. */
 export function createProgram(): Command {
@@ -36,7 +38,20 @@ Examples
 
 Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is wrong.`,
     )
-  for (const add of [addImport, addExport, addInfo, addGet, addReduce, addPlot, addServe, addReferences, addVerify, addCompact])
+  for (const add of [
+    addImport,
+    addExport,
+    addInfo,
+    addGet,
+    addReduce,
+    addPlot,
+    addServe,
+    addReferences,
+    addVerify,
+    addCompact,
+    addWork,
+    addJobs,
+  ])
     add(program)
   return program
 }

@@ -24,19 +24,31 @@ export type ReduceKind = 'sum' | 'mean' | 'min' | 'max' | 'count' | 'prod' | 'va
 
 export const REDUCE_CHECKS: Checks<ReduceDimsOptions> = { axis: 'string or list', skipMissing: 'boolean' }
 
+/** How an array is reduced: by the method of its own, or by others who give the same. */
+export type Reducing = (options: {
+  readonly axis: number[]
+  readonly skipMissing: boolean
+  readonly skipNaN?: boolean
+  readonly signal: Signal
+}) => Promise<Tensor>
+
 /**
  * An array reduced along some dimensions, when it is first read; coordinates along these are left out.
  * @throws InvalidArgumentError for names of no dimension
  */
-export function reduceAlong({ variable, coordinates }: Labelled, kind: ReduceKind, options: ReduceDimsOptions = {}): Labelled {
+export function reduceAlong(
+  { variable, coordinates }: Labelled,
+  kind: ReduceKind,
+  options: ReduceDimsOptions = {},
+  reduce: Reducing = (how) => variable.array[kind as 'sum'](how),
+): Labelled {
   checkOptions(kind, options, REDUCE_CHECKS, { array: variable.name })
   const { array } = variable
   const { axis, kept, shape } = axesOf(variable, options.axis)
   const dtype = kind === 'median' ? 'float64' : foldedDType(array.dtype, kind)
   // Arrays count what is not 0.
   const skip = { ...skipping(array, options.skipMissing), ...(kind === 'count' && { where: () => true }) }
-  const compute = (signal: Signal): Promise<Tensor> =>
-    reduceOrNaN(() => array[kind as 'sum']({ axis, ...skip, signal }), dtype, shape)
+  const compute = (signal: Signal): Promise<Tensor> => reduceOrNaN(() => reduce({ axis, ...skip, signal }), dtype, shape)
   return {
     variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, extremeMissing(array, kind)), kept),
     coordinates: coordsAlong(coordinates, kept),

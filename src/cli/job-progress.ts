@@ -1,0 +1,69 @@
+import type { JobProgress, JobStatus } from '../runtime/cluster.ts'
+import { count, showBytes } from './output.ts'
+import type { Terminal } from './progress.ts'
+
+export const PROGRESS = ['bar', 'json', 'none'] as const
+export type ProgressKind = (typeof PROGRESS)[number]
+
+/** What is shown of a job while it is waited for. */
+export interface JobProgressShown {
+  readonly onStatus: (status: JobStatus) => void
+  readonly onProgress: (progress: JobProgress) => void
+  end(): void
+}
+
+const WIDTH = 24
+const ERASE = '\r\x1b[K'
+
+/** A bar where someone watches, or a line of JSON for each change. */
+export function jobProgress(
+  kind: ProgressKind,
+  terminal: Terminal = process.stderr,
+  now: () => number = () => performance.now(),
+): JobProgressShown {
+  const isShown = kind === 'json' || (kind === 'bar' && terminal.isTTY === true)
+  const start = now()
+  let status: JobStatus | undefined
+  let first: number | undefined
+  let last = ''
+  const onProgress = ({ done, total, bytes, totalBytes }: JobProgress): void => {
+    if (!isShown || status === undefined) return
+    const { id, state, workers } = status
+    // What others had done before says nothing of how fast it goes now.
+    first ??= done
+    const seconds = (now() - start) / 1000
+    const left = done > first && state !== 'done' ? Math.round(((total - done) * seconds) / (done - first)) : undefined
+    const fact = { id, state, done, total, bytes, totalBytes, workers, ...(left !== undefined && { secondsLeft: left }) }
+    const text = kind === 'json' ? `${JSON.stringify(fact)}\n` : `${ERASE}${barOf(fact)}`
+    if (text === last) return
+    last = text
+    terminal.write(text)
+  }
+  return {
+    onStatus: (told) => {
+      status = told
+    },
+    onProgress,
+    end: () => {
+      if (kind === 'bar' && last !== '') terminal.write(ERASE)
+    },
+  }
+}
+
+interface Fact extends JobProgress {
+  readonly workers: number
+  readonly secondsLeft?: number
+}
+
+export function barOf({ done, total, bytes, totalBytes, workers, secondsLeft }: Fact): string {
+  const full = total === 0 ? WIDTH : Math.floor((WIDTH * done) / total)
+  const bar = `${'#'.repeat(full)}${'.'.repeat(WIDTH - full)}`
+  const who = workers === 0 ? 'waiting for workers (hyperslab work)' : count(workers, 'worker')
+  const left = secondsLeft === undefined ? '' : `, ${showDuration(secondsLeft)} left`
+  return `[${bar}] ${done}/${total} tasks, ${showBytes(bytes)} of ${showBytes(totalBytes)}, ${who}${left}`
+}
+
+function showDuration(seconds: number): string {
+  if (seconds < 90) return `${seconds} s`
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`
+}

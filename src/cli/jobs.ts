@@ -1,0 +1,85 @@
+import { type Command, Option } from 'commander'
+import { HyperslabError } from '../core/errors.ts'
+import type { JobQueue, JobStatus } from '../runtime/cluster.ts'
+import { oneLine, UsageError } from './failure.ts'
+import { print, printLines, table } from './output.ts'
+import { loadCluster, prefixOption, type QueueUrlOptions, queueOf, queueOption } from './queue.ts'
+
+const ACTIONS = ['list', 'show', 'cancel', 'retry', 'metrics'] as const
+type Action = (typeof ACTIONS)[number]
+
+interface Options extends QueueUrlOptions {
+  readonly json?: boolean
+}
+
+/** Digits of an id that a table shows. */
+const SHORT = 12
+
+export function addJobs(program: Command): void {
+  program
+    .command('jobs')
+    .description('look at the jobs of a queue, cancel them, or have those go on that failed')
+    .argument('[action]', `${ACTIONS.join(', ')}; metrics are for Prometheus`, 'list')
+    .argument('[id]', 'of the job: as many of its first digits as tell it')
+    .addOption(queueOption())
+    .addOption(prefixOption())
+    .addOption(new Option('--json', 'as JSON, for programs'))
+    .addHelpText('after', '\nExample:\n  $ hyperslab jobs cancel 3fa9 --queue redis://host')
+    .action(async (action: Action, id: string | undefined, { json = false, ...queue }: Options) => {
+      if (!ACTIONS.includes(action)) throw new UsageError(`there is no '${action}' of jobs: there are ${ACTIONS.join(', ')}`)
+      const takesId = action !== 'list' && action !== 'metrics'
+      if (takesId !== (id !== undefined)) throw new UsageError(`jobs ${action} takes ${takesId ? 'the id of a job' : 'no id'}`)
+      const { openJobQueue } = await loadCluster()
+      await using jobs = await openJobQueue(queueOf(queue))
+      if (action === 'metrics') return print([`${await jobs.metrics()}\n`])
+      const found = await jobs.list()
+      if (action === 'list')
+        return json ? print([`${JSON.stringify(found.map(plain), null, 2)}\n`]) : printLines(listLines(found))
+      const { id: whole } = jobOf(found, id!)
+      if (action === 'show') return show(jobs, whole, json)
+      const isDone = await jobs[action](whole)
+      await printLines([outcome(action, whole, isDone)])
+    })
+}
+
+const outcome = (action: 'cancel' | 'retry', id: string, isDone: boolean): string =>
+  action === 'cancel'
+    ? `${short(id)} ${isDone ? 'is being cancelled' : 'is over already'}`
+    : `${short(id)} ${isDone ? 'goes on' : 'has not failed'}`
+
+const short = (id: string): string => id.slice(0, SHORT)
+
+/** @throws NotFoundError; UsageError for digits that several begin with */
+function jobOf(jobs: readonly JobStatus[], id: string): JobStatus {
+  const alike = jobs.filter((job) => job.id.startsWith(id))
+  if (alike.length > 1) throw new UsageError(`'${id}' is the beginning of ${alike.length} jobs: give more of its digits`)
+  if (alike[0] === undefined) throw new HyperslabError('NotFoundError', `the queue has no job ${id}`, { actual: id })
+  return alike[0]
+}
+
+async function show(jobs: JobQueue, id: string, json: boolean): Promise<void> {
+  const { plan, ...status } = await jobs.show(id)
+  if (json) return print([`${JSON.stringify({ ...plain(status), plan }, null, 2)}\n`])
+  await printLines([...listLines([status]), ...JSON.stringify(plan, null, 2).split('\n')])
+}
+
+const plain = ({ failure, ...status }: JobStatus): object => ({ ...status, ...(failure && { failure: failure.message }) })
+
+function listLines(jobs: readonly JobStatus[]): string[] {
+  if (jobs.length === 0) return ['no jobs']
+  const columns = [
+    { title: 'job' },
+    { title: 'state' },
+    { title: 'tasks', align: 'right' as const },
+    { title: 'added' },
+    { title: 'failure' },
+  ]
+  const rows = jobs.map(({ id, state, done, total, added, failure }) => [
+    short(id),
+    state,
+    `${done}/${total}`,
+    added.toISOString().slice(0, 19),
+    failure === undefined ? '' : oneLine(failure.message),
+  ])
+  return table(columns, rows, '')
+}

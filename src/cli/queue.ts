@@ -1,0 +1,31 @@
+import { Option } from 'commander'
+import { UsageError } from './failure.ts'
+
+/** For commands that take a queue. */
+export interface QueueUrlOptions {
+  /** Its URL; true for that of the environment. */
+  readonly queue?: string | true
+  readonly prefix?: string
+}
+
+/** Other commands start without it. */
+export const loadCluster = () => import('../runtime/cluster.ts')
+
+const VARIABLE = 'HYPERSLAB_QUEUE'
+
+export const queueOption = () =>
+  new Option(
+    '--queue [url]',
+    `the server of the queue: redis://host, rediss://host or postgres://host/database (default: ${VARIABLE} of the environment)`,
+  )
+
+export const prefixOption = () =>
+  new Option('--prefix <name>', 'what its keys begin with in Redis, and its schema in PostgreSQL (default: hyperslab)')
+
+/** @throws UsageError without a URL */
+export function queueOf({ queue, prefix }: QueueUrlOptions): { readonly url: string; readonly prefix?: string } {
+  const url = typeof queue === 'string' ? queue : process.env[VARIABLE]
+  if (url === undefined || url === '')
+    throw new UsageError(`which queue? Give --queue redis://host, or set ${VARIABLE} in the environment`)
+  return { url, ...(prefix !== undefined && { prefix }) }
+}

@@ -1,0 +1,112 @@
+import type { ReduceKind, Reducing } from '../dataset/reductions.ts'
+import type { ArrayRecipe, AxisRecipe, JobPlan } from '../runtime/cluster.ts'
+import { interruptible, UsageError } from './failure.ts'
+import { jobProgress, type ProgressKind } from './job-progress.ts'
+import type { SelectedPart } from './labelled.ts'
+import type { PlaceOptions } from './options.ts'
+import { count, printError, printLines, showBytes } from './output.ts'
+import type { PlacedArray } from './place.ts'
+import { loadCluster, type QueueUrlOptions, queueOf } from './queue.ts'
+
+/** For commands whose work may be done by a queue. */
+export interface QueuedOptions extends QueueUrlOptions {
+  readonly taskBytes?: number
+  readonly scratch?: string
+  readonly dryRun?: boolean
+  readonly progress: ProgressKind
+  readonly requestPrice?: number
+  readonly gbPrice?: number
+}
+
+/** What a command does by a queue, to what. */
+export interface Queued {
+  readonly location: string
+  readonly placed: PlacedArray
+  readonly part: SelectedPart
+  readonly method: 'sum' | 'min' | 'max' | 'mean'
+  readonly options: QueuedOptions & PlaceOptions & { readonly raw?: boolean }
+}
+
+/** Ends a dry run, after its plan was printed. */
+export class DryRun extends Error {}
+
+/**
+ * Has an array reduced by the workers of a queue; a dry run prints what they would do.
+ * @throws UsageError for what cannot be told to others; DryRun
+ */
+export function reduceByQueue({ location, placed, part, method, options }: Queued): Reducing {
+  const { taskBytes, scratch, dryRun = false, progress } = options
+  const queue = dryRun ? undefined : queueOf(options)
+  const source = recipeOf(location, placed, part, options)
+  return ({ signal: _, ...how }) =>
+    interruptible(async (signal) => {
+      const { bullmq, planJob } = await loadCluster()
+      const settings = { signal, ...(taskBytes !== undefined && { taskBytes }), ...(scratch !== undefined && { scratch }) }
+      const plan = await planJob({ method: method satisfies ReduceKind, source, options: how }, settings)
+      if (queue === undefined) {
+        await printLines(dryRunLines(plan, options))
+        throw new DryRun()
+      }
+      const shown = jobProgress(progress)
+      try {
+        const { onStatus, onProgress } = shown
+        return (await bullmq({ ...queue, onStatus }).run(plan, { signal, onProgress })) as Awaited<ReturnType<Reducing>>
+      } catch (error) {
+        shown.end()
+        if (signal.aborted)
+          printError(`job ${plan.id.slice(0, 12)} goes on; the same command joins it again, hyperslab jobs cancel ends it`)
+        throw error
+      } finally {
+        shown.end()
+      }
+    })
+}
+
+/** @throws UsageError for options that only this machine can follow */
+function recipeOf(
+  location: string,
+  { name, array }: PlacedArray,
+  { dims, taken }: SelectedPart,
+  { raw = false, layer, names, group }: PlaceOptions & { readonly raw?: boolean },
+): ArrayRecipe {
+  for (const [option, value] of Object.entries({ layer, names }))
+    if (value !== undefined)
+      throw new UsageError(`--${option} is for this machine alone: workers of a queue cannot be told of it`)
+  const select = dims.map((dim): AxisRecipe => {
+    const each = taken.get(dim)
+    if (each === undefined) return null
+    if ('position' in each) return each.position
+    const [one, more] = each.parts
+    if (more !== undefined) throw new UsageError(`what --sel takes of ${dim} is in several parts: workers of a queue take one`)
+    const { positions } = one!
+    if (positions instanceof Float64Array) return [...positions]
+    const { start, step, length } = positions
+    const stop = start + length * step
+    return { start, stop: stop < 0 ? null : stop, step }
+  })
+  const views = select.some((axis) => axis !== null) ? [{ select }] : []
+  const slash = name.lastIndexOf('/')
+  if (raw || name === '')
+    return { location, ...(name !== '' && { array: group === undefined ? name : `${group}/${name}` }), views }
+  const folder = [group, slash < 0 ? undefined : name.slice(0, slash)].filter(Boolean).join('/')
+  if (array.rank !== dims.length) throw new UsageError(`${name} has other axes than its dimensions`)
+  return { dataset: location, variable: name.slice(slash + 1), ...(folder !== '' && { group: folder }), views }
+}
+
+/** Requests of a whole are at most one for each chunk; of what is stored only its decoded size is known. */
+function dryRunLines({ id, array, tasks, units }: JobPlan, { requestPrice, gbPrice }: QueuedOptions): string[] {
+  const unitBytes = Math.ceil(array.bytes / Math.max(1, units.count))
+  const perTask = Math.ceil(array.bytes / Math.max(1, tasks.count))
+  const prices = requestPrice === undefined && gbPrice === undefined ? undefined : [requestPrice ?? 0, gbPrice ?? 0]
+  const price = prices && (array.chunks / 1000) * prices[0]! + (array.bytes / 1e9) * prices[1]!
+  return [
+    `job ${id.slice(0, 12)}: ${array.dtype} [${array.shape.join(', ')}]`,
+    `${count(tasks.count, 'task')} of about ${showBytes(perTask)}, ${showBytes(array.bytes)} of elements in all`,
+    `at most ${count(array.chunks, 'request')} for chunks`,
+    `about ${showBytes(unitBytes * UNITS_IN_FLIGHT)} of memory a task`,
+    ...(price === undefined ? [] : [`at most ${price.toFixed(2)} for requests and bytes, as if nothing were compressed`]),
+  ]
+}
+
+/** Units that a task has read, or reads, at a time. */
+const UNITS_IN_FLIGHT = 3

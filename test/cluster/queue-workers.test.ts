@@ -1,0 +1,267 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { appendFile, copyFile, readdir, readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { DIVIDED_METHODS } from '../../src/array/reductions/reductions.ts'
+import { Engine } from '../../src/cluster/bullmq/engine.ts'
+import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
+import { type ArrayRecipe, bullmq, type JobPlan, local, nodeCounts, openJobQueue, planJob } from '../../src/runtime/cluster.ts'
+import { hyperslab, NETCDF } from '../cli/support.ts'
+import { folderInMemory } from '../support/folder.ts'
+import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
+import { QueueWorker } from '../support/queue-workers.ts'
+import { writeSources } from './support.ts'
+
+const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const KINDS = (process.env['HYPERSLAB_QUEUES'] ?? 'redis').split(',') as QueueKind[]
+/** How many workers are killed; what takes long runs only where some are. */
+const KILLS = Number(process.env['HYPERSLAB_QUEUE_KILLS'] ?? 0)
+
+let folder: string
+let recipes: Map<string, ArrayRecipe>
+beforeAll(async () => {
+  folder = await folderInMemory('queue')
+  recipes = await writeSources(folder)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const bitsOf = (result: unknown): string => Buffer.from(encodeState(result as StateValue)).toString('latin1')
+
+describe.each(KINDS)('workers of a queue on %s', (kind) => {
+  const here = haveQueue(kind)
+  let server: QueueServer
+  beforeAll(async () => {
+    if (here) server = await QueueServer.start(kind)
+  })
+  afterAll(() => server?.stop())
+
+  let prefixes = 0
+  /** A queue of its own, with workers in processes of their own. */
+  function queueOf(count: number, args: readonly string[] = [], env: Record<string, string> = {}) {
+    const queue = { url: server.url, prefix: `workers_${++prefixes}` }
+    const start = () => new QueueWorker(['--queue', queue.url, '--prefix', queue.prefix, ...args], env)
+    const workers = Array.from({ length: count }, start)
+    onTestFinished(async () => {
+      await Promise.all(workers.map((worker) => worker.kill()))
+    })
+    return { queue, workers, start }
+  }
+
+  async function expectNothingLeft(queue: { url: string; prefix: string }): Promise<void> {
+    await using engine = await Engine.open(queue)
+    const counts = await engine.tasks.getJobCounts('wait', 'active', 'delayed', 'prioritized', 'waiting-children')
+    expect(Object.values(counts)).toEqual([0, 0, 0, 0, 0])
+    for (const job of await engine.tasks.getJobs(['completed', 'failed'])) expect(job.name).toBe('run')
+  }
+
+  let plans = 0
+  /** So many tasks that merges of them are merged once more; each time another plan. */
+  async function planOf(method: JobPlan['operation']['method'], source: ArrayRecipe, scratch?: string): Promise<JobPlan> {
+    const axis = method.startsWith('arg') ? 1 : [0, 1]
+    // What is ignored in the units' size makes another job of it.
+    const unitBytes = 1 + ++plans / 1e6
+    const plan = await planJob({ method, source, options: { axis } }, { unitBytes, taskBytes: 1, ...(scratch && { scratch }) })
+    expect(nodeCounts(plan)).toEqual([282, 2, 1])
+    return plan
+  }
+
+  const workers = KILLS > 0 ? [1, 2, 5] : [2]
+  const methods = KILLS > 0 ? DIVIDED_METHODS : (['mean', 'argMax'] as const)
+  test.skipIf(!here).each(workers)('%i give the same bits as one process', async (count) => {
+    const { queue } = queueOf(count)
+    const scratch = join(folder, `scratch-${kind}-${count}`)
+    for (const [i, method] of methods.entries()) {
+      const names = [...recipes.keys()].filter((name) => !name.startsWith('netcdf'))
+      const name = names[i % names.length]!
+      const plan = await planOf(method, recipes.get(name)!, scratch)
+      const expected = bitsOf(await local().run(plan))
+      expect(bitsOf(await bullmq(queue).run(plan)), `${method} of ${name}`).toBe(expected)
+      // Asked again, it is there.
+      if (i === 0) expect(bitsOf(await bullmq(queue).run(plan))).toBe(expected)
+    }
+    await expectNothingLeft(queue)
+  })
+
+  test.skipIf(!here)('the command reduces by a queue what it reduces alone, and tells of its jobs', async () => {
+    const { queue } = queueOf(1)
+    const env = { HYPERSLAB_QUEUE: queue.url }
+    const common = ['reduce', NETCDF, 'tas', '--op', 'mean', '--sel', 'lat=-30:60', '--format', 'json']
+    const by = ['--queue', '--prefix', queue.prefix]
+    const alone = await hyperslab(folder, [...common, '--axis', 'lon,time'])
+    const queued = await hyperslab(folder, [...common, '--axis', 'lon,time', ...by, '--progress', 'json'], env)
+    expect([queued.exitCode, queued.stdout]).toEqual([0, alone.stdout])
+    const told = queued.stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string })
+    expect(told.at(-1)).toMatchObject({ state: 'done', done: 1, total: 1, bytes: 12 * 48 * 192 * 4 })
+    const { id } = told.at(-1)!
+    const listed = await hyperslab(folder, ['jobs', '--prefix', queue.prefix], env)
+    expect(listed.stdout.split('\n')[1]).toMatch(new RegExp(`^${id.slice(0, 12)} +done +1/1 `))
+    const again = await hyperslab(folder, ['jobs', 'retry', id.slice(0, 6), '--prefix', queue.prefix], env)
+    expect(again.stdout).toBe(`${id.slice(0, 12)} has not failed\n`)
+    expect((await hyperslab(folder, ['jobs', 'metrics', '--prefix', queue.prefix], env)).stdout).toContain('bullmq_job_count{')
+  })
+
+  // The rest takes a minute.
+  if (KILLS === 0) return
+
+  test.skipIf(!here)('large partial results go through the scratch folder, of which the last one is left', async () => {
+    const { queue } = queueOf(2)
+    const source = { location: join(folder, 'x.af'), array: 'float64' }
+    const scratch = join(folder, `scratch-${kind}-large`)
+    const options = { options: { axis: 0 } }
+    const small = await planJob({ method: 'mean', source, ...options }, { unitBytes: 1, taskBytes: 1 })
+    expect(bitsOf(await bullmq(queue).run(small))).toBe(bitsOf(await local().run(small)))
+    const wide = { dataset: [NETCDF], variable: 'tas' }
+    const plan = await planJob({ method: 'mean', source: wide, ...options }, { unitBytes: 1, taskBytes: 1, scratch })
+    expect(bitsOf(await bullmq(queue).run(plan))).toBe(bitsOf(await local().run(plan)))
+    expect((await readdir(scratch, { recursive: true })).length).toBe(2)
+    const without = await planJob({ method: 'mean', source: wide, ...options }, { unitBytes: 1, taskBytes: 1 })
+    await expect(bullmq(queue).run(without)).rejects.toMatchObject({
+      tag: 'TooLargeError',
+      message: expect.stringContaining('scratch'),
+    })
+    await expectNothingLeft(queue)
+  })
+
+  test.skipIf(!here)('a source that changes is told, and places that are not allowed are refused', async () => {
+    const { queue } = queueOf(1, ['--allow', folder])
+    const file = join(folder, `changed-${kind}.af`)
+    await copyFile(join(folder, 'x.af'), file)
+    const changed = await planOf('sum', { location: file, array: 'int32' })
+    await appendFile(file, 'x')
+    await expect(bullmq(queue).run(changed)).rejects.toMatchObject({ tag: 'ConflictError', details: { file } })
+    const elsewhere = await planJob({ method: 'sum', source: { location: NETCDF, array: 'tas' } })
+    await expect(bullmq(queue).run(elsewhere)).rejects.toMatchObject({ tag: 'InvalidArgumentError', details: { file: NETCDF } })
+    const above = await planJob({
+      method: 'sum',
+      source: { location: `${folder}/../${folder.split('/').at(-1)}/x.af`, array: 'int32' },
+    })
+    await expect(bullmq(queue).run(above)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expectNothingLeft(queue)
+  })
+
+  test.skipIf(!here)(`${KILLS} workers that are killed at any moment change nothing`, async () => {
+    const { queue, workers, start } = queueOf(3)
+    let killed = 0
+    while (killed < KILLS) {
+      const plan = await planOf('mean', recipes.get('container float32')!, join(folder, `scratch-${kind}-kills`))
+      const expected = bitsOf(await local().run(plan))
+      let isOver = false
+      const run = bullmq(queue)
+        .run(plan)
+        .finally(() => {
+          isOver = true
+        })
+      while (!isOver) {
+        await pause(Math.random() * 1500)
+        if (isOver) break
+        const i = Math.floor(Math.random() * workers.length)
+        await workers[i]!.kill()
+        workers[i] = start()
+        killed++
+      }
+      expect(bitsOf(await run)).toBe(expected)
+      await expectNothingLeft(queue)
+    }
+    console.log(`${kind}: ${killed} workers killed, no result lost or changed`)
+  })
+
+  test.skipIf(!here)('a worker that stands still for longer than its lock changes nothing', async () => {
+    const { queue, workers } = queueOf(2)
+    await expectNothingLeft(queue)
+    await pause(1500)
+    const plan = await planOf('variance', recipes.get('container float64')!)
+    const run = bullmq(queue).run(plan)
+    await pause(150)
+    await workers[0]!.pause(6000)
+    expect(bitsOf(await run)).toBe(bitsOf(await local().run(plan)))
+    await pause(1500)
+    await expectNothingLeft(queue)
+  })
+
+  test.skipIf(!here)('the server is killed in the middle of a run and starts again', async () => {
+    const { queue } = queueOf(2)
+    const plan = await planOf('std', recipes.get('container float64')!)
+    let killed: Promise<void> | undefined
+    const onProgress = ({ done }: { done: number }): void => {
+      if (done > 20)
+        killed ??= server
+          .kill()
+          .then(() => pause(500))
+          .then(() => server.restart())
+    }
+    expect(bitsOf(await bullmq(queue).run(plan, { onProgress }))).toBe(bitsOf(await local().run(plan)))
+    await killed
+    await pause(3000)
+    await expectNothingLeft(queue)
+  })
+
+  test.skipIf(!here)('a task that ends its workers again and again fails its run, and says which', async () => {
+    const bytes = await readFile(join(folder, 'x.af'))
+    let hangs = false
+    const site = createServer(({ method, headers }, response) => {
+      if (hangs) return
+      const length = { 'content-length': bytes.length, etag: '"1"' }
+      if (method === 'HEAD') return void response.writeHead(200, length).end()
+      const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '') ?? []
+      if (from + to === '') return void response.writeHead(200, length).end(bytes)
+      const start = from === '' ? Math.max(0, bytes.length - Number(to)) : Number(from)
+      const part = bytes.subarray(start, from === '' || to === '' ? undefined : Number(to) + 1)
+      const range = `bytes ${start}-${start + part.length - 1}/${bytes.length}`
+      response.writeHead(206, { ...length, 'content-range': range, 'content-length': part.length }).end(part)
+    })
+    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      site.closeAllConnections()
+      site.close()
+    })
+    const { queue, workers, start } = queueOf(0, ['--max-lost', '2'])
+    const file = `http://127.0.0.1:${(site.address() as AddressInfo).port}/x.af`
+    const plan = await planOf('sum', { location: file, array: 'int32' })
+    hangs = true
+    let isOver = false
+    const run = bullmq(queue)
+      .run(plan)
+      .catch((error: unknown) => error)
+      .finally(() => {
+        isOver = true
+      })
+    // Long enough to find the tasks of the one before silent, and to take them.
+    while (!isOver) {
+      workers.push(start())
+      await Promise.race([run, pause(6000)])
+      await workers.pop()!.kill()
+    }
+    expect(await run).toMatchObject({ tag: 'WorkerLostError', details: { file, array: 'int32', actual: 2 } })
+    await expectNothingLeft(queue)
+  })
+
+  test.skipIf(!here)('Ctrl-C leaves the run going, and the same command joins it', async () => {
+    const { queue } = queueOf(0)
+    const args = ['reduce', NETCDF, 'tas', '--op', 'max', '--queue', queue.url, '--prefix', queue.prefix]
+    const first = spawn(process.execPath, [COMMAND, ...args, '--progress', 'json'], { stdio: ['ignore', 'ignore', 'pipe'] })
+    let stderr = ''
+    first.stderr.on('data', (text) => {
+      stderr += text
+    })
+    while (!stderr.includes('waiting')) await pause(50)
+    first.kill('SIGINT')
+    await once(first, 'close')
+    expect(first.exitCode).toBe(130)
+    expect(stderr).toContain('goes on')
+    await using jobs = await openJobQueue(queue)
+    expect(await jobs.list()).toMatchObject([{ state: 'waiting', done: 0, total: 1 }])
+    const worker = new QueueWorker(['--queue', queue.url, '--prefix', queue.prefix, '--until-idle'])
+    const alone = await hyperslab(folder, ['reduce', NETCDF, 'tas', '--op', 'max'])
+    expect((await hyperslab(folder, args)).stdout).toBe(alone.stdout)
+    expect(await worker.end()).toBe(0)
+  })
+})

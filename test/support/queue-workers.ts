@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+
+/** A process of the built command that works on a queue. */
+export class QueueWorker {
+  readonly #process: ChildProcess
+  readonly #ended: Promise<unknown>
+  stderr = ''
+
+  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const settings = ['--lock', '2', '--check', '1', '--grace', '0', '--concurrency', '2']
+    this.#process = spawn(process.execPath, [COMMAND, 'work', ...settings, ...args], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, ...env },
+    })
+    this.#ended = once(this.#process, 'close')
+    this.#process.stderr!.on('data', (text) => {
+      this.stderr += text
+    })
+  }
+
+  /** As the system does when memory runs out. */
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL')
+    await this.#ended
+  }
+
+  /** As who shuts a machine down does. */
+  async end(): Promise<number | null> {
+    this.#process.kill('SIGTERM')
+    await this.#ended
+    return this.#process.exitCode
+  }
+
+  /** Has it stand still, for as long as a laptop sleeps. */
+  async pause(ms: number): Promise<void> {
+    this.#process.kill('SIGSTOP')
+    await new Promise((resolve) => setTimeout(resolve, ms))
+    this.#process.kill('SIGCONT')
+  }
+}
