@@ -59,12 +59,16 @@ export interface PublishCondition {
    * Default: true.
    */
   readonly durable?: boolean
+  /** True for what nobody wants after a power failure, which may then be there in part. */
+  readonly scratch?: boolean
 }
 
 /** Options of `put`. */
 export interface PutOptions extends StoreOptions {
   /** The same as that of {@link PublishCondition}. */
   readonly durable?: boolean
+  /** The same as that of {@link PublishCondition}. */
+  readonly scratch?: boolean
 }
 
 /** Options of `delete`. */

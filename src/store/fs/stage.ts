@@ -63,18 +63,22 @@ export class FileStage implements Stage {
     return readExactly(this.#fs, handle.fd, path, offset, length, this.#size)
   }
 
-  async prepare(key: string, tail: Uint8Array): Promise<void> {
+  prepare(key: string, tail: Uint8Array): Promise<void> {
+    return this.#prepare(key, tail, (handle) => this.#sync(handle))
+  }
+
+  async #prepare(key: string, tail: Uint8Array, sync: (handle: FileHandle) => Promise<void>): Promise<void> {
     this.#prepared = undefined
     await this.#writable(key)
     await this.#write(tail)
-    this.#prepared = { key, tail, info: await this.#finish(tail.length) }
+    this.#prepared = { key, tail, info: await this.#finish(tail.length, sync) }
   }
 
   async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
     const isPrepared = this.#prepared?.key === key && this.#prepared.tail === tail && !this.#spent
-    if (!isPrepared) await this.prepare(key, tail)
+    const { durable = true, scratch = false } = condition
+    if (!isPrepared) await (scratch ? this.#prepare(key, tail, async () => undefined) : this.prepare(key, tail))
     const { info } = this.#prepared!
-    const { durable = true } = condition
     const folder = durable ? await openFolder(this.#fs, key) : undefined
     try {
       await (condition.ifAbsent ? this.#link(key, info, condition) : this.#rename(key, info, condition))
@@ -93,15 +97,15 @@ export class FileStage implements Stage {
     await remove(this.#fs, file)
   }
 
-  /** Completes the file and has it on the disk. */
-  async #finish(tailBytes: number): Promise<ObjectInfo> {
+  /** Completes the file and has it on the disk, as far as `sync` sees to that. */
+  async #finish(tailBytes: number, sync: (handle: FileHandle) => Promise<void>): Promise<ObjectInfo> {
     const { handle, path } = this.#opened
     return onFile(path, 'written', async () => {
       const size = this.#size + tailBytes
       if (this.#end > size) await handle.truncate(size)
       this.#end = size
       await spread(handle)
-      await this.#sync(handle)
+      await sync(handle)
       // Linking and renaming change neither size nor date: this is what the object will have.
       return fileInfo(await handle.stat({ bigint: true }))
     })
