@@ -16,7 +16,7 @@ import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { planSelection, type ReadPlan } from './get.ts'
 import { copiedTo } from './lazy/missing-restated.ts'
 import { runsOf, writtenRunsOf } from './reductions/runs.ts'
-import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable, requestsOf } from './source.ts'
+import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable, requestsOf, type Writable } from './source.ts'
 import { progressOf, type TransferProgress } from './transfers.ts'
 import { checkChunk, checkElements } from './visit.ts'
 
@@ -201,15 +201,20 @@ async function readWhole<D extends DType>(source: BlockSource<D>, out: Tensor<D>
 /**
  * Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. What is
  * missing stays so (see {@link copiedTo}).
- * @param cut says what is copied at once, once both are known to be of one shape
  * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
  */
-export async function copyWhole(
-  from: BlockSource,
-  to: BlockSource,
-  options: ProgressOptions & BlocksOptions,
-  cut: () => ChunkGrid = () => writtenRunsOf(to),
-): Promise<void> {
+export async function copyWhole(from: BlockSource, to: BlockSource, options: ProgressOptions & BlocksOptions): Promise<void> {
+  checkCopy(from, to)
+  const tally = tallyOf(to, options)
+  const { signal, prefetch = 1 } = options
+  for await (const { box, data } of zipped([copiedTo(from, to)], writtenRunsOf(to), { signal, prefetch })) {
+    await to.writeBlock(box, data[0]!, options)
+    tally(box)
+  }
+}
+
+/** @throws InvalidArgumentError when shapes or types differ; ReadOnlyError */
+export function checkCopy(from: BlockSource, to: BlockSource): asserts to is Writable {
   if (!sameShape(from.shape, to.shape) || from.dtype !== to.dtype) {
     const [actual, expected] = [`${from.dtype} ${showShape(from.shape)}`, `${to.dtype} ${showShape(to.shape)}`]
     throw new HyperslabError('InvalidArgumentError', `${actual} cannot be copied to ${expected}`, {
@@ -220,12 +225,6 @@ export async function copyWhole(
   }
   checkWritable(to)
   for (const source of [from, to]) checkElements(source)
-  const tally = tallyOf(to, options)
-  const { signal, prefetch = 1 } = options
-  for await (const { box, data } of zipped([copiedTo(from, to)], cut(), { signal, prefetch })) {
-    await to.writeBlock(box, data[0]!, options)
-    tally(box)
-  }
 }
 
 /** Writes one value everywhere, some chunks at a time. */

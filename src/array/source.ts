@@ -180,7 +180,8 @@ export function checkWritable<D extends DType>(source: BlockSource<D>): asserts 
   if (source.writeBlock === undefined) throw new HyperslabError('ReadOnlyError', 'this array cannot be written', source.label)
 }
 
-type Writable<D extends DType> = BlockSource<D> & Required<Pick<BlockSource<D>, 'writeBlock'>>
+/** A source that takes writes. */
+export type Writable<D extends DType = DType> = BlockSource<D> & Required<Pick<BlockSource<D>, 'writeBlock'>>
 
 /** A source as its author may give it: `chunks` as a chunk shape, or left out for a source without chunks. */
 export type SourceLike<D extends DType> = Omit<BlockSource<D>, 'chunks'> & { readonly chunks?: ChunkGrid | readonly number[] }

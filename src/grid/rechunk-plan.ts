@@ -35,6 +35,8 @@ export interface RechunkRequest {
   readonly elementBytes: number
   /** Bytes of elements of a region; an object of the target that is larger is a region of its own. */
   readonly maxBytes: number
+  /** 1 where there is no place for an intermediate array. */
+  readonly mostPasses?: 1 | 2 | undefined
 }
 
 /** Bytes that could be read in the time that it takes to make or to open an object. */
@@ -44,12 +46,12 @@ const OBJECT_BYTES = 64 * 1024
  * The plan that reads and writes least. Chunks of the source that lie in several regions are read for each of
  * them; where that is more than an intermediate array takes to be written and read, the plan has two passes.
  */
-export function planRechunk({ from, to, elementBytes, maxBytes }: RechunkRequest): RechunkPlan {
+export function planRechunk({ from, to, elementBytes, maxBytes, mostPasses = 2 }: RechunkRequest): RechunkPlan {
   const room = maxBytes / elementBytes
   const write = copyGrid(from, to, room)
   const bytes = sizeOf(from.shape) * elementBytes
   const rest = bytes * (rereads(write, from) - 2)
-  if (!(rest > 0)) return { write }
+  if (mostPasses === 1 || !(rest > 0)) return { write }
   const two = twoPasses(from, to, room)
   if (two === undefined) return { write }
   const { read, chunks } = two.first
