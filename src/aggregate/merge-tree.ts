@@ -45,6 +45,22 @@ export class MergeTree<P> {
     this.add(this.#merged(node.parts), level + 1)
   }
 
+  /** Takes in as many as come to nothing, no matter how many. */
+  skip(count: number): void {
+    const nodes = (level: number, left: number): void => {
+      for (; left > 0; left--) {
+        const children = this.#open[level]?.children ?? 0
+        if (children === 0 && left >= FAN_IN) {
+          nodes(level + 1, Math.floor(left / FAN_IN))
+          left %= FAN_IN
+          if (left === 0) return
+        }
+        this.add(undefined, level)
+      }
+    }
+    nodes(0, count)
+  }
+
   /** All of them as one; the last node of each level may have fewer children. */
   finish(): P | undefined {
     let last: P | undefined

@@ -3,6 +3,7 @@ import { eachIndex, sameShape, sizeOf, stridesOf } from '../core/shape.ts'
 import { mergedAxes } from '../core/tensor.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { hullOf } from '../grid/touched.ts'
+import { identityOf } from '../kernels/reduce.ts'
 import { type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
 import { Extremes, givesPositions } from './positions.ts'
 import { isPlain, isWhole, type PartialAggregate, type PlacedAggregate, type Reduction } from './reduction.ts'
@@ -103,8 +104,11 @@ function emptyCells(reduction: Reduction, size: number): MergedCells {
     const { values, places } = new Extremes(reduction.op, reduction.dtype, size)
     return { values, counts, places }
   }
+  const { op } = reduction
   const { type, width } = columnOf(reduction)
-  return { values: allocate(type, width * size) as TypedArray, counts }
+  const values = allocate(type, width * size) as TypedArray
+  if (op === 'min' || op === 'max') (values as { fill(value: unknown): unknown }).fill(identityOf(op, reduction.dtype))
+  return { values, counts }
 }
 
 /** The numbers that make the cells of a part, and how many make one. */
@@ -120,15 +124,17 @@ function mergeOf(reduction: Reduction): MergeCells {
   if (givesPositions(reduction)) return mergePositions(reduction.op === 'min')
   if (op === 'moments') return mergeMoments
   if (op === 'sum') return isFloat(reduction.dtype) ? addFloats : addIntegers(columnOf(reduction).width)
-  return mergeExtremes(op === 'extrema' ? 2 : 1, op === 'max')
+  return op === 'extrema' ? mergeExtrema : mergeExtremes(op === 'max')
 }
 
 const addFloats: MergeCells = (into, at, from, first, count) => {
-  const [sums, more] = [into.values as Float64Array, from.values as Float64Array]
-  for (let i = 0; i < count; i++) {
-    sums[at + i]! += more[first + i]!
-    into.counts[at + i]! += from.counts[first + i]!
-  }
+  addInto(into.values as Float64Array, at, from.values as Float64Array, first, count)
+  addInto(into.counts, at, from.counts, first, count)
+}
+
+/** A loop over little, in a function of its own, is compiled well. */
+function addInto(sums: Float64Array, at: number, more: Float64Array, first: number, count: number): void {
+  for (let i = 0; i < count; i++) sums[at + i]! += more[first + i]!
 }
 
 /** In halves: engines take far longer for a bigint. */
@@ -142,29 +148,52 @@ const addIntegers =
       sums[to] = low
       sums[to + 1]! += more[next + 1]! + (low > 0xffffffff ? 1 : 0)
     }
-    for (let i = 0; i < count; i++) into.counts[at + i]! += from.counts[first + i]!
+    addInto(into.counts, at, from.counts, first, count)
   }
 
 const wordsOf = ({ buffer, byteOffset, byteLength }: TypedArray): Uint32Array =>
   new Uint32Array(buffer, byteOffset, byteLength / 4)
 
-/** Cells of extrema have a minimum and a maximum. */
+/** Cells made of nothing hold what every element is beyond, which the kernels leave there. */
 const mergeExtremes =
-  (width: 1 | 2, greatest: boolean): MergeCells =>
+  (greatest: boolean): MergeCells =>
   (into, at, from, first, count) => {
     const [best, more] = [into.values as Float64Array, from.values as Float64Array]
-    for (let i = 0; i < count; i++) {
-      const [before, taken] = [into.counts[at + i]!, from.counts[first + i]!]
-      if (taken === 0) continue
-      into.counts[at + i] = before + taken
-      for (let k = 0; k < width; k++) {
-        const to = width * (at + i) + k
-        const [old, x] = [best[to]!, more[width * (first + i) + k]!]
-        // NaN is neither less nor greater than anything: once it is there, it stays.
-        if (before === 0 || Number.isNaN(x) || (greatest || k === 1 ? x > old : x < old)) best[to] = x
-      }
-    }
+    if (greatest) raise(best, at, more, first, count)
+    else lower(best, at, more, first, count)
+    addInto(into.counts, at, from.counts, first, count)
   }
+
+// NaN is neither less nor greater than anything: once it is there, it stays.
+function lower(best: Float64Array, at: number, more: Float64Array, first: number, count: number): void {
+  for (let i = 0; i < count; i++) {
+    const x = more[first + i]!
+    if (x < best[at + i]! || Number.isNaN(x)) best[at + i] = x
+  }
+}
+
+function raise(best: Float64Array, at: number, more: Float64Array, first: number, count: number): void {
+  for (let i = 0; i < count; i++) {
+    const x = more[first + i]!
+    if (x > best[at + i]! || Number.isNaN(x)) best[at + i] = x
+  }
+}
+
+/** Cells of extrema have a minimum and a maximum, and those made of nothing anything. */
+const mergeExtrema: MergeCells = (into, at, from, first, count) => {
+  const [best, more] = [into.values as Float64Array, from.values as Float64Array]
+  const [counts, added] = [into.counts, from.counts]
+  for (let i = 0; i < count; i++) {
+    const taken = added[first + i]!
+    if (taken === 0) continue
+    const [to, own] = [2 * (at + i), 2 * (first + i)]
+    const [min, max] = [more[own]!, more[own + 1]!]
+    const isFirst = counts[at + i] === 0
+    if (isFirst || min < best[to]! || Number.isNaN(min)) best[to] = min
+    if (isFirst || max > best[to + 1]! || Number.isNaN(max)) best[to + 1] = max
+    counts[at + i]! += taken
+  }
+}
 
 /** By Chan's formula. */
 const mergeMoments: MergeCells = (into, at, from, first, count) => {

@@ -51,11 +51,13 @@ export function accumulators(arena: Arena, op: ReduceOp, dtype: FixedDType, coun
   const bytes = count * cellBytes(op, dtype)
   const pointer = arena.alloc(bytes)
   if (op === 'sum') arena.bytes(pointer, bytes).fill(0)
-  else arena.view(numeric(dtype), pointer, count).fill(identity(op, numeric(dtype)) as never)
+  else arena.view(numeric(dtype), pointer, count).fill(identityOf(op, dtype) as never)
   return pointer
 }
 
-function identity(op: 'min' | 'max', dtype: NumericDType): number | bigint {
+/** The end of a type's range that every element is beyond, which is an infinity for floats. */
+export function identityOf(op: 'min' | 'max', type: FixedDType): number | bigint {
+  const dtype = numeric(type)
   if (isFloat(dtype)) return op === 'min' ? Infinity : -Infinity
   const signed = dtype.startsWith('int')
   const bits = 8 * elementBytes(dtype)

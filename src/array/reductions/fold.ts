@@ -156,16 +156,22 @@ export class WideSumFold implements Fold {
 /** Product of numbers, in float64. */
 export class ProductFold implements Fold {
   readonly #skipped: Skipped
-  readonly #products: Float64Array
+  /** The products so far. */
+  readonly products: Float64Array
 
   constructor(cells: number, skipped: Skipped) {
     this.#skipped = skipped
-    this.#products = new Float64Array(cells).fill(1)
+    this.products = new Float64Array(cells).fill(1)
+  }
+
+  /** Takes in what other elements of a cell come to. */
+  multiply(cell: number, product: number): void {
+    this.products[cell]! *= product
   }
 
   row: Row<Float64Array> = (values, at, length, cell, step) => {
     const { fill, nan } = this.#skipped
-    const products = this.#products
+    const { products } = this
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]!
       if (x === fill || (nan && Number.isNaN(x))) continue
@@ -174,11 +180,11 @@ export class ProductFold implements Fold {
   }
 
   repeat(value: number, times: number, cell: number): void {
-    this.#products[cell] = timesPower(this.#products[cell]!, value, times)
+    this.products[cell] = timesPower(this.products[cell]!, value, times)
   }
 
   finish(): Float64Array {
-    return this.#products
+    return this.products
   }
 }
 
@@ -186,17 +192,23 @@ export class ProductFold implements Fold {
 export class WideProductFold implements Fold {
   readonly #dtype: FixedDType
   readonly #fill: unknown
-  readonly #products: bigint[]
+  /** The products so far, or what stands for one that is beyond. */
+  readonly products: bigint[]
 
   constructor(dtype: FixedDType, cells: number, { fill }: Skipped) {
     this.#dtype = dtype
     this.#fill = fill
-    this.#products = new Array(cells).fill(1n)
+    this.products = new Array(cells).fill(1n)
+  }
+
+  /** Takes in what other elements of a cell come to. */
+  multiply(cell: number, product: bigint): void {
+    this.products[cell] = within(this.products[cell]! * product)
   }
 
   row: Row<Wide> = (values, at, length, cell, step) => {
     const fill = this.#fill
-    const products = this.#products
+    const { products } = this
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]!
       if (x === fill) continue
@@ -207,14 +219,14 @@ export class WideProductFold implements Fold {
   repeat(value: bigint, times: number, cell: number): void {
     // By then it is 0, or beyond, or of -1 or 1: after that only the sign changes.
     const enough = times > ENOUGH ? ENOUGH + (times % 2) : times
-    for (let i = 0; i < enough; i++) this.#products[cell] = within(this.#products[cell]! * value)
+    for (let i = 0; i < enough; i++) this.products[cell] = within(this.products[cell]! * value)
   }
 
   finish(): TypedArray {
     const dtype = this.#dtype
     return cellsAs(
       dtype,
-      this.#products.map((product) => checkFits('product', product, dtype)),
+      this.products.map((product) => checkFits('product', product, dtype)),
     )
   }
 }
@@ -295,8 +307,9 @@ export class TruthFold implements Fold {
   readonly #skipped: Skipped
   readonly #where: ((value: never) => unknown) | undefined
   readonly #bools: boolean
-  readonly #found: Float64Array
-  readonly #others: Float64Array
+  /** How many elements are true, of each cell, and how many are not. */
+  readonly found: Float64Array
+  readonly others: Float64Array
 
   /** @param where asked instead; with `bools`, elements are given to it as booleans */
   constructor(kind: 'count' | 'any' | 'all', cells: number, skipped: Skipped, where?: (value: never) => unknown, bools = false) {
@@ -304,13 +317,13 @@ export class TruthFold implements Fold {
     this.#skipped = skipped
     this.#where = where
     this.#bools = bools
-    this.#found = new Float64Array(cells)
-    this.#others = new Float64Array(cells)
+    this.found = new Float64Array(cells)
+    this.others = new Float64Array(cells)
   }
 
   row: Row<ArrayLike<unknown>> = (values, at, length, cell, step) => {
     const { fill, nan } = this.#skipped
-    const [found, others, where, bools] = [this.#found, this.#others, this.#where, this.#bools]
+    const [found, others, where, bools] = [this.found, this.others, this.#where, this.#bools]
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]
       if (x === fill || (nan && Number.isNaN(x))) continue
@@ -322,19 +335,24 @@ export class TruthFold implements Fold {
 
   repeat(value: unknown, times: number, cell: number): void {
     const holds = this.#where === undefined ? isTrue(value) : this.#where((this.#bools ? value !== 0 : value) as never)
-    ;(holds ? this.#found : this.#others)[cell]! += times
+    ;(holds ? this.found : this.others)[cell]! += times
   }
 
   /** Whether nothing that may come changes the answer. */
   decided(): boolean {
     if (this.#kind === 'count') return false
-    return (this.#kind === 'any' ? this.#found : this.#others).every((count) => count > 0)
+    return (this.#kind === 'any' ? this.found : this.others).every((count) => count > 0)
   }
 
   finish(): Float64Array | Uint8Array {
-    if (this.#kind === 'count') return this.#found
-    return this.#kind === 'any' ? Uint8Array.from(this.#found, (n) => +(n > 0)) : Uint8Array.from(this.#others, (n) => +(n === 0))
+    return truthOf(this.#kind, this.found, this.others)
   }
+}
+
+/** What counts of true elements, and of others, come to. */
+export function truthOf(kind: 'count' | 'any' | 'all', found: Float64Array, others: Float64Array): Float64Array | Uint8Array {
+  if (kind === 'count') return found
+  return kind === 'any' ? Uint8Array.from(found, (n) => +(n > 0)) : Uint8Array.from(others, (n) => +(n === 0))
 }
 
 /** As in numpy: NaN is true. */

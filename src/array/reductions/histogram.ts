@@ -6,7 +6,7 @@ import { checkFoldable } from './fold-kinds.ts'
 import { divideExtrema } from './reduce.ts'
 import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, oneCell } from './runs.ts'
-import { reduceWhole, UNIT_BYTES } from './units.ts'
+import { type DividedReduction, reduceWhole, UNIT_BYTES, unitsOf } from './units.ts'
 
 /** Options of `histogram`. */
 export interface HistogramOptions extends BlockOptions, SkipOptions {
@@ -32,28 +32,62 @@ export interface Histogram {
 export async function histogram(source: BlockSource, options: HistogramOptions): Promise<Histogram> {
   checkFoldable('histogram', source.dtype)
   const { bins = 10 } = options
-  if (typeof bins === 'number' && !(Number.isSafeInteger(bins) && bins >= 1))
+  const range = options.range ?? (isCount(bins) ? await rangeOf(source, options) : undefined)
+  return reduceWhole(divideHistogram(source, { ...options, ...(range && { range }) }, UNIT_BYTES), options)
+}
+
+/** Bins that are known before anything is read: by their edges, or by the range of equal ones. */
+export function divideHistogram(
+  source: BlockSource,
+  options: HistogramOptions,
+  unitBytes: number,
+): DividedReduction<Float64Array, Histogram> {
+  checkFoldable('histogram', source.dtype)
+  const { bins = 10, range } = options
+  if (isCount(bins) && range === undefined)
+    invalidArgument(
+      'a histogram in parts takes a `range`, or `bins` as their edges: finding it takes a reduction of its own',
+      range,
+    )
+  const edges = isCount(bins) ? evenly(bins, range!) : checkEdges(bins)
+  const units = unitsOf(source, unitBytes)
+  return {
+    units,
+    merge: (parts) => parts.reduce((sum, part) => sum.map((count, bin) => count + part[bin]!)),
+    absorb: () => undefined,
+    async reduce(from, to, tree, { signal }) {
+      const counts = new Float64Array(edges.length - 1)
+      const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
+      const { fill } = reader.skipped
+      const none = { start: 0, stride: source.shape.map(() => 0) }
+      const find = isCount(bins) ? finder(edges) : (x: number) => search(edges, x)
+      const [low, high] = [edges[0]!, edges.at(-1)!]
+      const unwritten = eachUnwritten(source, reader, oneCell(source), signal, (value: number, times) => {
+        if (value >= low && value <= high) counts[find(value)]! += times
+      })
+      await eachRun(source, { signal, runs: units, between: [from, to], unwritten }, ({ tensor }) => {
+        reader.each(tensor, none, none, (values: Float64Array, at, length) => {
+          for (let i = at; i < at + length; i++) {
+            const x = values[i]!
+            // NaN is in no bin.
+            if (x >= low && x <= high && x !== fill) counts[find(x)]!++
+          }
+        })
+      })
+      tree.add(counts)
+    },
+    finish: (counts = new Float64Array(edges.length - 1)) => ({
+      counts: tensorOf('float64', [counts.length], counts),
+      edges: tensorOf('float64', [edges.length], edges),
+    }),
+  }
+}
+
+function isCount(bins: number | ArrayLike<number>): bins is number {
+  if (typeof bins !== 'number') return false
+  if (!(Number.isSafeInteger(bins) && bins >= 1))
     invalidArgument(`the number of bins must be a positive integer, got ${bins}`, bins)
-  const edges = typeof bins === 'number' ? evenly(bins, options.range ?? (await rangeOf(source, options))) : checkEdges(bins)
-  const counts = new Float64Array(edges.length - 1)
-  const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
-  const { fill } = reader.skipped
-  const none = { start: 0, stride: source.shape.map(() => 0) }
-  const find = typeof bins === 'number' ? finder(edges) : (x: number) => search(edges, x)
-  const [low, high] = [edges[0]!, edges.at(-1)!]
-  const unwritten = eachUnwritten(source, reader, oneCell(source), options.signal, (value: number, times) => {
-    if (value >= low && value <= high) counts[find(value)]! += times
-  })
-  await eachRun(source, { ...options, unwritten }, ({ tensor }) => {
-    reader.each(tensor, none, none, (values: Float64Array, at, length) => {
-      for (let i = at; i < at + length; i++) {
-        const x = values[i]!
-        // NaN is in no bin.
-        if (x >= low && x <= high && x !== fill) counts[find(x)]!++
-      }
-    })
-  })
-  return { counts: tensorOf('float64', [counts.length], counts), edges: tensorOf('float64', [edges.length], edges) }
+  return true
 }
 
 function evenly(bins: number, [low, high]: readonly [number, number]): Float64Array {

@@ -9,6 +9,7 @@ import { checkFoldable } from './fold-kinds.ts'
 import { layoutOf, type ReduceOptions } from './reduce.ts'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, oneCell } from './runs.ts'
+import { type DividedReduction, reduceWhole, UNIT_BYTES, unitsOf } from './units.ts'
 
 /** Options of `quantile` and `median`. */
 export interface QuantileOptions extends ReduceOptions {
@@ -25,29 +26,72 @@ export async function quantile(
   options: QuantileOptions,
 ): Promise<number | Tensor<'float64'>> {
   checkFoldable('quantile', source.dtype)
+  const list = checkedList(q)
+  const layout = layoutOf(source, options.axis)
+  if (isSketched(source, options)) return reduceWhole(divideQuantile(source, options, UNIT_BYTES, q), options)
+  const found = await exact(source, list, layout, options.maxBytes ?? MAX_BYTES, options)
+  if (options.axis === undefined) return quantilesOf(q, found)
+  const shape = layout.resultShape(options.keepDims)
+  return tensorOf('float64', typeof q === 'number' ? shape : [list.length, ...shape], found)
+}
+
+/** Whether elements are counted by their values, as they are too many to be held. */
+const isSketched = ({ shape }: BlockSource, { axis, maxBytes = MAX_BYTES }: QuantileOptions): boolean =>
+  axis === undefined && 8 * sizeOf(shape) > maxBytes
+
+function checkedList(q: number | ArrayLike<number>): readonly number[] {
   const list = typeof q === 'number' ? [q] : Array.from(q)
   for (const each of list) {
     if (!(each >= 0 && each <= 1))
       throw new HyperslabError('InvalidArgumentError', `quantiles lie from 0 to 1, got ${each}`, { actual: each })
   }
-  const layout = layoutOf(source, options.axis)
-  const maxBytes = options.maxBytes ?? MAX_BYTES
-  const whole = options.axis === undefined
-  const fits = 8 * sizeOf(source.shape) <= maxBytes
-  const found = await (whole && !fits ? sketched(source, list, options) : exact(source, list, layout, maxBytes, options))
-  if (whole) return typeof q === 'number' ? found[0]! : tensorOf('float64', [list.length], found)
-  const shape = layout.resultShape(options.keepDims)
-  return tensorOf('float64', typeof q === 'number' ? shape : [list.length, ...shape], found)
+  return list
 }
 
-async function sketched(source: BlockSource, list: readonly number[], options: QuantileOptions): Promise<Float64Array> {
-  const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
-  const sketch = new QuantileSketch(reader.skipped)
-  const none = { start: 0, stride: source.shape.map(() => 0) }
-  const repeat = (value: number, times: number): void => sketch.repeat(value, times)
-  const unwritten = eachUnwritten(source, reader, oneCell(source), options.signal, repeat)
-  await eachRun(source, { ...options, unwritten }, ({ tensor }) => reader.each(tensor, none, none, sketch.row))
-  return Float64Array.from(list, (q) => sketch.quantile(q))
+const quantilesOf = (q: number | ArrayLike<number>, found: Float64Array): number | Tensor<'float64'> =>
+  typeof q === 'number' ? found[0]! : tensorOf('float64', [found.length], found)
+
+/** Quantiles of everything by a sketch, whose counts come to the same in whatever order they are added. */
+export function divideQuantile(
+  source: BlockSource,
+  options: QuantileOptions,
+  unitBytes: number,
+  q: number | ArrayLike<number>,
+): DividedReduction<SketchCounts, number | Tensor<'float64'>> {
+  checkFoldable('quantile', source.dtype)
+  const list = checkedList(q)
+  if (!isSketched(source, options)) {
+    const text =
+      'quantiles in parts are those of everything, by a sketch: of few elements, or along axes, they need all of them at once. Set `maxBytes` to 0 for a sketch'
+    throw new HyperslabError('UnsupportedError', text, { actual: options.axis })
+  }
+  const units = unitsOf(source, unitBytes)
+  const sketchOf = (): QuantileSketch =>
+    new QuantileSketch(new RowReader(source.dtype, 'float', skippedOf(source, options)).skipped)
+  const merged = (parts: readonly SketchCounts[]): QuantileSketch => {
+    const sketch = sketchOf()
+    for (const part of parts) sketch.merge(part)
+    return sketch
+  }
+  return {
+    units,
+    merge: (parts) => merged(parts).counts(),
+    absorb: () => undefined,
+    async reduce(from, to, tree, { signal }) {
+      const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
+      const sketch = sketchOf()
+      const none = { start: 0, stride: source.shape.map(() => 0) }
+      const unwritten = eachUnwritten(source, reader, oneCell(source), signal, sketch.repeat.bind(sketch))
+      const run = { signal, runs: units, between: [from, to] as const, unwritten }
+      await eachRun(source, run, ({ tensor }) => reader.each(tensor, none, none, sketch.row))
+      tree.add(sketch.counts())
+    },
+    finish: (all) =>
+      quantilesOf(
+        q,
+        Float64Array.from(list, (each) => merged(all === undefined ? [] : [all]).quantile(each)),
+      ),
+  }
 }
 
 /** Goes through columns of chunks, which hold all elements of their cells. */
@@ -150,6 +194,15 @@ const PAGE = 2 ** BITS
 /** Signs and exponents of float64. */
 const PAGES = 4096
 
+/** What a sketch has counted. */
+export interface SketchCounts {
+  readonly pages: readonly { readonly page: number; readonly counts: Float64Array }[]
+  readonly count: number
+  readonly nans: number
+  readonly min: number
+  readonly max: number
+}
+
 /**
  * Counts of values by sign, exponent and the first 12 bits of the mantissa: buckets whose ends are 2^-12 of
  * their value apart. What it gives for a quantile is in the bucket of the element at that rank, rounded down,
@@ -198,6 +251,24 @@ export class QuantileSketch {
       pages[number] ??= new Float64Array(PAGE)
       pages[number][key & (PAGE - 1)]! += times
     }
+  }
+
+  /** What was counted, to be merged. */
+  counts(): SketchCounts {
+    const pages = this.#pages.flatMap((counts, page) => (counts === undefined ? [] : [{ page, counts }]))
+    return { pages, count: this.#count, nans: this.#nans, min: this.#min, max: this.#max }
+  }
+
+  merge({ pages, count, nans, min, max }: SketchCounts): void {
+    for (const { page, counts } of pages) {
+      this.#pages[page] ??= new Float64Array(PAGE)
+      const own = this.#pages[page]
+      for (let k = 0; k < PAGE; k++) own[k]! += counts[k]!
+    }
+    this.#count += count
+    this.#nans += nans
+    this.#min = Math.min(this.#min, min)
+    this.#max = Math.max(this.#max, max)
   }
 
   quantile(q: number): number {

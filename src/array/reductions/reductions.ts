@@ -2,14 +2,16 @@ import { within } from '../../core/errors.ts'
 import { withOneMissing } from '../lazy/missing-as.ts'
 import type { BlockSource, ReduceBoxOptions } from '../source.ts'
 import { cumsum } from './cumulative-sum.ts'
-import { foldElements, mapReduce, product, truth } from './folded.ts'
+import { foldElements, mapReduce } from './folded.ts'
 import { groupBy } from './group-by.ts'
-import { histogram } from './histogram.ts'
+import { divideHistogram, histogram } from './histogram.ts'
 import { checkCall, type ReducingCall } from './options.ts'
-import { quantile } from './quantile.ts'
+import { divideProduct } from './product.ts'
+import { divideQuantile, quantile } from './quantile.ts'
 import { divideArg, divideExtrema, divideFold, divideVariance } from './reduce.ts'
 import type { SkipOptions } from './rows.ts'
-import { unique } from './unique.ts'
+import { divideTruth } from './truth.ts'
+import { divideUnique } from './unique.ts'
 import { type DividedReduction, reduceWhole, UNIT_BYTES } from './units.ts'
 import { weightedMean } from './weighted-mean.ts'
 
@@ -25,6 +27,13 @@ const DIVIDED = {
   max: (source, options, unitBytes) => divideFold(source, 'max', options, unitBytes),
   mean: (source, options, unitBytes) => divideFold(source, 'mean', options, unitBytes),
   extrema: divideExtrema,
+  prod: divideProduct,
+  unique: divideUnique,
+  histogram: divideHistogram,
+  quantile: divideQuantile,
+  count: (source, options, unitBytes) => divideTruth(source, 'count', options, unitBytes),
+  any: (source, options, unitBytes) => divideTruth(source, 'any', options, unitBytes),
+  all: (source, options, unitBytes) => divideTruth(source, 'all', options, unitBytes),
   variance: (source, options, unitBytes) => divideVariance(source, 'variance', options, unitBytes),
   std: (source, options, unitBytes) => divideVariance(source, 'std', options, unitBytes),
   argMin: (source, options, unitBytes) => divideArg(source, 'argMin', options, unitBytes),
@@ -39,12 +48,8 @@ export const DIVIDED_METHODS = Object.keys(DIVIDED) as readonly DividedMethod[]
 /** Of a source; the last one given are options. */
 type Reducing = (source: BlockSource, ...given: never[]) => Promise<unknown>
 
-const METHODS: Record<Exclude<ReducingMethod, DividedMethod>, Reducing> = {
-  prod: product,
-  count: (source, options) => truth(source, 'count', options),
-  any: (source, options) => truth(source, 'any', options),
-  all: (source, options) => truth(source, 'all', options),
-  unique,
+/** What is done at once: what cannot be divided, or has to find out first how. */
+const METHODS: Record<Exclude<ReducingMethod, DividedMethod> | 'histogram' | 'quantile', Reducing> = {
   histogram,
   quantile,
   median: (source, options) => quantile(source, 0.5, options),
@@ -88,10 +93,10 @@ export function reduceBy(
 ): Promise<unknown> {
   checkCall(method, options, source)
   return within(source.label ?? {}, () => {
-    if (isDivided(method)) return reduceWhole(divideBy(method, source, options, given), options)
+    if (!isAtOnce(method)) return reduceWhole(divideBy(method, source, options, given), options)
     const reduce = METHODS[method] as (source: BlockSource, ...given: unknown[]) => Promise<unknown>
     return reduce(withOneMissing(source, options), ...given, options)
   })
 }
 
-const isDivided = (method: ReducingMethod): method is DividedMethod => Object.hasOwn(DIVIDED, method)
+const isAtOnce = (method: ReducingMethod): method is keyof typeof METHODS => Object.hasOwn(METHODS, method)

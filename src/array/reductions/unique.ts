@@ -4,6 +4,7 @@ import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, oneCell } from './runs.ts'
+import { type DividedReduction, unitsOf } from './units.ts'
 
 /** Options of `unique`. */
 export interface UniqueOptions extends BlockOptions, SkipOptions {
@@ -22,53 +23,77 @@ export interface Unique<D extends DType> {
 
 const LIMIT = 1_000_000
 
-export async function unique<D extends DType>(source: BlockSource<D>, options: UniqueOptions): Promise<Unique<D>> {
+/** Different values with how often each is there. */
+export interface CountedValues {
+  readonly values: DataOf<DType>
+  readonly counts: Float64Array
+}
+
+/** The different values of an array, as long as there are no more than may be held. */
+export function divideUnique(
+  source: BlockSource,
+  options: UniqueOptions,
+  unitBytes: number,
+): DividedReduction<CountedValues, Unique<DType>> {
   const { dtype } = source
   if (dtype === 'binary') throw new HyperslabError('UnsupportedError', 'there is no order of binary values', { actual: dtype })
   const { limit = LIMIT } = options
-  const counts = new Map<unknown, number>()
-  const reader = new RowReader(dtype, 'raw', skippedOf(source, options))
-  const { fill, nan } = reader.skipped
-  const none = { start: 0, stride: source.shape.map(() => 0) }
-  const count = (value: unknown, more: number): void => void counts.set(value, (counts.get(value) ?? 0) + more)
-  // Equal ones tend to come one after another.
-  let last: unknown
-  let times = 0
-  const note = (): void => {
-    if (times > 0) count(last, times)
-    times = 0
+  const units = unitsOf(source, unitBytes)
+  const checkCount = (count: number): void => {
+    if (count <= limit) return
+    const text = `there are more than ${limit} different values; raise \`limit\` to hold them`
+    throw new HyperslabError('TooLargeError', text, { actual: count, expected: limit })
   }
-  const unwritten = eachUnwritten(source, reader, oneCell(source), options.signal, count)
-  await eachRun(source, { ...options, unwritten }, ({ tensor }) => {
-    reader.each(tensor, none, none, (values: ArrayLike<unknown>, at, length) => {
-      for (let i = at; i < at + length; i++) {
-        const x = values[i]
-        if (x === fill || (nan && Number.isNaN(x))) continue
-        if (x !== last) {
-          note()
-          last = x
-        }
-        times++
-      }
-    })
-    note()
-    if (counts.size > limit) {
-      const text = `there are more than ${limit} different values; raise \`limit\` to hold them`
-      throw new HyperslabError('TooLargeError', text, { actual: counts.size, expected: limit })
-    }
-  })
-  const sorted = [...counts].sort(([a], [b]) => compare(a as number, b as number))
-  const data = allocate(dtype, sorted.length)
-  sorted.forEach(([value], i) => {
-    data[i] = value as never
-  })
+  const sorted = (counts: ReadonlyMap<unknown, number>): CountedValues => {
+    const list = [...counts].sort(([a], [b]) => compare(a as number, b as number))
+    const values = allocate(dtype, list.length)
+    for (const [i, [value]] of list.entries()) values[i] = value as never
+    return { values, counts: Float64Array.from(list, ([, count]) => count) }
+  }
   return {
-    values: tensorOf(dtype, [sorted.length], data as DataOf<D>),
-    counts: tensorOf(
-      'float64',
-      [sorted.length],
-      Float64Array.from(sorted, ([, count]) => count),
-    ),
+    units,
+    merge(parts) {
+      const counts = new Map<unknown, number>()
+      for (const { values, counts: more } of parts)
+        for (let i = 0; i < values.length; i++) counts.set(values[i], (counts.get(values[i]) ?? 0) + more[i]!)
+      checkCount(counts.size)
+      return sorted(counts)
+    },
+    absorb: () => undefined,
+    async reduce(from, to, tree, { signal }) {
+      const counts = new Map<unknown, number>()
+      const reader = new RowReader(dtype, 'raw', skippedOf(source, options))
+      const { fill, nan } = reader.skipped
+      const none = { start: 0, stride: source.shape.map(() => 0) }
+      const count = (value: unknown, more: number): void => void counts.set(value, (counts.get(value) ?? 0) + more)
+      // Equal ones tend to come one after another.
+      let last: unknown
+      let times = 0
+      const note = (): void => {
+        if (times > 0) count(last, times)
+        times = 0
+      }
+      const unwritten = eachUnwritten(source, reader, oneCell(source), signal, count)
+      await eachRun(source, { signal, runs: units, between: [from, to], unwritten }, ({ tensor }) => {
+        reader.each(tensor, none, none, (values: ArrayLike<unknown>, at, length) => {
+          for (let i = at; i < at + length; i++) {
+            const x = values[i]
+            if (x === fill || (nan && Number.isNaN(x))) continue
+            if (x !== last) {
+              note()
+              last = x
+            }
+            times++
+          }
+        })
+        note()
+        checkCount(counts.size)
+      })
+      tree.add(sorted(counts))
+    },
+    finish({ values, counts } = sorted(new Map())) {
+      return { values: tensorOf(dtype, [values.length], values as never), counts: tensorOf('float64', [counts.length], counts) }
+    },
   }
 }
 
