@@ -21,6 +21,8 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 export interface JobOperation {
   readonly method: DividedMethod
   readonly source: ArrayRecipe
+  /** What the method takes before its options: of `quantile` the quantiles. */
+  readonly args?: readonly JsonValue[]
   /** What the method takes as its options, but for signals and functions. */
   readonly options?: { readonly [name: string]: JsonValue }
 }
@@ -85,7 +87,12 @@ export const PLAN_JOB_CHECKS: Checks<PlanJobOptions> = {
   pool: 'WorkerPool',
   signal: 'AbortSignal',
 }
-const OPERATION_CHECKS: Checks<JobOperation> = { method: DIVIDED_METHODS, source: 'plain object', options: 'plain object' }
+const OPERATION_CHECKS: Checks<JobOperation> = {
+  method: DIVIDED_METHODS,
+  source: 'plain object',
+  args: 'list',
+  options: 'plain object',
+}
 
 const TASK_BYTES = 256 * 2 ** 20
 
@@ -129,11 +136,11 @@ export async function arrayFacts({ dtype, shape, chunks }: DiskArray): Promise<J
 
 function division(
   array: DiskArray,
-  { method, options }: JobOperation,
+  { method, args, options }: JobOperation,
   unitBytes: number,
   taskBytes: number,
 ): Pick<JobPlan, 'units' | 'tasks'> {
-  const { units } = divideBy(method, array.source, options, [], unitBytes)
+  const { units } = divideBy(method, array.source, options, args, unitBytes)
   let level = 0
   while (unitBytes * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
   return { units: { bytes: unitBytes, count: units.count }, tasks: { level, count: Math.ceil(units.count / FAN_IN ** level) } }

@@ -58,7 +58,7 @@ export async function openJob(plan: JobPlan, options: OpenJobOptions = {}): Prom
       const text = 'the source has another type, shape or chunks than when the job was planned; plan it again'
       throw new HyperslabError('ConflictError', text, { ...opened.array.source.label, actual: found, expected: planned })
     }
-    const divided = divideBy(operation.method, opened.array.source, operation.options, [], units.bytes)
+    const divided = divideBy(operation.method, opened.array.source, operation.options, operation.args, units.bytes)
     return new Job(plan, opened, divided)
   } catch (error) {
     await opened.close()

@@ -20,10 +20,10 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** Results as bytes. */
 const bitsOf = (result: unknown): string => Buffer.from(encodeState(result as StateValue)).toString('latin1')
 
-async function methodBits({ method, source, options }: JobOperation, unitBytes: number): Promise<string> {
+async function methodBits({ method, source, args, options }: JobOperation, unitBytes: number): Promise<string> {
   const { array, close } = await openRecipe(source, new Pins(), {})
   try {
-    return bitsOf(await reduceWhole(divideBy(method, array.source, options, [], unitBytes), {}))
+    return bitsOf(await reduceWhole(divideBy(method, array.source, options, args, unitBytes), {}))
   } finally {
     await close()
   }
@@ -31,14 +31,24 @@ async function methodBits({ method, source, options }: JobOperation, unitBytes: 
 
 const AXES = [undefined, 0, [0, 1], 2, [1, 2]] as const
 
+/** What methods take that know no axes, or not by parts. */
+const WITHOUT_AXES: Partial<Record<string, Partial<JobOperation>>> = {
+  unique: { options: {} },
+  histogram: { options: { bins: 7, range: [-1e9, 2e9] } },
+  quantile: { args: [[0, 0.3, 1]], options: { maxBytes: 0 } },
+}
+
 describe('an array, the local executor and nodes one by one give the same bits', () => {
   test.each(DIVIDED_METHODS.map((method, i) => [method, i] as const))('%s', async (method, i) => {
     for (const [k, [name, source]] of [...recipes].entries()) {
+      // Each method with some of the sources, each source with some of the methods; beyond int64 there is no product.
       const turn = i + k
-      const several = AXES[turn % AXES.length]
+      if (turn % 3 !== 0 || (method === 'prod' && name.endsWith('int64'))) continue
+      const several = AXES[k % AXES.length]
       const axis = method.startsWith('arg') && Array.isArray(several) ? 1 : several
-      const operation: JobOperation = { method, source, options: axis === undefined ? {} : { axis: axis as never } }
-      const level = turn % 3
+      const along = axis === undefined ? {} : { axis: axis as never }
+      const operation: JobOperation = { method, source, options: along, ...WITHOUT_AXES[method] }
+      const level = k % 3
       const plan = await planJob(operation, { unitBytes: 1, taskBytes: 16 ** level })
       // Classic NetCDF has no chunks of its own: this is one unit.
       if (!name.startsWith('netcdf')) {
