@@ -1,0 +1,142 @@
+import { copyFileSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type JobOperation, local, nodeCounts, openJob, planJob, readPlan } from '../../src/runtime/cluster.ts'
+import { create } from '../../src/runtime/index.ts'
+import { folderInMemory } from '../support/folder.ts'
+import { runByNodes } from './support.ts'
+
+let folder: string
+let mean: JobOperation
+const data = Float64Array.from({ length: 60 }, (_, i) => i)
+beforeAll(async () => {
+  folder = await folderInMemory('plan')
+  const location = join(folder, 'x.af')
+  const file = await create(location)
+  await file.define('x', { dtype: 'float64', shape: [20, 3], chunkShape: [1, 3], dimensionNames: ['t', 'y'] }).set(null, data)
+  await file.flush()
+  await file.close()
+  mean = { method: 'mean', source: { location, array: 'x' } }
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const tiny = { unitBytes: 1, taskBytes: 1 }
+
+describe('a plan', () => {
+  test('is JSON with an id that follows from the rest', async () => {
+    const plan = await planJob(mean, tiny)
+    expect(JSON.parse(JSON.stringify(plan))).toEqual(plan)
+    expect(plan).toMatchObject({ version: 1, array: { dtype: 'float64', shape: [20, 3], chunks: 20, bytes: 480 } })
+    expect([plan.units.count, plan.tasks, nodeCounts(plan)]).toEqual([20, { level: 0, count: 20 }, [20, 1]])
+    expect((await planJob(mean, tiny)).id).toBe(plan.id)
+    expect((await planJob({ ...mean, method: 'sum' }, tiny)).id).not.toBe(plan.id)
+  })
+
+  test('of another version, or one that was changed, is refused', async () => {
+    const plan = await planJob(mean)
+    await expect(readPlan({ ...plan, version: 2 })).rejects.toMatchObject({ tag: 'UnsupportedError', details: { actual: 2 } })
+    await expect(openJob({ ...plan, operation: { ...mean, method: 'sum' } })).rejects.toMatchObject({ tag: 'FormatError' })
+    for (const other of [undefined, 'plan', {}]) await expect(readPlan(other)).rejects.toMatchObject({ tag: 'FormatError' })
+  })
+
+  test('holds no code, and no secret, and nothing that is misspelt', async () => {
+    const refused = { tag: 'InvalidArgumentError' }
+    const where = () => true
+    for (const operation of [
+      { ...mean, method: 'count', options: { where } },
+      { ...mean, method: 'cumsum' },
+      { ...mean, axis: 0 },
+      { ...mean, options: { axes: 0 } },
+      { ...mean, source: { ...mean.source, colour: 'red' } },
+      { ...mean, source: { location: 'https://anna:secret@example.com/x.af', array: 'x' } },
+      { ...mean, source: { location: 'https://example.com/x.af?X-Amz-Signature=0123', array: 'x' } },
+      { ...mean, source: { concat: [] } },
+    ])
+      await expect(planJob(operation as never)).rejects.toMatchObject(refused)
+    const location = 'https://anna:secret@example.com/x.af'
+    const error: Error = await planJob({ ...mean, source: { location, array: 'x' } }).catch((reason) => reason)
+    expect(error.message).not.toContain('secret')
+  })
+
+  test('of reductions that need all elements at once is refused', async () => {
+    await expect(planJob({ ...mean, method: 'quantile', args: [0.5] })).rejects.toMatchObject({ tag: 'UnsupportedError' })
+    await expect(planJob({ ...mean, method: 'histogram' })).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+  })
+})
+
+describe('a recipe', () => {
+  const sum = (rows: readonly number[], columns: readonly number[]): number =>
+    rows.flatMap((t) => columns.map((y) => data[3 * t + y]!)).reduce((a, b) => a + b)
+
+  test('selects, permutes and joins', async () => {
+    const { source } = mean
+    const views = [{ select: { t: { start: 2, stop: null, step: 3 }, y: [2, 0] } }, { transpose: ['y', 't'] }]
+    const plan = await planJob({ method: 'sum', source: { ...source, views } as never, options: { axis: 't' } }, tiny)
+    const rows = [2, 5, 8, 11, 14, 17]
+    expect(await local().run(plan)).toMatchObject({ data: Float64Array.of(sum(rows, [2]), sum(rows, [0])) })
+    const joined = { concat: [source, { ...source, views: [{ select: [{ stop: 4 }] }] }], axis: 't' }
+    const both = await planJob({ method: 'sum', source: joined as never, options: { axis: 'y' } }, tiny)
+    expect(both.array.shape).toEqual([24, 3])
+    const { data: sums } = (await runByNodes(both)) as { data: Float64Array }
+    const first = [...Array(20).keys()].map((t) => sum([t], [0, 1, 2]))
+    expect([...sums]).toEqual([...first, ...first.slice(0, 4)])
+  })
+
+  test('names a variable of a dataset', async () => {
+    const { location } = mean.source as { location: string }
+    const plan = await planJob({ method: 'max', source: { dataset: location, variable: 'x' } })
+    expect(await local().run(plan)).toBe(59)
+  })
+})
+
+describe('a job', () => {
+  test('refuses a source that has changed since it was planned, and does nothing', async () => {
+    const location = join(folder, 'changing.af')
+    copyFileSync((mean.source as { location: string }).location, location)
+    const plan = await planJob({ ...mean, source: { location, array: 'x' } })
+    utimesSync(location, 1, 1)
+    await expect(local().run(plan)).rejects.toMatchObject({ tag: 'ConflictError', details: { file: location } })
+  })
+
+  test('leaves what is large in the scratch folder, once, and cleans up', async () => {
+    const scratch = join(folder, 'scratch')
+    const location = join(folder, 'wide.af')
+    const wide = Float64Array.from({ length: 4000 }, (_, i) => i / 7)
+    const file = await create(location)
+    await file.define('x', { dtype: 'float64', shape: [2, 2000], chunkShape: [1, 2000] }).set(null, wide)
+    await file.flush()
+    await file.close()
+    const plan = await planJob({ method: 'mean', source: { location, array: 'x' }, options: { axis: 0 } }, { ...tiny, scratch })
+    const job = await openJob(plan)
+    const parts = await Promise.all([job.runTask(0), job.runTask(1), job.runTask(1)])
+    expect(parts[2]).toEqual(parts[1])
+    expect(parts.every((part) => 'key' in part && part.bytes > 30_000)).toBe(true)
+    const all = await job.merge(1, 0, parts.slice(0, 2))
+    expect(readdirSync(join(scratch, plan.id)).sort()).toEqual(['0-0', '0-1', '1-0'])
+    const { data: means } = (await job.result(all)) as { data: Float64Array }
+    expect([...means]).toEqual(Array.from({ length: 2000 }, (_, i) => (wide[i]! + wide[2000 + i]!) / 2))
+    await job.clean()
+    expect(readdirSync(scratch)).toEqual([])
+    await job.close()
+  })
+
+  test('refuses nodes that there are not, and children that are not theirs', async () => {
+    const job = await openJob(await planJob(mean, tiny))
+    const refused = { tag: 'InvalidArgumentError' }
+    for (const index of [-1, 20, 0.5]) await expect(job.runTask(index)).rejects.toMatchObject(refused)
+    await expect(job.merge(1, 0, [])).rejects.toMatchObject({ ...refused, details: { actual: 0, expected: 20 } })
+    await expect(job.merge(2, 0, [])).rejects.toMatchObject(refused)
+    await expect(job.result({ state: btoa('something else') })).rejects.toMatchObject({ tag: 'FormatError' })
+    await job.close()
+  })
+
+  test('counts what is done, and ends when it is aborted', async () => {
+    const plan = await planJob(mean, tiny)
+    const seen: number[] = []
+    const controller = new AbortController()
+    expect(await local().run(plan, { onProgress: ({ done, total, bytes }) => seen.push(done / total - bytes / 480) })).toBe(29.5)
+    expect(seen).toEqual(new Array(20).fill(0))
+    const aborted = local().run(plan, { signal: controller.signal, onProgress: () => controller.abort(new Error('enough')) })
+    await expect(aborted).rejects.toThrow('enough')
+  })
+})
