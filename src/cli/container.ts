@@ -6,6 +6,7 @@ import { decodedStatistics } from './decoded-statistics.ts'
 import type { ArrayDescription, Description } from './description.ts'
 import { oneLine } from './failure.ts'
 import { decodedVariable, type RawOption, shownAs } from './labelled.ts'
+import type { ReadingOptions } from './options.ts'
 import { printError } from './output.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
@@ -114,8 +115,8 @@ const attributesOf = (attrs: FileArray['attrs']): Map<string, AttributeValue> =>
   new Map([...attrs.keys()].map((name) => [name, attrs.typed(name)!]))
 
 /** Opens a container for reading and says on standard error what its files leave uncertain. */
-export async function openContainer(location: string, layer: number | undefined): Promise<Place> {
-  const file = await open(location, layer === undefined ? {} : { layer })
+export async function openContainer(location: string, layer: number | undefined, reading: ReadingOptions = {}): Promise<Place> {
+  const file = await open(location, { ...reading, ...(layer !== undefined && { layer }) })
   for (const warning of file.warnings()) printError(`warning: ${oneLine(warning)}`)
   return new ContainerPlace(file)
 }

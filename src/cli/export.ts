@@ -1,12 +1,15 @@
 import { type Command, Option } from 'commander'
 import type { Dataset } from '../dataset/dataset.ts'
-import { openDataset } from '../runtime/dataset.ts'
-import { interruptible, oneLine, UsageError } from './failure.ts'
+import { openDataset, type WriteDatasetOptions } from '../runtime/dataset.ts'
+import { shareMemory } from '../runtime/memory-bound.ts'
+import { sourceVersion } from '../runtime/source-version.ts'
+import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
 import { parseChunks } from './import.ts'
 import { writeNewFile } from './new-file.ts'
-import { integerBetween, PLACE, parseNames } from './options.ts'
+import { integerBetween, memoryOption, PLACE, parseNames } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
+import { DEFAULT_MEMORY } from './rechunk.ts'
 
 interface Options {
   readonly chunks?: Readonly<Record<string, number>>
@@ -16,6 +19,7 @@ interface Options {
   readonly variables?: readonly string[]
   readonly group?: string
   readonly overwrite?: boolean
+  readonly memory?: number
 }
 
 /** What an output is by its name. */
@@ -35,11 +39,13 @@ export function addExport(program: Command): void {
     .option('--level <number>', 'how hard the codec tries', integerBetween(0, 22))
     .option('--variables <names>', 'which variables to write, e.g. tas,pr (default: all)', parseNames)
     .option('--group <path>', 'of a Zarr store: the group to write')
+    .addOption(memoryOption())
     .option('--overwrite', 'replace the output if it is there')
     .addHelpText(
       'after',
       `
 Values are encoded as they were (packed, as numbers of units of time); what cannot be decoded is left out, and told.
+Zarr is written in bounded memory: ended early, the same command goes on where it was.
 
 Examples
   $ hyperslab export climate.af climate.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=180,lon=360
@@ -48,13 +54,21 @@ Examples
     .action(async (input: string, output: string, options: Options) => {
       const format = (Object.keys(FORMATS) as (keyof typeof FORMATS)[]).find((name) => FORMATS[name].test(output))
       if (format === undefined) throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
-      const { variables, group, ...writing } = options
-      await using ds = await openDataset(input, group === undefined ? {} : { group })
+      const { variables, group, memory, ...writing } = options
+      if (memory !== undefined && format !== 'zarr') throw new UsageError(`--memory is for Zarr, and ${output} is another format`)
+      const held = format === 'zarr' ? shareMemory(memory ?? DEFAULT_MEMORY) : undefined
+      await using _ = held?.pool
+      const reading = held && { pool: held.pool, budget: held.budget }
+      await using ds = await openDataset(input, { ...reading, ...(group !== undefined && { group }) })
       const chosen = variables === undefined ? ds : only(ds, variables)
-      const lines = await interruptible((signal) =>
-        format === 'csv' ? writeTable(chosen, output, writing, signal) : writeArrays(chosen, output, writing, signal),
-      )
-      await printLines(lines)
+      const write = async (signal: AbortSignal): Promise<string[]> => {
+        if (format === 'csv') return writeTable(chosen, output, writing, signal)
+        if (held === undefined) return writeArrays(chosen, output, writing, signal)
+        const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), ''].map((name) => joined(group, name))
+        const resume = JSON.stringify([await sourceVersion(input, names, signal), group])
+        return writeArrays(chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
+      }
+      await printLines(await interruptible(write, held && RESUMABLE))
     })
 }
 
@@ -64,13 +78,22 @@ function only(ds: Dataset, names: readonly string[]): Dataset {
   return ds.drop(...Object.keys(ds.variables).filter((name) => !names.includes(name)))
 }
 
-type Writing = Omit<Options, 'variables' | 'group'>
+const joined = (...parts: (string | undefined)[]): string =>
+  parts
+    .flatMap((part) => part?.split('/') ?? [])
+    .filter(Boolean)
+    .join('/')
+
+type Writing = Omit<Options, 'variables' | 'group' | 'memory'> & Pick<WriteDatasetOptions, 'maxBytes' | 'resume'>
 
 async function writeArrays(ds: Dataset, output: string, options: Writing, signal: AbortSignal): Promise<string[]> {
   const line = progressLine('exporting', 'chunks')
-  const { arrays, bytes, warnings } = await ds.write(output, { ...options, signal, onProgress: line.update }).finally(line.end)
+  const { arrays, bytes, warnings, unchanged } = await ds
+    .write(output, { ...options, signal, onProgress: line.update })
+    .finally(line.end)
   for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
-  return [`${output}: ${count(arrays.length, 'array')}${bytes === undefined ? '' : `, ${showBytes(bytes)}`}`]
+  const size = bytes === undefined ? '' : `, ${showBytes(bytes)}`
+  return [`${output}: ${count(arrays.length, 'array')}${size}${unchanged ? ', complete already' : ''}`]
 }
 
 async function writeTable(

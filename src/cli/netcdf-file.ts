@@ -2,6 +2,7 @@ import type { NetcdfFile } from '../adapters/netcdf/index.ts'
 import { elementBytes, isFixed } from '../core/dtype.ts'
 import { openNetcdf } from '../runtime/netcdf.ts'
 import type { ArrayDescription, DescribedAttribute, DescribedAttributes, Description } from './description.ts'
+import type { ReadingOptions } from './options.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
 /** A classic NetCDF file as a place. */
@@ -56,4 +57,5 @@ const attributesOf = (attrs: NetcdfFile['attrs']): DescribedAttributes =>
   new Map([...attrs.keys()].map((name) => [name, attrs.typed(name) as DescribedAttribute]))
 
 /** Opens a classic NetCDF file for reading. */
-export const openNetcdfFile = async (location: string): Promise<Place> => new NetcdfPlace(location, await openNetcdf(location))
+export const openNetcdfFile = async (location: string, reading: ReadingOptions = {}): Promise<Place> =>
+  new NetcdfPlace(location, await openNetcdf(location, reading))

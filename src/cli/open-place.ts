@@ -2,23 +2,23 @@ import { openContainer } from './container.ts'
 import { UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
 import { openNetcdfFile } from './netcdf-file.ts'
-import type { PlaceOptions } from './options.ts'
+import type { PlaceOptions, ReadingOptions } from './options.ts'
 import type { Place } from './place.ts'
 import { openStore } from './zarr-store.ts'
 
 /** Opens what is at a place for reading. */
-export async function openPlace(location: string, options: PlaceOptions): Promise<Place> {
+export async function openPlace(location: string, options: PlaceOptions, reading: ReadingOptions = {}): Promise<Place> {
   const format = await formatAt(location)
   if (format === 'container') {
     checkContainerOptions(location, options)
-    return openContainer(location, options.layer)
+    return openContainer(location, options.layer, reading)
   }
   if (format === 'netcdf') {
     checkNetcdfOptions(location, options)
-    return openNetcdfFile(location)
+    return openNetcdfFile(location, reading)
   }
   checkStoreOptions(location, options)
-  return openStore(location, format, options)
+  return openStore(location, format, options, reading)
 }
 
 /** @throws UsageError for options of other formats */

@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { MemoryBudget } from '../core/memory-budget.ts'
+import type { WorkerPool } from '../pool/task.ts'
 import { UsageError } from './failure.ts'
 
 /** Parses an option that is an integer within bounds. */
@@ -45,6 +47,12 @@ export interface PlaceOptions {
   readonly group?: string
 }
 
+/** What reads of a place share. */
+export interface ReadingOptions {
+  readonly pool?: WorkerPool
+  readonly budget?: MemoryBudget
+}
+
 export const addPlaceOptions = (command: Command): Command =>
   command
     .addOption(layerOption())
@@ -68,3 +76,15 @@ export function parseNames(text: string): string[] {
 
 /** What the argument for a place may be. */
 export const PLACE = 'a container (.af), classic NetCDF, or a Zarr store: its folder, URL, zip archive or kerchunk references'
+
+const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30 }
+
+/** Parses a number of bytes: `512MiB`, `1.5GB`, `1073741824`. */
+export function parseByteCount(text: string): number {
+  const [, number = '', unit = 'B'] = /^(\d+(?:\.\d+)?) ?([KMG]i?B|B)?$/i.exec(text.trim()) ?? []
+  if (number === '') throw new InvalidArgumentError('It must be like 512MiB, 2GB or a number of bytes.')
+  return Math.floor(Number(number) * UNITS[unit.toUpperCase()]!)
+}
+
+export const memoryOption = () =>
+  new Option('--memory <bytes>', 'memory that the command may take, e.g. 512MiB; 256MiB is the least').argParser(parseByteCount)

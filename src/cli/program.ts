@@ -9,6 +9,7 @@ import { addInfo } from './info.ts'
 import { addJobs } from './jobs.ts'
 import { parserOutput } from './output.ts'
 import { addPlot } from './plot.ts'
+import { addRechunk } from './rechunk.ts'
 import { addReduce } from './reduce.ts'
 import { addReferences } from './references.ts'
 import { showNegatives } from './selection.ts'
@@ -41,6 +42,7 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
   for (const add of [
     addImport,
     addExport,
+    addRechunk,
     addInfo,
     addGet,
     addReduce,

@@ -13,7 +13,7 @@ import { type ArrayDescription, type Description, describeJson, type PyramidDesc
 import { UsageError } from './failure.ts'
 import { zarrLocation } from './found.ts'
 import { textAttribute } from './labelled.ts'
-import type { PlaceOptions } from './options.ts'
+import type { PlaceOptions, ReadingOptions } from './options.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
 /** A Zarr group, or array, as a place: names of arrays are paths. */
@@ -221,9 +221,14 @@ export const CONTAINER = 'container (.af)'
  * Opens a Zarr store, wherever it lies.
  * @throws UsageError for a group of an array
  */
-export function openStore(location: string, format: PlaceFormat, { names, group }: PlaceOptions): Promise<Place> {
+export function openStore(
+  location: string,
+  format: PlaceFormat,
+  { names, group }: PlaceOptions,
+  reading: ReadingOptions = {},
+): Promise<Place> {
   return zarrErrors(location, CONTAINER, async () => {
-    const root = await openZarr(await storeAt(location, format), { names })
+    const root = await openZarr(await storeAt(location, format), { names, ...reading })
     if (root.kind === 'array' && group !== undefined) throw new UsageError(`--group is for groups, and ${location} is an array`)
     return new ZarrPlace(location, format, root, group)
   })

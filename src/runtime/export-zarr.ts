@@ -1,34 +1,50 @@
-import { newNodes } from '../adapters/zarr/create.ts'
-import { openNode, rootOf } from '../adapters/zarr/open.ts'
+import { hiddenArray, newNodes } from '../adapters/zarr/create.ts'
+import type { JsonObject } from '../adapters/zarr/document.ts'
+import { writeJson } from '../adapters/zarr/json.ts'
+import { rootOf } from '../adapters/zarr/open.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
 import { type NewZarrArray, newArray } from '../adapters/zarr/write/new-array.ts'
+import type { NodeWriter } from '../adapters/zarr/write/nodes.ts'
 import type { DiskArray } from '../array/disk-array.ts'
+import { checkCopy } from '../array/iteration.ts'
+import { type CopyState, copyByPlan, planCopy, type ScratchArray } from '../array/lazy/rechunk-to.ts'
 import { type Element, missingElement, missingElements } from '../array/missing.ts'
 import { bytesOf } from '../array/source.ts'
 import type { Progress } from '../array/transfers.ts'
 import { largestDivisor } from '../core/divisors.ts'
-import { readElement } from '../core/dtype.ts'
+import { type DType, readElement, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, messageOf, rethrowWithin, within } from '../core/errors.ts'
+import { showShape, sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
+import type { Store } from '../store/store.ts'
 import { type Location, resolveLocation } from './location.ts'
+import { Scratch } from './scratch.ts'
+import { bootOf, FORMAT, hashOf, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
 
 /** Size that chunks have where nothing says otherwise. */
 const CHUNK_BYTES = 4 * 1024 * 1024
 
 /** An array that is to be written. */
 export interface ExportedArray {
+  /** Its path in the target; '' where the target itself is to be an array. */
   readonly name: string
   /** As it is stored. */
   readonly array: DiskArray
   /** One for each axis. */
   readonly dimensionNames: readonly string[]
+  /** Names of axes of an array whose dimensions have none: options know them, and they are not written. */
+  readonly isUnnamed?: boolean
   /** Lengths of its chunks, unless the options have others. */
   readonly chunkShape?: readonly number[] | undefined
   /** What stands for missing elements. */
   readonly fill?: Element | undefined
-  /** Bytes of it that are held at a time, unless a shard has more. */
+  /** The value that elements nobody wrote read as; what stands for missing ones when left out. */
+  readonly fillValue?: ScalarOf<DType> | undefined
+  /** Bytes of it that are held at a time, unless the options say or a shard has more. */
   readonly maxBytes?: number
+  /** How many times as much reading it holds as is read: 1 when left out. */
+  readonly heldTimes?: number
   readonly attributes: ReadonlyMap<string, unknown>
 }
 
@@ -36,6 +52,8 @@ export interface ExportedArray {
 export interface ZarrExport {
   readonly attributes: ReadonlyMap<string, unknown>
   readonly arrays: readonly ExportedArray[]
+  /** Attributes of groups below, by path; groups that arrays lie in are there without, too. */
+  readonly groups?: ReadonlyMap<string, ReadonlyMap<string, unknown>>
 }
 
 /** Options of writing Zarr. */
@@ -47,51 +65,55 @@ export interface ExportOptions {
   /** Lengths of shards along dimensions; along others a shard is a chunk long. */
   readonly shards?: Readonly<Record<string, number>> | undefined
   readonly overwrite?: boolean | undefined
+  /** Bytes of elements held at a time, unless a shard has more. */
+  readonly maxBytes?: number | undefined
+  /**
+   * The name of this version of what is written: with it, what was written stays after an error, and the next
+   * call with the same name and options goes on from there.
+   */
+  readonly resume?: string | undefined
   readonly signal?: Signal | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
+/** Held of an array at a time where nothing says otherwise. */
+const HELD_BYTES = 64 * 1024 * 1024
+/** The folder of what arrays go through, in that of the target. */
+const SCRATCH = '.hyperslab-scratch/'
+
+type PlannedArray = ExportedArray & { readonly options: NewZarrArray; readonly count: number }
+
 /**
- * Writes a group of version 3 with some arrays. Its own metadata, with those of all arrays, come last: before
- * there is no group. What was written is removed after an error.
+ * Writes a group of version 3 with some arrays, or an array. Metadata come last, those of the place itself at
+ * the very end: before there is no group. What was written is removed after an error, unless it can be gone
+ * on with.
+ * @returns false where all of it was there already
  * @throws AlreadyExistsError unless `overwrite` is set: then what is there goes first; ReadOnlyError;
  *   InvalidArgumentError for options that do not fit; errors of the store, and of reading the arrays
  */
-export async function exportZarr(source: ZarrExport, target: Location, options: ExportOptions): Promise<void> {
+export async function exportZarr(source: ZarrExport, target: Location, options: ExportOptions): Promise<boolean> {
   const { store, path } = await resolveLocation(target)
-  const { overwrite = false, signal } = options
+  const { signal, resume } = options
   const root = rootOf(path)
   const file = store.describe(root)
   try {
-    await within({ file }, async () => {
+    return await within({ file }, async () => {
       checkDimensions(source, options)
-      const planned = source.arrays.map((each) => ({ ...each, ...plannedArray(each, options) }))
+      const planned = source.arrays.map((each): PlannedArray => ({ ...each, ...plannedArray(each, options) }))
+      if (options.maxBytes !== undefined) for (const each of planned) checkHeld(each, options.maxBytes)
       const nodes = newNodes(store, root)
-      if ((await nodes.node('')) !== undefined) {
-        if (!overwrite) throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already')
-        await nodes.remove('')
-      }
-      // After an error all that is there goes: it must be ours.
-      const [other] = await store.list!(root === '' ? '' : `${root}/`)
-      if (other !== undefined) {
-        const text = `the folder holds something else already, such as '${other.split('/').at(-1) || other}'; choose another one, or empty it`
-        throw new HyperslabError('AlreadyExistsError', text, { actual: other })
-      }
+      const record = await startWrite(source, planned, { store, root, nodes }, options)
+      if (record === undefined) return false
       try {
-        let done = 0
-        const total = planned.reduce((sum, { count }) => sum + count, 0)
-        for (const { name, array, content, count, maxBytes } of planned) {
-          await nodes.create(name, content)
-          const to = (await openNode(store, root === '' ? name : `${root}/${name}`, { mode: 'r+', kind: 'array' })) as DiskArray
-          const onProgress = ({ done: own }: Progress): void => options.onProgress?.({ done: done + own, total })
-          const held = maxBytes === undefined ? {} : { maxBytes }
-          await array.rechunkTo(to, { ...held, signal, onProgress })
-          done += count
-        }
+        await writeArrays(planned, { store, root, record }, options)
         signal?.throwIfAborted()
-        const members = Object.fromEntries(planned.map(({ name, content }) => [name, content]))
-        await nodes.createRoot(groupDocument(attributesDocument(plain(source.attributes)), members), false)
+        await writeMetadata(source, planned, { store, root, nodes })
+        if (resume !== undefined) await record.update({ complete: true, arrays: {} })
+        return true
       } catch (error) {
+        // What could not be recorded is written again.
+        if (resume !== undefined) await record.update({}).catch(() => undefined)
+        if (resume !== undefined) throw error
         await nodes.remove('').catch((left: unknown) => {
           const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
           throw new HyperslabError('StoreError', text, { cause: new AggregateError([error, left]) })
@@ -103,6 +125,162 @@ export async function exportZarr(source: ZarrExport, target: Location, options: 
     await store.close?.()
   }
 }
+
+interface Target {
+  readonly store: Store
+  readonly root: string
+  readonly nodes: NodeWriter
+}
+
+/**
+ * Makes room for a write, or finds one that can be gone on with.
+ * @returns undefined where all of it is there
+ */
+async function startWrite(
+  source: ZarrExport,
+  planned: readonly PlannedArray[],
+  { store, root, nodes }: Target,
+  { overwrite = false, resume, maxBytes = HELD_BYTES }: ExportOptions,
+): Promise<RecordKeeper | undefined> {
+  const own = planned.map(({ name, options }) => [name, writeJson(newArray(options, []).content)])
+  const groups = [['', source.attributes] as const, ...(source.groups ?? [])].map(([path, attributes]) => [
+    path,
+    writeJson(jsonOf(attributes)),
+  ])
+  const id = resume === undefined ? '' : await hashOf([FORMAT, resume, own, groups])
+  const found = await readRecord(store, root)
+  const isThere = (await nodes.node('')) !== undefined
+  const boot = bootOf(store)
+  const fresh: WriteRecord = { format: FORMAT, id, complete: false, maxBytes, boot, arrays: {} }
+  if (found !== undefined && resume !== undefined && found.id === id) {
+    if (found.complete && isThere && !overwrite) return undefined
+    if (!found.complete) {
+      const isKept = ([, state]: [string, CopyState | 'complete']): boolean =>
+        // Regions of another size are others, and what was not brought to the disk ends with the machine.
+        state === 'complete' || (found.maxBytes === maxBytes && (state.first === 0 || found.boot === boot))
+      const arrays = Object.fromEntries(Object.entries(found.arrays).filter(isKept))
+      return new RecordKeeper(store, root, { ...fresh, arrays })
+    }
+  }
+  if ((isThere || found !== undefined) && !overwrite) {
+    const text = isThere
+      ? 'there is a Zarr array or group already'
+      : 'there is an unfinished write, of another version of the source or with other options; overwrite replaces it'
+    throw new HyperslabError('AlreadyExistsError', text)
+  }
+  if (isThere || found !== undefined) await nodes.remove('')
+  // After an error, or to overwrite it, all that is there goes: it must be ours.
+  const [other] = await store.list!(root === '' ? '' : `${root}/`)
+  if (other !== undefined) {
+    const text = `the folder holds something else already, such as '${other.split('/').at(-1) || other}'; choose another one, or empty it`
+    throw new HyperslabError('AlreadyExistsError', text, { actual: other })
+  }
+  const record = new RecordKeeper(store, root, fresh)
+  if (resume !== undefined) await record.update({})
+  return record
+}
+
+type Attributes = ReadonlyMap<string, unknown>
+
+const jsonOf = (attributes: Attributes): JsonObject => attributesDocument(plain(attributes))
+
+/** Writes the chunks of all arrays, those that are not there yet. */
+async function writeArrays(
+  planned: readonly PlannedArray[],
+  { store, root, record }: { readonly store: Store; readonly root: string; readonly record: RecordKeeper },
+  { maxBytes, resume, signal, onProgress }: ExportOptions,
+): Promise<void> {
+  const total = planned.reduce((sum, { count }) => sum + count, 0)
+  let before = 0
+  const prefix = root === '' ? '' : `${root}/`
+  const scratch = new Scratch(store, `${prefix}${SCRATCH}`)
+  for (const each of planned) {
+    const { name, array, options, count } = each
+    const known = record.array(name)
+    if (known !== 'complete') {
+      const held = heldBytes(each, maxBytes)
+      const writeBytes = held / 4
+      const to = await hiddenArray(store, root, name, options, { writeBytes: maxBytes === undefined ? undefined : writeBytes })
+      const plan = planCopy(array.source, to.source, held, 2)
+      const done =
+        plan.first !== undefined && known !== undefined && !(await scratch.has(plan.first, known.first)) ? undefined : known
+      if (plan.first !== undefined && done === undefined) await scratch.remove()
+      const makeScratch = async (wanted: ScratchArray) => {
+        const made = await scratch.array(wanted, writeBytes)
+        if (done?.first === plan.first!.read.count) scratch.seal()
+        return made
+      }
+      checkCopy(array.source, to.source)
+      await within(array.source.label ?? {}, () =>
+        copyByPlan(array.source, to.source, plan, {
+          maxBytes: held,
+          scratch: makeScratch,
+          signal,
+          ...(done && { done }),
+          onProgress: ({ done, total: steps }) => onProgress?.({ done: before + Math.floor((done / steps) * count), total }),
+          onRegion: async (state) => {
+            const isWhole = state.first === plan.first?.read.count && state.write === 0
+            if (isWhole) scratch.seal()
+            if (resume !== undefined) await record.setArray(name, state, isWhole)
+          },
+        }),
+      )
+      if (resume !== undefined) await record.setArray(name, 'complete', plan.first !== undefined)
+      if (plan.first !== undefined) await scratch.remove()
+    }
+    before += count
+    onProgress?.({ done: before, total })
+  }
+  // A process may have been killed before it could.
+  if (resume !== undefined) await scratch.remove()
+}
+
+/** @throws TooLargeError for chunks that are read, or objects that are written, as a whole */
+function checkHeld({ name, array, options, ...rest }: PlannedArray, maxBytes: number): void {
+  const held = Math.floor(heldBytes(rest, maxBytes))
+  const { chunks, shards = chunks } = options
+  for (const [what, longest] of [
+    ['a chunk of the source', array.chunks.chunkShape],
+    ['an object of the target', shards!],
+  ] as const) {
+    const lengths = longest.map((length, axis) => Math.min(length, array.shape[axis]!))
+    const bytes = sizeOf(lengths) * bytesOf(array.dtype)
+    if (bytes <= held) continue
+    const text = `${what} of ${showShape(lengths)} elements takes ${bytes} bytes, and ${held} may be held: allow more memory`
+    throw new HyperslabError('TooLargeError', text, { array: name, actual: bytes, expected: held })
+  }
+}
+
+const heldBytes = (
+  { maxBytes, heldTimes = 1 }: Pick<ExportedArray, 'maxBytes' | 'heldTimes'>,
+  most: number | undefined,
+): number => (most === undefined ? (maxBytes ?? HELD_BYTES) : most / heldTimes)
+
+/**
+ * Writes the metadata of all that is below, then those of the place itself. What is there of them is the
+ * same.
+ */
+async function writeMetadata(
+  source: ZarrExport,
+  planned: readonly PlannedArray[],
+  { store, root, nodes }: Target,
+): Promise<void> {
+  const arrays = planned.map(({ name, options }) => [name, newArray(options, []).content] as const)
+  const groups = new Map([...(source.groups ?? [])].map(([path, attributes]) => [path, groupDocument(jsonOf(attributes))]))
+  for (const [name] of arrays) for (const path of groupsAbove(name)) if (!groups.has(path)) groups.set(path, groupDocument({}))
+  groups.delete('')
+  const own = arrays.find(([name]) => name === '')
+  const members = [...[...groups].sort(([a], [b]) => a.length - b.length), ...arrays].filter(([name]) => name !== '')
+  for (const [path, content] of members)
+    if ((await store.stat(`${root === '' ? '' : `${root}/`}${path}/zarr.json`)) === undefined) await nodes.create(path, content)
+  await nodes.createRoot(own?.[1] ?? groupDocument(jsonOf(source.attributes), Object.fromEntries(members)), false)
+}
+
+const groupsAbove = (path: string): string[] =>
+  path
+    .split('/')
+    .slice(0, -1)
+    .map((_, i, names) => names.slice(0, i + 1).join('/'))
 
 /** Attributes without the types that containers have them in. */
 const plain = (attributes: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> =>
@@ -130,11 +308,12 @@ function checkDimensions({ arrays }: ZarrExport, options: ExportOptions): void {
     }
 }
 
-/** The metadata of an array, and the number of its chunks. */
+/** What an array is to be, and the number of its chunks. */
 function plannedArray(
-  { array, dimensionNames, chunkShape, fill, attributes, name }: ExportedArray,
+  exported: ExportedArray,
   { codec = 'zstd', level, chunks = {}, shards = {} }: ExportOptions,
-): { readonly content: ReturnType<typeof newArray>['content']; readonly count: number } {
+): Pick<PlannedArray, 'options' | 'count'> {
+  const { array, dimensionNames, isUnnamed = false, chunkShape, fill, fillValue: given, attributes, name } = exported
   const { dtype, shape } = array
   const usual = chunkShape ?? ChunkGrid.estimate(shape, bytesOf(dtype), CHUNK_BYTES).chunkShape
   const isSharded = dimensionNames.some((dim) => shards[dim] !== undefined)
@@ -153,23 +332,21 @@ function plannedArray(
   const own = plain(attributes)
   // Programs that read what is missing go by the attribute; of times it is what is no time.
   const isTold = missing === undefined || own.has('_FillValue') || dtype === 'timestamp_ns'
-  const fillValue = missing === undefined ? undefined : readElement(dtype, [missing] as never, 0)
-  const { content } = withArray(name, () =>
-    newArray(
-      {
-        dtype,
-        shape,
-        chunks: chunkLengths,
-        ...(isSharded && { shards: lengths.map(([, shard]) => shard) }),
-        codec: level === undefined ? codec : { name: codec, configuration: { level } },
-        ...(fillValue !== undefined && { fillValue }),
-        dimensionNames,
-        attributes: (isTold ? own : new Map([...own, ['_FillValue', fillValue]])) as NewZarrArray['attributes'],
-      },
-      [],
-    ),
-  )
-  return { content, count: ChunkGrid.regular(shape, chunkLengths).count }
+  const missingValue = missing === undefined ? undefined : readElement(dtype, [missing] as never, 0)
+  const fillValue = given ?? missingValue
+  const options: NewZarrArray = {
+    dtype,
+    shape,
+    chunks: chunkLengths,
+    ...(isSharded && { shards: lengths.map(([, shard]) => shard) }),
+    codec: level === undefined ? codec : { name: codec, configuration: { level } },
+    ...(fillValue !== undefined && { fillValue }),
+    ...(!isUnnamed && { dimensionNames }),
+    attributes: (isTold ? own : new Map([...own, ['_FillValue', missingValue]])) as NewZarrArray['attributes'],
+  }
+  // What cannot be written is refused before anything is.
+  withArray(name, () => newArray(options, []))
+  return { options, count: ChunkGrid.regular(shape, chunkLengths).count }
 }
 
 function withArray<T>(array: string, work: () => T): T {

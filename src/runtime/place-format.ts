@@ -15,7 +15,7 @@ export interface StoredAt {
 }
 
 /** Objects of a Zarr store with metadata of the folder that they are in, which they stand for. */
-const METADATA = ['zarr.json', '.zgroup', '.zarray', '.zmetadata', '.zattrs']
+export const METADATA = ['zarr.json', '.zgroup', '.zarray', '.zmetadata', '.zattrs']
 export const METADATA_PATH = /(^|\/)(zarr\.json|\.z(array|group|metadata|attrs))$/
 
 /** Names that are believed where to look costs a request. */

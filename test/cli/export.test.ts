@@ -52,6 +52,8 @@ test('what does not fit is refused, and leaves nothing', { timeout: 30_000 }, as
     [['out.zarr', '--variables', 'u'], 1, /u/],
     [['out.zarr', '--codec', 'lzma'], 1, /lzma/],
     [['out.csv', '--codec', 'zstd'], 2, /--codec is for arrays, and out.csv is a table/],
+    [['out.csv', '--memory', '1GiB'], 2, /--memory is for Zarr, and out.csv is another format/],
+    [['out.zarr', '--memory', '1MiB'], 1, /the least is 256 MiB/],
     [['small.af'], 1, /exist/],
   ]
   for (const [args, code, text] of cases) {
@@ -59,12 +61,16 @@ test('what does not fit is refused, and leaves nothing', { timeout: 30_000 }, as
     expect([exitCode, stderr], args.join(' ')).toEqual([code, expect.stringMatching(text)])
     for (const name of ['out.zarr', 'out.csv', 'out.h5']) await expect(stat(join(folder, name))).rejects.toThrow('ENOENT')
   }
-  for (const name of ['out.csv', 'out.zarr']) {
+  for (const [name, ...other] of [['out.csv'], ['out.zarr', '--codec', 'gzip']] as const) {
     expect((await hyperslab(folder, ['export', 'small.af', name])).exitCode).toBe(0)
-    const again = await hyperslab(folder, ['export', 'small.af', name])
+    const again = await hyperslab(folder, ['export', 'small.af', name, ...other])
     expect([again.exitCode, again.stderr]).toEqual([1, expect.stringMatching(/exists|already/)])
     expect((await hyperslab(folder, ['export', 'small.af', name, '--overwrite'])).exitCode).toBe(0)
   }
+  expect(await hyperslab(folder, ['export', 'small.af', 'out.zarr', '--memory', '300MB'])).toMatchObject({
+    exitCode: 0,
+    stdout: 'out.zarr: 6 arrays, complete already\n',
+  })
 })
 
 test.skipIf(env === undefined)('Python finds the means of the demo in its export', { timeout: 60_000 }, async () => {

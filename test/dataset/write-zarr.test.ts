@@ -158,7 +158,7 @@ describe('Zarr', () => {
       [{ format: 'hdf5' }, 'hdf5'],
     ]
     for (const [options, text] of cases) await expect(dataset().write(at(store), options as never), text).rejects.toThrow(text)
-    await expect(dataset().write(at(store, 'x.af'), { shards: { time: 2 } })).rejects.toThrow('shards are for Zarr')
+    await expect(dataset().write(at(store, 'x.af'), { shards: { time: 2 } })).rejects.toThrow('shards is for Zarr')
     expect(await store.list('')).toEqual([])
     await dataset().write(at(store, 'anything'), { format: 'zarr', codec: 'gzip', level: 1 })
     const t = await (await openZarr(at(store, 'anything'), { kind: 'group' })).array('t')

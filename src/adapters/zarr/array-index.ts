@@ -208,6 +208,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
         users: opened.options.codecs,
         writeEmptyChunks,
         mostBytes: opened.options.blockBytes,
+        writeBytes: opened.options.writeBytes,
         levels: this.#plan.levels,
         chunks: stored.grid,
         shards: objects,

@@ -1,10 +1,14 @@
 import { within } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
+import { READ_LIMITS } from '../../engine/limits.ts'
 import type { Store } from '../../store/store.ts'
-import type { ZarrGroup } from './group.ts'
+import type { JsonObject } from './document.ts'
+import { type ZarrArray, type ZarrGroup, ZarrStore } from './group.ts'
 import { checkOpening, type OpenZarrOptions, openNode, readerOf, rootOf, ZARR_CHECKS } from './open.ts'
-import { type NewZarrGroup, newGroup } from './write/new-array.ts'
+import { OpenedStore } from './opened.ts'
+import { parseArrayV3 } from './v3.ts'
+import { type NewZarrArray, type NewZarrGroup, newArray, newGroup } from './write/new-array.ts'
 import { NodeWriter } from './write/nodes.ts'
 import { ObjectWriter } from './write/object-writer.ts'
 
@@ -45,4 +49,38 @@ export async function createNode(store: Store, path: string, options: CreateZarr
     await newNodes(store, root, options.signal).createRoot(content, overwrite)
   })
   return (await openNode(store, path, { ...opening, mode: 'r+', kind: 'group' })) as ZarrGroup
+}
+
+/** An array without metadata, which nobody else sees. */
+export interface HiddenArray extends ZarrArray {
+  /** What its `zarr.json` is to be. */
+  readonly content: JsonObject
+}
+
+/** Options of an array that is written before its metadata are. */
+export interface HiddenOptions {
+  /** What is between the numbers in names of chunks: `/` where they are folders. */
+  readonly separator?: '.' | '/'
+  /** Bytes of objects, decoded, that are written at the same time; 256 MiB when left out. */
+  readonly writeBytes?: number | undefined
+}
+
+/**
+ * An array of which only chunks are written, and no metadata.
+ * @param path of it below the root, '' for the root itself
+ */
+export async function hiddenArray(
+  store: Store,
+  root: string,
+  path: string,
+  array: NewZarrArray,
+  { separator = '/', writeBytes }: HiddenOptions,
+): Promise<HiddenArray> {
+  const made = newArray(array, []).content
+  const content = { ...made, chunk_key_encoding: { name: 'default', configuration: { separator } } }
+  const opened = new OpenedStore(store, { codecs: [], ...READ_LIMITS, writeBytes, isWritable: true })
+  const zarr = new ZarrStore(opened, root, readerOf(store, root, undefined), { file: store.describe(root) })
+  const hidden = await zarr.array(path, parseArrayV3(content))
+  hidden.index.writeEmptyChunks = array.writeEmptyChunks ?? false
+  return Object.assign(hidden, { content })
 }

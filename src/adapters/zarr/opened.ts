@@ -21,6 +21,8 @@ export interface OpenedOptions {
   readonly blockBytes: number
   /** Elements that one operation may go through. */
   readonly elements: number
+  /** Bytes of objects, decoded, that are written at the same time. */
+  readonly writeBytes?: number | undefined
   /** Whether what is there may be changed. */
   readonly isWritable: boolean
 }

@@ -32,6 +32,17 @@ export interface WriteDatasetOptions
    * is a chunk long.
    */
   readonly shards?: Readonly<Record<string, number>>
+  /**
+   * Zarr alone: bytes of elements held at a time, those they are packed from included; when left out, 8 MiB
+   * of what is stored, unless a shard has more.
+   */
+  readonly maxBytes?: number
+  /**
+   * Zarr alone: a name of this version of what is written. With it, what was written stays when the write is
+   * interrupted, and the next one with the same name and options goes on from there; where all is there, it
+   * does nothing.
+   */
+  readonly resume?: string
   /** The way variables and coordinates are stored, by name, each in place of the encoding that it has. */
   readonly encoding?: Readonly<Record<string, VariableEncoding>>
 }
@@ -40,12 +51,16 @@ export interface WriteDatasetOptions
 export interface Written extends Omit<Imported, 'bytes'> {
   /** Size of the container, in bytes; of Zarr, which is many objects, it is not told. */
   readonly bytes?: number
+  /** True where all of it was there already: see `resume`. */
+  readonly unchanged?: boolean
 }
 
 const { codec, level, codecs, overwrite, blockBytes, chunks, signal, onProgress } = IMPORT_CHECKS
 const CHECKS: Checks<WriteDatasetOptions> = {
   format: ['af', 'zarr'],
   shards: 'plain object',
+  maxBytes: 'integer from 1',
+  resume: 'string',
   chunks,
   codec,
   level,
@@ -63,6 +78,9 @@ const MOST_CHUNK_BYTES = 16 * 1024 * 1024
 /** Held of an array at a time, as it is stored: what it is packed from may be eight times as long. */
 const HELD_BYTES = 8 * 1024 * 1024
 
+/** Bytes of what elements are made of. */
+const MOST_ELEMENT_BYTES = 8
+
 /** What is written of a dataset. */
 export interface WrittenParts {
   readonly variables: ReadonlyMap<string, Variable>
@@ -74,7 +92,7 @@ export interface WrittenParts {
 /** See `write` of `Dataset`. */
 export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<Written> {
   checkOptions('write', options, CHECKS)
-  const { encoding = {}, format = formatOf(location), shards, ...rest } = options
+  const { encoding = {}, format = formatOf(location), shards, maxBytes, resume, ...rest } = options
   const { attributes, arrays } = encodedParts(parts, encoding)
   const warnings = [...parts.problems].map(([name, { message }]) => `'${name}' is left out: ${message}`)
   if (format === 'zarr') {
@@ -82,10 +100,11 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
     for (const [name, value] of Object.entries({ codecs, blockBytes }))
       if (value !== undefined) throw refused(`${name} is for containers, and this is Zarr`, value)
     const { exportZarr } = await import('../../runtime/export-zarr.ts')
-    await exportZarr({ attributes, arrays }, location, { ...own, shards })
-    return { arrays: arrays.map(({ name }) => name), warnings }
+    const isWritten = await exportZarr({ attributes, arrays }, location, { ...own, shards, maxBytes, resume })
+    return { arrays: arrays.map(({ name }) => name), warnings, ...(!isWritten && { unchanged: true }) }
   }
-  if (shards !== undefined) throw refused('shards are for Zarr, and this is a container', shards)
+  for (const [name, value] of Object.entries({ shards, maxBytes, resume }))
+    if (value !== undefined) throw refused(`${name} is for Zarr, and this is a container`, value)
   const source: ImportSource = {
     attributes: stored(attributes),
     arrays: arrays.map((each) => ({ ...each, attributes: () => stored(each.attributes) })),
@@ -128,6 +147,7 @@ function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDatasetOpt
       chunkShape: chunksOf(encoded, given),
       fill: encoded.fill,
       maxBytes: HELD_BYTES,
+      heldTimes: 1 + MOST_ELEMENT_BYTES / bytesOf(encoded.array.dtype),
       attributes: new Map([...encoded.attrs, ...attributeOf('coordinates', names.of.get(variable))]),
     }
   })

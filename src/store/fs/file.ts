@@ -151,10 +151,10 @@ export class FileStore implements Store {
     }
   }
 
-  async put(key: string, bytes: Uint8Array, { durable = true, scratch = false }: PutOptions = {}): Promise<void> {
+  async put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void> {
     const stage = await this.stage(key)
     try {
-      await stage.publish(key, bytes, { ifAbsent: false, durable: durable && !scratch, scratch })
+      await stage.publish(key, bytes, { ...options, ifAbsent: false })
     } finally {
       await stage.discard()
     }

@@ -76,7 +76,7 @@ export class FileStage implements Stage {
 
   async publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
     const isPrepared = this.#prepared?.key === key && this.#prepared.tail === tail && !this.#spent
-    const { durable = true, scratch = false } = condition
+    const { scratch = false, durable = !scratch } = condition
     if (!isPrepared) await (scratch ? this.#prepare(key, tail, async () => undefined) : this.prepare(key, tail))
     const { info } = this.#prepared!
     const folder = durable ? await openFolder(this.#fs, key) : undefined

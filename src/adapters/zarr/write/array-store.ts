@@ -132,7 +132,7 @@ function metadataOf({ source }: DiskArray, array: string): JsonObject {
       chunkShape: chunkShapeOf(source),
       codecs: [elementCodec(type)],
       fillValue: fillValueOf(source),
-      attributes: attributesOf(source),
+      attributes: storedAttributes(source),
       dimensionNames,
     })
   } catch (error) {
@@ -141,7 +141,7 @@ function metadataOf({ source }: DiskArray, array: string): JsonObject {
 }
 
 /** The attributes of an array, and in them which of its elements are missing. */
-function attributesOf(source: BlockSource): JsonObject {
+export function storedAttributes(source: BlockSource): JsonObject {
   const { dtype, fillValue } = source
   const own = attributesDocument(source.attrs, dtype)
   const named = Object.fromEntries(Object.entries(own).filter(([name]) => !LAYOUT.test(name)))

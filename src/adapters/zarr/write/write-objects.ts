@@ -32,6 +32,8 @@ export interface WrittenArray {
   readonly writeEmptyChunks: boolean
   /** Most bytes of a chunk, decoded. */
   readonly mostBytes: number
+  /** Bytes of objects, decoded, that are written at the same time; a larger one is written alone. */
+  readonly writeBytes: number | undefined
   readonly levels: readonly ShardLevel[]
   /** The grids of chunks and of the objects that hold them, as they are stored. */
   readonly chunks: ChunkGrid
@@ -42,7 +44,7 @@ export interface WrittenArray {
   decoderOf(shape: readonly number[]): Codec | KernelCodec
 }
 
-/** Objects that are written at the same time, and their bytes, decoded; a larger one is written alone. */
+/** Objects that are written at the same time, and their bytes, decoded, unless there is another bound. */
 const OBJECTS_AT_ONCE = 16
 const BYTES_AT_ONCE = 256 * 1024 * 1024
 /** Chunks of a shard that are encoded at the same time. */
@@ -78,7 +80,7 @@ export async function writeObjects(array: WrittenArray, written: BoxToWrite, sig
   const touched = new TouchedChunks(written.box, array.shards)
   const { dtype, bytes = GUESSED_BYTES } = array.type
   const each = isFixed(dtype) ? elementBytes(dtype) : bytes
-  const limiter = new Limiter(OBJECTS_AT_ONCE, BYTES_AT_ONCE)
+  const limiter = new Limiter(OBJECTS_AT_ONCE, array.writeBytes ?? BYTES_AT_ONCE)
   await forEachLimited(numbers(touched.count), OBJECTS_AT_ONCE, async (at) => {
     signal?.throwIfAborted()
     const projections = touched.projections(at)

@@ -1,0 +1,99 @@
+import { type Command, Option } from 'commander'
+import { storedAttributes } from '../adapters/zarr/write/array-store.ts'
+import type { NamedValues } from '../array/source.ts'
+import { type ExportOptions, exportZarr, type ZarrExport } from '../runtime/export-zarr.ts'
+import { shareMemory } from '../runtime/memory-bound.ts'
+import { sourceVersion } from '../runtime/source-version.ts'
+import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
+import { parseChunks } from './import.ts'
+import { dimensionsOf } from './labelled.ts'
+import { openPlace } from './open-place.ts'
+import { addPlaceOptions, integerBetween, memoryOption, PLACE, type PlaceOptions, parseNames } from './options.ts'
+import { count, printError, printLines } from './output.ts'
+import type { PlaceContents } from './place.ts'
+import { progressLine } from './progress.ts'
+
+interface Options extends PlaceOptions, Pick<ExportOptions, 'chunks' | 'shards' | 'codec' | 'level' | 'overwrite'> {
+  readonly memory?: number
+  readonly variables?: readonly string[]
+}
+
+/** What the commands that copy with bounded memory take unless they are told. */
+export const DEFAULT_MEMORY = 1024 * 2 ** 20
+
+export function addRechunk(program: Command): void {
+  const command = program
+    .command('rechunk')
+    .description('copy arrays as they are stored into Zarr with other chunks, in bounded memory')
+    .argument('<input>', PLACE)
+    .argument('<output>', 'the Zarr store to write: out.zarr')
+    .option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=1,lat=90,lon=90', parseChunks)
+    .option('--shards <lengths>', 'lengths of shards along dimensions, multiples of those of chunks', parseChunks)
+    .addOption(new Option('--codec <codec>', 'how chunks are compressed: zstd (default), gzip, zlib, lz4, blosc, none'))
+    .option('--level <number>', 'how hard the codec tries', integerBetween(0, 22))
+    .option('--variables <names>', 'which arrays to copy, e.g. tas,lat,lon (default: all)', parseNames)
+    .addOption(memoryOption().default(DEFAULT_MEMORY, '1GiB'))
+    .option('--overwrite', 'replace the output if it is there')
+  addPlaceOptions(command)
+    .addHelpText(
+      'after',
+      `
+Values stay as they are stored, with attributes, fill values and names of dimensions. Ended early, the same command goes
+on where it was; an output that is complete is left as it is.
+
+Example: time steps become series
+  $ hyperslab rechunk climate.zarr series.zarr --chunks time=10000,lat=10,lon=10 --memory 512MiB`,
+    )
+    .action(async (input: string, output: string, { chunks, shards, codec, level, overwrite, ...options }: Options) => {
+      if (!/\.zarr\/?$/i.test(output)) throw new UsageError(`the name of the output ends in .zarr, '${output}' does not`)
+      const { pool, budget, maxBytes } = shareMemory(options.memory ?? DEFAULT_MEMORY)
+      await using _ = pool
+      await using place = await openPlace(input, options, { pool, budget })
+      const found = await place.contents()
+      for (const each of found.leftOut) printError(`warning: left out: ${oneLine(each)}`)
+      const contents = await chosen(found, options.variables, (name) => place.array(name))
+      const { arrays } = contents
+      const below = options.group === undefined ? '' : `${options.group.replace(/^\/+|\/+$/g, '')}/`
+      const nodes = [...arrays.map(({ name }) => name), ...contents.groups.keys()].map((path) =>
+        (below + path).replace(/\/$/, ''),
+      )
+      const line = progressLine('copying', 'chunks')
+      const isWritten = await interruptible(async (signal) => {
+        const resume = JSON.stringify([await sourceVersion(input, nodes, signal), options.layer, options.group])
+        const writing = { chunks, shards, codec, level, overwrite, maxBytes, resume, signal, onProgress: line.update }
+        return exportZarr(asStored(contents), output, writing)
+      }, RESUMABLE).finally(line.end)
+      await printLines([`${output}: ${count(arrays.length, 'array')}${isWritten ? '' : ', complete already'}`])
+    })
+}
+
+async function chosen(
+  contents: PlaceContents,
+  names: readonly string[] | undefined,
+  find: (name: string) => Promise<unknown>,
+): Promise<PlaceContents> {
+  if (names === undefined) return contents
+  // Says which there are.
+  for (const name of names) if (!contents.arrays.some((each) => each.name === name)) await find(name)
+  return { ...contents, arrays: contents.arrays.filter(({ name }) => names.includes(name)) }
+}
+
+/** Arrays with all that is stored beside their elements. */
+function asStored({ arrays, groups }: PlaceContents): ZarrExport {
+  const attributes = (values: NamedValues | undefined): ReadonlyMap<string, unknown> =>
+    new Map(Array.from(values?.keys() ?? [], (name) => [name, values!.get(name)]))
+  return {
+    attributes: attributes(groups.get('')),
+    groups: new Map([...groups].filter(([path]) => path !== '').map(([path, values]) => [path, attributes(values)])),
+    arrays: arrays.map(({ name, array }) => ({
+      // What has no groups is an array by itself.
+      name: groups.size === 0 ? '' : name,
+      array,
+      dimensionNames: dimensionsOf(array),
+      isUnnamed: array.dimensionNames === undefined,
+      chunkShape: array.chunks.chunkShape,
+      fillValue: array.fillValue,
+      attributes: new Map(Object.entries(storedAttributes(array.source))),
+    })),
+  }
+}

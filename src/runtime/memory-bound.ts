@@ -1,0 +1,34 @@
+import { HyperslabError } from '../core/errors.ts'
+import { MemoryBudget } from '../core/memory-budget.ts'
+import { Pool } from '../pool/pool.ts'
+import { threads } from '../pool/spawn.ts'
+
+const MiB = 2 ** 20
+/** What the runtime, the code and its caches take before anything is read. */
+const BASE_BYTES = 160 * MiB
+/** Less than this is refused. */
+export const LEAST_MEMORY = 256 * MiB
+/** What a worker takes, with the blocks it decodes. */
+const WORKER_BYTES = 128 * MiB
+
+/** What a process that may take so much memory reads and copies with. */
+export interface MemoryShares {
+  /** Bytes of elements that a copy may hold. */
+  readonly maxBytes: number
+  readonly budget: MemoryBudget
+  readonly pool: Pool
+}
+
+/**
+ * Shares out the memory of a process.
+ * @throws InvalidArgumentError for less than {@link LEAST_MEMORY}
+ */
+export function shareMemory(memory: number): MemoryShares {
+  if (memory < LEAST_MEMORY) {
+    const text = `memory of ${memory} bytes is too little: the least is ${LEAST_MEMORY / MiB} MiB, ${LEAST_MEMORY} bytes`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: memory, expected: LEAST_MEMORY })
+  }
+  const rest = memory - BASE_BYTES
+  const workers = Math.max(1, Math.min(threads(), 8, Math.floor(memory / WORKER_BYTES)))
+  return { maxBytes: Math.floor(rest / 2), budget: new MemoryBudget(rest), pool: new Pool({ size: workers }) }
+}

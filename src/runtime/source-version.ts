@@ -1,0 +1,43 @@
+import { Paths } from '../af/layers/paths.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import type { Signal } from '../core/signal.ts'
+import { open } from './index.ts'
+import { resolveLocation } from './location.ts'
+import { formatIn, METADATA, METADATA_PATH } from './place-format.ts'
+
+/** Objects that are asked for at the same time. */
+const AT_ONCE = 16
+
+/**
+ * The version of what is at a place, as text that changes when it does: the sizes and ETags of its files; of
+ * a Zarr store those of its metadata, as chunks may be millions.
+ * @param paths of the arrays and groups of a Zarr store, those above them included
+ */
+export async function sourceVersion(location: string, paths: Iterable<string>, signal?: Signal): Promise<string> {
+  const place = await resolveLocation(location)
+  const { store, path } = place
+  try {
+    const format = await formatIn(place, signal)
+    const keys = format === 'container' ? await filesOf(location, path) : format === 'zarr' ? documentsOf(path, paths) : [path]
+    const found = new Map<string, string>()
+    await forEachLimited(keys, AT_ONCE, async (key) => {
+      const info = await store.stat(key, { signal })
+      if (info !== undefined) found.set(key.slice(path.length), `${info.size} ${info.etag}`)
+    })
+    return JSON.stringify([format, [...found].sort(([a], [b]) => (a < b ? -1 : 1))])
+  } finally {
+    await store.close?.()
+  }
+}
+
+async function filesOf(location: string, base: string): Promise<string[]> {
+  await using file = await open(location)
+  const paths = new Paths(base)
+  return file.layers().map(({ number }) => (number === 0 ? base : paths.sidecar(number)))
+}
+
+function documentsOf(path: string, nodes: Iterable<string>): string[] {
+  const root = path.replace(METADATA_PATH, '').replace(/\/+$/, '')
+  const folders = new Set([...nodes, ''])
+  return [...folders].flatMap((node) => METADATA.map((name) => [root, node, name].filter((part) => part !== '').join('/')))
+}

@@ -1,0 +1,97 @@
+import type { CopyState } from '../array/lazy/rechunk-to.ts'
+import { readWhole, type Store } from '../store/store.ts'
+
+/** What a target says of the write that is under way, or was finished. */
+export interface WriteRecord {
+  /** The version of this record. */
+  readonly format: typeof FORMAT
+  /** A hash of all that decides what is written: the version of the source and the options. */
+  readonly id: string
+  readonly complete: boolean
+  /** How much was held at a time: regions are of another size where that is another. */
+  readonly maxBytes: number
+  /**
+   * The start of the machine that the intermediate array was written in; empty where it is sure to be kept.
+   */
+  readonly boot: string
+  /** How far arrays are, by name. */
+  readonly arrays: Readonly<Record<string, CopyState | 'complete'>>
+}
+
+/** The version of records; others are those of another write. */
+export const FORMAT = 1
+/** The object that has it, in the target's folder. */
+const NAME = '.hyperslab-plan.json'
+const MOST_BYTES = 16 * 2 ** 20
+/** Records are written at most so often, in ms. */
+const INTERVAL_MS = 500
+
+const keyOf = (root: string): string => (root === '' ? NAME : `${root}/${NAME}`)
+
+/** The record of a target; undefined where there is none that is understood. */
+export async function readRecord(store: Store, root: string): Promise<WriteRecord | undefined> {
+  const found = await readWhole(store, keyOf(root), { maxBytes: MOST_BYTES })
+  if (found === undefined) return undefined
+  try {
+    const record = JSON.parse(new TextDecoder().decode(found.bytes)) as WriteRecord
+    if (record.format === FORMAT && typeof record.arrays === 'object') return record
+  } catch {
+    // Cut off when the machine failed, or of somebody else.
+  }
+  return { format: FORMAT, id: '', complete: false, maxBytes: 0, boot: '', arrays: {} }
+}
+
+/** Writes the record of a target. What it says is done has been written before. */
+export class RecordKeeper {
+  readonly #store: Store
+  readonly #key: string
+  #record: WriteRecord
+  #written = Number.NEGATIVE_INFINITY
+
+  constructor(store: Store, root: string, record: WriteRecord) {
+    this.#store = store
+    this.#key = keyOf(root)
+    this.#record = record
+  }
+
+  /** How far an array is. */
+  array(name: string): CopyState | 'complete' | undefined {
+    return Object.hasOwn(this.#record.arrays, name) ? this.#record.arrays[name] : undefined
+  }
+
+  /** Writes what has changed; of an array that goes on only now and then. */
+  async update(change: Partial<WriteRecord>): Promise<void> {
+    this.#record = { ...this.#record, ...change }
+    await this.#store.makeFolder?.(this.#key)
+    await this.#store.put!(this.#key, new TextEncoder().encode(`${JSON.stringify(this.#record)}\n`))
+    this.#written = performance.now()
+  }
+
+  async setArray(name: string, state: CopyState | 'complete', isDue: boolean): Promise<void> {
+    const arrays = { ...this.#record.arrays, [name]: state }
+    this.#record = { ...this.#record, arrays }
+    if (isDue || performance.now() - this.#written >= INTERVAL_MS) await this.update({})
+  }
+}
+
+/** The hash of JSON. */
+export async function hashOf(value: unknown): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(value)))
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+declare const process: { getBuiltinModule?(name: string): unknown } | undefined
+
+/**
+ * What tells one start of this machine from another, for files of it: what was not brought to the disk is
+ * gone with it. Empty for other stores; random where nothing tells, so that such files are never used again.
+ */
+export function bootOf(store: Store): string {
+  if (store.localPath === undefined) return ''
+  try {
+    const fs = process!.getBuiltinModule!('node:fs') as { readFileSync(path: string, encoding: string): string }
+    return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return crypto.randomUUID()
+  }
+}
