@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { type Check, checkOptions } from '../src/core/options.ts'
+import * as cluster from '../src/runtime/cluster.ts'
 import * as dataset from '../src/runtime/dataset.ts'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
@@ -60,6 +61,12 @@ const FUNCTIONS: Record<string, Call> = {
   openDatasets: (o) => dataset.openDatasets([place], o),
   concatDatasets: (o) => dataset.concatDatasets([labelled()], 'x', o),
   Dataset: (o) => new dataset.Dataset({}, o),
+  planJob: (o) => cluster.planJob({ method: 'sum', source: { location: 'nowhere/x.af', array: 'x' } }, o),
+  openJob: (o) => cluster.openJob({} as never, o),
+  local: (o) => cluster.local(o),
+  bullmq: (o) => cluster.bullmq(o),
+  openJobQueue: (o) => cluster.openJobQueue(o),
+  work: (o) => cluster.work(o),
   FaultStore: (o) => new testing.FaultStore(new MemoryStore(), o),
   seededFaults: (o) => testing.seededFaults(1, o),
   raceWriters: (o) => testing.raceWriters(o),
@@ -176,6 +183,7 @@ const WITHOUT = {
     ...['chunk', 'dateOf', 'initKernels', 'isHyperslabError', 'isoOf', 'newAxis', 'parseS3Url', 'points', 'projectAxis'],
     ...['projectBox', 'resolveSelection', 'roll', 'slice', 'timestampOf', 'zarrCodecs', 'zip'],
     ...['between', 'cos', 'DataArray', 'CFTime'],
+    ...['Job', 'MERGE_FAN_IN', 'nodeCounts', 'readPlan'],
     ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],
   ],
   methods: [...['is', 'view', 'transpose', 'reshape', 'squeeze', 'expandDims', 'flip', 'rechunk', 'astype', 'toString']],
@@ -276,7 +284,7 @@ const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort()
 
 describe('every function that takes options is here', () => {
   test.each([
-    ['functions', () => [hyperslab, netcdf, zarr, dataset, testing].flatMap(Object.keys), FUNCTIONS, WITHOUT.functions],
+    ['functions', () => [hyperslab, netcdf, zarr, dataset, cluster, testing].flatMap(Object.keys), FUNCTIONS, WITHOUT.functions],
     ['methods of arrays', () => methodsOf(array()), METHODS, WITHOUT.methods],
     [
       'methods of stored arrays',

@@ -227,6 +227,8 @@ describe.each(KINDS)('a queue on %s', (kind) => {
     await reached
     slow.end()
     expect((await slow.work).retries).toBe(0)
+    // It waits for nobody: an attempt that failed would be put off.
+    expect(await engine.tasks.getJobCounts('active', 'delayed')).toEqual({ active: 0, delayed: 0 })
     start(queue)
     expect(await run).toEqual(everything(plan))
     await expectNothingLeft(engine)

@@ -1,4 +1,4 @@
-import { type Checks, checkOptions } from '../../core/options.ts'
+import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import type { Executor, RunJobOptions } from '../executor.ts'
 import { openJob, type PartialResult } from '../job.ts'
@@ -31,6 +31,7 @@ const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProgress: '
  */
 export function bullmq(options: BullmqOptions): Executor {
   checkOptions('bullmq', options, BULLMQ_CHECKS)
+  checkValue('bullmq', 'url', (options as BullmqOptions | undefined)?.url, 'string')
   const { onStatus, pool, ...queue } = options
   return {
     async run(plan: JobPlan, run: RunJobOptions = {}): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { checkOptions } from '../../core/options.ts'
+import { checkOptions, checkValue } from '../../core/options.ts'
 import { Engine, onServer } from './engine.ts'
 import { type JobStatus, QUEUE_CHECKS, type QueueOptions } from './options.ts'
 import { cancelRun, listRuns, retryRun, showRun } from './runs.ts'
@@ -46,6 +46,7 @@ export interface JobQueue extends AsyncDisposable {
  */
 export async function openJobQueue(options: QueueOptions): Promise<JobQueue> {
   checkOptions('openJobQueue', options, QUEUE_CHECKS)
+  checkValue('openJobQueue', 'url', (options as QueueOptions | undefined)?.url, 'string')
   const engine = await Engine.open(options)
   const close = (): Promise<void> => engine.close()
   return {

@@ -40,7 +40,7 @@ const WORK_CHECKS: Checks<WorkOptions> = { ...WORKER_CHECKS, pool: 'WorkerPool',
  */
 export async function work(options: WorkOptions): Promise<WorkReport> {
   checkOptions('work', options, WORK_CHECKS)
-  checkValue('work', 'url', options.url, 'string')
+  checkValue('work', 'url', (options as WorkOptions | undefined)?.url, 'string')
   const { pool, allow, ...settings } = options
   const open = async (content: unknown): Promise<NodeRunner> => {
     const plan = await readPlan(content)
