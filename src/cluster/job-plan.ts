@@ -100,7 +100,7 @@ const TASK_BYTES = 256 * 2 ** 20
  * Plans a job: opens the source for its shape, chunks and version, and divides it into tasks. Reads no
  * element, and takes no longer for more of them.
  * @throws InvalidArgumentError for what is no operation, for code among its options and credentials in its
- *   locations; what opening the source throws
+ *   locations; UnsupportedError for quantiles that are not those of a sketch; what opening the source throws
  */
 export async function planJob(operation: JobOperation, options: PlanJobOptions = {}): Promise<JobPlan> {
   checkOptions('planJob', operation, OPERATION_CHECKS)
