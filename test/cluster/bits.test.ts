@@ -7,7 +7,7 @@ import { openRecipe } from '../../src/cluster/recipe.ts'
 import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
 import { type ArrayRecipe, type JobOperation, local, nodeCounts, planJob } from '../../src/runtime/cluster.ts'
 import { folderInMemory } from '../support/folder.ts'
-import { runByNodes, writeSources } from './support.ts'
+import { runByNodes, WITHOUT_AXES, writeSources } from './support.ts'
 
 let folder: string
 let recipes: Map<string, ArrayRecipe>
@@ -30,13 +30,6 @@ async function methodBits({ method, source, args, options }: JobOperation, unitB
 }
 
 const AXES = [undefined, 0, [0, 1], 2, [1, 2]] as const
-
-/** What methods take that know no axes, or not by parts. */
-const WITHOUT_AXES: Partial<Record<string, Partial<JobOperation>>> = {
-  unique: { options: {} },
-  histogram: { options: { bins: 7, range: [-1e9, 2e9] } },
-  quantile: { args: [[0, 0.3, 1]], options: { maxBytes: 0 } },
-}
 
 describe('an array, the local executor and nodes one by one give the same bits', () => {
   test.each(DIVIDED_METHODS.map((method, i) => [method, i] as const))('%s', async (method, i) => {

@@ -2,7 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DataOf, type FixedDType, isBigInt, isFloat } from '../../src/core/dtype.ts'
 import { sizeOf } from '../../src/core/shape.ts'
-import { type ArrayRecipe, type JobPlan, nodeCounts, openJob, type PartialResult } from '../../src/runtime/cluster.ts'
+import {
+  type ArrayRecipe,
+  type JobOperation,
+  type JobPlan,
+  nodeCounts,
+  openJob,
+  type PartialResult,
+} from '../../src/runtime/cluster.ts'
 import { create } from '../../src/runtime/index.ts'
 import { createZarr } from '../../src/runtime/zarr.ts'
 import { writeNetcdf } from '../support/netcdf-writer.ts'
@@ -62,6 +69,13 @@ export async function writeSources(folder: string): Promise<Map<string, ArrayRec
   writeFileSync(nc, writeNetcdf({ dimensions, variables }))
   for (const { name } of variables) recipes.set(`netcdf ${name}`, { location: nc, array: name })
   return recipes
+}
+
+/** What methods take that know no axes, or not by parts. */
+export const WITHOUT_AXES: Partial<Record<string, Partial<JobOperation>>> = {
+  unique: { options: {} },
+  histogram: { options: { bins: 7, range: [-1e9, 2e9] } },
+  quantile: { args: [[0, 0.3, 1]], options: { maxBytes: 0 } },
 }
 
 /** Does a job as a queue would: every node by itself, what goes between them as JSON, tasks in any order. */
