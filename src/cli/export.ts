@@ -18,6 +18,7 @@ interface Options {
   readonly level?: number
   readonly variables?: readonly string[]
   readonly group?: string
+  readonly levels?: number
   readonly overwrite?: boolean
   readonly memory?: number
 }
@@ -37,6 +38,9 @@ export function addExport(program: Command): void {
       new Option('--codec <codec>', 'how chunks are compressed: zstd, gzip, zlib, lz4, none; of containers lz4, zstd, none'),
     )
     .option('--level <number>', 'how hard the codec tries', integerBetween(0, 22))
+    .addOption(
+      new Option('--levels <number>', 'of Zarr: a pyramid of so many levels, each half as fine').argParser(integerBetween(1, 32)),
+    )
     .option('--variables <names>', 'which variables to write, e.g. tas,pr (default: all)', parseNames)
     .option('--group <path>', 'of a Zarr store: the group to write')
     .addOption(memoryOption())
@@ -49,6 +53,7 @@ Zarr is written in bounded memory: ended early, the same command goes on where i
 
 Examples
   $ hyperslab export climate.af climate.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=180,lon=360
+  $ hyperslab export climate.af map.zarr --levels 5
   $ hyperslab export climate.af tas.csv --variables tas`,
     )
     .action(async (input: string, output: string, options: Options) => {

@@ -5,8 +5,10 @@ import { rootOf } from '../adapters/zarr/open.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
 import { type NewZarrArray, newArray } from '../adapters/zarr/write/new-array.ts'
 import type { NodeWriter } from '../adapters/zarr/write/nodes.ts'
-import type { DiskArray } from '../array/disk-array.ts'
+import type { PyramidStep } from '../adapters/zarr/write/pyramid.ts'
+import { DiskArray } from '../array/disk-array.ts'
 import { checkCopy } from '../array/iteration.ts'
+import { deriveSource } from '../array/lazy/derive.ts'
 import { type CopyState, copyByPlan, planCopy, type ScratchArray } from '../array/lazy/rechunk-to.ts'
 import { type Element, missingElement, missingElements } from '../array/missing.ts'
 import { bytesOf } from '../array/source.ts'
@@ -46,6 +48,8 @@ export interface ExportedArray {
   /** How many times as much reading it holds as is read: 1 when left out. */
   readonly heldTimes?: number
   readonly attributes: ReadonlyMap<string, unknown>
+  /** Of a level of a pyramid: how it is made of what was written before. */
+  readonly step?: PyramidStep | undefined
 }
 
 /** All that is to be written. */
@@ -64,6 +68,11 @@ export interface ExportOptions {
   readonly chunks?: Readonly<Record<string, number>> | undefined
   /** Lengths of shards along dimensions; along others a shard is a chunk long. */
   readonly shards?: Readonly<Record<string, number>> | undefined
+  /**
+   * Makes a pyramid of so many levels, each of means of the one before, once that is written: an image of
+   * OME-NGFF of one array, groups under the convention `multiscales` of several.
+   */
+  readonly levels?: number | undefined
   readonly overwrite?: boolean | undefined
   /** Bytes of elements held at a time, unless a shard has more. */
   readonly maxBytes?: number | undefined
@@ -91,14 +100,15 @@ type PlannedArray = ExportedArray & { readonly options: NewZarrArray; readonly c
  * @throws AlreadyExistsError unless `overwrite` is set: then what is there goes first; ReadOnlyError;
  *   InvalidArgumentError for options that do not fit; errors of the store, and of reading the arrays
  */
-export async function exportZarr(source: ZarrExport, target: Location, options: ExportOptions): Promise<boolean> {
+export async function exportZarr(given: ZarrExport, target: Location, options: ExportOptions): Promise<boolean> {
   const { store, path } = await resolveLocation(target)
   const { signal, resume } = options
   const root = rootOf(path)
   const file = store.describe(root)
   try {
     return await within({ file }, async () => {
-      checkDimensions(source, options)
+      checkDimensions(given, options)
+      const source = await inLevels(given, options.levels)
       const planned = source.arrays.map((each): PlannedArray => ({ ...each, ...plannedArray(each, options) }))
       if (options.maxBytes !== undefined) for (const each of planned) checkHeld(each, options.maxBytes)
       const nodes = newNodes(store, root)
@@ -195,12 +205,15 @@ async function writeArrays(
   const prefix = root === '' ? '' : `${root}/`
   const scratch = new Scratch(store, `${prefix}${SCRATCH}`)
   for (const each of planned) {
-    const { name, array, options, count } = each
+    const { name, options, count, step } = each
     const known = record.array(name)
     if (known !== 'complete') {
       const held = heldBytes(each, maxBytes)
       const writeBytes = held / 4
       const to = await hiddenArray(store, root, name, options, { writeBytes: maxBytes === undefined ? undefined : writeBytes })
+      // Of what is written already: the finest level would be read once more for each, and computed.
+      const finer = step && planned.find((other) => other.name === step.finer)!
+      const array = finer ? step.halve(await hiddenArray(store, root, finer.name, finer.options, {})) : each.array
       const plan = planCopy(array.source, to.source, held, 2)
       const done =
         plan.first !== undefined && known !== undefined && !(await scratch.has(plan.first, known.first)) ? undefined : known
@@ -281,6 +294,34 @@ const groupsAbove = (path: string): string[] =>
     .split('/')
     .slice(0, -1)
     .map((_, i, names) => names.slice(0, i + 1).join('/'))
+
+/** What is written as it is, or as a pyramid of so many levels, the finest first. */
+async function inLevels(source: ZarrExport, levels: number | undefined): Promise<ZarrExport> {
+  if (levels === undefined) return source
+  const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
+  const finest = Object.fromEntries(source.arrays.map((each) => [each.name, storedArray(each)]))
+  const { arrays, groups, steps } = pyramidOf(finest, levels, jsonOf(source.attributes))
+  const [only, ...others] = source.arrays
+  const exportedAs = (path: string): ExportedArray =>
+    others.length === 0 ? only! : source.arrays.find(({ name }) => name === path.slice(path.indexOf('/') + 1))!
+  const { '': attributes, ...below } = groups
+  const mapOf = (each: JsonObject): Attributes => new Map(Object.entries(each))
+  return {
+    attributes: mapOf(attributes!),
+    groups: new Map(Object.entries(below).map(([path, each]) => [path, mapOf(each)])),
+    arrays: Object.entries(arrays).map(([path, array]) => {
+      const [own, step] = [exportedAs(path), steps[path]]
+      return { ...own, name: path, ...(step && { array, step }) }
+    }),
+  }
+}
+
+/** An array with the names, attributes and fill value that it is stored with. */
+function storedArray({ array: { dtype, source }, dimensionNames, fill, attributes }: ExportedArray): DiskArray {
+  const fillValue = fill === undefined ? source.fillValue : readElement(dtype, [fill] as never, 0)
+  const layer = { dimensionNames, readBlock: source.readBlock.bind(source), bulk: source.bulk ?? {} }
+  return new DiskArray(deriveSource(source, layer, { dtype, fillValue, missing: source.missing, attrs: plain(attributes) }))
+}
 
 /** Attributes without the types that containers have them in. */
 const plain = (attributes: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> =>

@@ -115,6 +115,64 @@ describe('Zarr', () => {
     expect(t.chunks.chunkShape).toEqual([2, 2])
   })
 
+  test('is written as a pyramid: each level is made of the one before, which is read from what was written', async () => {
+    const [height, width] = [5, 6]
+    const data = Float32Array.from({ length: 2 * height * width }, (_, i) => (i === 7 ? Number.NaN : i))
+    const source = new CountingSource({ dtype: 'float32' as const, shape: [2, height, width], data }, ChunkGrid.regular([2, height, width], [1, 2, 6])) // biome-ignore format: one line
+    const missing = new DiskArray(Object.assign(source, { missing: { values: [], nan: true } }))
+    const of = (values: readonly number[], dims: string[]) => ({ dims, data: values, attrs: { units: `degrees_${dims[0] === 'lat' ? 'north' : 'east'}` } }) // biome-ignore format: one line
+    const ds = new Dataset(
+      {
+        t: { dims: ['time', 'lat', 'lon'], data: missing },
+        lat: of([0, 1, 2, 3, 4], ['lat']),
+        lon: of([0, 1, 2, 3, 4, 5], ['lon']),
+      },
+      { attrs: { title: 'T' } },
+    )
+    const store = new MemoryStore()
+    await ds.write(at(store), { levels: 3, chunks: { lat: 2 } })
+    // Once: coarser levels come from what was written.
+    const read = source.reads.map((box) => box.reduce((size, { start, stop }) => size * (stop - start), 1))
+    expect(read.reduce((a, b) => a + b)).toBe(data.length)
+    const group = await openZarr(at(store), { kind: 'group' })
+    const [pyramid] = await group.levels()
+    expect(pyramid!.levels.map(({ node, scale, translation }) => [node.path, scale, translation])).toEqual([
+      ['0', undefined, undefined],
+      ['1', [2, 2], [0.5, 0.5]],
+      ['2', [4, 4], [1.5, 1.5]],
+    ])
+    expect(group.attrs.get('zarr_conventions')).toMatchObject([{ name: 'multiscales' }])
+    let [finer, rows, columns] = [[...data], height, width]
+    for (const level of [0, 1, 2]) {
+      if (level > 0) {
+        const [r, c] = [Math.ceil(rows / 2), Math.ceil(columns / 2)]
+        finer = Array.from({ length: 2 * r * c }, (_, at) => {
+          const [t, y, x] = [Math.floor(at / r / c), Math.floor(at / c) % r, at % c]
+          const values = [0, 1].flatMap((i) => [0, 1].map((j) => [2 * y + i, 2 * x + j] as const))
+          const known = values.flatMap(([i, j]) => (i < rows && j < columns ? [finer[(t * rows + i) * columns + j]!] : [])).filter((value) => !Number.isNaN(value)) // biome-ignore format: one line
+          return Math.fround(known.reduce((a, b) => a + b, 0) / known.length)
+        })
+        ;[rows, columns] = [r, c]
+      }
+      await using opened = await openDataset(at(store), { level })
+      expect([opened.get('t').shape, opened.attrs['title']]).toEqual([[2, rows, columns], 'T'])
+      expect(Array.from(await opened.get('t').values())).toEqual(finer)
+      expect(await opened.get('lat').values()).toHaveLength(rows)
+    }
+    await expect(ds.write({ store, path: 'x.af' }, { levels: 2 })).rejects.toThrow('levels are for Zarr')
+    await expect(ds.write(at(store, 'y.zarr'), { levels: 0 })).rejects.toThrow('levels')
+  })
+
+  test('of one variable without coordinates is an image of OME-NGFF', async () => {
+    const store = new MemoryStore()
+    await new Dataset({ i: { dims: ['y', 'x'], data: new DiskArray(counted()) } }).write(at(store), { levels: 2 })
+    const group = await openZarr(at(store), { kind: 'group' })
+    expect(group.attrs.get('ome')).toMatchObject({ version: '0.5', multiscales: [{ name: 'i', datasets: [{ path: '0' }, { path: '1' }] }] }) // biome-ignore format: one line
+    const coarse = await group.array('1', 'float32')
+    // The mean of 4, 5, 0 and 1, where 5 is NaN and NaN is no missing value here.
+    expect([...(await coarse.toTensor()).data]).toEqual([Number.NaN, 4.5, 10.5, 12.5, 18.5, 20.5])
+  })
+
   test('keeps nested attributes, and leaves nothing behind when a write fails or is aborted', async () => {
     const store = new MemoryStore()
     const nested = { a: [1, { b: null }] }

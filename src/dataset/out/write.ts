@@ -43,6 +43,14 @@ export interface WriteDatasetOptions
    * does nothing.
    */
   readonly resume?: string
+  /**
+   * Zarr alone: makes a pyramid of so many levels, the data themselves among them, each half as fine as the
+   * one before along the last two dimensions. Elements are means of those that are not missing of the level
+   * before; flags, texts, times, booleans and integers of 64 bits give every second element. One variable
+   * without coordinates is an image of OME-NGFF 0.5 (`0`, `1`, …), others are groups (`0/tas`, `0/lat`, …)
+   * under the convention `multiscales`.
+   */
+  readonly levels?: number
   /** The way variables and coordinates are stored, by name, each in place of the encoding that it has. */
   readonly encoding?: Readonly<Record<string, VariableEncoding>>
 }
@@ -61,6 +69,7 @@ const CHECKS: Checks<WriteDatasetOptions> = {
   shards: 'plain object',
   maxBytes: 'integer from 1',
   resume: 'string',
+  levels: 'integer from 1 to 32',
   chunks,
   codec,
   level,
@@ -92,7 +101,7 @@ export interface WrittenParts {
 /** See `write` of `Dataset`. */
 export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<Written> {
   checkOptions('write', options, CHECKS)
-  const { encoding = {}, format = formatOf(location), shards, maxBytes, resume, ...rest } = options
+  const { encoding = {}, format = formatOf(location), shards, levels, maxBytes, resume, ...rest } = options
   const { attributes, arrays } = encodedParts(parts, encoding)
   const warnings = [...parts.problems].map(([name, { message }]) => `'${name}' is left out: ${message}`)
   if (format === 'zarr') {
@@ -100,10 +109,10 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
     for (const [name, value] of Object.entries({ codecs, blockBytes }))
       if (value !== undefined) throw refused(`${name} is for containers, and this is Zarr`, value)
     const { exportZarr } = await import('../../runtime/export-zarr.ts')
-    const isWritten = await exportZarr({ attributes, arrays }, location, { ...own, shards, maxBytes, resume })
+    const isWritten = await exportZarr({ attributes, arrays }, location, { ...own, shards, levels, maxBytes, resume })
     return { arrays: arrays.map(({ name }) => name), warnings, ...(!isWritten && { unchanged: true }) }
   }
-  for (const [name, value] of Object.entries({ shards, maxBytes, resume }))
+  for (const [name, value] of Object.entries({ shards, levels, maxBytes, resume }))
     if (value !== undefined) throw refused(`${name} is for Zarr, and this is a container`, value)
   const source: ImportSource = {
     attributes: stored(attributes),

@@ -11,6 +11,25 @@ import type { JsonObject } from '../document.ts'
 export interface PyramidArrays {
   readonly arrays: Readonly<Record<string, DiskArray>>
   readonly groups: Readonly<Record<string, JsonObject>>
+  /** How arrays of a level are made of those of the level before, by their paths. */
+  readonly steps: Readonly<Record<string, PyramidStep>>
+}
+
+/** How an array is made of one that is twice as fine. */
+export interface PyramidStep {
+  /** The path of the finer one. */
+  readonly finer: string
+  /** Halves it. */
+  halve(finer: DiskArray): DiskArray
+}
+
+/** What says that attributes of a group follow the convention `multiscales`. */
+const MULTISCALES = {
+  schema_url: 'https://raw.githubusercontent.com/zarr-conventions/multiscales/refs/tags/v1/schema.json',
+  spec_url: 'https://github.com/zarr-conventions/multiscales/blob/v1/README.md',
+  uuid: 'd35379db-88df-4056-af3a-620245f8e347',
+  name: 'multiscales',
+  description: 'Multiscale layout of zarr datasets',
 }
 
 /**
@@ -35,10 +54,23 @@ export function pyramidOf(arrays: Readonly<Record<string, DiskArray>>, count: nu
   const rank = widest.shape.length
   if (rank < 2) invalidArgument(`levels need an array of two dimensions; '${name}' has ${rank}`, rank)
   const levels = Array.from({ length: count }, (_, level) => level)
+  const made = (pathOf: (level: number, name: string) => string, halved: (array: DiskArray) => readonly number[]) => ({
+    arrays: Object.fromEntries(
+      levels.flatMap((level) => all.map(([name, array]) => [pathOf(level, name), coarserBy(array, halved(array), 2 ** level)])),
+    ),
+    steps: Object.fromEntries(
+      levels.slice(1).flatMap((level) =>
+        all.map(([name, array]): [string, PyramidStep] => {
+          const halve = (finer: DiskArray): DiskArray => coarserBy(finer, halved(array), 2)
+          return [pathOf(level, name), { finer: pathOf(level - 1, name), halve }]
+        }),
+      ),
+    ),
+  })
   if (all.length === 1) {
     const multiscale = { name, axes: axesOf(widest), datasets: levels.map((level) => datasetOf(rank, level)) }
     return {
-      arrays: Object.fromEntries(levels.map((level) => [`${level}`, levelOf(widest, [rank - 2, rank - 1], level)])),
+      ...made(String, () => [rank - 2, rank - 1]),
       groups: { '': { ...attributes, ome: { version: '0.5', multiscales: [multiscale] } } },
     }
   }
@@ -53,11 +85,9 @@ export function pyramidOf(arrays: Readonly<Record<string, DiskArray>>, count: nu
       : { asset: `${level}`, derived_from: `${level - 1}`, transform: { scale: [2, 2], translation: [0.5, 0.5] } },
   )
   return {
-    arrays: Object.fromEntries(
-      levels.flatMap((level) => all.map(([path, array]) => [`${level}/${path}`, levelOf(array, halved(array), level)])),
-    ),
+    ...made((level, name) => `${level}/${name}`, halved),
     groups: {
-      '': { ...attributes, multiscales: { layout } },
+      '': { ...attributes, zarr_conventions: [MULTISCALES], multiscales: { layout } },
       ...Object.fromEntries(levels.map((level) => [`${level}`, attributes])),
     },
   }
@@ -85,12 +115,11 @@ function datasetOf(rank: number, level: number): JsonObject {
   }
 }
 
-/** An array of which 2^level neighbours along some axes have become one. */
-function levelOf(array: DiskArray, axes: readonly number[], level: number): DiskArray {
+/** An array of which so many neighbours along some axes have become one. */
+function coarserBy(array: DiskArray, axes: readonly number[], factor: number): DiskArray {
   const { source } = array
   const { dtype, attrs } = source
-  if (level === 0 || axes.length === 0) return array
-  const factor = 2 ** level
+  if (factor === 1 || axes.length === 0) return array
   const isFlags = attrs?.get('flag_values') !== undefined || attrs?.get('flag_masks') !== undefined
   if (isFlags || !AVERAGED.includes(dtype))
     return array.view(array.shape.map((_, axis) => (axes.includes(axis) ? slice(null, null, factor) : null)))
