@@ -8,7 +8,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const root = new URL('..', import.meta.url).pathname
 const read = (page: string): string => readFileSync(join(root, page), 'utf8')
 /** Pages whose examples are programs of their own, with the number of these. */
-const PAGES = { 'README.md': 1, 'docs/arrays.md': 2, 'docs/containers.md': 1, 'docs/datasets.md': 1, 'docs/formats.md': 1 }
+const PAGES = {
+  'README.md': 1,
+  'docs/arrays.md': 2,
+  'docs/containers.md': 1,
+  'docs/datasets.md': 1,
+  'docs/formats.md': 1,
+  'docs/writing.md': 6,
+}
 const examples = Object.keys(PAGES).flatMap((page) =>
   [...read(page).matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => ({ page, code: code! })),
 )
