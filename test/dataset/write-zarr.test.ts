@@ -159,7 +159,7 @@ describe('Zarr', () => {
       expect(Array.from(await opened.get('t').values())).toEqual(finer)
       expect(await opened.get('lat').values()).toHaveLength(rows)
     }
-    await expect(ds.write({ store, path: 'x.af' }, { levels: 2 })).rejects.toThrow('levels are for Zarr')
+    await expect(ds.write({ store, path: 'x.af' }, { levels: 2 })).rejects.toThrow('levels is for Zarr')
     await expect(ds.write(at(store, 'y.zarr'), { levels: 0 })).rejects.toThrow('levels')
   })
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import type { NewZarrArray, ZarrCodec } from '../../../../src/adapters/zarr/writ
 import type { Values } from '../../../../src/array/values.ts'
 import { allocate, DTYPES, type DType, isFixed, readElement } from '../../../../src/core/dtype.ts'
 import { eachIndex, sizeOf } from '../../../../src/core/shape.ts'
-import { createZarr, openZarr } from '../../../../src/runtime/zarr.ts'
+import { createZarr, openZarr, verifyZarr } from '../../../../src/runtime/zarr.ts'
 import { zarrPython } from '../../../support/python.ts'
 import { asRead, elementFor, lengthOf, Model, Random, readBack, someSlices } from './support.ts'
 
@@ -100,6 +100,34 @@ function expectReadBack(peer: 'zarr' | 'tensorstore', some: readonly Case[]): vo
 test.skipIf(env === undefined)('what is written reads the same in zarr-python', { timeout: 120_000 }, () => {
   expectReadBack('zarr', cases)
 })
+
+test.each(['int32', 'string'] as const)(
+  'shards in shards that others have made are written to, of %s',
+  { timeout: 60_000 },
+  async (dtype) => {
+    const name = `nested-${dtype}`
+    const options = { dtype, shape: [17, 20], chunks: [2, 3], shards: [4, 6] }
+    const group = await createZarr(join(folder, `${name}.zarr`))
+    await group.createArray('x', options)
+    // Nothing here makes them: a third level goes around the two.
+    const path = join(folder, `${name}.zarr/x/zarr.json`)
+    const metadata = JSON.parse(readFileSync(path, 'utf8'))
+    const [inner] = metadata.codecs
+    metadata.codecs = [{ ...inner, configuration: { ...inner.configuration, chunk_shape: [4, 6], codecs: [inner] } }]
+    metadata.chunk_grid.configuration.chunk_shape = [8, 12]
+    writeFileSync(path, JSON.stringify(metadata))
+    const array = await openZarr(join(folder, `${name}.zarr/x`), { mode: 'r+', kind: 'array' })
+    expect(array.chunks.chunkShape).toEqual([2, 3])
+    const one: Case = { name: 'x', options, model: new Model(dtype, options.shape, dtype === 'string' ? '' : 0) }
+    for (let round = 0; round < 12; round++) {
+      await writeSome(random, one, array)
+      expect((await array.toTensor()).data).toEqual(one.model.data)
+    }
+    expect((await verifyZarr(join(folder, `${name}.zarr`))).findings).toEqual([])
+    if (env !== undefined)
+      expect(readBack(env, join(folder, `${name}.zarr`), 'zarr', ['x'])).toEqual([{ path: 'x', ...asRead(one.model) }])
+  },
+)
 
 /** What tensorstore has no codec or type for. */
 const isForTensorstore = ({ options: { dtype, codec, codecs } }: Case): boolean =>
