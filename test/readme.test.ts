@@ -79,6 +79,8 @@ test('every command of its page exists and explains itself', () => {
     'jobs',
     'plot',
     'serve',
+    'rechunk',
+    'cp',
     'references',
     'verify',
     'compact',

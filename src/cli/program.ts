@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addCompact } from './compact.ts'
+import { addCp } from './cp.ts'
 import { addExport } from './export.ts'
 import { oneLine } from './failure.ts'
 import { addGet } from './get.ts'
@@ -43,6 +44,7 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
     addImport,
     addExport,
     addRechunk,
+    addCp,
     addInfo,
     addGet,
     addReduce,

@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { copyPlace } from '../runtime/copy-place.ts'
+import { interruptible, RESUMABLE } from './failure.ts'
+import { count, printLines, showBytes } from './output.ts'
+import { progressLine } from './progress.ts'
+
+export function addCp(program: Command): void {
+  program
+    .command('cp')
+    .description('copy a container with its sidecars, a Zarr store or a file between any two places, as it is')
+    .argument('<from>', 'a path, or a URL of http, https or s3; a zip archive is unpacked where the target ends in .zarr')
+    .argument('<to>', 'a path, or a URL of s3')
+    .option('--overwrite', 'replace objects that are there and are not the same, and remove those that the source has not')
+    .addHelpText(
+      'after',
+      `
+What makes the target open comes last. Objects that are there with the same bytes are kept, so that the same command goes
+on where it was ended. 64 MiB of objects are held at most.
+
+Examples
+  $ hyperslab cp climate.af s3://bucket/climate.af
+  $ hyperslab cp https://example.org/climate.zarr climate.zarr`,
+    )
+    .action(async (from: string, to: string, { overwrite = false }: { readonly overwrite?: boolean }) => {
+      const line = progressLine('copying', 'objects')
+      const { objects, bytes, kept } = await interruptible(
+        (signal) => copyPlace(from, to, { overwrite, signal, onProgress: line.update }),
+        RESUMABLE,
+      ).finally(line.end)
+      const there = kept === 0 ? '' : `, ${kept} there already`
+      await printLines([`${to}: ${count(objects, 'object')}, ${showBytes(bytes)}${there}`])
+    })
+}

@@ -1,0 +1,302 @@
+import type { ZarrArray } from '../adapters/zarr/group.ts'
+import { treeOf } from '../adapters/zarr/tree.ts'
+import { Paths } from '../af/layers/paths.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import { Pace } from '../core/pace.ts'
+import type { Signal } from '../core/signal.ts'
+import { type ObjectInfo, readWhole, type Store } from '../store/store.ts'
+import { open } from './index.ts'
+import { type Location, resolveLocation } from './location.ts'
+import { openZarr } from './open-zarr.ts'
+import { formatIn, METADATA, type StoredAt, zarrIn } from './place-format.ts'
+
+/** Objects that are copied at the same time, each in pieces of so many bytes: 64 MiB are held at most. */
+const OBJECTS_AT_ONCE = 8
+const PIECE_BYTES = 8 * 1024 * 1024
+
+/** How far a copy is: objects `done` of `total`, and the `bytes` of those that were copied. */
+export interface CopyProgress {
+  readonly done: number
+  readonly total: number
+  readonly bytes: number
+}
+
+/** Options of copying a place. */
+export interface CopyPlaceOptions {
+  /** Replaces what is there and is not the same, and removes what the source has not. */
+  readonly overwrite?: boolean | undefined
+  readonly signal?: Signal | undefined
+  readonly onProgress?: ((progress: CopyProgress) => void) | undefined
+}
+
+/** The outcome of copying a place. */
+export interface CopiedPlace {
+  /** Objects that were copied, and their bytes. */
+  readonly objects: number
+  readonly bytes: number
+  /** Objects that were there already, with the same bytes. */
+  readonly kept: number
+}
+
+/** What is copied: objects by their names, which follow the path of either place. */
+interface Parts {
+  readonly from: StoredAt
+  readonly to: StoredAt
+  readonly names: readonly string[]
+  /** Those without which nothing opens: they go first where they are replaced, and come last. */
+  readonly last: readonly string[]
+  /** Names at the target that would be taken for parts of what is copied. */
+  readonly others: readonly string[]
+}
+
+/**
+ * Copies what is at a place, object by object as it is: a container with its sidecars, a Zarr hierarchy, or
+ * one file. What makes the target open comes last. Objects that are there with the same bytes are kept, so
+ * that the same copy goes on where it was ended.
+ * @throws AlreadyExistsError, unless `overwrite` is set, for objects that are there and are not the same;
+ *   NotFoundError; ReadOnlyError; ConflictError where the source changes meanwhile; errors of the stores
+ */
+export async function copyPlace(source: Location, target: Location, options: CopyPlaceOptions = {}): Promise<CopiedPlace> {
+  const opened: Store[] = []
+  try {
+    const from = await resolveLocation(source)
+    opened.push(from.store)
+    const to = await resolveLocation(target)
+    opened.push(to.store)
+    if (to.store.put === undefined || to.store.stage === undefined || to.store.delete === undefined)
+      throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: to.store.describe(to.path) })
+    const parts = await partsOf(source, from, to, options.signal)
+    await checkApart(parts)
+    return await copyParts(parts, options)
+  } finally {
+    for (const store of opened) await store.close?.()
+  }
+}
+
+async function copyParts(
+  { from, to, names, last, others }: Parts,
+  { overwrite = false, signal, onProgress }: CopyPlaceOptions,
+): Promise<CopiedPlace> {
+  if (others.length > 0 && !overwrite) throw alreadyThere(to.store.describe(others[0]!), 'the source has no such object')
+  if (overwrite) {
+    // One object is replaced at once. Of several, new ones must not be read together with old ones.
+    if (names.length + others.length > 0) for (const name of last) await to.store.delete!(to.path + name, { signal })
+    await forEachLimited(others, OBJECTS_AT_ONCE, (key) => to.store.delete!(key, { signal }))
+  }
+  const total = names.length + last.length
+  let [done, objects, bytes] = [0, 0, 0]
+  const copy = async (name: string): Promise<void> => {
+    signal?.throwIfAborted()
+    const copied = await copyObject({ from, to }, name, overwrite, signal, (more) => {
+      bytes += more
+      onProgress?.({ done, total, bytes })
+    })
+    done++
+    if (copied) objects++
+    onProgress?.({ done, total, bytes })
+  }
+  await forEachLimited(names, OBJECTS_AT_ONCE, copy)
+  for (const name of last) await copy(name)
+  return { objects, bytes, kept: total - objects }
+}
+
+type Pair = Pick<Parts, 'from' | 'to'>
+
+/** @returns whether it was not there yet */
+async function copyObject(
+  { from, to }: Pair,
+  name: string,
+  overwrite: boolean,
+  signal: Signal | undefined,
+  tell: (bytes: number) => void,
+): Promise<boolean> {
+  const [source, target] = [from.path + name, to.path + name]
+  if ((await to.store.stat(target, { signal })) !== undefined) {
+    if (await sameAt({ from, to }, name, signal)) return false
+    if (!overwrite) throw alreadyThere(to.store.describe(target), 'it is not the same as that of the source')
+  }
+  await to.store.makeFolder?.(target)
+  const whole = await smallObject(from.store, source, signal)
+  if (whole !== undefined) {
+    await to.store.put!(target, whole, { signal })
+    tell(whole.length)
+    return true
+  }
+  const info = await infoOf(from.store, source, signal)
+  const stage = await to.store.stage!(target)
+  try {
+    for await (const piece of piecesOf(from.store, source, info, signal)) {
+      await stage.append(piece)
+      tell(piece.length)
+    }
+    await stage.publish(target, new Uint8Array(0), { ifAbsent: false })
+  } finally {
+    await stage.discard()
+  }
+  return true
+}
+
+/** All of an object in one request; undefined for larger ones. */
+async function smallObject(store: Store, key: string, signal: Signal | undefined): Promise<Uint8Array | undefined> {
+  try {
+    return (await readWhole(store, key, { maxBytes: PIECE_BYTES, signal }))?.bytes
+  } catch (error) {
+    if (isHyperslabError(error, 'TooLargeError')) return undefined
+    throw error
+  }
+}
+
+async function infoOf(store: Store, key: string, signal: Signal | undefined): Promise<ObjectInfo> {
+  const info = await store.stat(key, { signal })
+  if (info === undefined) throw gone(store.describe(key))
+  return info
+}
+
+async function* piecesOf(
+  store: Store,
+  key: string,
+  { size, etag }: ObjectInfo,
+  signal: Signal | undefined,
+): AsyncGenerator<Uint8Array, void> {
+  for (let offset = 0; offset < size; offset += PIECE_BYTES) {
+    const piece = await store.getRange(key, offset, Math.min(PIECE_BYTES, size - offset), { ifMatch: etag, signal })
+    if (piece === undefined) throw gone(store.describe(key))
+    yield piece
+  }
+}
+
+const gone = (file: string): HyperslabError =>
+  new HyperslabError('ConflictError', 'the object was removed while it was being copied', { file })
+
+const alreadyThere = (file: string, why: string): HyperslabError =>
+  new HyperslabError('AlreadyExistsError', `there is an object of this name already, and ${why}; overwrite replaces it`, { file })
+
+/** An ETag that every store makes of the same bytes. */
+const MD5 = /^"?[0-9a-f]{32}"?$/
+
+/** Whether both places have the same bytes under a name. */
+async function sameAt({ from, to }: Pair, name: string, signal: Signal | undefined): Promise<boolean> {
+  const keys = [from.path + name, to.path + name] as const
+  const [a, b] = await Promise.all([from.store.stat(keys[0], { signal }), to.store.stat(keys[1], { signal })])
+  if (a === undefined || b === undefined || a.size !== b.size) return false
+  if (MD5.test(a.etag) && a.etag === b.etag) return true
+  const others = piecesOf(to.store, keys[1], b, signal)
+  for await (const piece of piecesOf(from.store, keys[0], a, signal)) {
+    const { value } = await others.next()
+    if (value === undefined || !piece.every((byte, i) => byte === value[i])) return false
+  }
+  return true
+}
+
+/** @throws InvalidArgumentError where both are the same place: to overwrite it would remove it */
+async function checkApart({ from, to, last }: Parts): Promise<void> {
+  for (const name of last) {
+    const keys = [from.path + name, to.path + name] as const
+    const [a, b] = await Promise.all([from.store.stat(keys[0]), to.store.stat(keys[1])])
+    const areFiles = from.store.localPath !== undefined && to.store.localPath !== undefined
+    // The version of a file has the number that it has in the file system.
+    const isOne = from.store.describe(keys[0]) === to.store.describe(keys[1]) || (areFiles && a?.etag === b?.etag)
+    if (a === undefined || b === undefined || !isOne) continue
+    const text = 'the source and the target are the same place'
+    throw new HyperslabError('InvalidArgumentError', text, { file: to.store.describe(keys[1]) })
+  }
+}
+
+async function partsOf(source: Location, from: StoredAt, to: StoredAt, signal: Signal | undefined): Promise<Parts> {
+  if (from.path.endsWith('.af') && (await isObject(from, '', signal))) return containerParts(source, from, to)
+  const isFile = await isObject(from, '', signal)
+  // Servers may have pages for folders.
+  if (!(isFile && from.store.localPath !== undefined) && (await isHierarchy(from, signal)))
+    return hierarchyParts(from, to, signal)
+  const file = from.store.describe(from.path)
+  if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })
+  if (/\.zarr\/?$/i.test(to.path) && (await formatIn(from, signal)) === 'zip')
+    return hierarchyParts(await zarrIn(from, 'zip', signal), to, signal)
+  return { from, to: named(to, from), names: [], last: [''], others: [] }
+}
+
+async function isHierarchy({ store, path }: StoredAt, signal: Signal | undefined): Promise<boolean> {
+  const place = { store, path: prefixOf(path) }
+  return (await Promise.all(METADATA.map((name) => isObject(place, name, signal)))).some(Boolean)
+}
+
+const slashless = (path: string): string => path.replace(/\/+$/, '')
+
+/** A target that is a folder takes the name of the source. */
+const named = (to: StoredAt, { path }: StoredAt): StoredAt =>
+  to.path.endsWith('/') ? { ...to, path: to.path + path.slice(path.lastIndexOf('/') + 1) } : to
+
+async function isObject({ store, path }: StoredAt, name: string, signal: Signal | undefined): Promise<boolean> {
+  try {
+    return (await store.stat(path + name, { signal })) !== undefined
+  } catch (error) {
+    // A folder.
+    if (isHyperslabError(error, 'FormatError')) return false
+    throw error
+  }
+}
+
+/** The files of a container that count. The base comes last. */
+async function containerParts(source: Location, from: StoredAt, given: StoredAt): Promise<Parts> {
+  await using file = await open(source)
+  const to = named(given, from)
+  const [own, theirs] = [new Paths(from.path), new Paths(to.path)]
+  const stem = (path: string): string => path.slice(0, -'.af'.length)
+  const sidecars = file.layers().flatMap(({ number }) => (number === 0 ? [] : [number]))
+  const names = sidecars.map((number) => own.sidecar(number).slice(stem(from.path).length))
+  const wanted = new Set(sidecars.map((number) => theirs.sidecar(number)))
+  const known = (await to.store.list?.(`${stem(to.path)}.`)) ?? []
+  const others = known.filter((key) => isSidecarOf(key, stem(to.path)) && !wanted.has(key))
+  return { from: { ...from, path: stem(from.path) }, to: { ...to, path: stem(to.path) }, names, last: ['.af'], others }
+}
+
+/** Statistics of another container are of no use, either. */
+const isSidecarOf = (key: string, stem: string): boolean => /^\.([1-9]\d*\.af|stats)$/.test(key.slice(stem.length))
+
+/** The objects of a Zarr hierarchy. The metadata of its root come last, those of others before them. */
+async function hierarchyParts(from: StoredAt, given: StoredAt, signal: Signal | undefined): Promise<Parts> {
+  const root = { ...from, path: prefixOf(from.path) }
+  const to = { ...given, path: prefixOf(given.path) }
+  if (to.store.list === undefined)
+    throw new HyperslabError('UnsupportedError', 'a folder that cannot be listed takes no copy', {
+      file: to.store.describe(to.path),
+    })
+  const keys =
+    root.store.list === undefined ? await namedKeys(root, signal) : await root.store.list(root.path, { deep: true, signal })
+  const all = keys.map((key) => key.slice(root.path.length)).filter((name) => !name.startsWith('.hyperslab-'))
+  const last = METADATA.filter((name) => all.includes(name))
+  const isMetadata = (name: string): boolean => METADATA.includes(name.slice(name.lastIndexOf('/') + 1))
+  const below = all.filter((name) => !last.includes(name))
+  const names = [...below.filter((name) => !isMetadata(name)), ...below.filter(isMetadata)]
+  const wanted = new Set(all)
+  const others = (await to.store.list(to.path, { deep: true, signal })).filter((key) => !wanted.has(key.slice(to.path.length)))
+  return { from: root, to, names, last, others }
+}
+
+const prefixOf = (path: string): string => (slashless(path) === '' ? '' : `${slashless(path)}/`)
+
+/** The keys of a hierarchy whose place cannot list them, as its metadata have them; not all need be there. */
+async function namedKeys({ store, path }: StoredAt, signal: Signal | undefined): Promise<string[]> {
+  const root = await openZarr({ store, path: slashless(path) }, { signal })
+  const { groups, arrays, unreadable } = await treeOf(root)
+  const [bad] = unreadable.values()
+  if (bad !== undefined) throw bad
+  const documents = [...groups, ...arrays].flatMap((node) =>
+    METADATA.map((name) => path + (node.path === '' ? name : `${node.path}/${name}`)),
+  )
+  const candidates = new Set([...documents, ...arrays.flatMap(objectsOf)])
+  const found: string[] = []
+  const pace = new Pace(signal)
+  await forEachLimited(candidates, 4 * OBJECTS_AT_ONCE, async (key) => {
+    if (pace.due()) await pace.turn()
+    if ((await store.stat(key, { signal })) !== undefined) found.push(key)
+  })
+  return found
+}
+
+function objectsOf({ index: { stored } }: ZarrArray): string[] {
+  const keys = new Set<string>()
+  for (let chunkIndex = 0; chunkIndex < stored.grid.count; chunkIndex++) keys.add(stored.placeOf(chunkIndex).key)
+  return [...keys]
+}
