@@ -24,7 +24,7 @@ import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { quantileAlong, type ReduceDimsOptions, type ReduceKind, reduceAlong } from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
-import { type CFTime, toDateOrCFTime } from './time/instant.ts'
+import type { CFTime } from './time/instant.ts'
 import type { Variable } from './variable.ts'
 import { Weighted } from './weighted.ts'
 import { type CoarsenOptions, coarsenedBlocks, type RollingOptions, rollingWindows, type WindowedArray } from './windows.ts'
@@ -159,12 +159,9 @@ export class DataArray extends Printable {
     const isDecoded = this.dtype === 'timestamp_ns'
     if (times === undefined && !isDecoded) invalidArgument(`${this.name} has no times, but ${this.dtype} values`, this.dtype)
     const calendar = times?.calendar ?? 'proleptic_gregorian'
-    const decoded = async () => {
-      const values = (await this.values()) as ArrayLike<bigint>
-      return isDecoded ? values : (await import('./time/units.ts')).decodeTimes(values, times!)
-    }
-    const instants = ((index ?? scalar)?.values ?? (await decoded())) as ArrayLike<bigint>
-    return Array.from(instants, (instant) => toDateOrCFTime(instant, calendar) ?? null)
+    const labels = (index ?? scalar)?.values as ArrayLike<bigint> | undefined
+    const [values, { datesOf }] = await Promise.all([labels ?? this.values(), import('./time/dates.ts')])
+    return datesOf(values as ArrayLike<bigint>, calendar, labels === undefined && !isDecoded ? times : undefined)
   }
 
   /** The sum along some dimensions; of nothing, 0. */

@@ -171,19 +171,7 @@ export class CFTime extends Printable implements Required<TimeParts> {
 
 /** The day from which on `standard` and `proleptic_gregorian` are one. */
 const GREGORIAN_START = -141_427n * NS_PER_DAY
-const MAX_DATE = 8_640_000_000_000_000n * 1_000_000n
 
 /** True where a `Date` means the same as an instant of this calendar. */
 export const isGregorian = (instant: bigint, calendar: Calendar): boolean =>
   calendar === 'proleptic_gregorian' || (calendar === 'standard' && instant >= GREGORIAN_START)
-
-/**
- * A `Date`, which leaves out what is below a millisecond, where it means the same, else a {@link CFTime};
- * `undefined` for {@link NAT}.
- */
-export function toDateOrCFTime(instant: bigint, calendar: Calendar): Date | CFTime | undefined {
-  if (instant === NAT) return undefined
-  if (!isGregorian(instant, calendar) || instant < -MAX_DATE || instant > MAX_DATE) return new CFTime(instant, calendar)
-  const { days, nanoseconds } = splitInstant(instant)
-  return new Date(days * 86_400_000 + Math.floor(nanoseconds / 1e6))
-}

@@ -2,7 +2,8 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Calendar, daysFromDate } from '../../../src/dataset/time/calendar.ts'
-import { CFTime, fieldsOf, instantOf, NAT, seasonOf, showInstant, toDateOrCFTime } from '../../../src/dataset/time/instant.ts'
+import { toDateOrCFTime } from '../../../src/dataset/time/dates.ts'
+import { CFTime, fieldsOf, instantOf, NAT, seasonOf, showInstant } from '../../../src/dataset/time/instant.ts'
 import { CALENDARS } from './arbitraries.ts'
 
 const DAY = 86_400_000_000_000n

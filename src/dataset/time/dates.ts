@@ -1,0 +1,26 @@
+import type { Calendar } from './calendar.ts'
+import { CFTime, isGregorian, NAT, splitInstant } from './instant.ts'
+import { decodeTimes, type TimeUnits } from './units.ts'
+
+/** How far a `Date` reaches. */
+const MAX_DATE = 8_640_000_000_000_000n * 1_000_000n
+
+/**
+ * A `Date`, which leaves out what is below a millisecond, where it means the same, else a {@link CFTime};
+ * `undefined` for {@link NAT}.
+ */
+export function toDateOrCFTime(instant: bigint, calendar: Calendar): Date | CFTime | undefined {
+  if (instant === NAT) return undefined
+  if (!isGregorian(instant, calendar) || instant < -MAX_DATE || instant > MAX_DATE) return new CFTime(instant, calendar)
+  const { days, nanoseconds } = splitInstant(instant)
+  return new Date(days * 86_400_000 + Math.floor(nanoseconds / 1e6))
+}
+
+/**
+ * Times as Dates or {@link CFTime}s; missing ones are null.
+ * @param times what they are counted in, where they are no instants yet
+ */
+export function datesOf(values: ArrayLike<bigint | number>, calendar: Calendar, times?: TimeUnits): (Date | CFTime | null)[] {
+  const instants = times === undefined ? (values as ArrayLike<bigint>) : decodeTimes(values, times)
+  return Array.from(instants, (instant) => toDateOrCFTime(instant, calendar) ?? null)
+}
