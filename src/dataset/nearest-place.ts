@@ -20,7 +20,22 @@ export interface LatLon {
 interface Cells {
   readonly lon: DiskArray
   readonly vectors: Float64Array
+  readonly bands: Bands
 }
+
+/** Cells in bands of one height by their third number: only bands near a place can hold what is nearest. */
+interface Bands {
+  readonly low: number
+  readonly height: number
+  readonly count: number
+  /** Where the cells of each band start among all, and where the last ones end. */
+  readonly starts: Uint32Array
+  /** Numbers of cells, band by band. */
+  readonly cells: Uint32Array
+}
+
+/** What rounding may take of where a band ends. */
+const ROUNDING = 1e-12
 
 /** Coordinates are read once; who asks again finds them by the array of latitudes. */
 const CELLS = new WeakMap<DiskArray, Cells>()
@@ -49,27 +64,72 @@ export async function nearestCells(
   tolerance: number | undefined,
   signal: Signal | undefined,
 ): Promise<Float64Array> {
-  const vectors = await vectorsOf(lat, lon, signal)
+  const { vectors, bands } = await cellsOf(lat, lon, signal)
   const found = new Float64Array(places.length)
   const pace = new Pace()
   for (const [i, place] of places.entries()) {
-    const [x, y, z] = vectorOf(place.lat, place.lon)
-    let [best, least] = [-1, Number.POSITIVE_INFINITY]
-    for (let at = 0; at < vectors.length; at += 3) {
-      const [dx, dy, dz] = [vectors[at]! - x, vectors[at + 1]! - y, vectors[at + 2]! - z]
-      const chord = dx * dx + dy * dy + dz * dz
-      // Not so of NaN.
-      if (chord < least) {
-        least = chord
-        best = at / 3
-      }
-    }
+    const { best, least } = nearestOf(vectors, bands, vectorOf(place.lat, place.lon))
     checkWithin(lat, vectors, place, { best, away: metres(least) }, tolerance)
     found[i] = best
     signal?.throwIfAborted()
     if (pace.due()) await pace.turn()
   }
   return found
+}
+
+/** The nearest cell, and the square of the chord to it; -1 where there is none. */
+function nearestOf(vectors: Float64Array, bands: Bands, [x, y, z]: readonly [number, number, number]) {
+  const { low, height, count, starts, cells } = bands
+  let [best, least] = [-1, Number.POSITIVE_INFINITY]
+  const own = bandOf(bands, z)
+  for (const way of [-1, 1])
+    for (let band = way < 0 ? own : own + 1; band >= 0 && band < count; band += way) {
+      const start = low + band * height
+      const gap = Math.max(start - z, z - start - height) - ROUNDING
+      if (gap > 0 && gap * gap > least) break
+      for (let i = starts[band]!; i < starts[band + 1]!; i++) {
+        const cell = cells[i]!
+        const [dx, dy, dz] = [vectors[3 * cell]! - x, vectors[3 * cell + 1]! - y, vectors[3 * cell + 2]! - z]
+        const chord = dx * dx + dy * dy + dz * dz
+        // Neither is so of NaN.
+        if (chord < least || (chord === least && cell < best)) {
+          least = chord
+          best = cell
+        }
+      }
+    }
+  return { best, least }
+}
+
+const bandOf = ({ low, height, count }: Pick<Bands, 'low' | 'height' | 'count'>, z: number): number =>
+  Math.max(0, Math.min(count - 1, Math.floor((z - low) / height)))
+
+/** As many bands as a band has cells, about. */
+function bandsOf(vectors: Float64Array): Bands {
+  const size = vectors.length / 3
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (let cell = 0; cell < size; cell++) {
+    const z = vectors[3 * cell + 2]!
+    if (z < low) low = z
+    if (z > high) high = z
+  }
+  const count = high > low ? Math.ceil(Math.sqrt(size)) : 1
+  const shape = { low, height: high > low ? (high - low) / count : 1, count }
+  const starts = new Uint32Array(count + 1)
+  const each = (take: (band: number, cell: number) => void): void => {
+    for (let cell = 0; cell < size; cell++) {
+      const z = vectors[3 * cell + 2]!
+      if (!Number.isNaN(z)) take(bandOf(shape, z), cell)
+    }
+  }
+  each((band) => void starts[band + 1]!++)
+  for (let band = 0; band < count; band++) starts[band + 1]! += starts[band]!
+  const cells = new Uint32Array(starts[count]!)
+  const ends = starts.slice()
+  each((band, cell) => {
+    cells[ends[band]!++] = cell
+  })
+  return { ...shape, starts, cells }
 }
 
 /** The way along the sphere between the ends of a chord, of which the square is given. */
@@ -80,12 +140,13 @@ function vectorOf(lat: number, lon: number): [number, number, number] {
   return [Math.cos(phi) * Math.cos(lambda), Math.cos(phi) * Math.sin(lambda), Math.sin(phi)]
 }
 
-async function vectorsOf(lat: Variable, lon: Variable, signal: Signal | undefined): Promise<Float64Array> {
+async function cellsOf(lat: Variable, lon: Variable, signal: Signal | undefined): Promise<Cells> {
   const known = CELLS.get(lat.array)
-  if (known?.lon === lon.array) return known.vectors
+  if (known?.lon === lon.array) return known
   const vectors = await readVectors(lat, lon, signal)
-  CELLS.set(lat.array, { lon: lon.array, vectors })
-  return vectors
+  const cells = { lon: lon.array, vectors, bands: bandsOf(vectors) }
+  CELLS.set(lat.array, cells)
+  return cells
 }
 
 async function readVectors(lat: Variable, lon: Variable, signal: Signal | undefined): Promise<Float64Array> {
