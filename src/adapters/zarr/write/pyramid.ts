@@ -1,3 +1,4 @@
+import { broadcast, concat } from '../../../array/combine.ts'
 import { DiskArray } from '../../../array/disk-array.ts'
 import { elementwise } from '../../../array/lazy/elementwise.ts'
 import { missingElement, missingElements } from '../../../array/missing.ts'
@@ -41,7 +42,8 @@ const AVERAGED: readonly DType[] = ['int8', 'int16', 'int32', 'uint8', 'uint16',
 /**
  * Arrays at several resolutions, each half as fine as the one before along two dimensions: the last two of
  * the arrays with most of them, and of the others those that they have of these. Elements are means of what
- * is not missing. One array becomes an image of OME-NGFF 0.5, several become groups under the convention
+ * is not missing; bounds are those of all cells that become one, and corners of cells are left out of coarser
+ * levels. One array becomes an image of OME-NGFF 0.5, several become groups under the convention
  * `multiscales` of Zarr.
  * @throws InvalidArgumentError where arrays have less than two dimensions or, of several, no names of them
  */
@@ -54,14 +56,21 @@ export function pyramidOf(arrays: Readonly<Record<string, DiskArray>>, count: nu
   const rank = widest.shape.length
   if (rank < 2) invalidArgument(`levels need an array of two dimensions; '${name}' has ${rank}`, rank)
   const levels = Array.from({ length: count }, (_, level) => level)
+  const bounds = new Set(all.flatMap(([, { source }]) => ['bounds', 'climatology'].map((key) => source.attrs?.get(key))))
+  const isBounds = (name: string): boolean => bounds.has(name.slice(name.lastIndexOf('/') + 1))
   const made = (pathOf: (level: number, name: string) => string, halved: (array: DiskArray) => readonly number[]) => ({
     arrays: Object.fromEntries(
-      levels.flatMap((level) => all.map(([name, array]) => [pathOf(level, name), coarserBy(array, halved(array), 2 ** level)])),
+      levels.flatMap((level) =>
+        all.flatMap(([name, array]) => {
+          const coarser = coarserBy(array, halved(array), 2 ** level, isBounds(name))
+          return coarser === undefined ? [] : [[pathOf(level, name), coarser]]
+        }),
+      ),
     ),
     steps: Object.fromEntries(
       levels.slice(1).flatMap((level) =>
         all.map(([name, array]): [string, PyramidStep] => {
-          const halve = (finer: DiskArray): DiskArray => coarserBy(finer, halved(array), 2)
+          const halve = (finer: DiskArray): DiskArray => coarserBy(finer, halved(array), 2, isBounds(name))!
           return [pathOf(level, name), { finer: pathOf(level - 1, name), halve }]
         }),
       ),
@@ -115,17 +124,59 @@ function datasetOf(rank: number, level: number): JsonObject {
   }
 }
 
-/** An array of which so many neighbours along some axes have become one. */
-function coarserBy(array: DiskArray, axes: readonly number[], factor: number): DiskArray {
+/**
+ * An array of which so many neighbours along some axes, a power of two, have become one; undefined for bounds
+ * that are not intervals along one axis.
+ */
+function coarserBy(array: DiskArray, axes: readonly number[], factor: number, isBounds: boolean): DiskArray | undefined {
   const { source } = array
   const { dtype, attrs } = source
   if (factor === 1 || axes.length === 0) return array
+  if (isBounds) return coarserBounds(array, axes, factor)
   const isFlags = attrs?.get('flag_values') !== undefined || attrs?.get('flag_masks') !== undefined
   if (isFlags || !AVERAGED.includes(dtype))
     return array.view(array.shape.map((_, axis) => (axes.includes(axis) ? slice(null, null, factor) : null)))
-  const means = coarsen(array, Object.fromEntries(axes.map((axis) => [axis, factor])), 'mean')
+  const isLongitude = isFloat(dtype) && /^degrees?_?e(ast)?$/i.test(String(attrs?.get('units')))
+  const means = isLongitude
+    ? middles(array, axes, factor)
+    : coarsen(array, Object.fromEntries(axes.map((axis) => [axis, factor])), 'mean')
   const missing = missingElement(missingElements(source))
   const back = (mean: number): unknown =>
     Number.isNaN(mean) && missing !== undefined ? missing : toElement(dtype, isFloat(dtype) ? mean : Math.round(mean))
   return new DiskArray(elementwise(means.source, source, { forth: back as never }))
+}
+
+/** The first, or the last, of so many neighbours along an axis each; there may be fewer at its end. */
+function outermost(array: DiskArray, axis: number, factor: number, which: 'first' | 'last'): DiskArray {
+  const length = array.shape[axis]!
+  const lasts = (): number[] =>
+    Array.from({ length: Math.ceil(length / factor) }, (_, i) => Math.min((i + 1) * factor, length) - 1)
+  const pick = which === 'first' ? slice(null, null, factor) : lasts()
+  return array.view(array.shape.map((_, each) => (each === axis ? pick : null)))
+}
+
+/** Angles in the middle of their neighbours, the short way round: that of 359 and 1 is not 180. */
+function middles(array: DiskArray, axes: readonly number[], factor: number): DiskArray {
+  const middle = (a: number, b: number): number => a + (((((b - a + 180) % 360) + 360) % 360) - 180) / 2
+  let angles = array
+  for (let left = factor; left > 1; left /= 2)
+    for (const axis of axes)
+      angles = broadcast(middle as never, outermost(angles, axis, 2, 'first'), outermost(angles, axis, 2, 'last'))
+  return angles
+}
+
+/** Intervals that hold those of neighbours, with the end first that was first. */
+function coarserBounds(array: DiskArray, [axis, ...others]: readonly number[], factor: number): DiskArray | undefined {
+  const { source, shape, dtype } = array
+  const end = shape.length - 1
+  if (others.length > 0 || axis === end || shape[end] !== 2) return undefined
+  const column = (of: DiskArray, at: number): DiskArray =>
+    of.view(shape.map((_, each) => (each === end ? slice(at, at + 1) : null)))
+  const [first, last] = [outermost(array, axis!, factor, 'first'), outermost(array, axis!, factor, 'last')]
+  const [a, b, y, z] = [column(first, 0), column(first, 1), column(last, 0), column(last, 1)]
+  type Bound = number | bigint
+  const low = (a: Bound, b: Bound, y: Bound): Bound => (a <= b === y < a ? y : a)
+  const high = (a: Bound, b: Bound, z: Bound): Bound => (a <= b === z > b ? z : b)
+  const ends = [broadcast(low as never, a, b, y, { dtype }), broadcast(high as never, a, b, z, { dtype })]
+  return new DiskArray(elementwise(concat(ends, { axis: end }).source, source, { forth: ((bound: Bound) => bound) as never }))
 }

@@ -253,6 +253,52 @@ describe('levels', () => {
     expect(fillElement('int16', coarse.fillValue as number)).toBe(-9)
   })
 
+  test('have the bounds of all cells that become one, and longitudes between their neighbours across the seam', async () => {
+    const line = (name: string, values: number[], attrs: Record<string, unknown> = {}, columns = 0): DiskArray => {
+      const shape = columns === 0 ? [values.length] : [values.length / columns, columns]
+      const dimensionNames = columns === 0 ? [name] : [name, 'vertex']
+      const plain = { dtype: 'float64' as const, shape, data: Float64Array.from(values) }
+      return new DiskArray(
+        new CountingSource(plain, ChunkGrid.regular(shape, shape), { dimensionNames, attrs: new Map(Object.entries(attrs)) }),
+      )
+    }
+    const group = await open(
+      asZarrStore(
+        {
+          tas: counted(),
+          lat: line('lat', [80, 40, 0, -40, -80], { bounds: 'lat_bnds' }),
+          // The first end of each is its northern one, of the other its southern one.
+          lat_bnds: line('lat', [90, 60, 60, 20, 20, -20, -20, -60, -60, -90], {}, 2),
+          lon: line('lon', [359, 1, 61, 121, 179, -179, -60], { units: 'degrees_east', bounds: 'lon_bnds' }),
+          lon_bnds: line('lon', [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7], {}, 2),
+          north: line('lat', [0, 0, 0, 0, 0], { bounds: 'north_bnds' }),
+          north_bnds: line('lat', [60, 90, 20, 60, -20, 20, -60, -20, -90, -60], {}, 2),
+          corners: line(
+            'lat',
+            Array.from({ length: 20 }, (_, i) => i),
+            {},
+            4,
+          ),
+          area: line('lat', [1, 1, 1, 1, 1], { bounds: 'corners' }),
+        },
+        { levels: 3 },
+      ),
+    )
+    const [pyramid] = await group.levels()
+    const read = async (level: number, name: string): Promise<unknown> => {
+      const array = await (pyramid!.levels[level]!.node as ZarrGroup).array(name)
+      return [...(await array.toTensor()).data]
+    }
+    expect(await read(1, 'lat_bnds')).toEqual([90, 20, 20, -60, -60, -90])
+    expect(await read(1, 'north_bnds')).toEqual([20, 90, -60, 20, -90, -60])
+    expect(await read(2, 'lat_bnds')).toEqual([90, -60, -60, -90])
+    expect(await read(1, 'lon_bnds')).toEqual([0, 2, 2, 4, 4, 6, 6, 7])
+    expect(await read(1, 'lon')).toEqual([360, 91, 180, -60])
+    expect(await read(2, 'lon')).toEqual([405.5, 240])
+    expect(await read(0, 'corners')).toHaveLength(20)
+    await expect(read(1, 'corners')).rejects.toThrow('corners')
+  })
+
   test('need two dimensions, and names of them where there are several arrays', async () => {
     const line = new DiskArray(ramp([4], [4]))
     const unnamed = new DiskArray(ramp([4, 4], [4, 4]))
