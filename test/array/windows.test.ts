@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { coarsen, rolling } from '../../src/array/reductions/windows.ts'
 import { allocate, type NumericDType } from '../../src/core/dtype.ts'
+import { isHyperslabError } from '../../src/core/errors.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { grids, numbered, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
@@ -69,7 +70,11 @@ describe.each(['coarsen', 'rolling'] as const)('%s', (name) => {
         const source = new CountingSource(plain as Plain, grid)
         const steps = name === 'coarsen' ? sizes : sizes.map(() => 1)
         const lengths = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
-        const all = await expected(plain as Plain, sizes, steps, kind)
+        const all = await expected(plain as Plain, sizes, steps, kind).catch((error: unknown) => {
+          if (!isHyperslabError(error, 'OverflowError')) throw error
+        })
+        // Products of many integers, in windows that no 0 is in.
+        if (all === undefined) return
         if (name === 'rolling' && sizes.some((size, axis) => size > Math.max(1, plain.shape[axis]!))) return
         const result = make(new DiskArray(source) as DiskArray, lengths, kind)
         expect(source.reads).toEqual([])
