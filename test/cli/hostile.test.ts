@@ -116,10 +116,10 @@ test('a picture keeps its own colours and no others', async () => {
   expectClean({ stdout: stdout.replace(colours, ''), stderr: '' })
 })
 
-test('only output.ts writes to the streams, and progress.ts lines of its own', () => {
+test('only output.ts writes to the streams, and what shows progress lines of its own', () => {
   const folder = new URL('../../src/cli/', import.meta.url).pathname
   const writing = readdirSync(folder).filter((name) =>
     /std(out|err)\.write|console\.|terminal: Terminal = process\.stderr/.test(readFileSync(join(folder, name), 'utf8')),
   )
-  expect(writing).toEqual(['output.ts', 'progress.ts'])
+  expect(writing).toEqual(['job-progress.ts', 'output.ts', 'progress.ts'])
 })
