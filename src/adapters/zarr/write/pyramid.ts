@@ -1,10 +1,14 @@
-import { broadcast, concat } from '../../../array/combine.ts'
 import { DiskArray } from '../../../array/disk-array.ts'
+import { deriveSource } from '../../../array/lazy/derive.ts'
 import { elementwise } from '../../../array/lazy/elementwise.ts'
 import { missingElement, missingElements } from '../../../array/missing.ts'
 import { coarsen } from '../../../array/reductions/windows.ts'
 import { type DType, isFloat, toElement } from '../../../core/dtype.ts'
 import { invalidArgument } from '../../../core/errors.ts'
+import { eachIndex } from '../../../core/shape.ts'
+import { type Tensor, tensorOf } from '../../../core/tensor.ts'
+import { ChunkGrid } from '../../../grid/chunks.ts'
+import { type Box, boxShape } from '../../../grid/range.ts'
 import { slice } from '../../../grid/slice.ts'
 import type { JsonObject } from '../document.ts'
 
@@ -146,37 +150,74 @@ function coarserBy(array: DiskArray, axes: readonly number[], factor: number, is
   return new DiskArray(elementwise(means.source, source, { forth: back as never }))
 }
 
-/** The first, or the last, of so many neighbours along an axis each; there may be fewer at its end. */
-function outermost(array: DiskArray, axis: number, factor: number, which: 'first' | 'last'): DiskArray {
-  const length = array.shape[axis]!
-  const lasts = (): number[] =>
-    Array.from({ length: Math.ceil(length / factor) }, (_, i) => Math.min((i + 1) * factor, length) - 1)
-  const pick = which === 'first' ? slice(null, null, factor) : lasts()
-  return array.view(array.shape.map((_, each) => (each === axis ? pick : null)))
+/**
+ * An array of which each pair of neighbours along an axis, or what is alone at its end, has become one.
+ * @param merge gets the elements that a box is made of, dense and with all of the last axis, and where to
+ *   write the box
+ */
+function halvedBy(array: DiskArray, axis: number, merge: (from: Tensor, to: Tensor, box: Box) => void): DiskArray {
+  const { source, shape, dtype, chunks } = array
+  const last = shape.length - 1
+  const half = (length: number): number => Math.max(1, Math.ceil(length / 2))
+  return new DiskArray(
+    deriveSource(source, {
+      chunks: ChunkGrid.regular(
+        shape.with(axis, Math.ceil(shape[axis]! / 2)),
+        chunks.chunkShape.map((length, each) => (each === axis ? half(length) : Math.max(1, length))),
+      ),
+      capabilities: {},
+      readBlock: async (box, out, options) => {
+        const [{ start, stop }, end] = [box[axis]!, shape[last]!]
+        const finer = box.with(last, { start: 0, stop: end, step: 1 })
+        finer[axis] = { start: 2 * start, stop: Math.min(2 * stop, shape[axis]!), step: 1 }
+        const from = tensorOf(dtype, boxShape(finer))
+        await source.readBlock(finer, from, options)
+        merge(from, out, axis === last ? box.with(last, { start: 0, stop: stop - start, step: 1 }) : box)
+      },
+      bulk: {},
+    }),
+  )
 }
+
+const placeAt = ({ stride, offset }: Tensor, index: readonly number[]): number =>
+  index.reduce((sum, each, axis) => sum + each * stride[axis]!, offset)
 
 /** Angles in the middle of their neighbours, the short way round: that of 359 and 1 is not 180. */
 function middles(array: DiskArray, axes: readonly number[], factor: number): DiskArray {
-  const middle = (a: number, b: number): number => a + (((((b - a + 180) % 360) + 360) % 360) - 180) / 2
+  const missing = missingElement(missingElements(array.source))
+  const middle = (a: number, b: number): number => {
+    if (a === missing || b === missing) return a === missing ? b : a
+    return a + (((((b - a + 180) % 360) + 360) % 360) - 180) / 2
+  }
+  const last = array.shape.length - 1
   let angles = array
   for (let left = factor; left > 1; left /= 2)
     for (const axis of axes)
-      angles = broadcast(middle as never, outermost(angles, axis, 2, 'first'), outermost(angles, axis, 2, 'last'))
+      angles = halvedBy(angles, axis, (from, to, box) => {
+        eachIndex(to.shape, (index) => {
+          const own = index.with(last, index[last]! + box[last]!.start)
+          const at = (i: number): number => from.data[placeAt(from, own.with(axis, i))] as number
+          const first = 2 * own[axis]!
+          to.data[placeAt(to, index)] = middle(at(first), at(Math.min(first + 1, from.shape[axis]! - 1))) as never
+        })
+      })
   return angles
 }
 
 /** Intervals that hold those of neighbours, with the end first that was first. */
-function coarserBounds(array: DiskArray, [axis, ...others]: readonly number[], factor: number): DiskArray | undefined {
-  const { source, shape, dtype } = array
-  const end = shape.length - 1
-  if (others.length > 0 || axis === end || shape[end] !== 2) return undefined
-  const column = (of: DiskArray, at: number): DiskArray =>
-    of.view(shape.map((_, each) => (each === end ? slice(at, at + 1) : null)))
-  const [first, last] = [outermost(array, axis!, factor, 'first'), outermost(array, axis!, factor, 'last')]
-  const [a, b, y, z] = [column(first, 0), column(first, 1), column(last, 0), column(last, 1)]
-  type Bound = number | bigint
-  const low = (a: Bound, b: Bound, y: Bound): Bound => (a <= b === y < a ? y : a)
-  const high = (a: Bound, b: Bound, z: Bound): Bound => (a <= b === z > b ? z : b)
-  const ends = [broadcast(low as never, a, b, y, { dtype }), broadcast(high as never, a, b, z, { dtype })]
-  return new DiskArray(elementwise(concat(ends, { axis: end }).source, source, { forth: ((bound: Bound) => bound) as never }))
+function coarserBounds(array: DiskArray, axes: readonly number[], factor: number): DiskArray | undefined {
+  const { shape } = array
+  if (axes.length > 1 || axes[0] !== 0 || shape.length !== 2 || shape[1] !== 2) return undefined
+  let bounds = array
+  for (let left = factor; left > 1; left /= 2)
+    bounds = halvedBy(bounds, 0, (from, to, box) => {
+      eachIndex(to.shape, (index) => {
+        const [row, column] = [2 * index[0]!, index[1]! + box[1]!.start]
+        const at = (row: number, column: number): number => from.data[2 * row + column] as number
+        const [own, next] = [at(row, column), at(Math.min(row + 1, from.shape[0]! - 1), column)]
+        const isLow = at(row, 0) <= at(row, 1) === (column === 0)
+        to.data[placeAt(to, index)] = (next < own === isLow ? next : own) as never
+      })
+    })
+  return bounds
 }
