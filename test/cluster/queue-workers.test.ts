@@ -266,6 +266,6 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     const worker = new QueueWorker(['--queue', queue.url, '--prefix', queue.prefix, '--until-idle'])
     const alone = await hyperslab(folder, ['reduce', NETCDF, 'tas', '--op', 'max'])
     expect((await hyperslab(folder, args)).stdout).toBe(alone.stdout)
-    expect(await worker.end()).toBe(0)
+    expect(await worker.ended()).toBe(0)
   })
 })

@@ -106,7 +106,8 @@ describe.each(KINDS)('a queue on %s', (kind) => {
       const plan = toy(tasks)
       const seen: JobStatus[] = []
       expect(await runTree(engine, treeOf(plan), plan, { onProgress: (status) => seen.push(status) })).toEqual(everything(plan))
-      expect(seen.at(-1)).toMatchObject({ state: 'done', done: tasks, total: tasks, workers: 2 })
+      // One may have come when there was nothing left to do.
+      expect(seen.at(-1)).toMatchObject({ state: 'done', done: tasks, total: tasks, workers: expect.toBeOneOf([1, 2]) })
       await expectNothingLeft(engine)
       // The answer is kept: nothing runs again.
       expect(await runTree(engine, treeOf(plan), plan)).toEqual(everything(plan))

@@ -28,9 +28,8 @@ export class QueueWorker {
     await this.#ended
   }
 
-  /** As who shuts a machine down does. */
-  async end(): Promise<number | null> {
-    this.#process.kill('SIGTERM')
+  /** Its exit code, once it has ended by itself. */
+  async ended(): Promise<number | null> {
     await this.#ended
     return this.#process.exitCode
   }
