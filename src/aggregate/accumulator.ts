@@ -1,20 +1,6 @@
-import { type DataOf, type FixedDType, isBigInt, isFloat } from '../core/dtype.ts'
-import { sizeOf, stridesOf } from '../core/shape.ts'
-import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
-import { type Box, viewOf } from '../grid/range.ts'
+import { type FixedDType, isBigInt, isFloat } from '../core/dtype.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { accumulators, counters, type ReduceOp, reduceElements, results, type Skip } from '../kernels/reduce.ts'
-
-/** Takes in blocks of an array, one after another, and gives the reduction of all of them. */
-export interface Accumulator {
-  /** @param pointer the block's elements in kernel memory, dense */
-  add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void
-  /**
-   * The results, one a cell, and how many elements each of them is made of. A cell made of none holds
-   * anything. Sums of integers are exact: those of 64-bit ones are bigints of any size.
-   */
-  finish(): Cells
-}
 
 /** Cells of a result, their `values` with the `counts` of elements that each is made of. */
 export interface Cells {
@@ -25,7 +11,7 @@ export interface Cells {
 }
 
 /** Reduces everything to one value. */
-export class WholeAccumulator implements Accumulator {
+export class WholeAccumulator {
   readonly #op: ReduceOp
   readonly #dtype: FixedDType
   readonly #skip: Skip
@@ -38,11 +24,7 @@ export class WholeAccumulator implements Accumulator {
     this.#skip = skip
   }
 
-  add(arena: Arena, _box: Box, shape: readonly number[], pointer: number): void {
-    this.addStrided(arena, shape, pointer, stridesOf(shape))
-  }
-
-  addStrided(arena: Arena, shape: readonly number[], pointer: number, stride: readonly number[]): void {
+  add(arena: Arena, shape: readonly number[], pointer: number, stride: readonly number[]): void {
     const cells = accumulators(arena, this.#op, this.#dtype, 1)
     const counter = counters(arena, 1)
     const none = shape.map(() => 0)
@@ -72,45 +54,6 @@ export class WholeAccumulator implements Accumulator {
   }
 }
 
-/** Reduces along axes: one cell for each position of the others. */
-export class AxisAccumulator implements Accumulator {
-  readonly #op: ReduceOp
-  readonly #dtype: FixedDType
-  readonly #skip: Skip
-  /** Shape of the array with reduced axes of length 1. */
-  readonly #shape: readonly number[]
-  readonly #cells: CellBuffer
-  readonly #counts: Tensor<'float64'>
-
-  constructor(op: ReduceOp, dtype: FixedDType, skip: Skip, shape: readonly number[]) {
-    this.#op = op
-    this.#dtype = dtype
-    this.#skip = skip
-    this.#shape = shape
-    this.#cells = new CellBuffer({ op, dtype }, shape)
-    this.#counts = tensorOf('float64', shape)
-  }
-
-  add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void {
-    const region = box.map((range, axis) => (this.#shape[axis] === 1 ? { start: 0, step: 1, length: 1 } : viewOf(range)))
-    const cellShape = region.map(({ length }) => length)
-    const stride = stridesOf(cellShape).map((step, axis) => (cellShape[axis] === 1 ? 0 : step))
-    const size = sizeOf(cellShape)
-    const cells = accumulators(arena, this.#op, this.#dtype, size)
-    const counter = counters(arena, size)
-    const counts = viewTensor(this.#counts, region)
-    this.#cells.load(arena, cells, region)
-    copyTensor(counts, tensorOf('float64', cellShape, arena.view('float64', counter, size)))
-    reduceElements(arena, this.#op, this.#dtype, this.#skip, shape, pointer, stridesOf(shape), cells, stride, counter)
-    this.#cells.store(arena, cells, region)
-    copyTensor(tensorOf('float64', cellShape, arena.view('float64', counter, size)), counts)
-  }
-
-  finish(): Cells {
-    return { values: this.#cells.finish(), counts: this.#counts.data }
-  }
-}
-
 /** What cells of the kernels are of. */
 interface CellKind {
   readonly op: ReduceOp
@@ -129,54 +72,6 @@ export function joinedCells({ op, dtype }: CellKind, numbers: ArrayLike<number |
   if (!isBigInt(dtype)) return Float64Array.from(numbers as ArrayLike<bigint>, Number)
   const halves = numbers as ArrayLike<bigint>
   return Array.from({ length: halves.length / 2 }, (_, i) => (halves[2 * i + 1]! << 32n) + halves[2 * i]!)
-}
-
-type Region = readonly { readonly start: number; readonly step: number; readonly length: number }[]
-
-/** The kernel's cells for a whole result, kept in JavaScript memory between blocks. */
-class CellBuffer {
-  readonly #kind: CellKind
-  readonly #width: number
-  readonly #type: FixedDType
-  readonly #cells: Tensor<FixedDType>
-  #seeded: boolean
-
-  constructor(kind: CellKind, shape: readonly number[]) {
-    this.#kind = kind
-    this.#width = cellWidth(kind)
-    this.#type = cellType(kind)
-    this.#cells = tensorOf(this.#type, [...shape, this.#width])
-    this.#seeded = kind.op === 'sum'
-  }
-
-  load(arena: Arena, pointer: number, region: Region): void {
-    if (!this.#seeded) this.#seed(arena, pointer)
-    copyTensor(this.#view(region), this.#inKernel(arena, pointer, region))
-  }
-
-  store(arena: Arena, pointer: number, region: Region): void {
-    copyTensor(this.#inKernel(arena, pointer, region), this.#view(region))
-  }
-
-  finish(): ArrayLike<number | bigint> {
-    return joinedCells(this.#kind, this.#cells.data)
-  }
-
-  /** Extremes start from the value every element is beyond, which the kernels know. */
-  #seed(arena: Arena, pointer: number): void {
-    const first = arena.view(this.#type, pointer, 1)[0]
-    ;(this.#cells.data as { fill(value: unknown): unknown }).fill(first)
-    this.#seeded = true
-  }
-
-  #view(region: Region): Tensor<FixedDType> {
-    return viewTensor(this.#cells, [...region, { start: 0, step: 1, length: this.#width }])
-  }
-
-  #inKernel(arena: Arena, pointer: number, region: Region): Tensor<FixedDType> {
-    const shape = [...region.map(({ length }) => length), this.#width]
-    return tensorOf(this.#type, shape, arena.view(this.#type, pointer, sizeOf(shape)) as DataOf<FixedDType>)
-  }
 }
 
 /** Adds in halves, which keeps the rounding error at the logarithm of the number of terms. */

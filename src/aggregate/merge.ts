@@ -5,7 +5,7 @@ import { type Box, boxShape } from '../grid/range.ts'
 import { hullOf } from '../grid/touched.ts'
 import { identityOf } from '../kernels/reduce.ts'
 import { type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
-import { Extremes, givesPositions } from './positions.ts'
+import { beats, Extremes, givesPositions } from './positions.ts'
 import { isPlain, isWhole, type PartialAggregate, type PlacedAggregate, type Reduction } from './reduction.ts'
 
 /** Cells that later ones are merged into. */
@@ -215,22 +215,16 @@ const mergeMoments: MergeCells = (into, at, from, first, count) => {
   }
 }
 
-/** As {@link Extremes} has it: of equal ones, the first in C order. */
 const mergePositions =
   (less: boolean): MergeCells =>
   (into, at, from, first, count) => {
-    const [best, more] = [into.values as Float64Array, from.values as Float64Array]
+    const best = into as unknown as Extremes
     for (let i = 0; i < count; i++) {
       if (from.counts[first + i] === 0) continue
-      const [old, x] = [best[at + i]!, more[first + i]!]
-      const place = from.places![first + i]!
-      const before = place < into.places![at + i]!
-      const beats =
-        into.counts[at + i] === 0 ||
-        (Number.isNaN(old) ? before && Number.isNaN(x) : x === old ? before : (less ? x < old : x > old) || Number.isNaN(x))
-      if (!beats) continue
-      best[at + i] = x
-      into.places![at + i] = place
-      into.counts[at + i] = 1
+      const [x, place] = [from.values[first + i]!, from.places![first + i]!]
+      if (!beats(best, less, at + i, x, place)) continue
+      best.values[at + i] = x as never
+      best.places[at + i] = place
+      best.counts[at + i] = 1
     }
   }

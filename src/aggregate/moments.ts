@@ -1,11 +1,10 @@
 import type { TypedArray } from '../core/dtype.ts'
-import { sizeOf, stridesOf } from '../core/shape.ts'
+import { sizeOf } from '../core/shape.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
 import { type BoxTable, boxesOf, tableOf } from '../kernels/boxes.ts'
 import { accumulators, cellBytes, counters, reduceElements, results } from '../kernels/reduce.ts'
-import type { Accumulator, Cells } from './accumulator.ts'
-import { type CellLayout, cellBox, cellStride, eachCell } from './cells.ts'
+import { cellStride } from './cells.ts'
 import type { PartialAggregate, PlacedAggregate, Reduction } from './reduction.ts'
 
 /**
@@ -85,35 +84,6 @@ export function momentsOf(
     values[2 * cell + 1] = square[cell]!
   }
   return { values, counts }
-}
-
-/** Merges such parts into cells, in the order they come. */
-export class MomentAssembly implements Accumulator {
-  readonly #reduction: Reduction
-  readonly #layout: CellLayout
-  readonly #moments: Moments
-
-  constructor(reduction: Reduction, layout: CellLayout) {
-    this.#reduction = reduction
-    this.#layout = layout
-    this.#moments = new Moments(layout.size)
-  }
-
-  add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void {
-    const region = cellBox(box, this.#reduction.reduced)
-    const table = tableOf(shape.length, [{ offset: 0, place: 0, shape, stride: stridesOf(shape) }])
-    this.take({ ...momentsOf(arena, this.#reduction, table, pointer, boxShape(region)), region })
-  }
-
-  take({ region, values, counts }: PlacedAggregate): void {
-    eachCell(boxShape(region), this.#layout.first(region), this.#layout.stride, (i, cell) =>
-      this.#moments.merge(cell, counts[i]!, values[2 * i] as number, values[2 * i + 1] as number),
-    )
-  }
-
-  finish(): Cells {
-    return { values: this.#moments.squares, counts: this.#moments.counts }
-  }
 }
 
 /** The moments of as many elements as there are in a box, all of them the one at `bytes`. */

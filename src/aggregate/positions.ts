@@ -1,15 +1,14 @@
 import { allocate, elementBytes, type FixedDType, isBigInt, type TypedArray } from '../core/dtype.ts'
 import { coordsAt, sizeOf, stridesOf } from '../core/shape.ts'
 import { isDense } from '../core/tensor.ts'
-import { type Box, boxShape } from '../grid/range.ts'
+import type { Box } from '../grid/range.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { type BoxTable, boxesOf } from '../kernels/boxes.ts'
 import { copyStrided, type ElementBytes } from '../kernels/copy.ts'
 import { find, firstRows, LEAST_ROW_BYTES } from '../kernels/places.ts'
 import { accumulators, counters, type ReduceOp, reduceElements } from '../kernels/reduce.ts'
-import type { Accumulator } from './accumulator.ts'
-import { type CellLayout, cellStride, eachCell } from './cells.ts'
-import type { PartialAggregate, PlacedAggregate, Reduction } from './reduction.ts'
+import { cellStride, eachCell } from './cells.ts'
+import type { PartialAggregate, Reduction } from './reduction.ts'
 
 /** A reduction to the positions of minima or maxima, of everything or along one axis. */
 export type PositionReduction = Reduction & { readonly op: 'min' | 'max'; readonly places: readonly number[] }
@@ -54,35 +53,6 @@ export function extremesOf(
     arena.scratch(() => addExtremes(arena, reduction, best, { ...box, pointer: base + offset, cell: place, cellStride: own }))
   const { values, counts, places } = best
   return { values, counts, places }
-}
-
-/** Puts such parts together, and takes in elements; their order does not matter. */
-export class PositionAssembly implements Accumulator {
-  readonly #reduction: PositionReduction
-  readonly #layout: CellLayout
-  readonly #best: Extremes
-
-  constructor(reduction: PositionReduction, layout: CellLayout) {
-    this.#reduction = reduction
-    this.#layout = layout
-    this.#best = new Extremes(reduction.op, reduction.dtype, layout.size)
-  }
-
-  add(arena: Arena, box: Box, shape: readonly number[], pointer: number): void {
-    const cells = { cell: this.#layout.first(box), cellStride: this.#layout.stride }
-    const elements = { pointer, shape, stride: stridesOf(shape), first: positionOf(this.#reduction, box) }
-    addExtremes(arena, this.#reduction, this.#best, { ...elements, ...cells })
-  }
-
-  take({ region, values, counts, places }: PlacedAggregate): void {
-    eachCell(boxShape(region), this.#layout.first(region), this.#layout.stride, (i, cell) => {
-      if (counts[i]! > 0) this.#best.offer(cell, values[i]!, places![i]!)
-    })
-  }
-
-  finish(): Extremes {
-    return this.#best
-  }
 }
 
 /** Takes the extremes of elements, and where they are, into cells. */
@@ -247,12 +217,7 @@ export class Extremes implements PartialAggregate {
 
   /** Whether an element would take the place of what a cell has. */
   beats(cell: number, value: number | bigint, place: number): boolean {
-    if (this.counts[cell] === 0) return true
-    const old = this.values[cell]!
-    const first = place < this.places[cell]!
-    if (Number.isNaN(old)) return first && Number.isNaN(value)
-    if (value === old) return first
-    return (this.#less ? value < old : value > old) || Number.isNaN(value)
+    return beats(this, this.#less, cell, value, place)
   }
 
   offer(cell: number, value: number | bigint, place: number): void {
@@ -261,4 +226,20 @@ export class Extremes implements PartialAggregate {
     this.counts[cell] = 1
     this.places[cell] = place
   }
+}
+
+/** Whether an element at a place would take the place of what a cell of such extremes has. */
+export function beats(
+  { values, counts, places }: Pick<Extremes, 'values' | 'counts' | 'places'>,
+  less: boolean,
+  cell: number,
+  value: number | bigint,
+  place: number,
+): boolean {
+  if (counts[cell] === 0) return true
+  const old = values[cell]!
+  const first = place < places[cell]!
+  if (Number.isNaN(old)) return first && Number.isNaN(value)
+  if (value === old) return first
+  return (less ? value < old : value > old) || Number.isNaN(value)
 }

@@ -1,10 +1,9 @@
-import { type TypedArray, toBytes } from '../core/dtype.ts'
 import { sizeOf } from '../core/shape.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
 import { type BoxTable, boxesOf, tableOf } from '../kernels/boxes.ts'
-import { accumulators, cellBytes, counters, type ReduceOp, reduceElements } from '../kernels/reduce.ts'
-import { AxisAccumulator, type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
+import { accumulators, cellBytes, counters, reduceElements } from '../kernels/reduce.ts'
+import { cellType, cellWidth, WholeAccumulator } from './accumulator.ts'
 import { cellBox, cellStride } from './cells.ts'
 import { momentsOf } from './moments.ts'
 import { extremesOf, givesPositions, positionOf } from './positions.ts'
@@ -39,7 +38,7 @@ export function reduceBoxes(
   if (givesPositions(reduction)) return extremesOf(arena, reduction, table, base, shape)
   if (isWhole(reduction)) {
     const whole = new WholeAccumulator(op, dtype, skip)
-    for (const box of boxesOf(table)) arena.scratch(() => whole.addStrided(arena, box.shape, base + box.offset, box.stride))
+    for (const box of boxesOf(table)) arena.scratch(() => whole.add(arena, box.shape, base + box.offset, box.stride))
     return whole.finish()
   }
   const size = sizeOf(shape)
@@ -66,39 +65,4 @@ export function reduceConstant(reduction: Reduction, element: Uint8Array, box: B
     const pointer = arena.put(element)
     return { ...reduceBoxes(arena, reduction, tableOf(shape.length, boxes), pointer, boxShape(region)), region }
   })
-}
-
-/** Puts parts together, in the order they come: what they hold is reduced like elements. */
-export class Assembly {
-  readonly #reduction: Reduction<ReduceOp>
-  readonly #whole: WholeAccumulator
-  readonly #values: AxisAccumulator
-  readonly #counts: AxisAccumulator
-
-  /** @param shape of the array with reduced axes of length 1 */
-  constructor(reduction: Reduction<ReduceOp>, shape: readonly number[]) {
-    const { op, dtype, skip } = reduction
-    this.#reduction = reduction
-    this.#whole = new WholeAccumulator(op, dtype, skip)
-    this.#values = new AxisAccumulator(op, cellType(reduction), 'none', [...shape, cellWidth(reduction)])
-    this.#counts = new AxisAccumulator('sum', 'float64', 'none', shape)
-  }
-
-  take({ region, values, counts }: PlacedAggregate): void {
-    if (isWhole(this.#reduction)) {
-      this.#whole.take(values[0]!, counts[0]!)
-      return
-    }
-    const shape = boxShape(region)
-    const width = cellWidth(this.#reduction)
-    const lanes = [...region, { start: 0, stop: width, step: 1 }]
-    withArena((arena) => this.#values.add(arena, lanes, [...shape, width], arena.put(toBytes(values as TypedArray))))
-    withArena((arena) => this.#counts.add(arena, region, shape, arena.put(toBytes(counts))))
-  }
-
-  finish(): Cells {
-    if (isWhole(this.#reduction)) return this.#whole.finish()
-    const counts = Float64Array.from(this.#counts.finish().values as Float64Array)
-    return { values: joinedCells(this.#reduction, this.#values.finish().values), counts }
-  }
 }

@@ -56,11 +56,6 @@ export function pairedParts(dtype: FixedDType, [min, max]: readonly PartialAggre
   return { values, counts: min!.counts }
 }
 
-/** The minima (0) or the maxima (1) of such a part. */
-export function unpairedPart(part: PlacedAggregate, which: number): PlacedAggregate {
-  return { ...part, values: (part.values as TypedArray).filter((_, i) => i % 2 === which) }
-}
-
 /** A part and the `region` of the result that it belongs to; reduced axes have length 1. */
 export interface PlacedAggregate extends PartialAggregate {
   readonly region: Box

@@ -5,11 +5,10 @@ import { withArena } from '../../src/kernels/arena.ts'
 
 test('partial sums of very many blocks are added in halves', () => {
   const accumulator = new WholeAccumulator('sum', 'float64', 'none')
-  const box = [{ start: 0, stop: 1, step: 1 }]
   const count = 100_000
   withArena((arena) => {
     const pointer = arena.put(toBytes(Float64Array.of(0.1)))
-    for (let i = 0; i < count; i++) accumulator.add(arena, box, [1], pointer)
+    for (let i = 0; i < count; i++) accumulator.add(arena, [1], pointer, [1])
   })
   const { values, counts } = accumulator.finish()
   expect(counts[0]).toBe(count)

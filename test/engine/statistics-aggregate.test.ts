@@ -6,11 +6,11 @@ import { decodeFooter } from '../../src/af/format/footer.ts'
 import { FOOTER_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
 import { nullsAreFill } from '../../src/af/layers/null-value.ts'
-import { Assembly } from '../../src/aggregate/reduce-boxes.ts'
-import { plainOf, type Reduction, unpairedPart } from '../../src/aggregate/reduction.ts'
+import { PartMerger } from '../../src/aggregate/merge.ts'
+import { plainOf, type Reduction } from '../../src/aggregate/reduction.ts'
 import { isBigInt, isFloat } from '../../src/core/dtype.ts'
 import { projectBox } from '../../src/grid/projection.ts'
-import { boxShape } from '../../src/grid/range.ts'
+import { boxShape, wholeBox } from '../../src/grid/range.ts'
 import type { ReduceOp, Skip } from '../../src/kernels/reduce.ts'
 import { type ArrayOptions, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import { type Element, layered, same, type Type, write } from '../af/layered.ts'
@@ -155,11 +155,9 @@ describe('reductions of layers with and without statistics of chunks', () => {
         const reduction: Reduction = { op, dtype, skip, reduced }
         const kernels = plainOf(reduction)
         const cellShape = kept.map((length, axis) => (reduced[axis] ? 1 : length))
-        const assemblies = kernels.map((each) => new Assembly(each, cellShape))
+        const merger = new PartMerger(reduction, wholeBox(cellShape))
         const before = file.readCost.blocks
-        await array.source.bulk!.reduce!(ranges, reduction, (part) => {
-          for (const [i, assembly] of assemblies.entries()) assembly.take(op === 'extrema' ? unpairedPart(part, i) : part)
-        })
+        await array.source.bulk!.reduce!(ranges, reduction, (part) => merger.take(part))
         let reads = 0
         projectBox(ranges, grid, (number, projections) => {
           if (missing.has(number)) return
@@ -173,9 +171,8 @@ describe('reductions of layers with and without statistics of chunks', () => {
           ranges.map(({ start, stop, step }) => slice(start, stop, step)),
         )
         const all = new Set(reduced.flatMap((each, axis) => (each ? [axis] : [])))
-        for (const [i, assembly] of assemblies.entries()) {
+        for (const [i, { values, counts }] of merger.cells().entries()) {
           const kind = kernels[i]!.op as 'sum' | 'min' | 'max'
-          const { values, counts } = assembly.finish()
           for (const [cell, flat] of cells(kept, all).members.entries()) {
             const taken = flat.map((i) => part.data[i] as Element).filter((value) => !isSkipped(value))
             expect(counts[cell]).toBe(taken.length)
