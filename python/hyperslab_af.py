@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib
 import math
 import os
 import re
@@ -681,28 +682,8 @@ def _decode_lz4(path, stored, size):
     """A block of LZ4 behind the number of its bytes, u32; that of the footer counts."""
     if len(stored) < 4:
         raise AfError(f"{path}: a block of LZ4 has {len(stored)} bytes")
-    decode = _lz4_decoder()
-    if decode is None:
-        return _decode_lz4_slowly(path, stored, size)
-    try:
-        return decode(stored, size)
-    except Exception as error:  # each package has an error of its own, of no common kind
-        raise AfError(f"{path}: a block is no LZ4: {error}") from error
-
-
-@functools.cache
-def _lz4_decoder():
-    try:
-        from lz4.block import decompress
-    except ImportError:
-        pass
-    else:
-        return lambda stored, size: decompress(stored[4:], uncompressed_size=size)
-    try:
-        from numcodecs import lz4
-    except ImportError:
-        return None
-    return lambda stored, size: lz4.decompress(struct.pack("<I", size) + stored[4:])
+    decode = _decoder("lz4")
+    return _decode_lz4_slowly(path, stored, size) if decode is None else _decoded(path, "LZ4", decode, stored, size)
 
 
 def _decode_lz4_slowly(path, stored, size):
@@ -711,14 +692,7 @@ def _decode_lz4_slowly(path, stored, size):
         while at < end:
             token = stored[at]
             at += 1
-            length = token >> 4
-            if length == 15:
-                while True:
-                    more = stored[at]
-                    at += 1
-                    length += more
-                    if more != 255:
-                        break
+            length, at = _lz4_length(stored, at, token >> 4)
             if at + length > end:
                 raise IndexError
             out += stored[at : at + length]
@@ -727,14 +701,7 @@ def _decode_lz4_slowly(path, stored, size):
                 return bytes(out)
             distance = stored[at] | stored[at + 1] << 8
             at += 2
-            length = token & 15
-            if length == 15:
-                while True:
-                    more = stored[at]
-                    at += 1
-                    length += more
-                    if more != 255:
-                        break
+            length, at = _lz4_length(stored, at, token & 15)
             length += 4
             start = len(out) - distance
             if distance == 0 or start < 0 or len(out) + length > size:
@@ -747,36 +714,58 @@ def _decode_lz4_slowly(path, stored, size):
     raise AfError(f"{path}: a block is no LZ4, or cut off at byte {at}")
 
 
+def _lz4_length(stored, at, length):
+    """A length of a sequence, of which 15 goes on in the bytes from `at` on; and where what follows begins."""
+    more = 255 if length == 15 else 0
+    while more == 255:
+        more = stored[at]
+        at += 1
+        length += more
+    return length, at
+
+
 def _decode_zstd(path, stored, size):
-    decode = _zstd_decoder()
+    decode = _decoder("zstd")
     if decode is None:
         raise AfError(f"{path}: it is compressed by zstd: use Python 3.14, or install the package zstandard or numcodecs")
-    try:
-        return decode(stored, size)
-    except Exception as error:  # each package has an error of its own, of no common kind
-        raise AfError(f"{path}: a block is no zstd: {error}") from error
+    return _decoded(path, "zstd", decode, stored, size)
+
+
+#: What decodes blocks of `size` bytes, by modules, of which the first that is installed is taken.
+_DECODERS = {
+    "lz4": {
+        "lz4.block": lambda lz4, stored, size: lz4.decompress(stored[4:], uncompressed_size=size),
+        "numcodecs.lz4": lambda lz4, stored, size: lz4.decompress(struct.pack("<I", size) + stored[4:]),
+    },
+    "zstd": {
+        "compression.zstd": lambda zstd, stored, size: zstd.decompress(stored),
+        # A frame need not say how long it is.
+        "zstandard": lambda zstd, stored, size: _stream_of(zstd, stored).read(size + 1),
+        "numcodecs.zstd": lambda zstd, stored, size: zstd.decompress(stored),
+    },
+}
+
+
+def _stream_of(zstandard, stored):
+    return zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True)
 
 
 @functools.cache
-def _zstd_decoder():
+def _decoder(codec):
+    """What decodes a codec; None where no module for it is installed."""
+    for name, decode in _DECODERS[codec].items():
+        try:
+            return functools.partial(decode, importlib.import_module(name))
+        except ImportError:
+            continue
+    return None
+
+
+def _decoded(path, codec, decode, stored, size):
     try:
-        from compression import zstd
-    except ImportError:
-        pass
-    else:
-        return lambda stored, size: zstd.decompress(stored)
-    try:
-        import zstandard
-    except ImportError:
-        pass
-    else:
-        # A frame need not say how long it is.
-        return lambda stored, size: zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True).read(size + 1)
-    try:
-        from numcodecs import zstd
-    except ImportError:
-        return None
-    return lambda stored, size: zstd.decompress(stored)
+        return decode(stored, size)
+    except Exception as error:  # each package has an error of its own, of no common kind
+        raise AfError(f"{path}: a block is no {codec}: {error}") from error
 
 
 # CRC-32C, by numpy: lanes of equal length side by side, then put together two by two
@@ -893,32 +882,21 @@ else:
         """Opens containers with xarray: `xr.open_dataset(path, engine=AfBackend)`."""
 
         description = "Opens .af containers"
-        open_dataset_parameters = ("filename_or_obj", "drop_variables", "layer")
+        # What xarray passes on, and turns off with `decode_cf=False`.
+        open_dataset_parameters = (
+            "filename_or_obj",
+            "mask_and_scale",
+            "decode_times",
+            "concat_characters",
+            "decode_coords",
+            "drop_variables",
+            "use_cftime",
+            "decode_timedelta",
+            "layer",
+        )
 
-        def open_dataset(
-            self,
-            filename_or_obj,
-            *,
-            mask_and_scale=True,
-            decode_times=True,
-            concat_characters=True,
-            decode_coords=True,
-            drop_variables=None,
-            use_cftime=None,
-            decode_timedelta=None,
-            layer=None,
-        ):
-            store = _Store(open(filename_or_obj, layer=layer))
-            return StoreBackendEntrypoint().open_dataset(
-                store,
-                mask_and_scale=mask_and_scale,
-                decode_times=decode_times,
-                concat_characters=concat_characters,
-                decode_coords=decode_coords,
-                drop_variables=drop_variables,
-                use_cftime=use_cftime,
-                decode_timedelta=decode_timedelta,
-            )
+        def open_dataset(self, filename_or_obj, *, layer=None, **decoding):
+            return StoreBackendEntrypoint().open_dataset(_Store(open(filename_or_obj, layer=layer)), **decoding)
 
         def guess_can_open(self, filename_or_obj):
             return isinstance(filename_or_obj, (str, os.PathLike)) and os.fspath(filename_or_obj).endswith(".af")
