@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Dataset } from '../../src/dataset/dataset.ts'
+import { nearestCells } from '../../src/dataset/nearest-place.ts'
+import { Variable } from '../../src/dataset/variable.ts'
 import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { CountingSource } from '../support/counting-source.ts'
@@ -151,6 +153,38 @@ describe('places by coordinates of two dimensions', () => {
         }
       }),
       { numRuns: 60 },
+    )
+  })
+
+  test('are found among cells that lie anywhere, as a naive search finds them', async () => {
+    const shape = [40, 60]
+    const size = 2400
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), async (seed) => {
+        let state = seed
+        /** Evenly from -1 to 1. */
+        const next = (): number => {
+          state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+          return state / 2 ** 31 - 1
+        }
+        const [lats, lons] = [90, 180].map((most) => Float64Array.from({ length: size }, () => most * next()))
+        const variable = (name: string, data: Float64Array) =>
+          new Variable({
+            name,
+            array: new DiskArray(
+              new CountingSource({ dtype: 'float64', shape, data }, ChunkGrid.regular(shape, shape)),
+            ) as DiskArray,
+            dims: ['y', 'x'],
+            attrs: {},
+          })
+        const places = Array.from({ length: 200 }, () => ({ lat: 90 * next(), lon: 180 * next() }))
+        const found = await nearestCells(variable('lat', lats!), variable('lon', lons!), places, 1e9, undefined)
+        for (const [i, { lat, lon }] of places.entries()) {
+          const distances = Array.from(lats!, (_, at) => haversine(lat, lon, lats![at]!, lons![at]!))
+          expect(distances[found[i]!]).toBeCloseTo(Math.min(...distances), 3)
+        }
+      }),
+      { numRuns: 5 },
     )
   })
 
