@@ -39,9 +39,10 @@ const elements = (grid: ChunkGrid): number => [...chunkBoxes(grid)].reduce((sum,
 
 describe('planRechunk', () => {
   test('copies each element once in each pass, in whole objects, within the bound, the same each time', () => {
+    const layouts = fc.oneof(general, { arbitrary: transposed, weight: 4 })
     let passes = 0
     fc.assert(
-      fc.property(fc.oneof(general, transposed), fc.constantFrom(4, 2 ** 20), ({ from, to, room }, elementBytes) => {
+      fc.property(layouts, fc.constantFrom(4, 2 ** 20), ({ from, to, room }, elementBytes) => {
         const request = { from, to, elementBytes, maxBytes: elementBytes * room }
         const plan = planRechunk(request)
         const { write, first } = plan
