@@ -1,50 +1,32 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { Dataset } from '../dataset/dataset.ts'
 import { openDataset, type WriteDatasetOptions } from '../runtime/dataset.ts'
 import { shareMemory } from '../runtime/memory-bound.ts'
 import { sourceVersion } from '../runtime/source-version.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
-import { parseChunks } from './import.ts'
 import { writeNewFile } from './new-file.ts'
-import { integerBetween, memoryOption, PLACE, parseNames } from './options.ts'
+import { addWritingOptions, integerBetween, PLACE, type WritingOptions } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
-import { DEFAULT_MEMORY } from './rechunk.ts'
 
-interface Options {
-  readonly chunks?: Readonly<Record<string, number>>
-  readonly shards?: Readonly<Record<string, number>>
-  readonly codec?: string
-  readonly level?: number
-  readonly variables?: readonly string[]
+interface Options extends WritingOptions {
   readonly group?: string
   readonly levels?: number
-  readonly overwrite?: boolean
-  readonly memory?: number
 }
 
 /** What an output is by its name. */
 const FORMATS = { zarr: /\.zarr\/?$/i, af: /\.af$/, csv: /\.csv$/i } as const
 
 export function addExport(program: Command): void {
-  program
+  const command = program
     .command('export')
     .description('write the variables of a place with their labels as Zarr, as a container or as a table')
     .argument('<input>', PLACE)
     .argument('<output>', 'what to write: out.zarr, out.af or out.csv')
-    .option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=1,lat=90,lon=90', parseChunks)
-    .option('--shards <lengths>', 'of Zarr: lengths of shards along dimensions, multiples of those of chunks', parseChunks)
-    .addOption(
-      new Option('--codec <codec>', 'how chunks are compressed: zstd, gzip, zlib, lz4, none; of containers lz4, zstd, none'),
-    )
-    .option('--level <number>', 'how hard the codec tries', integerBetween(0, 22))
-    .addOption(
-      new Option('--levels <number>', 'of Zarr: a pyramid of so many levels, each half as fine').argParser(integerBetween(1, 32)),
-    )
-    .option('--variables <names>', 'which variables to write, e.g. tas,pr (default: all)', parseNames)
+    .option('--codec <codec>', 'how chunks are compressed: zstd, gzip, zlib, lz4, blosc, none; of containers lz4, zstd, none')
+    .option('--levels <number>', 'of Zarr: a pyramid of so many levels, each half as fine', integerBetween(1, 32))
     .option('--group <path>', 'of a Zarr store: the group to write')
-    .addOption(memoryOption())
-    .option('--overwrite', 'replace the output if it is there')
+  addWritingOptions(command)
     .addHelpText(
       'after',
       `
@@ -61,7 +43,7 @@ Examples
       if (format === undefined) throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
       const { variables, group, memory, ...writing } = options
       if (memory !== undefined && format !== 'zarr') throw new UsageError(`--memory is for Zarr, and ${output} is another format`)
-      const held = format === 'zarr' ? shareMemory(memory ?? DEFAULT_MEMORY) : undefined
+      const held = format === 'zarr' ? shareMemory(memory) : undefined
       await using _ = held?.pool
       const reading = held && { pool: held.pool, budget: held.budget }
       await using ds = await openDataset(input, { ...reading, ...(group !== undefined && { group }) })

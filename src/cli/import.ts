@@ -1,20 +1,26 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type Imported, type ImportOptions } from '../runtime/import-arrays.ts'
 import { importNetcdf } from '../runtime/netcdf.ts'
 import { importZarr } from '../runtime/zarr.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
-import { addCodecOptions, type CodecOptions, checkCodecOptions, integerBetween, namesOption, parseNames } from './options.ts'
+import {
+  addCodecOptions,
+  type CodecOptions,
+  checkCodecOptions,
+  chunksOption,
+  integerBetween,
+  namesOption,
+  variablesOption,
+  type WritingOptions,
+} from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 import { storeAt, zarrErrors } from './zarr-store.ts'
 
-interface Options extends CodecOptions {
+interface Options extends CodecOptions, Pick<WritingOptions, 'chunks' | 'variables' | 'overwrite'> {
   readonly chunkBytes: number
   readonly blockBytes: number
-  readonly chunks?: Readonly<Record<string, number>>
-  readonly variables?: readonly string[]
-  readonly overwrite?: boolean
   readonly names?: readonly string[]
 }
 
@@ -27,8 +33,8 @@ export function addImport(program: Command): void {
   addCodecOptions(command)
     .option('--chunk-bytes <bytes>', 'size that chunks should have', integerBetween(1, 2 ** 30), IMPORT_CHUNK_BYTES)
     .option('--block-bytes <bytes>', 'size that blocks of chunks should have', integerBetween(1, 2 ** 30), DEFAULT_BLOCK_BYTES)
-    .option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=12,lat=48', parseChunks)
-    .option('--variables <names>', 'which variables to copy, e.g. tas,lat,lon (default: all)', parseNames)
+    .addOption(chunksOption())
+    .addOption(variablesOption())
     .option('--overwrite', 'replace the container if there is one')
     .addOption(namesOption())
     .addHelpText(
@@ -61,16 +67,4 @@ async function importPlace(
     )
   if (names !== undefined) throw new UsageError(`--names is for Zarr stores, which ${input} is not`)
   return importNetcdf(input, output, options)
-}
-
-/** `time=12,lat=48`; that the dimensions are there shows when the file is open. */
-export function parseChunks(text: string): Record<string, number> {
-  const chunks: Record<string, number> = {}
-  for (const part of text.split(',')) {
-    const [, name = '', length = ''] = /^(.+)=(\d+)$/.exec(part.trim()) ?? []
-    if (name === '' || !(Number(length) >= 1)) throw new InvalidArgumentError('It must be like time=12,lat=48.')
-    if (name in chunks) throw new InvalidArgumentError(`It has ${name} twice.`)
-    chunks[name] = Number(length)
-  }
-  return chunks
 }

@@ -37,6 +37,45 @@ export function checkCodecOptions({ codec, level }: CodecOptions): void {
   if (level !== undefined && codec !== 'zstd') throw new UsageError(`--level is for --codec zstd, not ${codec}`)
 }
 
+/** For commands that write arrays in chunks of other lengths. */
+export interface WritingOptions {
+  readonly chunks?: Readonly<Record<string, number>>
+  readonly shards?: Readonly<Record<string, number>>
+  readonly codec?: string
+  readonly level?: number
+  readonly variables?: readonly string[]
+  readonly memory?: number
+  readonly overwrite?: boolean
+}
+
+/** All but `--codec`, as the codecs depend on what is written. */
+export const addWritingOptions = (command: Command): Command =>
+  command
+    .addOption(chunksOption())
+    .option('--shards <lengths>', 'lengths of Zarr shards along dimensions, multiples of those of chunks', parseLengths)
+    .option('--level <number>', 'compression level of the codec', integerBetween(0, 22))
+    .addOption(variablesOption())
+    .option('--memory <bytes>', 'memory that the command may use, at least 256MiB (default: 1GiB)', parseByteCount)
+    .option('--overwrite', 'replace the output if it exists')
+
+export const chunksOption = () =>
+  new Option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=12,lat=48').argParser(parseLengths)
+
+export const variablesOption = () =>
+  new Option('--variables <names>', 'which variables to copy, e.g. tas,lat,lon (default: all)').argParser(parseNames)
+
+/** Parses `time=12,lat=48`. Whether there are such dimensions is seen once the source is open. */
+function parseLengths(text: string): Record<string, number> {
+  const lengths: Record<string, number> = {}
+  for (const part of text.split(',')) {
+    const [, name = '', length = ''] = /^(.+)=(\d+)$/.exec(part.trim()) ?? []
+    if (name === '' || !(Number(length) >= 1)) throw new InvalidArgumentError('It must be like time=12,lat=48.')
+    if (name in lengths) throw new InvalidArgumentError(`It has ${name} twice.`)
+    lengths[name] = Number(length)
+  }
+  return lengths
+}
+
 /** For commands that read a place. */
 export interface PlaceOptions {
   /** Of a container: which state of it. */
@@ -85,6 +124,3 @@ export function parseByteCount(text: string): number {
   if (number === '') throw new InvalidArgumentError('It must be like 512MiB, 2GB or a number of bytes.')
   return Math.floor(Number(number) * UNITS[unit.toUpperCase()]!)
 }
-
-export const memoryOption = () =>
-  new Option('--memory <bytes>', 'memory that the command may take, e.g. 512MiB; 256MiB is the least').argParser(parseByteCount)

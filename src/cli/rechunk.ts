@@ -1,25 +1,18 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { storedAttributes } from '../adapters/zarr/write/array-store.ts'
 import type { NamedValues } from '../array/source.ts'
-import { type ExportOptions, exportZarr, type ZarrExport } from '../runtime/export-zarr.ts'
+import { exportZarr, type ZarrExport } from '../runtime/export-zarr.ts'
 import { shareMemory } from '../runtime/memory-bound.ts'
 import { sourceVersion } from '../runtime/source-version.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
-import { parseChunks } from './import.ts'
 import { dimensionsOf } from './labelled.ts'
 import { openPlace } from './open-place.ts'
-import { addPlaceOptions, integerBetween, memoryOption, PLACE, type PlaceOptions, parseNames } from './options.ts'
+import { addPlaceOptions, addWritingOptions, PLACE, type PlaceOptions, type WritingOptions } from './options.ts'
 import { count, printError, printLines } from './output.ts'
 import type { PlaceContents } from './place.ts'
 import { progressLine } from './progress.ts'
 
-interface Options extends PlaceOptions, Pick<ExportOptions, 'chunks' | 'shards' | 'codec' | 'level' | 'overwrite'> {
-  readonly memory?: number
-  readonly variables?: readonly string[]
-}
-
-/** What the commands that copy with bounded memory take unless they are told. */
-export const DEFAULT_MEMORY = 1024 * 2 ** 20
+type Options = PlaceOptions & WritingOptions
 
 export function addRechunk(program: Command): void {
   const command = program
@@ -27,14 +20,8 @@ export function addRechunk(program: Command): void {
     .description('copy arrays as they are stored into Zarr with other chunks, in bounded memory')
     .argument('<input>', PLACE)
     .argument('<output>', 'the Zarr store to write: out.zarr')
-    .option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=1,lat=90,lon=90', parseChunks)
-    .option('--shards <lengths>', 'lengths of shards along dimensions, multiples of those of chunks', parseChunks)
-    .addOption(new Option('--codec <codec>', 'how chunks are compressed: zstd (default), gzip, zlib, lz4, blosc, none'))
-    .option('--level <number>', 'how hard the codec tries', integerBetween(0, 22))
-    .option('--variables <names>', 'which arrays to copy, e.g. tas,lat,lon (default: all)', parseNames)
-    .addOption(memoryOption().default(DEFAULT_MEMORY, '1GiB'))
-    .option('--overwrite', 'replace the output if it is there')
-  addPlaceOptions(command)
+    .option('--codec <codec>', 'how chunks are compressed: zstd, gzip, zlib, lz4, blosc, none (default: zstd)')
+  addPlaceOptions(addWritingOptions(command))
     .addHelpText(
       'after',
       `
@@ -46,7 +33,7 @@ Example: time steps become series
     )
     .action(async (input: string, output: string, { chunks, shards, codec, level, overwrite, ...options }: Options) => {
       if (!/\.zarr\/?$/i.test(output)) throw new UsageError(`the name of the output ends in .zarr, '${output}' does not`)
-      const { pool, budget, maxBytes } = shareMemory(options.memory ?? DEFAULT_MEMORY)
+      const { pool, budget, maxBytes } = shareMemory(options.memory)
       await using _ = pool
       await using place = await openPlace(input, options, { pool, budget })
       const found = await place.contents()

@@ -6,8 +6,10 @@ import { threads } from '../pool/spawn.ts'
 const MiB = 2 ** 20
 /** What the runtime, the code and its caches take before anything is read. */
 const BASE_BYTES = 160 * MiB
+/** The memory of commands that are given none. */
+const DEFAULT_MEMORY = 1024 * MiB
 /** Less than this is refused. */
-export const LEAST_MEMORY = 256 * MiB
+const LEAST_MEMORY = 256 * MiB
 /** What a worker takes, with the blocks it decodes. */
 const WORKER_BYTES = 128 * MiB
 
@@ -21,9 +23,9 @@ export interface MemoryShares {
 
 /**
  * Shares out the memory of a process.
- * @throws InvalidArgumentError for less than {@link LEAST_MEMORY}
+ * @throws InvalidArgumentError for less than 256 MiB
  */
-export function shareMemory(memory: number): MemoryShares {
+export function shareMemory(memory = DEFAULT_MEMORY): MemoryShares {
   if (memory < LEAST_MEMORY) {
     const text = `memory of ${memory} bytes is too little: the least is ${LEAST_MEMORY / MiB} MiB, ${LEAST_MEMORY} bytes`
     throw new HyperslabError('InvalidArgumentError', text, { actual: memory, expected: LEAST_MEMORY })
