@@ -1,4 +1,5 @@
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
+import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
 import { planChunks } from '../adapters/zarr/shards.ts'
 import { isUnreadable, treeOf, type ZarrTree } from '../adapters/zarr/tree.ts'
 import { elementBytes, isFixed } from '../core/dtype.ts'
@@ -66,7 +67,7 @@ class ZarrPlace implements Place {
   async arraysBeside({ name, array }: PlacedArray): Promise<readonly PlacedArray[]> {
     if (this.#root.kind === 'array') return []
     const found: PlacedArray[] = []
-    for (const path of groupsAbove(name)) {
+    for (const path of ['', ...groupsAbove(name)].reverse()) {
       const group = path === '' ? this.#root : await this.#root.group(path)
       const named = [...(array.dimensionNames ?? []), ...(textAttribute(array, 'coordinates')?.split(/\s+/) ?? [])]
       const names = (await unlessUntold(() => group.arrays())) ?? [...new Set(named)].filter((each) => /^[^/]+$/.test(each))
@@ -172,12 +173,6 @@ async function unlessUntold<T>(work: () => Promise<T>): Promise<T | undefined> {
 
 /** The name of what is opened by itself. */
 const ownName = (location: string): string => placeName(location.replace(METADATA_PATH, ''))
-
-/** The groups that a path is in, from the innermost to ''. */
-function groupsAbove(path: string): string[] {
-  const parts = path.split('/').slice(0, -1)
-  return [...parts.map((_, i) => parts.slice(0, parts.length - i).join('/')), '']
-}
 
 function describeArray(array: ZarrArray, name: string): ArrayDescription {
   const { metadata, dtype, shape } = array

@@ -1,5 +1,6 @@
 import { hiddenArray, newNodes } from '../adapters/zarr/create.ts'
 import type { JsonObject } from '../adapters/zarr/document.ts'
+import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
 import { writeJson } from '../adapters/zarr/json.ts'
 import { rootOf } from '../adapters/zarr/open.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
@@ -288,12 +289,6 @@ async function writeMetadata(
     if ((await store.stat(`${root === '' ? '' : `${root}/`}${path}/zarr.json`)) === undefined) await nodes.create(path, content)
   await nodes.createRoot(own?.[1] ?? groupDocument(jsonOf(source.attributes), Object.fromEntries(members)), false)
 }
-
-const groupsAbove = (path: string): string[] =>
-  path
-    .split('/')
-    .slice(0, -1)
-    .map((_, i, names) => names.slice(0, i + 1).join('/'))
 
 /** What is written as it is, or as a pyramid of so many levels, the finest first. */
 async function inLevels(source: ZarrExport, levels: number | undefined): Promise<ZarrExport> {

@@ -257,6 +257,13 @@ export class Hierarchy {
   }
 }
 
+/** The groups that a path lies in, the outermost first, without the root. */
+export const groupsAbove = (path: string): string[] =>
+  path
+    .split('/')
+    .slice(0, -1)
+    .map((_, i, names) => names.slice(0, i + 1).join('/'))
+
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
 
 /** @throws TooLargeError, which names the option that allows more */

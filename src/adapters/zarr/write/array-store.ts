@@ -9,7 +9,7 @@ import { fillTensor, type Tensor, tensorOf, viewTensor } from '../../../core/ten
 import { encodeChunk } from '../../../engine/write-box.ts'
 import { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
-import { checkPath } from '../hierarchy.ts'
+import { checkPath, groupsAbove } from '../hierarchy.ts'
 import {
   arrayDocument,
   attributesDocument,
@@ -105,12 +105,6 @@ function checkName(name: string): void {
   if (name.split('/').some((part) => part === METADATA || part.startsWith('__')))
     invalidArgument(`'${name}' is a name that Zarr keeps for itself`, name)
 }
-
-const groupsAbove = (path: string): string[] =>
-  path
-    .split('/')
-    .slice(0, -1)
-    .map((_, i, names) => names.slice(0, i + 1).join('/'))
 
 /**
  * What takes the place of chunks that are not stored, of which there are none here. Maps and viewers take it

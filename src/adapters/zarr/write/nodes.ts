@@ -3,7 +3,7 @@ import { forEachLimited, Lock } from '../../../core/limiter.ts'
 import type { Signal } from '../../../core/signal.ts'
 import type { Store } from '../../../store/store.ts'
 import { asObject, isObject, type JsonObject, member } from '../document.ts'
-import { checkPath, Hierarchy, METADATA_BYTES, type MetadataReader } from '../hierarchy.ts'
+import { checkPath, groupsAbove, Hierarchy, METADATA_BYTES, type MetadataReader } from '../hierarchy.ts'
 import { parseJson } from '../json.ts'
 import { encodeDocument, groupDocument } from './document.ts'
 import type { ObjectWriter } from './object-writer.ts'
@@ -72,7 +72,7 @@ export class NodeWriter {
     const { store, file } = this.#place
     const label = { file, array: path }
     checkName(path, label)
-    for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) await this.#createAbove(path.slice(0, at), label)
+    for (const group of groupsAbove(path)) await this.#createAbove(group, label)
     if (leftover !== undefined) {
       const prefix = this.#at(`${path}/`)
       const keys = (await store.list!(prefix, { deep: true })).filter((key) => leftover(key.slice(prefix.length)))
