@@ -50,6 +50,12 @@ export function viewTensor<D extends DType>(tensor: Tensor<D>, axes: readonly Ax
   return { data: tensor.data, shape: axes.map(({ length }) => length), stride, offset }
 }
 
+/** The position in `data` of the element at `index`; axes that `index` leaves out count as 0. */
+export const placeAt = (
+  { stride, offset }: { readonly stride: readonly number[]; readonly offset: number },
+  index: readonly number[],
+): number => index.reduce((place, i, axis) => place + i * stride[axis]!, offset)
+
 /** The first and the last element of its memory that a tensor of at least one element reaches. */
 export function extentOf({ shape, stride, offset }: Pick<Tensor, 'shape' | 'stride' | 'offset'>): [number, number] {
   let [low, high] = [offset, offset]
@@ -110,6 +116,13 @@ export function copyTensor<D extends DType>(source: Tensor<D>, target: Tensor<D>
   eachRun(outer, [source.offset, target.offset], ([a, b]) => {
     if (bulk) (output as unknown as Bulk).set((input as unknown as Bulk).subarray(a!, a! + run.length), b!)
     else for (let i = 0, p = a!, q = b!; i < run.length; i++, p += from, q += to) output[q] = input[p]
+  })
+}
+
+/** Visits the indices at which a mask is 1, in C order. */
+export function eachMasked(mask: Tensor<'bool'>, visit: (index: readonly number[]) => void): void {
+  eachIndex(mask.shape, (index) => {
+    if (mask.data[placeAt(mask, index)] === 1) visit(index)
   })
 }
 

@@ -2,7 +2,7 @@ import type { Reduction } from '../aggregate/reduction.ts'
 import type { BlockSource, PartStats } from '../array/source.ts'
 import { type DataOf, type DType, fillElement, isBigInt, isFixed, isNumeric } from '../core/dtype.ts'
 import { coordsAt, sizeOf } from '../core/shape.ts'
-import { cloneTensor, copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { cloneTensor, copyTensor, placeAt, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { chunkBoxes } from '../grid/chunks.ts'
 import { plan } from '../grid/list-pieces.ts'
 import { type Box, boxShape, rangeLength, wholeBox } from '../grid/range.ts'
@@ -119,7 +119,7 @@ const bulkGather: Check = async (source, content) => {
   const wanted = tensorOf(source.dtype, fullShape)
   for (let place = 0; place < sizeOf(fullShape); place++) {
     const index = coordsAt(place, fullShape).map((i, axis) => lists[axis]![i]!)
-    wanted.data[place] = content.data[index.reduce((at, i, axis) => at + i * content.stride[axis]!, content.offset)] as never
+    wanted.data[place] = content.data[placeAt(content, index)] as never
   }
   equal(out.data, wanted.data)
 }

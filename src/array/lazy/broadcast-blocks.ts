@@ -2,7 +2,7 @@ import { type DataOf, type DType, isFloat, toElement } from '../../core/dtype.ts
 import { within } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { eachIndex } from '../../core/shape.ts'
-import type { Tensor } from '../../core/tensor.ts'
+import { placeAt, type Tensor } from '../../core/tensor.ts'
 import type { Box } from '../../grid/range.ts'
 import { missingElement, missingElements } from '../missing.ts'
 import { missingTest } from '../missing-test.ts'
@@ -98,7 +98,7 @@ function apply(
   const steps = all.map(({ stride }) => stride[last] ?? 0)
   const values = new Array<unknown>(inputs.length)
   eachIndex(out.shape.slice(0, Math.max(0, last)), (index) => {
-    const at = all.map(({ stride, offset }) => index.reduce((sum, position, axis) => sum + position * stride[axis]!, offset))
+    const at = all.map((each) => placeAt(each, index))
     for (let i = 0; i < run; i++) {
       for (let k = 0; k < values.length; k++) values[k] = inputs[k]!.data[at[k]! + i * steps[k]!]
       const skips = missing.length > 0 && missing.some(({ k, test }) => test(values[k]))

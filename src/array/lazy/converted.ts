@@ -1,7 +1,7 @@
 import { type DType, toElement } from '../../core/dtype.ts'
 import { HyperslabError, rethrowWithin, within } from '../../core/errors.ts'
 import { eachIndex } from '../../core/shape.ts'
-import { cloneTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
+import { cloneTensor, eachMasked, placeAt, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import { type Element, isAnyMissing, type MissingOf, missingElement, missingElements } from '../missing.ts'
 import { missingTest } from '../missing-test.ts'
@@ -124,12 +124,8 @@ export async function writeConverted(
  */
 function convertTensor(from: Tensor, to: Tensor, convert: Convert, mask?: Tensor<'bool'>): void {
   if (mask !== undefined) {
-    const place = ({ offset, stride }: Tensor, index: readonly number[]): number =>
-      index.reduce((sum, i, axis) => sum + i * stride[axis]!, offset)
-    eachIndex(from.shape, (index) => {
-      if (mask.data[place(mask, index)] !== 1) return
-      const element = (from.data as ArrayLike<unknown>)[place(from, index)]
-      ;(to.data as unknown[])[place(to, index)] = convert(element as never)
+    eachMasked(mask, (index) => {
+      to.data[placeAt(to, index)] = convert(from.data[placeAt(from, index)] as never) as never
     })
     return
   }

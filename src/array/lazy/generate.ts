@@ -1,7 +1,7 @@
 import { allocate, checkDType, DTYPES, type DType, isFixed, type ScalarOf, type TypedArray, toElement } from '../../core/dtype.ts'
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import { checkShape, eachIndex } from '../../core/shape.ts'
-import { copyTensor, type Tensor, viewTensor } from '../../core/tensor.ts'
+import { copyTensor, placeAt, type Tensor, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { viewOf } from '../../grid/range.ts'
 import { type BlockSource, gridOf } from '../source.ts'
@@ -44,7 +44,7 @@ export function generateSource<D extends DType>(
   checkShape(shape, 'shape')
   const readBlock: BlockSource<D>['readBlock'] = (box, out) => {
     eachIndex(out.shape, (index) => {
-      const at = index.reduce((sum, i, axis) => sum + i * out.stride[axis]!, out.offset)
+      const at = placeAt(out, index)
       out.data[at] = toElement(dtype, fn(...index.map((i, axis) => box[axis]!.start + i * box[axis]!.step))) as never
     })
   }

@@ -6,7 +6,7 @@ import { coarsen } from '../../../array/reductions/windows.ts'
 import { type DType, isFloat, toElement } from '../../../core/dtype.ts'
 import { invalidArgument } from '../../../core/errors.ts'
 import { eachIndex } from '../../../core/shape.ts'
-import { type Tensor, tensorOf } from '../../../core/tensor.ts'
+import { placeAt, type Tensor, tensorOf } from '../../../core/tensor.ts'
 import { ChunkGrid } from '../../../grid/chunks.ts'
 import { type Box, boxShape } from '../../../grid/range.ts'
 import { slice } from '../../../grid/slice.ts'
@@ -178,9 +178,6 @@ function halvedBy(array: DiskArray, axis: number, merge: (from: Tensor, to: Tens
     }),
   )
 }
-
-const placeAt = ({ stride, offset }: Tensor, index: readonly number[]): number =>
-  index.reduce((sum, each, axis) => sum + each * stride[axis]!, offset)
 
 /** Angles in the middle of their neighbours, the short way round: that of 359 and 1 is not 180. */
 function middles(array: DiskArray, axes: readonly number[], factor: number): DiskArray {

@@ -3,9 +3,9 @@ import { decodeWith, inKernel } from '../../../codec/codec.ts'
 import { type DataOf, type DType, elementBytes, fillElement, isFixed, type ScalarOf } from '../../../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
 import { forEachLimited, Limiter } from '../../../core/limiter.ts'
-import { eachIndex, sizeOf } from '../../../core/shape.ts'
+import { sizeOf } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
-import { copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../../../core/tensor.ts'
+import { copyTensor, eachMasked, fillTensor, placeAt, type Tensor, tensorOf, viewTensor } from '../../../core/tensor.ts'
 import { decodeChunk } from '../../../engine/chunk-values.ts'
 import { encodeChunk } from '../../../engine/write-box.ts'
 import type { ChunkGrid } from '../../../grid/chunks.ts'
@@ -184,9 +184,8 @@ async function changedChunk(
 /** Copies the elements whose mask is 1. */
 function copyMasked(source: Tensor, mask: Tensor<'bool'>, target: Tensor): void {
   const [from, to] = [bitsOf(source.data), bitsOf(target.data)] as [ArrayLike<unknown>, { [index: number]: unknown }]
-  eachIndex(source.shape, (index) => {
-    const place = ({ stride, offset }: Tensor): number => index.reduce((at, i, axis) => at + i * stride[axis]!, offset)
-    if (mask.data[place(mask)] === 1) to[place(target)] = from[place(source)]
+  eachMasked(mask, (index) => {
+    to[placeAt(target, index)] = from[placeAt(source, index)]
   })
 }
 
