@@ -84,6 +84,11 @@ export class HyperslabError extends Error {
     this.#text = text
   }
 
+  /** The message without the file and the array that it begins with. */
+  get text(): string {
+    return this.#text
+  }
+
   /**
    * The error with what only an outer layer knows (file, array), its cause and where it was thrown; fields
    * that are set already stay. It is a new error, since others may wait for the same work, and itself where

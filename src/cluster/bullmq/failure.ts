@@ -12,13 +12,7 @@ export function storedFailure(error: unknown): StoredFailure {
   if (!isHyperslabError(error)) return { text: messageOf(error), details: {} }
   const { cause, ...facts } = error.details
   const details = Object.entries(facts).filter(([, value]) => /^(string|number|boolean)$/.test(typeof value))
-  return { tag: error.tag, text: textOf(error), details: Object.fromEntries(details) }
-}
-
-/** The message without the file and array that it begins with. */
-function textOf({ message, details: { file, array } }: HyperslabError): string {
-  const where = [file, array && `array '${array}'`].filter(Boolean).map((each) => `${each}: `)
-  return where.reduce((text, each) => (text.startsWith(each) ? text.slice(each.length) : text), message)
+  return { tag: error.tag, text: error.text, details: Object.fromEntries(details) }
 }
 
 /** The error again, where the run is waited for. */
