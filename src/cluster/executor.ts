@@ -1,3 +1,4 @@
+import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { JobPlan } from './job-plan.ts'
 
@@ -17,6 +18,8 @@ export interface RunJobOptions {
   readonly signal?: Signal | undefined
   readonly onProgress?: ((progress: JobProgress) => void) | undefined
 }
+
+export const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProgress: 'function' }
 
 /**
  * Does the tasks and merges of a job, wherever that is, and gives what the method of the array would have

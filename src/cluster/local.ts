@@ -1,7 +1,7 @@
 import { inOrder } from '../core/in-order.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import type { Executor, RunJobOptions } from './executor.ts'
+import { type Executor, RUN_CHECKS, type RunJobOptions } from './executor.ts'
 import { openJob } from './job.ts'
 import type { JobPlan } from './job-plan.ts'
 
@@ -14,7 +14,6 @@ export interface LocalOptions {
 }
 
 const LOCAL_CHECKS: Checks<LocalOptions> = { pool: 'WorkerPool', concurrency: 'integer from 1' }
-const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProgress: 'function' }
 
 /**
  * Runs jobs in this process, one task after another, of which some are under way at a time. Nothing is

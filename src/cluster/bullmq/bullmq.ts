@@ -1,11 +1,11 @@
-import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import type { Executor, RunJobOptions } from '../executor.ts'
+import { type Executor, RUN_CHECKS, type RunJobOptions } from '../executor.ts'
 import { openJob, type PartialResult } from '../job.ts'
 import { type JobPlan, readPlan } from '../job-plan.ts'
 import { Engine } from './engine.ts'
 import { treeOfJob } from './job-tree.ts'
-import { type JobStatus, QUEUE_CHECKS, type QueueOptions } from './options.ts'
+import { checkQueueOptions, type JobStatus, QUEUE_CHECKS, type QueueOptions } from './options.ts'
 import { runTree } from './runs.ts'
 
 /** Options of `bullmq`. */
@@ -17,7 +17,6 @@ export interface BullmqOptions extends QueueOptions {
 }
 
 const BULLMQ_CHECKS: Checks<BullmqOptions> = { ...QUEUE_CHECKS, onStatus: 'function', pool: 'WorkerPool' }
-const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProgress: 'function' }
 
 /**
  * Runs jobs by the workers of a queue, on as many machines as there are: `work` on each of them, or the
@@ -30,8 +29,7 @@ const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProgress: '
  *   ends its workers again and again, and what a task fails with
  */
 export function bullmq(options: BullmqOptions): Executor {
-  checkOptions('bullmq', options, BULLMQ_CHECKS)
-  checkValue('bullmq', 'url', (options as BullmqOptions | undefined)?.url, 'string')
+  checkQueueOptions('bullmq', options, BULLMQ_CHECKS)
   const { onStatus, pool, ...queue } = options
   return {
     async run(plan: JobPlan, run: RunJobOptions = {}): Promise<unknown> {

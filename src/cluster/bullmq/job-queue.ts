@@ -1,6 +1,5 @@
-import { checkOptions, checkValue } from '../../core/options.ts'
 import { Engine, onServer } from './engine.ts'
-import { type JobStatus, QUEUE_CHECKS, type QueueOptions } from './options.ts'
+import { checkQueueOptions, type JobStatus, QUEUE_CHECKS, type QueueOptions } from './options.ts'
 import { cancelRun, listRuns, retryRun, showRun } from './runs.ts'
 
 /** The jobs of a queue: those that are done are kept for a week, those that failed as well. */
@@ -45,8 +44,7 @@ export interface JobQueue extends AsyncDisposable {
  *   tasks
  */
 export async function openJobQueue(options: QueueOptions): Promise<JobQueue> {
-  checkOptions('openJobQueue', options, QUEUE_CHECKS)
-  checkValue('openJobQueue', 'url', (options as QueueOptions | undefined)?.url, 'string')
+  checkQueueOptions('openJobQueue', options, QUEUE_CHECKS)
   const engine = await Engine.open(options)
   const close = (): Promise<void> => engine.close()
   return {

@@ -1,4 +1,4 @@
-import type { Checks } from '../../core/options.ts'
+import { type Check, type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
 
 /** The server that keeps the queue, and how to reach it. */
@@ -24,6 +24,15 @@ export const QUEUE_CHECKS: Checks<QueueOptions> = {
   prefix: 'string',
   connection: 'object',
   telemetry: 'object',
+}
+
+/**
+ * @param call how messages name the function
+ * @throws InvalidArgumentError for what {@link checkOptions} refuses, and without a URL
+ */
+export function checkQueueOptions(call: string, options: unknown, checks: Readonly<Record<string, Check>>): void {
+  checkOptions(call, options, checks)
+  checkValue(call, 'url', (options as QueueOptions | undefined)?.url, 'string')
 }
 
 /** How a worker works. */

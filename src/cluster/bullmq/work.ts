@@ -1,13 +1,13 @@
 import { FAN_IN } from '../../aggregate/merge-tree.ts'
 import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
-import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import type { Checks } from '../../core/options.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import { type Job, openJob, type PartialResult } from '../job.ts'
 import { type JobPlan, readPlan } from '../job-plan.ts'
 import { type Allowed, checkAllowed } from './allow.ts'
 import { treeOfJob } from './job-tree.ts'
 import type { NodeRunner } from './nodes.ts'
-import { WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
+import { checkQueueOptions, WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 import { workOn } from './worker.ts'
 
 /** Options of `work`. */
@@ -39,8 +39,7 @@ const WORK_CHECKS: Checks<WorkOptions> = { ...WORKER_CHECKS, pool: 'WorkerPool',
  *   tasks
  */
 export async function work(options: WorkOptions): Promise<WorkReport> {
-  checkOptions('work', options, WORK_CHECKS)
-  checkValue('work', 'url', (options as WorkOptions | undefined)?.url, 'string')
+  checkQueueOptions('work', options, WORK_CHECKS)
   const { pool, allow, ...settings } = options
   const open = async (content: unknown): Promise<NodeRunner> => {
     const plan = await readPlan(content)

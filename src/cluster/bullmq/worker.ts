@@ -1,12 +1,11 @@
 import { HyperslabError, messageOf } from '../../core/errors.ts'
-import { checkOptions } from '../../core/options.ts'
 import { pause } from '../../core/pace.ts'
 import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
 import { Engine, type NodeJob, type NodeValue, onServer, type RunData, type StoredFailure } from './engine.ts'
 import { isFinal, storedFailure } from './failure.ts'
 import { type JoinedRun, JoinedRuns, type Plans } from './joined-run.ts'
 import { childrenOf, nodeJob, RUN, runId } from './nodes.ts'
-import { WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
+import { checkQueueOptions, WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 
 const STOPPED: NodeValue = { stopped: true }
 /** Silence is told by our own counter, which knows whose task it was. */
@@ -144,7 +143,7 @@ class NodeWork {
  * Works on the tasks of a queue until it is ended.
  */
 export async function workOn(plans: Plans, options: WorkerSettings): Promise<WorkReport> {
-  checkOptions('work', options, WORKER_CHECKS)
+  checkQueueOptions('work', options, WORKER_CHECKS)
   const {
     concurrency = 1,
     untilIdle = false,
