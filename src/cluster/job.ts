@@ -1,6 +1,7 @@
 import { FAN_IN, MergeTree } from '../aggregate/merge-tree.ts'
 import { divideBy } from '../array/reductions/reductions.ts'
 import { type DividedReduction, reduceUnits } from '../array/reductions/units.ts'
+import { decodeBase64, encodeBase64 } from '../core/base64.ts'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
@@ -199,7 +200,7 @@ export class Job implements AsyncDisposable {
 
   async #store(level: number, index: number, part: unknown, { signal }: NodeOptions): Promise<PartialResult> {
     const bytes = encodeState(part as StateValue)
-    if (bytes.length <= INLINE_BYTES || this.plan.scratch === undefined) return { state: toBase64(bytes) }
+    if (bytes.length <= INLINE_BYTES || this.plan.scratch === undefined) return { state: encodeBase64(bytes) }
     signal?.throwIfAborted()
     const { store } = await this.#place()
     const key = await this.#keyOf(level, index)
@@ -221,7 +222,7 @@ export class Job implements AsyncDisposable {
   }
 
   async #load(part: PartialResult, { signal }: NodeOptions): Promise<unknown> {
-    if ('state' in part) return decodeState(fromBase64(part.state))
+    if ('state' in part) return decodeState(decodeBase64(part.state) ?? new Uint8Array())
     const { store } = await this.#place()
     const found = await readWhole(store, part.key, { signal })
     if (found !== undefined) return decodeState(found.bytes)
@@ -237,11 +238,3 @@ export class Job implements AsyncDisposable {
     return `${(await this.#place()).path.replace(/\/$/, '')}/${this.plan.id}/${level}-${index}`
   }
 }
-
-function toBase64(bytes: Uint8Array): string {
-  let text = ''
-  for (let from = 0; from < bytes.length; from += 8192) text += String.fromCharCode(...bytes.subarray(from, from + 8192))
-  return btoa(text)
-}
-
-const fromBase64 = (text: string): Uint8Array => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))

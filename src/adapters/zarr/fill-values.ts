@@ -1,3 +1,4 @@
+import { decodeBase64 } from '../../core/base64.ts'
 import { type DType, isBigInt, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { isHyperslabError } from '../../core/errors.ts'
 import { badMetadata, showJson } from './document.ts'
@@ -110,13 +111,6 @@ export function parseBytes(value: unknown): Uint8Array | undefined {
   if (Array.isArray(value))
     return value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256) ? Uint8Array.from(value) : undefined
   return typeof value === 'string' ? decodeBase64(value) : undefined
-}
-
-/** The bytes that a text in base64 stands for; undefined for another text. */
-export function decodeBase64(text: string): Uint8Array | undefined {
-  const clean = text.replace(/[\n\r]/g, '')
-  if (clean.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(clean)) return undefined
-  return Uint8Array.from(atob(clean), (character) => character.charCodeAt(0))
 }
 
 /** An integer of the type; bigint where the type has it. */

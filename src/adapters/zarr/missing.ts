@@ -1,8 +1,9 @@
 import { type Missing, NOTHING } from '../../array/missing.ts'
+import { decodeBase64 } from '../../core/base64.ts'
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { isHyperslabError } from '../../core/errors.ts'
 import { type JsonObject, member } from './document.ts'
-import { decodeBase64, parseFillValue, roundTo } from './fill-values.ts'
+import { parseFillValue, roundTo } from './fill-values.ts'
 import type { StoredType } from './metadata.ts'
 import { NOT_A_TIME } from './time-units.ts'
 

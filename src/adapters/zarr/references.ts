@@ -1,3 +1,4 @@
+import { decodeBase64 } from '../../core/base64.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import {
   changed,
@@ -12,7 +13,6 @@ import {
   type WholeOptions,
 } from '../../store/store.ts'
 import { asLength, asObject, asText, badMetadata, isObject, type JsonObject, member, showJson, unsupported } from './document.ts'
-import { decodeBase64 } from './fill-values.ts'
 import { parseJson, writeJson } from './json.ts'
 
 /** An object of a store. */

@@ -1,4 +1,5 @@
 import type { NamedValues } from '../../../array/source.ts'
+import { encodeBase64 } from '../../../core/base64.ts'
 import { type DType, elementBytes, isFixed, isFloat, type ScalarOf } from '../../../core/dtype.ts'
 import { HyperslabError } from '../../../core/errors.ts'
 import type { JsonObject } from '../document.ts'
@@ -142,8 +143,6 @@ function floatDocument(value: number, bytes: number): unknown {
   if (Object.is(value, -0)) return `0x80${'00'.repeat(bytes - 1)}`
   return Number.isFinite(value) ? value : String(value)
 }
-
-export const encodeBase64 = (bytes: Uint8Array): string => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 
 /** The codecs that version 3 has itself; others go by the names of numcodecs. */
 const OWN = ['bytes', 'transpose', 'blosc', 'gzip', 'zstd', 'crc32c', 'sharding_indexed', 'vlen-utf8', 'vlen-bytes']
