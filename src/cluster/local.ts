@@ -1,4 +1,4 @@
-import { inOrder } from '../core/in-order.ts'
+import { inOrder, numbersFrom } from '../core/in-order.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { type Executor, RUN_CHECKS, type RunJobOptions } from './executor.ts'
@@ -33,7 +33,7 @@ export function local(options: LocalOptions = {}): Executor {
         const tree = job.mergeTree()
         let done = 0
         const work = (index: number): Promise<unknown> => job.reduceTask(index, { signal })
-        await inOrder(numbers(tasks.count), { count: concurrency }, work, (part) => {
+        await inOrder(numbersFrom(0, tasks.count), { count: concurrency }, work, (part) => {
           tree.add(part)
           done++
           const bytes = Math.round(array.bytes * Math.min(1, (done * 16 ** tasks.level) / Math.max(1, units.count)))
@@ -45,8 +45,4 @@ export function local(options: LocalOptions = {}): Executor {
       }
     },
   }
-}
-
-function* numbers(count: number): Generator<number, void> {
-  for (let number = 0; number < count; number++) yield number
 }

@@ -1,6 +1,6 @@
 import { allocate, isFixed, type TypedArray } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { ahead } from '../../core/in-order.ts'
+import { ahead, numbersFrom } from '../../core/in-order.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sameShape, sizeOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
@@ -149,8 +149,4 @@ async function copyRegions(
     await onDone(number + 1)
     tally(box)
   }
-}
-
-function* numbersFrom(start: number, stop: number): Generator<number, void> {
-  for (let number = start; number < stop; number++) yield number
 }

@@ -2,6 +2,7 @@ import type { Codec, KernelCodec } from '../../../codec/codec.ts'
 import { decodeWith, inKernel } from '../../../codec/codec.ts'
 import { type DataOf, type DType, elementBytes, fillElement, isFixed, type ScalarOf } from '../../../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
+import { numbersFrom } from '../../../core/in-order.ts'
 import { forEachLimited, Limiter } from '../../../core/limiter.ts'
 import { sizeOf } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
@@ -81,16 +82,12 @@ export async function writeObjects(array: WrittenArray, written: BoxToWrite, sig
   const { dtype, bytes = GUESSED_BYTES } = array.type
   const each = isFixed(dtype) ? elementBytes(dtype) : bytes
   const limiter = new Limiter(OBJECTS_AT_ONCE, array.writeBytes ?? BYTES_AT_ONCE)
-  await forEachLimited(numbers(touched.count), OBJECTS_AT_ONCE, async (at) => {
+  await forEachLimited(numbersFrom(0, touched.count), OBJECTS_AT_ONCE, async (at) => {
     signal?.throwIfAborted()
     const projections = touched.projections(at)
     const size = sizeOf(projections.map(({ length }) => length))
     await limiter.run(size * each, () => writeObject(array, encoder, projections, written, signal), signal)
   })
-}
-
-function* numbers(count: number): Generator<number, void> {
-  for (let i = 0; i < count; i++) yield i
 }
 
 async function writeObject(
@@ -109,7 +106,7 @@ async function writeObject(
   const values = viewTensor(source, places)
   const own = mask && viewTensor(mask, places)
   const touched = new TouchedChunks(box, array.chunks)
-  const changes = Array.from(numbers(touched.count), (at): ChunkChange => {
+  const changes = Array.from(numbersFrom(0, touched.count), (at): ChunkChange => {
     const inner = touched.projections(at)
     return { place: array.placeOf(touched.numberOf(inner)), projections: inner, values, mask: own }
   })
