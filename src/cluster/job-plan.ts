@@ -5,6 +5,7 @@ import { UNIT_BYTES } from '../array/reductions/units.ts'
 import { bytesOf } from '../array/source.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { sha256 } from '../core/sha256.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { AxisChunks } from '../grid/chunks.ts'
@@ -181,10 +182,7 @@ export function nodeCounts({ tasks }: JobPlan): readonly number[] {
 }
 
 /** SHA-256 of the canonical text of a value, in hexadecimal digits. */
-async function hashOf(value: JsonValue | object): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical(value as JsonValue)))
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
+const hashOf = (value: JsonValue | object): Promise<string> => sha256(canonical(value as JsonValue))
 
 /** JSON with names in their order, and without what is undefined. */
 function canonical(value: JsonValue | undefined): string {

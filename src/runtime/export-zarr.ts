@@ -17,13 +17,14 @@ import type { Progress } from '../array/transfers.ts'
 import { largestDivisor } from '../core/divisors.ts'
 import { type DType, readElement, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, messageOf, rethrowWithin, within } from '../core/errors.ts'
+import { sha256 } from '../core/sha256.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import type { Store } from '../store/store.ts'
 import { type Location, resolveLocation } from './location.ts'
 import { Scratch } from './scratch.ts'
-import { bootOf, FORMAT, hashOf, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
+import { bootOf, FORMAT, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
 
 /** Size that chunks have where nothing says otherwise. */
 const CHUNK_BYTES = 4 * 1024 * 1024
@@ -158,7 +159,7 @@ async function startWrite(
     path,
     writeJson(jsonOf(attributes)),
   ])
-  const id = resume === undefined ? '' : await hashOf([FORMAT, resume, own, groups])
+  const id = resume === undefined ? '' : await sha256(JSON.stringify([FORMAT, resume, own, groups]))
   const found = await readRecord(store, root)
   const isThere = (await nodes.node('')) !== undefined
   const boot = bootOf(store)

@@ -74,12 +74,6 @@ export class RecordKeeper {
   }
 }
 
-/** The hash of JSON. */
-export async function hashOf(value: unknown): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(value)))
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
 declare const process: { getBuiltinModule?(name: string): unknown } | undefined
 
 /**
