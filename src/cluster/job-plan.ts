@@ -8,8 +8,7 @@ import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { sha256 } from '../core/sha256.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
-import type { AxisChunks } from '../grid/chunks.ts'
-import { IrregularChunks } from '../grid/irregular-chunks.ts'
+import { gridDocument } from '../grid/grid-document.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { absolutePath } from '../runtime/absolute-path.ts'
 import { type PinnedVersions, Pins } from './pins.ts'
@@ -131,7 +130,7 @@ export async function planJob(operation: JobOperation, options: PlanJobOptions =
 
 /** What a plan says of its array. */
 export async function arrayFacts({ dtype, shape, chunks }: DiskArray): Promise<JobPlan['array']> {
-  const grid = await hashOf(chunks.axes.map(cutsOf) as JsonValue)
+  const grid = await hashOf(gridDocument(chunks))
   return { dtype, shape, chunks: chunks.count, grid, bytes: bytesOf(dtype) * sizeOf(shape) }
 }
 
@@ -146,10 +145,6 @@ function division(
   while (unitBytes * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
   return { units: { bytes: unitBytes, count: units.count }, tasks: { level, count: Math.ceil(units.count / FAN_IN ** level) } }
 }
-
-/** Where an axis is cut; of regular chunks what tells that. */
-const cutsOf = (axis: AxisChunks): JsonValue =>
-  axis instanceof IrregularChunks ? axis.borders : [axis.chunkLength, axis.length, axis.offset]
 
 /**
  * A plan that was written as JSON.

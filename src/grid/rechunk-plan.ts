@@ -1,6 +1,7 @@
 import { commonDivisor } from '../core/divisors.ts'
 import { sizeOf } from '../core/shape.ts'
-import { type AxisChunks, ChunkGrid, RegularChunks } from './chunks.ts'
+import { type AxisChunks, ChunkGrid } from './chunks.ts'
+import { type AxisDocument, gridDocument, parseGrid } from './grid-document.ts'
 import { IrregularChunks } from './irregular-chunks.ts'
 
 /**
@@ -168,11 +169,6 @@ function aligned(own: AxisChunks, source: AxisChunks): AxisChunks {
   return new IrregularChunks(borders)
 }
 
-/** Chunks along one axis as JSON: the length of chunks, that of the axis, the offset; or all borders. */
-export type AxisDocument =
-  | readonly [chunkLength: number, length: number, offset: number]
-  | { readonly borders: readonly number[] }
-
 /** A plan as JSON. */
 export interface RechunkDocument {
   readonly write: readonly AxisDocument[]
@@ -190,13 +186,3 @@ export const parseRechunk = ({ write, first }: RechunkDocument): RechunkPlan => 
   write: parseGrid(write),
   ...(first && { first: { read: parseGrid(first.read), chunks: parseGrid(first.chunks) } }),
 })
-
-const gridDocument = ({ axes }: ChunkGrid): AxisDocument[] =>
-  axes.map((axis) =>
-    axis instanceof RegularChunks
-      ? [axis.chunkLength, axis.length, axis.offset]
-      : { borders: [0, ...Array.from({ length: axis.count }, (_, k) => axis.stop(k))] },
-  )
-
-const parseGrid = (axes: readonly AxisDocument[]): ChunkGrid =>
-  new ChunkGrid(axes.map((axis) => ('borders' in axis ? new IrregularChunks(axis.borders) : new RegularChunks(...axis))))
