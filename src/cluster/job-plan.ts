@@ -166,6 +166,12 @@ export async function readPlan(json: unknown): Promise<JobPlan> {
   return plan
 }
 
+/** The units of a task: from one up to another. */
+export function unitsOfTask({ units, tasks }: JobPlan, index: number): readonly [from: number, to: number] {
+  const size = FAN_IN ** tasks.level
+  return [index * size, Math.min((index + 1) * size, units.count)]
+}
+
 /**
  * The number of nodes of each level that a queue has: of tasks, then of merges of up to 256 of the level
  * below, until there is one.

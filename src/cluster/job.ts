@@ -1,4 +1,4 @@
-import { FAN_IN, MergeTree } from '../aggregate/merge-tree.ts'
+import { MergeTree } from '../aggregate/merge-tree.ts'
 import { divideBy } from '../array/reductions/reductions.ts'
 import { type DividedReduction, reduceUnits } from '../array/reductions/units.ts'
 import { decodeBase64, encodeBase64 } from '../core/base64.ts'
@@ -8,7 +8,7 @@ import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { resolveLocation } from '../runtime/location.ts'
 import { readWhole, type Store } from '../store/store.ts'
-import { arrayFacts, type JobPlan, MERGE_FAN_IN, nodeCounts, readPlan } from './job-plan.ts'
+import { arrayFacts, type JobPlan, MERGE_FAN_IN, nodeCounts, readPlan, unitsOfTask } from './job-plan.ts'
 import { Pins } from './pins.ts'
 import { type OpenedRecipe, openRecipe } from './recipe.ts'
 import { decodeState, encodeState, type StateValue } from './state-codec.ts'
@@ -139,12 +139,9 @@ export class Job implements AsyncDisposable {
 
   /** @internal Reduces the units of a task, for whoever keeps what that comes to in memory. */
   async reduceTask(index: number, { signal }: NodeOptions = {}): Promise<unknown> {
-    const size = FAN_IN ** this.plan.tasks.level
+    const [from, to] = unitsOfTask(this.plan, index)
     const { ignoreStats } = (this.plan.operation.options ?? {}) as { ignoreStats?: boolean }
-    const to = Math.min(this.plan.units.count, (index + 1) * size)
-    return this.#within(() =>
-      reduceUnits(this.#divided, index * size, to, { signal, ...(ignoreStats !== undefined && { ignoreStats }) }),
-    )
+    return this.#within(() => reduceUnits(this.#divided, from, to, { signal, ...(ignoreStats !== undefined && { ignoreStats }) }))
   }
 
   /** @internal A tree for what tasks come to, one after another. */

@@ -3,7 +3,7 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { type Executor, RUN_CHECKS, type RunJobOptions } from './executor.ts'
 import { openJob } from './job.ts'
-import type { JobPlan } from './job-plan.ts'
+import { type JobPlan, unitsOfTask } from './job-plan.ts'
 
 /** Options of `local`. */
 export interface LocalOptions {
@@ -35,8 +35,8 @@ export function local(options: LocalOptions = {}): Executor {
         const work = (index: number): Promise<unknown> => job.reduceTask(index, { signal })
         await inOrder(numbersFrom(0, tasks.count), { count: concurrency }, work, (part) => {
           tree.add(part)
-          done++
-          const bytes = Math.round(array.bytes * Math.min(1, (done * 16 ** tasks.level) / Math.max(1, units.count)))
+          const [, unitsDone] = unitsOfTask(plan, done++)
+          const bytes = Math.round(array.bytes * (unitsDone / units.count))
           onProgress?.({ done, total: tasks.count, bytes, totalBytes: array.bytes })
         })
         return job.finish(tree.finish())

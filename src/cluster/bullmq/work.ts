@@ -1,9 +1,8 @@
-import { FAN_IN } from '../../aggregate/merge-tree.ts'
 import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import { type Job, openJob, type PartialResult } from '../job.ts'
-import { type JobPlan, readPlan } from '../job-plan.ts'
+import { type JobPlan, readPlan, unitsOfTask } from '../job-plan.ts'
 import { type Allowed, checkAllowed } from './allow.ts'
 import { treeOfJob } from './job-tree.ts'
 import type { NodeRunner } from './nodes.ts'
@@ -78,8 +77,7 @@ function sourceOf({ operation: { source } }: JobPlan): { file?: string; array?: 
 }
 
 /** Which units a task has: their boxes of chunks follow from these numbers. */
-function taskText({ tasks, units }: JobPlan, index: number): string {
-  const size = FAN_IN ** tasks.level
-  const last = Math.min((index + 1) * size, units.count) - 1
-  return `task ${index} (${last === index * size ? `unit ${last}` : `units ${index * size} to ${last}`} of ${units.count})`
+function taskText(plan: JobPlan, index: number): string {
+  const [from, to] = unitsOfTask(plan, index)
+  return `task ${index} (${to - from === 1 ? `unit ${from}` : `units ${from} to ${to - 1}`} of ${plan.units.count})`
 }
