@@ -1,31 +1,19 @@
 import { FAN_IN } from '../aggregate/merge-tree.ts'
 import type { DiskArray } from '../array/disk-array.ts'
-import { DIVIDED_METHODS, type DividedMethod, divideBy } from '../array/reductions/reductions.ts'
+import { divideBy } from '../array/reductions/reductions.ts'
 import { UNIT_BYTES } from '../array/reductions/units.ts'
 import { bytesOf } from '../array/source.ts'
-import { HyperslabError, invalidArgument } from '../core/errors.ts'
-import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { sha256 } from '../core/sha256.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { gridDocument } from '../grid/grid-document.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { absolutePath } from '../runtime/absolute-path.ts'
+import { checkOperation, checkPlain, type JobOperation, type JsonValue } from './job-operation.ts'
 import { type PinnedVersions, Pins } from './pins.ts'
-import { type ArrayRecipe, checkRecipe, openRecipe, relocated } from './recipe.ts'
-
-/** A value of JSON. */
-export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
-
-/** What a job does: a reduction, by the name of the method that an array has for it, of an array. */
-export interface JobOperation {
-  readonly method: DividedMethod
-  readonly source: ArrayRecipe
-  /** What the method takes before its options: of `quantile` the quantiles. */
-  readonly args?: readonly JsonValue[]
-  /** What the method takes as its options, but for signals and functions. */
-  readonly options?: { readonly [name: string]: JsonValue }
-}
+import { checkNoSecret, openRecipe, relocated } from './recipe.ts'
 
 /** Options of `planJob`. */
 export interface PlanJobOptions {
@@ -87,12 +75,6 @@ export const PLAN_JOB_CHECKS: Checks<PlanJobOptions> = {
   pool: 'WorkerPool',
   signal: 'AbortSignal',
 }
-const OPERATION_CHECKS: Checks<JobOperation> = {
-  method: DIVIDED_METHODS,
-  source: 'plain object',
-  args: 'list',
-  options: 'plain object',
-}
 
 const TASK_BYTES = 256 * 2 ** 20
 
@@ -103,13 +85,11 @@ const TASK_BYTES = 256 * 2 ** 20
  *   locations; UnsupportedError for quantiles that are not those of a sketch; what opening the source throws
  */
 export async function planJob(operation: JobOperation, options: PlanJobOptions = {}): Promise<JobPlan> {
-  checkOptions('planJob', operation, OPERATION_CHECKS)
   checkOptions('planJob', options, PLAN_JOB_CHECKS)
+  checkOperation('planJob', operation)
   const { taskBytes = TASK_BYTES, unitBytes = UNIT_BYTES, scratch, pool, signal } = options
-  checkValue('planJob', 'method', operation.method, DIVIDED_METHODS)
-  checkRecipe(operation.source)
+  if (scratch !== undefined) checkNoSecret('planJob', scratch)
   const settled = { ...operation, source: relocated(operation.source, absolutePath) }
-  checkPlain(operation, 'the operation')
   const pins = new Pins()
   const { array, close } = await openRecipe(settled.source, pins, { pool, signal })
   try {
@@ -143,12 +123,16 @@ function division(
   const { units } = divideBy(method, array.source, options, args, unitBytes)
   let level = 0
   while (unitBytes * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
-  return { units: { bytes: unitBytes, count: units.count }, tasks: { level, count: Math.ceil(units.count / FAN_IN ** level) } }
+  return { units: { bytes: unitBytes, count: units.count }, tasks: { level, count: taskCount(units.count, level) } }
 }
+
+/** What has no units is one task, which comes to what nothing comes to. */
+const taskCount = (units: number, level: number): number => Math.max(1, Math.ceil(units / FAN_IN ** level))
 
 /**
  * A plan that was written as JSON.
- * @throws FormatError for what is no plan, or one that was changed; UnsupportedError for another version
+ * @throws FormatError for what is no plan, and one that was changed; UnsupportedError for another version;
+ *   InvalidArgumentError for what is no part of a plan, or of another type, and what {@link planJob} refuses
  */
 export async function readPlan(json: unknown): Promise<JobPlan> {
   const plan = json as JobPlan
@@ -157,13 +141,58 @@ export async function readPlan(json: unknown): Promise<JobPlan> {
     const text = `this plan is of version ${plan.version}, and only ${JOB_VERSION} is known here`
     throw new HyperslabError('UnsupportedError', text, { actual: plan.version, expected: JOB_VERSION })
   }
+  checkPlain('readPlan', plan, 'the plan')
   const { id, ...facts } = plan
-  const actual = await hashOf(facts as never)
+  const actual = await hashOf(facts)
   if (actual !== id) {
     const text = `the plan is not the one of its id: ${actual} instead of ${id}`
     throw new HyperslabError('FormatError', text, { actual, expected: id })
   }
+  checkPlan(plan)
   return plan
+}
+
+const PLAN_CHECKS: Checks<JobPlan> = {
+  format: 'string',
+  version: 'integer',
+  id: 'string',
+  operation: 'plain object',
+  pins: 'plain object',
+  array: 'plain object',
+  units: 'plain object',
+  tasks: 'plain object',
+  scratch: 'string',
+}
+const ARRAY_CHECKS: Checks<JobPlan['array']> = {
+  dtype: 'string',
+  shape: 'list of integers',
+  chunks: 'integer from 0',
+  grid: 'string',
+  bytes: 'integer from 0',
+}
+const UNITS_CHECKS: Checks<JobPlan['units']> = { bytes: 'number from 1', count: 'integer from 0' }
+const TASKS_CHECKS: Checks<JobPlan['tasks']> = { level: 'integer from 0', count: 'integer from 1' }
+
+/** Whoever can write to a queue can make a plan whose hash is right. */
+function checkPlan(plan: JobPlan): void {
+  const { operation, pins, array, units, tasks, scratch } = plan
+  checkParts('a plan', { scratch: '', ...plan }, PLAN_CHECKS)
+  checkParts('a plan: array', array, ARRAY_CHECKS)
+  checkParts('a plan: units', units, UNITS_CHECKS)
+  checkParts('a plan: tasks', tasks, TASKS_CHECKS)
+  for (const [file, version] of Object.entries(pins)) checkValue('a plan: pins', file, version, 'string')
+  checkOperation('a plan', operation)
+  if (scratch !== undefined) checkNoSecret('a plan', scratch)
+  const expected = taskCount(units.count, tasks.level)
+  if (tasks.count === expected) return
+  const text = `the plan has ${tasks.count} tasks of level ${tasks.level} for ${units.count} units, which make ${expected}`
+  throw new HyperslabError('FormatError', text, { actual: tasks.count, expected })
+}
+
+/** Checks what has no part that may be left out. */
+function checkParts(where: string, value: object, checks: Readonly<Record<string, Check>>): void {
+  checkOptions(where, value, checks)
+  for (const [name, check] of Object.entries(checks)) checkValue(where, name, (value as Record<string, unknown>)[name], check)
 }
 
 /** The units of a task: from one up to another. */
@@ -183,7 +212,7 @@ export function nodeCounts({ tasks }: JobPlan): readonly number[] {
 }
 
 /** SHA-256 of the canonical text of a value, in hexadecimal digits. */
-const hashOf = (value: JsonValue | object): Promise<string> => sha256(canonical(value as JsonValue))
+export const hashOf = (value: JsonValue | object): Promise<string> => sha256(canonical(value as JsonValue))
 
 /** JSON with names in their order, and without what is undefined. */
 function canonical(value: JsonValue | undefined): string {
@@ -194,14 +223,4 @@ function canonical(value: JsonValue | undefined): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, each]) => `${JSON.stringify(name)}:${canonical(each as JsonValue)}`)
     .join(',')}}`
-}
-
-/** @throws InvalidArgumentError for what JSON cannot hold: code, signals, numbers that are none */
-function checkPlain(value: unknown, where: string): void {
-  if (typeof value === 'function') invalidArgument(`planJob: ${where} is a function, and a plan holds no code`, value)
-  if (value === null || value === undefined || typeof value === 'string' || typeof value === 'boolean') return
-  if (typeof value === 'number' && Number.isFinite(value)) return
-  const isPlain = Array.isArray(value) || (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype)
-  if (!isPlain) invalidArgument(`planJob: ${where} is nothing that JSON can hold`, value)
-  for (const [name, each] of Object.entries(value as object)) checkPlain(each, `${where}.${name}`)
 }

@@ -2,7 +2,7 @@ import { ArrayFile } from '../af/file.ts'
 import type { Axis } from '../array/axes.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { concatSource } from '../array/lazy/concat.ts'
-import { invalidArgument, within } from '../core/errors.ts'
+import { invalidArgument } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
@@ -20,8 +20,11 @@ export type AxisRecipe =
 
 /** A view of an array: a selection, of all axes in order or by dimension, or another order of axes. */
 export type ViewRecipe =
-  | { readonly select: readonly AxisRecipe[] | { readonly [dimension: string]: AxisRecipe } }
-  | { readonly transpose: readonly (string | number)[] }
+  | {
+      readonly select: readonly AxisRecipe[] | { readonly [dimension: string]: AxisRecipe }
+      readonly transpose?: undefined
+    }
+  | { readonly transpose: readonly (string | number)[]; readonly select?: undefined }
 
 /** An array of a place as it is stored: a container, a Zarr store or classic NetCDF. */
 export interface StoredArrayRecipe {
@@ -83,35 +86,60 @@ const SECRET = /sig|token|key|secret|passw|credential|auth/i
 /** Arrays to be put together that are opened at the same time. */
 const OPENED_AT_A_TIME = 8
 
+const VIEW: Checks<{ select: unknown; transpose: unknown }> = { select: 'list or plain object', transpose: 'list' }
+const SLICE: Checks<Extract<AxisRecipe, { start?: unknown }>> = { start: 'integer', stop: 'integer', step: 'integer' }
+
 /**
+ * @param call how messages name the function
  * @throws InvalidArgumentError for what is no recipe, and for locations with credentials in them
  */
-export function checkRecipe(recipe: ArrayRecipe): void {
-  checkValue('planJob', 'source', recipe, 'plain object')
+export function checkRecipe(call: string, recipe: ArrayRecipe): void {
+  const where = `${call}: source`
+  checkValue(call, 'source', recipe, 'plain object')
   if ('concat' in recipe) {
-    checkOptions('planJob: source', recipe, JOINED)
-    if (recipe.concat.length === 0) invalidArgument('planJob: there are no arrays to put together', recipe.concat)
-    recipe.concat.forEach(checkRecipe)
+    checkOptions(where, recipe, JOINED)
+    checkValue(where, 'concat', recipe.concat, 'list')
+    if (recipe.concat.length === 0) invalidArgument(`${call}: there are no arrays to put together`, recipe.concat)
+    for (const each of recipe.concat) checkRecipe(call, each)
   } else if ('dataset' in recipe) {
-    checkOptions('planJob: source', recipe, VARIABLE)
-    checkValue('planJob: source', 'variable', recipe.variable, 'string')
-    for (const location of [recipe.dataset].flat()) checkNoSecret(location)
+    checkOptions(where, recipe, VARIABLE)
+    checkValue(where, 'dataset', recipe.dataset, 'string or list of strings')
+    checkValue(where, 'variable', recipe.variable, 'string')
+    for (const location of [recipe.dataset].flat()) checkNoSecret(call, location)
   } else {
-    checkOptions('planJob: source', recipe, STORED)
-    checkValue('planJob: source', 'location', recipe.location, 'string')
-    checkNoSecret(recipe.location)
+    checkOptions(where, recipe, STORED)
+    checkValue(where, 'location', recipe.location, 'string')
+    checkNoSecret(call, recipe.location)
   }
-  for (const view of recipe.views ?? []) checkOptions('planJob: a view', view, { select: 'list or object', transpose: 'list' })
+  for (const view of recipe.views ?? []) checkView(`${call}: a view`, view)
+}
+
+function checkView(where: string, view: ViewRecipe): void {
+  checkValue(where, 'it', view, 'plain object')
+  checkOptions(where, view, VIEW)
+  const { select, transpose } = view
+  if ((select === undefined) === (transpose === undefined)) {
+    const found = select === undefined ? 'neither' : 'both'
+    invalidArgument(`${where} has either select or transpose, and this one has ${found}`, view)
+  }
+  for (const axis of transpose ?? []) checkValue(where, 'an axis of transpose', axis, 'integer or string')
+  for (const [axis, taken] of Object.entries(select ?? [])) checkTaken(`${where}: select of ${axis}`, taken)
+}
+
+function checkTaken(where: string, taken: unknown): void {
+  if (taken === null) return
+  if (typeof taken !== 'object' || Array.isArray(taken)) checkValue(where, 'it', taken, 'integer or list of integers')
+  else checkOptions(where, Object.fromEntries(Object.entries(taken).map(([name, each]) => [name, each ?? undefined])), SLICE)
 }
 
 /** Whoever can read a plan must not be able to do more than to read it. */
-function checkNoSecret(location: string): void {
+export function checkNoSecret(call: string, location: string): void {
   const url = /^[a-z][a-z0-9+.-]+:\/\//i.test(location) && URL.canParse(location) ? new URL(location) : undefined
   if (url === undefined) return
   const query = [...url.searchParams.keys()].find((name) => SECRET.test(name))
   if (url.username === '' && url.password === '' && query === undefined) return
   const what = query === undefined ? 'a user name or password' : `'${query}' in its query`
-  const text = `a plan is read by many, and this location has ${what}; give credentials to the workers, by their environment`
+  const text = `${call}: a plan is read by many, and this location has ${what}; give credentials to the workers, by their environment`
   // The message must not tell what it is about.
   invalidArgument(text, `${url.protocol}//${url.host}${url.pathname}`)
 }
@@ -139,10 +167,10 @@ export async function openRecipe(recipe: ArrayRecipe, pins: Pins, options: OpenR
 }
 
 function viewed(array: DiskArray, view: ViewRecipe): DiskArray {
-  return 'transpose' in view ? array.transpose(view.transpose) : array.view(selectionOf(view.select))
+  return view.transpose !== undefined ? array.transpose(view.transpose) : array.view(selectionOf(view.select))
 }
 
-function selectionOf(select: Extract<ViewRecipe, { select: unknown }>['select']): Selection {
+function selectionOf(select: NonNullable<ViewRecipe['select']>): Selection {
   const selector = (axis: AxisRecipe): unknown =>
     typeof axis === 'object' && axis !== null && !Array.isArray(axis) ? { start: null, stop: null, step: null, ...axis } : axis
   if (Array.isArray(select)) return (select as readonly AxisRecipe[]).map(selector) as Selection
@@ -219,7 +247,7 @@ async function openStored({ location, array }: StoredArrayRecipe, pins: Pins, op
 
 async function opened(find: () => DiskArray | Promise<DiskArray>, file: { close(): Promise<void> }): Promise<OpenedRecipe> {
   try {
-    return { array: await within({}, async () => find()), close: () => file.close() }
+    return { array: await find(), close: () => file.close() }
   } catch (error) {
     await file.close()
     throw error

@@ -7,10 +7,9 @@ export type { JobState, JobStatus, QueueOptions, WorkerSettings, WorkReport } fr
 export { type WorkOptions, work } from '../cluster/bullmq/work.ts'
 export type { Executor, JobProgress, RunJobOptions } from '../cluster/executor.ts'
 export { Job, type NodeOptions, type OpenJobOptions, openJob, type PartialResult } from '../cluster/job.ts'
+export type { JobOperation, JsonValue } from '../cluster/job-operation.ts'
 export {
-  type JobOperation,
   type JobPlan,
-  type JsonValue,
   MERGE_FAN_IN,
   nodeCounts,
   type PlanJobOptions,

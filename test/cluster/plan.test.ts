@@ -1,6 +1,8 @@
 import { copyFileSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hashOf } from '../../src/cluster/job-plan.ts'
 import { type JobOperation, local, nodeCounts, openJob, planJob, readPlan } from '../../src/runtime/cluster.ts'
 import { create } from '../../src/runtime/index.ts'
 import { folderInMemory } from '../support/folder.ts'
@@ -19,6 +21,14 @@ beforeAll(async () => {
   mean = { method: 'mean', source: { location, array: 'x' } }
 })
 afterAll(() => rmSync(folder, { recursive: true }))
+
+type Loose = Record<string, unknown>
+
+/** The parts of a value, and the parts of these, by their paths. */
+const partsOf = (value: unknown, above = ''): [path: string, part: unknown][] =>
+  Object.entries((Object(value) === value ? value : {}) as Loose)
+    .filter(([name]) => !name.includes('.'))
+    .flatMap(([name, part]) => [[above + name, part], ...partsOf(part, `${above}${name}.`)])
 
 const tiny = { unitBytes: 1, taskBytes: 1 }
 
@@ -51,11 +61,65 @@ describe('a plan', () => {
       { ...mean, source: { location: 'https://anna:secret@example.com/x.af', array: 'x' } },
       { ...mean, source: { location: 'https://example.com/x.af?X-Amz-Signature=0123', array: 'x' } },
       { ...mean, source: { concat: [] } },
+      ...[
+        {},
+        { select: [0], transpose: [1, 0] },
+        { select: { t: { strat: 1 } } },
+        { select: [{ step: 'a' }] },
+        { transpose: 't' },
+      ].map((view) => ({ ...mean, source: { ...mean.source, views: [view] } })),
     ])
       await expect(planJob(operation as never)).rejects.toMatchObject(refused)
     const location = 'https://anna:secret@example.com/x.af'
     const error: Error = await planJob({ ...mean, source: { location, array: 'x' } }).catch((reason) => reason)
     expect(error.message).not.toContain('secret')
+  })
+
+  test('is refused before anything is opened when a part of it is wrong, though its hash is right', async () => {
+    const views = [{ select: { t: { start: 2, stop: null }, y: [2, 0] } }, { transpose: ['y', 't'] }]
+    const { location } = mean.source as { location: string }
+    const options = { axis: 0, skipNaN: true }
+    const operation = { method: 'sum', source: { concat: [{ location, array: 'x', views }], axis: 0 }, options }
+    const { id: _, ...facts } = await planJob(operation as never, { ...tiny, scratch: join(folder, 'nowhere') })
+    facts.operation = JSON.parse(JSON.stringify(facts.operation).replaceAll(location, join(folder, 'nowhere', 'x.af')))
+    const valid = { ...facts, id: await hashOf(facts) }
+    expect(await readPlan(valid)).toEqual(valid)
+    /** What a plan with another value somewhere, or none, is refused with. */
+    const refusal = async (path: string, value: unknown): Promise<string> => {
+      const plan = structuredClone(facts) as Loose
+      const names = path.split('.')
+      ;(names.slice(0, -1).reduce((each, name) => each[name] as Loose, plan) as Loose)[names.at(-1)!] = value
+      const given = JSON.parse(JSON.stringify({ ...plan, id: await hashOf(plan) }))
+      return openJob(given).then(
+        () => 'opened',
+        (error) => error.tag,
+      )
+    }
+    const refused = /^(FormatError|InvalidArgumentError|UnsupportedError)$/
+    const parts = partsOf(facts)
+    // Whatever a part is, it is neither of these.
+    const wrong = [[[['junk']]], { junk: [[['junk']]] }]
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...parts), fc.constantFrom(...wrong), async ([path], value) => {
+        expect(await refusal(path, value), path).toMatch(refused)
+      }),
+      { numRuns: 150 },
+    )
+    // Names of files and of dimensions may be any.
+    for (const [path, part] of parts)
+      if (typeof part === 'object' && part !== null && !Array.isArray(part) && !/(pins|select)$/.test(path))
+        expect(await refusal(`${path}.junk`, 1), path).toMatch(refused)
+    for (const path of ['operation', 'operation.source', 'pins', 'array', 'units', 'tasks', 'array.shape', 'tasks.level'])
+      expect(await refusal(path, undefined), path).toMatch(refused)
+    for (const [path, value] of [
+      ['operation.method', 'cumsum'],
+      ['operation.options.skipNaN', 1],
+      ['operation.args', [0.5]],
+      ['operation.source.concat.0.location', 'https://key:secret@host/x.af'],
+      ['scratch', 'https://host/x?token=1'],
+      ['tasks.count', 19],
+    ] as const)
+      expect(await refusal(path, value), path).toMatch(refused)
   })
 
   test('of reductions that need all elements at once is refused', async () => {
