@@ -1,4 +1,5 @@
-import { inOrder, numbersFrom } from '../core/in-order.ts'
+import { inOrder } from '../core/in-order.ts'
+import { numbersFrom } from '../core/numbers.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { type Executor, RUN_CHECKS, type RunJobOptions } from './executor.ts'

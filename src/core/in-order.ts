@@ -56,11 +56,6 @@ export async function inOrder<T, R>(
   for await (const result of ahead(items, limits, work)) take(result)
 }
 
-/** Integers from one up to another. */
-export function* numbersFrom(start: number, stop: number): Generator<number, void> {
-  for (let number = start; number < stop; number++) yield number
-}
-
 /** Items in their order, as many at once as hold no more than `maxBytes`; one that holds more comes alone. */
 export function* batched<T>(items: Iterable<T>, maxBytes: number, bytesOf: (item: T) => number): Generator<T[], void> {
   let batch: T[] = []

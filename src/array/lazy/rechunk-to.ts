@@ -1,6 +1,7 @@
 import { allocate, isFixed, type TypedArray } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { ahead, numbersFrom } from '../../core/in-order.ts'
+import { ahead } from '../../core/in-order.ts'
+import { numbersFrom } from '../../core/numbers.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sameShape, sizeOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
