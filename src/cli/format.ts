@@ -3,7 +3,8 @@ import { HyperslabError } from '../core/errors.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Tensor } from '../core/tensor.ts'
 import { jsonElement, showElement } from './element.ts'
-import { print, printBytes } from './output.ts'
+import { UsageError } from './failure.ts'
+import { print, printBytes, printLines, table } from './output.ts'
 
 export const FORMATS = ['text', 'json', 'bytes'] as const
 export type Format = (typeof FORMATS)[number]
@@ -35,8 +36,12 @@ export interface Excerpt extends Result {
 
 export const whole = (result: Result): Excerpt => ({ ...result, cut: result.tensor.shape.map(() => false) })
 
-/** @throws UnsupportedError for bytes of elements without a fixed width */
+/**
+ * @throws UnsupportedError for bytes of elements without a fixed width; UsageError for bytes to a terminal
+ */
 export function checkFormat(format: Format, dtype: DType, label: object = {}): void {
+  if (format === 'bytes' && process.stdout.isTTY)
+    throw new UsageError('bytes are for files and programs, and may upset a terminal: add > values.bin')
   if (format === 'bytes' && !isFixed(dtype)) {
     throw new HyperslabError('UnsupportedError', `${dtype} values have no fixed width; use --format text or json`, {
       ...label,
@@ -49,6 +54,40 @@ export async function printResult(format: Format, result: Result | Excerpt): Pro
   if (format === 'json') return print(jsonPieces(result))
   if (format === 'bytes') return printBytes(toBytes(result.tensor.data as TypedArray))
   return print(textPieces('cut' in result ? result : whole(result)))
+}
+
+/** Columns under their names: as text side by side, as JSON one list each. */
+export async function printTable(
+  format: Format,
+  columns: Readonly<Record<string, Result>>,
+  { isMissing, dates }: Pick<Result, 'isMissing' | 'dates'> = {},
+): Promise<void> {
+  if (format === 'bytes') throw new UsageError('a table has no bytes; use --format text or json')
+  const cells = Object.entries(columns).map(([name, { dtype, tensor }]) => {
+    const elements = Array.from({ length: sizeOf(tensor.shape) }, (_, i) => readElement(dtype, tensor.data, i))
+    // Counts are neither missing nor dates.
+    const own = name === 'counts' ? {} : { isMissing, dates }
+    const show = (element: unknown): string =>
+      format === 'json'
+        ? own.isMissing?.(element)
+          ? 'null'
+          : own.dates
+            ? JSON.stringify(own.dates.show(element))
+            : jsonElement(dtype, element)
+        : own.isMissing?.(element)
+          ? '_'
+          : (own.dates?.show(element) ?? showElement(dtype, element))
+    return { name, texts: elements.map(show) }
+  })
+  if (format === 'json') return print([`{${cells.map(({ name, texts }) => `"${name}":[${texts.join(',')}]`).join(',')}}\n`])
+  const rows = cells[0]!.texts.map((_, row) => cells.map(({ texts }) => texts[row] ?? ''))
+  await printLines(
+    table(
+      cells.map(({ name }) => ({ title: name, align: 'right' as const })),
+      rows,
+      '',
+    ),
+  )
 }
 
 /** `{ "dtype", "shape", "data" }` with the elements in C order; of times with their calendar, too. */

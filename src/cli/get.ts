@@ -1,17 +1,24 @@
 import { type Command, Option } from 'commander'
 import { readExcerpt, readResult } from './excerpt.ts'
+import { UsageError } from './failure.ts'
 import { checkFormat, FORMATS, type Format, printResult } from './format.ts'
 import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
 import { addLabelOptions, type LabelOptions } from './labels.ts'
 import { openPlace } from './open-place.ts'
-import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
+import { addPlaceOptions, type JsonOption, jsonOption, PLACE, type PlaceOptions } from './options.ts'
 
-interface GetOptions extends PlaceOptions, LabelOptions, RawOption {
-  readonly format: Format
+interface GetOptions extends PlaceOptions, LabelOptions, RawOption, JsonOption {
+  readonly format?: Format
   readonly full?: boolean
 }
 
-export const formatOption = () => new Option('-f, --format <format>', 'how to print it').choices(FORMATS).default('text')
+export const formatOption = () => new Option('-f, --format <format>', 'how to print it (default: "text")').choices(FORMATS)
+
+/** @throws UsageError for two formats */
+export function formatOf({ format, json }: JsonOption & { readonly format?: Format }): Format {
+  if (json && format !== undefined && format !== 'json') throw new UsageError(`--json is not --format ${format}`)
+  return json ? 'json' : (format ?? 'text')
+}
 
 export function addGet(program: Command): void {
   const command = program
@@ -22,6 +29,7 @@ export function addGet(program: Command): void {
     .argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2 (default: everything)', '')
   addLabelOptions(command)
     .addOption(formatOption())
+    .addOption(jsonOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())
   addPlaceOptions(command)
@@ -39,7 +47,8 @@ Example: the series at a station
       const placed = await place.array(name)
       const { variable } = await selectArray(place, placed, text, options)
       const { array } = variable
-      const { format, full = false } = options
+      const { full = false } = options
+      const format = formatOf(options)
       checkFormat(format, array.dtype, { file: place.location, array: placed.name })
       const result = await (format === 'text' && !full ? readExcerpt : readResult)(array, [])
       await printResult(format, { ...result, ...shownAs(variable, options) })

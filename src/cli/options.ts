@@ -113,6 +113,27 @@ export function parseNames(text: string): string[] {
   return names
 }
 
+/** Numbers between commas. */
+export function parseNumbers(text: string): number[] {
+  const numbers = text.split(',').map((each) => (each.trim() === '' ? Number.NaN : Number(each)))
+  if (!numbers.every(Number.isFinite)) throw new InvalidArgumentError('It must be numbers between commas.')
+  return numbers
+}
+
+/** Two numbers, the first of them smaller. */
+export function parseRange(text: string): [number, number] {
+  const [low, high, more] = parseNumbers(text)
+  if (high === undefined || more !== undefined || !(low! < high)) throw new InvalidArgumentError('It must be like 250,310.')
+  return [low!, high]
+}
+
+/** For commands that print results: for programs, one way everywhere. */
+export interface JsonOption {
+  readonly json?: boolean
+}
+
+export const jsonOption = () => new Option('--json', 'as JSON, for programs')
+
 /** What the argument for a place may be. */
 export const PLACE = 'a container (.af), classic NetCDF, or a Zarr store: its folder, URL, zip archive or kerchunk references'
 

@@ -18,12 +18,18 @@ export interface QueuedOptions extends QueueUrlOptions {
   readonly gbPrice?: number
 }
 
+/** What workers of a queue compute for the command. */
+export const QUEUED = ['sum', 'mean', 'min', 'max'] as const
+export type QueuedMethod = (typeof QUEUED)[number]
+
+export const isQueuedMethod = (op: string): op is QueuedMethod => (QUEUED as readonly string[]).includes(op)
+
 /** What a command does by a queue, to what. */
 export interface Queued {
   readonly location: string
   readonly placed: PlacedArray
   readonly part: SelectedPart
-  readonly method: 'sum' | 'min' | 'max' | 'mean'
+  readonly method: QueuedMethod
   readonly options: QueuedOptions & PlaceOptions & { readonly raw?: boolean }
 }
 

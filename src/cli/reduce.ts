@@ -1,37 +1,48 @@
 import { type Command, Option } from 'commander'
 import { within } from '../core/errors.ts'
-import { reduceAlong } from '../dataset/reductions.ts'
 import type { Variable } from '../dataset/variable.ts'
 import { readExcerpt, readResult } from './excerpt.ts'
-import { checkFormat, type Format, printResult, type Result } from './format.ts'
-import { formatOption } from './get.ts'
+import { UsageError } from './failure.ts'
+import { checkFormat, type Format, printResult, printTable, type Result } from './format.ts'
+import { formatOf, formatOption } from './get.ts'
 import { PROGRESS } from './job-progress.ts'
 import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
 import { addLabelOptions, type LabelOptions } from './labels.ts'
 import { openPlace } from './open-place.ts'
-import { addPlaceOptions, integerBetween, numberFrom, PLACE, type PlaceOptions } from './options.ts'
+import {
+  addPlaceOptions,
+  integerBetween,
+  type JsonOption,
+  jsonOption,
+  numberFrom,
+  PLACE,
+  type PlaceOptions,
+  parseNumbers,
+  parseRange,
+} from './options.ts'
 import { prefixOption, queueOption } from './queue.ts'
-import { DryRun, type QueuedOptions, reduceByQueue } from './queued-reduce.ts'
+import { DryRun, isQueuedMethod, QUEUED, type QueuedMethod, type QueuedOptions, reduceByQueue } from './queued-reduce.ts'
+import { checkReductionOptions, countsOf, isTable, OPS, type Op, type ReductionOptions, reduced } from './reductions.ts'
 import { parseAxes } from './selection.ts'
 
-const OPS = ['sum', 'min', 'max', 'mean'] as const
-type Op = (typeof OPS)[number]
-
-interface Options extends PlaceOptions, LabelOptions, RawOption, QueuedOptions {
+interface Options extends PlaceOptions, LabelOptions, RawOption, QueuedOptions, ReductionOptions, JsonOption {
   readonly op: Op
   readonly axis?: string
   readonly keepMissing?: boolean
-  readonly format: Format
+  readonly format?: Format
   readonly full?: boolean
 }
 
 export function addReduce(program: Command): void {
   const command = program
     .command('reduce')
-    .description('sum, minimum, maximum or mean of an array, of everything or along dimensions')
+    .description('reduce an array to its mean, extremes, quantiles and the like: all of it, or along dimensions')
     .argument('<file>', PLACE)
     .argument('<array>', 'name of an array; in a Zarr store its path')
     .addOption(new Option('--op <op>', 'what to compute').choices(OPS).makeOptionMandatory())
+    .option('--q <shares>', 'with --op quantile: shares from 0 to 1, e.g. 0.5 or 0.1,0.9', parseNumbers)
+    .option('--bins <number>', 'with --op histogram: how many (default: 10)', integerBetween(1, 1_000_000))
+    .option('--range <ends>', 'with --op histogram: the ends of the bins, e.g. 250,310 (default: the extremes)', parseRange)
     .option('--axis <axes>', 'dimensions to reduce, by name or number, e.g. lat,lon or 0,-1 (default: all)')
     .option(
       '--keep-missing',
@@ -39,6 +50,7 @@ export function addReduce(program: Command): void {
     )
   addLabelOptions(command)
     .addOption(formatOption())
+    .addOption(jsonOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())
     .addOption(queueOption())
@@ -58,6 +70,10 @@ export function addReduce(program: Command): void {
 Example: the mean of each month
   $ hyperslab reduce climate.af tas --op mean --axis lat,lon
 
+Example: the place of the warmest element, and how values are spread
+  $ hyperslab reduce climate.af tas --op argmax
+  $ hyperslab reduce climate.af tas --op histogram --bins 20 --range 220,320
+
 Example: the mean of a region in one of them
   $ hyperslab reduce climate.af tas --op mean --sel time=1998-01 lat=35:70 lon=-10:30
 
@@ -65,20 +81,24 @@ Example: by many machines, on each of which hyperslab work runs
   $ hyperslab reduce s3://bucket/x.zarr tas --op mean --axis time --queue redis://host --scratch s3://bucket/scratch`,
     )
     .action(async (path: string, name: string, options: Options) => {
-      const { op, axis, keepMissing = false, format, full = false } = options
+      const { op, axis, keepMissing = false, full = false } = options
+      const format = formatOf(options)
+      checkReductionOptions(op, options, axis)
+      const isQueued = options.queue !== undefined || options.dryRun === true
+      if (isQueued && !isQueuedMethod(op)) throw new UsageError(`workers of a queue compute ${QUEUED.join(', ')}, not ${op}`)
       const axes = axis === undefined ? undefined : parseAxes(axis)
       await using place = await openPlace(path, options)
       const placed = await place.array(name)
       const part = await selectArray(place, placed, '', options)
       const { variable, dims } = part
       await within({ file: place.location, array: placed.name }, async () => {
-        const isQueued = options.queue !== undefined || options.dryRun === true
         const how = { ...(axes && { axis: axes.map((each) => nameOf(each, dims)) }), skipMissing: !keepMissing }
-        const reduce = isQueued ? reduceByQueue({ location: path, placed, part, method: op, options }) : undefined
-        const { variable: reduced } = reduceAlong({ variable, coordinates: new Map() }, op, how, reduce)
-        checkFormat(format, reduced.array.dtype)
-        const result = await (format === 'text' && !full ? readExcerpt : readResult)(reduced.array, [])
-        await printResult(format, { ...result, ...shown(variable, reduced, op, options) })
+        if (isTable(op)) return printTable(format, await countsOf(variable, op, how, options), shownAs(variable, options))
+        const queued = isQueued ? { location: path, placed, part, method: op as QueuedMethod, options } : undefined
+        const cells = await reduced(variable, op, how, options, queued && reduceByQueue(queued))
+        checkFormat(format, cells.array.dtype)
+        const result = await (format === 'text' && !full ? readExcerpt : readResult)(cells.array, [])
+        await printResult(format, { ...result, ...shown(variable, cells, op, options) })
       }).catch((error: unknown) => {
         if (!(error instanceof DryRun)) throw error
       })
@@ -89,9 +109,13 @@ Example: by many machines, on each of which hyperslab work runs
 const nameOf = (axis: string | number, dims: readonly string[]): string =>
   typeof axis === 'string' ? axis : (dims.at(axis) ?? String(axis))
 
-/** A sum of times is none, nor is what was counted in other units. */
+/** What a reduction of times gives is a time only where it is one of them, or lies between them. */
+const KEEPS_TIMES: readonly Op[] = ['min', 'max', 'mean', 'median', 'quantile']
+
 function shown(whole: Variable, reduced: Variable, op: Op, { raw }: RawOption): Pick<Result, 'isMissing' | 'dates'> {
+  // No position.
+  if (op === 'argmin' || op === 'argmax') return { isMissing: (element) => element === -1 }
   const { dates, ...rest } = shownAs(reduced, raw === undefined ? {} : { raw })
-  const isTime = reduced.array.dtype === 'timestamp_ns' || (op !== 'sum' && whole.array.dtype !== 'timestamp_ns')
+  const isTime = reduced.array.dtype === 'timestamp_ns' || (KEEPS_TIMES.includes(op) && whole.array.dtype !== 'timestamp_ns')
   return { ...rest, ...(isTime && dates && { dates }) }
 }
