@@ -56,37 +56,29 @@ export async function encodeBlosc(bytes: Uint8Array, options: BloscOptions): Pro
   const typesize = options.typesize > MOST_TYPESIZE ? 1 : options.typesize
   const blockBytes = blockBytesOf(bytes.length, typesize, options.blockBytes || BLOCK_BYTES[compressor])
   const flags = SHUFFLES[shuffle] | NOT_SPLIT | (NUMBERS[compressor] << 5)
-  const header = (added: number, length: number): Uint8Array => {
-    const head = new Uint8Array(HEADER_BYTES)
-    head.set([2, 1, flags | added, typesize])
-    const view = new DataView(head.buffer)
-    for (const [i, value] of [bytes.length, blockBytes, length].entries()) view.setUint32(4 + 4 * i, value, true)
-    return head
+  const withHeader = (frame: Uint8Array, added = 0): Uint8Array => {
+    frame.set([2, 1, flags | added, typesize])
+    const view = new DataView(frame.buffer)
+    for (const [i, value] of [bytes.length, blockBytes, frame.length].entries()) view.setUint32(4 + 4 * i, value, true)
+    return frame
   }
-  const plain = (): Uint8Array => joinBytes([header(NOT_COMPRESSED, HEADER_BYTES + bytes.length), bytes])
+  const plain = (): Uint8Array => withHeader(joinBytes([new Uint8Array(HEADER_BYTES), bytes]), NOT_COMPRESSED)
   if (level === 0 || bytes.length === 0) return plain()
   const blocks = Array.from({ length: Math.ceil(bytes.length / blockBytes) }, (_, i): Block => {
     const start = i * blockBytes
     return { start, bytes: Math.min(blockBytes, bytes.length - start) }
   })
   const order = { ...options, typesize }
-  const streams = /^lz4/.test(compressor) ? lz4Streams(bytes, blocks, order) : await otherStreams(bytes, blocks, order)
-  const starts = new Uint8Array(4 * blocks.length)
-  const table = new DataView(starts.buffer)
-  let end = HEADER_BYTES + starts.length
-  for (const [i, stream] of streams.entries()) {
-    table.setUint32(4 * i, end, true)
-    end += 4 + stream.length
-  }
-  if (end >= HEADER_BYTES + bytes.length) return plain()
-  return joinBytes([header(0, end), starts, ...streams.flatMap((stream) => [sizeOf(stream), stream])])
+  const frame = compressor.startsWith('lz4') ? lz4Frame(bytes, blocks, order) : await otherFrame(bytes, blocks, order)
+  if (frame.length >= HEADER_BYTES + bytes.length) return plain()
+  const view = new DataView(frame.buffer)
+  for (let i = 0, at = headBytes(blocks); i < blocks.length; i++, at += 4 + view.getUint32(at, true))
+    view.setUint32(HEADER_BYTES + 4 * i, at, true)
+  return withHeader(frame)
 }
 
-function sizeOf({ length }: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(4)
-  new DataView(bytes.buffer).setUint32(0, length, true)
-  return bytes
-}
+/** Of the header and the table of where streams begin. */
+const headBytes = (blocks: readonly Block[]): number => HEADER_BYTES + 4 * blocks.length
 
 /** Blocks of whole elements, as many as bits are shuffled by where there are so many. */
 function blockBytesOf(bytes: number, typesize: number, wanted: number): number {
@@ -95,23 +87,36 @@ function blockBytesOf(bytes: number, typesize: number, wanted: number): number {
   return Math.max(1, Math.min(bytes, whole))
 }
 
-/** Streams of blocks as they are stored: those that do not become smaller are as they were. */
-function lz4Streams(bytes: Uint8Array, blocks: readonly Block[], options: BloscOptions): Uint8Array[] {
+/**
+ * The streams of blocks, each behind its size, with room before them for what comes first; those that do not
+ * become smaller are as they were.
+ */
+function lz4Frame(bytes: Uint8Array, blocks: readonly Block[], options: BloscOptions): Uint8Array {
   return withArena((arena) => {
     const kernels = compute(arena)
-    const from = arena.put(bytes)
     const largest = blocks[0]!.bytes
-    const target = arena.alloc(kernels.lz4Bound(largest) >>> 0)
+    const head = headBytes(blocks)
+    // The frame grows over the blocks that are in it already. It begins so far before them that even a block
+    // that the kernel makes larger ends before the next.
+    const ahead = head + 4 * blocks.length + (kernels.lz4Bound(largest) >>> 0)
+    const frame = arena.alloc(ahead + bytes.length)
     const shuffled = shuffler(arena, largest, options)
-    return blocks.map(({ start, bytes }) => {
-      const block = shuffled(from + start, bytes)
-      const size = kernels.lz4Encode(block, bytes, target) >>> 0
-      return size > 0 && size < bytes ? arena.bytes(target, size).slice() : arena.bytes(block, bytes).slice()
-    })
+    arena.bytes(frame + ahead, bytes.length).set(bytes)
+    let end = frame + head
+    for (const { start, bytes } of blocks) {
+      const block = shuffled(frame + ahead + start, bytes)
+      const compressed = kernels.lz4Encode(block, bytes, end + 4) >>> 0
+      const isSmaller = compressed > 0 && compressed < bytes
+      if (!isSmaller) arena.bytes(end + 4, bytes).set(arena.bytes(block, bytes))
+      const size = isSmaller ? compressed : bytes
+      arena.bytes(end, 4).set(littleEndian(size))
+      end += 4 + size
+    }
+    return arena.bytes(frame, end - frame).slice()
   })
 }
 
-async function otherStreams(bytes: Uint8Array, blocks: readonly Block[], options: BloscOptions): Promise<Uint8Array[]> {
+async function otherFrame(bytes: Uint8Array, blocks: readonly Block[], options: BloscOptions): Promise<Uint8Array> {
   const { compressor, level } = options
   const shuffled = withArena((arena) => {
     const from = arena.put(bytes)
@@ -121,12 +126,19 @@ async function otherStreams(bytes: Uint8Array, blocks: readonly Block[], options
   // As c-blosc has it: levels of Zstandard are twice as many.
   const zstd =
     compressor === 'zstd' ? (await import('./zstd-encode.ts')).zstdEncoder(level === 9 ? 22 : 2 * level - 1) : undefined
-  const streams: Uint8Array[] = []
+  const parts: Uint8Array[] = [new Uint8Array(headBytes(blocks))]
   for (const block of shuffled) {
-    const stream = await (zstd === undefined ? deflate('zlib', block, level) : zstd(block))
-    streams.push(stream.length < block.length ? stream : block)
+    const compressed = await (zstd === undefined ? deflate('zlib', block, level) : zstd(block))
+    const stream = compressed.length < block.length ? compressed : block
+    parts.push(littleEndian(stream.length), stream)
   }
-  return streams
+  return joinBytes(parts)
+}
+
+function littleEndian(value: number): Uint8Array {
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setUint32(0, value, true)
+  return bytes
 }
 
 /** What brings a block in kernel memory into the order in which it is compressed, and gives its address. */

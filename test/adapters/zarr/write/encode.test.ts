@@ -8,6 +8,7 @@ import { sizeOf } from '../../../../src/core/shape.ts'
 import { encodeChunk } from '../../../../src/engine/write-box.ts'
 import { startNumcodecs } from '../../../support/numcodecs.ts'
 import { codec, decodeStored } from '../support.ts'
+import { Random } from './support.ts'
 
 const COMPRESSORS: readonly CodecMetadata[] = [
   codec('zstd', { level: 0, checksum: false }),
@@ -49,6 +50,31 @@ test.skipIf(numcodecs === undefined)('c-blosc decodes frames, and they are as sh
     expect(await numcodecs!.decode([{ id: 'blosc' }], frame), JSON.stringify(configuration)).toEqual(new Uint8Array(data))
     expect(new Uint8Array(await decodeStored(codecs, type, [data.length], frame))).toEqual(new Uint8Array(data))
     if (configuration.typesize === 4 && configuration.shuffle !== 'noshuffle') expect(frame.length).toBeLessThan(data.length / 2)
+  }
+})
+
+test('blocks of frames that do not become smaller are kept, whatever comes before and behind them', async () => {
+  const type: StoredType = { dtype: 'uint8', kind: 'uint', bytes: 1 }
+  const random = new Random(5)
+  const cases = FRAMES.flatMap((frame) =>
+    [
+      [true, true, false],
+      [false, true, true, true],
+      [false, true, false],
+    ].map((isNoise) => ({ frame, isNoise })),
+  )
+  // Sizes of so many blocks take more room than one block may grow by.
+  const isNoise = Array.from({ length: 200 }, (_, i) => i < 150)
+  cases.push({ frame: { ...FRAMES[0]!, blocksize: 160 }, isNoise })
+  for (const { frame: configuration, isNoise } of cases) {
+    const { blocksize } = configuration
+    const data = Uint8Array.from({ length: blocksize * isNoise.length }, (_, k) =>
+      isNoise[Math.floor(k / blocksize)] ? random.below(256) : k >> 6,
+    )
+    const codecs = [codec('bytes'), codec('blosc', configuration)]
+    const frame = await chunkEncoder(codecs, type, [data.length], [])(data)
+    expect(frame.length, JSON.stringify(configuration)).toBeLessThan(data.length)
+    expect(new Uint8Array(await decodeStored(codecs, type, [data.length], frame))).toEqual(data)
   }
 })
 
