@@ -16,6 +16,7 @@ export type FileSystem = Pick<
   | 'writeSync'
   | 'readFileSync'
   | 'fstatSync'
+  | 'futimesSync'
   | 'closeSync'
   | 'statSync'
   | 'lstatSync'

@@ -104,10 +104,11 @@ export class FileStage implements Stage {
       const size = this.#size + tailBytes
       if (this.#end > size) await handle.truncate(size)
       this.#end = size
-      await spread(handle)
+      spread(this.#fs, handle)
       await sync(handle)
-      // Linking and renaming change neither size nor date: this is what the object will have.
-      return fileInfo(await handle.stat({ bigint: true }))
+      // Linking and renaming change neither size nor date: this is what the object will have. The system has
+      // it at hand: there is nothing to wait for.
+      return fileInfo(this.#fs.fstatSync(handle.fd, { bigint: true }))
     })
   }
 
@@ -231,10 +232,10 @@ async function remove(fs: FileSystem, { path, handle, hasName }: TemporaryFile):
  * Gives a file a date that hardly any other has: one that is made soon after another one was removed may get
  * that one's inode and, in the same tick of a coarse clock, its date, and so pass for that version.
  */
-async function spread(handle: FileHandle): Promise<void> {
+function spread(fs: FileSystem, { fd }: FileHandle): void {
   try {
     const date = (Date.now() - Math.random() * SPREAD_MS) / 1000
-    await handle.utimes(date, date)
+    fs.futimesSync(fd, date, date)
   } catch {
     // Where dates cannot be set, that of the clock must do.
   }
