@@ -4,6 +4,7 @@ import { type DataOf, type DType, elementBytes, fillElement, isFixed, type Scala
 import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
 import { forEachLimited, Limiter } from '../../../core/limiter.ts'
 import { numbersFrom } from '../../../core/numbers.ts'
+import { giveWay } from '../../../core/pace.ts'
 import { sizeOf } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
 import { copyTensor, eachMasked, fillTensor, placeAt, type Tensor, tensorOf, viewTensor } from '../../../core/tensor.ts'
@@ -77,22 +78,24 @@ interface ChunkChange {
  * @throws ReadOnlyError when something about the array is read and not written
  */
 export async function writeObjects(array: WrittenArray, written: BoxToWrite, signal: Signal | undefined): Promise<void> {
-  const encoder = encodersOf(array)
+  const kinds = kindsOf(array)
   const touched = new TouchedChunks(written.box, array.shards)
   const { dtype, bytes = GUESSED_BYTES } = array.type
   const each = isFixed(dtype) ? elementBytes(dtype) : bytes
   const limiter = new Limiter(OBJECTS_AT_ONCE, array.writeBytes ?? BYTES_AT_ONCE)
   await forEachLimited(numbersFrom(0, touched.count), OBJECTS_AT_ONCE, async (at) => {
+    // Else objects are encoded one after another before the store hears of the first.
+    await giveWay()
     signal?.throwIfAborted()
     const projections = touched.projections(at)
     const size = sizeOf(projections.map(({ length }) => length))
-    await limiter.run(size * each, () => writeObject(array, encoder, projections, written, signal), signal)
+    await limiter.run(size * each, () => writeObject(array, kinds, projections, written, signal), signal)
   })
 }
 
 async function writeObject(
   array: WrittenArray,
-  encoder: (shape: readonly number[]) => ChunkEncoder,
+  kinds: ChunkKinds,
   projections: readonly AxisProjection[],
   { source, mask }: BoxToWrite,
   signal: Signal | undefined,
@@ -113,14 +116,14 @@ async function writeObject(
   const key = array.keyOf(object)
   // As it is stored, not only as far as the array goes: whoever has made the array longer has data there.
   if (mask === undefined && isCovered(projections)) {
-    const bytes = await changed(array, encoder, 0, undefined, changes, true)
+    const bytes = await changed(array, kinds, 0, undefined, changes, true)
     if (bytes === undefined) await array.objects.remove(key)
     else await array.objects.replace(key, bytes)
     return
   }
   await array.objects.change(key, { signal }, (old, isRemovable) => {
     if (old?.length === 0) throw new HyperslabError('CodecError', 'the chunk is an object without bytes', { file: key })
-    return changed(array, encoder, 0, old, changes, isRemovable)
+    return changed(array, kinds, 0, old, changes, isRemovable)
   })
 }
 
@@ -133,14 +136,14 @@ const isCovered = (projections: readonly AxisProjection[]): boolean =>
  */
 async function changed(
   array: WrittenArray,
-  encoder: (shape: readonly number[]) => ChunkEncoder,
+  kinds: ChunkKinds,
   depth: number,
   old: Uint8Array | undefined,
   changes: readonly ChunkChange[],
   isRemovable: boolean,
 ): Promise<Uint8Array | undefined> {
   const level = array.levels[depth]
-  if (level === undefined) return changedChunk(array, encoder, old, changes[0]!, isRemovable)
+  if (level === undefined) return changedChunk(array, kinds, old, changes[0]!, isRemovable)
   const groups = new Map<number, ChunkChange[]>()
   for (const change of changes) {
     const position = change.place.positions[depth]!
@@ -151,21 +154,22 @@ async function changed(
   const count = sizeOf(changes[0]!.place.tableShapes[depth]!)
   const parts = unpackShard(level, count, old)
   await forEachLimited(groups, CHUNKS_AT_ONCE, async ([position, inner]) => {
-    parts[position] = await changed(array, encoder, depth + 1, parts[position], inner, true)
+    parts[position] = await changed(array, kinds, depth + 1, parts[position], inner, true)
   })
   return isRemovable && parts.every((part) => part === undefined) ? undefined : packShard(level, parts)
 }
 
 async function changedChunk(
   array: WrittenArray,
-  encoder: (shape: readonly number[]) => ChunkEncoder,
+  kinds: ChunkKinds,
   old: Uint8Array | undefined,
   { place: { shape }, projections, values, mask }: ChunkChange,
   isRemovable: boolean,
 ): Promise<Uint8Array | undefined> {
   const { dtype } = array.type
+  const { encode, spare } = kinds(shape)
   const isWhole = mask === undefined && isCovered(projections)
-  const chunk = isWhole || old === undefined ? tensorOf(dtype, shape) : await decoded(array, shape, old)
+  const chunk = isWhole || old === undefined ? tensorOf(dtype, shape, spare.pop()) : await decoded(array, shape, old)
   if (!isWhole && old === undefined) fillTensor(chunk, fillElement(dtype, array.fillValue))
   const places = projections.map(({ to }) => to)
   const target = viewTensor(
@@ -174,8 +178,11 @@ async function changedChunk(
   )
   if (mask === undefined) copyTensor(viewTensor(values, places), target)
   else copyMasked(viewTensor(values, places), viewTensor(mask, places), target)
-  if (isRemovable && !array.writeEmptyChunks && isEmpty(array, chunk.data)) return undefined
-  return encoder(shape)(encodeChunk(dtype, chunk.data))
+  const isLeftOut = isRemovable && !array.writeEmptyChunks && isEmpty(array, chunk.data)
+  const bytes = isLeftOut ? undefined : await encode(encodeChunk(dtype, chunk.data))
+  // Without a codec that changes them, the bytes that are stored are those of the chunk.
+  if (bytes?.buffer !== (chunk.data as Partial<Uint8Array>).buffer) spare.push(chunk.data)
+  return bytes
 }
 
 /** Copies the elements whose mask is 1. */
@@ -231,20 +238,27 @@ function bitsOf(data: DataOf<DType>): ArrayLike<number | bigint> {
 
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, i) => byte === b[i])
 
-/**
- * The encoders of an array by the shapes of its chunks.
- * @throws ReadOnlyError
- */
-function encodersOf({ codecs, type, users }: WrittenArray): (shape: readonly number[]) => ChunkEncoder {
-  const known = new Map<string, ChunkEncoder>()
+/** What chunks of one shape have in common while a box is written. */
+interface ChunkKind {
+  readonly encode: ChunkEncoder
+  /** Memory of encoded chunks, for the next ones: touching fresh memory takes longer than filling it. */
+  readonly spare: DataOf<DType>[]
+}
+
+/** By the shape of a chunk. */
+type ChunkKinds = (shape: readonly number[]) => ChunkKind
+
+/** @throws ReadOnlyError, when asked for a shape whose chunks cannot be encoded */
+function kindsOf({ codecs, type, users }: WrittenArray): ChunkKinds {
+  const known = new Map<string, ChunkKind>()
   return (shape) => {
     const name = shape.join()
-    let encoder = known.get(name)
-    if (encoder === undefined) {
-      encoder = writable(() => chunkEncoder(codecs, type, shape, users))
-      known.set(name, encoder)
+    let kind = known.get(name)
+    if (kind === undefined) {
+      kind = { encode: writable(() => chunkEncoder(codecs, type, shape, users)), spare: [] }
+      known.set(name, kind)
     }
-    return encoder
+    return kind
   }
 }
 

@@ -38,6 +38,30 @@ describe('an object', () => {
     expect(asked().sort()).toEqual(['publish c/0', 'publish c/1', 'whole c/0', 'whole c/1'])
   })
 
+  test.each([
+    ['in an object of its own', undefined],
+    ['in a shard', [40]],
+  ])('that is stored as it is keeps its bytes until they are stored, %s', async (_, shards) => {
+    class SlowStore extends MemoryStore {
+      override async put(key: string, bytes: Uint8Array): Promise<void> {
+        await new Promise<void>((resolve) => void setTimeout(resolve, 1))
+        return super.put(key, bytes)
+      }
+    }
+    const store = new SlowStore()
+    const group = await createZarr({ store, path: 'a.zarr' })
+    const array = await group.createArray('x', {
+      dtype: 'int16',
+      shape: [160],
+      chunks: [4],
+      shards,
+      codec: 'none',
+    } as NewZarrArray)
+    const data = Int16Array.from({ length: 160 }, (_, i) => i + 1)
+    await array.set(null, data)
+    expect((await array.toTensor()).data).toEqual(data)
+  })
+
   test('at the end is read, as whoever has made the array longer has data there', async () => {
     const { array, store, asked } = await arrayOf(INT8)
     const other = await openZarr({ store, path: 'a.zarr/x' }, { mode: 'r+', kind: 'array' })
