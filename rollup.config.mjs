@@ -59,13 +59,13 @@ function workerFile() {
   }
 }
 
-/** Removes what an earlier build has left in dist: it would be published. Types are written after. */
+/** Removes what an earlier build has left in dist: it would be published. Types are written after, and the viewer. */
 function leftovers() {
   return {
     name: 'leftovers',
     writeBundle(_, bundle) {
       for (const name of readdirSync('dist', { recursive: true }))
-        if (!(name in bundle) && statSync(`dist/${name}`).isFile()) rmSync(`dist/${name}`)
+        if (!(name in bundle) && !name.startsWith('viewer/') && statSync(`dist/${name}`).isFile()) rmSync(`dist/${name}`)
     },
   }
 }

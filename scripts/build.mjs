@@ -52,6 +52,18 @@ const STEPS = {
       await node('node_modules/rollup/dist/bin/rollup', '-c', '--silent')
     },
   },
+  viewer: {
+    reads: [
+      'apps/viewer',
+      'src/dataset/cf/axis-kind.ts',
+      'src/dataset/attributes.ts',
+      'demo/data',
+      'dist/index.js',
+      'dist/dataset.js',
+    ],
+    writes: ['dist/viewer'],
+    run: () => node('node_modules/rollup/dist/bin/rollup', '-c', 'apps/viewer/rollup.config.mjs', '--silent'),
+  },
 }
 
 /** Runs a program of Node. */
@@ -76,10 +88,17 @@ function hashOf(paths) {
   return hash.digest('hex')
 }
 
+/** What another step writes into a folder of this one. */
+const isOfOthers = (file, writes) => file.startsWith('dist/viewer/') && !writes.includes('dist/viewer')
+
 const stateOf = ({ reads, writes }) => ({
   // What is written into a folder that is read is no reason to write it again.
-  reads: hashOf([...reads.flatMap(filesOf).filter((file) => !writes.includes(file)), 'package.json', 'package-lock.json']),
-  writes: hashOf(writes),
+  reads: hashOf([
+    ...reads.flatMap(filesOf).filter((file) => !writes.some((own) => file === own || file.startsWith(`${own}/`))),
+    'package.json',
+    'package-lock.json',
+  ]),
+  writes: hashOf(writes.flatMap(filesOf).filter((file) => !isOfOthers(file, writes))),
   node: process.version,
 })
 

@@ -1,10 +1,10 @@
 // The suite in pages and module workers: un-bundled under several headers, and as each bundler builds it.
 import { browserLabel, startBrowser } from './browsers.mjs'
 import { BUNDLERS, bundle } from './bundles.mjs'
-import { runExample } from './example.mjs'
 import { runMapExample } from './map-example.mjs'
 import { within } from './processes.mjs'
 import { serve } from './site.mjs'
+import { runViewer } from './viewer.mjs'
 
 const UNBUNDLED = [
   { variant: 'plain', name: 'un-bundled' },
@@ -18,10 +18,11 @@ const PAGE_SECONDS = 40
 /** Every change to a file waits for the disk. */
 const OPFS_SECONDS = 60
 const EXAMPLE_SECONDS = 40
+const VIEWER_SECONDS = 100
 /** For all pages of one browser, so that hanging ones do not add up. */
 const BROWSER_SECONDS = 150
-/** For the examples, too. */
-export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + 90
+/** For the viewer and the map, too. */
+export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + VIEWER_SECONDS + EXAMPLE_SECONDS + 10
 
 /** What to visit: a script below a variant of the site, and what its page must be like. */
 async function cellsFor(app) {
@@ -48,8 +49,8 @@ export async function runBrowser(name, app) {
     const done = []
     for (const [id, cell] of cells.entries())
       done.push({ name: cell.name, results: await visit(browser, site, String(id), cell, deadline) })
-    done.push({ name: 'example page', results: await example('the example page', runExample(browser, app)) })
-    done.push({ name: 'example map', results: await example('the example map', runMapExample(browser, app)) })
+    done.push({ name: 'viewer', results: await visitOf('the viewer', VIEWER_SECONDS, runViewer(browser, app)) })
+    done.push({ name: 'example map', results: await visitOf('the example map', EXAMPLE_SECONDS, runMapExample(browser, app)) })
     return { label: browserLabel(name), version: browser.version, cells: done, stores: 'memory, OPFS', built: await builtBy(app) }
   } finally {
     browser?.close()
@@ -57,9 +58,9 @@ export async function runBrowser(name, app) {
   }
 }
 
-async function example(name, results) {
+async function visitOf(name, seconds, results) {
   try {
-    return await within(EXAMPLE_SECONDS, name, results)
+    return await within(seconds, name, results)
   } catch (error) {
     return [{ name: 'runs', error: error.message }]
   }

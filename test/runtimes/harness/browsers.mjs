@@ -5,10 +5,7 @@ import { join } from 'node:path'
 import { end, execute, Missing, watch } from './processes.mjs'
 import { load } from './tools.mjs'
 
-/**
- * In CSS pixels, so high that the example draws an element on nearly two of them: Firefox tells places of the pointer in whole pixels,
- * and with rows below one pixel, as in the 600 that it has otherwise, some cannot be pointed at.
- */
+/** In CSS pixels: cells of maps have several of them, as Firefox tells places of the pointer in whole ones. */
 const WINDOW = { width: 1280, height: 1600 }
 
 const DRIVERS = {

@@ -1,0 +1,85 @@
+// Which dimensions a picture shows, and what is said of positions along each.
+import type { DataArray, Dataset } from 'hyperslab/dataset'
+import { type AxisKind, axisKindOf } from '../../../src/dataset/cf/axis-kind.ts'
+import { isNumeric, show, unitsOf } from './words.ts'
+
+/** A dimension with what its coordinate says. */
+export interface Axis {
+  readonly dim: string
+  readonly length: number
+  readonly kind: AxisKind | undefined
+  readonly units: string
+  /** Where positions lie: numbers, of times seconds since 1970; undefined without a coordinate. */
+  readonly places: Float64Array | undefined
+  readonly isTime: boolean
+  /** Whether greater places belong further down, as depths and pressures do. */
+  readonly isDown: boolean
+  /** A position in words. */
+  label(position: number): string
+}
+
+/** The array that says where the positions of a dimension lie: of those along it one that tells a direction, or is named like it. */
+function coordinateOf(dataset: Dataset, dim: string): DataArray | undefined {
+  const along = Object.values({ ...dataset.variables, ...dataset.coords }).filter(
+    ({ dims }) => dims.length === 1 && dims[0] === dim,
+  )
+  const rank = ({ name, attrs }: DataArray): number =>
+    2 * Number(axisKindOf(name, attrs) !== undefined && name in dataset.coords) + Number(name === dim)
+  return along.filter((each) => isNumeric(each) && rank(each) > 0).sort((a, b) => rank(b) - rank(a))[0]
+}
+
+const isPressure = (units: string): boolean => /^(pa|hpa|mbar|millibars?)$/i.test(units)
+
+/** Reads what is said of the positions of a dimension. */
+export async function readAxis(dataset: Dataset, dim: string, length: number): Promise<Axis> {
+  const found = coordinateOf(dataset, dim)
+  const none = { dim, length, kind: undefined, units: '', places: undefined, isTime: false, isDown: false }
+  if (found === undefined) return { ...none, label: (position) => `${dim} ${position}` }
+  const kind = found.dtype === 'timestamp_ns' ? 'time' : axisKindOf(found.name, found.attrs)
+  const units = unitsOf(found)
+  if (found.dtype === 'timestamp_ns' || /\bsince\b/.test(units)) {
+    const dates = await found.dates()
+    const places = Float64Array.from(dates, (date, i) => (date instanceof Date ? date.getTime() / 1000 : i))
+    const label = (position: number): string => show(dates[position] ?? null)
+    return { ...none, kind, places, isTime: dates.every((date) => date instanceof Date), label }
+  }
+  const values = Float64Array.from((await found.values()) as ArrayLike<number | bigint>, Number)
+  const isDown = kind === 'vertical' && (String(found.attrs['positive']).toLowerCase() === 'down' || isPressure(units))
+  return { ...none, kind, units, places: values, isDown, label: (position) => placeInWords(values[position]!, kind, units) }
+}
+
+const SIDES: Partial<Record<AxisKind, readonly [string, string]>> = { latitude: ['N', 'S'], longitude: ['E', 'W'] }
+
+/** A place along an axis: degrees with the side of the globe, anything else with its units. */
+export function placeInWords(place: number, kind: AxisKind | undefined, units: string): string {
+  const sides = kind !== undefined && /^degree/i.test(units) ? SIDES[kind] : undefined
+  if (sides === undefined) return `${show(place)} ${units}`.trim()
+  const turned = kind === 'longitude' && place > 180 ? place - 360 : place
+  // A thousandth of a degree is a hundred metres.
+  const degrees = Number(Math.abs(turned).toFixed(3))
+  return `${degrees}°${degrees === 0 ? '' : sides[turned > 0 ? 0 : 1]}`
+}
+
+/** The dimensions that a picture has from top to bottom and from left to right, and those that it does not show. */
+export interface Chosen {
+  readonly y: string
+  readonly x: string
+  readonly others: readonly string[]
+}
+
+/** Longitude is x and latitude y where they are there; otherwise heights are y, and what is left are the last dimensions. */
+export function chooseAxes(dims: readonly string[], axes: ReadonlyMap<string, Axis>): Chosen {
+  const ofKind = (kind: AxisKind): string | undefined => dims.find((dim) => axes.get(dim)!.kind === kind)
+  const last = (taken: string | undefined): string => dims.filter((dim) => dim !== taken).at(-1)!
+  const longitude = ofKind('longitude')
+  const upright = ofKind('latitude') ?? ofKind('vertical')
+  const isSection = ofKind('vertical') !== undefined && longitude === undefined && ofKind('latitude') !== undefined
+  const y = isSection ? ofKind('vertical')! : (upright ?? (longitude === undefined ? dims.at(-2)! : last(longitude)))
+  const x = isSection ? ofKind('latitude')! : (longitude ?? last(y))
+  return { y, x, others: dims.filter((dim) => dim !== y && dim !== x) }
+}
+
+/** The dimension that a series is read along: times, else the first that is not drawn and has some length. */
+export const slowDimension = ({ others }: Chosen, axes: ReadonlyMap<string, Axis>): string | undefined =>
+  others.find((dim) => axes.get(dim)!.kind === 'time' && axes.get(dim)!.length > 1) ??
+  others.find((dim) => axes.get(dim)!.length > 1)

@@ -1,0 +1,99 @@
+// Values of a picture in memory.
+import { slice } from 'hyperslab'
+import type { DataArray } from 'hyperslab/dataset'
+
+/** Values row by row, NaN where there is none. */
+export interface Frame {
+  readonly values: Float32Array | Float64Array
+  readonly rows: number
+  readonly columns: number
+  /** Of larger arrays every n-th row and column is read. */
+  readonly steps: readonly [row: number, column: number]
+  readonly missing: number
+}
+
+/** Elements that are read of one picture: the 1440 × 720 of a quarter of a degree, and twice as many. */
+const MOST_ELEMENTS = 2 ** 21
+
+/** Steps that leave no more elements than are read at most. */
+function stepsFor(rows: number, columns: number): readonly [number, number] {
+  const over = Math.sqrt((rows * columns) / MOST_ELEMENTS)
+  if (over <= 1) return [1, 1]
+  // A side that is short is kept.
+  const row = Math.max(1, Math.min(Math.ceil(over), Math.floor(rows / 256)))
+  return [row, Math.max(1, Math.ceil((rows * columns) / (row * MOST_ELEMENTS)))]
+}
+
+export interface ReadFrameOptions {
+  readonly signal: AbortSignal
+  readonly onProgress?: (share: number) => void
+}
+
+/** Reads an array of two dimensions, `y` of them from top to bottom. */
+export async function readFrame(array: DataArray, y: string, { signal, onProgress }: ReadFrameOptions): Promise<Frame> {
+  const upright = array.dims[0] === y ? array.array : array.array.transpose([1, 0])
+  const [rows, columns] = upright.shape as [number, number]
+  const steps = stepsFor(rows, columns)
+  const selection = steps.map((step) => slice(null, null, step))
+  const { data, shape } = await upright.get(selection, {
+    signal,
+    ...(onProgress && { onProgress: ({ done, total }) => onProgress(done / total) }),
+  })
+  const values = toFloats(array, data as ArrayLike<number | bigint>)
+  let missing = 0
+  for (let i = 0; i < values.length; i++) if (Number.isNaN(values[i]!)) missing++
+  return { values, rows: shape[0]!, columns: shape[1]!, steps, missing }
+}
+
+/** Elements as floats, of times seconds since 1970, with NaN where they are missing. */
+export function toFloats({ array, dtype }: DataArray, data: ArrayLike<number | bigint>): Float32Array | Float64Array {
+  const missing = array.missing.values as readonly (number | bigint)[]
+  const isFloat = data instanceof Float32Array || data instanceof Float64Array
+  if (isFloat && missing.length === 0) return data
+  const floats = data instanceof Float32Array ? data : new Float64Array(data.length)
+  const scale = dtype === 'timestamp_ns' ? 1e-9 : 1
+  for (let i = 0; i < data.length; i++) floats[i] = missing.includes(data[i]!) ? Number.NaN : Number(data[i]!) * scale
+  return floats
+}
+
+/** Bytes of frames that are kept: those that were drawn last. */
+const KEPT_BYTES = 2 ** 27
+
+/** Frames by what they are of; those that were not used for longest are forgotten. */
+export class FrameCache {
+  readonly #frames = new Map<string, Frame>()
+  #bytes = 0
+
+  get(key: string): Frame | undefined {
+    const frame = this.#frames.get(key)
+    if (frame !== undefined) {
+      this.#frames.delete(key)
+      this.#frames.set(key, frame)
+    }
+    return frame
+  }
+
+  set(key: string, frame: Frame): void {
+    this.#drop(key)
+    this.#frames.set(key, frame)
+    this.#bytes += frame.values.byteLength
+    for (const oldest of this.#frames.keys()) {
+      if (this.#bytes <= KEPT_BYTES || oldest === key) break
+      this.#drop(oldest)
+    }
+  }
+
+  clear(): void {
+    this.#frames.clear()
+    this.#bytes = 0
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  #drop(key: string): void {
+    this.#bytes -= this.#frames.get(key)?.values.byteLength ?? 0
+    this.#frames.delete(key)
+  }
+}

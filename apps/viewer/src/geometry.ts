@@ -1,0 +1,219 @@
+// Where the cells of a frame lie, and which of them a pixel shows.
+import type { Axis } from './axes.ts'
+import type { Frame } from './frame.ts'
+import type { ViewState } from './state.ts'
+
+/** A rectangle in units of the projection; y rises upwards. */
+export interface Rectangle {
+  readonly left: number
+  readonly right: number
+  readonly bottom: number
+  readonly top: number
+}
+
+/**
+ * A projection in which a latitude is a straight row and longitudes are evenly spaced along it. Places of axes that are no
+ * longitudes and latitudes are drawn as they are.
+ */
+interface Projection {
+  /** The height of a latitude. */
+  up(latitude: number): number
+  /** The latitude at a height; NaN beyond the poles. */
+  latitudeAt(up: number): number
+  /** Units of a degree of longitude at a latitude. */
+  scaleAt(latitude: number): number
+}
+
+const PLATE_CARREE: Projection = { up: (latitude) => latitude, latitudeAt: (up) => up, scaleAt: () => 1 }
+
+/** Equal Earth (B. Šavrič, T. Patterson, B. Jenny, 2018), in which areas are as large as they are on the globe. */
+const A = [1.340264, -0.081106, 0.000893, 0.003796] as const
+const M = Math.sqrt(3) / 2
+const RADIAN = Math.PI / 180
+const height = (t: number): number => t * (A[0] + A[1] * t ** 2 + A[2] * t ** 6 + A[3] * t ** 8)
+const slope = (t: number): number => A[0] + 3 * A[1] * t ** 2 + 7 * A[2] * t ** 6 + 9 * A[3] * t ** 8
+const POLE = height(Math.asin(M))
+
+const EQUAL_EARTH: Projection = {
+  up: (latitude) => height(Math.asin(M * Math.sin(latitude * RADIAN))) / RADIAN,
+  latitudeAt(up) {
+    const y = up * RADIAN
+    if (Math.abs(y) > POLE) return Number.NaN
+    let t = y / A[0]
+    for (let i = 0; i < 6; i++) t -= (height(t) - y) / slope(t)
+    return Math.asin(Math.min(1, Math.max(-1, Math.sin(t) / M))) / RADIAN
+  },
+  scaleAt(latitude) {
+    const t = Math.asin(M * Math.sin(latitude * RADIAN))
+    return Math.cos(t) / (M * slope(t))
+  },
+}
+
+/** One axis of a frame as it is drawn: where its cells begin and end. */
+interface Cells {
+  /** One more than there are cells, rising or falling. */
+  readonly edges: Float64Array
+  readonly low: number
+  readonly high: number
+}
+
+/** Everything that tells which cell is where. */
+export interface Geometry {
+  readonly isMap: boolean
+  /** Whether longitudes go all around the globe. */
+  readonly isGlobal: boolean
+  readonly projection: Projection
+  readonly whole: Rectangle
+  readonly rows: Cells
+  readonly columns: Cells
+  /** The longitude in the middle; 0 for what is no map. */
+  readonly centre: number
+}
+
+/** Cells end in the middle between places; evenly, by number, where there are none that rise or fall throughout. */
+function cellsOf({ places, length }: Axis, count: number, step: number, useful: boolean, isUp: boolean): Cells {
+  const edges = new Float64Array(count + 1)
+  const sign = isUp ? 1 : -1
+  if (useful && places !== undefined && count > 1) {
+    const at = (i: number): number => places[Math.min(length - 1, i * step)]!
+    for (let i = 1; i < count; i++) edges[i] = (at(i - 1) + at(i)) / 2
+    edges[0] = 2 * at(0) - edges[1]!
+    edges[count] = 2 * at(count - 1) - edges[count - 1]!
+  } else for (let i = 0; i <= count; i++) edges[i] = sign * Math.min(length, i * step)
+  const [first, last] = [edges[0]!, edges[count]!]
+  return { edges, low: Math.min(first, last), high: Math.max(first, last) }
+}
+
+const isMonotone = (places: Float64Array | undefined): boolean => {
+  if (places === undefined || places.length < 2) return false
+  const sign = Math.sign(places[1]! - places[0]!)
+  for (let i = 1; i < places.length; i++) if (!(Math.sign(places[i]! - places[i - 1]!) === sign && sign !== 0)) return false
+  return true
+}
+
+/** Of what is no map: the first row is on top, unless places rise to where they belong, which is up. */
+const runsUp = ({ places, isDown, kind }: Axis): boolean =>
+  kind !== undefined && isMonotone(places) && places!.at(-1)! > places![0]! !== isDown
+
+export function geometryOf(frame: Frame, y: Axis, x: Axis, { projection: name }: Pick<ViewState, 'projection'>): Geometry {
+  const isMap = y.kind === 'latitude' && x.kind === 'longitude' && isMonotone(y.places) && isMonotone(x.places)
+  const rows = cellsOf(y, frame.rows, frame.steps[0], isMap, runsUp(y))
+  const columns = cellsOf(x, frame.columns, frame.steps[1], isMap, true)
+  const width = columns.high - columns.low
+  const isGlobal = isMap && width > 359 && width < 361
+  const projection = isMap && name === 'equal-earth' ? EQUAL_EARTH : PLATE_CARREE
+  // Around Greenwich, wherever the file begins; parts of the globe around their own middle.
+  const middle = (columns.low + columns.high) / 2
+  const centre = isMap ? (isGlobal ? 0 : middle) : 0
+  const [south, north] = isMap ? [Math.max(-90, rows.low), Math.min(90, rows.high)] : [rows.low, rows.high]
+  const half = isGlobal ? 180 : width / 2
+  const widest = Math.max(...[south, north, Math.min(north, Math.max(south, 0))].map((at) => projection.scaleAt(at)))
+  const whole = isMap
+    ? { left: -half * widest, right: half * widest, bottom: projection.up(south), top: projection.up(north) }
+    : { left: columns.low, right: columns.high, bottom: south, top: north }
+  return { isMap, isGlobal, projection, whole, rows, columns, centre }
+}
+
+/** The part of the whole that is seen. */
+export function windowOf({ whole }: Geometry, { x, y, zoom }: Pick<ViewState, 'x' | 'y' | 'zoom'>): Rectangle {
+  const [width, tall] = [(whole.right - whole.left) / zoom, (whole.top - whole.bottom) / zoom]
+  const within = (middle: number, low: number, high: number, size: number): number =>
+    Math.min(high - size / 2, Math.max(low + size / 2, middle))
+  const cx = within(x ?? (whole.left + whole.right) / 2, whole.left, whole.right, width)
+  const cy = within(y ?? (whole.bottom + whole.top) / 2, whole.bottom, whole.top, tall)
+  return { left: cx - width / 2, right: cx + width / 2, bottom: cy - tall / 2, top: cy + tall / 2 }
+}
+
+/** How high a picture is in units of its width. Cells of what is no map are squares, unless it becomes too flat or too high. */
+export function aspectOf({ isMap, whole }: Geometry, frame: Frame): number {
+  if (isMap) return (whole.top - whole.bottom) / (whole.right - whole.left)
+  return Math.min(0.6, Math.max(0.25, frame.rows / frame.columns))
+}
+
+/** The cell that has a place; -1 outside. */
+function cellAt({ edges, low, high }: Cells, place: number): number {
+  if (!(place >= low && place <= high)) return -1
+  const isRising = edges[edges.length - 1]! > edges[0]!
+  let [from, to] = [0, edges.length - 1]
+  while (to - from > 1) {
+    const middle = (from + to) >> 1
+    if (edges[middle]! <= place === isRising) from = middle
+    else to = middle
+  }
+  return from
+}
+
+/** The column at a longitude (or place), whichever turn of the globe it is counted in; -1 outside. */
+export function columnAt({ isMap, columns }: Geometry, x: number): number {
+  if (!isMap) return cellAt(columns, x)
+  const turned = x - 360 * Math.floor((x - columns.low) / 360)
+  return cellAt(columns, turned)
+}
+
+export const rowAt = ({ rows }: Geometry, y: number): number => cellAt(rows, y)
+
+/** Parts of the longitudes that a pixel row of a projection is looked up by. */
+const FINE = 8192
+
+/**
+ * The cells under each pixel of a picture: the row of each pixel row, and the column of each pixel of it. Made anew when the
+ * picture is moved or has another size; drawing a frame looks up only.
+ */
+export interface PixelCells {
+  readonly width: number
+  readonly height: number
+  readonly rowOf: Int32Array
+  /** The column of each pixel, where all rows have the same. */
+  readonly columnOf: Int32Array | undefined
+  /** Otherwise the column of each part of all longitudes, and for each row the first part and the parts of a pixel. */
+  readonly fine: Int32Array
+  readonly firstOf: Float64Array
+  readonly partsOf: Float64Array
+}
+
+export function pixelCells(geometry: Geometry, seen: Rectangle, width: number, height: number): PixelCells {
+  const { projection, isMap, centre } = geometry
+  const rowOf = new Int32Array(height)
+  const [firstOf, partsOf] = [new Float64Array(height), new Float64Array(height)]
+  const step = (seen.right - seen.left) / width
+  for (let y = 0; y < height; y++) {
+    const up = seen.top - ((y + 0.5) * (seen.top - seen.bottom)) / height
+    const latitude = isMap ? projection.latitudeAt(up) : up
+    rowOf[y] = Number.isNaN(latitude) ? -1 : rowAt(geometry, latitude)
+    const scale = isMap ? projection.scaleAt(latitude) : 1
+    // From the longitude of the first pixel to parts that begin half a turn west of the middle.
+    firstOf[y] = (((seen.left + step / 2) / scale + 180) / 360) * FINE
+    partsOf[y] = ((step / scale) * FINE) / 360
+  }
+  const isEven = projection === PLATE_CARREE
+  const columnOf = isEven
+    ? Int32Array.from({ length: width }, (_, x) => columnAt(geometry, seen.left + (x + 0.5) * step + centre))
+    : undefined
+  const fine = new Int32Array(isEven ? 0 : FINE)
+  for (let i = 0; i < fine.length; i++) fine[i] = columnAt(geometry, centre - 180 + ((i + 0.5) * 360) / FINE)
+  return { width, height, rowOf, columnOf, fine, firstOf, partsOf }
+}
+
+/** The column under a pixel; -1 outside. */
+export function columnOfPixel({ columnOf, fine, firstOf, partsOf }: PixelCells, x: number, y: number): number {
+  if (columnOf !== undefined) return columnOf[x] ?? -1
+  return fine[Math.floor(firstOf[y]! + x * partsOf[y]!)] ?? -1
+}
+
+/** Where a place of the globe, or of the axes, is drawn, in parts of what is seen. */
+export function placeOnPicture(
+  { projection, isMap, centre }: Geometry,
+  seen: Rectangle,
+  x: number,
+  y: number,
+): [x: number, y: number] {
+  const [across, up] = isMap ? [(x - centre) * projection.scaleAt(y), projection.up(y)] : [x, y]
+  return [(across - seen.left) / (seen.right - seen.left), (seen.top - up) / (seen.top - seen.bottom)]
+}
+
+/** The middle of a cell, with the longitude within half a turn of the middle of the map. */
+export function middleOf({ rows, columns, isMap, centre }: Geometry, row: number, column: number): [x: number, y: number] {
+  const x = (columns.edges[column]! + columns.edges[column + 1]!) / 2
+  const y = (rows.edges[row]! + rows.edges[row + 1]!) / 2
+  return [isMap ? x - 360 * Math.round((x - centre) / 360) : x, y]
+}

@@ -1,0 +1,90 @@
+// Which values the ends of the colours stand for.
+import type { DataArray } from 'hyperslab/dataset'
+import type { ColourMap } from './colours.ts'
+import type { ViewState } from './state.ts'
+import { attribute, longNameOf, unitsOf } from './words.ts'
+
+export interface Limits {
+  readonly low: number
+  readonly high: number
+}
+
+/** The least and the greatest value that is not missing; undefined where there is none. */
+export function extentOf(values: ArrayLike<number>): Limits | undefined {
+  let [low, high] = [Infinity, -Infinity]
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!
+    if (value < low && value !== -Infinity) low = value
+    if (value > high && value !== Infinity) high = value
+  }
+  return low <= high ? { low, high } : undefined
+}
+
+/** What 2 and 98 of 100 values do not exceed, of at most so many that are looked at. */
+const SAMPLE = 65_536
+
+export function percentilesOf(values: ArrayLike<number>): Limits | undefined {
+  const step = Math.max(1, Math.ceil(values.length / SAMPLE))
+  const sample = new Float64Array(Math.ceil(values.length / step))
+  let count = 0
+  for (let i = 0; i < values.length; i += step) if (Number.isFinite(values[i]!)) sample[count++] = values[i]!
+  if (count === 0) return undefined
+  const sorted = sample.subarray(0, count).sort()
+  const at = (share: number): number => sorted[Math.round(share * (count - 1))]!
+  return { low: at(0.02), high: at(0.98) }
+}
+
+/** The ends of all values, where statistics of every chunk tell them: nothing is read. */
+export async function knownExtent({ array }: DataArray): Promise<Limits | undefined> {
+  const { bulk } = array.source
+  if (bulk?.visit === undefined || array.size === 0) return undefined
+  const box = array.shape.map((length) => ({ start: 0, stop: length, step: 1 }))
+  let [low, high, isKnown] = [Infinity, -Infinity, true]
+  const visitor = {
+    shouldRead(_: unknown, stats: { min: unknown; max: unknown; count: number } | undefined): false {
+      if (stats === undefined) isKnown = false
+      else if (stats.count > 0) {
+        low = Math.min(low, Number(stats.min))
+        high = Math.max(high, Number(stats.max))
+      }
+      return false
+    },
+    visit: () => undefined,
+  }
+  for await (const _ of bulk.visit(box, visitor)) break
+  return isKnown && low <= high && Number.isFinite(low + high) ? { low, high } : undefined
+}
+
+/** Limits that are as far from 0 on both sides. */
+export function symmetric({ low, high }: Limits): Limits {
+  const most = Math.max(Math.abs(low), Math.abs(high))
+  return { low: 0 - most, high: most }
+}
+
+/** Whether values are directions, which begin again after a full turn. */
+const isDirection = (array: DataArray): boolean =>
+  /^degrees?$/.test(unitsOf(array)) &&
+  /direction|phase|azimuth/i.test(`${attribute(array, 'standard_name')} ${longNameOf(array)}`)
+
+const isDifference = (array: DataArray): boolean => /anomal|difference|departure/i.test(`${array.name} ${longNameOf(array)}`)
+
+/** The colour map that suits what is drawn: cyclic for directions, diverging where 0 is between low and high, else by lightness. */
+export function suitingColours(array: DataArray, { minus, log }: ViewState, { low, high }: Limits): ColourMap {
+  if (isDirection(array)) return 'cyclic'
+  return !log && (minus !== undefined || isDifference(array) || (low < 0 && high > 0)) ? 'diverging' : 'viridis'
+}
+
+/** Round values between limits, for ticks. */
+export function ticksBetween({ low, high }: Limits, about: number, log = false): number[] {
+  if (!(high > low)) return [low]
+  if (log && low > 0 && high / low >= 100) {
+    const powers = Array.from({ length: 40 }, (_, i) => 10 ** (Math.ceil(Math.log10(low)) + i)).filter((tick) => tick <= high)
+    return powers.filter((_, i) => i % Math.ceil(powers.length / about) === 0)
+  }
+  const rough = (high - low) / about
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = [1, 2, 5, 10].map((times) => times * power).find((each) => each >= rough * 0.999)!
+  const first = Math.ceil(low / step - 1e-9)
+  const count = Math.floor(high / step + 1e-9) - first + 1
+  return Array.from({ length: Math.max(0, count) }, (_, i) => Number(((first + i) * step).toPrecision(12)))
+}

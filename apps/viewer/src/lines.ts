@@ -1,0 +1,63 @@
+// Values along one dimension as a line, drawn by uPlot.
+import uPlot from 'uplot'
+import type { Axis } from './axes.ts'
+import { themeColour } from './dom.ts'
+
+/** Values along a dimension. */
+export interface Profile {
+  readonly axis: Axis
+  readonly values: ArrayLike<number>
+  readonly name: string
+  readonly units: string
+}
+
+/** Draws a line into an element in place of what was there; gaps stand for missing values. */
+export function drawLine(place: HTMLElement, { axis, values, name, units }: Profile, width: number, height: number): uPlot {
+  place.replaceChildren()
+  const [ink, faint, accent] = ['--soft', '--faint', '--accent'].map(themeColour) as [string, string, string]
+  const [first, last] = [axis.places?.[0] ?? 0, axis.places?.at(-1) ?? 0]
+  // Longitudes around the globe are drawn from half a turn west of Greenwich, as maps are.
+  const isTurned = axis.kind === 'longitude' && Math.abs(last - first) > 300
+  const placeOf = (place: number): number => (isTurned ? place - 360 * Math.round(place / 360) : place)
+  const places = Array.from({ length: values.length }, (_, i) => placeOf(axis.places?.[i] ?? i))
+  // uPlot wants places that rise.
+  const order = places.map((_, i) => i).sort((a, b) => places[a]! - places[b]!)
+  const isLabelled = axis.places !== undefined
+  const grid = { stroke: faint, width: 1 }
+  const font = '12px system-ui, sans-serif'
+  const options: uPlot.Options = {
+    width,
+    height,
+    legend: { show: false },
+    scales: { x: { time: axis.isTime } },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    cursor: { drag: { x: true, y: false } },
+    axes: [
+      { stroke: ink, grid, font, ...(isLabelled ? {} : { values: (_, ticks) => ticks.map(String) }) },
+      { stroke: ink, grid, font, size: 62, label: units, labelSize: units === '' ? 0 : 18, labelFont: font },
+    ],
+    series: [
+      {},
+      {
+        label: name,
+        stroke: accent,
+        width: 1.5,
+        points: { show: values.length < 60, size: 5 },
+        value: (_, value) => String(value),
+      },
+    ],
+  }
+  const numbers = order.map((i) => (Number.isNaN(values[i]!) ? null : values[i]!))
+  return new uPlot(options, [order.map((i) => places[i]!), numbers], place)
+}
+
+/** A profile as a table of comma-separated values, with a header that names what is in it. */
+export function csvOf({ axis, values, name, units }: Profile): string {
+  const quoted = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+  // Labels of a spreadsheet are no formulas, whatever the file calls them.
+  const cell = (text: string): string => quoted(/^[=+@]/.test(text) ? `'${text}` : text)
+  const lines = Array.from({ length: values.length }, (_, i) =>
+    [cell(axis.label(i)), Number.isNaN(values[i]!) ? '' : String(values[i])].join(','),
+  )
+  return [[cell(axis.dim), cell(units === '' ? name : `${name} (${units})`)].join(','), ...lines, ''].join('\n')
+}

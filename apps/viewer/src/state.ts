@@ -1,0 +1,105 @@
+// What is looked at, as the address of the page has it: a link opens the same picture.
+import type { ColourChoice } from './colours.ts'
+
+export type LimitsChoice = 'all' | 'shown' | 'percentiles' | 'own'
+export type ProjectionName = 'plate-carree' | 'equal-earth'
+
+/** What makes the picture of the dataset, and how it is drawn. */
+export interface ViewState {
+  /** Where the dataset lies; empty for files of this machine, which no link can open. */
+  url: string
+  variable: string
+  /** The position along each dimension that is not drawn; 0 for those that are left out. */
+  at: Record<string, number>
+  /** The dimension that means are taken along. */
+  mean: string
+  /** A position along the slow dimension that is subtracted. */
+  minus: number | undefined
+  colours: ColourChoice
+  limits: LimitsChoice
+  low: number | undefined
+  high: number | undefined
+  keep: boolean
+  symmetric: boolean
+  log: boolean
+  projection: ProjectionName
+  /** The middle of what is seen, in units of the axes, and how much larger than the whole it is drawn. */
+  x: number | undefined
+  y: number | undefined
+  zoom: number
+  /** Row and column that profiles are read of. */
+  cell: readonly [row: number, column: number] | undefined
+}
+
+export const START: ViewState = {
+  url: '',
+  variable: '',
+  at: {},
+  mean: '',
+  minus: undefined,
+  colours: 'auto',
+  limits: 'all',
+  low: undefined,
+  high: undefined,
+  keep: true,
+  symmetric: false,
+  log: false,
+  projection: 'plate-carree',
+  x: undefined,
+  y: undefined,
+  zoom: 1,
+  cell: undefined,
+}
+
+const POSITION = 'at.'
+
+/** The query of an address, with what differs from {@link START} alone. */
+export function queryOf(state: ViewState): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(state)) {
+    if (name === 'at') continue
+    if (value !== START[name as keyof ViewState] && value !== undefined) query.set(name, String(value))
+  }
+  for (const [dim, position] of Object.entries(state.at)) if (position !== 0) query.set(POSITION + dim, String(position))
+  const text = query.toString()
+  return text === '' ? '' : `?${text}`
+}
+
+/** What a query asks for. What it says wrongly is left as it is at the start: links come from anywhere. */
+export function stateOf(search: string): ViewState {
+  const query = new URLSearchParams(search)
+  const number = (name: string): number | undefined => {
+    const text = query.get(name)
+    return text !== null && text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
+  }
+  const oneOf = <T extends string>(name: string, known: readonly T[]): T => {
+    const text = query.get(name) as T
+    return known.includes(text) ? text : known[0]!
+  }
+  const at: Record<string, number> = {}
+  for (const name of query.keys()) {
+    const position = number(name)
+    if (name.startsWith(POSITION) && Number.isInteger(position) && position! >= 0) at[name.slice(POSITION.length)] = position!
+  }
+  const minus = number('minus')
+  const cell = (query.get('cell') ?? '').split(',').map(Number)
+  return {
+    url: query.get('url') ?? '',
+    variable: query.get('variable') ?? '',
+    at,
+    mean: query.get('mean') ?? '',
+    minus: Number.isInteger(minus) && minus! >= 0 ? minus : undefined,
+    colours: oneOf('colours', ['auto', 'viridis', 'cividis', 'diverging', 'cyclic']),
+    limits: oneOf('limits', ['all', 'shown', 'percentiles', 'own']),
+    low: number('low'),
+    high: number('high'),
+    keep: query.get('keep') !== 'false',
+    symmetric: query.get('symmetric') === 'true',
+    log: query.get('log') === 'true',
+    projection: oneOf('projection', ['plate-carree', 'equal-earth']),
+    x: number('x'),
+    y: number('y'),
+    zoom: Math.min(64, Math.max(1, number('zoom') ?? 1)),
+    cell: cell.length === 2 && cell.every((each) => Number.isInteger(each) && each >= 0) ? [cell[0]!, cell[1]!] : undefined,
+  }
+}

@@ -1,0 +1,61 @@
+// Values, types and attributes in words.
+import type { DataArray } from 'hyperslab/dataset'
+
+const TEXT_LENGTH = 200
+
+/** A number in as many digits as it has to say, a date without what is zero, anything else as text of one line. */
+export function show(value: unknown): string {
+  if (value === null) return 'no value'
+  if (value instanceof Date)
+    return value
+      .toISOString()
+      .replace('T', ' ')
+      .replace(/(:00)?\.000Z$/, '')
+      .replace(/ 00:00$/, '')
+  if (typeof value === 'number') {
+    if (Number.isNaN(value)) return 'no value'
+    const rounded = Number(value.toPrecision(7))
+    return Math.abs(rounded) < 1e9 ? String(rounded) : rounded.toExponential()
+  }
+  const list = ArrayBuffer.isView(value) || Array.isArray(value)
+  const text = list ? Array.from(value as unknown as ArrayLike<unknown>, show).join(', ') : String(value)
+  return text.length > TEXT_LENGTH ? `${text.slice(0, TEXT_LENGTH)}…` : text
+}
+
+export function showBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`
+  const power = Math.min(3, Math.floor(Math.log2(bytes) / 10))
+  return `${(bytes / 1024 ** power).toFixed(1)} ${['KiB', 'MiB', 'GiB'][power - 1]}`
+}
+
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** An attribute as text; some writers pad it with NULs. */
+export const attribute = ({ attrs }: DataArray, name: string): string =>
+  String(attrs[name] ?? '')
+    .replace(/\0+$/, '')
+    .trim()
+
+export const unitsOf = (array: DataArray): string => (array.dtype === 'timestamp_ns' ? '' : attribute(array, 'units'))
+
+/** What an array is called in full. */
+export const longNameOf = (array: DataArray): string =>
+  attribute(array, 'long_name') || attribute(array, 'standard_name').replaceAll('_', ' ') || array.name
+
+/** Whether its values can be drawn. */
+export const isNumeric = ({ dtype }: DataArray): boolean => dtype !== 'string' && dtype !== 'binary'
+
+/** Dimensions with their lengths. */
+export const summarize = ({ dims, shape }: DataArray): string =>
+  dims.map((dim, axis) => `${dim} ${shape[axis]}`).join(' × ') || 'scalar'
+
+/** Everything there is to know of an array without reading it, as pairs of texts. */
+export function describe(array: DataArray): [name: string, text: string][] {
+  const { dtype: storedAs = array.dtype, chunks, ...packing } = array.encoding
+  return [
+    ['dimensions', summarize(array)],
+    ['type', storedAs === array.dtype ? array.dtype : `${array.dtype}, stored as ${show(storedAs)}`],
+    ['chunks', `${(chunks as number[] | undefined)?.join(' × ') || '1'} each`],
+    ...Object.entries({ ...array.attrs, ...packing }).map(([name, value]): [string, string] => [name, show(value)]),
+  ]
+}

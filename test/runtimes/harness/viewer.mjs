@@ -1,0 +1,399 @@
+// The viewer in a browser, as the package ships it, against values that were read without the package.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { readVariables } from '../../../demo/expected.mjs'
+import { pythonEnvironment } from '../../../scripts/python.mjs'
+import { checker, equal, near } from '../check.mjs'
+import { scratch } from './app.mjs'
+import { execute } from './processes.mjs'
+import { serveRanges } from './ranges.mjs'
+import { makeContainers, NETCDF, WIDE } from './viewer-data.mjs'
+import { viewOf } from './viewer-page.mjs'
+
+const ARRAYS = ['tas', 'lon', 'lon_bnds', 'lat', 'lat_bnds', 'time', 'time_bnds']
+/** Ends of viridis. */
+const [DARKEST, LIGHTEST] = [
+  [68, 1, 84],
+  [253, 231, 37],
+]
+/** What runs code of xarray, as tests have it. */
+const PYTHON = ['numpy==2.4.6', 'xarray==2026.9.0', 'pandas==3.1.1', 'scipy==1.17.1', 'cftime==1.6.6.1']
+
+/** @returns what was checked, as `{ name, error? }` */
+export async function runViewer(browser, app) {
+  const folder = scratch(app, `viewer-${browser.version}`)
+  const dist = join(app.folder, 'node_modules/hyperslab/dist')
+  await makeContainers(folder, dist)
+  const site = await serveRanges({ dist, data: folder })
+  const page = await browser.page()
+  const view = viewOf(page, site.origin)
+  const seen = []
+  page.on('pageerror', (error) => seen.push(error.message))
+  try {
+    const { check, results } = checker(() => false)
+    await checkPictures({ check, site, browser, folder, view })
+    await checkQuestions({ check, site, folder, view })
+    await checkHandingOn({ check, browser, folder, view })
+    await check('the page fails nowhere', () => equal(seen, []))
+    return results
+  } finally {
+    site.close()
+    // Not awaited: a page that hangs does not close either.
+    page.close().catch(() => undefined)
+  }
+}
+
+const expected = readVariables(NETCDF)
+const { values, shape } = expected.get('tas')
+const [, ROWS, COLUMNS] = shape
+const digits = (value) => String(Number(value.toPrecision(7)))
+const degrees = (value, [more, less]) => {
+  const turned = more === 'E' && value > 180 ? value - 360 : value
+  return `${Number(Math.abs(turned).toFixed(3))}°${turned === 0 ? '' : turned > 0 ? more : less}`
+}
+const placeOf = (row, column) =>
+  `${degrees(expected.get('lat').values[row], 'NS')}, ${degrees(expected.get('lon').values[column], 'EW')}`
+const tasAt = (month, row, column) => values[(month * ROWS + row) * COLUMNS + column]
+const readout = (month, row, column) => `${digits(tasAt(month, row, column))} K · ${placeOf(row, column)}`
+
+async function checkPictures({ check, site, browser, folder, view }) {
+  const { page, text } = view
+  const asked = (path) => site.asked.filter((request) => request.path.startsWith(path))
+
+  await check('a container is opened by ?url=, its variables are listed with what they mean', async () => {
+    await view.open('url=/data/climate.af')
+    const listed = () =>
+      [...document.querySelectorAll('#arrays button')].map(({ dataset, textContent }) => [dataset.name, textContent])
+    const arrays = await page.evaluate(listed)
+    equal(arrays.map(([name]) => name).sort(), [...ARRAYS].sort())
+    equal(
+      arrays.find(([name]) => name === 'tas')[1],
+      'tasNear-Surface Air Temperature [K]time 12 × lat 96 × lon 192chunks 1 × 96 × 192',
+    )
+    const details = await text('details')
+    for (const part of ['time 12 × lat 96 × lon 192', '1 × 96 × 192 each', 'unitsK', 'cell_methods'])
+      if (!details.includes(part)) throw new Error(`'${part}' is not among: ${details}`)
+  })
+  await check('it tells of every request', async () => {
+    const requests = asked('/data/')
+    equal((await text('cost')).startsWith(`Read so far: ${requests.length} requests, `), true)
+    // The end of the file, whether there is a sidecar, whether the file is still the same, coordinates and the first month.
+    equal([requests.length <= 6, new Set(requests.map(({ path }) => path)).size], [true, 2])
+  })
+  await check('the picture has the colours of the values, north is up, and Greenwich in the middle', async () => {
+    // By statistics of all chunks, of which one was read.
+    const [low, high] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))]
+    const scaled = (value) => (value - low) / (high - low)
+    for (const [row, column] of [
+      [10, 3],
+      [48, 100],
+      [90, 150],
+      [3, 96],
+    ]) {
+      const colour = await view.colourAt(expected.get('lat').values[row], expected.get('lon').values[column])
+      equal(colour, await view.tableColour(scaled(tasAt(0, row, column))))
+      await view.point(expected.get('lat').values[row], expected.get('lon').values[column], readout(0, row, column))
+    }
+    const label = await page.evaluate(() => document.getElementById('canvas').ariaLabel)
+    if (!label.includes(`${digits(low)} K to ${digits(high)} K`)) throw new Error(label)
+  })
+  await check('arrow keys move the cell, also from the slider to another month', async () => {
+    await view.point(expected.get('lat').values[60], expected.get('lon').values[17], readout(0, 60, 17))
+    await page.focus('#canvas')
+    for (const key of ['ArrowRight', 'ArrowUp']) await page.keyboard.press(key)
+    await view.reads(readout(0, 61, 18))
+    equal(await text('announce'), readout(0, 61, 18))
+    await page.focus('#sliders input')
+    for (let month = 1; month <= 6; month++) await page.keyboard.press('ArrowRight')
+    await view.shows(['at.time', '6'])
+    await view.reads(readout(6, 61, 18))
+    equal(await text('subtitle'), 'time 2005-07-16 12:00')
+  })
+  await check('colours stay what they are while sliding, or follow what is shown', async () => {
+    const limits = async () =>
+      /colours from (.*?) to ([^,]*)/.exec(await page.evaluate(() => document.getElementById('canvas').ariaLabel)).slice(1)
+    const before = await limits()
+    await view.select('limits', 'shown')
+    const july = values.subarray(6 * ROWS * COLUMNS, 7 * ROWS * COLUMNS)
+    equal(await limits(), [`${digits(Math.min(...july))} K`, `${digits(Math.max(...july))} K`])
+    await view.select('limits', 'percentiles')
+    const sorted = Float64Array.from(july).sort()
+    equal(
+      await limits(),
+      [0.02, 0.98].map((share) => `${digits(sorted[Math.round(share * (sorted.length - 1))])} K`),
+    )
+    await view.select('limits', 'all')
+    equal(await limits(), before)
+    const [row, column] = [48, 100]
+    await view.select('limits', 'own')
+    await view.type('low', String(tasAt(6, row, column)))
+    await view.type('high', String(tasAt(6, row, column) + 1))
+    equal(await view.colourAt(expected.get('lat').values[row], expected.get('lon').values[column]), DARKEST)
+    await view.type('low', String(tasAt(6, row, column) - 1))
+    await view.type('high', String(tasAt(6, row, column) - 0.5))
+    equal(await view.colourAt(expected.get('lat').values[row], expected.get('lon').values[column]), LIGHTEST)
+  })
+  await check('limits that a scale cannot have are refused beside them', async () => {
+    await view.type('low', '-1')
+    await view.toggle('log')
+    await view.until('an error', async () => (await text('limits-error')).startsWith('A logarithmic scale needs limits above 0'))
+    await view.toggle('log')
+    await view.type('low', '500')
+    await view.until('an error', async () =>
+      (await text('limits-error')).startsWith('The lower limit, 500, is above the upper one'),
+    )
+    await view.select('limits', 'all')
+    equal(await text('limits-error'), '')
+  })
+  await check('what is overtaken by the slider is given up, and blocks are read once', async () => {
+    await view.open('url=/data/climate.af?slow=200')
+    const before = asked('/data/climate.af').length
+    await page.evaluate(async () => {
+      const input = document.querySelector('#sliders input')
+      for (let month = 1; month <= 11; month++) {
+        input.value = month
+        input.dispatchEvent(new Event('input'))
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    })
+    await view.shows(['at.time', '11'])
+    await view.point(expected.get('lat').values[59], expected.get('lon').values[18], readout(11, 59, 18))
+    const after = asked('/data/climate.af').slice(before)
+    equal([after.some(({ ended }) => !ended), after.at(-1).ended], [true, true])
+  })
+  await check('of a plane that is too large every n-th row and column is drawn, missing values are hatched', async () => {
+    await view.open('url=/data/wide.af')
+    equal((await text('subtitle')).includes(`every ${WIDE.steps.join(' × ')}th cell`), true)
+    await view.pointShare(0.3, 0.2)
+    await view.until('a cell', async () => /^\d+ · dim_0 /.test(await text('readout')))
+    const [value, y, x] = (await text('readout')).match(/\d+(?=,| ·|$)/g).map(Number)
+    equal(value, y * WIDE.shape[1] + x)
+    equal([y % WIDE.steps[0], Math.abs(y - 0.3 * WIDE.shape[0]) < 4, Math.abs(x - 0.2 * WIDE.shape[1]) < 4], [0, true, true])
+    await view.pointShare(0.9, 0.9)
+    await view.until('a missing value', async () => (await text('readout')).startsWith('no value · dim_0'))
+    equal((await view.hatching(0.7, 0.7)).size, 2)
+  })
+  await check('packed values are unpacked, and rows fall from the north', async () => {
+    await view.open('url=/data/packed.af')
+    await view.pointShare(0.25, 0.25)
+    await view.reads('272 K · 20°N, x 0')
+    await view.pointShare(0.25, 0.75)
+    await view.reads('no value · 20°N, x 1')
+    await view.pointShare(0.75, 0.75)
+    await view.reads('271 K · 10°N, x 1')
+  })
+  await check('a NetCDF file of this machine is opened, times are dates', async () => {
+    const requests = asked('/data/').length
+    await browser.upload(page, '#file', NETCDF)
+    await view.shows(['variable', 'tas'])
+    await view.point(expected.get('lat').values[41], expected.get('lon').values[23], readout(0, 41, 23))
+    equal(await page.evaluate(() => document.querySelector('#sliders output').value), '2005-01-16 12:00')
+    equal([asked('/data/').length, await text('cost')], [requests, ''])
+  })
+  await check('a file is opened where it is dropped', async () => {
+    await view.open('url=/data/packed.af')
+    const bytes = readFileSync(NETCDF).toString('base64')
+    await page.evaluate(async (bytes) => {
+      const blob = await (await fetch(`data:application/x-netcdf;base64,${bytes}`)).blob()
+      const transfer = new DataTransfer()
+      transfer.items.add(new File([blob], 'dropped.nc'))
+      document.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }))
+    }, bytes)
+    await view.shows(['variable', 'tas'])
+    await view.point(expected.get('lat').values[30], expected.get('lon').values[40], readout(0, 30, 40))
+  })
+  await check('a variable of one dimension, chosen with the keyboard, is a line', async () => {
+    await page.focus('[data-name=lat]')
+    await page.keyboard.press('Enter')
+    await view.until('a line', () => page.evaluate(() => document.querySelector('#line canvas') !== null))
+    const [south, north] = [0, 95].map((row) => digits(expected.get('lat').values[row]))
+    const label = await page.evaluate(() => document.getElementById('line').ariaLabel)
+    equal(label, `latitude along lat, ${south} degrees_north to ${north} degrees_north`)
+    equal(await page.evaluate(() => document.getElementById('figure').hidden), true)
+  })
+  await check('names and attributes of a file are text, never HTML', async () => {
+    await view.open('url=/data/hostile.af')
+    const found = await page.evaluate(() => [
+      document.querySelectorAll('main img, main script').length,
+      window.wasHere,
+      document.getElementById('title').textContent,
+    ])
+    equal(found[0], 0)
+    equal(found[1], undefined)
+    equal(found[2].startsWith('<img'), true)
+  })
+  await check('a missing file and a bad one say so', async () => {
+    await page.goto(view.address('url=/data/missing.af'))
+    await view.until('an error', async () => /^NotFoundError: .*missing\.af/.test(await text('open-error')))
+    await browser.upload(page, '#file', join(folder, 'bad.af'))
+    await view.until('an error', async () => /^FormatError: .*bad\.af/.test(await text('open-error')))
+  })
+  await check('examples that ship with it open with a click', async () => {
+    await page.goto(view.address(''))
+    await page.click('[data-example="temperature.af"]')
+    await view.shows(['variable', 'tas'])
+    await page.goto(view.address(''))
+    await page.click('[data-example="anomaly.af"]')
+    await view.shows(['projection', 'equal-earth'])
+    equal((await text('title')).startsWith('Difference of near-surface air temperature'), true)
+  })
+}
+
+async function checkQuestions({ check, site, view }) {
+  const { page, text } = view
+  const [lat, lon] = [expected.get('lat').values[59], expected.get('lon').values[18]]
+  const charts = () => page.evaluate(() => [...document.querySelectorAll('#charts figure')].map(({ dataset }) => dataset.dim))
+
+  await check('a click shows profiles beside the map, with what the series costs', async () => {
+    await view.open('url=/data/climate.af')
+    const before = site.asked.length
+    await view.click(lat, lon)
+    await view.until('three charts', async () => (await charts()).length === 3)
+    equal(await charts(), ['time', 'lon', 'lat'])
+    equal(await text('profile-place'), placeOf(59, 18))
+    const [, reads] = /^The series along time takes (\d+) reads? for 48 bytes of values\.$/.exec(await text('profile-cost')) ?? []
+    equal([site.asked.length - before <= Number(reads), Number(reads) > 0], [true, true])
+    equal(await view.query('cell'), '59,18')
+  })
+  await check('a series is read once while months are gone through', async () => {
+    const before = site.asked.length
+    await page.click('#sliders .slider button:nth-of-type(2)')
+    await view.shows(['at.time', '1'])
+    await view.until('three charts', async () => (await charts()).length === 3)
+    // The month itself is read with the others of its block, or alone.
+    equal(site.asked.length - before <= 1, true)
+    await page.focus('#canvas')
+    await page.keyboard.press('Escape')
+    await view.until('no profiles', () => page.evaluate(() => document.getElementById('profiles').hidden))
+  })
+  await check('months are played, and stay where they are paused', async () => {
+    await page.click('#sliders .play')
+    await view.until('another month', async () => Number(await view.query('at.time')) >= 3)
+    await page.click('#sliders .play')
+    const at = await view.query('at.time')
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    equal(await view.query('at.time'), at)
+    equal(await page.evaluate(() => document.querySelector('#sliders .play').textContent), 'Play')
+  })
+  await check('the difference of two months is drawn around 0', async () => {
+    await view.open('url=/data/climate.af')
+    await page.click('#subtract')
+    await view.shows(['minus', '0'])
+    await view.slide(6)
+    await view.shows(['at.time', '6'])
+    await view.point(lat, lon, undefined)
+    const value = Number((await text('readout')).split(' ')[0])
+    if (Math.abs(value - (tasAt(6, 59, 18) - tasAt(0, 59, 18))) > 1e-4) throw new Error(`it is ${value}`)
+    equal(await text('subtitle'), 'time 2005-07-16 12:00 less 2005-01-16 12:00')
+    const [, low, high] = /colours from (\S+) K to (\S+) K/.exec(
+      await page.evaluate(() => document.getElementById('canvas').ariaLabel),
+    )
+    equal(Number(low), -Number(high))
+    await page.click('#subtract-none')
+    await view.point(lat, lon, readout(6, 59, 18))
+  })
+  await check('the mean along time is computed', async () => {
+    await view.select('mean', 'time')
+    await view.shows(['mean', 'time'])
+    let sum = 0
+    for (let month = 0; month < 12; month++) sum += tasAt(month, 59, 18)
+    await view.point(lat, lon, undefined)
+    near(Number((await text('readout')).split(' ')[0]), Number(digits(sum / 12)))
+    equal(await text('subtitle'), 'mean along time')
+  })
+  await check('a mean that takes long tells how far it is, and can be stopped', async () => {
+    await view.open('url=/data/days.af?slow=150')
+    await view.select('mean', 'time', false)
+    await view.until('progress', () => page.evaluate(() => !document.getElementById('progress').hidden))
+    const before = site.asked.length
+    await page.click('#abort')
+    await view.until('a month', async () => (await view.query('mean')) === null && (await text('subtitle')).startsWith('time'))
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    // What was on its way, and no more of the forty.
+    equal(site.asked.length - before < 20, true)
+    equal(await page.evaluate(() => document.getElementById('progress').hidden), true)
+  })
+  await check('a long series is read when it is asked for', async () => {
+    await view.open('url=/data/days.af')
+    await page.focus('#canvas')
+    await page.keyboard.press('ArrowRight')
+    const before = site.asked.length
+    await page.keyboard.press('Enter')
+    await view.until('the cost', async () => /takes \d+ reads/.test(await text('profile-cost')))
+    const [, reads] = /takes (\d+) reads/.exec(await text('profile-cost'))
+    if (Number(reads) <= 64) throw new Error(`${reads} reads are few`)
+    equal([site.asked.length, await charts()], [before, ['x', 'y']])
+    await page.click('#read-series')
+    await view.until('the series', async () => (await charts()).length === 3)
+  })
+}
+
+async function checkHandingOn({ check, browser, folder, view }) {
+  const { page, text } = view
+
+  await check('a link opens the same picture', async () => {
+    await view.open('url=/data/climate.af')
+    await view.slide(4)
+    await view.shows(['at.time', '4'])
+    await view.select('colours', 'cividis')
+    await view.select('projection', 'equal-earth')
+    await page.click('#zoom-in')
+    await view.shows(['zoom', '2'])
+    await page.focus('#canvas')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    const link = await page.evaluate(() => location.href)
+    const before = await view.picture()
+    await page.goto(link)
+    await view.shows(['zoom', '2'])
+    await view.until('profiles', async () => (await text('profile-place')) !== '')
+    equal(await view.picture(), before)
+    equal(await page.evaluate(() => location.href), link)
+  })
+  await check('a picture with its colour bar is saved as PNG', async () => {
+    const { name, bytes } = await view.saved('#png')
+    equal([name, [...bytes.subarray(1, 4)].map((code) => String.fromCharCode(code)).join('')], ['tas.png', 'PNG'])
+    if (bytes.length < 20_000) throw new Error(`it has ${bytes.length} bytes`)
+  })
+  await check('a profile is saved as CSV', async () => {
+    await view.open('url=/data/climate.af&cell=59,18')
+    await view.until('three charts', () => page.evaluate(() => document.querySelectorAll('#charts figure').length === 3))
+    const { name, bytes } = await view.saved('#charts [data-dim=time] button')
+    equal(name, 'Near-Surface Air Temperature-time.csv')
+    const [header, first, ...rest] = bytes.toString().split('\n')
+    equal([header, rest.length], ['time,Near-Surface Air Temperature (K)', 12])
+    equal(first, `2005-01-16 12:00,${tasAt(0, 59, 18)}`)
+  })
+  await check('the code in JavaScript and in Python gives what is drawn', async () => {
+    await page.goto(view.address(''))
+    await browser.upload(page, '#file', NETCDF)
+    await view.shows(['variable', 'tas'])
+    await page.click('#subtract')
+    await view.shows(['minus', '0'])
+    await view.slide(3)
+    await view.shows(['at.time', '3'])
+    await page.click('#code summary')
+    await view.until('code', async () => (await view.value('python')).includes('import xarray'))
+    let sum = 0
+    for (let i = 0; i < ROWS * COLUMNS; i++) sum += values[3 * ROWS * COLUMNS + i] - values[i]
+    const cwd = dirname(NETCDF)
+    const program = join(folder, 'code.mjs')
+    writeFileSync(program, `${await view.value('javascript')}console.log(data.reduce((sum, value) => sum + value, 0))\n`)
+    const node = await execute(process.execPath, [program], { cwd })
+    const ran = node.stdout.trim().split('\n')
+    equal([node.code, ran[0].startsWith('[ 96, 192 ]')], [0, true])
+    if (!(Math.abs(Number(ran.at(-1)) - sum) < 1e-3 * Math.abs(sum))) throw new Error(`${ran.at(-1)} is not ${sum}`)
+    const { env, failure } = pythonEnvironment(PYTHON)
+    if (env === undefined) {
+      if (process.env.CI === 'true') throw new Error(failure)
+      console.warn(`SKIPPED: code in Python: ${failure}`)
+      return
+    }
+    const script = join(folder, 'code.py')
+    writeFileSync(script, `${await view.value('python')}\nprint(array.shape, float(array.astype("float64").sum()))\n`)
+    const python = await execute('python3', [script], { cwd, env, seconds: 30 })
+    const [, size, total] = /^(\(.*\)) (.*)$/.exec(python.stdout.trim()) ?? [undefined, python.stderr]
+    equal(size, '(96, 192)')
+    if (!(Math.abs(Number(total) - sum) < 1e-3 * Math.abs(sum))) throw new Error(`${total} is not ${sum}`)
+  })
+}
