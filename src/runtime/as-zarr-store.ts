@@ -34,9 +34,9 @@ export interface ZarrStoreOfArrays extends Required<ReadableStore> {
  * has no numbers for, NaN and infinities, become texts.
  *
  * With `levels` each level is half as fine as the one before along the last two dimensions, by means of what
- * is not missing; flags, texts, times, booleans and integers of 64 bits give every second element. One array
- * is an image of OME-NGFF 0.5 then (`0`, `1`, …), several are groups (`0/tas`, `0/lat`, …) under Zarr's
- * convention `multiscales`.
+ * is neither missing nor NaN; flags, texts, times, booleans and integers of 64 bits give every second
+ * element. One array is an image of OME-NGFF 0.5 then (`0`, `1`, …), several are groups (`0/tas`, `0/lat`, …)
+ * under Zarr's convention `multiscales`.
  * @throws InvalidArgumentError for what is no array, for names that cannot be paths, and for arrays that
  *   levels cannot be made of. Reading throws what reading the arrays does
  * @example

@@ -10,7 +10,7 @@ import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { CountingSource } from '../support/counting-source.ts'
-import { type DatasetPeer, startDatasets } from '../support/dataset-peer.ts'
+import { type DatasetPeer, type PeerArray, startDatasets } from '../support/dataset-peer.ts'
 
 const VARIABLES = ['tas', 'ua', 'orog']
 
@@ -46,6 +46,30 @@ describe('xarray opens what is written', () => {
       expect(again.attrs).toEqual(ds.attrs)
     }
     expect(names).toHaveLength(6)
+  })
+
+  test.skipIf(peer === undefined)('pyramids, of which each level is the one before, coarsened', { timeout: 60_000 }, async () => {
+    for (const name of names) {
+      const to = join(folder, `${name}.levels.zarr`)
+      await using ds = await openDataset(join(folder, `${name}.nc`))
+      await ds.write(to, { levels: 3 })
+      const opened = (level: number): string => `xr.open_zarr(${JSON.stringify(to)}, group="${level}")["tas"]`
+      const script = async (code: string) => (await peer!.script(`import xarray as xr\n${code}`)) as PeerArray
+      const finest = await peer!.run(join(folder, `${name}.nc`), 'tas', [])
+      expect(await script(`array = ${opened(0)}`), name).toEqual(finest)
+      for (const level of [1, 2]) {
+        const coarse = await script(`array = ${opened(level)}`)
+        const peers = await script(`array = ${opened(level - 1)}.coarsen(lat=2, lon=2, boundary="pad").mean()`)
+        expect([coarse.dims, coarse.shape], name).toEqual([peers.dims, peers.shape])
+        expect(
+          coarse.values.map((value) => value === null),
+          name,
+        ).toEqual(peers.values.map((value) => value === null))
+        const differences = coarse.values.map((value, i) => Math.abs((value as number) - (peers.values[i] as number)))
+        expect(Math.max(...differences), name).toBeLessThan(0.006)
+        for (const axis of ['lat', 'lon']) expect(coarse.coords[axis], name).toEqual(peers.coords[axis])
+      }
+    }
   })
 
   test.skipIf(peer === undefined)('packed values as they were stored, with their encoding', { timeout: 60_000 }, async () => {
@@ -169,8 +193,8 @@ describe('Zarr', () => {
     const group = await openZarr(at(store), { kind: 'group' })
     expect(group.attrs.get('ome')).toMatchObject({ version: '0.5', multiscales: [{ name: 'i', datasets: [{ path: '0' }, { path: '1' }] }] }) // biome-ignore format: one line
     const coarse = await group.array('1', 'float32')
-    // The mean of 4, 5, 0 and 1, where 5 is NaN and NaN is no missing value here.
-    expect([...(await coarse.toTensor()).data]).toEqual([Number.NaN, 4.5, 10.5, 12.5, 18.5, 20.5])
+    // Of 0, 1, 4 and NaN, which is left out although nothing says that it is missing.
+    expect([...(await coarse.toTensor()).data]).toEqual([Math.fround(5 / 3), 4.5, 10.5, 12.5, 18.5, 20.5])
   })
 
   test('keeps nested attributes, and leaves nothing behind when a write fails or is aborted', async () => {

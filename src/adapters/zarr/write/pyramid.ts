@@ -1,7 +1,7 @@
 import { DiskArray } from '../../../array/disk-array.ts'
 import { deriveSource } from '../../../array/lazy/derive.ts'
 import { elementwise } from '../../../array/lazy/elementwise.ts'
-import { missingElement, missingElements } from '../../../array/missing.ts'
+import { missingElement, missingElements, missingOf } from '../../../array/missing.ts'
 import { coarsen } from '../../../array/reductions/windows.ts'
 import { type DType, isFloat, toElement } from '../../../core/dtype.ts'
 import { invalidArgument } from '../../../core/errors.ts'
@@ -46,9 +46,9 @@ const AVERAGED: readonly DType[] = ['int8', 'int16', 'int32', 'uint8', 'uint16',
 /**
  * Arrays at several resolutions, each half as fine as the one before along two dimensions: the last two of
  * the arrays with most of them, and of the others those that they have of these. Elements are means of what
- * is not missing; bounds are those of all cells that become one, and corners of cells are left out of coarser
- * levels. One array becomes an image of OME-NGFF 0.5, several become groups under the convention
- * `multiscales` of Zarr.
+ * is neither missing nor NaN; bounds are those of all cells that become one, and corners of cells are left
+ * out of coarser levels. One array becomes an image of OME-NGFF 0.5, several become groups under the
+ * convention `multiscales` of Zarr.
  * @throws InvalidArgumentError where arrays have less than two dimensions or, of several, no names of them
  */
 export function pyramidOf(arrays: Readonly<Record<string, DiskArray>>, count: number, attributes: JsonObject): PyramidArrays {
@@ -143,11 +143,17 @@ function coarserBy(array: DiskArray, axes: readonly number[], factor: number, is
   const isLongitude = isFloat(dtype) && /^degrees?_?e(ast)?$/i.test(String(attrs?.get('units')))
   const means = isLongitude
     ? middles(array, axes, factor)
-    : coarsen(array, Object.fromEntries(axes.map((axis) => [axis, factor])), 'mean')
+    : coarsen(isFloat(dtype) ? withoutNaN(array) : array, Object.fromEntries(axes.map((axis) => [axis, factor])), 'mean')
   const missing = missingElement(missingElements(source))
   const back = (mean: number): unknown =>
     Number.isNaN(mean) && missing !== undefined ? missing : toElement(dtype, isFloat(dtype) ? mean : Math.round(mean))
   return new DiskArray(elementwise(means.source, source, { forth: back as never }))
+}
+
+/** Floats of which NaN is missing, too: else a place without data would grow from level to level. */
+function withoutNaN({ source }: DiskArray): DiskArray {
+  const missing = { ...missingOf(source), nan: true }
+  return new DiskArray(deriveSource(source, { readBlock: source.readBlock.bind(source) }, { ...source, missing }))
 }
 
 /**
@@ -182,8 +188,9 @@ function halvedBy(array: DiskArray, axis: number, merge: (from: Tensor, to: Tens
 /** Angles in the middle of their neighbours, the short way round: that of 359 and 1 is not 180. */
 function middles(array: DiskArray, axes: readonly number[], factor: number): DiskArray {
   const missing = missingElement(missingElements(array.source))
+  const isMissing = (angle: number): boolean => angle === missing || Number.isNaN(angle)
   const middle = (a: number, b: number): number => {
-    if (a === missing || b === missing) return a === missing ? b : a
+    if (isMissing(a) || isMissing(b)) return isMissing(a) ? b : a
     return a + (((((b - a + 180) % 360) + 360) % 360) - 180) / 2
   }
   const last = array.shape.length - 1

@@ -271,6 +271,7 @@ describe('levels', () => {
           lat_bnds: line('lat', [90, 60, 60, 20, 20, -20, -20, -60, -60, -90], {}, 2),
           lon: line('lon', [359, 1, 61, 121, 179, -179, -60], { units: 'degrees_east', bounds: 'lon_bnds' }),
           lon_bnds: line('lon', [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7], {}, 2),
+          track: line('lon', [10, Number.NaN, Number.NaN, Number.NaN, 20, 30, 5], { units: 'degrees_east' }),
           north: line('lat', [0, 0, 0, 0, 0], { bounds: 'north_bnds' }),
           north_bnds: line('lat', [60, 90, 20, 60, -20, 20, -60, -20, -90, -60], {}, 2),
           corners: line(
@@ -295,6 +296,7 @@ describe('levels', () => {
     expect(await read(1, 'lon_bnds')).toEqual([0, 2, 2, 4, 4, 6, 6, 7])
     expect(await read(1, 'lon')).toEqual([360, 91, 180, -60])
     expect(await read(2, 'lon')).toEqual([405.5, 240])
+    expect(await read(1, 'track')).toEqual([10, Number.NaN, 25, 5])
     expect(await read(0, 'corners')).toHaveLength(20)
     await expect(read(1, 'corners')).rejects.toThrow('corners')
   })
