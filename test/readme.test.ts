@@ -78,6 +78,7 @@ test('every command of its page exists and explains itself', () => {
     'work',
     'jobs',
     'plot',
+    'view',
     'serve',
     'rechunk',
     'cp',

@@ -16,6 +16,7 @@ import { addReferences } from './references.ts'
 import { showNegatives } from './selection.ts'
 import { addServe } from './serve.ts'
 import { addVerify } from './verify.ts'
+import { addView } from './view.ts'
 import { addWork } from './work.ts'
 
 /** The command line. Parsing it throws what commander throws instead of ending the process. */
@@ -50,6 +51,7 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
     addReduce,
     addPlot,
     addServe,
+    addView,
     addReferences,
     addVerify,
     addCompact,

@@ -1,11 +1,10 @@
-import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Command, Option } from 'commander'
-import { HyperslabError } from '../core/errors.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import { placeName } from '../runtime/place-names.ts'
 import { asZarrStore, type ZarrStoreOfArrays } from '../runtime/zarr.ts'
 import { interruptible, UsageError } from './failure.ts'
+import { listening } from './http-answers.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './options.ts'
 import { printError, printLines } from './output.ts'
@@ -92,15 +91,4 @@ async function storeOf(place: Place, { levels }: ServeOptions): Promise<ZarrStor
   // What cannot be served is told at once.
   await store.get('/zarr.json')
   return store
-}
-
-function listening(server: Server, port: number, host: string): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why =
-        cause.code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes any port that is free' : cause.message
-      reject(new HyperslabError('StoreError', `cannot listen at ${host}:${port}: ${why}`, { cause }))
-    })
-    server.listen(port, host, () => resolve(server))
-  })
 }

@@ -1,4 +1,5 @@
 // The viewer in a browser, as the package ships it, against values that were read without the package.
+import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readVariables } from '../../../demo/expected.mjs'
@@ -33,7 +34,7 @@ export async function runViewer(browser, app) {
     const { check, results } = checker(() => false)
     await checkPictures({ check, site, browser, folder, view })
     await checkQuestions({ check, site, folder, view })
-    await checkHandingOn({ check, browser, folder, view })
+    await checkHandingOn({ check, browser, app, folder, view })
     await check('the page fails nowhere', () => equal(seen, []))
     return results
   } finally {
@@ -328,7 +329,7 @@ async function checkQuestions({ check, site, view }) {
   })
 }
 
-async function checkHandingOn({ check, browser, folder, view }) {
+async function checkHandingOn({ check, browser, app, folder, view }) {
   const { page, text } = view
 
   await check('a link opens the same picture', async () => {
@@ -349,6 +350,20 @@ async function checkHandingOn({ check, browser, folder, view }) {
     await view.until('profiles', async () => (await text('profile-place')) !== '')
     equal(await view.picture(), before)
     equal(await page.evaluate(() => location.href), link)
+  })
+  await check('hyperslab view shows a file, under a policy that lets the page run nothing else', async () => {
+    const command = join(app.folder, 'node_modules/hyperslab/dist/cli.js')
+    const served = await serveView(command, NETCDF)
+    try {
+      await page.goto(served.address)
+      await view.shows(['variable', 'tas'])
+      await view.point(expected.get('lat').values[60], expected.get('lon').values[70], readout(0, 60, 70))
+      await view.select('mean', 'time')
+      await view.shows(['mean', 'time'])
+    } finally {
+      served.close()
+    }
+    await view.open('url=/data/climate.af')
   })
   await check('a picture with its colour bar is saved as PNG', async () => {
     const { name, bytes } = await view.saved('#png')
@@ -396,4 +411,14 @@ async function checkHandingOn({ check, browser, folder, view }) {
     equal(size, '(96, 192)')
     if (!(Math.abs(Number(total) - sum) < 1e-3 * Math.abs(sum))) throw new Error(`${total} is not ${sum}`)
   })
+}
+
+/** Starts `hyperslab view`. */
+async function serveView(command, place) {
+  const child = spawn(process.execPath, [command, 'view', place, '--no-open'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const address = await new Promise((resolve, reject) => {
+    child.stdout.once('data', (piece) => resolve(piece.toString().trim()))
+    child.once('exit', (code) => reject(new Error(`hyperslab view ended with ${code}`)))
+  })
+  return { address, close: () => child.kill() }
 }

@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { HyperslabError, messageOf } from '../core/errors.ts'
+import { Limiter } from '../core/limiter.ts'
+
+/** Options of a server that can only be read. */
+export interface ServerOptions {
+  /** The address it listens at. */
+  readonly host: string
+  /** The origin whose pages may read; `*` for all. */
+  readonly cors: string | undefined
+  /** Told of each answer that could not be made. */
+  readonly onFailure: (text: string) => void
+}
+
+/** What is answered to GET; HEAD gets the same without its body. */
+export interface Answer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string | number>>
+  readonly body?: Uint8Array
+  /** In place of a body: its parts, of so many bytes in all, which are made while they are sent. */
+  readonly parts?: { readonly size: number; readonly bytes: AsyncIterable<Uint8Array> }
+}
+
+/** Answers that are being made at a time: each holds a chunk. */
+const MOST_ANSWERS = 16
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
+
+/** A server that answers GET and HEAD; on this machine's own address only to those who ask for it by that. */
+export function createReadServer(
+  answerTo: (request: {
+    readonly path: string
+    readonly range: string | undefined
+    readonly signal: AbortSignal
+  }) => Promise<Answer>,
+  options: ServerOptions,
+): Server {
+  const limiter = new Limiter(MOST_ANSWERS, Infinity)
+  const isLocal = LOOPBACK.test(options.host) || options.host === '::1'
+  return createServer((request, response) => {
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    const answer = async (): Promise<Answer> => {
+      const host = (request.headers.host ?? '').replace(/:\d+$/, '')
+      // A page may have its own name resolve to this machine: then it would be of the same origin.
+      if (isLocal && !LOOPBACK.test(host)) return textAnswer(421, `this server answers as ${options.host}, not as ${host}`)
+      if (request.method === 'OPTIONS') return { status: 204 }
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        return { ...textAnswer(405, 'it can only be read'), headers: { allow: 'GET, HEAD, OPTIONS' } }
+      const path = pathOf(request.url ?? '/')
+      if (path === undefined) return textAnswer(400, 'the path is no text in UTF-8')
+      return limiter.run(0, () => answerTo({ path, range: request.headers.range, signal: gone.signal }), gone.signal)
+    }
+    const fail = (error: unknown): void => {
+      if (gone.signal.aborted) return
+      options.onFailure(`${request.url}: ${messageOf(error)}`)
+      if (response.headersSent) response.destroy()
+      else send(request, response, textAnswer(500, messageOf(error)), options, fail)
+    }
+    answer().then((found) => send(request, response, found, options, fail), fail)
+  })
+}
+
+/** @throws StoreError where it cannot listen */
+export function listening(server: Server, port: number, host: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const why =
+        cause.code === 'EADDRINUSE' ? 'another program listens there; --port 0 takes any port that is free' : cause.message
+      reject(new HyperslabError('StoreError', `cannot listen at ${host}:${port}: ${why}`, { cause }))
+    })
+    server.listen(port, host, () => resolve(server))
+  })
+}
+
+export const JSON_TYPE = { 'content-type': 'application/json' }
+export const encodeText = (content: string): Uint8Array => new TextEncoder().encode(content)
+export const textAnswer = (status: number, content: string): Answer => ({
+  status,
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
+  body: encodeText(`${content}\n`),
+})
+
+/**
+ * The answer with a range of some bytes, or with all of them.
+ * @param size of the whole
+ * @param bytes gives those from `start` to `stop`
+ */
+export function rangeAnswer(
+  header: string | undefined,
+  size: number,
+  headers: Readonly<Record<string, string | number>>,
+  bytes: (start: number, stop: number) => Pick<Answer, 'body' | 'parts'>,
+): Answer {
+  const range = rangeOf(header, size)
+  if (range === undefined) return { status: 200, headers: { ...headers, 'accept-ranges': 'bytes' }, ...bytes(0, size) }
+  if (range === 'outside')
+    return { ...textAnswer(416, 'the range lies outside'), headers: { 'content-range': `bytes */${size}` } }
+  const [start, stop] = range
+  const ranged = { ...headers, 'accept-ranges': 'bytes', 'content-range': `bytes ${start}-${stop - 1}/${size}` }
+  return { status: 206, headers: ranged, ...bytes(start, stop) }
+}
+
+function pathOf(url: string): string | undefined {
+  try {
+    return decodeURIComponent(url.replace(/[?#].*$/s, ''))
+  } catch {
+    return undefined
+  }
+}
+
+/** One range of bytes; of several, and of what is no range, everything is the answer, as HTTP allows. */
+function rangeOf(header: string | undefined, size: number): readonly [start: number, stop: number] | 'outside' | undefined {
+  const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? []
+  if (first === undefined || last === undefined || (first === '' && last === '')) return undefined
+  if (first === '') return Number(last) === 0 ? 'outside' : [Math.max(0, size - Number(last)), size]
+  const [start, stop] = [Number(first), last === '' ? size : Math.min(size, Number(last) + 1)]
+  if (last !== '' && Number(last) < start) return undefined
+  return start < size ? [start, stop] : 'outside'
+}
+
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body, parts }: Answer,
+  { cors }: ServerOptions,
+  fail: (error: unknown) => void,
+): void {
+  if (cors !== undefined) {
+    response.setHeader('access-control-allow-origin', cors)
+    response.setHeader('access-control-expose-headers', 'accept-ranges, content-length, content-range')
+    if (cors !== '*') response.setHeader('vary', 'origin')
+    if (request.method === 'OPTIONS') {
+      response.setHeader('access-control-allow-methods', 'GET, HEAD, OPTIONS')
+      response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? 'range')
+      response.setHeader('access-control-allow-private-network', 'true')
+    }
+  }
+  const size = body?.length ?? parts?.size
+  // What is behind it may change while it is served.
+  response.writeHead(status, { 'cache-control': 'no-cache', ...headers, ...(size !== undefined && { 'content-length': size }) })
+  if (request.method === 'HEAD' || parts === undefined) response.end(request.method === 'HEAD' ? undefined : body)
+  else Readable.from(parts.bytes).on('error', fail).pipe(response)
+}

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { extname } from 'node:path'
+import { Paths, SIDECAR } from '../af/layers/paths.ts'
+import { METADATA_PATH, type PlaceFormat, type StoredAt } from '../runtime/place-format.ts'
+import { type Answer, createReadServer, rangeAnswer, type ServerOptions, textAnswer } from './http-answers.ts'
+
+/** The page, and what it imports of the package, as the build has laid it out. */
+export interface PageFiles {
+  readonly folder: URL
+  /** Paths from the folder. */
+  readonly names: readonly string[]
+}
+
+/** The files that the page consists of: nothing else of the package is served. */
+export function pageFiles(folder: URL): PageFiles {
+  const below = (name: string): string[] =>
+    readdirSync(new URL(name, folder), { recursive: true, encoding: 'utf8' })
+      .map((file) => name + file.replaceAll('\\', '/'))
+      .filter((file) => extname(file) !== '')
+  const names = [...below('viewer/'), ...below('chunks/').filter((name) => name.endsWith('.js')), 'index.js', 'dataset.js']
+  return { folder, names }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+}
+
+/** Other pages may neither read nor embed what is served, and the page runs nothing that is not its own. */
+const GUARDS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; worker-src 'self' blob:; connect-src *; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+}
+
+/** Bytes of a file that are held at a time. */
+const PART_BYTES = 4 * 2 ** 20
+
+/** Serves the page at /viewer/, and one place, and what belongs to it, below /data/. */
+export function createViewServer(
+  { folder, names }: PageFiles,
+  { store, path, format }: StoredAt & { readonly format: PlaceFormat },
+  options: Omit<ServerOptions, 'cors'>,
+): Server {
+  const known = new Set(names)
+  const root = path.replace(/\/+$/, '')
+  const own = nameOf(root)
+  const guarded = (answer: Answer): Answer => ({ ...answer, headers: { ...GUARDS, ...answer.headers } })
+  return createReadServer(
+    async ({ path: asked, range, signal }) => {
+      if (asked === '/') return { status: 302, headers: { location: viewerAddress(path) } }
+      const name = asked.slice(1).replace(/^viewer\/$/, 'viewer/index.html')
+      if (known.has(name)) {
+        const type = TYPES[extname(name)] ?? 'application/octet-stream'
+        const bytes = readFileSync(new URL(name, folder))
+        return guarded(
+          rangeAnswer(range, bytes.length, { 'content-type': type }, (start, stop) => ({ body: bytes.subarray(start, stop) })),
+        )
+      }
+      const key = keyOf(asked, { root, own, format })
+      const info = key === undefined ? undefined : await store.stat(key, { signal })
+      if (key === undefined || info === undefined) return guarded(textAnswer(404, 'there is no such file'))
+      const headers = { 'content-type': 'application/octet-stream', etag: `"${info.etag.replace(/[^\x21\x23-\x7e]/g, '')}"` }
+      async function* read(start: number, stop: number): AsyncGenerator<Uint8Array> {
+        for (let at = start; at < stop; at += PART_BYTES) {
+          const length = Math.min(PART_BYTES, stop - at)
+          const bytes = await store.getRange(key!, at, length, { ifMatch: info!.etag, signal })
+          if (bytes === undefined) throw new Error(`${store.describe(key!)} is gone`)
+          yield bytes
+        }
+      }
+      return guarded(
+        rangeAnswer(range, info.size, headers, (start, stop) => ({ parts: { size: stop - start, bytes: read(start, stop) } })),
+      )
+    },
+    { ...options, cors: undefined },
+  )
+}
+
+const nameOf = (root: string): string => root.slice(root.lastIndexOf('/') + 1) || 'data'
+
+/** The address of the page that shows the place, from the server's root. */
+export const viewerAddress = (path: string): string =>
+  `/viewer/?${new URLSearchParams({ url: `/data/${encodeURIComponent(nameOf(path.replace(/\/+$/, '')))}` })}`
+
+/** The key of what is asked for; undefined for all that does not belong to the place. */
+function keyOf(
+  asked: string,
+  { root, own, format }: { readonly root: string; readonly own: string; readonly format: PlaceFormat },
+): string | undefined {
+  if (!asked.startsWith('/data/')) return undefined
+  const name = asked.slice('/data/'.length)
+  const beside = (other: string): string => root.slice(0, root.length - nameOf(root).length) + other
+  if (format === 'zarr') {
+    // Metadata stand for the folder that they are in.
+    const folder = METADATA_PATH.test(root) ? beside('').replace(/\/$/, '') : root
+    const inside = name.startsWith(`${own}/`) ? name.slice(own.length + 1) : undefined
+    const isPlain = inside?.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\\'))
+    return isPlain ? `${folder}/${inside}` : undefined
+  }
+  if (name === own) return root
+  if (format !== 'container') return undefined
+  const paths = new Paths(root)
+  const number = Number(SIDECAR.exec(name)?.[1] ?? 0)
+  if (number > 0 && name === nameOf(paths.sidecar(number))) return paths.sidecar(number)
+  return name === nameOf(paths.stats) ? paths.stats : undefined
+}

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process'
+import type { AddressInfo } from 'node:net'
+import { type Command, Option } from 'commander'
+import { HyperslabError } from '../core/errors.ts'
+import { resolveLocation } from '../runtime/location.ts'
+import { openDataset } from '../runtime/open-dataset.ts'
+import { formatIn } from '../runtime/place-format.ts'
+import { interruptible } from './failure.ts'
+import { listening } from './http-answers.ts'
+import { integerBetween, PLACE } from './options.ts'
+import { printError, printLines } from './output.ts'
+import { createViewServer, pageFiles, viewerAddress } from './view-server.ts'
+
+interface ViewOptions {
+  readonly port: number
+  readonly open: boolean
+}
+
+/** Only this machine: what is looked at is nobody else's. */
+const HOST = '127.0.0.1'
+
+export function addView(program: Command): void {
+  program
+    .command('view')
+    .description('look at arrays in a browser: maps, series, means; on this machine only')
+    .argument('<file>', PLACE)
+    .addOption(
+      new Option('-p, --port <number>', 'where to listen; 0 for any that is free').argParser(integerBetween(0, 65535)).default(0),
+    )
+    .option('--no-open', 'print the address, and open no browser')
+    .addHelpText(
+      'after',
+      `
+Example: a file of this machine
+  $ hyperslab view climate.af
+
+Example: an object of S3, which the browser itself could not read
+  $ hyperslab view s3://bucket/climate.zarr`,
+    )
+    .action((path: string, options: ViewOptions) => view(path, options))
+}
+
+async function view(location: string, { port, open }: ViewOptions): Promise<void> {
+  // What cannot be read is told here, and not in a page.
+  await (await openDataset(location)).close()
+  const place = await resolveLocation(location)
+  try {
+    const format = await formatIn(place)
+    if (format === 'references') {
+      const text = 'references name other files, which would have to be served, too: serve the arrays with `hyperslab serve`'
+      throw new HyperslabError('UnsupportedError', text, { file: place.store.describe(place.path) })
+    }
+    await interruptible(async (signal) => {
+      const files = pageFiles(new URL('./', import.meta.url))
+      const server = createViewServer(files, { ...place, format }, { host: HOST, onFailure: printError })
+      await listening(server, port, HOST)
+      const address = `http://${HOST}:${(server.address() as AddressInfo).port}${viewerAddress(place.path)}`
+      await printLines([address])
+      if (open) openBrowser(address)
+      // Whoever ends a server has got what he wanted.
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      server.closeAllConnections()
+      server.close()
+    })
+  } finally {
+    await place.store.close?.()
+  }
+}
+
+const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ['open'],
+  // `start` takes its first argument in quotes for a title, and `&` for the end of the command.
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/** Has the system open an address; the address is printed, whatever comes of it. */
+function openBrowser(address: string): void {
+  const [program, ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = spawn(program!, [...args, address], { stdio: 'ignore', detached: true })
+  child.once('error', ({ message }) => printError(`no browser could be opened (${message}): open the address yourself`))
+  child.unref()
+}

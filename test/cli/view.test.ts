@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process'
+import { chmod, cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDataset } from '../../src/runtime/dataset.ts'
+import { hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
+
+const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const DIST = fileURLToPath(new URL('../../dist/', import.meta.url))
+const ERA5 = fileURLToPath(new URL('../fixtures/zarr/era5.zarr', import.meta.url))
+
+/** Starts the command; gives the address that it prints, and what ends it. */
+async function view(folder: string, args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [COMMAND, 'view', ...args], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let stderr = ''
+  child.stderr.on('data', (piece: Buffer) => {
+    stderr += piece
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const address = await new Promise<string>((resolve, reject) => {
+    child.stdout.once('data', (piece: Buffer) => resolve(piece.toString().trim()))
+    child.once('close', () => reject(new Error(stderr)))
+  })
+  const end = async () => {
+    child.kill('SIGINT')
+    return { exitCode: await ended, stderr }
+  }
+  return { address, origin: new URL(address).origin, end }
+}
+
+/** What a server says to a request whose headers and path are sent as they are. */
+const rawStatus = (origin: string, head: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(origin)
+    const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\nconnection: close\r\n\r\n`))
+    let answer = ''
+    socket.on('data', (piece) => {
+      answer += piece
+    })
+    socket.on('end', () => resolve(answer.split('\r\n')[0]!.split(' ')[1]!))
+    socket.on('error', reject)
+  })
+
+const statusOf = async (url: string, init: RequestInit = {}): Promise<number> =>
+  (await fetch(url, { redirect: 'manual', ...init })).status
+
+test('the page and a container with its sidecars are served, in ranges, and nothing beside them', {
+  timeout: 30_000,
+}, async () => {
+  const folder = await smallContainer()
+  await writeFile(join(folder, 'secret.af'), 'secret')
+  await writeFile(join(folder, 'small.txt'), 'secret')
+  const { address, origin, end } = await view(folder, ['small.af', '--no-open'])
+  expect(address).toBe(`${origin}/viewer/?url=%2Fdata%2Fsmall.af`)
+  expect(new URL(origin).hostname).toBe('127.0.0.1')
+
+  const page = await fetch(address)
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(page.headers.get('content-security-policy')).toContain("script-src 'self' 'wasm-unsafe-eval'")
+  expect(page.headers.get('access-control-allow-origin')).toBeNull()
+  expect(await page.text()).toBe(await readFile(join(DIST, 'viewer/index.html'), 'utf8'))
+  for (const path of ['viewer/viewer.js', 'viewer/viewer.css', 'viewer/coastlines.bin', 'index.js', 'dataset.js'])
+    expect(await statusOf(`${origin}/${path}`), path).toBe(200)
+
+  const bytes = await readFile(join(folder, 'small.af'))
+  const whole = await fetch(`${origin}/data/small.af`)
+  expect(Buffer.from(await whole.arrayBuffer()).equals(bytes)).toBe(true)
+  const part = await fetch(`${origin}/data/small.af`, { headers: { range: 'bytes=-16' } })
+  expect([part.status, part.headers.get('content-range')]).toEqual([
+    206,
+    `bytes ${bytes.length - 16}-${bytes.length - 1}/${bytes.length}`,
+  ])
+  expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(-16))).toBe(true)
+  await using dataset = await openDataset(`${origin}/data/small.af`)
+  // The second time step is in the sidecar.
+  expect(await dataset.get('t').isel({ time: 1, lat: 2, lon: 3 }).get()).toBe(23)
+
+  for (const path of [
+    'data/secret.af',
+    'data/small.txt',
+    'data/small.1.af.txt',
+    'data/small.01.af',
+    'data/',
+    'data/small.af/x',
+    'cli.js',
+    'package.json',
+    'viewer/../cli.js',
+    'chunks/../cli.js',
+    '',
+  ])
+    expect([path, await statusOf(`${origin}/${path}`)]).toEqual([path, path === '' ? 302 : 404])
+  for (const path of ['/data/../small.txt', '/data/%2e%2e/small.txt', '/viewer/../../package.json', '/../package.json'])
+    expect([path, await rawStatus(origin, `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1`)]).toEqual([path, '404'])
+  expect(await rawStatus(origin, 'GET /data/small.af HTTP/1.1\r\nhost: evil.example')).toBe('421')
+  expect(await statusOf(`${origin}/data/small.af`, { method: 'PUT', body: 'x' })).toBe(405)
+  expect(await end()).toEqual({ exitCode: 0, stderr: '' })
+})
+
+test('of a Zarr store what is in it is served, and nothing above it', { timeout: 30_000 }, async () => {
+  const folder = await temporaryFolder()
+  await cp(ERA5, join(folder, 'era5.zarr'), { recursive: true })
+  await writeFile(join(folder, 'secret'), 'secret')
+  await mkdir(join(folder, 'era5.zarr.backup'))
+  await writeFile(join(folder, 'era5.zarr.backup/zarr.json'), '{}')
+  const { origin } = await view(folder, ['era5.zarr', '--no-open'])
+  await using served = await openDataset(`${origin}/data/era5.zarr`)
+  await using stored = await openDataset(join(folder, 'era5.zarr'))
+  const names = Object.keys(stored.variables)
+  expect(Object.keys(served.variables)).toEqual(names)
+  for (const name of names) expect(await served.get(name).values(), name).toEqual(await stored.get(name).values())
+  for (const path of [
+    '/data/era5.zarr/../secret',
+    '/data/era5.zarr/%2e%2e/secret',
+    '/data/era5.zarr/..%5csecret',
+    '/data/era5.zarr.backup/zarr.json',
+  ])
+    expect([path, await rawStatus(origin, `GET ${path} HTTP/1.1\r\nhost: localhost`)]).toEqual([path, '404'])
+})
+
+test('what lies at a URL goes through the server, and a browser is opened', { timeout: 30_000 }, async () => {
+  const folder = await temporaryFolder()
+  // What opens browsers on Linux, as far as the command is concerned.
+  const opened = join(folder, 'opened')
+  await writeFile(join(folder, 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`)
+  await chmod(join(folder, 'xdg-open'), 0o755)
+  const first = await view(folder, [NETCDF, '--no-open'])
+  const remote = `${first.origin}/data/tas_rectilinear_grid_2D.nc`
+  const { address, origin } = await view(folder, [remote], { PATH: `${folder}:${process.env['PATH']}` })
+  await using dataset = await openDataset(`${origin}/data/tas_rectilinear_grid_2D.nc`)
+  await using own = await openDataset(NETCDF)
+  expect(await dataset.get('tas').isel({ time: 3 }).values()).toEqual(await own.get('tas').isel({ time: 3 }).values())
+  if (process.platform !== 'linux') return
+  await expect
+    .poll(
+      () =>
+        stat(opened).then(
+          () => readFile(opened, 'utf8'),
+          () => '',
+        ),
+      { timeout: 5000 },
+    )
+    .toBe(address)
+})
+
+test('what cannot be looked at is told in the terminal', { timeout: 30_000 }, async () => {
+  const folder = await temporaryFolder()
+  await writeFile(join(folder, 'x.nc'), '\x89HDF\r\n\x1a\n and so on')
+  const missing = await hyperslab(folder, ['view', 'missing.af', '--no-open'])
+  expect([missing.exitCode, missing.stderr]).toEqual([1, expect.stringContaining('missing.af')])
+  const unreadable = await hyperslab(folder, ['view', 'x.nc', '--no-open'])
+  expect([unreadable.exitCode, unreadable.stderr]).toEqual([1, expect.stringContaining('x.nc')])
+})
