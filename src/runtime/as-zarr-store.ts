@@ -71,6 +71,6 @@ async function made(arrays: NamedArrays, { attributes = {}, groups = {}, levels 
   const { ArrayStore } = await import('../adapters/zarr/write/array-store.ts')
   if (levels === undefined) return new ArrayStore(arrays, { ...groups, '': attributes })
   const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
-  const pyramid = pyramidOf(arrays, levels, attributes)
+  const pyramid = await pyramidOf(arrays, levels, attributes)
   return new ArrayStore(pyramid.arrays, pyramid.groups)
 }

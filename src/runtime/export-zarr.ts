@@ -296,7 +296,7 @@ async function inLevels(source: ZarrExport, levels: number | undefined): Promise
   if (levels === undefined) return source
   const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
   const finest = Object.fromEntries(source.arrays.map((each) => [each.name, storedArray(each)]))
-  const { arrays, groups, steps } = pyramidOf(finest, levels, jsonOf(source.attributes))
+  const { arrays, groups, steps } = await pyramidOf(finest, levels, jsonOf(source.attributes))
   const [only, ...others] = source.arrays
   const exportedAs = (path: string): ExportedArray =>
     others.length === 0 ? only! : source.arrays.find(({ name }) => name === path.slice(path.indexOf('/') + 1))!

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { generate } from '../../src/array/combine.ts'
 import { DiskArray } from '../../src/array/disk-array.ts'
+import { tensorOf } from '../../src/core/tensor.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
@@ -165,7 +166,26 @@ describe('Zarr', () => {
       ['1', [2, 2], [0.5, 0.5]],
       ['2', [4, 4], [1.5, 1.5]],
     ])
-    expect(group.attrs.get('zarr_conventions')).toMatchObject([{ name: 'multiscales' }])
+    const conventions = ['multiscales', 'proj:', 'spatial:'].map((name) => ({ name }))
+    expect(group.attrs.get('zarr_conventions')).toMatchObject(conventions)
+    const plane = { 'proj:code': 'EPSG:4326', 'spatial:dimensions': ['lat', 'lon'], 'spatial:bbox': [-0.5, -0.5, 5.5, 4.5] }
+    const levels = [
+      { 'spatial:shape': [5, 6], 'spatial:transform': [1, 0, -0.5, 0, 1, -0.5] },
+      { 'spatial:shape': [3, 3], 'spatial:transform': [2, 0, -0.5, 0, 2, -0.5] },
+      { 'spatial:shape': [2, 2], 'spatial:transform': [4, 0, -0.5, 0, 4, -0.5] },
+    ]
+    const attributes = async (path: string): Promise<object> => {
+      const { attrs } = path === '' ? group : await group.group(path)
+      return Object.fromEntries([...attrs.keys()].map((name) => [name, attrs.get(name)]))
+    }
+    expect(await attributes('')).toMatchObject({ ...plane, multiscales: { layout: levels } })
+    for (const [level, placed] of levels.entries())
+      expect(await attributes(`${level}`)).toMatchObject({
+        ...plane,
+        ...placed,
+        title: 'T',
+        zarr_conventions: conventions.slice(1),
+      })
     let [finer, rows, columns] = [[...data], height, width]
     for (const level of [0, 1, 2]) {
       if (level > 0) {
@@ -185,6 +205,26 @@ describe('Zarr', () => {
     }
     await expect(ds.write({ store, path: 'x.af' }, { levels: 2 })).rejects.toThrow('levels is for Zarr')
     await expect(ds.write(at(store, 'y.zarr'), { levels: 0 })).rejects.toThrow('levels')
+  })
+
+  test.each<[string, readonly number[], string, readonly string[]]>([
+    ['that run south, 0.5 apart, in 32 bits', [60.1, 59.6, 59.1], 'degrees_north', ['proj:', 'spatial:']],
+    ['of Gauss', [88.57, 86.72, 84.86], 'degrees_north', ['proj:']],
+    ['of which one is missing', [1, Number.NaN, 3], 'degrees_north', ['proj:']],
+    ['on another sphere', [1, 2, 3], 'degrees', []],
+  ])('says where the plane of a pyramid lies as far as its latitudes tell: those %s', async (_, lat, units, names) => {
+    const store = new MemoryStore()
+    const ds = new Dataset({
+      t: { dims: ['lat', 'lon'], data: tensorOf('float32', [3, 2]) },
+      lat: { dims: ['lat'], data: Float32Array.from(lat), attrs: { units } },
+      lon: { dims: ['lon'], data: Float32Array.of(-170, -160), attrs: { units: 'degrees_east' } },
+    })
+    await ds.write(at(store), { levels: 2 })
+    const { attrs } = await openZarr(at(store), { kind: 'group' })
+    expect(attrs.get('zarr_conventions')).toMatchObject(['multiscales', ...names].map((name) => ({ name })))
+    expect(attrs.get('proj:code')).toBe(names.length > 0 ? 'EPSG:4326' : undefined)
+    const box = attrs.get('spatial:bbox') as readonly number[] | undefined
+    expect(box?.map((edge) => Math.round(edge * 1e4) / 1e4)).toEqual(names.length > 1 ? [-175, 58.85, -155, 60.35] : undefined)
   })
 
   test('of one variable without coordinates is an image of OME-NGFF', async () => {

@@ -45,10 +45,10 @@ export interface WriteDatasetOptions
   readonly resume?: string
   /**
    * Zarr alone: makes a pyramid of so many levels, the data themselves among them, each half as fine as the
-   * one before along the last two dimensions. Elements are means of those that are not missing of the level
-   * before; flags, texts, times, booleans and integers of 64 bits give every second element. One variable
-   * without coordinates is an image of OME-NGFF 0.5 (`0`, `1`, …), others are groups (`0/tas`, `0/lat`, …)
-   * under the convention `multiscales`.
+   * one before along the last two dimensions. Elements are means of those of the level before that are
+   * neither missing nor NaN; flags, texts, times, booleans and integers of 64 bits give every second element.
+   * One variable without coordinates is an image of OME-NGFF 0.5 (`0`, `1`, …), others are groups (`0/tas`,
+   * `0/lat`, …) under the convention `multiscales`.
    */
   readonly levels?: number
   /** The way variables and coordinates are stored, by name, each in place of the encoding that it has. */

@@ -11,6 +11,7 @@ import { ChunkGrid } from '../../../grid/chunks.ts'
 import { type Box, boxShape } from '../../../grid/range.ts'
 import { slice } from '../../../grid/slice.ts'
 import type { JsonObject } from '../document.ts'
+import { geographicPlane } from './geographic.ts'
 
 /** Arrays by path, and the attributes of groups by theirs. */
 export interface PyramidArrays {
@@ -48,10 +49,16 @@ const AVERAGED: readonly DType[] = ['int8', 'int16', 'int32', 'uint8', 'uint16',
  * the arrays with most of them, and of the others those that they have of these. Elements are means of what
  * is neither missing nor NaN; bounds are those of all cells that become one, and corners of cells are left
  * out of coarser levels. One array becomes an image of OME-NGFF 0.5, several become groups under the
- * convention `multiscales` of Zarr.
- * @throws InvalidArgumentError where arrays have less than two dimensions or, of several, no names of them
+ * convention `multiscales` of Zarr, and under `proj:` and `spatial:` where their plane is one of latitudes
+ * and longitudes.
+ * @throws InvalidArgumentError where arrays have less than two dimensions or, of several, no names of them;
+ *   errors of reading coordinates
  */
-export function pyramidOf(arrays: Readonly<Record<string, DiskArray>>, count: number, attributes: JsonObject): PyramidArrays {
+export async function pyramidOf(
+  arrays: Readonly<Record<string, DiskArray>>,
+  count: number,
+  attributes: JsonObject,
+): Promise<PyramidArrays> {
   const all = Object.entries(arrays)
   const [name, widest] = all.reduce(
     (a, b) => (b[1].shape.length > a[1].shape.length ? b : a),
@@ -92,16 +99,29 @@ export function pyramidOf(arrays: Readonly<Record<string, DiskArray>>, count: nu
     invalidArgument(`levels of several arrays need names of dimensions; '${name}' has none`, name)
   const halved = ({ dimensionNames = [] }: DiskArray): number[] =>
     dimensionNames.flatMap((dim, axis) => (dims.includes(dim) ? [axis] : []))
-  const layout = levels.map((level) =>
-    level === 0
-      ? { asset: '0' }
-      : { asset: `${level}`, derived_from: `${level - 1}`, transform: { scale: [2, 2], translation: [0.5, 0.5] } },
-  )
+  const plane = await geographicPlane(arrays, dims)
+  const placed = (level: number): JsonObject => plane?.level(2 ** level) ?? {}
+  const layout = levels.map((level) => {
+    const made = { derived_from: `${level - 1}`, transform: { scale: [2, 2], translation: [0.5, 0.5] } }
+    return { asset: `${level}`, ...(level > 0 && made), ...placed(level) }
+  })
   return {
     ...made((level, name) => `${level}/${name}`, halved),
     groups: {
-      '': { ...attributes, zarr_conventions: [MULTISCALES], multiscales: { layout } },
-      ...Object.fromEntries(levels.map((level) => [`${level}`, attributes])),
+      '': {
+        ...attributes,
+        ...plane?.attributes,
+        zarr_conventions: [MULTISCALES, ...(plane?.conventions ?? [])],
+        multiscales: { layout },
+      },
+      ...Object.fromEntries(
+        levels.map((level) => [
+          `${level}`,
+          plane === undefined
+            ? attributes
+            : { ...attributes, ...plane.attributes, ...placed(level), zarr_conventions: plane.conventions },
+        ]),
+      ),
     },
   }
 }
