@@ -1,3 +1,5 @@
+import { FAN_IN } from '../aggregate/merge-tree.ts'
+import { unitsUnderWay } from '../array/reductions/reduce.ts'
 import type { ReduceKind, Reducing } from '../dataset/reductions.ts'
 import type { ArrayRecipe, AxisRecipe, JobPlan } from '../runtime/cluster.ts'
 import { interruptible, UsageError } from './failure.ts'
@@ -54,17 +56,15 @@ export function reduceByQueue({ location, placed, part, method, options }: Queue
         throw new DryRun()
       }
       const shown = jobProgress(progress)
-      try {
-        const { onStatus, onProgress } = shown
-        return (await bullmq({ ...queue, onStatus }).run(plan, { signal, onProgress })) as Awaited<ReturnType<Reducing>>
-      } catch (error) {
-        shown.end()
+      const { onStatus, onProgress } = shown
+      const running = bullmq({ ...queue, onStatus })
+        .run(plan, { signal, onProgress })
+        .finally(shown.end)
+      return running.catch((error: unknown) => {
         if (signal.aborted)
           printError(`job ${plan.id.slice(0, 12)} goes on; the same command joins it again, hyperslab jobs cancel ends it`)
         throw error
-      } finally {
-        shown.end()
-      }
+      }) as ReturnType<Reducing>
     })
 }
 
@@ -102,6 +102,7 @@ function recipeOf(
 /** Requests of a whole are at most one for each chunk; of what is stored only its decoded size is known. */
 function dryRunLines({ id, array, tasks, units }: JobPlan, { requestPrice, gbPrice }: QueuedOptions): string[] {
   const unitBytes = Math.ceil(array.bytes / Math.max(1, units.count))
+  const unitsHeld = Math.min(FAN_IN ** tasks.level, unitsUnderWay(unitBytes))
   const perTask = Math.ceil(array.bytes / Math.max(1, tasks.count))
   const prices = requestPrice === undefined && gbPrice === undefined ? undefined : [requestPrice ?? 0, gbPrice ?? 0]
   const price = prices && (array.chunks / 1000) * prices[0]! + (array.bytes / 1e9) * prices[1]!
@@ -109,10 +110,7 @@ function dryRunLines({ id, array, tasks, units }: JobPlan, { requestPrice, gbPri
     `job ${id.slice(0, 12)}: ${array.dtype} [${array.shape.join(', ')}]`,
     `${count(tasks.count, 'task')} of about ${showBytes(perTask)}, ${showBytes(array.bytes)} of elements in all`,
     `at most ${count(array.chunks, 'request')} for chunks`,
-    `about ${showBytes(unitBytes * UNITS_IN_FLIGHT)} of memory a task`,
+    `about ${showBytes(unitBytes * unitsHeld)} of memory a task`,
     ...(price === undefined ? [] : [`at most ${price.toFixed(2)} for requests and bytes, as if nothing were compressed`]),
   ]
 }
-
-/** Units that a task has read, or reads, at a time. */
-const UNITS_IN_FLIGHT = 3

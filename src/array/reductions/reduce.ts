@@ -261,6 +261,9 @@ type Parts = MergeTree<PlacedAggregate>
 const MAX_BYTES = 128 * 2 ** 20
 const MAX_UNITS = 8
 
+/** Units of so many bytes that are under way at the same time, at most. */
+export const unitsUnderWay = (unitBytes: number): number => Math.min(MAX_UNITS, Math.max(1, Math.floor(MAX_BYTES / unitBytes)))
+
 async function reduceInPlace(
   source: BlockSource,
   reduce: NonNullable<NonNullable<BlockSource['bulk']>['reduce']>,
@@ -272,8 +275,7 @@ async function reduceInPlace(
 ): Promise<void> {
   const { signal } = options
   const written = units.count > FAN_IN && isExact(source, reduction) ? await source.bulk?.written?.(units, { signal }) : undefined
-  const bytes = bytesOf(source.dtype) * sizeOf(units.chunkShape)
-  const limits = { count: MAX_UNITS, bytes: MAX_BYTES, bytesOf: () => bytes }
+  const limits = { count: unitsUnderWay(bytesOf(source.dtype) * sizeOf(units.chunkShape)) }
   const work = async ({ boxes, level }: UnitNode): Promise<{ part: PlacedAggregate | undefined; level: number }> => {
     signal?.throwIfAborted()
     const merger = new PartMerger(reduction, cellBox(hullOf(boxes), reduction.reduced))

@@ -1,5 +1,6 @@
 import type { Job, JobsOptions, Queue, Worker, WorkerOptions } from 'bullmq'
 import { HyperslabError, messageOf } from '../../core/errors.ts'
+import { JOB_VERSION } from '../job-plan.ts'
 import type { QueueOptions } from './options.ts'
 
 /** What the task of a node is told. */
@@ -51,9 +52,6 @@ const EVENTS = 1000
 
 const NAME = /^[a-z_][a-z0-9_-]{0,40}$/i
 
-/** The one version of plans that workers of this package take; others are left to workers that know them. */
-const QUEUE_VERSION = 1
-
 /** A queue on its server: its tasks, and beside them what was stopped. */
 export class Engine {
   /** The server without user and password, as messages name it. */
@@ -85,8 +83,9 @@ export class Engine {
       made.on('error', () => undefined)
       return made
     }
-    this.tasks = queue(`tasks-${QUEUE_VERSION}`) as NodeQueue
-    this.stops = queue(`stops-${QUEUE_VERSION}`) as Queue<StoredFailure>
+    // Plans of other versions are left to workers that know them.
+    this.tasks = queue(`tasks-${JOB_VERSION}`) as NodeQueue
+    this.stops = queue(`stops-${JOB_VERSION}`) as Queue<StoredFailure>
   }
 
   /**
