@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Dataset } from '../dataset/dataset.ts'
 import { openDataset, type WriteDatasetOptions } from '../runtime/dataset.ts'
+import { onlyVariables } from '../runtime/dataset-export.ts'
 import { shareMemory } from '../runtime/memory-bound.ts'
 import { sourceVersion } from '../runtime/source-version.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
@@ -8,8 +9,10 @@ import { writeNewFile } from './new-file.ts'
 import { addWritingOptions, integerBetween, PLACE, type WritingOptions } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
+import { copyByQueue } from './queued-copy.ts'
+import { addQueuedOptions, isQueued, type QueuedOptions, refuseOwn } from './queued-job.ts'
 
-interface Options extends WritingOptions {
+interface Options extends WritingOptions, QueuedOptions {
   readonly group?: string
   readonly levels?: number
 }
@@ -26,7 +29,7 @@ export function addExport(program: Command): void {
     .option('--codec <codec>', 'how chunks are compressed: zstd, gzip, zlib, lz4, blosc, none; of containers lz4, zstd, none')
     .option('--levels <number>', 'of Zarr: a pyramid of so many levels, each half as fine', integerBetween(1, 32))
     .option('--group <path>', 'of a Zarr store: the group to write')
-  addWritingOptions(command)
+  addQueuedOptions(addWritingOptions(command))
     .addHelpText(
       'after',
       `
@@ -41,13 +44,19 @@ Examples
     .action(async (input: string, output: string, options: Options) => {
       const format = (Object.keys(FORMATS) as (keyof typeof FORMATS)[]).find((name) => FORMATS[name].test(output))
       if (format === undefined) throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
-      const { variables, group, memory, ...writing } = options
+      const { variables, group, memory, queue, prefix, taskBytes, dryRun, progress, ...writing } = options
+      if (isQueued(options)) {
+        if (format !== 'zarr') throw new UsageError(`--queue is for Zarr, and ${output} is another format`)
+        refuseOwn({ levels: options.levels })
+        const source = { dataset: input, ...(group !== undefined && { group }), ...(variables !== undefined && { variables }) }
+        return copyByQueue(source, output, options)
+      }
       if (memory !== undefined && format !== 'zarr') throw new UsageError(`--memory is for Zarr, and ${output} is another format`)
       const held = format === 'zarr' ? shareMemory(memory) : undefined
       await using _ = held?.pool
       const reading = held && { pool: held.pool, budget: held.budget }
       await using ds = await openDataset(input, { ...reading, ...(group !== undefined && { group }) })
-      const chosen = variables === undefined ? ds : only(ds, variables)
+      const chosen = variables === undefined ? ds : onlyVariables(ds, variables)
       const write = async (signal: AbortSignal): Promise<string[]> => {
         if (format === 'csv') return writeTable(chosen, output, writing, signal)
         if (held === undefined) return writeArrays(chosen, output, writing, signal)
@@ -59,19 +68,14 @@ Examples
     })
 }
 
-/** @throws UnknownArrayError */
-function only(ds: Dataset, names: readonly string[]): Dataset {
-  for (const name of names) ds.get(name)
-  return ds.drop(...Object.keys(ds.variables).filter((name) => !names.includes(name)))
-}
-
 const joined = (...parts: (string | undefined)[]): string =>
   parts
     .flatMap((part) => part?.split('/') ?? [])
     .filter(Boolean)
     .join('/')
 
-type Writing = Omit<Options, 'variables' | 'group' | 'memory'> & Pick<WriteDatasetOptions, 'maxBytes' | 'resume'>
+type Writing = Omit<Options, 'variables' | 'group' | 'memory' | keyof QueuedOptions> &
+  Pick<WriteDatasetOptions, 'maxBytes' | 'resume'>
 
 async function writeArrays(ds: Dataset, output: string, options: Writing, signal: AbortSignal): Promise<string[]> {
   const line = progressLine('exporting', 'chunks')

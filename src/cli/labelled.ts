@@ -14,6 +14,7 @@ import type { Taken } from '../dataset/label-selectors.ts'
 import { showInstant } from '../dataset/time/instant.ts'
 import { decodeTimes, type TimeUnits } from '../dataset/time/units.ts'
 import { Variable } from '../dataset/variable.ts'
+import { dimensionsOf } from '../runtime/stored-arrays.ts'
 import { resolveFor } from './excerpt.ts'
 import { UsageError } from './failure.ts'
 import type { Result } from './format.ts'
@@ -71,14 +72,6 @@ export async function selectArray(
       for (const [dim, each] of takenByLabels(coords, dims, labels)) taken.set(dim, each)
     }
     return { variable: whole.take(taken), dims, taken }
-  })
-}
-
-/** Names of axes; those without one, and of alike ones all but the first, are numbered. */
-export function dimensionsOf({ shape, dimensionNames }: DiskArray): string[] {
-  return shape.map((_, axis) => {
-    const name = dimensionNames?.[axis]
-    return name === undefined || name === '' || dimensionNames!.indexOf(name) < axis ? `dim_${axis}` : name
   })
 }
 

@@ -1,21 +1,18 @@
 import { FAN_IN } from '../aggregate/merge-tree.ts'
 import { unitsUnderWay } from '../array/reductions/reduce.ts'
 import type { ReduceKind, Reducing } from '../dataset/reductions.ts'
-import type { ArrayRecipe, AxisRecipe, JobPlan } from '../runtime/cluster.ts'
+import type { ArrayRecipe, AxisRecipe, ReducePlan } from '../runtime/cluster.ts'
 import { interruptible, UsageError } from './failure.ts'
-import { jobProgress, type ProgressKind } from './job-progress.ts'
 import type { SelectedPart } from './labelled.ts'
 import type { PlaceOptions } from './options.ts'
-import { count, printError, printLines, showBytes } from './output.ts'
+import { count, printLines, showBytes } from './output.ts'
 import type { PlacedArray } from './place.ts'
-import { loadCluster, type QueueUrlOptions, queueOf } from './queue.ts'
+import { loadCluster, queueOf } from './queue.ts'
+import { type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
 
-/** For commands whose work may be done by a queue. */
-export interface QueuedOptions extends QueueUrlOptions {
-  readonly taskBytes?: number
+/** For a reduction that may be done by a queue. */
+export interface QueuedReduceOptions extends QueuedOptions {
   readonly scratch?: string
-  readonly dryRun?: boolean
-  readonly progress: ProgressKind
   readonly requestPrice?: number
   readonly gbPrice?: number
 }
@@ -32,7 +29,7 @@ export interface Queued {
   readonly placed: PlacedArray
   readonly part: SelectedPart
   readonly method: QueuedMethod
-  readonly options: QueuedOptions & PlaceOptions & { readonly raw?: boolean }
+  readonly options: QueuedReduceOptions & PlaceOptions & { readonly raw?: boolean }
 }
 
 /** Ends a dry run, after its plan was printed. */
@@ -43,28 +40,19 @@ export class DryRun extends Error {}
  * @throws UsageError for what cannot be told to others; DryRun
  */
 export function reduceByQueue({ location, placed, part, method, options }: Queued): Reducing {
-  const { taskBytes, scratch, dryRun = false, progress } = options
-  const queue = dryRun ? undefined : queueOf(options)
+  const { taskBytes, scratch, dryRun = false } = options
+  if (!dryRun) queueOf(options)
   const source = recipeOf(location, placed, part, options)
   return ({ signal: _, ...how }) =>
     interruptible(async (signal) => {
-      const { bullmq, planJob } = await loadCluster()
+      const { planJob } = await loadCluster()
       const settings = { signal, ...(taskBytes !== undefined && { taskBytes }), ...(scratch !== undefined && { scratch }) }
       const plan = await planJob({ method: method satisfies ReduceKind, source, options: how }, settings)
-      if (queue === undefined) {
+      if (dryRun) {
         await printLines(dryRunLines(plan, options))
         throw new DryRun()
       }
-      const shown = jobProgress(progress)
-      const { onStatus, onProgress } = shown
-      const running = bullmq({ ...queue, onStatus })
-        .run(plan, { signal, onProgress })
-        .finally(shown.end)
-      return running.catch((error: unknown) => {
-        if (signal.aborted)
-          printError(`job ${plan.id.slice(0, 12)} goes on; the same command joins it again, hyperslab jobs cancel ends it`)
-        throw error
-      }) as ReturnType<Reducing>
+      return runByQueue(plan, options, signal) as ReturnType<Reducing>
     })
 }
 
@@ -75,9 +63,7 @@ function recipeOf(
   { dims, taken }: SelectedPart,
   { raw = false, layer, names, group }: PlaceOptions & { readonly raw?: boolean },
 ): ArrayRecipe {
-  for (const [option, value] of Object.entries({ layer, names }))
-    if (value !== undefined)
-      throw new UsageError(`--${option} is for this machine alone: workers of a queue cannot be told of it`)
+  refuseOwn({ layer, names })
   const select = dims.map((dim): AxisRecipe => {
     const each = taken.get(dim)
     if (each === undefined) return null
@@ -100,7 +86,7 @@ function recipeOf(
 }
 
 /** Requests of a whole are at most one for each chunk; of what is stored only its decoded size is known. */
-function dryRunLines({ id, array, tasks, units }: JobPlan, { requestPrice, gbPrice }: QueuedOptions): string[] {
+function dryRunLines({ id, array, tasks, units }: ReducePlan, { requestPrice, gbPrice }: QueuedReduceOptions): string[] {
   const unitBytes = Math.ceil(array.bytes / Math.max(1, units.count))
   const unitsHeld = Math.min(FAN_IN ** tasks.level, unitsUnderWay(unitBytes))
   const perTask = Math.ceil(array.bytes / Math.max(1, tasks.count))

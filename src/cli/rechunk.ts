@@ -1,18 +1,21 @@
 import type { Command } from 'commander'
-import { storedAttributes } from '../adapters/zarr/write/array-store.ts'
+import { parseJson } from '../adapters/zarr/json.ts'
 import type { NamedValues } from '../array/source.ts'
-import { exportZarr, type ZarrExport } from '../runtime/export-zarr.ts'
+import type { CopySource } from '../runtime/cluster.ts'
+import { exportZarr, groupDocuments, type ZarrExport } from '../runtime/export-zarr.ts'
 import { shareMemory } from '../runtime/memory-bound.ts'
 import { sourceVersion } from '../runtime/source-version.ts'
+import { arrayAsStored } from '../runtime/stored-arrays.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
-import { dimensionsOf } from './labelled.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, addWritingOptions, PLACE, type PlaceOptions, type WritingOptions } from './options.ts'
 import { count, printError, printLines } from './output.ts'
 import type { PlaceContents } from './place.ts'
 import { progressLine } from './progress.ts'
+import { copyByQueue } from './queued-copy.ts'
+import { addQueuedOptions, isQueued, type QueuedOptions, refuseOwn } from './queued-job.ts'
 
-type Options = PlaceOptions & WritingOptions
+type Options = PlaceOptions & WritingOptions & QueuedOptions
 
 export function addRechunk(program: Command): void {
   const command = program
@@ -21,7 +24,7 @@ export function addRechunk(program: Command): void {
     .argument('<input>', PLACE)
     .argument('<output>', 'the Zarr store to write: out.zarr')
     .option('--codec <codec>', 'how chunks are compressed: zstd, gzip, zlib, lz4, blosc, none (default: zstd)')
-  addPlaceOptions(addWritingOptions(command))
+  addPlaceOptions(addQueuedOptions(addWritingOptions(command)))
     .addHelpText(
       'after',
       `
@@ -29,17 +32,26 @@ Values stay as they are stored, with attributes, fill values and names of dimens
 on where it was; an output that is complete is left as it is.
 
 Example: time steps become series
-  $ hyperslab rechunk climate.zarr series.zarr --chunks time=10000,lat=10,lon=10 --memory 512MiB`,
+  $ hyperslab rechunk climate.zarr series.zarr --chunks time=10000,lat=10,lon=10 --memory 512MiB
+
+Example: by many machines, on each of which hyperslab work runs
+  $ hyperslab rechunk s3://bucket/x.zarr s3://bucket/series.zarr --chunks time=10000 --queue redis://host`,
     )
     .action(async (input: string, output: string, { chunks, shards, codec, level, overwrite, ...options }: Options) => {
       if (!/\.zarr\/?$/i.test(output)) throw new UsageError(`the name of the output ends in .zarr, '${output}' does not`)
-      const { pool, budget, maxBytes } = shareMemory(options.memory)
+      const { layer, names, variables, memory } = options
+      if (isQueued(options)) refuseOwn({ layer, names })
+      const { pool, budget, maxBytes } = shareMemory(memory)
       await using _ = pool
       await using place = await openPlace(input, options, { pool, budget })
       const found = await place.contents()
       for (const each of found.leftOut) printError(`warning: left out: ${oneLine(each)}`)
-      const contents = await chosen(found, options.variables, (name) => place.array(name))
+      const contents = await chosen(found, variables, (name) => place.array(name))
       const { arrays } = contents
+      if (isQueued(options)) {
+        const writing = { chunks, shards, codec, level, overwrite, ...options }
+        return copyByQueue(recipesOf(input, contents, options.group), output, writing as Options)
+      }
       const below = options.group === undefined ? '' : `${options.group.replace(/^\/+|\/+$/g, '')}/`
       const nodes = [...arrays.map(({ name }) => name), ...contents.groups.keys()].map((path) =>
         (below + path).replace(/\/$/, ''),
@@ -72,15 +84,18 @@ function asStored({ arrays, groups }: PlaceContents): ZarrExport {
   return {
     attributes: attributes(groups.get('')),
     groups: new Map([...groups].filter(([path]) => path !== '').map(([path, values]) => [path, attributes(values)])),
-    arrays: arrays.map(({ name, array }) => ({
-      // What has no groups is an array by itself.
-      name: groups.size === 0 ? '' : name,
-      array,
-      dimensionNames: dimensionsOf(array),
-      isUnnamed: array.dimensionNames === undefined,
-      chunkShape: array.chunks.chunkShape,
-      fillValue: array.fillValue,
-      attributes: new Map(Object.entries(storedAttributes(array.source))),
-    })),
+    // What has no groups is an array by itself.
+    arrays: arrays.map(({ name, array }) => arrayAsStored(groups.size === 0 ? '' : name, array)),
   }
+}
+
+/** Where workers find the arrays. */
+function recipesOf(location: string, contents: PlaceContents, group: string | undefined): CopySource {
+  const below = group === undefined ? '' : `${group.replace(/^\/+|\/+$/g, '')}/`
+  const isGroup = contents.groups.size > 0
+  const recipes = contents.arrays.map(({ name }) =>
+    isGroup ? [name, { location, array: below + name }] : ['', { location, ...(group !== undefined && { array: group }) }],
+  )
+  const groups = groupDocuments(asStored(contents)).map(([path, text]) => [path, parseJson(text, path)])
+  return { arrays: Object.fromEntries(recipes), ...(isGroup && { groups: Object.fromEntries(groups) }) }
 }

@@ -5,7 +5,6 @@ import { readExcerpt, readResult } from './excerpt.ts'
 import { UsageError } from './failure.ts'
 import { checkFormat, type Format, printResult, printTable, type Result } from './format.ts'
 import { formatOf, formatOption } from './get.ts'
-import { PROGRESS } from './job-progress.ts'
 import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
 import { addLabelOptions, type LabelOptions } from './labels.ts'
 import { openPlace } from './open-place.ts'
@@ -20,12 +19,12 @@ import {
   parseNumbers,
   parseRange,
 } from './options.ts'
-import { prefixOption, queueOption } from './queue.ts'
-import { DryRun, isQueuedMethod, QUEUED, type QueuedMethod, type QueuedOptions, reduceByQueue } from './queued-reduce.ts'
+import { addQueuedOptions, isQueued } from './queued-job.ts'
+import { DryRun, isQueuedMethod, QUEUED, type QueuedMethod, type QueuedReduceOptions, reduceByQueue } from './queued-reduce.ts'
 import { checkReductionOptions, countsOf, isTable, OPS, type Op, type ReductionOptions, reduced } from './reductions.ts'
 import { parseAxes } from './selection.ts'
 
-interface Options extends PlaceOptions, LabelOptions, RawOption, QueuedOptions, ReductionOptions, JsonOption {
+interface Options extends PlaceOptions, LabelOptions, RawOption, QueuedReduceOptions, ReductionOptions, JsonOption {
   readonly op: Op
   readonly axis?: string
   readonly keepMissing?: boolean
@@ -53,17 +52,10 @@ export function addReduce(program: Command): void {
     .addOption(jsonOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())
-    .addOption(queueOption())
-    .addOption(prefixOption())
-    .option('--task-bytes <bytes>', 'with --queue: about how much a task reads (default: 256 MiB)', integerBetween(1, 2 ** 40))
     .option('--scratch <folder>', 'with --queue: where workers keep what is too large for it, e.g. s3://bucket/scratch')
-    .option('--dry-run', 'print the tasks that a queue would have, and do nothing')
-    .addOption(
-      new Option('--progress <kind>', 'with --queue: what to show meanwhile, on stderr').choices(PROGRESS).default('bar'),
-    )
     .option('--request-price <price>', 'with --dry-run: the price of 1000 requests', numberFrom(0))
     .option('--gb-price <price>', 'with --dry-run: the price of a gigabyte', numberFrom(0))
-  addPlaceOptions(command)
+  addPlaceOptions(addQueuedOptions(command))
     .addHelpText(
       'after',
       `
@@ -84,8 +76,8 @@ Example: by many machines, on each of which hyperslab work runs
       const { op, axis, keepMissing = false, full = false } = options
       const format = formatOf(options)
       checkReductionOptions(op, options, axis)
-      const isQueued = options.queue !== undefined || options.dryRun === true
-      if (isQueued && !isQueuedMethod(op)) throw new UsageError(`workers of a queue compute ${QUEUED.join(', ')}, not ${op}`)
+      if (isQueued(options) && !isQueuedMethod(op))
+        throw new UsageError(`workers of a queue compute ${QUEUED.join(', ')}, not ${op}`)
       const axes = axis === undefined ? undefined : parseAxes(axis)
       await using place = await openPlace(path, options)
       const placed = await place.array(name)
@@ -94,7 +86,7 @@ Example: by many machines, on each of which hyperslab work runs
       await within({ file: place.location, array: placed.name }, async () => {
         const how = { ...(axes && { axis: axes.map((each) => nameOf(each, dims)) }), skipMissing: !keepMissing }
         if (isTable(op)) return printTable(format, await countsOf(variable, op, how, options), shownAs(variable, options))
-        const queued = isQueued ? { location: path, placed, part, method: op as QueuedMethod, options } : undefined
+        const queued = isQueued(options) ? { location: path, placed, part, method: op as QueuedMethod, options } : undefined
         const cells = await reduced(variable, op, how, options, queued && reduceByQueue(queued))
         checkFormat(format, cells.array.dtype)
         const result = await (format === 'text' && !full ? readExcerpt : readResult)(cells.array, [])

@@ -2,13 +2,13 @@ import { checkCall } from '../array/reductions/options.ts'
 import { DIVIDED_METHODS, type DividedMethod } from '../array/reductions/reductions.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
-import { type ArrayRecipe, checkRecipe } from './recipe.ts'
+import { type ArrayRecipe, checkNoSecret, checkRecipe, relocated } from './recipe.ts'
 
 /** A value of JSON. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
 
-/** What a job does: a reduction, by the name of the method that an array has for it, of an array. */
-export interface JobOperation {
+/** A reduction, by the name of the method that an array has for it, of an array. */
+export interface ReduceOperation {
   readonly method: DividedMethod
   readonly source: ArrayRecipe
   /** What the method takes before its options: of `quantile` the quantiles. */
@@ -17,12 +17,70 @@ export interface JobOperation {
   readonly options?: { readonly [name: string]: JsonValue }
 }
 
-const OPERATION_CHECKS: Checks<JobOperation> = {
+/** Arrays that are copied as they are, by the paths that they get; '' makes the target itself an array. */
+export interface CopiedArrays {
+  readonly arrays: { readonly [path: string]: ArrayRecipe }
+  /** Attributes of groups by path, those of the target itself as ''. */
+  readonly groups?: { readonly [path: string]: { readonly [name: string]: JsonValue } }
+}
+
+/** Variables of a dataset that are copied with their labels, encoded as they were. */
+export interface CopiedDataset {
+  readonly dataset: string
+  /** The path of a group of a Zarr store. */
+  readonly group?: string
+  /** Names of variables; all of them when left out. */
+  readonly variables?: readonly string[]
+}
+
+export type CopySource = CopiedArrays | CopiedDataset
+
+/** How the target of a copy is stored. */
+export interface CopySettings {
+  /** Lengths of chunks along dimensions, by name; as the source has them when left out. */
+  readonly chunks?: { readonly [dimension: string]: number }
+  /** Lengths of shards along dimensions; along others a shard is a chunk long. */
+  readonly shards?: { readonly [dimension: string]: number }
+  /** How chunks are compressed: `zstd` when left out. */
+  readonly codec?: string
+  /** The level of the codec. */
+  readonly level?: number
+}
+
+/** A copy to a new Zarr store, with other chunks or shards: each task writes whole objects. */
+export interface CopyOperation {
+  readonly method: 'copy'
+  readonly source: CopySource
+  /** The location of the Zarr store to write. */
+  readonly target: string
+  readonly options?: CopySettings
+}
+
+/** What a job does. */
+export type JobOperation = ReduceOperation | CopyOperation
+
+export const isCopy = (operation: JobOperation): operation is CopyOperation => operation.method === 'copy'
+
+const REDUCE_CHECKS: Checks<ReduceOperation> = {
   method: DIVIDED_METHODS,
   source: 'plain object',
   args: 'list',
   options: 'plain object',
 }
+const COPY_CHECKS: Checks<CopyOperation> = {
+  method: ['copy'],
+  source: 'plain object',
+  target: 'string',
+  options: 'plain object',
+}
+const COPY_OPTIONS: Checks<CopySettings> = {
+  chunks: 'plain object',
+  shards: 'plain object',
+  codec: 'string',
+  level: 'integer',
+}
+const ARRAYS: Checks<CopiedArrays> = { arrays: 'plain object', groups: 'plain object' }
+const DATASET: Checks<CopiedDataset> = { dataset: 'string', group: 'string', variables: 'list of strings' }
 
 /** Items of options that are lists: methods look at them once the array is open. */
 const ITEMS: Readonly<Record<string, string>> = { axis: 'integer or string', bins: 'number', range: 'number' }
@@ -35,9 +93,14 @@ const ITEMS: Readonly<Record<string, string>> = { axis: 'integer or string', bin
 export function checkOperation(call: string, operation: JobOperation): void {
   checkValue(call, 'the operation', operation, 'plain object')
   checkPlain(call, operation, 'the operation')
-  checkOptions(call, operation, OPERATION_CHECKS)
+  checkValue(call, 'method', operation.method, [...DIVIDED_METHODS, 'copy'])
+  if (isCopy(operation)) checkCopyOperation(call, operation)
+  else checkReduceOperation(call, operation)
+}
+
+function checkReduceOperation(call: string, operation: ReduceOperation): void {
+  checkOptions(call, operation, REDUCE_CHECKS)
   const { method, source, args = [], options = {} } = operation
-  checkValue(call, 'method', method, DIVIDED_METHODS)
   checkRecipe(call, source)
   checkCall(method, options, {})
   if (options['signal'] !== undefined) invalidArgument(`${call}: a signal ends a run, and is no option of its plan`, options)
@@ -50,6 +113,52 @@ export function checkOperation(call: string, operation: JobOperation): void {
       args,
     )
   for (const q of args.flat()) checkValue(method, 'q', q, 'number from 0 to 1')
+}
+
+function checkCopyOperation(call: string, operation: CopyOperation): void {
+  checkOptions(call, operation, COPY_CHECKS)
+  const { source, target, options = {} } = operation
+  checkValue(call, 'target', target, 'string')
+  checkNoSecret(call, target)
+  checkOptions('copy', options, COPY_OPTIONS)
+  const { chunks = {}, shards = {} } = options
+  for (const [option, lengths] of Object.entries({ chunks, shards }))
+    for (const [name, length] of Object.entries(lengths)) checkValue('copy', `${option} along ${name}`, length, 'integer from 1')
+  checkValue(call, 'source', source, 'plain object')
+  if ('dataset' in source) {
+    checkOptions(`${call}: source`, source, DATASET)
+    checkValue(`${call}: source`, 'dataset', source.dataset, 'string')
+    checkNoSecret(call, source.dataset)
+    return
+  }
+  checkOptions(`${call}: source`, source, ARRAYS)
+  const { arrays, groups = {} } = source
+  checkValue(`${call}: source`, 'arrays', arrays, 'plain object')
+  if (Object.keys(arrays).length === 0) invalidArgument(`${call}: source: there are no arrays to copy`, arrays)
+  for (const recipe of Object.values(arrays)) checkRecipe(call, recipe)
+  for (const [path, attributes] of Object.entries(groups))
+    checkValue(`${call}: source`, `groups: '${path}'`, attributes, 'plain object')
+}
+
+/** The same operation with every location replaced. */
+export function relocatedOperation<O extends JobOperation>(operation: O, to: (location: string) => string): O {
+  if (!isCopy(operation)) return { ...operation, source: relocated((operation as ReduceOperation).source, to) }
+  const { source, target } = operation
+  if ('dataset' in source) return { ...operation, source: { ...source, dataset: to(source.dataset) }, target: to(target) }
+  const arrays = Object.entries(source.arrays).map(([path, recipe]) => [path, relocated(recipe, to)] as const)
+  return { ...operation, source: { ...source, arrays: Object.fromEntries(arrays) }, target: to(target) }
+}
+
+/** The locations that an operation reads, and the one that it writes. */
+export function placesIn(operation: JobOperation): { readonly sources: readonly string[]; readonly target?: string } {
+  const found = new Set<string>()
+  relocatedOperation(operation, (location) => {
+    found.add(location)
+    return location
+  })
+  if (!isCopy(operation)) return { sources: [...found] }
+  found.delete(operation.target)
+  return { sources: [...found], target: operation.target }
 }
 
 /** Deeper than anybody nests lists and objects; an object that holds itself is deeper, too. */

@@ -1,30 +1,37 @@
 import { FAN_IN } from '../aggregate/merge-tree.ts'
-import type { DiskArray } from '../array/disk-array.ts'
-import { divideBy } from '../array/reductions/reductions.ts'
 import { UNIT_BYTES } from '../array/reductions/units.ts'
-import { bytesOf } from '../array/source.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
-import { sha256 } from '../core/sha256.ts'
-import { sizeOf } from '../core/shape.ts'
+import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
-import { gridDocument } from '../grid/grid-document.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { absolutePath } from '../runtime/absolute-path.ts'
-import { checkOperation, checkPlain, type JobOperation, type JsonValue } from './job-operation.ts'
-import { type PinnedVersions, Pins } from './pins.ts'
-import { checkNoSecret, openRecipe, relocated } from './recipe.ts'
+import { COPY_PLAN_CHECKS, type CopyPlan, CopyTasks, checkCopyPlan, planCopies } from './copy-plan.ts'
+import {
+  type CopyOperation,
+  checkOperation,
+  checkPlain,
+  isCopy,
+  type JobOperation,
+  type ReduceOperation,
+  relocatedOperation,
+} from './job-operation.ts'
+import { Pins } from './pins.ts'
+import { type AnyPlan, checkParts, hashOf, JOB_FORMAT, JOB_VERSION } from './plan-parts.ts'
+import { checkNoSecret } from './recipe.ts'
+import { checkReducePlan, planReduce, REDUCE_PLAN_CHECKS, type ReducePlan } from './reduce-plan.ts'
+import { type TaskTree, treeOfPhases } from './task-tree.ts'
 
 /** Options of `planJob`. */
 export interface PlanJobOptions {
   /**
-   * About how many bytes of elements a task reads; 256 MiB when left out. Tasks are of 1, 16, 256 … units, of
-   * which the largest that is not above that is taken.
+   * About how many bytes of elements a task reads; 256 MiB when left out. Tasks of a reduction are of 1, 16,
+   * 256 … units, of which the largest that is not above that is taken; those of a copy are of whole objects
+   * of the target.
    */
   readonly taskBytes?: number
   /**
-   * Bytes of elements of a unit, of which tasks are made: 16 MiB, with which the methods of arrays give the
-   * same bits. For tests, mostly.
+   * Bytes of elements of a unit, of which tasks of a reduction are made: 16 MiB, with which the methods of
+   * arrays give the same bits. For tests, mostly.
    */
   readonly unitBytes?: number
   /** The location of a folder, which workers share, for partial results that are too large for a queue. */
@@ -37,35 +44,9 @@ export interface PlanJobOptions {
  * A job as data: what is to be done, to what, in which tasks. Holds no code and no secret; `id` is the
  * SHA-256 of everything else, so that equal jobs are the same one.
  */
-export interface JobPlan {
-  readonly format: typeof JOB_FORMAT
-  /** Version of the plan and of how tasks are done. */
-  readonly version: number
-  readonly id: string
-  readonly operation: JobOperation
-  /** Versions of the objects that the array was opened from. */
-  readonly pins: PinnedVersions
-  /** The array, as it was found. */
-  readonly array: {
-    readonly dtype: string
-    readonly shape: readonly number[]
-    /** Number of its chunks. */
-    readonly chunks: number
-    /** SHA-256 of where its axes are cut. */
-    readonly grid: string
-    /** Bytes of its elements. */
-    readonly bytes: number
-  }
-  readonly units: { readonly bytes: number; readonly count: number }
-  /** Each task is a node of this level of the tree of units: 16 to the power of `level` units. */
-  readonly tasks: { readonly level: number; readonly count: number }
-  readonly scratch?: string
-}
+export type JobPlan = ReducePlan | CopyPlan
 
-export const JOB_FORMAT = 'hyperslab.job'
-export const JOB_VERSION = 1
-
-/** Nodes that one merge takes: two levels of the tree. */
+/** Nodes that one merge takes: two levels of the tree of units. */
 export const MERGE_FAN_IN = FAN_IN * FAN_IN
 
 export const PLAN_JOB_CHECKS: Checks<PlanJobOptions> = {
@@ -79,55 +60,37 @@ export const PLAN_JOB_CHECKS: Checks<PlanJobOptions> = {
 const TASK_BYTES = 256 * 2 ** 20
 
 /**
- * Plans a job: opens the source for its shape, chunks and version, and divides it into tasks. Reads no
- * element, and takes no longer for more of them.
+ * Plans a job: opens the source for its shape, chunks and version, and divides the work into tasks. Reads no
+ * element, writes nothing, and takes no longer for more of them.
  * @throws InvalidArgumentError for what is no operation, for code among its options and credentials in its
  *   locations; UnsupportedError for quantiles that are not those of a sketch; what opening the source throws
  */
+export async function planJob(operation: ReduceOperation, options?: PlanJobOptions): Promise<ReducePlan>
+export async function planJob(operation: CopyOperation, options?: PlanJobOptions): Promise<CopyPlan>
+export async function planJob(operation: JobOperation, options?: PlanJobOptions): Promise<JobPlan>
 export async function planJob(operation: JobOperation, options: PlanJobOptions = {}): Promise<JobPlan> {
   checkOptions('planJob', options, PLAN_JOB_CHECKS)
   checkOperation('planJob', operation)
   const { taskBytes = TASK_BYTES, unitBytes = UNIT_BYTES, scratch, pool, signal } = options
   if (scratch !== undefined) checkNoSecret('planJob', scratch)
-  const settled = { ...operation, source: relocated(operation.source, absolutePath) }
+  const settled = relocatedOperation(operation, absolutePath)
   const pins = new Pins()
-  const { array, close } = await openRecipe(settled.source, pins, { pool, signal })
-  try {
-    const facts = {
-      format: JOB_FORMAT,
-      version: JOB_VERSION,
-      operation: settled,
-      pins: pins.seen(),
-      array: await arrayFacts(array),
-      ...division(array, settled, unitBytes, taskBytes),
-      ...(scratch !== undefined && { scratch: absolutePath(scratch) }),
-    } as const
-    return { ...facts, id: await hashOf(facts) }
-  } finally {
-    await close()
-  }
+  const parts = isCopy(settled)
+    ? await planCopies(settled, taskBytes, pins, { pool, signal })
+    : await planReduce(settled, { unitBytes, taskBytes }, pins, { pool, signal })
+  const facts = {
+    format: JOB_FORMAT,
+    version: JOB_VERSION,
+    operation: settled,
+    pins: pins.seen(),
+    ...parts,
+    ...(scratch !== undefined && { scratch: absolutePath(scratch) }),
+  } as const
+  return { ...facts, id: await hashOf(facts) } as JobPlan
 }
 
-/** What a plan says of its array. */
-export async function arrayFacts({ dtype, shape, chunks }: DiskArray): Promise<JobPlan['array']> {
-  const grid = await hashOf(gridDocument(chunks))
-  return { dtype, shape, chunks: chunks.count, grid, bytes: bytesOf(dtype) * sizeOf(shape) }
-}
-
-function division(
-  array: DiskArray,
-  { method, args, options }: JobOperation,
-  unitBytes: number,
-  taskBytes: number,
-): Pick<JobPlan, 'units' | 'tasks'> {
-  const { units } = divideBy(method, array.source, options, args, unitBytes)
-  let level = 0
-  while (unitBytes * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
-  return { units: { bytes: unitBytes, count: units.count }, tasks: { level, count: taskCount(units.count, level) } }
-}
-
-/** What has no units is one task, which comes to what nothing comes to. */
-const taskCount = (units: number, level: number): number => Math.max(1, Math.ceil(units / FAN_IN ** level))
+/** Whether a plan is one of a copy. */
+export const isCopyPlan = (plan: JobPlan): plan is CopyPlan => isCopy(plan.operation)
 
 /**
  * A plan that was written as JSON.
@@ -152,75 +115,42 @@ export async function readPlan(json: unknown): Promise<JobPlan> {
   return plan
 }
 
-const PLAN_CHECKS: Checks<JobPlan> = {
+const PLAN_CHECKS: Checks<AnyPlan & { readonly operation: unknown }> = {
   format: 'string',
   version: 'integer',
   id: 'string',
   operation: 'plain object',
   pins: 'plain object',
-  array: 'plain object',
-  units: 'plain object',
-  tasks: 'plain object',
   scratch: 'string',
 }
-const ARRAY_CHECKS: Checks<JobPlan['array']> = {
-  dtype: 'string',
-  shape: 'list of integers',
-  chunks: 'integer from 0',
-  grid: 'string',
-  bytes: 'integer from 0',
-}
-const UNITS_CHECKS: Checks<JobPlan['units']> = { bytes: 'number from 1', count: 'integer from 0' }
-const TASKS_CHECKS: Checks<JobPlan['tasks']> = { level: 'integer from 0', count: 'integer from 1' }
 
 /** Whoever can write to a queue can make a plan whose hash is right. */
 function checkPlan(plan: JobPlan): void {
-  const { operation, pins, array, units, tasks, scratch } = plan
-  checkParts('a plan', { scratch: '', ...plan }, PLAN_CHECKS)
-  checkParts('a plan: array', array, ARRAY_CHECKS)
-  checkParts('a plan: units', units, UNITS_CHECKS)
-  checkParts('a plan: tasks', tasks, TASKS_CHECKS)
+  const { operation, pins, scratch } = plan
+  checkValue('a plan', 'operation', operation, 'plain object')
+  const own = isCopyPlan(plan) ? COPY_PLAN_CHECKS : REDUCE_PLAN_CHECKS
+  checkParts('a plan', { scratch: '', ...plan }, { ...PLAN_CHECKS, ...own })
   for (const [file, version] of Object.entries(pins)) checkValue('a plan: pins', file, version, 'string')
   checkOperation('a plan', operation)
   if (scratch !== undefined) checkNoSecret('a plan', scratch)
-  const expected = taskCount(units.count, tasks.level)
-  if (tasks.count === expected) return
-  const text = `the plan has ${tasks.count} tasks of level ${tasks.level} for ${units.count} units, which make ${expected}`
-  throw new HyperslabError('FormatError', text, { actual: tasks.count, expected })
+  if (isCopyPlan(plan)) checkCopyPlan(plan)
+  else checkReducePlan(plan)
 }
 
-/** Checks what has no part that may be left out. */
-function checkParts(where: string, value: object, checks: Readonly<Record<string, Check>>): void {
-  checkOptions(where, value, checks)
-  for (const [name, check] of Object.entries(checks)) checkValue(where, name, (value as Record<string, unknown>)[name], check)
-}
-
-/** The units of a task: from one up to another. */
-export function unitsOfTask({ units, tasks }: JobPlan, index: number): readonly [from: number, to: number] {
-  const size = FAN_IN ** tasks.level
-  return [index * size, Math.min((index + 1) * size, units.count)]
+/** A job as the tree of its tasks and merges, as a queue has it. */
+export function treeOfJob(plan: JobPlan): TaskTree {
+  if (isCopyPlan(plan)) return treeOfPhases(plan.id, new CopyTasks(plan).counts, MERGE_FAN_IN)
+  const counts = [plan.tasks.count]
+  while (counts.at(-1)! > 1) counts.push(Math.ceil(counts.at(-1)! / MERGE_FAN_IN))
+  return { id: plan.id, counts, fanIn: MERGE_FAN_IN }
 }
 
 /**
  * The number of nodes of each level that a queue has: of tasks, then of merges of up to 256 of the level
  * below, until there is one.
  */
-export function nodeCounts({ tasks }: JobPlan): readonly number[] {
-  const counts = [tasks.count]
-  while (counts.at(-1)! > 1) counts.push(Math.ceil(counts.at(-1)! / MERGE_FAN_IN))
-  return counts
-}
+export const nodeCounts = (plan: JobPlan): readonly number[] => treeOfJob(plan).counts
 
-/** SHA-256 of the canonical text of a value, in hexadecimal digits. */
-export const hashOf = (value: JsonValue | object): Promise<string> => sha256(canonical(value as JsonValue))
-
-/** JSON with names in their order, and without what is undefined. */
-function canonical(value: JsonValue | undefined): string {
-  if (Array.isArray(value)) return `[${value.map((each) => canonical(each as JsonValue)).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const named = Object.entries(value).filter(([, each]) => each !== undefined)
-  return `{${named
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, each]) => `${JSON.stringify(name)}:${canonical(each as JsonValue)}`)
-    .join(',')}}`
-}
+/** Bytes of the elements that a job reads. */
+export const bytesOfPlan = (plan: JobPlan): number =>
+  isCopyPlan(plan) ? Object.values(plan.arrays).reduce((sum, { bytes }) => sum + bytes, 0) : plan.array.bytes

@@ -1,28 +1,24 @@
-import { MergeTree } from '../aggregate/merge-tree.ts'
-import { divideBy } from '../array/reductions/reductions.ts'
-import { type DividedReduction, reduceUnits } from '../array/reductions/units.ts'
 import { decodeBase64, encodeBase64 } from '../core/base64.ts'
-import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { inOrder } from '../core/in-order.ts'
+import { numbersFrom } from '../core/numbers.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { resolveLocation } from '../runtime/location.ts'
 import { readWhole, type Store } from '../store/store.ts'
-import { arrayFacts, type JobPlan, MERGE_FAN_IN, nodeCounts, readPlan, unitsOfTask } from './job-plan.ts'
-import { Pins } from './pins.ts'
-import { type OpenedRecipe, openRecipe } from './recipe.ts'
+import { CopyWork } from './copy-work.ts'
+import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from './job-plan.ts'
+import type { JobWork, NodeOptions } from './job-work.ts'
+import { ReduceWork } from './reduce-work.ts'
 import { decodeState, encodeState, type StateValue } from './state-codec.ts'
+import { childrenOf, phaseEnds, type TaskTree } from './task-tree.ts'
 
 /** Options of `openJob`: what the worker has, not the job. */
 export interface OpenJobOptions {
   /** Threads that decode and reduce. */
   readonly pool?: WorkerPool | undefined
   /** Ends the opening. */
-  readonly signal?: Signal | undefined
-}
-
-/** Options of doing a part of a job. */
-export interface NodeOptions {
   readonly signal?: Signal | undefined
 }
 
@@ -49,37 +45,21 @@ const READ_AT_A_TIME = 16
  */
 export async function openJob(plan: JobPlan, options: OpenJobOptions = {}): Promise<Job> {
   checkOptions('openJob', options, OPEN_JOB_CHECKS)
-  const { operation, pins: versions, array: planned, units } = await readPlan(plan)
-  const pins = new Pins(versions)
-  const opened = await openRecipe(operation.source, pins, options)
-  try {
-    pins.seen()
-    const found = await arrayFacts(opened.array)
-    if (found.grid !== planned.grid || found.dtype !== planned.dtype) {
-      const text = 'the source has another type, shape or chunks than when the job was planned; plan it again'
-      throw new HyperslabError('ConflictError', text, { ...opened.array.source.label, actual: found, expected: planned })
-    }
-    const divided = divideBy(operation.method, opened.array.source, operation.options, operation.args, units.bytes)
-    return new Job(plan, opened, divided)
-  } catch (error) {
-    await opened.close()
-    throw error
-  }
+  const read = await readPlan(plan)
+  return new Job(read, await (isCopyPlan(read) ? CopyWork.open(read, options) : ReduceWork.open(read, options)))
 }
 
 /** A job whose source is open: does its tasks, merges what they come to, and gives the result. */
 export class Job implements AsyncDisposable {
   readonly plan: JobPlan
-  readonly #opened: OpenedRecipe
-  readonly #divided: DividedReduction
-  readonly #counts: readonly number[]
+  readonly #work: JobWork
+  readonly #tree: TaskTree
   #scratch: Promise<{ readonly store: Store; readonly path: string }> | undefined
 
-  constructor(plan: JobPlan, opened: OpenedRecipe, divided: DividedReduction) {
+  constructor(plan: JobPlan, work: JobWork) {
     this.plan = plan
-    this.#opened = opened
-    this.#divided = divided
-    this.#counts = nodeCounts(plan)
+    this.#work = work
+    this.#tree = treeOfJob(plan)
   }
 
   /**
@@ -97,7 +77,7 @@ export class Job implements AsyncDisposable {
   async runTask(index: number, options: NodeOptions = {}): Promise<PartialResult> {
     checkOptions('runTask', options, NODE_CHECKS)
     this.#checkNode('runTask', 0, index)
-    return (await this.#known(0, index, options)) ?? this.#store(0, index, await this.reduceTask(index, options), options)
+    return (await this.#known(0, index, options)) ?? this.#store(0, index, await this.#work.task(index, options), options)
   }
 
   /**
@@ -113,19 +93,22 @@ export class Job implements AsyncDisposable {
   ): Promise<PartialResult> {
     checkOptions('merge', options, NODE_CHECKS)
     this.#checkNode('merge', level, index)
-    const expected = Math.min(MERGE_FAN_IN, this.#counts[level - 1]! - index * MERGE_FAN_IN)
+    const [from, to] = childrenOf(this.#tree, level, index)
+    const expected = to - from
     if (children.length !== expected) {
       const text = `merge ${index} of level ${level} has ${expected} children, not ${children.length}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: children.length, expected })
     }
     const known = await this.#known(level, index, options)
     if (known !== undefined) return known
-    const tree = new MergeTree(this.#divided)
+    const collector = this.#work.collect()
     for (let from = 0; from < children.length; from += READ_AT_A_TIME) {
       const some = children.slice(from, from + READ_AT_A_TIME)
-      for (const part of await Promise.all(some.map((child) => this.#load(child, options)))) tree.add(part)
+      for (const part of await Promise.all(some.map((child) => this.#load(child, options)))) collector.add(part)
     }
-    return this.#store(level, index, tree.finish(), options)
+    const all = collector.finish()
+    if (level === this.#tree.counts.length - 1) await this.#work.complete()
+    return this.#store(level, index, all, options)
   }
 
   /**
@@ -133,25 +116,29 @@ export class Job implements AsyncDisposable {
    * @throws what the method throws for such elements: EmptyReductionError, OverflowError
    */
   async result(last: PartialResult, options: NodeOptions = {}): Promise<unknown> {
-    const all = await this.#load(last, options)
-    return this.finish(all)
+    return this.#work.result(await this.#load(last, options))
   }
 
-  /** @internal Reduces the units of a task, for whoever keeps what that comes to in memory. */
-  async reduceTask(index: number, { signal }: NodeOptions = {}): Promise<unknown> {
-    const [from, to] = unitsOfTask(this.plan, index)
-    const { ignoreStats } = (this.plan.operation.options ?? {}) as { ignoreStats?: boolean }
-    return this.#within(() => reduceUnits(this.#divided, from, to, { signal, ...(ignoreStats !== undefined && { ignoreStats }) }))
-  }
-
-  /** @internal A tree for what tasks come to, one after another. */
-  mergeTree(): MergeTree<unknown> {
-    return new MergeTree(this.#divided)
-  }
-
-  /** @internal */
-  finish(all: unknown): Promise<unknown> {
-    return this.#within(async () => this.#divided.finish(all))
+  /**
+   * Does all of it here, and keeps in memory what tasks come to.
+   * @internal
+   * @param limit tasks at the same time
+   * @param onTask told of each task that is done, in their order
+   */
+  async runHere(limit: number, onTask: () => void, options: NodeOptions): Promise<unknown> {
+    const collector = this.#work.collect()
+    const { counts, phases } = this.#tree
+    let start = 0
+    for (const end of phases === undefined ? [counts[0]!] : phaseEnds(phases, 0)) {
+      const work = (index: number): Promise<unknown> => this.#work.task(index, options)
+      await inOrder(numbersFrom(start, end), { count: limit }, work, (part) => {
+        collector.add(part)
+        onTask()
+      })
+      start = end
+    }
+    await this.#work.complete()
+    return this.#work.result(collector.finish())
   }
 
   /**
@@ -169,7 +156,7 @@ export class Job implements AsyncDisposable {
   }
 
   async close(): Promise<void> {
-    await this.#opened.close()
+    await this.#work.close()
     await (await this.#scratch)?.store.close?.()
   }
 
@@ -177,13 +164,9 @@ export class Job implements AsyncDisposable {
     return this.close()
   }
 
-  #within<T>(work: () => Promise<T>): Promise<T> {
-    return within(this.#opened.array.source.label ?? {}, work)
-  }
-
   #checkNode(call: string, level: number, index: number): void {
-    checkValue(call, 'level', level, `integer from 0 to ${this.#counts.length - 1}`)
-    checkValue(call, 'index', index, `integer from 0 to ${this.#counts[level]! - 1}`)
+    checkValue(call, 'level', level, `integer from 0 to ${this.#tree.counts.length - 1}`)
+    checkValue(call, 'index', index, `integer from 0 to ${this.#tree.counts[level]! - 1}`)
   }
 
   /** What somebody has done already. */

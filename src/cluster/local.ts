@@ -1,10 +1,8 @@
-import { inOrder } from '../core/in-order.ts'
-import { numbersFrom } from '../core/numbers.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { type Executor, RUN_CHECKS, type RunJobOptions } from './executor.ts'
 import { openJob } from './job.ts'
-import { type JobPlan, unitsOfTask } from './job-plan.ts'
+import { bytesOfPlan, type JobPlan, nodeCounts } from './job-plan.ts'
 
 /** Options of `local`. */
 export interface LocalOptions {
@@ -30,17 +28,12 @@ export function local(options: LocalOptions = {}): Executor {
       const { signal, onProgress } = run
       const job = await openJob(plan, { pool, signal })
       try {
-        const { tasks, array, units } = plan
-        const tree = job.mergeTree()
+        const total = nodeCounts(plan)[0]!
+        const totalBytes = bytesOfPlan(plan)
         let done = 0
-        const work = (index: number): Promise<unknown> => job.reduceTask(index, { signal })
-        await inOrder(numbersFrom(0, tasks.count), { count: concurrency }, work, (part) => {
-          tree.add(part)
-          const [, unitsDone] = unitsOfTask(plan, done++)
-          const bytes = Math.round(array.bytes * (unitsDone / units.count))
-          onProgress?.({ done, total: tasks.count, bytes, totalBytes: array.bytes })
-        })
-        return job.finish(tree.finish())
+        const onTask = (): void =>
+          onProgress?.({ done: ++done, total, bytes: Math.round((totalBytes * done) / total), totalBytes })
+        return await job.runHere(concurrency, onTask, { signal })
       } finally {
         await job.close()
       }

@@ -5,9 +5,19 @@ export { type BullmqOptions, bullmq } from '../cluster/bullmq/bullmq.ts'
 export { type JobQueue, openJobQueue } from '../cluster/bullmq/job-queue.ts'
 export type { JobState, JobStatus, QueueOptions, WorkerSettings, WorkReport } from '../cluster/bullmq/options.ts'
 export { type WorkOptions, work } from '../cluster/bullmq/work.ts'
+export type { CopyPlan, PlannedCopy } from '../cluster/copy-plan.ts'
 export type { Executor, JobProgress, RunJobOptions } from '../cluster/executor.ts'
-export { Job, type NodeOptions, type OpenJobOptions, openJob, type PartialResult } from '../cluster/job.ts'
-export type { JobOperation, JsonValue } from '../cluster/job-operation.ts'
+export { Job, type OpenJobOptions, openJob, type PartialResult } from '../cluster/job.ts'
+export type {
+  CopiedArrays,
+  CopiedDataset,
+  CopyOperation,
+  CopySettings,
+  CopySource,
+  JobOperation,
+  JsonValue,
+  ReduceOperation,
+} from '../cluster/job-operation.ts'
 export {
   type JobPlan,
   MERGE_FAN_IN,
@@ -18,6 +28,7 @@ export {
 } from '../cluster/job-plan.ts'
 export { type LocalOptions, local } from '../cluster/local.ts'
 export type { PinnedVersions } from '../cluster/pins.ts'
+export type { AnyPlan, PlannedSource } from '../cluster/plan-parts.ts'
 export type {
   ArrayRecipe,
   AxisRecipe,
@@ -26,3 +37,4 @@ export type {
   VariableRecipe,
   ViewRecipe,
 } from '../cluster/recipe.ts'
+export type { ReducePlan } from '../cluster/reduce-plan.ts'

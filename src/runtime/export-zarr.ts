@@ -23,7 +23,7 @@ import type { Signal } from '../core/signal.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import type { Store } from '../store/store.ts'
 import { type Location, resolveLocation } from './location.ts'
-import { Scratch } from './scratch.ts'
+import { SCRATCH, Scratch } from './scratch.ts'
 import { bootOf, FORMAT, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
 
 /** Size that chunks have where nothing says otherwise. */
@@ -89,10 +89,9 @@ export interface ExportOptions {
 
 /** Held of an array at a time where nothing says otherwise. */
 const HELD_BYTES = 64 * 1024 * 1024
-/** The folder of what arrays go through, in that of the target. */
-const SCRATCH = '.hyperslab-scratch/'
 
-type PlannedArray = ExportedArray & { readonly options: NewZarrArray; readonly count: number }
+/** An array with the options of the one it becomes, and the number of its chunks. */
+export type PlannedArray = ExportedArray & { readonly options: NewZarrArray; readonly count: number }
 
 /**
  * Writes a group of version 3 with some arrays, or an array. Metadata come last, those of the place itself at
@@ -109,9 +108,8 @@ export async function exportZarr(given: ZarrExport, target: Location, options: E
   const file = store.describe(root)
   try {
     return await within({ file }, async () => {
-      checkDimensions(given, options)
       const source = await inLevels(given, options.levels)
-      const planned = source.arrays.map((each): PlannedArray => ({ ...each, ...plannedArray(each, options) }))
+      const planned = planArrays(source, options)
       if (options.maxBytes !== undefined) for (const each of planned) checkHeld(each, options.maxBytes)
       const nodes = newNodes(store, root)
       const record = await startWrite(source, planned, { store, root, nodes }, options)
@@ -138,6 +136,12 @@ export async function exportZarr(given: ZarrExport, target: Location, options: E
   }
 }
 
+/** @throws InvalidArgumentError for options that do not fit */
+export function planArrays(source: ZarrExport, options: ExportOptions): PlannedArray[] {
+  checkDimensions(source, options)
+  return source.arrays.map((each): PlannedArray => ({ ...each, ...plannedArray(each, options) }))
+}
+
 interface Target {
   readonly store: Store
   readonly root: string
@@ -155,11 +159,7 @@ async function startWrite(
   { overwrite = false, resume, maxBytes = HELD_BYTES }: ExportOptions,
 ): Promise<RecordKeeper | undefined> {
   const own = planned.map(({ name, options }) => [name, writeJson(newArray(options, []).content)])
-  const groups = [['', source.attributes] as const, ...(source.groups ?? [])].map(([path, attributes]) => [
-    path,
-    writeJson(jsonOf(attributes)),
-  ])
-  const id = resume === undefined ? '' : await sha256(JSON.stringify([FORMAT, resume, own, groups]))
+  const id = resume === undefined ? '' : await sha256(JSON.stringify([FORMAT, resume, own, groupDocuments(source)]))
   const found = await readRecord(store, root)
   const isThere = (await nodes.node('')) !== undefined
   const boot = bootOf(store)
@@ -191,6 +191,10 @@ async function startWrite(
   if (resume !== undefined) await record.update({})
   return record
 }
+
+/** The attributes of all groups as text, by path. */
+export const groupDocuments = ({ attributes, groups = new Map() }: ZarrExport): (readonly [path: string, text: string])[] =>
+  [['', attributes] as const, ...groups].map(([path, each]) => [path, writeJson(jsonOf(each))])
 
 type Attributes = ReadonlyMap<string, unknown>
 
@@ -275,7 +279,7 @@ const heldBytes = (
  * Writes the metadata of all that is below, then those of the place itself. What is there of them is the
  * same.
  */
-async function writeMetadata(
+export async function writeMetadata(
   source: ZarrExport,
   planned: readonly PlannedArray[],
   { store, root, nodes }: Target,
@@ -286,8 +290,10 @@ async function writeMetadata(
   groups.delete('')
   const own = arrays.find(([name]) => name === '')
   const members = [...[...groups].sort(([a], [b]) => a.length - b.length), ...arrays].filter(([name]) => name !== '')
-  for (const [path, content] of members)
-    if ((await store.stat(`${root === '' ? '' : `${root}/`}${path}/zarr.json`)) === undefined) await nodes.create(path, content)
+  const isThere = async (path: string): Promise<boolean> =>
+    (await store.stat([root, path, 'zarr.json'].filter((part) => part !== '').join('/'))) !== undefined
+  for (const [path, content] of members) if (!(await isThere(path))) await nodes.create(path, content)
+  if (await isThere('')) return
   await nodes.createRoot(own?.[1] ?? groupDocument(jsonOf(source.attributes), Object.fromEntries(members)), false)
 }
 

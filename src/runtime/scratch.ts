@@ -15,6 +15,9 @@ import {
   type WholeOptions,
 } from '../store/store.ts'
 
+/** The folder of what arrays go through, in that of the target. */
+export const SCRATCH = '.hyperslab-scratch/'
+
 /** Objects that are removed at the same time. */
 const AT_ONCE = 16
 
@@ -27,15 +30,18 @@ export class Scratch {
   readonly #folder: string
   readonly #objects: ScratchStore
 
-  /** @param folder its keys begin with, with a slash at its end */
-  constructor(store: Store, folder: string) {
+  /**
+   * @param folder its keys begin with, with a slash at its end
+   * @param options `isDurable` where it is to outlive a machine that fails
+   */
+  constructor(store: Store, folder: string, { isDurable = false }: { readonly isDurable?: boolean } = {}) {
     this.#store = store
     this.#folder = folder
-    this.#objects = new ScratchStore(store)
+    this.#objects = new ScratchStore(store, isDurable)
   }
 
   /** @param writeBytes of chunks that are written at the same time */
-  array(array: ScratchArray, writeBytes: number): Promise<HiddenArray> {
+  array(array: ScratchArray, writeBytes?: number): Promise<HiddenArray> {
     const options = { ...array, codec: 'none', writeEmptyChunks: true }
     return hiddenArray(this.#objects, this.#folder.slice(0, -1), '', options, { separator: '.', writeBytes })
   }
@@ -67,13 +73,15 @@ export class Scratch {
   }
 }
 
-/** A store of what is of no use after a power failure. */
+/** A store of what is of no use after a power failure, unless it is durable. */
 class ScratchStore implements Store {
   readonly #store: Store
+  readonly #isDurable: boolean
   isSealed = false
 
-  constructor(store: Store) {
+  constructor(store: Store, isDurable: boolean) {
     this.#store = store
+    this.#isDurable = isDurable
   }
 
   describe(key: string): string {
@@ -96,7 +104,7 @@ class ScratchStore implements Store {
   }
 
   put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void> {
-    return this.#store.put!(key, bytes, { ...options, scratch: true })
+    return this.#store.put!(key, bytes, { ...options, scratch: !this.#isDurable })
   }
 
   list(prefix: string): Promise<string[]> {

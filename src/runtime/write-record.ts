@@ -1,4 +1,5 @@
 import type { CopyState } from '../array/lazy/rechunk-to.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { readWhole, type Store } from '../store/store.ts'
 
 /** What a target says of the write that is under way, or was finished. */
@@ -63,7 +64,7 @@ export class RecordKeeper {
   async update(change: Partial<WriteRecord>): Promise<void> {
     this.#record = { ...this.#record, ...change }
     await this.#store.makeFolder?.(this.#key)
-    await this.#store.put!(this.#key, new TextEncoder().encode(`${JSON.stringify(this.#record)}\n`))
+    await this.#store.put!(this.#key, bytesOf(this.#record))
     this.#written = performance.now()
   }
 
@@ -71,6 +72,63 @@ export class RecordKeeper {
     const arrays = { ...this.#record.arrays, [name]: state }
     this.#record = { ...this.#record, arrays }
     if (isDue || performance.now() - this.#written >= INTERVAL_MS) await this.update({})
+  }
+}
+
+/**
+ * Takes a place for a write of some id, where there is nothing, or finds that it has been taken for it.
+ * @returns whether what it says is complete
+ * @throws AlreadyExistsError where there is something else; ReadOnlyError
+ */
+export async function claimRecord(store: Store, root: string, id: string): Promise<boolean> {
+  const found = (await readRecord(store, root)) ?? (await makeRecord(store, root, recordOf(id, false)))
+  if (found.id === id) return found.complete
+  throw new HyperslabError(
+    'AlreadyExistsError',
+    'there is another write, of another version of the source or with other options; choose another place, or empty it',
+  )
+}
+
+/** Says that a write is done, once it is. */
+export async function completeRecord(store: Store, root: string, id: string): Promise<void> {
+  await store.put!(keyOf(root), bytesOf(recordOf(id, true)))
+}
+
+const recordOf = (id: string, complete: boolean): WriteRecord => ({
+  format: FORMAT,
+  id,
+  complete,
+  maxBytes: 0,
+  boot: '',
+  arrays: {},
+})
+
+const bytesOf = (record: WriteRecord): Uint8Array => new TextEncoder().encode(`${JSON.stringify(record)}\n`)
+
+async function makeRecord(store: Store, root: string, record: WriteRecord): Promise<WriteRecord> {
+  if (store.stage === undefined || store.list === undefined)
+    throw new HyperslabError('ReadOnlyError', 'this place can only be read from')
+  const key = keyOf(root)
+  const isTemporary = await store.leftovers?.(key)
+  const others = new Set(isTemporary?.map((each) => each.key))
+  const other = (await store.list(root === '' ? '' : `${root}/`)).find((each) => each !== key && !others.has(each))
+  if (other !== undefined) {
+    const text = `the folder holds something already, such as '${other.split('/').at(-1) || other}'; choose another one, or empty it`
+    const now = await readRecord(store, root)
+    if (now !== undefined) return now
+    throw new HyperslabError('AlreadyExistsError', text, { actual: other })
+  }
+  await store.makeFolder?.(key)
+  const stage = await store.stage(key)
+  try {
+    await stage.publish(key, bytesOf(record), { ifAbsent: true })
+    return record
+  } catch (error) {
+    // Whoever was faster decides.
+    if (!isHyperslabError(error, 'ConflictError')) throw error
+    return (await readRecord(store, root)) ?? record
+  } finally {
+    await stage.discard()
   }
 }
 

@@ -5,7 +5,7 @@ import { reduceWhole } from '../../src/array/reductions/units.ts'
 import { Pins } from '../../src/cluster/pins.ts'
 import { openRecipe } from '../../src/cluster/recipe.ts'
 import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
-import { type ArrayRecipe, type JobOperation, local, nodeCounts, planJob } from '../../src/runtime/cluster.ts'
+import { type ArrayRecipe, local, nodeCounts, planJob, type ReduceOperation } from '../../src/runtime/cluster.ts'
 import { folderInMemory } from '../support/folder.ts'
 import { runByNodes, WITHOUT_AXES, writeSources } from './support.ts'
 
@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** Results as bytes. */
 const bitsOf = (result: unknown): string => Buffer.from(encodeState(result as StateValue)).toString('latin1')
 
-async function methodBits({ method, source, args, options }: JobOperation, unitBytes: number): Promise<string> {
+async function methodBits({ method, source, args, options }: ReduceOperation, unitBytes: number): Promise<string> {
   const { array, close } = await openRecipe(source, new Pins(), {})
   try {
     return bitsOf(await reduceWhole(divideBy(method, array.source, options, args, unitBytes), {}))
@@ -40,7 +40,7 @@ describe('an array, the local executor and nodes one by one give the same bits',
       const several = AXES[k % AXES.length]
       const axis = method.startsWith('arg') && Array.isArray(several) ? 1 : several
       const along = axis === undefined ? {} : { axis: axis as never }
-      const operation: JobOperation = { method, source, options: along, ...WITHOUT_AXES[method] }
+      const operation: ReduceOperation = { method, source, options: along, ...WITHOUT_AXES[method] }
       const level = k % 3
       const plan = await planJob(operation, { unitBytes: 1, taskBytes: 16 ** level })
       // Classic NetCDF has no chunks of its own: this is one unit.

@@ -2,14 +2,14 @@ import { copyFileSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hashOf } from '../../src/cluster/job-plan.ts'
-import { type JobOperation, local, nodeCounts, openJob, planJob, readPlan } from '../../src/runtime/cluster.ts'
+import { hashOf } from '../../src/cluster/plan-parts.ts'
+import { local, nodeCounts, openJob, planJob, type ReduceOperation, readPlan } from '../../src/runtime/cluster.ts'
 import { create } from '../../src/runtime/index.ts'
 import { folderInMemory } from '../support/folder.ts'
 import { runByNodes } from './support.ts'
 
 let folder: string
-let mean: JobOperation
+let mean: ReduceOperation
 const data = Float64Array.from({ length: 60 }, (_, i) => i)
 beforeAll(async () => {
   folder = await folderInMemory('plan')

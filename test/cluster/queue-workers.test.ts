@@ -11,12 +11,12 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { DIVIDED_METHODS } from '../../src/array/reductions/reductions.ts'
 import { Engine } from '../../src/cluster/bullmq/engine.ts'
 import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
-import { type ArrayRecipe, bullmq, type JobPlan, local, nodeCounts, openJobQueue, planJob } from '../../src/runtime/cluster.ts'
+import { type ArrayRecipe, bullmq, local, nodeCounts, openJobQueue, planJob, type ReducePlan } from '../../src/runtime/cluster.ts'
 import { hyperslab, NETCDF } from '../cli/support.ts'
 import { folderInMemory } from '../support/folder.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
 import { QueueWorker } from '../support/queue-workers.ts'
-import { WITHOUT_AXES, writeSources } from './support.ts'
+import { objectsOf, WITHOUT_AXES, writeSources } from './support.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const KINDS = (process.env['HYPERSLAB_QUEUES'] ?? 'redis').split(',') as QueueKind[]
@@ -62,7 +62,7 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
 
   let plans = 0
   /** So many tasks that merges of them are merged once more; each time another plan. */
-  async function planOf(method: JobPlan['operation']['method'], source: ArrayRecipe, scratch?: string): Promise<JobPlan> {
+  async function planOf(method: ReducePlan['operation']['method'], source: ArrayRecipe, scratch?: string): Promise<ReducePlan> {
     const axis = method.startsWith('arg') ? 1 : [0, 1]
     // What is ignored in the units' size makes another job of it.
     const unitBytes = 1 + ++plans / 1e6
@@ -111,6 +111,38 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     const again = await hyperslab(folder, ['jobs', 'retry', id.slice(0, 6), '--prefix', queue.prefix], env)
     expect(again.stdout).toBe(`${id.slice(0, 12)} has not failed\n`)
     expect((await hyperslab(folder, ['jobs', 'metrics', '--prefix', queue.prefix], env)).stdout).toContain('bullmq_job_count{')
+  })
+
+  test.skipIf(!here)('the command rechunks and exports by a queue what it does alone', async () => {
+    const { queue } = queueOf(2)
+    const by = ['--queue', queue.url, '--prefix', queue.prefix]
+    const folderOf = (command: string): string => join(folder, `${kind}-${command}.zarr`)
+    for (const [command, ...args] of [
+      ['rechunk', join(folder, 'x.af'), '--chunks', 'time=47,lat=1,lon=4', '--shards', 'lon=8'],
+      ['export', NETCDF, '--chunks', 'time=12,lat=24', '--variables', 'tas'],
+    ] as const) {
+      const [input, ...more] = args
+      const [alone, queued] = [folderOf(`${command}-alone`), folderOf(`${command}-queued`)]
+      expect((await hyperslab(folder, [command, input, alone, ...more])).exitCode).toBe(0)
+      const told = await hyperslab(folder, [command, input, queued, ...more, ...by, '--task-bytes', '5000'])
+      expect([told.exitCode, told.stderr]).toEqual([0, ''])
+      expect(told.stdout).toMatch(/queued\.zarr: \d+ arrays\n$/)
+      expect(objectsOf(queued)).toEqual(objectsOf(alone))
+      expect(objectsOf(queued).size).toBeGreaterThan(12)
+      // It is done: asked again, it says so at once, and the local command leaves it as it is.
+      expect((await hyperslab(folder, [command, input, queued, ...more, ...by, '--task-bytes', '5000'])).stdout).toBe(told.stdout)
+      const other = await hyperslab(folder, [command, input, queued, ...more, ...by, '--codec', 'gzip'])
+      expect([other.exitCode, other.stderr]).toEqual([1, expect.stringContaining('another write')])
+    }
+    const refused = await hyperslab(folder, ['rechunk', NETCDF, 'out.zarr', '--overwrite', ...by])
+    expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('--overwrite is for this machine alone')])
+    const months = ['rechunk', NETCDF, 'out.zarr', '--variables', 'tas', '--chunks', 'time=1', '--task-bytes', '100000']
+    const dry = await hyperslab(folder, [...months, '--dry-run'])
+    expect(dry.stdout.split('\n').slice(1, 3)).toEqual([
+      'tas: float32 [12, 96, 192], 12 tasks',
+      'about 72.0 KiB of memory a task',
+    ])
+    await expectNothingLeft(queue)
   })
 
   // The rest takes a minute.

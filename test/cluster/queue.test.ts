@@ -6,6 +6,7 @@ import type { NodeRunner } from '../../src/cluster/bullmq/nodes.ts'
 import type { JobStatus, WorkerSettings } from '../../src/cluster/bullmq/options.ts'
 import { cancelRun, listRuns, retryRun, runTree, showRun } from '../../src/cluster/bullmq/runs.ts'
 import { workOn } from '../../src/cluster/bullmq/worker.ts'
+import { treeOfPhases } from '../../src/cluster/task-tree.ts'
 import { HyperslabError, isHyperslabError } from '../../src/core/errors.ts'
 import type { Signal } from '../../src/core/signal.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
@@ -114,6 +115,42 @@ describe.each(KINDS)('a queue on %s', (kind) => {
       expect(await listRuns(engine)).toMatchObject([{ id: plan.id, state: 'done' }])
     },
   )
+
+  test.skipIf(!here)('a phase begins when the one before is over', async () => {
+    const queue = options()
+    const engine = await engineOf(queue)
+    const tree = treeOfPhases('phased', [9, 6], FAN_IN)
+    expect(tree).toMatchObject({
+      counts: [15, 5, 1],
+      phases: [
+        [9, 3],
+        [6, 2],
+      ],
+    })
+    const ran: number[] = []
+    const runner: NodeRunner = {
+      ...tree,
+      async runNode(level, index, children) {
+        if (level > 0) return children.flat()
+        // The last one of the first phase takes longest.
+        if (index === 8) await pause(300)
+        ran.push(index)
+        return [index]
+      },
+    }
+    const plans = plansOf(async () => runner)
+    const ending = new AbortController()
+    const work = workOn(plans, { ...queue, concurrency: 8, lockSeconds: 1, checkSeconds: 1, signal: ending.signal })
+    const seen: JobStatus[] = []
+    const value = await runTree(engine, tree, { id: 'phased' }, { onProgress: (status) => seen.push(status) })
+    expect(value).toEqual([...Array(15).keys()])
+    expect(ran.slice(0, 9).sort((a, b) => a - b)).toEqual([...Array(9).keys()])
+    expect(seen.at(-1)).toMatchObject({ state: 'done', done: 15, total: 15 })
+    expect(seen.map(({ done }) => done)).toEqual(seen.map(({ done }) => done).sort((a, b) => a - b))
+    ending.abort()
+    expect(await work).toEqual({ tasks: 15, merges: 6, retries: 0 })
+    await expectNothingLeft(engine)
+  })
 
   test.skipIf(!here)('two that ask for the same at once get the same, and tasks run once', async () => {
     const queue = options()

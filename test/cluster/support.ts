@@ -1,14 +1,14 @@
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DataOf, type FixedDType, isBigInt, isFloat } from '../../src/core/dtype.ts'
 import { sizeOf } from '../../src/core/shape.ts'
 import {
   type ArrayRecipe,
-  type JobOperation,
   type JobPlan,
   nodeCounts,
   openJob,
   type PartialResult,
+  type ReduceOperation,
 } from '../../src/runtime/cluster.ts'
 import { create } from '../../src/runtime/index.ts'
 import { createZarr } from '../../src/runtime/zarr.ts'
@@ -72,7 +72,7 @@ export async function writeSources(folder: string): Promise<Map<string, ArrayRec
 }
 
 /** What methods take that know no axes, or not by parts. */
-export const WITHOUT_AXES: Partial<Record<string, Partial<JobOperation>>> = {
+export const WITHOUT_AXES: Partial<Record<string, Partial<ReduceOperation>>> = {
   unique: { options: {} },
   histogram: { options: { bins: 7, range: [-1e9, 2e9] } },
   quantile: { args: [[0, 0.3, 1]], options: { maxBytes: 0 } },
@@ -98,3 +98,10 @@ export async function runByNodes(plan: JobPlan, order: (count: number) => number
 }
 
 const backwards = (count: number): number[] => Array.from({ length: count }, (_, i) => count - 1 - i)
+
+/** The objects of a place by their keys, without what says how they came there. */
+export function objectsOf(place: string): Map<string, string> {
+  const names = readdirSync(place, { recursive: true, encoding: 'utf8' }).sort()
+  const files = names.filter((name) => name !== '.hyperslab-plan.json' && statSync(join(place, name)).isFile())
+  return new Map(files.map((name) => [name, readFileSync(join(place, name)).toString('latin1')]))
+}

@@ -4,6 +4,7 @@ import { ahead } from '../../core/in-order.ts'
 import { numbersFrom } from '../../core/numbers.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sameShape, sizeOf } from '../../core/shape.ts'
+import type { Signal } from '../../core/signal.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
@@ -115,6 +116,21 @@ export async function copyByPlan(
   await copyRegions(converted, between, first.read, done.first, options, (count) => onRegion?.({ first: count, write: 0 }))
   const { count } = first.read
   await copyRegions(between, target, write, done.write, options, (written) => onRegion?.({ first: count, write: written }))
+}
+
+/** Copies one region of a grid, which is made of whole objects of the target. */
+export async function copyRegion(
+  source: BlockSource,
+  target: BlockSource,
+  regions: ChunkGrid,
+  number: number,
+  signal: Signal | undefined,
+): Promise<void> {
+  signal?.throwIfAborted()
+  const box = regions.box(regions.index(number))
+  const tensor = tensorOf(source.dtype, boxShape(box))
+  await copiedTo(source, target).readBlock(box, tensor, { signal })
+  await target.writeBlock!(box, tensor, { signal })
 }
 
 /** Copies the regions of a grid from one on, in their order; while one is written the next one is read. */

@@ -2,8 +2,8 @@ import { HyperslabError } from '../../core/errors.ts'
 import { absolutePath } from '../../runtime/absolute-path.ts'
 import { resolveLocation } from '../../runtime/location.ts'
 import { formatIn } from '../../runtime/place-format.ts'
+import { placesIn } from '../job-operation.ts'
 import type { JobPlan } from '../job-plan.ts'
-import { type ArrayRecipe, relocated } from '../recipe.ts'
 
 /** Folders, with all below them, and files. */
 export type Allowed = readonly string[]
@@ -13,9 +13,10 @@ export type Allowed = readonly string[]
  *   references, which may name any
  */
 export async function checkAllowed({ operation, scratch }: JobPlan, allow: Allowed): Promise<void> {
-  const sources = locationsOf(operation.source)
-  for (const location of [...sources, ...(scratch === undefined ? [] : [scratch])])
-    if (!allow.some((each) => lies(location, each))) refuse('this worker may not touch this place', location, allow)
+  const { sources, target } = placesIn(operation)
+  for (const location of [...sources, target, scratch])
+    if (location !== undefined && !allow.some((each) => lies(location, each)))
+      refuse('this worker may not touch this place', location, allow)
   for (const location of sources) {
     const place = await resolveLocation(location)
     try {
@@ -29,15 +30,6 @@ export async function checkAllowed({ operation, scratch }: JobPlan, allow: Allow
 
 function refuse(text: string, location: string, allow: Allowed): never {
   throw new HyperslabError('InvalidArgumentError', text, { file: location, actual: location, expected: allow })
-}
-
-function locationsOf(recipe: ArrayRecipe): string[] {
-  const found = new Set<string>()
-  relocated(recipe, (location) => {
-    found.add(location)
-    return location
-  })
-  return [...found]
 }
 
 /** Whether a location is one that is allowed, or lies below it. No part of it may lead upwards. */

@@ -2,9 +2,8 @@ import { type Checks, checkOptions } from '../../core/options.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import { type Executor, RUN_CHECKS, type RunJobOptions } from '../executor.ts'
 import { openJob, type PartialResult } from '../job.ts'
-import { type JobPlan, readPlan } from '../job-plan.ts'
+import { bytesOfPlan, type JobPlan, readPlan, treeOfJob } from '../job-plan.ts'
 import { Engine } from './engine.ts'
-import { treeOfJob } from './job-tree.ts'
 import { checkQueueOptions, type JobStatus, QUEUE_CHECKS, type QueueOptions } from './options.ts'
 import { runTree } from './runs.ts'
 
@@ -36,11 +35,11 @@ export function bullmq(options: BullmqOptions): Executor {
       checkOptions('run', run, RUN_CHECKS)
       const { signal, onProgress } = run
       await readPlan(plan)
-      const { array } = plan
+      const totalBytes = bytesOfPlan(plan)
       const tell = (status: JobStatus): void => {
         onStatus?.(status)
         const { done, total } = status
-        onProgress?.({ done, total, bytes: Math.round((array.bytes * done) / total), totalBytes: array.bytes })
+        onProgress?.({ done, total, bytes: Math.round((totalBytes * done) / total), totalBytes })
       }
       await using engine = await Engine.open(queue)
       const watch = onStatus || onProgress

@@ -1,6 +1,6 @@
 import type { Job, JobsOptions, Queue, Worker, WorkerOptions } from 'bullmq'
 import { HyperslabError, messageOf } from '../../core/errors.ts'
-import { JOB_VERSION } from '../job-plan.ts'
+import { JOB_VERSION } from '../plan-parts.ts'
 import type { QueueOptions } from './options.ts'
 
 /** What the task of a node is told. */
@@ -17,6 +17,7 @@ export interface RunData extends NodeData {
   /** Nodes of each level. */
   readonly counts: readonly number[]
   readonly fanIn: number
+  readonly phases?: readonly (readonly number[])[] | undefined
   readonly added: number
   /** Why it failed. */
   readonly failure?: StoredFailure

@@ -1,18 +1,6 @@
 import type { Signal } from '../../core/signal.ts'
+import type { TaskTree } from '../task-tree.ts'
 import type { JobsOptions, NodeData } from './engine.ts'
-
-/**
- * A tree of tasks and merges. Nodes are told by level and index: level 0 has the tasks, node `i` of the level
- * above merges `fanIn` neighbours from `fanIn * i` on, and the last level has one node.
- */
-export interface TaskTree {
-  /** Tells the run from others: letters and digits only. */
-  readonly id: string
-  /** Nodes of each level, tasks first. */
-  readonly counts: readonly number[]
-  /** Children of a node, at most. */
-  readonly fanIn: number
-}
 
 /** How the nodes of a tree are worked on. */
 export interface NodeRunner extends TaskTree {
@@ -30,11 +18,6 @@ export const runId = (plan: string): string => `${plan}-run`
 
 export const nodeId = ({ plan, level, index }: NodeData, top: number): string =>
   level === top ? runId(plan) : `${plan}-${level}-${index}`
-
-/** The children of a node, as a range of indices. */
-export function childrenOf({ counts, fanIn }: TaskTree, level: number, index: number): [from: number, to: number] {
-  return level === 0 ? [0, 0] : [index * fanIn, Math.min((index + 1) * fanIn, counts[level - 1]!)]
-}
 
 /** Names of jobs, as dashboards show them. */
 export const RUN = 'run'

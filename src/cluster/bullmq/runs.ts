@@ -2,9 +2,10 @@ import { HyperslabError } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { pause } from '../../core/pace.ts'
 import type { Signal } from '../../core/signal.ts'
+import { childrenOf, type TaskTree, tasksBelow } from '../task-tree.ts'
 import { type Engine, type NodeJob, type NodeValue, onServer, type RunData } from './engine.ts'
 import { errorOfFailure, storedFailure } from './failure.ts'
-import { childrenOf, nodeId, RUN, runId, runSettings, type TaskTree } from './nodes.ts'
+import { nodeId, RUN, runId, runSettings } from './nodes.ts'
 import type { JobStatus } from './options.ts'
 
 /** The longest that an end goes unnoticed, in milliseconds; short runs are looked at more often. */
@@ -62,8 +63,8 @@ async function start(engine: Engine, tree: TaskTree, content: unknown): Promise<
 }
 
 /** Adding what is there already changes nothing. */
-async function add({ tasks }: Engine, { id, counts, fanIn }: TaskTree, content: unknown): Promise<void> {
-  const data: RunData = { plan: id, level: counts.length - 1, index: 0, content, counts, fanIn, added: Date.now() }
+async function add({ tasks }: Engine, { id, counts, fanIn, phases }: TaskTree, content: unknown): Promise<void> {
+  const data: RunData = { plan: id, level: counts.length - 1, index: 0, content, counts, fanIn, phases, added: Date.now() }
   await tasks.add(RUN, data, runSettings(id))
 }
 
@@ -118,15 +119,13 @@ async function statusOf(engine: Engine, job: NodeJob): Promise<JobStatus> {
  * children, none are.
  */
 async function tasksDone({ tasks }: Engine, run: NodeJob): Promise<number> {
-  const { plan, counts, fanIn } = run.data as RunData
-  const tree: TaskTree = { id: plan, counts, fanIn }
+  const { plan, counts, fanIn, phases } = run.data as RunData
+  const tree: TaskTree = { id: plan, counts, fanIn, phases }
   const top = counts.length - 1
   let done = 0
   let open = top === 0 ? [] : [0]
   for (let level = top; open.length > 0; level--) {
     const below: number[] = []
-    // A node stands for so many tasks, the last one for fewer.
-    const size = fanIn ** (level - 1)
     await forEachLimited(open, QUESTIONS, async (index) => {
       const job = level === top ? run : await tasks.getJob(nodeId({ plan, level, index }, top))
       if (job === undefined) return
@@ -139,7 +138,7 @@ async function tasksDone({ tasks }: Engine, run: NodeJob): Promise<number> {
         if ('partial' in value) over.add(Number(/\d+$/.exec(key)))
       const [from, to] = childrenOf(tree, level, index)
       for (let i = from; i < to; i++)
-        if (over.has(i)) done += Math.min((i + 1) * size, counts[0]!) - i * size
+        if (over.has(i)) done += tasksBelow(tree, level - 1, i)
         else below.push(i)
     })
     open = below

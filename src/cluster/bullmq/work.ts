@@ -1,10 +1,11 @@
 import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
 import type { WorkerPool } from '../../pool/task.ts'
+import { CopyTasks } from '../copy-plan.ts'
 import { type Job, openJob, type PartialResult } from '../job.ts'
-import { type JobPlan, readPlan, unitsOfTask } from '../job-plan.ts'
+import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from '../job-plan.ts'
+import { unitsOfTask } from '../reduce-plan.ts'
 import { type Allowed, checkAllowed } from './allow.ts'
-import { treeOfJob } from './job-tree.ts'
 import type { NodeRunner } from './nodes.ts'
 import { checkQueueOptions, WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 import { workOn } from './worker.ts'
@@ -70,14 +71,19 @@ function describe(content: unknown, level: number, index: number): ErrorDetails 
   return { ...sourceOf(plan), text: level === 0 ? taskText(plan, index) : `merge ${index} of level ${level}` }
 }
 
+/** The file and the array that messages name. */
 function sourceOf({ operation: { source } }: JobPlan): { file?: string; array?: string } {
-  if ('concat' in source) return {}
-  if ('dataset' in source) return { file: [source.dataset].flat()[0]!, array: source.variable }
+  if ('concat' in source || 'arrays' in source) return {}
+  if ('dataset' in source) return { file: [source.dataset].flat()[0]!, ...('variable' in source && { array: source.variable }) }
   return { file: source.location, ...(source.array !== undefined && { array: source.array }) }
 }
 
-/** Which units a task has: their boxes of chunks follow from these numbers. */
+/** Which units, or which region, a task has: their boxes of chunks follow from these numbers. */
 function taskText(plan: JobPlan, index: number): string {
+  if (isCopyPlan(plan)) {
+    const { name, number, pass } = new CopyTasks(plan).task(index)
+    return `task ${index} (region ${number} of '${name}'${pass === 'first' ? ', into the intermediate array' : ''})`
+  }
   const [from, to] = unitsOfTask(plan, index)
   return `task ${index} (${to - from === 1 ? `unit ${from}` : `units ${from} to ${to - 1}`} of ${plan.units.count})`
 }

@@ -1,10 +1,11 @@
 import { HyperslabError, messageOf } from '../../core/errors.ts'
 import { pause } from '../../core/pace.ts'
 import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
+import { childrenOf, missingChildren } from '../task-tree.ts'
 import { Engine, type NodeJob, type NodeValue, onServer, type RunData, type StoredFailure } from './engine.ts'
 import { isFinal, storedFailure } from './failure.ts'
 import { type JoinedRun, JoinedRuns, type Plans } from './joined-run.ts'
-import { childrenOf, nodeJob, RUN, runId } from './nodes.ts'
+import { nodeJob, RUN, runId } from './nodes.ts'
 import { checkQueueOptions, WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 
 const STOPPED: NodeValue = { stopped: true }
@@ -91,7 +92,7 @@ class NodeWork {
       const values = new Map<number, unknown>()
       for (const [key, value] of Object.entries(await job.getChildrenValues<NodeValue>()))
         if ('partial' in value) values.set(Number(/\d+$/.exec(key)), value.partial)
-      const missing = Array.from({ length: to - from }, (_, i) => from + i).filter((i) => !values.has(i))
+      const missing = missingChildren(runner, level, index, (child) => values.has(child))
       if (missing.length === 0) return Array.from({ length: to - from }, (_, i) => values.get(from + i))
       // Once its children are there, it goes before others' children.
       if (job.priority > 0) await job.changePriority({ priority: 0 })

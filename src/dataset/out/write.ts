@@ -132,7 +132,7 @@ const formatOf = (location: Location): 'af' | 'zarr' =>
   /\.zarr\/?$/i.test(labelOf(location).replace(/[?#].*$/s, '')) ? 'zarr' : 'af'
 
 /** Variables and coordinates as they are stored, with all attributes. */
-function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDatasetOptions['encoding']>): ZarrExport {
+export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDatasetOptions['encoding']>): ZarrExport {
   const { variables, coords } = parts
   const all = [...coords.values(), ...variables.values()]
   for (const name of Object.keys(encoding)) if (!variables.has(name) && !coords.has(name)) throw unknown(name, all)

@@ -71,7 +71,7 @@ export class NodeWriter {
   async create(path: string, content: JsonObject, leftover?: (name: string) => boolean): Promise<void> {
     const { store, file } = this.#place
     const label = { file, array: path }
-    checkName(path, label)
+    checkNodeName(path, label)
     for (const group of groupsAbove(path)) await this.#createAbove(group, label)
     if (leftover !== undefined) {
       const prefix = this.#at(`${path}/`)
@@ -239,7 +239,8 @@ export class NodeWriter {
 }
 
 /** @throws InvalidArgumentError */
-function checkName(path: string, label: { readonly file: string; readonly array: string }): void {
+/** @throws InvalidArgumentError for a path that leads elsewhere, or that metadata have */
+export function checkNodeName(path: string, label: { readonly file?: string; readonly array: string }): void {
   checkPath(path, (text) => {
     throw new HyperslabError('InvalidArgumentError', text, { ...label, actual: path })
   })

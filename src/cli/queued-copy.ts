@@ -1,0 +1,45 @@
+import { sizeOf } from '../core/shape.ts'
+import { parseRechunk } from '../grid/rechunk-plan.ts'
+import type { CopyPlan, CopySettings, CopySource } from '../runtime/cluster.ts'
+import { interruptible } from './failure.ts'
+import type { WritingOptions } from './options.ts'
+import { count, printLines, showBytes } from './output.ts'
+import { loadCluster, queueOf } from './queue.ts'
+import { type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
+
+/** Has arrays copied to Zarr by the workers of a queue; a dry run prints what they would do. */
+export async function copyByQueue(source: CopySource, target: string, options: WritingOptions & QueuedOptions): Promise<void> {
+  const { chunks, shards, codec, level, memory, overwrite, taskBytes, dryRun = false } = options
+  refuseOwn({ memory, overwrite })
+  if (!dryRun) queueOf(options)
+  const given: CopySettings = { ...(chunks && { chunks }), ...(shards && { shards }), ...(codec && { codec }) }
+  const settings = { ...given, ...(level !== undefined && { level }) }
+  await interruptible(async (signal) => {
+    const { planJob } = await loadCluster()
+    const operation = { method: 'copy', source, target, options: settings } as const
+    const plan = await planJob(operation, { signal, ...(taskBytes !== undefined && { taskBytes }) })
+    if (dryRun) return printLines(dryRunLines(plan))
+    await runByQueue(plan, options, signal)
+    await printLines([`${target}: ${count(Object.keys(plan.arrays).length, 'array')}`])
+  })
+}
+
+function dryRunLines({ id, arrays, operation }: CopyPlan): string[] {
+  const copies = Object.entries(arrays)
+  let memory = 0
+  const lines = copies.map(([name, { dtype, shape, bytes, regions }]) => {
+    const { write, first } = parseRechunk(regions)
+    for (const grid of first === undefined ? [write] : [write, first.read]) {
+      const longest = grid.axes.map(({ chunkLength, length }) => Math.min(chunkLength, length))
+      memory = Math.max(memory, (bytes / Math.max(1, sizeOf(shape))) * sizeOf(longest))
+    }
+    const passes = first === undefined ? '' : `, after ${count(first.read.count, 'task')} into an intermediate array`
+    return `${name === '' ? '' : `${name}: `}${dtype} [${shape.join(', ')}], ${count(write.count, 'task')}${passes}`
+  })
+  const bytes = copies.reduce((sum, [, each]) => sum + each.bytes, 0)
+  return [
+    `job ${id.slice(0, 12)}: ${count(copies.length, 'array')} to ${operation.target}, ${showBytes(bytes)} of elements in all`,
+    ...lines,
+    `about ${showBytes(memory)} of memory a task`,
+  ]
+}

@@ -1,0 +1,105 @@
+import { HyperslabError } from '../core/errors.ts'
+import { type Checks, checkValue } from '../core/options.ts'
+import { sameShape } from '../core/shape.ts'
+import { parseRechunk, type RechunkDocument, type RechunkPlan, rechunkDocument } from '../grid/rechunk-plan.ts'
+import { ZarrParts } from '../runtime/zarr-parts.ts'
+import { openCopySource } from './copy-source.ts'
+import type { CopyOperation } from './job-operation.ts'
+import type { Pins } from './pins.ts'
+import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
+import type { OpenRecipeOptions } from './recipe.ts'
+
+/** An array of a copy: the source, and the regions that it is copied by, each of them a task. */
+export interface PlannedCopy extends PlannedSource {
+  readonly regions: RechunkDocument
+}
+
+/** The plan of a copy. */
+export interface CopyPlan extends AnyPlan {
+  readonly operation: CopyOperation
+  /** The arrays by their paths in the target. */
+  readonly arrays: Readonly<Record<string, PlannedCopy>>
+  /** SHA-256 of the metadata that the target gets. */
+  readonly metadata: string
+}
+
+type Facts = Pick<CopyPlan, 'arrays' | 'metadata'>
+
+/** Divides a copy into regions of whole objects of the target. */
+export async function planCopies(
+  operation: CopyOperation,
+  taskBytes: number,
+  pins: Pins,
+  options: OpenRecipeOptions,
+): Promise<Facts> {
+  const { source, close } = await openCopySource(operation.source, pins, options)
+  try {
+    await using parts = await ZarrParts.open(operation.target, source, operation.options ?? {})
+    const arrays: Record<string, PlannedCopy> = {}
+    for (const { name, array } of parts.arrays)
+      arrays[name] = { ...(await sourceFacts(array)), regions: rechunkDocument(parts.plan(name, taskBytes)) }
+    return { arrays, metadata: await parts.metadataHash() }
+  } finally {
+    await close()
+  }
+}
+
+export const COPY_PLAN_CHECKS: Checks<Facts> = { arrays: 'plain object', metadata: 'string' }
+
+/** @throws InvalidArgumentError and FormatError for parts that make no plan */
+export function checkCopyPlan({ arrays }: CopyPlan): void {
+  for (const [name, { regions, ...source }] of Object.entries(arrays)) {
+    const where = `a plan: arrays: '${name}'`
+    checkParts(where, source, SOURCE_CHECKS)
+    checkValue(where, 'regions', regions, 'plain object')
+    try {
+      const { write, first } = parseRechunk(regions)
+      const grids = [write, ...(first === undefined ? [] : [first.read, first.chunks])]
+      if (grids.every(({ shape }) => sameShape(shape, source.shape))) continue
+    } catch (cause) {
+      throw new HyperslabError('FormatError', `${where} has no regions that it could be copied by`, { cause })
+    }
+    throw new HyperslabError('FormatError', `${where} has regions of another shape`, { expected: source.shape })
+  }
+}
+
+/** A region of an array, in the first of two passes or in the one that writes the target. */
+export interface CopyTask {
+  readonly name: string
+  readonly regions: RechunkPlan
+  readonly pass: 'first' | 'write'
+  readonly number: number
+}
+
+/** The tasks of a copy in their order: in a first phase all that read the source, then what is left. */
+export class CopyTasks {
+  readonly #phases: readonly (readonly (Omit<CopyTask, 'number'> & { readonly count: number })[])[]
+
+  constructor({ arrays }: CopyPlan) {
+    const copies = Object.entries(arrays).map(([name, { regions }]) => ({ name, regions: parseRechunk(regions) }))
+    const reading = copies.map((each) => {
+      const { first, write } = each.regions
+      return first === undefined
+        ? { ...each, pass: 'write' as const, count: write.count }
+        : { ...each, pass: 'first' as const, count: first.read.count }
+    })
+    const writing = copies
+      .filter(({ regions }) => regions.first !== undefined)
+      .map((each) => ({ ...each, pass: 'write' as const, count: each.regions.write.count }))
+    this.#phases = [reading, writing]
+  }
+
+  /** Tasks of each phase; those without any are left out. */
+  get counts(): number[] {
+    return this.#phases.map((phase) => phase.reduce((sum, { count }) => sum + count, 0)).filter((count) => count > 0)
+  }
+
+  task(index: number): CopyTask {
+    let number = index
+    for (const { count, ...task } of this.#phases.flat()) {
+      if (number < count) return { ...task, number }
+      number -= count
+    }
+    throw new HyperslabError('InvalidArgumentError', `there is no task ${index}`, { actual: index })
+  }
+}

@@ -1,0 +1,67 @@
+import { FAN_IN } from '../aggregate/merge-tree.ts'
+import { divideBy } from '../array/reductions/reductions.ts'
+import { HyperslabError } from '../core/errors.ts'
+import type { Checks } from '../core/options.ts'
+import type { ReduceOperation } from './job-operation.ts'
+import type { Pins } from './pins.ts'
+import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
+import { type OpenRecipeOptions, openRecipe } from './recipe.ts'
+
+/** The plan of a reduction. */
+export interface ReducePlan extends AnyPlan {
+  readonly operation: ReduceOperation
+  readonly array: PlannedSource
+  readonly units: { readonly bytes: number; readonly count: number }
+  /** Each task is a node of this level of the tree of units: 16 to the power of `level` units. */
+  readonly tasks: { readonly level: number; readonly count: number }
+}
+
+type Facts = Pick<ReducePlan, 'array' | 'units' | 'tasks'>
+
+/** Divides a reduction into units, and these into tasks. */
+export async function planReduce(
+  operation: ReduceOperation,
+  { unitBytes, taskBytes }: { readonly unitBytes: number; readonly taskBytes: number },
+  pins: Pins,
+  options: OpenRecipeOptions,
+): Promise<Facts> {
+  const { method, source, args } = operation
+  const { array, close } = await openRecipe(source, pins, options)
+  try {
+    const { units } = divideBy(method, array.source, operation.options, args, unitBytes)
+    let level = 0
+    while (unitBytes * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
+    return {
+      array: await sourceFacts(array),
+      units: { bytes: unitBytes, count: units.count },
+      tasks: { level, count: taskCount(units.count, level) },
+    }
+  } finally {
+    await close()
+  }
+}
+
+/** What has no units is one task, which comes to what nothing comes to. */
+const taskCount = (units: number, level: number): number => Math.max(1, Math.ceil(units / FAN_IN ** level))
+
+const UNITS_CHECKS: Checks<ReducePlan['units']> = { bytes: 'number from 1', count: 'integer from 0' }
+const TASKS_CHECKS: Checks<ReducePlan['tasks']> = { level: 'integer from 0', count: 'integer from 1' }
+
+export const REDUCE_PLAN_CHECKS: Checks<Facts> = { array: 'plain object', units: 'plain object', tasks: 'plain object' }
+
+/** @throws InvalidArgumentError and FormatError for parts that make no plan */
+export function checkReducePlan({ array, units, tasks }: ReducePlan): void {
+  checkParts('a plan: array', array, SOURCE_CHECKS)
+  checkParts('a plan: units', units, UNITS_CHECKS)
+  checkParts('a plan: tasks', tasks, TASKS_CHECKS)
+  const expected = taskCount(units.count, tasks.level)
+  if (tasks.count === expected) return
+  const text = `the plan has ${tasks.count} tasks of level ${tasks.level} for ${units.count} units, which make ${expected}`
+  throw new HyperslabError('FormatError', text, { actual: tasks.count, expected })
+}
+
+/** The units of a task: from one up to another. */
+export function unitsOfTask({ units, tasks }: ReducePlan, index: number): readonly [from: number, to: number] {
+  const size = FAN_IN ** tasks.level
+  return [index * size, Math.min((index + 1) * size, units.count)]
+}

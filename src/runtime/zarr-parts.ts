@@ -1,0 +1,174 @@
+import { hiddenArray, newNodes } from '../adapters/zarr/create.ts'
+import { writeJson } from '../adapters/zarr/json.ts'
+import { rootOf } from '../adapters/zarr/open.ts'
+import { newArray } from '../adapters/zarr/write/new-array.ts'
+import { checkNodeName } from '../adapters/zarr/write/nodes.ts'
+import { checkCopy } from '../array/iteration.ts'
+import { copyRegion } from '../array/lazy/rechunk-to.ts'
+import type { BlockSource } from '../array/source.ts'
+import { bytesOf } from '../array/source.ts'
+import { isFixed } from '../core/dtype.ts'
+import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
+import { sha256 } from '../core/sha256.ts'
+import type { Signal } from '../core/signal.ts'
+import { ChunkGrid } from '../grid/chunks.ts'
+import { planRechunk, type RechunkPlan } from '../grid/rechunk-plan.ts'
+import type { Store } from '../store/store.ts'
+import {
+  type ExportOptions,
+  groupDocuments,
+  type PlannedArray,
+  planArrays,
+  writeMetadata,
+  type ZarrExport,
+} from './export-zarr.ts'
+import { resolveLocation } from './location.ts'
+import { SCRATCH, Scratch } from './scratch.ts'
+import { claimRecord, completeRecord } from './write-record.ts'
+
+/**
+ * A Zarr store that is written region by region, by processes that know nothing of each other. Each region
+ * is made of whole objects, so that it may be written twice, or at the same time. Metadata come last: before
+ * there is no group.
+ */
+export class ZarrParts implements AsyncDisposable {
+  readonly arrays: readonly PlannedArray[]
+  readonly #source: ZarrExport
+  readonly #store: Store
+  readonly #root: string
+  readonly #targets = new Map<string, Promise<BlockSource>>()
+
+  private constructor(source: ZarrExport, arrays: readonly PlannedArray[], store: Store, root: string) {
+    this.#source = source
+    this.arrays = arrays
+    this.#store = store
+    this.#root = root
+  }
+
+  /**
+   * @param source what is written: the same in all processes
+   * @throws InvalidArgumentError for options that do not fit
+   */
+  static async open(target: string, source: ZarrExport, options: ExportOptions): Promise<ZarrParts> {
+    const { store, path } = await resolveLocation(target)
+    const root = rootOf(path)
+    return within({ file: store.describe(root) }, async () => {
+      checkPaths(source)
+      return new ZarrParts(source, planArrays(source, options), store, root)
+    })
+  }
+
+  /** Tells these metadata from others. */
+  metadataHash(): Promise<string> {
+    const arrays = this.arrays.map(({ name, options }) => [name, writeJson(newArray(options, []).content)])
+    return sha256(JSON.stringify([arrays, groupDocuments(this.#source)]))
+  }
+
+  /**
+   * The regions that an array is copied by.
+   * @param maxBytes of elements of a region that are held while it is copied
+   */
+  plan(name: string, maxBytes: number): RechunkPlan {
+    const { array, options, heldTimes = 1 } = this.#array(name)
+    const { dtype, shape, chunks } = array
+    return planRechunk({
+      from: chunks,
+      to: ChunkGrid.regular(shape, options.shards ?? options.chunks!),
+      elementBytes: bytesOf(dtype),
+      maxBytes: maxBytes / heldTimes,
+      mostPasses: isFixed(dtype) ? 2 : 1,
+    })
+  }
+
+  /**
+   * Takes the place for a write of this id, or finds that it has been taken for it.
+   * @returns whether all of it is there already
+   * @throws AlreadyExistsError where there is anything else; ReadOnlyError
+   */
+  claim(id: string): Promise<boolean> {
+    return this.#within(() => claimRecord(this.#store, this.#root, id))
+  }
+
+  /** Copies a region of the first of two passes, into the intermediate array. */
+  async copyFirst(name: string, { first }: RechunkPlan, number: number, signal: Signal | undefined): Promise<void> {
+    const { array } = this.#array(name)
+    const between = await this.#scratch(name).array({ dtype: array.dtype, shape: array.shape, chunks: first!.chunks.chunkShape })
+    await within(array.source.label ?? {}, () => copyRegion(array.source, between.source, first!.read, number, signal))
+  }
+
+  /** Copies a region to the target; from the intermediate array where there is one. */
+  async copyWrite(name: string, { first, write }: RechunkPlan, number: number, signal: Signal | undefined): Promise<void> {
+    const { array } = this.#array(name)
+    const target = await this.#target(name)
+    checkCopy(array.source, target)
+    await within(array.source.label ?? {}, async () => {
+      if (first === undefined) return copyRegion(array.source, target, write, number, signal)
+      const scratch = this.#scratch(name)
+      scratch.seal()
+      const between = await scratch.array({ dtype: array.dtype, shape: array.shape, chunks: first.chunks.chunkShape })
+      return copyRegion(between.source, target, write, number, signal)
+    })
+  }
+
+  /** Removes the intermediate arrays. */
+  async removeScratch(): Promise<void> {
+    await new Scratch(this.#store, this.#folder(SCRATCH)).remove()
+  }
+
+  /** Writes the metadata, once all regions are written: from there on others see what was written. */
+  async publish(id: string): Promise<void> {
+    await this.#within(async () => {
+      const nodes = newNodes(this.#store, this.#root)
+      await writeMetadata(this.#source, this.arrays, { store: this.#store, root: this.#root, nodes }).catch((error: unknown) => {
+        // Another one does the same at the same time; what is left is done when it is asked for again.
+        if (!isHyperslabError(error, 'AlreadyExistsError')) throw error
+        throw new HyperslabError('StoreError', error.text, { ...error.details, cause: error })
+      })
+      await this.removeScratch()
+      await completeRecord(this.#store, this.#root, id)
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#store.close?.()
+  }
+
+  #array(name: string): PlannedArray {
+    return this.arrays.find((each) => each.name === name)!
+  }
+
+  #target(name: string): Promise<BlockSource> {
+    let target = this.#targets.get(name)
+    if (target === undefined) {
+      target = hiddenArray(this.#store, this.#root, name, this.#array(name).options, {}).then(({ source }) => source)
+      this.#targets.set(name, target)
+    }
+    return target
+  }
+
+  /** Each array has its own, and whoever has written to it may be gone with its machine. */
+  #scratch(name: string): Scratch {
+    const number = this.arrays.findIndex((each) => each.name === name)
+    return new Scratch(this.#store, this.#folder(`${SCRATCH}${number}/`), { isDurable: true })
+  }
+
+  #folder(name: string): string {
+    return this.#root === '' ? name : `${this.#root}/${name}`
+  }
+
+  #within<T>(work: () => Promise<T>): Promise<T> {
+    return within({ file: this.#store.describe(this.#root) }, work)
+  }
+}
+
+/** @throws InvalidArgumentError for paths that lead elsewhere, and for nodes within arrays */
+function checkPaths({ arrays, groups = new Map() }: ZarrExport): void {
+  const paths = arrays.map(({ name }) => name)
+  for (const path of [...paths, ...groups.keys()]) {
+    if (path !== '') checkNodeName(path, { array: path })
+    const above = paths.find((each) => each !== path && (each === '' || path.startsWith(`${each}/`)))
+    if (above === undefined && !(groups.has(path) && paths.includes(path))) continue
+    const text = `'${path}' cannot lie in '${above ?? path}', which is an array`
+    throw new HyperslabError('InvalidArgumentError', text, { array: path, actual: path })
+  }
+}
