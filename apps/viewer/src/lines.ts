@@ -28,12 +28,21 @@ export function drawLine(place: HTMLElement, { axis, values, name, units }: Prof
   const options: uPlot.Options = {
     width,
     height,
+    // Rounded to whole pixels, even lines have kinks.
+    pxAlign: 0,
     legend: { show: false },
     scales: { x: { time: axis.isTime } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     cursor: { drag: { x: true, y: false } },
     axes: [
-      { stroke: ink, grid, font, ...(isLabelled ? {} : { values: (_, ticks) => ticks.map(String) }) },
+      {
+        stroke: ink,
+        grid,
+        font,
+        ...(isLabelled ? {} : { values: (_, ticks) => ticks.map(String) }),
+        ...(height > 200 &&
+          !axis.isTime && { label: `${axis.dim} ${axis.units && `[${axis.units}]`}`, labelSize: 18, labelFont: font }),
+      },
       { stroke: ink, grid, font, size: 62, label: units, labelSize: units === '' ? 0 : 18, labelFont: font },
     ],
     series: [

@@ -20,8 +20,8 @@ import { describe, isNumeric, longNameOf, plural, show, showBytes, summarize, un
 /** Elements of a variable of one dimension that are drawn at most, and of text that are shown. */
 const MOST_POINTS = 2 ** 20
 const MOST_TEXTS = 1000
-/** How long a frame is shown at least while it is played, in milliseconds. */
-const FRAME_TIME = 250
+/** How long a frame is shown at least while it is played, in milliseconds; longer for those who want little motion. */
+const frameTime = (): number => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 1000 : 250)
 
 let state: ViewState = { ...START }
 let dataset: Dataset | undefined
@@ -418,7 +418,7 @@ async function play(dim: string): Promise<void> {
   while (playing === dim && current === run) {
     const began = performance.now()
     const ahead = frameOf({ ...state, at: { ...state.at, [dim]: next() } }, reading.signal).catch(() => undefined)
-    await new Promise((resolve) => setTimeout(resolve, FRAME_TIME - Math.min(FRAME_TIME, performance.now() - began)))
+    await new Promise((resolve) => setTimeout(resolve, frameTime() - (performance.now() - began)))
     await ahead
     if (playing !== dim || current !== run) return
     await move(dim, next())

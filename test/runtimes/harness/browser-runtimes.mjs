@@ -5,6 +5,7 @@ import { runMapExample } from './map-example.mjs'
 import { within } from './processes.mjs'
 import { serve } from './site.mjs'
 import { runViewer } from './viewer.mjs'
+import { runLooks } from './viewer-looks.mjs'
 
 const UNBUNDLED = [
   { variant: 'plain', name: 'un-bundled' },
@@ -19,10 +20,11 @@ const PAGE_SECONDS = 40
 const OPFS_SECONDS = 60
 const EXAMPLE_SECONDS = 40
 const VIEWER_SECONDS = 100
+const LOOKS_SECONDS = 60
 /** For all pages of one browser, so that hanging ones do not add up. */
 const BROWSER_SECONDS = 150
 /** For the viewer and the map, too. */
-export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + VIEWER_SECONDS + EXAMPLE_SECONDS + 10
+export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + VIEWER_SECONDS + LOOKS_SECONDS + EXAMPLE_SECONDS + 10
 
 /** What to visit: a script below a variant of the site, and what its page must be like. */
 async function cellsFor(app) {
@@ -50,6 +52,10 @@ export async function runBrowser(name, app) {
     for (const [id, cell] of cells.entries())
       done.push({ name: cell.name, results: await visit(browser, site, String(id), cell, deadline) })
     done.push({ name: 'viewer', results: await visitOf('the viewer', VIEWER_SECONDS, runViewer(browser, app)) })
+    done.push({
+      name: 'looks of the viewer',
+      results: await visitOf('looking at the viewer', LOOKS_SECONDS, runLooks(browser, app)),
+    })
     done.push({ name: 'example map', results: await visitOf('the example map', EXAMPLE_SECONDS, runMapExample(browser, app)) })
     return { label: browserLabel(name), version: browser.version, cells: done, stores: 'memory, OPFS', built: await builtBy(app) }
   } finally {

@@ -26,7 +26,7 @@ const DRIVERS = {
       })
       const pid = watch(server.process().pid)
       const browser = await playwright.chromium.connect(server.wsEndpoint())
-      const page = async () => (await browser.newContext({ viewport: WINDOW })).newPage()
+      const page = async ({ touch = false } = {}) => (await browser.newContext({ viewport: WINDOW, hasTouch: touch })).newPage()
       return { version: browser.version(), page, upload: (page, input, path) => page.setInputFiles(input, path), pid }
     },
   },
@@ -72,7 +72,7 @@ export async function provideBrowser(name, { ci }) {
   throw new Missing(`there is no ${debian} here (apt-get install ${debian})`)
 }
 
-/** @returns `{ version, page, upload, close }`; `page()` opens an empty page, `upload(page, selector, path)` gives a file to an input */
+/** @returns `{ version, page, upload, close }`; `page({ touch })` opens an empty page, maybe of a display that is touched, `upload(page, selector, path)` gives a file to an input */
 export async function startBrowser(name) {
   const profile = mkdtempSync(join(tmpdir(), 'hyperslab-browser-'))
   const forget = () => rmSync(profile, { recursive: true, force: true, maxRetries: 10 })

@@ -42,6 +42,29 @@ export async function makeContainers(folder, dist) {
     array.attrs.set('long_name', html).set('units', html).set('note', `<script>window.wasHere = true</script>`)
     await array.set(null, [1, 2, 3, 4, 5, 6])
   })
+  // Values that rise to the north, where rows begin, and, without a circle of them, to the east.
+  await write('world.af', async (file) => {
+    const [rows, columns] = [90, 180]
+    const define = (name, values, dims, units) => {
+      const shape = dims.length === 1 ? [values.length] : [rows, columns]
+      const array = file.define(name, { dtype: 'float32', shape, dimensionNames: dims, fillValue: -999 })
+      array.attrs.set('units', units)
+      return array.set(null, Float32Array.from(values))
+    }
+    const lat = Array.from({ length: rows }, (_, i) => 89 - 2 * i)
+    const lon = Array.from({ length: columns }, (_, i) => 1 + 2 * i)
+    await define('lat', lat, ['lat'], 'degrees_north')
+    await define('lon', lon, ['lon'], 'degrees_east')
+    const values = lat.flatMap((y) => lon.map(() => y + 100))
+    await define('down', values, ['lat', 'lon'], 'K')
+    const isGap = (i) => Math.hypot(lat[Math.floor(i / columns)] - 20, lon[i % columns] - 90) < 40
+    await define(
+      'gaps',
+      values.map((value, i) => (isGap(i) ? -999 : value + lon[i % columns] / 4)),
+      ['lat', 'lon'],
+      'K',
+    )
+  })
   // Blocks of one chunk, each of which takes a read.
   const fill = async (file) => {
     const shape = [240, 64, 64]
