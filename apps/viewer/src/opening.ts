@@ -1,6 +1,7 @@
 // From a place that a user names to a dataset, with what that costs.
-import { createPool, HttpStore, OpfsStore, type WorkerPool } from 'hyperslab'
+import { createPool, OpfsStore, type WorkerPool } from 'hyperslab'
 import { type Dataset, openDataset } from 'hyperslab/dataset'
+import { NearReads } from './near-reads.ts'
 
 /** An address, files that were picked together, or a folder. */
 export type Source = string | readonly File[] | FileSystemDirectoryHandle
@@ -29,7 +30,7 @@ function locate(source: Source, onCost: (cost: Cost) => void): Place {
     if (source.startsWith('s3:')) return source
     // The query is that of the store, which sends it for what lies beside the file, too.
     const { origin, pathname, search } = new URL(source, location.href)
-    const store = new HttpStore({
+    const store = new NearReads({
       query: search.slice(1),
       onRequest: ({ bytes, attempts }) => onCost({ requests: attempts, bytes }),
     })

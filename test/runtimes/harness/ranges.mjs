@@ -1,5 +1,6 @@
 // Serves folders as they are, answering ranges, and counts what is asked for.
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { extname, join, normalize } from 'node:path'
 
@@ -37,8 +38,8 @@ async function find(folders, pathname) {
   const [, first, ...rest] = normalize(pathname).split('/')
   if (folders[first] === undefined) return undefined
   const path = join(folders[first], ...rest, pathname.endsWith('/') ? 'index.html' : '')
-  const bytes = await readFile(path).catch(() => undefined)
-  return bytes && { bytes, type: TYPES[extname(path)] ?? 'application/octet-stream' }
+  const found = await stat(path).catch(() => undefined)
+  return found?.isFile() ? { path, size: found.size, type: TYPES[extname(path)] ?? 'application/octet-stream' } : undefined
 }
 
 function answer({ method, headers }, response, found) {
@@ -46,18 +47,13 @@ function answer({ method, headers }, response, found) {
     response.writeHead(404).end()
     return
   }
-  const { bytes, type } = found
+  const { path, size, type } = found
   const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '') ?? []
-  const start = from === '' ? Math.max(0, bytes.length - Number(to)) : Number(from ?? 0)
-  const end = from === '' || !to ? bytes.length : Math.min(bytes.length, Number(to) + 1)
-  const ranged = from !== undefined && { 'Content-Range': `bytes ${start}-${end - 1}/${bytes.length}` }
-  const fields = {
-    'Content-Type': type,
-    'Content-Length': end - start,
-    'Accept-Ranges': 'bytes',
-    ETag: `"${bytes.length}"`,
-    ...ranged,
-  }
+  const start = from === '' ? Math.max(0, size - Number(to)) : Number(from ?? 0)
+  const end = from === '' || !to ? size : Math.min(size, Number(to) + 1)
+  const ranged = from !== undefined && { 'Content-Range': `bytes ${start}-${end - 1}/${size}` }
+  const fields = { 'Content-Type': type, 'Content-Length': end - start, 'Accept-Ranges': 'bytes', ETag: `"${size}"`, ...ranged }
   response.writeHead(ranged ? 206 : 200, { ...fields, 'Cache-Control': 'no-store' })
-  response.end(method === 'HEAD' ? undefined : bytes.subarray(start, end))
+  if (method === 'HEAD' || start >= end) response.end()
+  else createReadStream(path, { start, end: end - 1 }).pipe(response)
 }

@@ -1,5 +1,6 @@
 // Files that the viewer is tried with.
 import { writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { execute } from './processes.mjs'
@@ -76,4 +77,60 @@ export async function makeContainers(folder, dist) {
   }
   await write('days.af', fill, { codec: 'none', blockBytes: 1 })
   writeFileSync(join(folder, 'bad.af'), 'no container '.repeat(100))
+}
+
+/** Cells of `big.nc`, whose values follow from their place. */
+export const BIG = { times: 25, rows: 721, columns: 1440 }
+export const bigValue = (time, row, column) => Math.fround(250 + time + row / 16 + (column % 64) / 1024)
+
+/** A classic NetCDF file of 104 MB: a quarter of a degree, of 25 days. Written by hand, as the package writes none. */
+export async function writeBigNetcdf(path) {
+  const { times, rows, columns } = BIG
+  const text = (value) => [int(value.length), Buffer.from(value), Buffer.alloc(-value.length & 3)]
+  const int = (value) => {
+    const bytes = Buffer.alloc(4)
+    bytes.writeInt32BE(value)
+    return bytes
+  }
+  const dims = { time: times, lat: rows, lon: columns }
+  const variables = [
+    ['time', [0], 'days since 2000-01-01', 6, times * 8],
+    ['lat', [1], 'degrees_north', 5, rows * 4],
+    ['lon', [2], 'degrees_east', 5, columns * 4],
+    ['t2m', [0, 1, 2], 'K', 5, times * rows * columns * 4],
+  ]
+  const header = (begins) =>
+    Buffer.concat(
+      [
+        Buffer.from('CDF\x01'),
+        int(0),
+        [int(10), int(3), Object.entries(dims).map(([name, length]) => [text(name), int(length)])],
+        [int(0), int(0)],
+        [int(11), int(variables.length)],
+        variables.map(([name, axes, units, type, size], i) => [
+          text(name),
+          [int(axes.length), axes.map(int)],
+          [int(12), int(1), text('units'), int(2), text(units)],
+          [int(type), int(size), int(begins[i])],
+        ]),
+      ].flat(Infinity),
+    )
+  let at = header([0, 0, 0, 0]).length
+  const begins = variables.map(([, , , , size]) => {
+    at += size
+    return at - size
+  })
+  const view = new DataView(new ArrayBuffer(begins[3] - begins[0]))
+  for (let i = 0; i < times; i++) view.setFloat64(8 * i, i)
+  for (let i = 0; i < rows; i++) view.setFloat32(begins[1] - begins[0] + 4 * i, 90 - i / 4)
+  for (let i = 0; i < columns; i++) view.setFloat32(begins[2] - begins[0] + 4 * i, i / 4)
+  const file = await open(path, 'w')
+  await file.write(header(begins))
+  await file.write(new Uint8Array(view.buffer))
+  const frame = new DataView(new ArrayBuffer(rows * columns * 4))
+  for (let time = 0; time < times; time++) {
+    for (let i = 0; i < rows * columns; i++) frame.setFloat32(4 * i, bigValue(time, Math.floor(i / columns), i % columns))
+    await file.write(new Uint8Array(frame.buffer))
+  }
+  await file.close()
 }

@@ -8,7 +8,7 @@ import { checker, equal, near } from '../check.mjs'
 import { scratch } from './app.mjs'
 import { execute } from './processes.mjs'
 import { serveRanges } from './ranges.mjs'
-import { makeContainers, NETCDF, WIDE } from './viewer-data.mjs'
+import { bigValue, makeContainers, NETCDF, WIDE, writeBigNetcdf } from './viewer-data.mjs'
 import { viewOf } from './viewer-page.mjs'
 
 const ARRAYS = ['tas', 'lon', 'lon_bnds', 'lat', 'lat_bnds', 'time', 'time_bnds']
@@ -35,6 +35,7 @@ export async function runViewer(browser, app) {
     await checkPictures({ check, site, browser, folder, view })
     await checkQuestions({ check, site, folder, view })
     await checkHandingOn({ check, browser, app, folder, view })
+    await checkCosts({ check, site, folder, view })
     await check('the page fails nowhere', () => equal(seen, []))
     return results
   } finally {
@@ -326,6 +327,61 @@ async function checkQuestions({ check, site, view }) {
     equal([site.asked.length, await charts()], [before, ['x', 'y']])
     await page.click('#read-series')
     await view.until('the series', async () => (await charts()).length === 3)
+  })
+}
+
+async function checkCosts({ check, site, folder, view }) {
+  const { page, text } = view
+  await writeBigNetcdf(join(folder, 'big.nc'))
+
+  await check('the first map of a file of 104 MB takes four requests', async () => {
+    const before = site.asked.length
+    await view.open('url=/data/big.nc?slow=20')
+    await view.pointShare(0.25, 0.75)
+    const near = () => text('readout').then((found) => /^([\d.]+) K · ([\d.]+)°N, ([\d.]+)°E$/.exec(found)?.slice(1).map(Number))
+    await view.until('a value', async () => (await near()) !== undefined)
+    const [value, lat, lon] = await near()
+    equal([Math.abs(lat - 45) < 1, Math.abs(lon - 90) < 1], [true, true])
+    equal(value, Number(digits(bigValue(0, (90 - lat) * 4, lon * 4))))
+    const requests = site.asked.slice(before).filter(({ path }) => path === '/data/big.nc')
+    equal(requests.map(({ method }) => method).sort(), ['GET', 'GET', 'GET', 'HEAD'])
+  })
+  // What a page has allocated only Chromium tells.
+  if (page.context === undefined) return
+  await check('frames that were read are drawn without reading or allocating, and memory stays flat', async () => {
+    const profiler = await page.context().newCDPSession(page)
+    const slides = (count) =>
+      page.evaluate(async (count) => {
+        const input = document.querySelector('#sliders input')
+        const canvas = document.getElementById('canvas')
+        const { left, top, width, height } = canvas.getBoundingClientRect()
+        for (let i = 0; i < count; i++) {
+          input.value = i % 2
+          input.dispatchEvent(new Event('input'))
+          const at = { clientX: left + ((i * 37) % width), clientY: top + ((i * 11) % height), bubbles: true }
+          canvas.dispatchEvent(new PointerEvent('pointermove', at))
+          await new Promise((resolve) => setTimeout(resolve))
+        }
+      }, count)
+    const used = async () => {
+      await profiler.send('HeapProfiler.collectGarbage')
+      return (await profiler.send('Runtime.getHeapUsage')).usedSize
+    }
+    await slides(4)
+    await view.shows(['at.time', '1'])
+    const [before, requests] = [await used(), site.asked.length]
+    const all = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true }
+    await profiler.send('HeapProfiler.startSampling', { samplingInterval: 1024, ...all })
+    await slides(200)
+    const { profile } = await profiler.send('HeapProfiler.stopSampling')
+    const sum = ({ selfSize, children }) => children.reduce((total, child) => total + sum(child), selfSize)
+    const perFrame = sum(profile.head) / 200
+    // A picture has half a million pixels: a closure or an array each would take tens of megabytes.
+    if (perFrame > 100_000) throw new Error(`${perFrame} bytes are allocated for a frame`)
+    await slides(800)
+    const grown = (await used()) - before
+    if (grown > 1_000_000) throw new Error(`the heap has grown by ${grown} bytes in 1000 frames`)
+    equal(site.asked.length, requests)
   })
 }
 
