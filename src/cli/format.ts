@@ -57,33 +57,20 @@ export async function printResult(format: Format, result: Result | Excerpt): Pro
 }
 
 /** Columns under their names: as text side by side, as JSON one list each. */
-export async function printTable(
-  format: Format,
-  columns: Readonly<Record<string, Result>>,
-  { isMissing, dates }: Pick<Result, 'isMissing' | 'dates'> = {},
-): Promise<void> {
+export async function printTable(format: Format, columns: Readonly<Record<string, Result>>): Promise<void> {
   if (format === 'bytes') throw new UsageError('a table has no bytes; use --format text or json')
-  const cells = Object.entries(columns).map(([name, { dtype, tensor }]) => {
-    const elements = Array.from({ length: sizeOf(tensor.shape) }, (_, i) => readElement(dtype, tensor.data, i))
-    // Counts are neither missing nor dates.
-    const own = name === 'counts' ? {} : { isMissing, dates }
-    const show = (element: unknown): string =>
-      format === 'json'
-        ? own.isMissing?.(element)
-          ? 'null'
-          : own.dates
-            ? JSON.stringify(own.dates.show(element))
-            : jsonElement(dtype, element)
-        : own.isMissing?.(element)
-          ? '_'
-          : (own.dates?.show(element) ?? showElement(dtype, element))
-    return { name, texts: elements.map(show) }
-  })
-  if (format === 'json') return print([`{${cells.map(({ name, texts }) => `"${name}":[${texts.join(',')}]`).join(',')}}\n`])
-  const rows = cells[0]!.texts.map((_, row) => cells.map(({ texts }) => texts[row] ?? ''))
+  if (format === 'json') {
+    const lists = Object.entries(columns).map(([name, { tensor, ...result }]) => {
+      const elements = Array.from({ length: sizeOf(tensor.shape) }, (_, i) => readElement(result.dtype, tensor.data, i))
+      return `"${name}":[${elements.map((element) => elementJson(result, element)).join(',')}]`
+    })
+    return print([`{${lists.join(',')}}\n`])
+  }
+  const cells = Object.values(columns).map(elementTexts)
+  const rows = cells[0]!.map((_, row) => cells.map((texts) => texts[row] ?? ''))
   await printLines(
     table(
-      cells.map(({ name }) => ({ title: name, align: 'right' as const })),
+      Object.keys(columns).map((title) => ({ title, align: 'right' as const })),
       rows,
       '',
     ),
@@ -91,25 +78,34 @@ export async function printTable(
 }
 
 /** `{ "dtype", "shape", "data" }` with the elements in C order; of times with their calendar, too. */
-export function* jsonPieces({ dtype, tensor, isMissing, dates }: Result): Generator<string> {
+export function* jsonPieces(result: Result): Generator<string> {
+  const { dtype, tensor, dates } = result
   const size = sizeOf(tensor.shape)
-  const show = (element: unknown): string => (dates ? JSON.stringify(dates.show(element)) : jsonElement(dtype, element))
   const calendar = dates ? `"calendar":"${dates.calendar}",` : ''
   yield `{"dtype":"${dtype}",${calendar}"shape":${JSON.stringify(tensor.shape)},"data":[`
-  for (let i = 0; i < size; i++) {
-    const element = readElement(dtype, tensor.data, i)
-    yield `${i === 0 ? '' : ','}${isMissing?.(element) ? 'null' : show(element)}`
-  }
+  for (let i = 0; i < size; i++) yield `${i === 0 ? '' : ','}${elementJson(result, readElement(dtype, tensor.data, i))}`
   yield ']}\n'
 }
 
+/** How an element is written: missing ones as `_`, times as dates. */
+export const elementText = ({ dtype, isMissing, dates }: Omit<Result, 'tensor'>, element: unknown): string =>
+  isMissing?.(element) ? '_' : (dates?.show(element) ?? showElement(dtype, element))
+
+/** The same as JSON: missing ones as null. */
+export const elementJson = ({ dtype, isMissing, dates }: Omit<Result, 'tensor'>, element: unknown): string =>
+  isMissing?.(element) ? 'null' : dates ? JSON.stringify(dates.show(element)) : jsonElement(dtype, element)
+
+/** All elements of a dense result, in C order. */
+export const elementTexts = (result: Result): string[] =>
+  Array.from({ length: sizeOf(result.tensor.shape) }, (_, i) =>
+    elementText(result, readElement(result.dtype, result.tensor.data, i)),
+  )
+
 /** Nested brackets, the elements of all rows in aligned columns. */
-export function* textPieces({ dtype, tensor, cut, isMissing, dates }: Excerpt): Generator<string> {
+export function* textPieces({ tensor, cut, ...result }: Excerpt): Generator<string> {
   const { data, shape } = tensor
-  const show = (i: number): string => {
-    const element = readElement(dtype, data, i)
-    return isMissing?.(element) ? '_' : (dates?.show(element) ?? showElement(dtype, element))
-  }
+  const { dtype } = result
+  const show = (i: number): string => elementText(result, readElement(dtype, data, i))
   if (shape.length === 0) {
     yield `${show(0)}\n`
     return

@@ -1,5 +1,6 @@
 import type { NetcdfFile } from '../adapters/netcdf/index.ts'
 import { elementBytes, isFixed } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
 import { openNetcdf } from '../runtime/netcdf.ts'
 import type { ArrayDescription, DescribedAttribute, DescribedAttributes, Description } from './description.ts'
 import type { ReadingOptions } from './options.ts'
@@ -59,3 +60,9 @@ const attributesOf = (attrs: NetcdfFile['attrs']): DescribedAttributes =>
 /** Opens a classic NetCDF file for reading. */
 export const openNetcdfFile = async (location: string, reading: ReadingOptions = {}): Promise<Place> =>
   new NetcdfPlace(location, await openNetcdf(location, reading))
+
+/** For commands that take containers. */
+export function importFirst(file: string, why: string): HyperslabError {
+  const text = `this is a classic NetCDF file, ${why}; import it first: hyperslab import ${file} out.af`
+  return new HyperslabError('UnsupportedError', text, { file })
+}

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addAttr } from './attr.ts'
 import { addCompact } from './compact.ts'
 import { addCp } from './cp.ts'
+import { addDiff } from './diff.ts'
 import { addExport } from './export.ts'
 import { oneLine } from './failure.ts'
 import { addGet } from './get.ts'
+import { addHead } from './head.ts'
 import { addImport } from './import.ts'
 import { addInfo } from './info.ts'
 import { addJobs } from './jobs.ts'
@@ -15,6 +18,7 @@ import { addReduce } from './reduce.ts'
 import { addReferences } from './references.ts'
 import { showNegatives } from './selection.ts'
 import { addServe } from './serve.ts'
+import { addStats } from './stats.ts'
 import { addVerify } from './verify.ts'
 import { addView } from './view.ts'
 import { addWork } from './work.ts'
@@ -47,9 +51,13 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
     addRechunk,
     addCp,
     addInfo,
+    addHead,
     addGet,
+    addStats,
     addReduce,
     addPlot,
+    addAttr,
+    addDiff,
     addServe,
     addView,
     addReferences,

@@ -85,7 +85,7 @@ Example: by many machines, on each of which hyperslab work runs
       const { variable, dims } = part
       await within({ file: place.location, array: placed.name }, async () => {
         const how = { ...(axes && { axis: axes.map((each) => nameOf(each, dims)) }), skipMissing: !keepMissing }
-        if (isTable(op)) return printTable(format, await countsOf(variable, op, how, options), shownAs(variable, options))
+        if (isTable(op)) return printTable(format, await countsOf(variable, op, how, options, shownAs(variable, options)))
         const queued = isQueued(options) ? { location: path, placed, part, method: op as QueuedMethod, options } : undefined
         const cells = await reduced(variable, op, how, options, queued && reduceByQueue(queued))
         checkFormat(format, cells.array.dtype)

@@ -16,6 +16,7 @@ import {
 import type { Variable } from '../dataset/variable.ts'
 import { UsageError } from './failure.ts'
 import type { Result } from './format.ts'
+import type { Shown } from './labelled.ts'
 
 const KINDS = ['sum', 'mean', 'min', 'max', 'prod', 'variance', 'std', 'count', 'median'] as const satisfies ReduceKind[]
 const TRUTHS = ['any', 'all'] as const
@@ -84,13 +85,14 @@ export async function countsOf(
   op: 'histogram' | 'unique',
   { skipMissing }: ReduceDimsOptions,
   { bins, range }: ReductionOptions,
+  shown: Shown,
 ): Promise<Columns> {
   const skip = skipping(array, skipMissing)
   const counted = (tensor: Tensor): Result => ({ dtype: 'float64', tensor })
   if (op === 'unique') {
     const { values, counts } = await array.unique(skip)
-    return { values: { dtype: array.dtype, tensor: values }, counts: counted(counts) }
+    return { values: { dtype: array.dtype, tensor: values, ...shown }, counts: counted(counts) }
   }
   const { edges, counts } = await array.histogram({ ...(bins !== undefined && { bins }), ...(range && { range }), ...skip })
-  return { edges: counted(edges), counts: counted(counts) }
+  return { edges: { ...counted(edges), ...(shown.dates && { dates: shown.dates }) }, counts: counted(counts) }
 }

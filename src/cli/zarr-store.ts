@@ -14,6 +14,7 @@ import { type ArrayDescription, type Description, describeJson, type PyramidDesc
 import { UsageError } from './failure.ts'
 import { zarrLocation } from './found.ts'
 import { textAttribute } from './labelled.ts'
+import { importFirst } from './netcdf-file.ts'
 import type { PlaceOptions, ReadingOptions } from './options.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
@@ -245,9 +246,6 @@ export async function zarrErrors<T>(file: string, other: string, work: () => Pro
 
 /** @throws UnsupportedError for classic NetCDF, which is copied first */
 export function storeAt(location: string, format: PlaceFormat, signal?: Signal): Promise<Location> {
-  if (format === 'netcdf') {
-    const text = 'this is a classic NetCDF file, which has no checksums that could be verified'
-    throw new HyperslabError('UnsupportedError', text, { file: location })
-  }
+  if (format === 'netcdf') throw importFirst(location, 'which has no checksums that could be verified')
   return zarrLocation(location, format, signal)
 }

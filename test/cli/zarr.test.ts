@@ -483,7 +483,11 @@ describe('refusals', () => {
     [['info', 'none.zarr'], 1, /^hyperslab: none\.zarr: there is no container \(\.af\), and no Zarr array or group\n$/],
     [['info', 'make.py'], 1, /^hyperslab: make\.py: there is no container \(\.af\), and no Zarr array or group\n$/],
     [['info', '.'], 1, /^hyperslab: \.: there is no container \(\.af\), and no Zarr array or group\n$/],
-    [['verify', NETCDF], 1, /this is a classic NetCDF file, which has no checksums that could be verified\n$/],
+    [
+      ['verify', NETCDF],
+      1,
+      /this is a classic NetCDF file, which has no checksums that could be verified; import it first: [^\n]+\n$/,
+    ],
     [['info', 'hrrr.zarr', '--group', 'surface/none'], 1, /array 'surface\/none': there is neither an array nor a group/],
     [['get', 'era5.zarr/time', '.', '--group', 'a'], 2, /^hyperslab: --group is for groups, and era5\.zarr\/time is an array\n$/],
     [['info', 'era5.zarr', '--layer', '0'], 2, /^hyperslab: --layer is for containers, and era5\.zarr is a Zarr store\n$/],

@@ -1,0 +1,76 @@
+import type { Command } from 'commander'
+import { isHyperslabError } from '../core/errors.ts'
+import { readResult } from './excerpt.ts'
+import { EXIT, oneLine } from './failure.ts'
+import { elementTexts, jsonPieces, type Result } from './format.ts'
+import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
+import { openPlace } from './open-place.ts'
+import { addPlaceOptions, integerBetween, type JsonOption, jsonOption, PLACE, type PlaceOptions } from './options.ts'
+import { print, printError, printLines, table } from './output.ts'
+import type { Place, PlacedArray } from './place.ts'
+
+interface Options extends PlaceOptions, RawOption, JsonOption {
+  readonly number: number
+}
+
+export function addHead(program: Command): void {
+  const command = program
+    .command('head')
+    .description('print the first elements of arrays')
+    .argument('<file>', PLACE)
+    .argument('[arrays...]', 'names of arrays (default: all)')
+    .option('-n, --number <elements>', 'how many of each, in C order', integerBetween(1, 1000), 5)
+    .addOption(jsonOption())
+    .addOption(rawOption())
+  addPlaceOptions(command)
+    .addHelpText('after', '\nExample:\n  $ hyperslab head climate.af tas -n 3')
+    .action(async (path: string, names: string[], { json = false, number, ...options }: Options) => {
+      await using place = await openPlace(path, options)
+      const rows: string[][] = []
+      const objects: string[] = []
+      for (const placed of await arraysOf(place, names)) {
+        try {
+          const { dtype, dims, result } = await headOf(place, placed, number, options)
+          if (json) objects.push(`${JSON.stringify(placed.name)}:${[...jsonPieces(result)].join('').trimEnd()}`)
+          else rows.push([placed.name, dtype, `(${dims.join(', ')})`, elementTexts(result).join(' ')])
+        } catch (error) {
+          if (!isHyperslabError(error)) throw error
+          printError(oneLine(error.message))
+          process.exitCode = EXIT.failed
+        }
+      }
+      if (json) await print([`{${objects.join(',\n')}}\n`])
+      else if (rows.length > 0)
+        await printLines(
+          table(
+            ['', '', '', ''].map((title) => ({ title })),
+            rows,
+            '',
+          ).slice(1),
+        )
+    })
+}
+
+/** Those of some names, or all. */
+export const arraysOf = async (place: Place, names: readonly string[]): Promise<readonly PlacedArray[]> =>
+  names.length === 0 ? (await place.contents()).arrays : Promise.all(names.map((name) => place.array(name)))
+
+/** The least box at the beginning that has so many elements, cut to these. */
+async function headOf(place: Place, placed: PlacedArray, number: number, options: RawOption) {
+  const { shape } = placed.array
+  let wanted = number
+  const lengths = shape.toReversed().map((length) => {
+    const own = Math.min(length, wanted)
+    wanted = Math.ceil(wanted / Math.max(1, length))
+    return own
+  })
+  const text = lengths
+    .toReversed()
+    .map((length) => `:${length}`)
+    .join(',')
+  const { variable, dims } = await selectArray(place, placed, text, options)
+  const { tensor, dtype } = await readResult(variable.array, [])
+  const length = Math.min(number, tensor.data.length)
+  const first = { data: tensor.data.slice(0, length), shape: [length], stride: [1], offset: 0 }
+  return { dtype, dims, result: { dtype, tensor: first, ...shownAs(variable, options) } as Result }
+}
