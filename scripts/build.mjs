@@ -45,11 +45,20 @@ const STEPS = {
     run: () => node('scripts/embed-worker.mjs'),
   },
   js: {
-    reads: ['src', 'tsconfig.json', 'tsconfig.build.json', 'rollup.config.mjs', 'build/kernels.wasm', 'build/worker.js'],
+    reads: [
+      'src',
+      'tsconfig.json',
+      'tsconfig.build.json',
+      'rollup.config.mjs',
+      'scripts/man.mjs',
+      'build/kernels.wasm',
+      'build/worker.js',
+    ],
     writes: ['build/js', 'build/types', 'dist'],
     async run() {
       await node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json')
       await node('node_modules/rollup/dist/bin/rollup', '-c', '--silent')
+      await node('scripts/man.mjs')
     },
   },
   viewer: {

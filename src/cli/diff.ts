@@ -151,8 +151,8 @@ function ofAttributes(first: NamedValues | undefined, second: NamedValues | unde
 const isComparable = (a: DType, b: DType): boolean => a === b || (isFixed(a) && isFixed(b))
 
 /**
- * Compares the elements of two variables of one shape, block by block: missing ones are like missing ones only, and
- * NaN is like NaN.
+ * Compares the elements of two variables of one shape, block by block: missing ones are like missing ones only,
+ * and NaN is like NaN.
  */
 async function ofValues(
   a: Variable,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAttr } from './attr.ts'
 import { addCompact } from './compact.ts'
+import { addCompletion } from './completion.ts'
 import { addCp } from './cp.ts'
 import { addDiff } from './diff.ts'
 import { addExport } from './export.ts'
@@ -24,10 +25,10 @@ import { addView } from './view.ts'
 import { addWork } from './work.ts'
 
 /** The command line. Parsing it throws what commander throws instead of ending the process. */
-export function createProgram(): Command {
+export function createProgram(version = packageVersion()): Command {
   const program = new Command('hyperslab')
     .description('Look into containers of chunked arrays, classic NetCDF and Zarr, and turn one into another.')
-    .version(packageVersion(), '-V, --version', 'print the version')
+    .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .exitOverride()
     .configureOutput({
@@ -65,6 +66,7 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
     addCompact,
     addWork,
     addJobs,
+    addCompletion,
   ])
     add(program)
   return program
