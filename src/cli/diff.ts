@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
 import { writeJson } from '../adapters/zarr/json.ts'
 import type { NamedValues } from '../array/source.ts'
-import { type DType, isBigInt, isFixed, readElement } from '../core/dtype.ts'
+import { type DType, isFixed, readElement } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
 import { sameShape, showShape } from '../core/shape.ts'
 import type { Variable } from '../dataset/variable.ts'
-import { rangeLength } from '../grid/range.ts'
 import { zipBlocks } from '../runtime/index.ts'
+import { dimensionsOf } from '../runtime/stored-arrays.ts'
 import { EXIT } from './failure.ts'
 import { elementJson, elementText } from './format.ts'
-import { dimensionsOf, type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
+import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
 import { openPlace } from './open-place.ts'
 import { type JsonOption, jsonOption, numberFrom, PLACE, parseNames } from './options.ts'
 import { count, print, printLines } from './output.ts'
@@ -151,8 +151,8 @@ function ofAttributes(first: NamedValues | undefined, second: NamedValues | unde
 const isComparable = (a: DType, b: DType): boolean => a === b || (isFixed(a) && isFixed(b))
 
 /**
- * Compares the elements of two variables of one shape, block by block: missing ones are like missing ones only,
- * and NaN is like NaN.
+ * Compares the elements of two variables of one shape, block by block: missing ones are like missing ones
+ * only, and NaN is like NaN.
  */
 async function ofValues(
   a: Variable,
@@ -167,7 +167,6 @@ async function ofValues(
     return { different: size, of: size, at: [], first: types[0], second: types[1], json: [`"${types[0]}"`, `"${types[1]}"`] }
   }
   const [missingOne, missingOther] = shown.map(({ isMissing }) => isMissing ?? ((): boolean => false))
-  const isExact = isBigInt(one.dtype) && isBigInt(other.dtype)
   let different = 0
   let most:
     | { readonly distance: number; readonly at: readonly number[]; readonly values: readonly [unknown, unknown] }
@@ -182,7 +181,7 @@ async function ofValues(
       let distance = Number.POSITIVE_INFINITY
       if (!noX && !noY) {
         if (x === y || (Number.isNaN(x) && Number.isNaN(y))) continue
-        distance = distanceOf(x, y, isExact)
+        distance = distanceOf(x, y)
         if (Number.isFinite(distance) && distance <= tolerance + relative * Math.abs(Number(y))) continue
       }
       different++
@@ -192,7 +191,7 @@ async function ofValues(
       let rest = i
       const at = box.map(() => 0)
       for (let axis = box.length - 1; axis >= 0; axis--) {
-        const [{ start, step }, along] = [box[axis]!, rangeLength(box[axis]!)]
+        const [{ start, step }, along] = [box[axis]!, left.shape[axis]!]
         at[axis] = start + (rest % along) * step
         rest = Math.floor(rest / along)
       }
@@ -213,8 +212,8 @@ async function ofValues(
 }
 
 /** How far two values are apart; texts are infinitely far. */
-function distanceOf(x: unknown, y: unknown, isExact: boolean): number {
-  if (isExact) return Math.abs(Number((x as bigint) - (y as bigint)))
+function distanceOf(x: unknown, y: unknown): number {
+  if (typeof x === 'bigint' && typeof y === 'bigint') return Math.abs(Number(x - y))
   if (typeof x === 'string' || x instanceof Uint8Array) return sameBytes(x, y) ? 0 : Number.POSITIVE_INFINITY
   return Math.abs(Number(x) - Number(y))
 }

@@ -4,11 +4,11 @@ import type { Arena } from './arena.ts'
 /** Why a block does not decode, by the kernel's error codes -1, -2, ... (assembly/lz4-decode.ts). */
 const REASONS = [
   'the input ends in the middle of a sequence',
-  'a match reaches back to before the start of the output',
+  'a match reaches back to before the start',
   'it decodes to more bytes than expected',
   'it decodes to fewer bytes than expected',
-  'there is more input after the last byte of output',
-  'a match ends too close to the end of the output',
+  'more input after the last byte of output',
+  'a match ends too close to the end',
 ]
 
 /** How far a block was decoded: two u32 in kernel memory, bytes read and bytes written. */

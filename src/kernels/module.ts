@@ -46,7 +46,7 @@ export function instantiate<T>(module: object, imports: object = {}): { readonly
 /** Platforms disagree on what a value of another kind is: some take it for code that does not compile. */
 export function checkInput(module: object): void {
   if (module instanceof WebAssembly.Module || module instanceof ArrayBuffer || ArrayBuffer.isView(module)) return
-  throw new TypeError('it is neither a WebAssembly.Module nor bytes')
+  throw new TypeError('neither a WebAssembly.Module nor bytes')
 }
 
 /** The error where a platform does not compile or run modules, or not now. */

@@ -288,7 +288,7 @@ export function checksumsIn({ blocks }: Footer, before: Uint8Array): Checksums |
     if (found !== undefined && (named || !isTrivial(found))) return found
   }
   if (!named) return undefined
-  throw new HyperslabError('IntegrityError', 'the checksums themselves have changed since they were written')
+  throw new HyperslabError('IntegrityError', 'the checksums themselves have changed')
 }
 
 /**

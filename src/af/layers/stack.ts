@@ -173,7 +173,7 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
     const stack = files && new Stack(files)
     if (stack !== undefined && (await isSettled(store, paths, stack, options))) return stack
   }
-  throw new HyperslabError('ConflictError', 'other writers compacted the container each time it was being opened', {
+  throw new HyperslabError('ConflictError', 'other writers compacted it whenever it was opened', {
     file: store.describe(paths.base),
   })
 }

@@ -36,7 +36,7 @@ export function pad<D extends DType>(
   const pairs = pairsOf(source, widths)
   const edge = mode === 'edge'
   if (edge && source.shape.some((length, axis) => length === 0 && Math.max(...pairs[axis]!) > 0))
-    invalidArgument('an axis of length 0 has no edge to repeat', source.shape)
+    invalidArgument('an empty axis has no edge to repeat', source.shape)
   const origin = pairs.map(([low]) => low)
   const given = value ?? missingElement(missingElements(source)) ?? source.fillValue
   const fill = fillElement(source.dtype, given as ScalarOf<D> | undefined)

@@ -20,7 +20,7 @@ export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
 
 const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', notFound: 'list of integers' }
 
-const FORBIDDEN = 'if this server says so for what does not exist, pass notFound: [403, 404, 410] to the store'
+const FORBIDDEN = 'if the server says so of what does not exist, pass notFound: [403, 404, 410]'
 
 /**
  * Objects behind `http:` and `https:` URLs, read only. Keys are absolute URLs.
