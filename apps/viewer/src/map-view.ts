@@ -145,6 +145,11 @@ export class MapView {
     this.#marker.hidden = across < 0 || across > 1 || down < 0 || down > 1
   }
 
+  /** Whether columns go around the globe. */
+  get isGlobal(): boolean {
+    return this.#geometry!.isGlobal
+  }
+
   /** Whether the first row is drawn at the bottom, and the first column at the right. */
   get turned(): readonly [rows: boolean, columns: boolean] {
     const geometry = this.#geometry!
@@ -178,6 +183,8 @@ export class MapView {
     sizeCanvas(this.#heat, layout.map.width, layout.map.height)
     sizeCanvas(this.#around, layout.width, layout.height)
     this.#drawn = ''
+    // What is zoomed is moved by touching it, else the page is.
+    byId('figure').style.touchAction = state.zoom > 1 ? 'none' : 'pan-y'
     byId('figure').style.height = `${layout.height}px`
     this.#heat.style.left = `${layout.map.x}px`
     this.#heat.style.top = `${layout.map.y}px`

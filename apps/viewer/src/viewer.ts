@@ -3,19 +3,23 @@ import type { DataArray, Dataset } from 'hyperslab/dataset'
 import { type Axis, type Chosen, chooseAxes, readAxis, slowDimension } from './axes.ts'
 import { loadCoastlines } from './coastlines.ts'
 import { tableOf } from './colours.ts'
-import { byId, element, showError } from './dom.ts'
-import { EXAMPLES } from './examples.ts'
+import { bindControls, showControls } from './controls.ts'
+import { byId, showError } from './dom.ts'
 import { type Frame, FrameCache, readFrame, toFloats } from './frame.ts'
 import { extentOf, knownExtent, type Limits, percentilesOf, suitingColours, symmetric } from './limits.ts'
 import { drawLine } from './lines.ts'
 import { MapView, type Scene } from './map-view.ts'
-import { droppedSource, openSource, type Source } from './opening.ts'
+import { openSource, type Source } from './opening.ts'
 import { derivationOf, derive, javascriptOf } from './picture.ts'
+import { bindPointer } from './pointer.ts'
 import { Profiles } from './profiles.ts'
 import { save } from './save.ts'
-import { disableSlider, makeSliders, setSlider, showPlaying } from './sliders.ts'
-import { queryOf, START, stateOf, type ViewState } from './state.ts'
-import { describe, isNumeric, longNameOf, plural, show, showBytes, summarize, unitsOf } from './words.ts'
+import { makeSliders, setSlider, showPlaying } from './sliders.ts'
+import { bindOpening } from './start.ts'
+import { queryOf, START, type ViewState } from './state.ts'
+import { bindTheme } from './theme.ts'
+import { listVariables, showVariable } from './variables.ts'
+import { isNumeric, longNameOf, plural, show, showBytes, summarize, unitsOf } from './words.ts'
 
 /** Elements of a variable of one dimension that are drawn at most, and of text that are shown. */
 const MOST_POINTS = 2 ** 20
@@ -75,7 +79,7 @@ async function open(source: Source, wanted: ViewState): Promise<void> {
     profiles.forget()
     localName = typeof source === 'string' ? '' : 'kind' in source ? source.name : (source[0]?.name ?? '')
     const arrays = Object.values({ ...opened.variables, ...opened.coords })
-    byId('arrays').replaceChildren(...arrays.map(arrayButton), ...[...opened.problems].map(problemItem))
+    listVariables(arrays, opened.problems, (array) => void pick(array, { ...START, url: state.url }))
     byId('start').hidden = true
     byId('contents').hidden = false
     const largest = [...arrays].filter(isNumeric).sort((a, b) => b.array.size - a.array.size)[0]
@@ -86,29 +90,6 @@ async function open(source: Source, wanted: ViewState): Promise<void> {
   } catch (error) {
     if (!signal.aborted) showError('open-error', error)
   }
-}
-
-function arrayButton(array: DataArray): HTMLElement {
-  const title = element('strong', { textContent: array.name })
-  const units = unitsOf(array)
-  const name = longNameOf(array)
-  const meaning = [name === array.name ? '' : name, units === '' ? '' : `[${units}]`].join(' ').trim()
-  const texts = [meaning, summarize(array), `chunks ${(array.encoding['chunks'] as number[] | undefined)?.join(' × ') || '1'}`]
-  const lines = texts.filter((text) => text !== '').map((textContent) => element('span', { textContent }))
-  const button = element('button', { type: 'button' }, title, ...lines)
-  button.dataset['name'] = array.name
-  button.onclick = () => pick(array, { ...START, url: state.url })
-  return element('li', {}, button)
-}
-
-/** An array that could not be opened, with the reason in its place. */
-function problemItem([name, { message }]: readonly [string, Error]): HTMLElement {
-  return element(
-    'li',
-    { className: 'problem' },
-    element('strong', { textContent: name }),
-    element('span', { textContent: message }),
-  )
 }
 
 /** Shows a variable. */
@@ -122,14 +103,7 @@ async function pick(array: DataArray, wanted: ViewState): Promise<void> {
   cell = -1
   profiles.close()
   map.clear()
-  for (const button of byId('arrays').querySelectorAll('button'))
-    button.ariaPressed = String(button.dataset['name'] === array.name)
-  const texts = describe(array).flatMap(([name, text]) => [
-    element('dt', { textContent: name }),
-    element('dd', { textContent: text }),
-  ])
-  byId('details').replaceChildren(...texts)
-  byId('title').textContent = longNameOf(array)
+  showVariable(array)
   change({ ...wanted, variable: array.name })
   showError('view-error')
   try {
@@ -148,34 +122,16 @@ async function pick(array: DataArray, wanted: ViewState): Promise<void> {
       },
       played: (dim) => (playing === dim ? stop() : play(dim)),
     })
-    showControls(others)
+    updateControls()
     await read()
   } catch (error) {
     if (!signal.aborted) showError('view-error', error)
   }
 }
 
-/** Has the controls show the state, and hides those that have no use for the variable. */
-function showControls(others: readonly Axis[]): void {
-  const isPlane = chosen.y !== ''
-  for (const id of ['figure', 'settings', 'compute', 'readout']) byId(id).hidden = !isPlane
-  byId('line').hidden = isPlane
-  byId('text').hidden = true
-  byId<HTMLButtonElement>('png').hidden = !isPlane
-  const means = others.filter(({ length }) => length > 1).map(({ dim }) => element('option', { value: dim, textContent: dim }))
-  byId('mean').replaceChildren(element('option', { value: '', textContent: 'nothing' }), ...means)
-  byId('compute').hidden = !isPlane || means.length === 0
-  for (const id of ['colours', 'limits', 'projection', 'mean'] as const) byId<HTMLSelectElement>(id).value = state[id]
-  for (const id of ['keep', 'symmetric', 'log'] as const) byId<HTMLInputElement>(id).checked = state[id]
-  for (const id of ['low', 'high'] as const) byId<HTMLInputElement>(id).value = state[id] === undefined ? '' : String(state[id])
-  disableSlider(state.mean)
-  showOwnLimits()
-}
-
-function showOwnLimits(): void {
-  for (const label of document.querySelectorAll<HTMLElement>('.own')) label.hidden = state.limits !== 'own'
-  byId('subtract').hidden = slow() === undefined || state.mean !== ''
-  byId('subtract-none').hidden = state.minus === undefined
+function updateControls(): void {
+  const means = chosen.others.filter((dim) => axes.get(dim)!.length > 1)
+  showControls(state, { isPlane: chosen.y !== '', means, canSubtract: slow() !== undefined })
 }
 
 function move(dim: string, position: number): Promise<void> {
@@ -453,8 +409,9 @@ async function showCode(): Promise<void> {
 
 /** Draws once more what is in memory, after a change of what does not have to be read. */
 function redraw(changes: Partial<ViewState>): void {
+  if (changes.limits !== undefined) kept = undefined
   change(changes)
-  showOwnLimits()
+  updateControls()
   if (map.frame !== undefined) void known.then((extent) => drawMap(map.frame!, extent)).then(settled)
 }
 
@@ -462,151 +419,12 @@ const settled = (): void => {
   document.documentElement.dataset['state'] = 'shown'
 }
 
-function bindControls(): void {
-  for (const id of ['colours', 'projection'] as const)
-    byId<HTMLSelectElement>(id).onchange = ({ target }) =>
-      redraw({ [id]: (target as HTMLSelectElement).value, ...(id === 'projection' && WHOLE) })
-  byId<HTMLSelectElement>('limits').onchange = ({ target }) => {
-    kept = undefined
-    redraw({ limits: (target as HTMLSelectElement).value as ViewState['limits'] })
-  }
-  for (const id of ['keep', 'symmetric', 'log'] as const)
-    byId<HTMLInputElement>(id).onchange = ({ target }) => redraw({ [id]: (target as HTMLInputElement).checked })
-  for (const id of ['low', 'high'] as const)
-    byId<HTMLInputElement>(id).onchange = ({ target }) => {
-      const value = (target as HTMLInputElement).valueAsNumber
-      redraw({ [id]: Number.isNaN(value) ? undefined : value })
-    }
-  byId<HTMLSelectElement>('mean').onchange = ({ target }) => {
-    stop()
-    change({ mean: (target as HTMLSelectElement).value, minus: undefined })
-    disableSlider(state.mean)
-    showOwnLimits()
-    void read()
-  }
-  byId('abort').onclick = () => {
-    reading.abort()
-    byId('progress').hidden = true
-    byId<HTMLSelectElement>('mean').value = ''
-    byId('mean').dispatchEvent(new Event('change'))
-  }
-  byId('subtract').onclick = () => subtract(state.at[slow()!] ?? 0)
-  byId('subtract-none').onclick = () => subtract(undefined)
-  byId<HTMLDetailsElement>('code').ontoggle = () => void showCode()
-  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]'))
-    button.onclick = () => copy(byId<HTMLTextAreaElement>(button.dataset['copy']!).value, 'The code is copied.')
-  byId('copy-link').onclick = () =>
-    copy(location.href, state.url === '' ? 'Copied; a file of this machine is not in a link.' : 'The link is copied.')
-  byId('png').onclick = () => {
-    const canvas = map.export(longNameOf(variable!), whereText())
-    canvas.toBlob((blob) => blob && save(blob, `${state.variable}.png`), 'image/png')
-  }
-}
-
-/** What is seen of another projection lies elsewhere. */
-const WHOLE = { x: undefined, y: undefined, zoom: 1 }
-
-function subtract(minus: number | undefined): void {
+/** Computes something else of the variable, and reads it. */
+function compute(changes: Partial<ViewState>): void {
   stop()
-  change({ minus })
-  showOwnLimits()
+  change(changes)
+  updateControls()
   void read()
-}
-
-async function copy(text: string, said: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text)
-    byId('announce').textContent = said
-    byId('readout').textContent = said
-  } catch {
-    showError('view-error', 'The browser does not let this page copy; mark the text and copy it yourself.')
-  }
-}
-
-const MOVES: Readonly<Record<string, readonly [number, number]>> = {
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-}
-
-function bindPicture(): void {
-  const surface = byId('canvas')
-  let pending = 0
-  let [left, top] = [0, 0]
-  /** Where a drag began, or was last. */
-  let drag: { x: number; y: number; id: number; moved: boolean } | undefined
-  const point = (): void => {
-    pending = 0
-    const at = map.cellAt(left, top)
-    if (at !== cell) readOut(at)
-  }
-  surface.onpointermove = (event) => {
-    if (drag?.id === event.pointerId && state.zoom > 1) {
-      const [byX, byY] = [event.clientX - drag.x, event.clientY - drag.y]
-      if (drag.moved || Math.hypot(byX, byY) > 4) {
-        drag = { x: event.clientX, y: event.clientY, id: drag.id, moved: true }
-        redraw(map.moved(byX, byY, state.zoom))
-        return
-      }
-    }
-    left = event.offsetX
-    top = event.offsetY
-    if (pending === 0) pending = requestAnimationFrame(point)
-  }
-  surface.onpointerdown = (event) => {
-    drag = { x: event.clientX, y: event.clientY, id: event.pointerId, moved: false }
-    if (state.zoom > 1) surface.setPointerCapture(event.pointerId)
-  }
-  surface.onpointerup = (event) => {
-    const isClick = drag?.id === event.pointerId && !drag.moved
-    drag = undefined
-    if (isClick) choose(map.cellAt(event.offsetX, event.offsetY))
-  }
-  surface.onpointercancel = () => {
-    drag = undefined
-  }
-  surface.addEventListener(
-    'wheel',
-    (event) => {
-      if (map.frame === undefined || !(event.ctrlKey || event.metaKey || state.zoom > 1 || event.shiftKey)) return
-      event.preventDefault()
-      redraw(map.moved(0, 0, state.zoom * Math.exp(-event.deltaY / 300), event.offsetX, event.offsetY))
-    },
-    { passive: false },
-  )
-  surface.ondblclick = (event) => redraw(map.moved(0, 0, state.zoom * 2, event.offsetX, event.offsetY))
-  byId('zoom-in').onclick = () => zoomBy(2)
-  byId('zoom-out').onclick = () => zoomBy(0.5)
-  surface.onkeydown = (event) => {
-    const frame = map.frame
-    if (frame === undefined || event.ctrlKey || event.metaKey || event.altKey) return
-    const by = MOVES[event.key]
-    if (by !== undefined) {
-      event.preventDefault()
-      if (event.shiftKey) redraw(map.moved(-by[1] * 60, -by[0] * 60, state.zoom))
-      else readOut(step(frame, by), true)
-    } else if (event.key === '+') zoomBy(2)
-    else if (event.key === '-') zoomBy(0.5)
-    else if (event.key === 'Enter' || event.key === ' ') {
-      event.preventDefault()
-      choose(cell)
-    } else if (event.key === 'Escape') choose(-1)
-  }
-}
-
-function zoomBy(times: number): void {
-  if (map.frame !== undefined) redraw(map.moved(0, 0, state.zoom * times))
-}
-
-/** The cell beside the one that is read out, as it is seen; around the globe from its edge. */
-function step({ rows, columns, values }: Frame, [down, right]: readonly [number, number]): number {
-  if (values.length === 0) return -1
-  if (cell < 0) return (rows >> 1) * columns + (columns >> 1)
-  const [rowsTurned, columnsTurned] = map.turned
-  const row = Math.floor(cell / columns) + (rowsTurned ? -down : down)
-  const column = (cell % columns) + (columnsTurned ? -right : right)
-  return Math.min(rows - 1, Math.max(0, row)) * columns + ((column + columns) % columns)
 }
 
 /** Shows the profiles through a cell; -1 closes them. */
@@ -624,57 +442,6 @@ function choose(at: number): void {
   settled()
 }
 
-function bindTheme(): void {
-  const button = byId<HTMLButtonElement>('theme')
-  const wished = matchMedia('(prefers-color-scheme: dark)')
-  let own: boolean | undefined
-  const apply = (): void => {
-    const isDark = own ?? wished.matches
-    document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
-    button.ariaPressed = String(isDark)
-    map.redraw()
-  }
-  button.onclick = () => {
-    own = !(own ?? wished.matches)
-    apply()
-  }
-  wished.addEventListener('change', apply)
-  apply()
-}
-
-function bindOpening(): void {
-  const url = byId<HTMLInputElement>('url')
-  byId<HTMLFormElement>('remote').onsubmit = (event) => {
-    event.preventDefault()
-    void open(url.value.trim(), { ...START })
-  }
-  byId<HTMLInputElement>('file').onchange = ({ target }) => {
-    const files = [...((target as HTMLInputElement).files ?? [])]
-    if (files.length > 0) void open(files, { ...START })
-  }
-  document.ondragover = (event) => event.preventDefault()
-  document.ondrop = async (event) => {
-    event.preventDefault()
-    const source = event.dataTransfer && (await droppedSource(event.dataTransfer))
-    if (source) void open(source, { ...START })
-  }
-  const items = EXAMPLES.map(({ file, title, text, query }) => {
-    const button = element(
-      'button',
-      { type: 'button' },
-      element('strong', { textContent: title }),
-      element('span', { textContent: text }),
-    )
-    button.onclick = () => {
-      url.value = new URL(`examples/${file}`, location.href).href
-      void open(url.value, stateOf(query))
-    }
-    button.dataset['example'] = file
-    return element('li', {}, button)
-  })
-  byId('examples').replaceChildren(...items)
-}
-
 let width = 0
 new ResizeObserver(([entry]) => {
   const now = entry!.contentRect.width
@@ -684,12 +451,26 @@ new ResizeObserver(([entry]) => {
   map.mark(cell)
 }).observe(byId('figure'))
 
-bindOpening()
-bindControls()
-bindPicture()
-bindTheme()
-const asked = stateOf(location.search)
-if (asked.url !== '') {
-  byId<HTMLInputElement>('url').value = asked.url
-  void open(asked.url, asked)
-}
+bindControls({
+  redraw,
+  takeMean: (mean) => compute({ mean, minus: undefined }),
+  subtract: (isShown) => compute({ minus: isShown ? (state.at[slow()!] ?? 0) : undefined }),
+  showCode: () => void showCode(),
+  savePicture() {
+    const canvas = map.export(longNameOf(variable!), whereText())
+    canvas.toBlob((blob) => blob && save(blob, `${state.variable}.png`), 'image/png')
+  },
+})
+bindPointer(map, {
+  get zoom() {
+    return state.zoom
+  },
+  get cell() {
+    return cell
+  },
+  look: redraw,
+  readOut,
+  choose,
+})
+bindTheme(() => map.redraw())
+bindOpening(open)

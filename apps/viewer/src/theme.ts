@@ -1,0 +1,23 @@
+import { byId } from './dom.ts'
+
+/**
+ * Light or dark, as the system says until the user says otherwise.
+ * @param onChange has everything drawn once more that has colours of the style sheet
+ */
+export function bindTheme(onChange: () => void): void {
+  const button = byId<HTMLButtonElement>('theme')
+  const wished = matchMedia('(prefers-color-scheme: dark)')
+  let own: boolean | undefined
+  const apply = (): void => {
+    const isDark = own ?? wished.matches
+    document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
+    button.ariaPressed = String(isDark)
+    onChange()
+  }
+  button.onclick = () => {
+    own = !(own ?? wished.matches)
+    apply()
+  }
+  wished.addEventListener('change', apply)
+  apply()
+}

@@ -1,0 +1,48 @@
+// The list of variables, and what is known of the one that is shown.
+import type { DataArray } from 'hyperslab/dataset'
+import { byId, element } from './dom.ts'
+import { describe, longNameOf, summarize, unitsOf } from './words.ts'
+
+/** Lists arrays, and those that could not be opened with the reason. */
+export function listVariables(
+  arrays: readonly DataArray[],
+  problems: ReadonlyMap<string, Error>,
+  pick: (array: DataArray) => void,
+): void {
+  byId('arrays').replaceChildren(...arrays.map((array) => arrayButton(array, pick)), ...[...problems].map(problemItem))
+}
+
+function arrayButton(array: DataArray, pick: (array: DataArray) => void): HTMLElement {
+  const title = element('strong', { textContent: array.name })
+  const units = unitsOf(array)
+  const name = longNameOf(array)
+  const meaning = [name === array.name ? '' : name, units === '' ? '' : `[${units}]`].join(' ').trim()
+  const texts = [meaning, summarize(array), `chunks ${(array.encoding['chunks'] as number[] | undefined)?.join(' × ') || '1'}`]
+  const lines = texts.filter((text) => text !== '').map((textContent) => element('span', { textContent }))
+  const button = element('button', { type: 'button' }, title, ...lines)
+  button.dataset['name'] = array.name
+  button.onclick = () => pick(array)
+  return element('li', {}, button)
+}
+
+/** An array that could not be opened, with the reason in its place. */
+function problemItem([name, { message }]: readonly [string, Error]): HTMLElement {
+  return element(
+    'li',
+    { className: 'problem' },
+    element('strong', { textContent: name }),
+    element('span', { textContent: message }),
+  )
+}
+
+/** Marks a variable of the list as the one that is shown, with its details. */
+export function showVariable(array: DataArray): void {
+  for (const button of byId('arrays').querySelectorAll('button'))
+    button.ariaPressed = String(button.dataset['name'] === array.name)
+  const texts = describe(array).flatMap(([name, text]) => [
+    element('dt', { textContent: name }),
+    element('dd', { textContent: text }),
+  ])
+  byId('details').replaceChildren(...texts)
+  byId('title').textContent = longNameOf(array)
+}
