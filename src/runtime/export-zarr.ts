@@ -165,8 +165,9 @@ async function startWrite(
   const boot = bootOf(store)
   const fresh: WriteRecord = { format: FORMAT, id, complete: false, maxBytes, boot, arrays: {} }
   if (found !== undefined && resume !== undefined && found.id === id) {
-    if (found.complete && isThere && !overwrite) return undefined
-    if (!found.complete) {
+    // The metadata of the place itself come last: with them all of it is there, recorded or not.
+    if (isThere && !overwrite) return undefined
+    if (!isThere && !found.complete) {
       const isKept = ([, state]: [string, CopyState | 'complete']): boolean =>
         // Regions of another size are others, and what was not brought to the disk ends with the machine.
         state === 'complete' || (found.maxBytes === maxBytes && (state.first === 0 || found.boot === boot))

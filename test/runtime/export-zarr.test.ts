@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
@@ -42,6 +43,8 @@ async function expectComplete(store: Store): Promise<void> {
   expect(await keys(store)).toEqual(['out.zarr/.hyperslab-plan.json', 'out.zarr/a/zarr.json', 'out.zarr/zarr.json'])
 }
 
+const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
 /** A store that counts what is put into it. */
 class PutStore extends MemoryStore {
   readonly puts: string[] = []
@@ -72,11 +75,13 @@ describe('a write that can be gone on with', () => {
     await run(rows(), new FaultStore(whole, { faults: counting }), { ...COLUMN_WISE, resume: 'one' })
     // Points spread over all of it, and each of the last ones, where metadata appear.
     const step = Math.ceil(operations / Number(process.env['HYPERSLAB_ENDS'] ?? 6))
-    const points = Array.from({ length: operations }, (_, i) => i).filter((i) => i % step === 0 || i > operations - 8)
+    const points = Array.from({ length: operations }, (_, point) => point).flatMap((point) =>
+      point > operations - 8 ? [true, false].map((done) => ({ point, done })) : point % step === 0 ? [{ point, done: true }] : [],
+    )
     let ended = 0
-    for (const point of points) {
+    for (const { point, done } of points) {
       const store = new PutStore()
-      const fault: FaultScript = ({ number }) => (number === point ? { kind: 'crash', done: point % 2 === 0 } : undefined)
+      const fault: FaultScript = ({ number }) => (number === point ? { kind: 'crash', done } : undefined)
       // How often it is recorded how far the write is depends on the clock: it may end before that point.
       const end = await run(rows(), new FaultStore(store, { faults: fault }), { ...COLUMN_WISE, resume: 'one' }).catch(String)
       if (end !== true) ended++
@@ -89,6 +94,46 @@ describe('a write that can be gone on with', () => {
       if (isThere) expect(source.reads).toEqual([])
     }
     expect(ended).toBeGreaterThan(points.length / 2)
+  })
+
+  test('makes the levels of a pyramid that are not there yet, within its memory', { timeout: 60_000 }, async () => {
+    const options = { chunks: { y: 64, x: 256 }, levels: 3, maxBytes: 512 * KiB, codec: 'none', resume: 'one' }
+    const whole = new PutStore()
+    let operations = 0
+    const counting: FaultScript = () => {
+      operations++
+      return undefined
+    }
+    await run(rows(), new FaultStore(whole, { faults: counting }), options)
+    const files = async (store: Store) =>
+      Promise.all((await store.list!('')).sort().map(async (key) => [key, hashOf((await store.get!(key))!.bytes)] as const))
+    const expected = (await files(whole)).filter(([key]) => !key.endsWith('plan.json'))
+    const level = async (path: string) => (await openZarr({ store: whole, path: `out.zarr/${path}` }, { kind: 'array' })).get()
+    expect(sameBytes(await level('0'))).toBe(true)
+    expect((await level('2')) as object).toMatchObject({ shape: [ROWS / 4, COLUMNS / 4] })
+    const goOn = async (store: Store): Promise<CountingSource<'float32'>> => {
+      const source = rows()
+      expect(await run(source, store, options)).toBe(true)
+      expect((await files(store)).filter(([key]) => !key.endsWith('plan.json'))).toEqual(expected)
+      return source
+    }
+    for (let i = 1; i <= 4; i++) {
+      const store = new PutStore()
+      const point = Math.floor((operations * i) / 5)
+      const fault: FaultScript = ({ number }) => (number === point ? { kind: 'crash', done: true } : undefined)
+      await expect(run(rows(), new FaultStore(store, { faults: fault }), options)).rejects.toThrow()
+      const { reads } = await goOn(store)
+      const sizes = reads.map((box) => 4 * box.reduce((size, { start, stop }) => size * (stop - start), 1))
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(options.maxBytes)
+    }
+    // While the second level is made: the finest is there, and is not read again.
+    const interrupted = new AbortController()
+    const onProgress = ({ done, total }: { done: number; total: number }) => {
+      if (done > 0.8 * total) interrupted.abort(new Error('enough'))
+    }
+    const store = new PutStore()
+    await expect(run(rows(), store, { ...options, signal: interrupted.signal, onProgress })).rejects.toThrow('enough')
+    expect((await goOn(store)).reads).toEqual([])
   })
 
   test('does nothing where all is there', async () => {
