@@ -109,9 +109,8 @@ async function makeRecord(store: Store, root: string, record: WriteRecord): Prom
   if (store.stage === undefined || store.list === undefined)
     throw new HyperslabError('ReadOnlyError', 'this place can only be read from')
   const key = keyOf(root)
-  const isTemporary = await store.leftovers?.(key)
-  const others = new Set(isTemporary?.map((each) => each.key))
-  const other = (await store.list(root === '' ? '' : `${root}/`)).find((each) => each !== key && !others.has(each))
+  // The record, and one that is about to become it.
+  const other = (await store.list(root === '' ? '' : `${root}/`)).find((each) => !each.startsWith(key))
   if (other !== undefined) {
     const text = `the folder holds something already, such as '${other.split('/').at(-1) || other}'; choose another one, or empty it`
     const now = await readRecord(store, root)
@@ -124,9 +123,11 @@ async function makeRecord(store: Store, root: string, record: WriteRecord): Prom
     await stage.publish(key, bytesOf(record), { ifAbsent: true })
     return record
   } catch (error) {
-    // Whoever was faster decides.
     if (!isHyperslabError(error, 'ConflictError')) throw error
-    return (await readRecord(store, root)) ?? record
+    // Whoever was faster decides; but a busy store may refuse what nobody has written.
+    const now = await readRecord(store, root)
+    if (now !== undefined) return now
+    throw new HyperslabError('StoreError', 'the record of the write could not be written', { cause: error })
   } finally {
     await stage.discard()
   }

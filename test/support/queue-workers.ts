@@ -10,9 +10,13 @@ export class QueueWorker {
   readonly #ended: Promise<unknown>
   stderr = ''
 
-  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  /** @param fileKiB the largest file that it can write, as if the disk were full then */
+  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}, fileKiB?: number) {
     const settings = ['--lock', '2', '--check', '1', '--grace', '0', '--concurrency', '2']
-    this.#process = spawn(process.execPath, [COMMAND, 'work', ...settings, ...args], {
+    const command = [process.execPath, COMMAND, 'work', ...settings, ...args]
+    const limited = ['bash', '-c', `ulimit -f ${fileKiB}; exec "$@"`, 'bash', ...command]
+    const [program, ...rest] = fileKiB === undefined ? command : limited
+    this.#process = spawn(program!, rest, {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { ...process.env, ...env },
     })
