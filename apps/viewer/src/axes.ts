@@ -1,7 +1,7 @@
 // Which dimensions a picture shows, and what is said of positions along each.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import { type AxisKind, axisKindOf } from '../../../src/dataset/cf/axis-kind.ts'
-import { isNumeric, show, unitsOf } from './words.ts'
+import { attribute, isNumeric, show, unitsOf } from './words.ts'
 
 /** A dimension with what its coordinate says. */
 export interface Axis {
@@ -9,9 +9,11 @@ export interface Axis {
   readonly length: number
   readonly kind: AxisKind | undefined
   readonly units: string
-  /** Where positions lie: numbers, of times seconds since 1970; undefined without a coordinate. */
+  /** Where positions lie: numbers, of dates seconds since 1970; undefined without a coordinate, and for other calendars. */
   readonly places: Float64Array | undefined
   readonly isTime: boolean
+  /** Whether places are degrees of the globe: those of a rotated pole, or of a projection, are not. */
+  readonly isGlobe: boolean
   /** Whether greater places belong further down, as depths and pressures do. */
   readonly isDown: boolean
   /** A position in words. */
@@ -33,19 +35,28 @@ const isPressure = (units: string): boolean => /^(pa|hpa|mbar|millibars?)$/i.tes
 /** Reads what is said of the positions of a dimension. */
 export async function readAxis(dataset: Dataset, dim: string, length: number): Promise<Axis> {
   const found = coordinateOf(dataset, dim)
-  const none = { dim, length, kind: undefined, units: '', places: undefined, isTime: false, isDown: false }
+  const none = { dim, length, kind: undefined, units: '', places: undefined, isTime: false, isGlobe: false, isDown: false }
   if (found === undefined) return { ...none, label: (position) => `${dim} ${position}` }
   const kind = found.dtype === 'timestamp_ns' ? 'time' : axisKindOf(found.name, found.attrs)
   const units = unitsOf(found)
   if (found.dtype === 'timestamp_ns' || /\bsince\b/.test(units)) {
     const dates = await found.dates()
-    const places = Float64Array.from(dates, (date, i) => (date instanceof Date ? date.getTime() / 1000 : i))
-    const label = (position: number): string => show(dates[position] ?? null)
-    return { ...none, kind, places, isTime: dates.every((date) => date instanceof Date), label }
+    const isTime = dates.every((date) => date instanceof Date)
+    const places = isTime ? Float64Array.from(dates as Date[], (date) => date.getTime() / 1000) : undefined
+    return { ...none, kind, places, isTime, label: (position) => show(dates[position] ?? null) }
   }
   const values = Float64Array.from((await found.values()) as ArrayLike<number | bigint>, Number)
   const isDown = kind === 'vertical' && (String(found.attrs['positive']).toLowerCase() === 'down' || isPressure(units))
-  return { ...none, kind, units, places: values, isDown, label: (position) => placeInWords(values[position]!, kind, units) }
+  const isGlobe = (kind === 'latitude' || kind === 'longitude') && !/^grid_/.test(attribute(found, 'standard_name'))
+  return {
+    ...none,
+    kind,
+    units,
+    places: values,
+    isGlobe,
+    isDown,
+    label: (position) => placeInWords(values[position]!, isGlobe ? kind : undefined, units),
+  }
 }
 
 const SIDES: Partial<Record<AxisKind, readonly [string, string]>> = { latitude: ['N', 'S'], longitude: ['E', 'W'] }
@@ -77,6 +88,18 @@ export function chooseAxes(dims: readonly string[], axes: ReadonlyMap<string, Ax
   const y = isSection ? ofKind('vertical')! : (upright ?? (longitude === undefined ? dims.at(-2)! : last(longitude)))
   const x = isSection ? ofKind('latitude')! : (longitude ?? last(y))
   return { y, x, others: dims.filter((dim) => dim !== y && dim !== x) }
+}
+
+/** Whether axes are those of a map, on which coasts have their places. */
+export const areOfMap = (y: Axis, x: Axis): boolean =>
+  y.isGlobe && x.isGlobe && y.kind === 'latitude' && x.kind === 'longitude' && isMonotone(y.places) && isMonotone(x.places)
+
+/** Whether places rise, or fall, throughout. */
+export function isMonotone(places: Float64Array | undefined): boolean {
+  if (places === undefined || places.length < 2) return false
+  const sign = Math.sign(places[1]! - places[0]!)
+  for (let i = 1; i < places.length; i++) if (!(Math.sign(places[i]! - places[i - 1]!) === sign && sign !== 0)) return false
+  return true
 }
 
 /** The dimension that a series is read along: times, else the first that is not drawn and has some length. */

@@ -45,14 +45,23 @@ export async function readFrame(array: DataArray, y: string, { signal, onProgres
   return { values, rows: shape[0]!, columns: shape[1]!, steps, missing }
 }
 
-/** Elements as floats, of times seconds since 1970, with NaN where they are missing. */
-export function toFloats({ array, dtype }: DataArray, data: ArrayLike<number | bigint>): Float32Array | Float64Array {
+/**
+ * Elements as floats, of times seconds since 1970, with NaN where they are missing.
+ * @throws Error for integers of 64 bits that no float is
+ */
+export function toFloats({ array, dtype, name }: DataArray, data: ArrayLike<number | bigint>): Float32Array | Float64Array {
   const missing = array.missing.values as readonly (number | bigint)[]
   const isFloat = data instanceof Float32Array || data instanceof Float64Array
   if (isFloat && missing.length === 0) return data
   const floats = data instanceof Float32Array ? data : new Float64Array(data.length)
   const scale = dtype === 'timestamp_ns' ? 1e-9 : 1
-  for (let i = 0; i < data.length; i++) floats[i] = missing.includes(data[i]!) ? Number.NaN : Number(data[i]!) * scale
+  for (let i = 0; i < data.length; i++) {
+    const value = data[i]!
+    if (missing.includes(value)) floats[i] = Number.NaN
+    else if (scale === 1 && typeof value === 'bigint' && BigInt(Number(value)) !== value)
+      throw new Error(`${name} has the value ${value}, which no number of this page is exactly`)
+    else floats[i] = Number(value) * scale
+  }
   return floats
 }
 

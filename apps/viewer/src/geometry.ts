@@ -1,5 +1,5 @@
 // Where the cells of a frame lie, and which of them a pixel shows.
-import type { Axis } from './axes.ts'
+import { type Axis, areOfMap, isMonotone } from './axes.ts'
 import type { Frame } from './frame.ts'
 import type { ViewState } from './state.ts'
 
@@ -84,19 +84,12 @@ function cellsOf({ places, length }: Axis, count: number, step: number, useful: 
   return { edges, low: Math.min(first, last), high: Math.max(first, last) }
 }
 
-const isMonotone = (places: Float64Array | undefined): boolean => {
-  if (places === undefined || places.length < 2) return false
-  const sign = Math.sign(places[1]! - places[0]!)
-  for (let i = 1; i < places.length; i++) if (!(Math.sign(places[i]! - places[i - 1]!) === sign && sign !== 0)) return false
-  return true
-}
-
 /** Of what is no map: the first row is on top, unless places rise to where they belong, which is up. */
 const runsUp = ({ places, isDown, kind }: Axis): boolean =>
   kind !== undefined && isMonotone(places) && places!.at(-1)! > places![0]! !== isDown
 
 export function geometryOf(frame: Frame, y: Axis, x: Axis, { projection: name }: Pick<ViewState, 'projection'>): Geometry {
-  const isMap = y.kind === 'latitude' && x.kind === 'longitude' && isMonotone(y.places) && isMonotone(x.places)
+  const isMap = areOfMap(y, x)
   const rows = cellsOf(y, frame.rows, frame.steps[0], isMap, runsUp(y))
   const columns = cellsOf(x, frame.columns, frame.steps[1], isMap, true)
   const width = columns.high - columns.low

@@ -78,9 +78,12 @@ export class MapView {
     this.draw(this.#scene)
   }
 
-  /** Forgets what was drawn. */
+  /** Takes the picture away, as where the one that was asked for could not be read. */
   clear(): void {
     this.#scene = undefined
+    this.#made = ''
+    for (const canvas of [this.#heat, this.#around]) canvas.getContext('2d')!.clearRect(0, 0, canvas.width, canvas.height)
+    this.#heat.ariaLabel = 'No picture'
     this.#marker.hidden = true
   }
 

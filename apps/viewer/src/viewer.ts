@@ -1,6 +1,6 @@
 // The page: what the user does changes the state, and the state is what is drawn and what the address says.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
-import { type Axis, type Chosen, chooseAxes, readAxis, slowDimension } from './axes.ts'
+import { type Axis, areOfMap, type Chosen, chooseAxes, readAxis, slowDimension } from './axes.ts'
 import { loadCoastlines } from './coastlines.ts'
 import { tableOf } from './colours.ts'
 import { bindControls, showControls } from './controls.ts'
@@ -19,7 +19,7 @@ import { bindOpening } from './start.ts'
 import { queryOf, START, type ViewState } from './state.ts'
 import { bindTheme } from './theme.ts'
 import { listVariables, showVariable } from './variables.ts'
-import { isNumeric, longNameOf, plural, show, showBytes, summarize, unitsOf } from './words.ts'
+import { isNumeric, longNameOf, plural, show, showBytes, summarize, unitsOf, unitsOfFloats } from './words.ts'
 
 /** Elements of a variable of one dimension that are drawn at most, and of text that are shown. */
 const MOST_POINTS = 2 ** 20
@@ -185,7 +185,7 @@ async function frameOf(of: ViewState, signal: AbortSignal): Promise<Frame> {
 }
 
 async function readMap(signal: AbortSignal): Promise<void> {
-  const isMap = axes.get(chosen.y)!.kind === 'latitude' && axes.get(chosen.x)!.kind === 'longitude'
+  const isMap = areOfMap(axes.get(chosen.y)!, axes.get(chosen.x)!)
   const shores = isMap ? loadCoastlines() : undefined
   if (state.mean !== '') byId('progress').hidden = false
   const frame = await frameOf(state, signal)
@@ -299,9 +299,9 @@ function placeText({ steps }: Frame, row: number, column: number): string {
   const [i, j] = [row * steps[0], column * steps[1]]
   return [[chosen.y, i] as const, [chosen.x, j] as const]
     .map(([dim, index]) => {
-      const { kind, places, label } = axes.get(dim)!
-      // What has no coordinate names its dimension, and degrees need no name.
-      const isNamed = places === undefined || kind === 'latitude' || kind === 'longitude'
+      const { places, isGlobe, isTime, label } = axes.get(dim)!
+      // What has no coordinate names its dimension itself; dates and places of the globe need no name.
+      const isNamed = places === undefined || isGlobe || isTime
       return isNamed ? label(index) : `${dim} ${label(index)}`
     })
     .join(', ')
@@ -351,7 +351,7 @@ async function readLine(array: DataArray, signal: AbortSignal): Promise<void> {
   if (isLine) {
     const axis = axes.get(array.dims[0]!)!
     const values = toFloats(array, data as ArrayLike<number | bigint>)
-    drawLine(byId('line'), { axis, values, name: longNameOf(array), units: unitsOf(array) }, byId('view').clientWidth, 320)
+    drawLine(byId('line'), { axis, values, name: longNameOf(array), units: unitsOfFloats(array) }, byId('view').clientWidth, 320)
     const extent = extentOf(values)
     byId('line').ariaLabel =
       `${longNameOf(array)} along ${axis.dim}${extent === undefined ? '' : `, ${valueText(extent.low)} to ${valueText(extent.high)}`}`

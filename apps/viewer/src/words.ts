@@ -38,6 +38,10 @@ export const attribute = ({ attrs }: DataArray, name: string): string =>
 
 export const unitsOf = (array: DataArray): string => (array.dtype === 'timestamp_ns' ? '' : attribute(array, 'units'))
 
+/** Units of the numbers that are drawn in place of values: times are drawn as seconds. */
+export const unitsOfFloats = (array: DataArray): string =>
+  array.dtype === 'timestamp_ns' ? 'seconds since 1970-01-01' : unitsOf(array)
+
 /** What an array is called in full. */
 export const longNameOf = (array: DataArray): string =>
   attribute(array, 'long_name') || attribute(array, 'standard_name').replaceAll('_', ' ') || array.name

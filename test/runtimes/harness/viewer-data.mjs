@@ -66,6 +66,26 @@ export async function makeContainers(folder, dist) {
       'K',
     )
   })
+  await write('rotated.af', async (file) => {
+    for (const [name, dim] of [
+      ['grid_latitude', 'rlat'],
+      ['grid_longitude', 'rlon'],
+    ]) {
+      const axis = file.define(dim, { dtype: 'float32', shape: [3], dimensionNames: [dim] })
+      axis.attrs.set('standard_name', name).set('units', 'degrees')
+      await axis.set(null, [-1, 0, 1])
+    }
+    const array = file.define('t', {
+      dtype: 'int64',
+      shape: [2, 3, 3],
+      chunkShape: [1, 3, 3],
+      dimensionNames: ['z', 'rlat', 'rlon'],
+    })
+    await array.set(
+      null,
+      BigInt64Array.from({ length: 18 }, (_, i) => (i === 17 ? 2n ** 53n + 1n : BigInt(i))),
+    )
+  })
   // Blocks of one chunk, each of which takes a read.
   const fill = async (file) => {
     const shape = [240, 64, 64]

@@ -184,6 +184,28 @@ async function checkPictures({ check, site, browser, folder, view }) {
     await view.pointShare(0.75, 0.75)
     await view.reads('271 K · 10°N, x 1')
   })
+  await check('degrees of a rotated pole are no places of the globe, but their north is up', async () => {
+    await view.open('url=/data/rotated.af')
+    equal(await page.evaluate(() => document.querySelector('.of-maps').hidden), true)
+    await view.pointShare(0.1, 0.1)
+    await view.reads('6 · rlat 1 degrees, rlon -1 degrees')
+  })
+  await check('where a picture cannot be read none is shown, and the error stands beside it', async () => {
+    await view.slide(1)
+    await view.until('an error', async () => (await text('view-error')).includes('9007199254740993'))
+    const blank = () => {
+      const canvas = document.getElementById('canvas')
+      return canvas
+        .getContext('2d')
+        .getImageData(0, 0, canvas.width, canvas.height)
+        .data.every((part) => part === 0)
+    }
+    equal(await page.evaluate(blank), true)
+    await view.slide(0)
+    await view.pointShare(0.9, 0.9)
+    await view.until('a cell', async () => (await text('readout')).startsWith('2 · '))
+    equal(await text('view-error'), '')
+  })
   await check('a NetCDF file of this machine is opened, times are dates', async () => {
     const requests = asked('/data/').length
     await browser.upload(page, '#file', NETCDF)
