@@ -16,6 +16,7 @@ const PAGES = {
   'docs/datasets.md': 1,
   'docs/formats.md': 1,
   'docs/writing.md': 6,
+  'site/pages/index.mdx': 1,
 }
 const examples = Object.keys(PAGES).flatMap((page) =>
   [...read(page).matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => ({ page, code: code! })),

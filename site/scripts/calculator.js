@@ -1,0 +1,42 @@
+/** A selection as the command takes it: `0, 10:20, ::2`. */
+const selectors = (text, slice) =>
+  text.split(',').map((piece) => {
+    const parts = piece.split(':').map((part) => (part.trim() === '' ? null : Number(part)))
+    return parts.length === 1 ? parts[0] : slice(...parts)
+  })
+
+/** How many chunks a selection needs of an array, their bytes as far as they are whole, and the bytes it wants. */
+export function costOf({ shape, chunks, bytes, selection }, { ChunkGrid, plan, resolveSelection, slice }) {
+  const numbers = (text) => text.split(',').map(Number)
+  const product = (lengths) => lengths.reduce((size, length) => size * length, Number(bytes))
+  const grid = ChunkGrid.regular(numbers(shape), numbers(chunks))
+  const planned = plan(resolveSelection(selectors(selection, slice), grid.shape), grid)
+  return { requests: planned.chunks, read: planned.chunks * product(numbers(chunks)), wanted: product(planned.shape) }
+}
+
+function showBytes(bytes) {
+  const power = Math.min(4, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
+  return `${Number((bytes / 1024 ** power).toPrecision(3))} ${['B', 'KiB', 'MiB', 'GiB', 'TiB'][power]}`
+}
+
+/** What stands below the form. */
+export function answerTo(fields, library) {
+  try {
+    const { requests, read, wanted } = costOf(fields, library)
+    const share = read === 0 ? '' : `, of which ${Number(((100 * wanted) / read).toPrecision(2))} % are wanted`
+    return `${requests} ${requests === 1 ? 'request' : 'requests'}, ${showBytes(read)}${share}`
+  } catch (error) {
+    return error.message
+  }
+}
+
+const form = globalThis.document?.querySelector('#calculator')
+if (form) {
+  const library = await import('./hyperslab/index.js')
+  const answer = () => {
+    form.elements.answer.value = answerTo(Object.fromEntries(new FormData(form)), library)
+  }
+  form.addEventListener('input', answer)
+  form.addEventListener('submit', (event) => event.preventDefault())
+  answer()
+}
