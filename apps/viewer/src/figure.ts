@@ -23,12 +23,15 @@ export interface Layout {
   readonly bar: Box
 }
 
-const MARGIN = { left: 52, right: 16, top: 6, ticks: 24, bar: 14, below: 44 } as const
+/** Dates and heights take more room than degrees. */
+const LEFT = { map: 52, other: 84 } as const
+const MARGIN = { right: 16, top: 6, ticks: 24, bar: 14, below: 44 } as const
 
-export function layOut(width: number, most: number, aspect: number): Layout {
-  const room = Math.max(80, width - MARGIN.left - MARGIN.right)
+export function layOut(width: number, most: number, aspect: number, isMap: boolean): Layout {
+  const left = isMap ? LEFT.map : LEFT.other
+  const room = Math.max(80, width - left - MARGIN.right)
   const across = Math.floor(Math.min(room, most / aspect))
-  const map = { x: MARGIN.left, y: MARGIN.top, width: across, height: Math.max(40, Math.round(across * aspect)) }
+  const map = { x: left, y: MARGIN.top, width: across, height: Math.max(40, Math.round(across * aspect)) }
   const bar = { x: map.x, y: map.y + map.height + MARGIN.ticks + 6, width: across, height: MARGIN.bar }
   return { width, height: bar.y + bar.height + MARGIN.below, map, bar }
 }
@@ -71,11 +74,12 @@ export function drawAround(context: CanvasRenderingContext2D, ratio: number, fig
     context.beginPath()
     traceCoastlines(context, coasts, geometry, seen, map)
     context.lineJoin = 'round'
-    // A dark line with light beside it is seen over every colour.
-    context.lineWidth = 2.5
+    // A dark line with light beside it is seen over every colour; small maps have thin ones.
+    const width = Math.min(1, Math.max(0.5, map.width / 800))
+    context.lineWidth = 2.5 * width
     context.strokeStyle = 'rgb(255 255 255 / 40%)'
     context.stroke()
-    context.lineWidth = 1
+    context.lineWidth = width
     context.strokeStyle = 'rgb(16 20 28 / 85%)'
     context.stroke()
     context.restore()

@@ -179,7 +179,7 @@ export class MapView {
 
   #layOut({ frame, y, x, state }: Scene, width: number): void {
     const geometry = geometryOf(frame, y, x, state)
-    const layout = layOut(width, Math.max(220, innerHeight * MOST_OF_WINDOW), aspectOf(geometry, frame))
+    const layout = layOut(width, Math.max(220, innerHeight * MOST_OF_WINDOW), aspectOf(geometry, frame), geometry.isMap)
     this.#geometry = geometry
     this.#layout = layout
     this.#seen = windowOf(geometry, state)
