@@ -14,7 +14,6 @@ const PAGES = {
   'docs/arrays.md': 2,
   'docs/containers.md': 1,
   'docs/datasets.md': 1,
-  'docs/formats.md': 1,
   'docs/writing.md': 6,
   'site/pages/index.mdx': 1,
 }
