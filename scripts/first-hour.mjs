@@ -1,0 +1,172 @@
+// What a stranger does in the first hour, from the archive that would be published, in an empty folder: install, import, look, plot, six lines
+// of TypeScript, a page, a Deno script, a Worker, an export opened in Python. Fails where a step fails, or prints a warning.
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { provideBrowser, startBrowser } from '../test/runtimes/harness/browsers.mjs'
+import { PROCESSES } from '../test/runtimes/harness/process-runtimes.mjs'
+import { execute, within } from '../test/runtimes/harness/processes.mjs'
+import { install, load, root } from '../test/runtimes/harness/tools.mjs'
+import { pythonEnvironment } from './python.mjs'
+
+const DATA = join(root, 'demo/data/tas_rectilinear_grid_2D.nc')
+/** Of all elements of the file, as numpy has it. */
+const MEAN = 278.723
+
+/** What a machine's own settings of npm make it say. */
+const OWN_SETTINGS = /^npm warn Unknown (user|project|global|env|builtin) config .*\n/gm
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hyperslab-first-hour-')))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+const write = (name, text) => writeFileSync(join(folder, name), text)
+
+/** Runs a program, which may not complain. @returns what it prints */
+async function quietly(program, args, options = {}) {
+  const { code, stdout, stderr } = await execute(program, args, { cwd: folder, seconds: 240, ...options })
+  const complaints = stderr.replace(OWN_SETTINGS, '')
+  assert.deepEqual({ code, complaints }, { code: 0, complaints: '' }, `${program} ${args.join(' ')}\n${stdout}`)
+  assert.doesNotMatch(stdout, /\bwarn(ing)?\b/i)
+  return stdout
+}
+
+const isMean = (text) => assert.ok(Math.abs(Number(text) - MEAN) < 1e-3, `a mean of ${text} in place of ${MEAN}`)
+
+const STEPS = {
+  async 'an empty folder, installed'() {
+    const [{ filename }] = JSON.parse(
+      await quietly('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], { cwd: root }),
+    )
+    write('package.json', JSON.stringify({ name: 'stranger', version: '1.0.0', private: true, type: 'module' }))
+    await quietly('npm', ['install', '--no-fund', '--no-audit', `./${filename}`])
+    copyFileSync(DATA, join(folder, 'tas.nc'))
+  },
+  async 'npx hyperslab'() {
+    const hyperslab = (...args) => quietly('npx', ['--no-install', 'hyperslab', ...args])
+    assert.match(await hyperslab('import', 'tas.nc', 'tas.af'), /^tas\.af: 7 arrays/)
+    assert.match(await hyperslab('info', 'tas.af'), /tas +float32/)
+    assert.match(await hyperslab('plot', 'tas.af', 'tas', '0'), /Near-Surface Air Temperature/)
+    isMean(await hyperslab('reduce', 'tas.af', 'tas', '--op', 'mean'))
+    assert.match(await hyperslab('export', 'tas.af', 'tas.zarr'), /^tas\.zarr: 7 arrays/)
+  },
+  async 'six lines of TypeScript under strict'() {
+    write(
+      'mean.ts',
+      `import { openDataset } from 'hyperslab/dataset'
+await using ds = await openDataset('tas.nc')
+const july: number = (await ds.get('tas').sel({ time: '2005-07' }).mean().values() as Float64Array)[0] ?? Number.NaN
+const all = await ds.get('tas').mean().values()
+if (!(july > 280)) throw new Error('not July')
+console.log(String(all[0]))
+`,
+    )
+    const compilerOptions = {
+      strict: true,
+      target: 'es2022',
+      module: 'nodenext',
+      lib: ['es2023', 'dom', 'esnext.disposable'],
+      types: [],
+    }
+    write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['mean.ts'] }))
+    await quietly(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')])
+    isMean(await quietly(process.execPath, ['mean.js']))
+  },
+  async 'a page that Vite builds'() {
+    await install('bundlers')
+    await install('chromium')
+    await provideBrowser('chromium', { ci: /^(1|true)$/i.test(process.env.CI ?? '') })
+    mkdirSync(join(folder, 'public'))
+    copyFileSync(DATA, join(folder, 'public/tas.nc'))
+    write(
+      'index.html',
+      '<!doctype html><title>mean</title><link rel="icon" href="data:," /><script type="module" src="/page.js"></script>',
+    )
+    write(
+      'page.js',
+      `import { openDataset } from 'hyperslab/dataset'
+const ds = await openDataset(new URL('tas.nc', location.href).href)
+document.title = String((await ds.get('tas').mean().values())[0])
+`,
+    )
+    const vite = await load('bundlers', 'vite')
+    const warnings = []
+    const logger = { ...vite.createLogger('warn'), warn: (text) => warnings.push(text), warnOnce: (text) => warnings.push(text) }
+    await vite.build({ root: folder, configFile: false, customLogger: logger, build: { target: 'esnext' } })
+    const server = await vite.preview({
+      root: folder,
+      configFile: false,
+      customLogger: logger,
+      preview: { port: 0, host: '127.0.0.1' },
+    })
+    const browser = await within(40, 'Chromium starts', startBrowser('chromium'))
+    try {
+      const page = await browser.page()
+      page.on('console', (message) => warnings.push(message.text()))
+      page.on('pageerror', (error) => warnings.push(error.message))
+      await page.goto(server.resolvedUrls.local[0])
+      await page.waitForFunction(() => /^\d/.test(globalThis.document.title), undefined, { timeout: 30_000 })
+      isMean(await page.title())
+    } finally {
+      browser.close()
+      await server.close()
+    }
+    assert.deepEqual(warnings, [])
+  },
+  async 'a Deno script'() {
+    await install('deno')
+    write(
+      'mean.mjs',
+      `import { openDataset } from 'hyperslab/dataset'
+const ds = await openDataset('tas.af')
+console.log(String((await ds.get('tas').mean().values())[0]))
+await ds.close()
+`,
+    )
+    isMean(await quietly(PROCESSES.deno.program(), ['run', '--no-prompt', '--quiet', `--allow-read=${folder}`, 'mean.mjs']))
+  },
+  async 'a Worker'() {
+    await install('workerd')
+    write(
+      'worker.mjs',
+      `import { openNetcdf } from 'hyperslab/netcdf'
+export default {
+  async fetch(request) {
+    const file = await openNetcdf(await request.arrayBuffer())
+    return new Response(String(await file.variable('tas').mean()))
+  },
+}
+`,
+    )
+    const { build } = await load('workerd', 'esbuild')
+    const { outputFiles, warnings } = await build({
+      entryPoints: [join(folder, 'worker.mjs')],
+      bundle: true,
+      format: 'esm',
+      target: 'es2022',
+      write: false,
+      logLevel: 'silent',
+      external: ['node:*'],
+    })
+    assert.deepEqual(warnings, [])
+    const { Miniflare } = await load('workerd', 'miniflare')
+    const worker = new Miniflare({ modules: true, script: outputFiles[0].text, compatibilityDate: '2026-04-01' })
+    try {
+      const response = await worker.dispatchFetch('http://worker/', { method: 'POST', body: readFileSync(DATA) })
+      isMean(await response.text())
+    } finally {
+      await worker.dispose()
+    }
+  },
+  async 'an export, opened in Python'() {
+    const { env, failure } = pythonEnvironment(['numpy==2.4.6', 'zarr==3.1.6', 'xarray==2026.9.0'])
+    if (failure !== undefined) throw new Error(failure)
+    const program = "import xarray\nprint(float(xarray.open_zarr('tas.zarr').tas.astype('float64').mean()))"
+    isMean(await quietly('python3', ['-W', 'error', '-c', program], { env }))
+  },
+}
+
+for (const [name, step] of Object.entries(STEPS)) {
+  const start = performance.now()
+  await step()
+  console.log(`${name}: ${((performance.now() - start) / 1000).toFixed(1)} s`)
+}
