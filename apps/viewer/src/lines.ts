@@ -1,15 +1,7 @@
 // Values along one dimension as a line, drawn by uPlot.
 import uPlot from 'uplot'
-import type { Axis } from './axes.ts'
 import { themeColour } from './dom.ts'
-
-/** Values along a dimension. */
-export interface Profile {
-  readonly axis: Axis
-  readonly values: ArrayLike<number>
-  readonly name: string
-  readonly units: string
-}
+import type { Profile } from './profile.ts'
 
 /** Draws a line into an element in place of what was there; gaps stand for missing values. */
 export function drawLine(place: HTMLElement, { axis, values, name, units }: Profile, width: number, height: number): uPlot {
@@ -58,15 +50,4 @@ export function drawLine(place: HTMLElement, { axis, values, name, units }: Prof
   }
   const numbers = order.map((i) => (Number.isNaN(values[i]!) ? null : values[i]!))
   return new uPlot(options, [order.map((i) => places[i]!), numbers], place)
-}
-
-/** A profile as a table of comma-separated values, with a header that names what is in it. */
-export function csvOf({ axis, values, name, units }: Profile): string {
-  const quoted = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
-  // Labels of a spreadsheet are no formulas, whatever the file calls them.
-  const cell = (text: string): string => quoted(/^[=+@]/.test(text) ? `'${text}` : text)
-  const lines = Array.from({ length: values.length }, (_, i) =>
-    [cell(axis.label(i)), Number.isNaN(values[i]!) ? '' : String(values[i])].join(','),
-  )
-  return [[cell(axis.dim), cell(units === '' ? name : `${name} (${units})`)].join(','), ...lines, ''].join('\n')
 }
