@@ -16,7 +16,7 @@ export default defineConfig({
       sidebar: [
         pages('Tasks', 'tasks', 'command', 'viewer', 'places', 'formats', 'many-machines', 'runtimes', 'python'),
         pages('Concepts', 'concepts', 'arrays', 'datasets', 'grids', 'containers', 'writing', 'chunking'),
-        pages('Coming from', 'xarray'),
+        pages('Coming from', 'xarray', 'zarrita', 'diskarrays'),
         {
           label: 'Reference',
           items: [

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import * as hyperslab from '../src/runtime/index.ts'
+import { asZarrStore, openZarr } from '../src/runtime/zarr.ts'
+
+const { loadPeer } = await import(new URL('../bench/peers.mjs', import.meta.url).href)
+const zarr = await loadPeer('zarrita')
+if (zarr === undefined && process.env['CI'] === 'true') throw new Error('tests need zarrita')
+
+/** The rows of the table of a page, their code without its quotes. */
+const rowsOf = (page: string): string[][] =>
+  readFileSync(new URL(`../docs/${page}`, import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && line.includes('`'))
+    .map((line) =>
+      line
+        .slice(2, -2)
+        .split(' | ')
+        .map((cell) => cell.replace(/^`(.*)`$/, '$1')),
+    )
+
+const evaluate = (code: string, names: Record<string, unknown>): Promise<unknown> => {
+  const AsyncFunction = (async () => undefined).constructor as FunctionConstructor
+  return new AsyncFunction(...Object.keys(names), `return ${code}`)(...Object.values(names))
+}
+
+/** Shape and elements of whatever a cell gives. */
+function plain(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null) return [result]
+  if (!('data' in result)) return [...(result as Iterable<unknown>)]
+  const { data, shape } = result as { data: Iterable<number>; shape: Iterable<number> }
+  return { shape: [...shape], data: [...data] }
+}
+
+test.skipIf(zarr === undefined)('what zarrita gives is what the code beside it gives', async () => {
+  const file = await hyperslab.create({ store: new hyperslab.MemoryStore(), path: 'x.af' })
+  const tas = file.define('tas', { dtype: 'float32', shape: [2, 3, 4], chunkShape: [1, 3, 2] })
+  tas.attrs.set('units', 'K')
+  await tas.set(
+    null,
+    Float32Array.from({ length: 24 }, (_, i) => i / 2),
+  )
+  const store = asZarrStore({ tas }, { attributes: { title: 'Warm' } })
+  const root = zarr.root(store)
+  const theirs = { zarr, store, root, array: await zarr.open(root.resolve('tas'), { kind: 'array' }) }
+  const group = await openZarr(store, { kind: 'group' })
+  const ours = { ...hyperslab, openZarr, store, group, array: await group.array('tas') }
+  const rows = rowsOf('zarrita.md')
+  expect(rows.length).toBeGreaterThan(8)
+  for (const [what, left, right] of rows) {
+    const expected = plain(await evaluate(left!, theirs))
+    expect([what, plain(await evaluate(right!, ours))]).toEqual([what, expected])
+  }
+})
+
+test('the code beside that of DiskArrays.jl gives what its table says', async () => {
+  const values = Array.from({ length: 12 }, (_, i) => i)
+  const file = await hyperslab.create({ store: new hyperslab.MemoryStore(), path: 'a.af' })
+  const arrayOf = async (name: string) => {
+    const array = file.define(name, { dtype: 'float64', shape: [3, 4], chunkShape: [2, 2] })
+    await array.set(null, values)
+    return array
+  }
+  const [a, writable] = [await arrayOf('a'), await arrayOf('writable')]
+  const rows = rowsOf('diskarrays.md')
+  expect(rows.length).toBeGreaterThan(10)
+  for (const [julia, code, gives] of rows) {
+    let result = plain(await evaluate(code!, { ...hyperslab, a, writable }))
+    if (code!.includes('.set(')) result = plain(await writable.get([0]))
+    const elements = Array.isArray(result) ? result : (result as { data: number[] }).data
+    expect([julia, elements]).toEqual([julia, JSON.parse(gives!)])
+  }
+})
