@@ -1,5 +1,5 @@
 // Bundles the page with uPlot into dist/viewer. The package is beside it, in dist, which any server of files can offer.
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import terser from '@rollup/plugin-terser'
@@ -24,6 +24,8 @@ const sources = {
 /** What the page asks for besides code. */
 const assets = {
   name: 'assets',
+  // What an earlier build has left would be published.
+  buildStart: () => rmSync(path('../../dist/viewer'), { recursive: true, force: true }),
   async generateBundle() {
     const emit = (fileName, source) => this.emitFile({ type: 'asset', fileName, source })
     emit('index.html', readFileSync(path('index.html')))

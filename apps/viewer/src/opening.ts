@@ -20,12 +20,15 @@ let pool: WorkerPool | undefined
  * Opens what `openDataset` takes.
  * @param onCost told of requests as they are answered
  */
-export function openSource(source: Source, onCost: (cost: Cost) => void, signal: AbortSignal): Promise<Dataset> {
+export async function openSource(source: Source, onCost: (cost: Cost) => void, signal: AbortSignal): Promise<Dataset> {
   pool ??= createPool()
-  return openDataset(locate(source, onCost), { signal, pool })
+  return openDataset(await locate(source, onCost), { signal, pool })
 }
 
-function locate(source: Source, onCost: (cost: Cost) => void): Place {
+/** Objects of a Zarr store that stand for the folder they are in. */
+const METADATA = ['zarr.json', '.zmetadata', '.zgroup', '.zarray']
+
+async function locate(source: Source, onCost: (cost: Cost) => void): Promise<Place> {
   if (typeof source === 'string') {
     if (source.startsWith('s3:')) return source
     // The query is that of the store, which sends it for what lies beside the file, too.
@@ -36,7 +39,13 @@ function locate(source: Source, onCost: (cost: Cost) => void): Place {
     })
     return { store, path: origin + pathname }
   }
-  if ('kind' in source) return { store: new OpfsStore(source as never), path: '' }
+  if ('kind' in source) {
+    for (const path of METADATA) {
+      const isThere = await source.getFileHandle(path).then(Boolean, () => false)
+      if (isThere) return { store: new OpfsStore(source as never), path }
+    }
+    throw new Error(`the folder ${source.name} has none of ${METADATA.join(', ')}, so it is no Zarr store`)
+  }
   return source.length === 1 ? source[0]! : source
 }
 

@@ -1,6 +1,6 @@
 // The viewer in a browser, as the package ships it, against values that were read without the package.
 import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readVariables } from '../../../demo/expected.mjs'
 import { pythonEnvironment } from '../../../scripts/python.mjs'
@@ -8,9 +8,11 @@ import { checker, equal, near } from '../check.mjs'
 import { scratch } from './app.mjs'
 import { execute } from './processes.mjs'
 import { serveRanges } from './ranges.mjs'
+import { root } from './tools.mjs'
 import { bigValue, makeContainers, NETCDF, WIDE, writeBigNetcdf } from './viewer-data.mjs'
 import { viewOf } from './viewer-page.mjs'
 
+const ZARR = join(root, 'test/fixtures/zarr/era5.zarr')
 const ARRAYS = ['tas', 'lon', 'lon_bnds', 'lat', 'lat_bnds', 'time', 'time_bnds']
 /** Ends of viridis. */
 const [DARKEST, LIGHTEST] = [
@@ -226,7 +228,17 @@ async function checkPictures({ check, site, browser, folder, view }) {
     await view.shows(['variable', 'tas'])
     await view.point(expected.get('lat').values[30], expected.get('lon').values[40], readout(0, 30, 40))
   })
+  await check('a folder of Zarr that is dropped is opened, and another folder is refused', async () => {
+    await view.open('url=/data/packed.af')
+    const files = readdirSync(ZARR, { recursive: true }).filter((name) => statSync(join(ZARR, name)).isFile())
+    await page.evaluate(dropFolder, ['era5.zarr', files.map((name) => [name, readFileSync(join(ZARR, name)).toString('base64')])])
+    await view.shows(['variable', 'geopotential'])
+    equal((await text('subtitle')).startsWith('time 2020-01-01 · level 500 hPa'), true)
+    await page.evaluate(dropFolder, ['other', [['notes.txt', '']]])
+    await view.until('an error', async () => (await text('open-error')).includes('the folder other has none of zarr.json'))
+  })
   await check('a variable of one dimension, chosen with the keyboard, is a line', async () => {
+    await view.open('url=/data/climate.af')
     await page.focus('[data-name=lat]')
     await page.keyboard.press('Enter')
     await view.until('a line', () => page.evaluate(() => document.querySelector('#line canvas') !== null))
@@ -261,6 +273,23 @@ async function checkPictures({ check, site, browser, folder, view }) {
     await view.shows(['projection', 'equal-earth'])
     equal((await text('title')).startsWith('Difference of near-surface air temperature'), true)
   })
+}
+
+/** Runs in the page: drops a folder, as browsers that hand over folders do. */
+async function dropFolder([name, files]) {
+  const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle(name, { create: true })
+  for (const [path, data] of files) {
+    const parts = path.split('/')
+    let inside = folder
+    for (const part of parts.slice(0, -1)) inside = await inside.getDirectoryHandle(part, { create: true })
+    const writable = await (await inside.getFileHandle(parts.at(-1), { create: true })).createWritable()
+    await writable.write(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)))
+    await writable.close()
+  }
+  DataTransferItem.prototype.getAsFileSystemHandle = async () => folder
+  const transfer = new DataTransfer()
+  transfer.items.add(new File(['x'], name))
+  document.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }))
 }
 
 async function checkQuestions({ check, site, view }) {
