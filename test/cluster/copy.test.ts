@@ -202,6 +202,20 @@ describe('a copy by tasks', () => {
     expect(readdirSync(target)).not.toContain('.hyperslab-scratch')
   })
 
+  test('of many tasks shows nothing before the last merge', async () => {
+    const target = newTarget()
+    const source = { arrays: { '': { location, array: 'n' } } }
+    const chunks = { time: 1, lat: 1, lon: 3 }
+    const plan = await planJob({ method: 'copy', source, target, options: { chunks, codec: 'none' } }, { taskBytes: 12 })
+    expect(treeOfJob(plan).counts).toEqual([360, 2, 1])
+    await using job = await openJob(plan)
+    const parts = await Promise.all(Array.from({ length: 360 }, (_, i) => job.runTask(i)))
+    const merged = [await job.merge(1, 0, parts.slice(0, 256)), await job.merge(1, 1, parts.slice(256))]
+    expect(readdirSync(target)).not.toContain('zarr.json')
+    await job.merge(2, 0, merged)
+    expect((await (await openZarr(target, { kind: 'array' })).get()).data).toEqual(Int32Array.from(data.keys()))
+  })
+
   test('takes no place where there is something, and none that another copy has', async () => {
     const target = newTarget()
     const plan = await planJob(copyOf(target))
