@@ -11,6 +11,7 @@ export default defineConfig({
   integrations: [
     starlight({
       title: 'hyperslab',
+      favicon: '/january.png',
       description: 'Chunked n-dimensional arrays for JavaScript',
       plugins: [starlightLinksValidator({ exclude: ['/api/**'] }), starlightLlmsTxt({ projectName: 'hyperslab' })],
       sidebar: [
