@@ -33,7 +33,7 @@ export function addExport(program: Command): void {
     .addHelpText(
       'after',
       `
-Values are encoded as they were (packed, as numbers of units of time); what cannot be decoded is left out, and told.
+Values are encoded as they were (packed, as numbers of units of time); what cannot be decoded is left out with a warning.
 Zarr is written in bounded memory: ended early, the same command goes on where it was.
 
 Examples

@@ -18,7 +18,7 @@ const SHORT = 12
 export function addJobs(program: Command): void {
   program
     .command('jobs')
-    .description('look at the jobs of a queue, cancel them, or have those go on that failed')
+    .description('list the jobs of a queue, show or cancel one, or resume one that failed')
     .argument('[action]', `${ACTIONS.join(', ')}; metrics are for Prometheus`, 'list')
     .argument('[id]', 'of the job: as many of its first digits as tell it')
     .addOption(queueOption())

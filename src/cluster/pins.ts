@@ -73,7 +73,7 @@ export class Pins {
 function changedSince(file: string, expected: string | undefined, actual: string): HyperslabError {
   const text =
     expected === undefined
-      ? 'this file has come to the source since the job was planned; plan it again'
+      ? 'this file was not part of the source when the job was planned; plan it again'
       : `the source has changed since the job was planned: it was ${expected}, now it is ${actual}; plan it again`
   return new HyperslabError('ConflictError', text, { file, expected, actual })
 }

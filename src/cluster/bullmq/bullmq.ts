@@ -9,7 +9,7 @@ import { runTree } from './runs.ts'
 
 /** Options of `bullmq`. */
 export interface BullmqOptions extends QueueOptions {
-  /** Is told of the state of the job each second, besides what `onProgress` is told. */
+  /** Called each second with the state of the job, besides `onProgress`. */
   readonly onStatus?: (status: JobStatus) => void
   /** Threads for what the last step reads. */
   readonly pool?: WorkerPool

@@ -3,7 +3,7 @@ import { HyperslabError, messageOf } from '../../core/errors.ts'
 import { JOB_VERSION } from '../plan-parts.ts'
 import type { QueueOptions } from './options.ts'
 
-/** What the task of a node is told. */
+/** What the job of a node holds. */
 export interface NodeData {
   readonly plan: string
   readonly level: number

@@ -38,7 +38,7 @@ export interface JobQueue extends AsyncDisposable {
 }
 
 /**
- * Opens a queue to look at its jobs, to cancel them, and to have them go on.
+ * Opens a queue to list its jobs, to cancel them, and to resume those that failed.
  * @throws InvalidArgumentError; MissingDependencyError without the packages bullmq and ioredis or pg;
  *   StoreError where the server of the queue does not answer; UnsupportedError for a Redis that may forget
  *   tasks

@@ -54,7 +54,7 @@ export interface WorkerSettings extends QueueOptions {
   readonly checkSeconds?: number
   /** Workers that a task may end, by a crash or by silence, until its run fails (default: 5). */
   readonly maxLost?: number
-  /** Is told of what passes, such as a server that does not answer. */
+  /** Called with warnings, such as that the server does not answer for the moment. */
   readonly onWarning?: (text: string) => void
 }
 

@@ -9,7 +9,7 @@ import { nodeJob, RUN, runId } from './nodes.ts'
 import { checkQueueOptions, WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 
 const STOPPED: NodeValue = { stopped: true }
-/** Silence is told by our own counter, which knows whose task it was. */
+/** Lost workers are counted by ourselves, since our error names the task. */
 const NEVER = 1_000_000
 /** Runs that stay open while they have no task here. */
 const OPEN_RUNS = 8
