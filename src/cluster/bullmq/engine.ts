@@ -12,8 +12,8 @@ export interface NodeData {
 
 /** What the job of the whole tree holds besides. */
 export interface RunData extends NodeData {
-  /** The plan itself, once. */
-  readonly content: unknown
+  /** The plan itself, once, as JSON: PostgreSQL changes the order of names in objects, which metadata have. */
+  readonly content: string
   /** Nodes of each level. */
   readonly counts: readonly number[]
   readonly fanIn: number

@@ -1,8 +1,8 @@
 import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
 import { type Controller, newController, type Signal } from '../../core/signal.ts'
-import type { Engine, RunData, StoredFailure } from './engine.ts'
+import type { Engine, StoredFailure } from './engine.ts'
 import { errorOfFailure } from './failure.ts'
-import { type NodeRunner, runId } from './nodes.ts'
+import { contentOf, type NodeRunner, runId } from './nodes.ts'
 
 /** What a worker knows of plans. */
 export interface Plans {
@@ -99,7 +99,7 @@ export class JoinedRuns {
   async #find(plan: string): Promise<JoinedRun | undefined> {
     const job = await this.#engine.tasks.getJob(runId(plan))
     if (job === undefined) return undefined
-    const runner = await this.#plans.open((job.data as RunData).content)
+    const runner = await this.#plans.open(contentOf(job))
     if (runner.id !== plan) {
       const text = `the plan of run ${plan} in the queue is another one, ${runner.id}`
       throw new HyperslabError('FormatError', text, { file: this.#engine.server, actual: runner.id, expected: plan })

@@ -1,6 +1,6 @@
 import type { Signal } from '../../core/signal.ts'
 import type { TaskTree } from '../task-tree.ts'
-import type { JobsOptions, NodeData } from './engine.ts'
+import type { JobsOptions, NodeData, NodeJob, RunData } from './engine.ts'
 
 /** How the nodes of a tree are worked on. */
 export interface NodeRunner extends TaskTree {
@@ -12,6 +12,9 @@ export interface NodeRunner extends TaskTree {
   /** Closes what it has opened. */
   close?(): Promise<void>
 }
+
+/** The plan of a run. */
+export const contentOf = ({ data }: NodeJob): unknown => JSON.parse((data as RunData).content)
 
 /** The ids of jobs may have no colon and not be numbers. */
 export const runId = (plan: string): string => `${plan}-run`

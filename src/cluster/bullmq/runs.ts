@@ -5,7 +5,7 @@ import type { Signal } from '../../core/signal.ts'
 import { childrenOf, type TaskTree, tasksBelow } from '../task-tree.ts'
 import { type Engine, type NodeJob, type NodeValue, onServer, type RunData } from './engine.ts'
 import { errorOfFailure, storedFailure } from './failure.ts'
-import { nodeId, RUN, runId, runSettings } from './nodes.ts'
+import { contentOf, nodeId, RUN, runId, runSettings } from './nodes.ts'
 import type { JobStatus } from './options.ts'
 
 /** The longest that an end goes unnoticed, in milliseconds; short runs are looked at more often. */
@@ -64,7 +64,16 @@ async function start(engine: Engine, tree: TaskTree, content: unknown): Promise<
 
 /** Adding what is there already changes nothing. */
 async function add({ tasks }: Engine, { id, counts, fanIn, phases }: TaskTree, content: unknown): Promise<void> {
-  const data: RunData = { plan: id, level: counts.length - 1, index: 0, content, counts, fanIn, phases, added: Date.now() }
+  const data: RunData = {
+    plan: id,
+    level: counts.length - 1,
+    index: 0,
+    content: JSON.stringify(content),
+    counts,
+    fanIn,
+    phases,
+    added: Date.now(),
+  }
   await tasks.add(RUN, data, runSettings(id))
 }
 
@@ -175,7 +184,7 @@ async function find({ tasks, server }: Engine, id: string): Promise<NodeJob> {
 export async function showRun(engine: Engine, id: string): Promise<JobStatus & { readonly plan: unknown }> {
   const job = await find(engine, id)
   const status = await onServer(engine.server, () => statusOf(engine, job))
-  return { ...status, plan: (job.data as RunData).content }
+  return { ...status, plan: contentOf(job) }
 }
 
 /**

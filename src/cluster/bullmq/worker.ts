@@ -5,7 +5,7 @@ import { childrenOf, missingChildren } from '../task-tree.ts'
 import { Engine, type NodeJob, type NodeValue, onServer, type RunData, type StoredFailure } from './engine.ts'
 import { isFinal, storedFailure } from './failure.ts'
 import { type JoinedRun, JoinedRuns, type Plans } from './joined-run.ts'
-import { nodeJob, RUN, runId } from './nodes.ts'
+import { contentOf, nodeJob, RUN, runId } from './nodes.ts'
 import { checkQueueOptions, WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 
 const STOPPED: NodeValue = { stopped: true }
@@ -67,7 +67,7 @@ class NodeWork {
   async #giveUp({ data: { plan, level, index }, stalledCounter }: NodeJob): Promise<void> {
     const run = await this.#engine.tasks.getJob(runId(plan))
     if (run === undefined) return
-    const { text, ...details } = this.#plans.describe((run.data as RunData).content, level, index)
+    const { text, ...details } = this.#plans.describe(contentOf(run), level, index)
     const message = `${text} has ended its worker ${stalledCounter} times`
     throw new HyperslabError('WorkerLostError', message, { ...details, actual: stalledCounter })
   }
