@@ -12,7 +12,7 @@ export interface NodeData {
 
 /** What the job of the whole tree holds besides. */
 export interface RunData extends NodeData {
-  /** The plan itself, once, as JSON: PostgreSQL changes the order of names in objects, which metadata have. */
+  /** The plan itself, once, as text: PostgreSQL keeps JSON with names in an order of its own. */
   readonly content: string
   /** Nodes of each level. */
   readonly counts: readonly number[]
