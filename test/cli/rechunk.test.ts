@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { sizeOf } from '../../src/core/shape.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
+import { folderInMemory } from '../support/folder.ts'
 import { hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
@@ -94,7 +95,8 @@ describe('rechunk', () => {
 
   // A longer run kills more often: HYPERSLAB_KILLS.
   test('goes on after it was killed, or ended by a signal, with equal results', { timeout: 600_000 }, async () => {
-    const folder = await temporaryFolder()
+    const folder = await folderInMemory('rechunk')
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const source = await createZarr(join(folder, 'in.zarr'))
     // With more kills, of an array that goes through an intermediate one.
     const kills = Number(process.env['HYPERSLAB_KILLS'] ?? 1)
@@ -147,6 +149,7 @@ describe('rechunk', () => {
       for (const file of files.keys()) if (file.endsWith('.tmp')) files.delete(file)
       expect([...files.keys()]).toEqual([...whole.keys()])
       for (const [file, content] of files) expect(content === whole.get(file) || file.endsWith('plan.json'), file).toBe(true)
+      await rm(join(folder, name), { recursive: true })
     }
   })
 })
