@@ -1,53 +1,21 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { cp } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openNetcdf } from '../../src/runtime/netcdf.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { zarrPython } from '../support/python.ts'
-import { hyperslab, NETCDF, smallContainer } from './support.ts'
+import { hyperslab, NETCDF, rawAnswer, smallContainer, startServer } from './support.ts'
 
-const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const STORES = fileURLToPath(new URL('../fixtures/zarr/', import.meta.url))
 
 /** Starts the command; gives the URLs that it prints, what ends it, and all that it has told by then. */
 async function serve(folder: string, ...args: string[]) {
-  const child = spawn(process.execPath, [COMMAND, 'serve', ...args, '--port', '0'], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let stderr = ''
-  child.stderr.on('data', (piece: Buffer) => {
-    stderr += piece
-  })
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const urls = await new Promise<string[]>((resolve, reject) => {
-    child.stdout.once('data', (piece: Buffer) => resolve(piece.toString().trim().split('\n')))
-    child.once('close', () => reject(new Error(stderr)))
-  })
-  const end = async () => {
-    child.kill('SIGINT')
-    return { exitCode: await ended, stderr }
-  }
-  return { urls, end }
+  const { lines, end } = await startServer(folder, ['serve', ...args, '--port', '0'])
+  return { urls: lines, end }
 }
-
-/** An answer to a request of which `fetch` would not let us write the headers. */
-const rawAnswer = (url: string, head: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(url)
-    const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\nconnection: close\r\n\r\n`))
-    let answer = ''
-    socket.on('data', (piece) => {
-      answer += piece
-    })
-    socket.on('end', () => resolve(answer))
-    socket.on('error', reject)
-  })
 
 test('containers, NetCDF and Zarr are served under their names, and read as they are', { timeout: 30_000 }, async () => {
   const folder = await smallContainer()

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,6 +47,43 @@ export function hyperslab(
     })
   })
 }
+
+/** Starts a command that serves; gives the lines that it prints when it does, what ends it, and all that it has told by then. */
+export async function startServer(folder: string, args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [COMMAND, ...args], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let stderr = ''
+  child.stderr.on('data', (piece: Buffer) => {
+    stderr += piece
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const lines = await new Promise<string[]>((resolve, reject) => {
+    child.stdout.once('data', (piece: Buffer) => resolve(piece.toString().trim().split('\n')))
+    child.once('close', () => reject(new Error(stderr)))
+  })
+  const end = async () => {
+    child.kill('SIGINT')
+    return { exitCode: await ended, stderr }
+  }
+  return { lines, end }
+}
+
+/** An answer to a request of which `fetch` would not let us write the headers and the path. */
+export const rawAnswer = (url: string, head: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\nconnection: close\r\n\r\n`))
+    let answer = ''
+    socket.on('data', (piece) => {
+      answer += piece
+    })
+    socket.on('end', () => resolve(answer))
+    socket.on('error', reject)
+  })
 
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'hyperslab-cli-'))

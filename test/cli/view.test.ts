@@ -1,52 +1,23 @@
-import { spawn } from 'node:child_process'
 import { chmod, cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openDataset } from '../../src/runtime/dataset.ts'
-import { hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
+import { hyperslab, NETCDF, rawAnswer, smallContainer, startServer, temporaryFolder } from './support.ts'
 
-const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const DIST = fileURLToPath(new URL('../../dist/', import.meta.url))
 const ERA5 = fileURLToPath(new URL('../fixtures/zarr/era5.zarr', import.meta.url))
 
 /** Starts the command; gives the address that it prints, and what ends it. */
 async function view(folder: string, args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [COMMAND, 'view', ...args], {
-    cwd: folder,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let stderr = ''
-  child.stderr.on('data', (piece: Buffer) => {
-    stderr += piece
-  })
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const address = await new Promise<string>((resolve, reject) => {
-    child.stdout.once('data', (piece: Buffer) => resolve(piece.toString().trim()))
-    child.once('close', () => reject(new Error(stderr)))
-  })
-  const end = async () => {
-    child.kill('SIGINT')
-    return { exitCode: await ended, stderr }
-  }
+  const { lines, end } = await startServer(folder, ['view', ...args], env)
+  const address = lines.join('\n')
   return { address, origin: new URL(address).origin, end }
 }
 
 /** What a server says to a request whose headers and path are sent as they are. */
-const rawStatus = (origin: string, head: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(origin)
-    const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\nconnection: close\r\n\r\n`))
-    let answer = ''
-    socket.on('data', (piece) => {
-      answer += piece
-    })
-    socket.on('end', () => resolve(answer.split('\r\n')[0]!.split(' ')[1]!))
-    socket.on('error', reject)
-  })
+const rawStatus = async (origin: string, head: string): Promise<string> =>
+  (await rawAnswer(origin, head)).split('\r\n')[0]!.split(' ')[1]!
 
 const statusOf = async (url: string, init: RequestInit = {}): Promise<number> =>
   (await fetch(url, { redirect: 'manual', ...init })).status
