@@ -1,24 +1,12 @@
-import { rmSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DIVIDED_METHODS, divideBy } from '../../src/array/reductions/reductions.ts'
 import { reduceWhole } from '../../src/array/reductions/units.ts'
 import { Pins } from '../../src/cluster/pins.ts'
 import { openRecipe } from '../../src/cluster/recipe.ts'
-import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
-import { type ArrayRecipe, local, nodeCounts, planJob, type ReduceOperation } from '../../src/runtime/cluster.ts'
-import { folderInMemory } from '../support/folder.ts'
-import { runByNodes, WITHOUT_AXES, writeSources } from './support.ts'
+import { local, nodeCounts, planJob, type ReduceOperation } from '../../src/runtime/cluster.ts'
+import { bitsOf, runByNodes, sourcesInMemory, WITHOUT_AXES } from './support.ts'
 
-let folder: string
-let recipes: Map<string, ArrayRecipe>
-beforeAll(async () => {
-  folder = await folderInMemory('cluster')
-  recipes = await writeSources(folder)
-})
-afterAll(() => rmSync(folder, { recursive: true }))
-
-/** Results as bytes. */
-const bitsOf = (result: unknown): string => Buffer.from(encodeState(result as StateValue)).toString('latin1')
+const sources = sourcesInMemory('cluster')
 
 async function methodBits({ method, source, args, options }: ReduceOperation, unitBytes: number): Promise<string> {
   const { array, close } = await openRecipe(source, new Pins(), {})
@@ -34,7 +22,7 @@ const AXES = [undefined, 0, [0, 1], 2, [1, 2]] as const
 describe('an array, the local executor and nodes one by one give the same bits', () => {
   test.each(DIVIDED_METHODS.map((method, i) => [method, i] as const))('%s', async (method, i) => {
     // Sums of float64 alone depend on the order of merges; each method has another source besides.
-    const names = [...recipes.keys()]
+    const names = [...sources.recipes.keys()]
     const other = names[i % names.length]!
     for (const [k, name] of [...new Set(['container float64', other])].entries()) {
       // Beyond int64 there is no product.
@@ -43,7 +31,7 @@ describe('an array, the local executor and nodes one by one give the same bits',
       const several = k === 0 ? (method === 'prod' ? 0 : [0, 1]) : AXES[i % AXES.length]
       const axis = method.startsWith('arg') && Array.isArray(several) ? 1 : several
       const along = axis === undefined ? {} : { axis: axis as never }
-      const source = recipes.get(name)!
+      const source = sources.recipes.get(name)!
       const operation: ReduceOperation = { method, source, options: along, ...WITHOUT_AXES[method] }
       // Sketches are large.
       const level = k === 0 ? Number(method === 'quantile') : 1 + (i % 2)

@@ -5,9 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFloat } from '../../src/core/dtype.ts'
 import { type ArrayRecipe, bullmq, type Executor, local, planJob, type ReduceOperation, work } from '../../src/runtime/cluster.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
-import { folderInMemory } from '../support/folder.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
-import { FILL, SHAPE, valuesOf, writeSources } from './support.ts'
+import { FILL, SHAPE, sourcesInMemory, valuesOf } from './support.ts'
 
 const KINDS = (process.env['HYPERSLAB_QUEUES'] ?? 'redis').split(',') as QueueKind[]
 const RUNS = Number(process.env['HYPERSLAB_EXECUTOR_RUNS'] ?? 8)
@@ -76,13 +75,7 @@ interface Case {
   readonly dims: readonly string[]
 }
 
-let folder: string
-let recipes: Map<string, ArrayRecipe>
-beforeAll(async () => {
-  folder = await folderInMemory('executors')
-  recipes = await writeSources(folder)
-})
-afterAll(() => rmSync(folder, { recursive: true }))
+const sources = sourcesInMemory('executors')
 
 /** An array of some format, of which some is taken along each axis, in another order of axes, once or several times. */
 const cases = (): fc.Arbitrary<Case> => {
@@ -95,7 +88,7 @@ const cases = (): fc.Arbitrary<Case> => {
       })),
       fc.uniqueArray(fc.nat(length - 1), { minLength: 1, maxLength: 4 }).map((list) => ({ select: list, list })),
     )
-  const names = [...recipes.keys()].filter((name) => !name.endsWith('int64'))
+  const names = [...sources.recipes.keys()].filter((name) => !name.endsWith('int64'))
   const order = fc.shuffledSubarray([0, 1, 2], { minLength: 3, maxLength: 3 })
   const axes = fc.tuple(...SHAPE.map(axis)) as fc.Arbitrary<{ select: unknown; list: number[] }[]>
   return fc
@@ -103,7 +96,7 @@ const cases = (): fc.Arbitrary<Case> => {
     .map(([name, selected, axesInOrder, times]) => {
       const dtype = name.split(' ')[1] as (typeof DTYPES)[number]
       const views = [{ select: selected.map(({ select }) => select) }, { transpose: axesInOrder }]
-      const one = { ...recipes.get(name)!, views } as ArrayRecipe
+      const one = { ...sources.recipes.get(name)!, views } as ArrayRecipe
       const lists = selected.map(({ list }) => list)
       const plainOf = (): PlainArray => joined(new Array(times).fill(permuted(taken(storedAs(dtype), lists), axesInOrder)))
       return {
@@ -159,7 +152,7 @@ function conformance(executor: () => Executor): void {
     const lengths = fc.tuple(length, length, length)
     const bytes = fc.integer({ min: 200, max: 5000 })
     const property = fc.asyncProperty(cases(), lengths, bytes, async ({ recipe, plainOf, dims }, most, taskBytes) => {
-      const target = join(folder, `copy-${++targets}.zarr`)
+      const target = join(sources.folder, `copy-${++targets}.zarr`)
       const { shape, values } = plainOf()
       const chunkShape = shape.map((length, k) => Math.min(length, most[k]!))
       const options = { chunks: Object.fromEntries(chunkShape.map((length, k) => [dims[k]!, length])) }
@@ -174,7 +167,7 @@ function conformance(executor: () => Executor): void {
   }, 120_000)
 
   test('counts its tasks, and ends with the reason of its signal', async () => {
-    const source = recipes.get('container int32')!
+    const source = sources.recipes.get('container int32')!
     const plan = await planJob({ method: 'sum', source, options: { axis: 1 } }, { unitBytes: 1, taskBytes: 16 })
     const seen: { done: number; total: number }[] = []
     await executor().run(plan, { onProgress: (progress) => seen.push(progress) })

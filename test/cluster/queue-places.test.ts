@@ -1,33 +1,23 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Engine } from '../../src/cluster/bullmq/engine.ts'
-import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
-import { type ArrayRecipe, bullmq, type CopyOperation, local, planJob } from '../../src/runtime/cluster.ts'
+import { bullmq, type CopyOperation, local, planJob } from '../../src/runtime/cluster.ts'
 import { createZarr } from '../../src/runtime/zarr.ts'
 import { S3Store } from '../../src/store/s3/s3.ts'
 import { Ceph, haveCeph } from '../support/ceph.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
-import { folderInMemory } from '../support/folder.ts'
 import { freePort } from '../support/nginx.ts'
 import { haveQueue, QueueServer } from '../support/queue-server.ts'
 import { QueueWorker } from '../support/queue-workers.ts'
-import { objectsOf, writeSources } from './support.ts'
+import { bitsOf, objectsOf, sourcesInMemory } from './support.ts'
 
 const here = haveQueue('redis')
 const KILLS = Number(process.env['HYPERSLAB_QUEUE_KILLS'] ?? 0)
 
-let folder: string
-let recipes: Map<string, ArrayRecipe>
-beforeAll(async () => {
-  folder = await folderInMemory('places')
-  recipes = await writeSources(folder)
-})
-afterAll(() => rmSync(folder, { recursive: true }))
-
-const bitsOf = (result: unknown): string => Buffer.from(encodeState(result as StateValue)).toString('latin1')
+const sources = sourcesInMemory('places')
 
 let prefixes = 0
 const queueOn = (url: string) => ({ url, prefix: `places_${++prefixes}` })
@@ -49,8 +39,8 @@ describe('a queue on Redis', () => {
   let certificate: string
   beforeAll(async () => {
     if (!here) return
-    certificate = join(folder, 'own.crt')
-    const key = join(folder, 'own.key')
+    certificate = join(sources.folder, 'own.crt')
+    const key = join(sources.folder, 'own.key')
     const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
     const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', certificate, ...subject]
     execFileSync('openssl', made, { stdio: 'ignore' })
@@ -64,7 +54,10 @@ describe('a queue on Redis', () => {
     'is encrypted where its URL begins with rediss, and certificates that nobody vouches for are refused',
     async () => {
       const queue = queueOn(`rediss://127.0.0.1:${port}`)
-      const plan = await planJob({ method: 'sum', source: recipes.get('container int32')! }, { unitBytes: 1, taskBytes: 16 })
+      const plan = await planJob(
+        { method: 'sum', source: sources.recipes.get('container int32')! },
+        { unitBytes: 1, taskBytes: 16 },
+      )
       await expect(bullmq(queue).run(plan)).rejects.toMatchObject({
         tag: 'StoreError',
         message: expect.stringContaining('certificate'),
@@ -77,14 +70,14 @@ describe('a queue on Redis', () => {
 
   test.skipIf(!here)('has a task whose disk is full done by another worker, and nothing is half written', async () => {
     const queue = queueOn(server.url)
-    const source = { arrays: { x: recipes.get('container float64')! } }
+    const source = { arrays: { x: sources.recipes.get('container float64')! } }
     const copyTo = (target: string): CopyOperation => ({
       method: 'copy',
       source,
       target,
       options: { codec: 'none', chunks: { time: 47, lon: 11 } },
     })
-    const [target, alone] = [join(folder, 'full.zarr'), join(folder, 'alone.zarr')]
+    const [target, alone] = [join(sources.folder, 'full.zarr'), join(sources.folder, 'alone.zarr')]
     const full = workerOn(queue, {}, 8)
     let isOver = false
     const run = bullmq(queue)
@@ -191,7 +184,7 @@ if (KILLS > 0) {
         target,
         options: { chunks: { t: 10, y: 5, x: 5 }, shards: { t: 20, y: 5, x: 30 } },
       })
-      const alone = join(folder, 's3-alone.zarr')
+      const alone = join(sources.folder, 's3-alone.zarr')
       await local().run(await planJob(copyTo(alone), { taskBytes: 24_000 }))
       const given = spoil()
       workerOn(queue, env)

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
 import { appendFile, copyFile, readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,28 +9,18 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { DIVIDED_METHODS } from '../../src/array/reductions/reductions.ts'
 import { Engine } from '../../src/cluster/bullmq/engine.ts'
-import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
 import { type ArrayRecipe, bullmq, local, nodeCounts, openJobQueue, planJob, type ReducePlan } from '../../src/runtime/cluster.ts'
 import { hyperslab, NETCDF } from '../cli/support.ts'
-import { folderInMemory } from '../support/folder.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
 import { QueueWorker } from '../support/queue-workers.ts'
-import { objectsOf, WITHOUT_AXES, writeSources } from './support.ts'
+import { bitsOf, objectsOf, sourcesInMemory, WITHOUT_AXES } from './support.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const KINDS = (process.env['HYPERSLAB_QUEUES'] ?? 'redis').split(',') as QueueKind[]
 /** How many workers are killed; what takes long runs only where some are. */
 const KILLS = Number(process.env['HYPERSLAB_QUEUE_KILLS'] ?? 0)
 
-let folder: string
-let recipes: Map<string, ArrayRecipe>
-beforeAll(async () => {
-  folder = await folderInMemory('queue')
-  recipes = await writeSources(folder)
-})
-afterAll(() => rmSync(folder, { recursive: true }))
-
-const bitsOf = (result: unknown): string => Buffer.from(encodeState(result as StateValue)).toString('latin1')
+const sources = sourcesInMemory('queue')
 
 describe.each(KINDS)('workers of a queue on %s', (kind) => {
   const here = haveQueue(kind)
@@ -76,14 +65,14 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
   const methods = KILLS > 0 ? DIVIDED_METHODS : (['mean', 'argMax'] as const)
   test.skipIf(!here).each(workers)('%i give the same bits as one process', async (count) => {
     const { queue } = queueOf(count)
-    const scratch = join(folder, `scratch-${kind}-${count}`)
+    const scratch = join(sources.folder, `scratch-${kind}-${count}`)
     for (const [i, method] of methods.entries()) {
       // Beyond int64 there is no product.
-      const names = [...recipes.keys()].filter(
+      const names = [...sources.recipes.keys()].filter(
         (name) => !name.startsWith('netcdf') && !(method === 'prod' && name.endsWith('int64')),
       )
       const name = names[i % names.length]!
-      const plan = await planOf(method, recipes.get(name)!, scratch)
+      const plan = await planOf(method, sources.recipes.get(name)!, scratch)
       const expected = bitsOf(await local().run(plan))
       expect(bitsOf(await bullmq(queue).run(plan)), `${method} of ${name}`).toBe(expected)
       // Asked again, it is there.
@@ -97,8 +86,8 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     const env = { HYPERSLAB_QUEUE: queue.url }
     const common = ['reduce', NETCDF, 'tas', '--op', 'mean', '--sel', 'lat=-30:60', '--format', 'json']
     const by = ['--queue', '--prefix', queue.prefix]
-    const alone = await hyperslab(folder, [...common, '--axis', 'lon,time'])
-    const queued = await hyperslab(folder, [...common, '--axis', 'lon,time', ...by, '--progress', 'json'], env)
+    const alone = await hyperslab(sources.folder, [...common, '--axis', 'lon,time'])
+    const queued = await hyperslab(sources.folder, [...common, '--axis', 'lon,time', ...by, '--progress', 'json'], env)
     expect([queued.exitCode, queued.stdout]).toEqual([0, alone.stdout])
     const told = queued.stderr
       .trim()
@@ -106,38 +95,42 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
       .map((line) => JSON.parse(line) as { id: string })
     expect(told.at(-1)).toMatchObject({ state: 'done', done: 1, total: 1, bytes: 12 * 48 * 192 * 4 })
     const { id } = told.at(-1)!
-    const listed = await hyperslab(folder, ['jobs', '--prefix', queue.prefix], env)
+    const listed = await hyperslab(sources.folder, ['jobs', '--prefix', queue.prefix], env)
     expect(listed.stdout.split('\n')[1]).toMatch(new RegExp(`^${id.slice(0, 12)} +done +1/1 `))
-    const again = await hyperslab(folder, ['jobs', 'retry', id.slice(0, 6), '--prefix', queue.prefix], env)
+    const again = await hyperslab(sources.folder, ['jobs', 'retry', id.slice(0, 6), '--prefix', queue.prefix], env)
     expect(again.stdout).toBe(`${id.slice(0, 12)} has not failed\n`)
-    expect((await hyperslab(folder, ['jobs', 'metrics', '--prefix', queue.prefix], env)).stdout).toContain('bullmq_job_count{')
+    expect((await hyperslab(sources.folder, ['jobs', 'metrics', '--prefix', queue.prefix], env)).stdout).toContain(
+      'bullmq_job_count{',
+    )
   })
 
   test.skipIf(!here)('the command rechunks and exports by a queue what it does alone', async () => {
     const { queue } = queueOf(2)
     const by = ['--queue', queue.url, '--prefix', queue.prefix]
-    const folderOf = (command: string): string => join(folder, `${kind}-${command}.zarr`)
+    const folderOf = (command: string): string => join(sources.folder, `${kind}-${command}.zarr`)
     for (const [command, ...args] of [
-      ['rechunk', join(folder, 'x.af'), '--chunks', 'time=47,lat=1,lon=4', '--shards', 'lon=8'],
+      ['rechunk', join(sources.folder, 'x.af'), '--chunks', 'time=47,lat=1,lon=4', '--shards', 'lon=8'],
       ['export', NETCDF, '--chunks', 'time=12,lat=24', '--variables', 'tas'],
     ] as const) {
       const [input, ...more] = args
       const [alone, queued] = [folderOf(`${command}-alone`), folderOf(`${command}-queued`)]
-      expect((await hyperslab(folder, [command, input, alone, ...more])).exitCode).toBe(0)
-      const told = await hyperslab(folder, [command, input, queued, ...more, ...by, '--task-bytes', '5000'])
+      expect((await hyperslab(sources.folder, [command, input, alone, ...more])).exitCode).toBe(0)
+      const told = await hyperslab(sources.folder, [command, input, queued, ...more, ...by, '--task-bytes', '5000'])
       expect([told.exitCode, told.stderr]).toEqual([0, ''])
       expect(told.stdout).toMatch(/queued\.zarr: \d+ arrays\n$/)
       expect(objectsOf(queued)).toEqual(objectsOf(alone))
       expect(objectsOf(queued).size).toBeGreaterThan(12)
       // It is done: asked again, it says so at once, and the local command leaves it as it is.
-      expect((await hyperslab(folder, [command, input, queued, ...more, ...by, '--task-bytes', '5000'])).stdout).toBe(told.stdout)
-      const other = await hyperslab(folder, [command, input, queued, ...more, ...by, '--codec', 'gzip'])
+      expect((await hyperslab(sources.folder, [command, input, queued, ...more, ...by, '--task-bytes', '5000'])).stdout).toBe(
+        told.stdout,
+      )
+      const other = await hyperslab(sources.folder, [command, input, queued, ...more, ...by, '--codec', 'gzip'])
       expect([other.exitCode, other.stderr]).toEqual([1, expect.stringContaining('another write')])
     }
-    const refused = await hyperslab(folder, ['rechunk', NETCDF, 'out.zarr', '--overwrite', ...by])
+    const refused = await hyperslab(sources.folder, ['rechunk', NETCDF, 'out.zarr', '--overwrite', ...by])
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('--overwrite is for this machine alone')])
     const months = ['rechunk', NETCDF, 'out.zarr', '--variables', 'tas', '--chunks', 'time=1', '--task-bytes', '100000']
-    const dry = await hyperslab(folder, [...months, '--dry-run'])
+    const dry = await hyperslab(sources.folder, [...months, '--dry-run'])
     expect(dry.stdout.split('\n').slice(1, 3)).toEqual([
       'tas: float32 [12, 96, 192], 12 tasks',
       'about 72.0 KiB of memory a task',
@@ -150,8 +143,8 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
 
   test.skipIf(!here)('large partial results go through the scratch folder, of which the last one is left', async () => {
     const { queue } = queueOf(2)
-    const source = { location: join(folder, 'x.af'), array: 'float64' }
-    const scratch = join(folder, `scratch-${kind}-large`)
+    const source = { location: join(sources.folder, 'x.af'), array: 'float64' }
+    const scratch = join(sources.folder, `scratch-${kind}-large`)
     const options = { options: { axis: 0 } }
     const small = await planJob({ method: 'mean', source, ...options }, { unitBytes: 1, taskBytes: 1 })
     expect(bitsOf(await bullmq(queue).run(small))).toBe(bitsOf(await local().run(small)))
@@ -168,9 +161,9 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
   })
 
   test.skipIf(!here)('a source that changes is told, and places that are not allowed are refused', async () => {
-    const { queue } = queueOf(1, ['--allow', folder])
-    const file = join(folder, `changed-${kind}.af`)
-    await copyFile(join(folder, 'x.af'), file)
+    const { queue } = queueOf(1, ['--allow', sources.folder])
+    const file = join(sources.folder, `changed-${kind}.af`)
+    await copyFile(join(sources.folder, 'x.af'), file)
     const changed = await planOf('sum', { location: file, array: 'int32' })
     await appendFile(file, 'x')
     await expect(bullmq(queue).run(changed)).rejects.toMatchObject({ tag: 'ConflictError', details: { file } })
@@ -178,7 +171,7 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     await expect(bullmq(queue).run(elsewhere)).rejects.toMatchObject({ tag: 'InvalidArgumentError', details: { file: NETCDF } })
     const above = await planJob({
       method: 'sum',
-      source: { location: `${folder}/../${folder.split('/').at(-1)}/x.af`, array: 'int32' },
+      source: { location: `${sources.folder}/../${sources.folder.split('/').at(-1)}/x.af`, array: 'int32' },
     })
     await expect(bullmq(queue).run(above)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
     await expectNothingLeft(queue)
@@ -188,7 +181,7 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     const { queue, workers, start } = queueOf(3)
     let killed = 0
     while (killed < KILLS) {
-      const plan = await planOf('mean', recipes.get('container float32')!, join(folder, `scratch-${kind}-kills`))
+      const plan = await planOf('mean', sources.recipes.get('container float32')!, join(sources.folder, `scratch-${kind}-kills`))
       const expected = bitsOf(await local().run(plan))
       let isOver = false
       const run = bullmq(queue)
@@ -214,7 +207,7 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     const { queue, workers } = queueOf(2)
     await expectNothingLeft(queue)
     await pause(1500)
-    const plan = await planOf('variance', recipes.get('container float64')!)
+    const plan = await planOf('variance', sources.recipes.get('container float64')!)
     const run = bullmq(queue).run(plan)
     await pause(150)
     await workers[0]!.pause(6000)
@@ -225,7 +218,7 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
 
   test.skipIf(!here)('the server is killed in the middle of a run and starts again', async () => {
     const { queue } = queueOf(2)
-    const plan = await planOf('std', recipes.get('container float64')!)
+    const plan = await planOf('std', sources.recipes.get('container float64')!)
     let killed: Promise<void> | undefined
     const onProgress = ({ done }: { done: number }): void => {
       if (done > 20)
@@ -241,7 +234,7 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
   })
 
   test.skipIf(!here)('a task that ends its workers again and again fails its run, and says which', async () => {
-    const bytes = await readFile(join(folder, 'x.af'))
+    const bytes = await readFile(join(sources.folder, 'x.af'))
     let hangs = false
     const site = createServer(({ method, headers }, response) => {
       if (hangs) return
@@ -296,8 +289,8 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     await using jobs = await openJobQueue(queue)
     expect(await jobs.list()).toMatchObject([{ state: 'waiting', done: 0, total: 1 }])
     const worker = new QueueWorker(['--queue', queue.url, '--prefix', queue.prefix, '--until-idle'])
-    const alone = await hyperslab(folder, ['reduce', NETCDF, 'tas', '--op', 'max'])
-    expect((await hyperslab(folder, args)).stdout).toBe(alone.stdout)
+    const alone = await hyperslab(sources.folder, ['reduce', NETCDF, 'tas', '--op', 'max'])
+    expect((await hyperslab(sources.folder, args)).stdout).toBe(alone.stdout)
     expect(await worker.ended()).toBe(0)
   })
 })

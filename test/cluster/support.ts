@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
 import { type DataOf, type FixedDType, isBigInt, isFloat } from '../../src/core/dtype.ts'
 import { sizeOf } from '../../src/core/shape.ts'
 import {
@@ -12,6 +14,7 @@ import {
 } from '../../src/runtime/cluster.ts'
 import { create } from '../../src/runtime/index.ts'
 import { createZarr } from '../../src/runtime/zarr.ts'
+import { folderInMemory } from '../support/folder.ts'
 import { writeNetcdf } from '../support/netcdf-writer.ts'
 
 /** So many chunks that units of one chunk make three levels of the tree. */
@@ -38,8 +41,22 @@ export function valuesOf<D extends FixedDType>(dtype: D, fill: number, count = s
 export const DTYPES = ['float32', 'float64', 'int16', 'int32', 'int64', 'uint8'] as const
 export const FILL = 77
 
+/** Results as bytes. */
+export const bitsOf = (result: unknown): string => Buffer.from(encodeState(result as StateValue)).toString('latin1')
+
+/** The sources in a folder for as long as the tests of a file run; both are there once they do. */
+export function sourcesInMemory(name: string): { readonly folder: string; readonly recipes: ReadonlyMap<string, ArrayRecipe> } {
+  const sources = { folder: '', recipes: new Map<string, ArrayRecipe>() }
+  beforeAll(async () => {
+    sources.folder = await folderInMemory(name)
+    sources.recipes = await writeSources(sources.folder)
+  })
+  afterAll(() => rmSync(sources.folder, { recursive: true }))
+  return sources
+}
+
 /** The same arrays as a container, as Zarr and, where it has the types, as NetCDF: recipes by format and type. */
-export async function writeSources(folder: string): Promise<Map<string, ArrayRecipe>> {
+async function writeSources(folder: string): Promise<Map<string, ArrayRecipe>> {
   const recipes = new Map<string, ArrayRecipe>()
   const [af, zarr, nc] = ['x.af', 'x.zarr', 'x.nc'].map((name) => join(folder, name)) as [string, string, string]
   const dimensionNames = ['time', 'lat', 'lon']
