@@ -27,9 +27,10 @@ export class CopyWork implements JobWork {
     const { operation, pins: versions, arrays, metadata } = plan
     const pins = new Pins(versions)
     const { source, close } = await openCopySource(operation.source, pins, options)
+    let parts: ZarrParts | undefined
     try {
       pins.seen()
-      const parts = await ZarrParts.open(operation.target, source, operation.options ?? {})
+      parts = await ZarrParts.open(operation.target, source, operation.options ?? {})
       for (const { name, array } of parts.arrays) if (Object.hasOwn(arrays, name)) await checkSource(array, arrays[name]!)
       const found = await parts.metadataHash()
       const names = parts.arrays.map(({ name }) => name)
@@ -41,6 +42,7 @@ export class CopyWork implements JobWork {
         })
       return new CopyWork(plan, parts, close)
     } catch (error) {
+      await parts?.[Symbol.asyncDispose]()
       await close()
       throw error
     }
