@@ -51,6 +51,18 @@ export function viewOf(page, origin) {
       },
       [down, across],
     )
+  /** Sets a control as a user does, and waits for the picture that it makes. */
+  async function change(id, value, wait = true) {
+    await page.evaluate(
+      ([id, value]) => {
+        const control = document.getElementById(id)
+        control.value = value
+        control.dispatchEvent(new Event('change'))
+      },
+      [id, value],
+    )
+    if (wait) await until('a picture', isShown)
+  }
   return {
     page,
     text,
@@ -104,28 +116,8 @@ export function viewOf(page, origin) {
         input.value = position
         input.dispatchEvent(new Event('input'))
       }, position),
-    async select(id, chosen, wait = true) {
-      await page.evaluate(
-        ([id, chosen]) => {
-          const select = document.getElementById(id)
-          select.value = chosen
-          select.dispatchEvent(new Event('change'))
-        },
-        [id, chosen],
-      )
-      if (wait) await until('a picture', isShown)
-    },
-    async type(id, typed) {
-      await page.evaluate(
-        ([id, typed]) => {
-          const input = document.getElementById(id)
-          input.value = typed
-          input.dispatchEvent(new Event('change'))
-        },
-        [id, typed],
-      )
-      await until('a picture', isShown)
-    },
+    select: change,
+    type: change,
     async toggle(id) {
       await page.click(`#${id}`)
       await until('a picture', isShown)
