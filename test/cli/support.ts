@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { create } from '../../src/runtime/index.ts'
+import { folderInMemory } from '../support/folder.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 export const NETCDF = fileURLToPath(new URL('../../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url))
@@ -86,7 +86,7 @@ export const rawAnswer = (url: string, head: string): Promise<string> =>
   })
 
 export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'hyperslab-cli-'))
+  const folder = await folderInMemory('cli')
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
