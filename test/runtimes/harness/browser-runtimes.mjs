@@ -19,10 +19,10 @@ const PAGE_SECONDS = 40
 /** Every change to a file waits for the disk. */
 const OPFS_SECONDS = 60
 const EXAMPLE_SECONDS = 40
-const VIEWER_SECONDS = 100
-const LOOKS_SECONDS = 60
+const VIEWER_SECONDS = 240
+const LOOKS_SECONDS = 120
 /** For all pages of one browser, so that hanging ones do not add up. */
-const BROWSER_SECONDS = 150
+const BROWSER_SECONDS = 240
 /** For the viewer and the map, too. */
 export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + VIEWER_SECONDS + LOOKS_SECONDS + EXAMPLE_SECONDS + 10
 

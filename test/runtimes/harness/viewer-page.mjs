@@ -15,12 +15,12 @@ export function viewOf(page, origin) {
   const query = (name) => page.evaluate((name) => new URLSearchParams(location.search).get(name), name)
   const until = async (what, holds) => {
     for (let i = 0; !(await holds()); i++) {
-      if (i === 100) {
+      if (i === 600) {
         const shown = await Promise.all(
           ['readout', 'subtitle', 'open-error', 'view-error', 'limits-error', 'profile-error'].map(text),
         )
         throw new Error(
-          `${what}: not within 5 s; shown are ${JSON.stringify(shown)} at ${await page.evaluate(() => location.search)}`,
+          `${what}: not within 30 s; shown are ${JSON.stringify(shown)} at ${await page.evaluate(() => location.search)}`,
         )
       }
       await new Promise((resolve) => setTimeout(resolve, 50))

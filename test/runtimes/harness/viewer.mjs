@@ -355,11 +355,13 @@ async function checkQuestions({ check, site, view }) {
     equal(await text('subtitle'), 'mean along time')
   })
   await check('a mean that takes long tells how far it is, and can be stopped', async () => {
-    await view.open('url=/data/days.af?slow=150')
+    await view.open('url=/data/days.af')
+    const before = site.asked.length
+    const release = site.hold(5)
     await view.select('mean', 'time', false)
     await view.until('progress', () => page.evaluate(() => !document.getElementById('progress').hidden))
-    const before = site.asked.length
     await page.click('#abort')
+    release()
     await view.until('a month', async () => (await view.query('mean')) === null && (await text('subtitle')).startsWith('time'))
     await new Promise((resolve) => setTimeout(resolve, 400))
     // What was on its way, and no more of the forty.
