@@ -8,7 +8,7 @@ import { openZarr } from '../../src/runtime/zarr.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
 import { FILL, SHAPE, sourcesInMemory, valuesOf } from './support.ts'
 
-const KINDS = (process.env['HYPERSLAB_QUEUES'] ?? 'redis').split(',') as QueueKind[]
+const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
 const RUNS = Number(process.env['HYPERSLAB_EXECUTOR_RUNS'] ?? 8)
 
 /** An array in plain numbers, in C order. */

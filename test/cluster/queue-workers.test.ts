@@ -16,7 +16,7 @@ import { QueueWorker } from '../support/queue-workers.ts'
 import { bitsOf, objectsOf, sourcesInMemory, WITHOUT_AXES } from './support.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
-const KINDS = (process.env['HYPERSLAB_QUEUES'] ?? 'redis').split(',') as QueueKind[]
+const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
 /** How many workers are killed; what takes long runs only where some are. */
 const KILLS = Number(process.env['HYPERSLAB_QUEUE_KILLS'] ?? 0)
 

@@ -49,7 +49,7 @@ const plansOf = (open: (plan: Toy) => Promise<NodeRunner>): Plans => ({
 const everything = ({ tasks }: Toy): number[] => Array.from({ length: tasks }, (_, i) => i)
 
 /** Postgres takes a minute: .ci/run has it tested beside the other tests. */
-const KINDS = (process.env['HYPERSLAB_QUEUES'] ?? 'redis').split(',') as QueueKind[]
+const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
 
 describe.each(KINDS)('a queue on %s', (kind) => {
   const here = haveQueue(kind)
