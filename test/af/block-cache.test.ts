@@ -4,6 +4,7 @@ import { toBytes } from '../../src/core/dtype.ts'
 import { type ArrayFile, BlockCache, type CreateOptions, create, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import { expectSameBytes } from '../kernels/support.ts'
 import { RudeServer } from '../support/rude-server.ts'
+import { runs } from '../support/runs.ts'
 
 const KiB = 1024
 const CHUNK = 16 * KiB
@@ -295,7 +296,7 @@ test('random reads through caches of any size are those of the files', async () 
         expect(slabs.bytes).toBeLessThanOrEqual(slabBytes)
       },
     ),
-    { numRuns: 80 },
+    { numRuns: runs(80) },
   )
 })
 

@@ -7,6 +7,7 @@ import { FaultStore } from '../../src/testing/index.ts'
 import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.ts'
 import { createWithBase as create } from '../support/containers.ts'
 import { type Plain, plainGet, plainSet, touched } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const place = (path = 'a.af') => ({ store: new MemoryStore(), path })
 
@@ -53,7 +54,7 @@ describe('reading', () => {
           if (layer!.blocks === 1) expect(file.readCost.blocks).toBe(again)
         }
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 
@@ -175,7 +176,7 @@ describe('writing', () => {
         for (const layer of reader.layers()) expect(layer.uncompressedBytes).toBe(storedBytes(reader, layer.number))
         await file.close()
       }),
-      { numRuns: 250 },
+      { numRuns: runs(250) },
     )
   })
 

@@ -7,6 +7,7 @@ import { points } from '../../src/grid/selectors.ts'
 import { create, createPool, MemoryStore, open } from '../../src/runtime/index.ts'
 import { anySelections, grids, numbered, numericDTypes, shapes } from '../support/arbitraries.ts'
 import { type Plain, pick, plainGet, plainSet } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const pool = createPool({ size: 1 })
 afterAll(() => pool.close())
@@ -102,7 +103,7 @@ describe('selections of every kind from a container', () => {
           if (codec === 'lz4' && strategy !== 'hull') expect(cost).toBe(requests)
         },
       ),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     )
   })
 

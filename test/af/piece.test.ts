@@ -5,6 +5,7 @@ import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import { create, MemoryStore, open } from '../../src/runtime/index.ts'
 import { grids, numbered, numericDTypes } from '../support/arbitraries.ts'
 import { pick } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const shapes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 })
 
@@ -69,6 +70,6 @@ test('a box goes to a target of any layout, and nowhere else', async () => {
       await file.array('x', dtype).source.readBlock(box, { data, shape: boxShape, stride, offset })
       expect([...data]).toEqual([...expected])
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })

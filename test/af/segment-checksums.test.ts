@@ -25,6 +25,7 @@ import {
 } from '../../src/runtime/index.ts'
 import { marksOf } from '../support/containers.ts'
 import { RudeServer } from '../support/rude-server.ts'
+import { runs } from '../support/runs.ts'
 
 const path = 'a.af'
 const CODEC = 'hyperslab.segment-checksums.1'
@@ -343,9 +344,9 @@ describe('a table', () => {
         wrong++
         expect(await findingsOf(store)).not.toEqual([])
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
-    expect(wrong).toBeGreaterThan(50)
+    expect(wrong).toBeGreaterThan(runs(50))
   })
 
   test('that names no block, another codec, another size, or ends too early', () => {

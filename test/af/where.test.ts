@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { create, createPool, MemoryStore, open, where } from '../../src/runtime/index.ts'
 import { pick } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 import { type Element, layered, same, values, write } from './layered.ts'
 
 const cases = layered.chain((history) =>
@@ -84,9 +85,9 @@ describe('where', () => {
           expect(wanted(elements[position]!)).toBe(true)
         })
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
-    expect(ruledOut).toBeGreaterThan(100)
+    expect(ruledOut).toBeGreaterThan(runs(100))
   })
 
   test('reads each block once, also where blocks are mixed among chunks, without a cache', async () => {

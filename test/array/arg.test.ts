@@ -9,6 +9,7 @@ import { containers } from '../pool/support.ts'
 import { selections } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { cells, type Plain, plainGet, plainSet, type Selector } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const pool = createPool({ size: 2 })
 afterAll(() => pool.close())
@@ -168,7 +169,7 @@ test('positions of extremes of a container, with and without workers, and of its
           expect(own).toBe(blocks)
         }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
   expect(pool.inlineReason).toBeUndefined()
 })

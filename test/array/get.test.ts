@@ -9,6 +9,7 @@ import { slice } from '../../src/grid/slice.ts'
 import { dtypes, grids, numbered, selections, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { plainGet, type Selector, touched } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const cases = shapes.chain((shape) =>
   fc.record({ shape: fc.constant(shape), dtype: dtypes, grid: grids(shape), selection: selections(shape), steps: fc.boolean() }),
@@ -40,7 +41,7 @@ describe('get', () => {
         expect(result.offset).toBe(0)
         expect(source.reads.length).toBe(expectedReads(selection, grid, steps))
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 
@@ -57,7 +58,7 @@ describe('get', () => {
         await array.get(selection)
         expect(source.reads).toEqual(plan.transfers.map(({ box }) => box))
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

@@ -14,6 +14,7 @@ import {
   scaled,
   where,
 } from '../../src/runtime/index.ts'
+import { runs } from '../support/runs.ts'
 
 /** Numbers of any of some types, those of `missing` among them. */
 const of = <D extends 'int16' | 'float32' | 'float64'>(
@@ -68,7 +69,7 @@ describe('reductions pass over what is missing', () => {
         if (taken.length === 0) await expect(least).rejects.toMatchObject({ tag: 'EmptyReductionError' })
         else expect(await least).toBe(taken.some(Number.isNaN) ? Number.NaN : Math.min(...taken) + 0)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -207,9 +208,9 @@ describe('what is copied', () => {
         })
         expect(await array.count({ where: () => true })).toBe(elements.filter((x) => !anyThere || !is(from, x)).length)
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     )
-    expect(Math.min(...Object.values(outcomes))).toBeGreaterThan(30)
+    expect(Math.min(...Object.values(outcomes))).toBeGreaterThan(runs(30))
   })
 
   test('between containers: an error names both arrays and the element', async () => {

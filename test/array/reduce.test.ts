@@ -6,6 +6,7 @@ import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { grids, numbered, numericDTypes, plains, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { cells, type Plain } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 type Kind = 'sum' | 'min' | 'max' | 'mean'
 const KINDS: Kind[] = ['sum', 'min', 'max', 'mean']
@@ -105,7 +106,7 @@ describe('reductions', () => {
         expect(volumes.reduce((a, b) => a + b, 0)).toBe(data.length)
         expect(source.reads.length).toBeLessThanOrEqual(grid.count)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 

@@ -6,6 +6,7 @@ import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { grids, numericDTypes, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { cells, type Plain } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 type Value = number | bigint
 type Answer = Value | boolean | 'throws'
@@ -111,7 +112,7 @@ async function check(
   expect(source.reads.length).toBeLessThanOrEqual(grid.count)
 }
 
-const runs = { numRuns: 300 }
+const TRIED = { numRuns: runs(300) }
 const numbers = (values: readonly Value[]): number[] => values.map(Number)
 
 function varianceOf(values: readonly Value[], ddof: number): number {
@@ -142,7 +143,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
           { tag: 'OverflowError' },
         )
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -164,7 +165,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
           { scale },
         )
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -182,7 +183,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
         if (min instanceof Error) expect(both).toEqual(min)
         else expect(both).toEqual({ min, max })
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -210,7 +211,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
           (values) => sum(values) / values.length,
         )
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -239,7 +240,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
           { stops: true },
         )
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -267,7 +268,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
           await check(one, flat, found)
         }
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -283,7 +284,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
         }
         await check(one, (array, o) => array.quantile(q, o), expected)
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -299,7 +300,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
           )
         await check(one, run, (values) => numbers(values).reduce((a, b) => a + (Number.isNaN(b) ? 1 : b % 8), 0))
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -325,7 +326,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
         }
         await check(one, (array, o) => array.weightedMean(weights, o), expected, { scale: 1e4 })
       }),
-      runs,
+      TRIED,
     )
   })
 })
@@ -346,7 +347,7 @@ describe('reductions to other shapes', () => {
         expect(Array.from(counts.data)).toEqual(sorted.map(([, count]) => count))
         expect(source.reads.length).toBeLessThanOrEqual(one.grid.count)
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -388,7 +389,7 @@ describe('reductions to other shapes', () => {
           else expect(source.reads.length).toBeLessThanOrEqual(one.grid.count)
         },
       ),
-      runs,
+      TRIED,
     )
   })
 
@@ -401,7 +402,7 @@ describe('reductions to other shapes', () => {
         expect(list).toEqual(takenOf(one).taken[0]!.map(({ value }) => value))
         expect(source.reads.length).toBeLessThanOrEqual(one.grid.count)
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 
@@ -434,7 +435,7 @@ describe('reductions to other shapes', () => {
         expect(await new DiskArray(source).cumsum(axis, { ...skipsOf(one), into })).toBeUndefined()
         expect(Array.from(target.data as ArrayLike<Value>)).toEqual(sums)
       }),
-      runs,
+      TRIED,
     )
   })
 
@@ -482,7 +483,7 @@ describe('reductions to other shapes', () => {
           expect(source.reads.length).toBeLessThanOrEqual(one.grid.count)
         },
       ),
-      runs,
+      TRIED,
     )
   })
 })

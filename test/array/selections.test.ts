@@ -9,6 +9,7 @@ import { type Box, boxShape, showBox } from '../../src/grid/range.ts'
 import { anySelections, dtypes, elements, grids, numbered, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { pick, plainGet, plainSet } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const cases = shapes.chain((shape) =>
   grids(shape).chain((grid) =>
@@ -85,7 +86,7 @@ describe('selections of every kind', () => {
         expect(chunks.length).toBe(wanted.size)
         expect(source.reads.length).toBeLessThanOrEqual(wanted.size)
       }),
-      { numRuns: 800 },
+      { numRuns: runs(800) },
     )
   })
 
@@ -124,7 +125,7 @@ describe('selections of every kind', () => {
           if (flat.length === 0) expect(source.writes).toEqual([])
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

@@ -7,6 +7,7 @@ import { slice } from '../../src/grid/slice.ts'
 import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { pick, plainSet, touched } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const cases = shapes.chain((shape) =>
   dtypes.chain((dtype) =>
@@ -40,7 +41,7 @@ describe('set', () => {
         const readsAtMost = steps ? 0 : blocks
         expect(source.reads.length).toBeLessThanOrEqual(readsAtMost)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 

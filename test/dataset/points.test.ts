@@ -9,6 +9,7 @@ import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { datasetsIn } from '../support/dataset-peer.ts'
 import { expectPeer, valuesOf } from '../support/labelled.ts'
+import { runs } from '../support/runs.ts'
 
 const { peer, folder } = datasetsIn('points', (folder, peer) => peer?.writeParts(folder))
 
@@ -152,7 +153,7 @@ describe('places by coordinates of two dimensions', () => {
           expect(distances[found[i]! - 63]).toBeCloseTo(least, 3)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

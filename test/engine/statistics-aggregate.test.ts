@@ -16,6 +16,7 @@ import { type ArrayOptions, type FileArray, MemoryStore, open, slice } from '../
 import { type Element, layered, same, type Type, write } from '../af/layered.ts'
 import { createWithBase as create } from '../support/containers.ts'
 import { cells, plainGet } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 type Kind = 'sum' | 'min' | 'max' | 'mean'
 const KINDS: readonly Kind[] = ['sum', 'min', 'max', 'mean']
@@ -113,9 +114,9 @@ describe('reductions of layers with and without statistics of chunks', () => {
           }
         }
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
-    expect(answered).toBeGreaterThan(100)
+    expect(answered).toBeGreaterThan(runs(100))
   })
 
   test('answer of a box the chunks that lie in it and go to one cell', async () => {
@@ -182,9 +183,9 @@ describe('reductions of layers with and without statistics of chunks', () => {
           }
         }
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     )
-    expect(answered).toBeGreaterThan(40)
+    expect(answered).toBeGreaterThan(runs(40))
   })
 })
 

@@ -4,6 +4,7 @@ import { encodeLz4 } from '../../src/codec/lz4-encode.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import { compute } from '../../src/kernels/compute.ts'
 import { lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.ts'
+import { runs } from '../support/runs.ts'
 import { decode, decodeInSteps, encode, parse, type Sequence, write } from './lz4-blocks.ts'
 import { KINDS } from './lz4-data.ts'
 import { expectSameBytes, guarded, noise, randoms } from './support.ts'
@@ -184,7 +185,7 @@ test('blocks with any byte changed are refused, or decode as the format says', (
         expectAgreement(block, Math.max(size + more, 0))
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   )
 })
 
@@ -199,7 +200,7 @@ test('in random steps the same comes out as at once', () => {
         expectSameBytes(decodeInSteps(arena, encode(arena, data), size, steps) as Uint8Array, data)
       })
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -217,14 +218,14 @@ test('damaged blocks and noise meet the same fate in random steps as at once', (
       const bytes = Math.max(size + more, 0)
       withArena((arena) => expect(decodeInSteps(arena, block, bytes, steps)).toEqual(decode(arena, block, bytes)))
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   )
 })
 
 test('noise is no block, or decodes as the format says', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat(400), (block, bytes) => expectAgreement(block, bytes)),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   )
 })
 
@@ -251,7 +252,7 @@ test('any sequences, with every offset and length', () => {
       sequences.push({ literals: noise(rest, rest) })
       expectAgreement(write(sequences), written + rest)
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 

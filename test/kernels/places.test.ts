@@ -5,6 +5,7 @@ import { withArena } from '../../src/kernels/arena.ts'
 import { compute } from '../../src/kernels/compute.ts'
 import { find, firstRows } from '../../src/kernels/places.ts'
 import { typeCode } from '../../src/kernels/reduce.ts'
+import { runs } from '../support/runs.ts'
 import { expectSameBytes, extremesOf, guarded, putAt, sample } from './support.ts'
 
 type Value = number | bigint
@@ -117,7 +118,7 @@ describe.each(NUMERIC_DTYPES)('%s', (dtype) => {
         expect(first[i]).toBe(column.findIndex((value) => same(value, values[i]!)))
       }
     }
-    fc.assert(fc.property(tables, check), { numRuns: 150 })
+    fc.assert(fc.property(tables, check), { numRuns: runs(150) })
   })
 })
 

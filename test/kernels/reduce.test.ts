@@ -14,6 +14,7 @@ import {
   results,
   type Skip,
 } from '../../src/kernels/reduce.ts'
+import { runs } from '../support/runs.ts'
 import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.ts'
 
 const OPS: ReduceOp[] = ['sum', 'min', 'max']
@@ -187,7 +188,7 @@ describe.each(NUMERIC_DTYPES)('reduce %s', (dtype) => {
       fc.property(cases(2000), fc.constantFrom(...OPS), fc.constantFrom(...skipsOf(dtype)), (box, op, skip) =>
         check(op, dtype, skip, box),
       ),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 

@@ -4,6 +4,7 @@ import { elementBytes, isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, typ
 import { eachIndex } from '../../src/core/shape.ts'
 import { type Arena, withArena } from '../../src/kernels/arena.ts'
 import { counters, reduceElements, type Skip } from '../../src/kernels/reduce.ts'
+import { runs } from '../support/runs.ts'
 import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.ts'
 
 const skipsOf = (dtype: NumericDType): Skip[] => [
@@ -119,7 +120,7 @@ describe.each(NUMERIC_DTYPES)('squares of %s', (dtype) => {
   test('any box, any axes, any layout', () => {
     fc.assert(
       fc.property(cases, fc.constantFrom(...skipsOf(dtype)), (box, skip) => check(dtype, skip, box)),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 

@@ -7,6 +7,7 @@ import { type ArrayFile, create, createPool, type FileOptions, MemoryStore, open
 import { plains, selections } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { type Plain, plainGet, plainSet } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 import { containers } from './support.ts'
 
 const pool = createPool({ size: 2 })
@@ -114,7 +115,7 @@ test('a container is reduced to the same bits with a pool, and to what a plain s
       expectNear(inline[0] as Outcome, expected, current, kind)
       expect(await run({ pool })).toEqual(inline)
     }),
-    { numRuns: 800 },
+    { numRuns: runs(800) },
   )
   expect(pool.inlineReason).toBeUndefined()
 })

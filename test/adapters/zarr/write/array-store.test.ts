@@ -11,6 +11,7 @@ import { asZarrStore, openZarr, type ZarrStoreOfArrays } from '../../../../src/r
 import { dtypes, elements, mixedGrids, numbered, plains, selections, shapes } from '../../../support/arbitraries.ts'
 import { CountingSource } from '../../../support/counting-source.ts'
 import { plainGet } from '../../../support/oracle.ts'
+import { runs } from '../../../support/runs.ts'
 
 const { loadPeer } = await import(new URL('../../../../bench/peers.mjs', import.meta.url).href)
 const zarrita = await loadPeer('zarrita')
@@ -52,7 +53,7 @@ describe('arrays as a Zarr store', () => {
         // Once, and in boxes that are chunks of the store.
         expect(new Set(source.reads.map((box) => JSON.stringify(box))).size).toBe(source.reads.length)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
