@@ -1,7 +1,6 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { viewAxes } from '../array/lazy/axes-view.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
-import { isNumeric } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { wholeAxis } from '../core/tensor.ts'
@@ -9,6 +8,7 @@ import { asFloats } from './as-floats.ts'
 import { type Labelled, mergeCoords, takeCoords } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import type { Taken } from './label-selectors.ts'
+import { asNumbers, reducedTo } from './reductions.ts'
 import { Variable } from './variable.ts'
 
 /** Options of arithmetic. */
@@ -46,16 +46,14 @@ export function combineArrays(
 ): Labelled {
   checkOptions(operation, options, ARITHMETIC_CHECKS, { array: left.variable.name })
   const fn = FUNCTIONS[operation]
-  checkNumeric(left)
   if (typeof right === 'number') {
-    const own = asFloats(left.variable.array)
+    const own = floatsOf(left.variable)
     const dtype = own.dtype as 'float64'
     const array = new DiskArray(broadcastSource(fn, [own.source, { value: right }], { dtype })) as DiskArray
-    return { variable: left.variable.with({ array, encoding: {} }), coordinates: left.coordinates }
+    return { variable: reducedTo(asNumbers(left.variable), array, left.variable.dims), coordinates: left.coordinates }
   }
   if (!((right as Labelled | undefined)?.variable instanceof Variable))
     return invalidArgument(`${operation} takes an array of a dataset or a number`, right)
-  checkNumeric(right)
   let [a, b] = [spread(left, right), spread(right, left)]
   if (options.join === 'inner') [a, b] = inner(a, b)
   const coordinates = mergeCoords(a.coordinates, b.coordinates, 'drop')
@@ -63,16 +61,13 @@ export function combineArrays(
   checkLengths(a.variable, b.variable)
   const values = operation === 'where' ? [a] : [a, b]
   const dtype = values.every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
-  const sources = [a, b].map(({ variable }) => alongDims(variable.with({ array: asFloats(variable.array) }), dims).source)
+  const sources = [a, b].map(({ variable }) => alongDims(variable.with({ array: floatsOf(variable) }), dims).source)
   const array = new DiskArray(broadcastSource(fn, sources, { dtype })) as DiskArray
-  return { variable: a.variable.with({ array, dims, encoding: {}, index: undefined }), coordinates }
+  const own = operation === 'where' ? a.variable : asNumbers(a.variable)
+  return { variable: reducedTo(own, array, dims), coordinates }
 }
 
-function checkNumeric({ variable: { name, array } }: Labelled): void {
-  const { dtype } = array
-  if (isNumeric(dtype) || dtype === 'bool') return
-  throw new HyperslabError('UnsupportedError', `there is no arithmetic of ${dtype} values`, { array: name, actual: dtype })
-}
+const floatsOf = ({ name, array }: Variable): DiskArray => asFloats(array, name)
 
 /**
  * An operand in groups along a dimension that the other one has the members of: each member gets its group.
@@ -144,10 +139,9 @@ export function whereTrue(
     return combineArrays({ variable, coordinates }, condition, 'where', options)
   }
   checkOptions('where', options, ARITHMETIC_CHECKS, { array: variable.name })
-  checkNumeric({ variable, coordinates })
-  const floats = asFloats(variable.array) as DiskArray<'float64'>
+  const floats = floatsOf(variable) as DiskArray<'float64'>
   const array = floats.map<'float64'>((value) => (condition(value) ? value : Number.NaN), { dtype: floats.dtype })
-  return { variable: variable.with({ array: array as DiskArray, encoding: {}, index: undefined }), coordinates }
+  return { variable: reducedTo(variable, array as DiskArray, variable.dims), coordinates }
 }
 
 /** The array with its axes in the order of some dimensions, of length 1 where it has none. */

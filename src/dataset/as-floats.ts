@@ -1,30 +1,34 @@
 import { DiskArray } from '../array/disk-array.ts'
-import { scaledSource } from '../array/lazy/scaled.ts'
-import { isAnyMissing, missingElements } from '../array/missing.ts'
-import { isBigInt, isFloat } from '../core/dtype.ts'
+import { elementwise } from '../array/lazy/elementwise.ts'
+import { isAnyMissing, missingElements, NOT_A_NUMBER, NOTHING } from '../array/missing.ts'
+import { isFloat, isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { lazily } from '../core/lazily.ts'
 
 /**
  * The numbers of an array as floats to compute with, lazily: NaN where they are missing, float32 where they
  * are.
- * @throws reading, OverflowError for integers of 64 bits that no float holds
+ * @param name of the variable, for errors
+ * @throws UnsupportedError for what is no number; reading, OverflowError for integers of 64 bits that no
+ *   float holds
  */
-export function asFloats(array: DiskArray): DiskArray {
+export function asFloats(array: DiskArray, name = array.source.label?.array): DiskArray {
   const { source, dtype } = array
+  if (!isNumeric(dtype) && dtype !== 'bool')
+    throw new HyperslabError('UnsupportedError', `there is no arithmetic of ${dtype} values`, {
+      ...source.label,
+      ...(name !== undefined && { array: name }),
+      actual: dtype,
+    })
   const missing = missingElements(source)
   if (isFloat(dtype) && missing.values.length === 0) return array
-  if (isBigInt(dtype)) return exactly(array as DiskArray<'int64'>, new Set(missing.values))
-  if (!isFloat(dtype) && !isAnyMissing(missing)) return array.astype('float64') as DiskArray
-  return new DiskArray(scaledSource(source, { dtype: dtype === 'float32' ? dtype : 'float64' }))
-}
-
-function exactly(array: DiskArray<'int64'>, missing: ReadonlySet<unknown>): DiskArray {
-  const convert = (value: bigint): number => {
-    if (missing.has(value)) return Number.NaN
-    if (BigInt(Number(value)) === value) return Number(value)
-    throw new HyperslabError('OverflowError', `no float is exactly ${value}`, { ...array.source.label, actual: value })
-  }
-  return array.map<'float64'>(convert, { dtype: 'float64' }) as DiskArray
+  const kind = {
+    dtype: dtype === 'float32' ? dtype : 'float64',
+    fillValue: Number.NaN,
+    missing: isAnyMissing(missing) ? NOT_A_NUMBER : NOTHING,
+  } as const
+  const load = lazily(async () => (await import('./to-floats.ts')).toFloats(source, kind.dtype))
+  return new DiskArray(elementwise(source, kind, { load, back: false })) as DiskArray
 }
 
 /**

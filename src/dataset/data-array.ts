@@ -164,12 +164,18 @@ export class DataArray extends Printable {
     return datesOf(values as ArrayLike<bigint>, calendar, labels === undefined && !isDecoded ? times : undefined)
   }
 
-  /** The sum along some dimensions; of nothing, 0. */
+  /**
+   * The sum along some dimensions; of nothing, 0.
+   * @throws UnsupportedError for times: only their ends, mean and number mean something
+   */
   sum(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('sum', options)
   }
 
-  /** The mean along some dimensions, as float64; of nothing, NaN. */
+  /**
+   * The mean along some dimensions, as float64; of nothing, NaN. That of times is a time, to the nearest
+   * nanosecond.
+   */
   mean(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('mean', options)
   }

@@ -1,5 +1,4 @@
 import type { FoldKind } from '../array/reductions/fold-kinds.ts'
-import { foldedDType } from '../array/reductions/fold-kinds.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
@@ -9,7 +8,7 @@ import { type Coords, coordsAlong, type Labelled, labelledDims } from './coords.
 import { groupLabels } from './group-labels.ts'
 import { type Label, LabelIndex } from './label-index.ts'
 import { Parted, type Wrap } from './parted.ts'
-import { extremeMissing, REDUCE_CHECKS, type ReduceDimsOptions, reducedDims, reducedTo } from './reductions.ts'
+import { REDUCE_CHECKS, type ReduceDimsOptions, reducedDims, reducedKind, reducedTo } from './reductions.ts'
 import { NO_COMPONENT } from './time/components.ts'
 import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
@@ -61,7 +60,7 @@ export class GroupBy<A> extends Parted<A> {
     const kept = all.filter((each) => each === dim || !reduced.includes(each))
     const dims = kept.map((each) => (each === dim ? coord.name : each))
     const shape = kept.map((each) => (each === dim ? coord.array.size : array.shape[all.indexOf(each)]!))
-    const dtype = foldedDType(array.dtype, kind)
+    const { dtype, missing } = reducedKind(variable, kind)
     const compute = async (signal: Signal) => {
       const { reduceGroups } = await import('./group-reduce.ts')
       const { skipMissing = true } = options
@@ -69,8 +68,8 @@ export class GroupBy<A> extends Parted<A> {
     }
     // What else lies along the dimension has as many values as positions.
     const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
-    const values = computedOnce<DType>(dtype, shape, compute as never, extremeMissing(array, kind))
-    const reducedVariable = reducedTo(variable, values, dims)
+    const values = computedOnce<DType>(dtype, shape, compute as never, missing)
+    const reducedVariable = reducedTo(variable, values, dims, kind)
     const known = new Map(others).set(coord.name, coord)
     return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(known, dims) }, kind, options)
   }

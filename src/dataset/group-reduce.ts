@@ -7,6 +7,7 @@ import { invalidArgument } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
 import { presence } from './as-floats.ts'
+import { meanOfTimes } from './mean-of-times.ts'
 import { skipping } from './reductions.ts'
 
 /** What is grouped, and reduced beside. */
@@ -27,11 +28,14 @@ export interface GroupedAxes {
  */
 export async function reduceGroups(
   array: DiskArray,
-  { dims, dim, of, count, reduced }: GroupedAxes,
+  grouped: GroupedAxes,
   kind: FoldKind,
   skipMissing: boolean,
   signal: Signal,
 ): Promise<Tensor> {
+  if (kind === 'mean' && array.dtype === 'timestamp_ns')
+    return meanOfTimes(array, skipMissing, (part) => reduceGroups(part, grouped, 'sum', true, signal))
+  const { dims, dim, of, count, reduced } = grouped
   const axis = dims.indexOf(dim)
   const skip = { ...skipping(array, skipMissing), signal }
   const others = reduced.filter((each) => each !== dim).map((each) => dims.indexOf(each))

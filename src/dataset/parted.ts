@@ -15,7 +15,7 @@ export abstract class Parted<A> {
     return this.reduce('sum', options)
   }
 
-  /** The mean of each part, as float64. */
+  /** The mean of each part, as float64; of times a time. */
   mean(options?: ReduceDimsOptions): A {
     return this.reduce('mean', options)
   }

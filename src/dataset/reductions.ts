@@ -6,9 +6,11 @@ import { HyperslabError, invalidArgument, isHyperslabError } from '../core/error
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Tensor, tensorOf } from '../core/tensor.ts'
+import { dropAttributes } from './attributes.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
+import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
 
 /** Options of reductions of labelled arrays. */
@@ -45,14 +47,38 @@ export function reduceAlong(
   checkOptions(kind, options, REDUCE_CHECKS, { array: variable.name })
   const { array } = variable
   const { axis, kept, shape } = axesOf(variable, options.axis)
-  const dtype = kind === 'median' ? 'float64' : foldedDType(array.dtype, kind)
+  const { dtype, missing } = reducedKind(variable, kind)
   // Arrays count what is not 0.
   const skip = { ...skipping(array, options.skipMissing), ...(kind === 'count' && { where: () => true }) }
-  const compute = (signal: Signal): Promise<Tensor> => reduceOrNaN(() => reduce({ axis, ...skip, signal }), dtype, shape)
+  const compute =
+    kind === 'mean' && dtype === 'timestamp_ns'
+      ? async (signal: Signal): Promise<Tensor> => {
+          const { meanOfTimes } = await import('./mean-of-times.ts')
+          return meanOfTimes(array, skip.skipMissing, (part) => part.sum({ axis, signal }) as Promise<Tensor>)
+        }
+      : (signal: Signal): Promise<Tensor> => reduceOrNaN(() => reduce({ axis, ...skip, signal }), dtype, shape)
   return {
-    variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, extremeMissing(array, kind)), kept),
+    variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, missing), kept, kind),
     coordinates: coordsAlong(coordinates, kept),
   }
+}
+
+/**
+ * The type of what values are reduced to, and what stands for no value there. Times have ends, a mean and, as
+ * numbers, a median, which are times; but sums of them mean nothing, and spreads are no times.
+ * @throws UnsupportedError for those
+ */
+export function reducedKind(
+  { name, array, times }: Variable,
+  kind: ReduceKind,
+): { readonly dtype: DType; readonly missing: Missing | undefined } {
+  const { dtype, missing } = array
+  const isDecoded = dtype === 'timestamp_ns'
+  if (kind === 'min' || kind === 'max') return { dtype, missing }
+  if (kind === 'mean' && isDecoded) return { dtype, missing: { values: [NAT], nan: false } }
+  if (kind !== 'count' && (isDecoded || (times !== undefined && kind !== 'mean' && kind !== 'median')))
+    throw new HyperslabError('UnsupportedError', `there is no ${kind} of times`, { array: name, actual: kind })
+  return { dtype: kind === 'median' ? 'float64' : foldedDType(dtype, kind), missing: undefined }
 }
 
 /**
@@ -71,6 +97,7 @@ export function quantileAlong(
     invalidArgument('a quantile is a share from 0 to 1, or a list of some', q)
   const { array } = variable
   const { axis, kept, shape } = axesOf(variable, options.axis)
+  reducedKind(variable, 'median')
   const skip = skipping(array, options.skipMissing)
   const compute = async (signal: Signal) => array.quantile(q as number, { axis, ...skip, signal })
   const labels = coordsAlong(coordinates, kept)
@@ -106,13 +133,17 @@ export const skipping = ({ dtype }: DiskArray, skipMissing = true): { skipMissin
   ...(isFloat(dtype) && { skipNaN: skipMissing }),
 })
 
-/** A variable with what it was reduced to in place of its values. */
-export const reducedTo = <D extends DType>(variable: Variable, array: DiskArray<D>, dims: readonly string[]): Variable =>
-  variable.with({ array: array as DiskArray, dims, index: undefined, encoding: {} })
+/** A variable with what it was reduced to in place of its values: a number of times is no time. */
+export function reducedTo(variable: Variable, array: DiskArray, dims: readonly string[], kind?: ReduceKind): Variable {
+  const reduced = variable.with({ array, dims, index: undefined, stored: undefined, encoding: {} })
+  return kind === 'count' ? asNumbers(reduced) : reduced
+}
 
-/** What stands for the extreme of no value: what is missing in the array. */
-export const extremeMissing = (array: DiskArray, kind: string): Missing | undefined =>
-  kind === 'min' || kind === 'max' ? array.missing : undefined
+/** A variable of which nothing says any more that it has times. */
+export const asNumbers = (variable: Variable): Variable =>
+  variable.times === undefined
+    ? variable
+    : variable.with({ times: undefined, attrs: dropAttributes(variable.attrs, ['units', 'calendar']) })
 
 /** A reduction's result; NaN where it is one of floats, and there is nothing to reduce. */
 async function reduceOrNaN(reduce: () => Promise<Tensor>, dtype: DType, shape: readonly number[]): Promise<Tensor> {

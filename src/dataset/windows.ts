@@ -2,16 +2,18 @@ import { DiskArray } from '../array/disk-array.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
 import type { FoldKind } from '../array/reductions/fold-kinds.ts'
 import { coarsen, type Lengths, rolling } from '../array/reductions/windows.ts'
-import type { DType } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
+import type { Signal } from '../core/signal.ts'
+import type { Tensor } from '../core/tensor.ts'
 import { asFloats, presence } from './as-floats.ts'
+import { computedOnce } from './computed.ts'
 import { type Coords, type Labelled, takeCoords } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
 import { Parted, type Wrap } from './parted.ts'
-import { checkDim, type ReduceDimsOptions, skipping } from './reductions.ts'
+import { checkDim, type ReduceDimsOptions, reducedKind, reducedTo, skipping } from './reductions.ts'
 import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
 import { withInstants } from './with-instants.ts'
@@ -79,17 +81,18 @@ export function rollingWindows<A>(
   // How many values a window needs says what is missing.
   return new WindowedArray(variable.name, {}, (kind) => {
     const { array } = variable
+    reducedKind(variable, kind)
     const padded = asFloats(array).pad(widths, { value: Number.NaN })
     const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
     const all = minPeriods === undefined && kind !== 'count'
     const fold = (of: DiskArray, by: FoldKind) => rolling(of, along, by, { skipMissing: !all, skipNaN: !all }) as DiskArray
-    if (all) return wrap(result(variable, fold(padded, kind), coordinates), kind)
+    if (all) return wrap(result(variable, fold(padded, kind), coordinates, kind), kind)
     const counts = fold(presence(padded), 'count')
     const values = kind === 'count' ? counts : fold(padded, kind)
     const least = minPeriods ?? sizeOf(sizes)
     const enough = (value: number, count: number): number => (count >= least ? value : Number.NaN)
     const known = new DiskArray(broadcastSource(enough, [values.source, counts.source])) as DiskArray
-    return wrap(result(variable, known, coordinates), kind)
+    return wrap(result(variable, known, coordinates, kind), kind)
   })
 }
 
@@ -107,18 +110,28 @@ export function coarsenedBlocks<A>(
   checkOptions('coarsen', options, COARSEN, { array: name })
   const { variable, coordinates } = fitted(labelled, sizesAlong(labelled.variable, lengths), options.boundary ?? 'exact')
   const sizes = sizesAlong(variable, lengths)
+  const blocks = sizes.map((size, axis) => Math.ceil(variable.array.shape[axis]! / size))
   return new WindowedArray(name, SKIP, (kind, skipMissing) => {
     const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
+    const { dtype, missing } = reducedKind(variable, kind)
     const folded = kind === 'count' ? presence(variable.array) : variable.array
-    const values = coarsen(folded, along, kind, skipping(folded, skipMissing)) as DiskArray
+    const coarsened = (of: DiskArray, by: FoldKind, skip: object): DiskArray => coarsen(of, along, by, skip) as DiskArray
+    const means = async (signal: Signal): Promise<Tensor> => {
+      const { meanOfTimes } = await import('./mean-of-times.ts')
+      return meanOfTimes(folded, skipMissing, (part) => coarsened(part, 'sum', {}).toTensor({ signal }))
+    }
+    const values =
+      kind === 'mean' && dtype === 'timestamp_ns'
+        ? computedOnce(dtype, blocks, means, missing)
+        : coarsened(folded, kind, skipping(folded, skipMissing))
     const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
     const kept = new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])
-    return wrap(result(variable, values, kept), kind, { skipMissing })
+    return wrap(result(variable, values as DiskArray, kept, kind), kind, { skipMissing })
   })
 }
 
-const result = (variable: Variable, array: DiskArray, coordinates: Coords): Labelled => ({
-  variable: variable.with({ array: array as DiskArray<DType>, encoding: {} }),
+const result = (variable: Variable, array: DiskArray, coordinates: Coords, kind: FoldKind): Labelled => ({
+  variable: reducedTo(variable, array, variable.dims, kind),
   coordinates,
 })
 

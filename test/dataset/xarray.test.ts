@@ -6,7 +6,8 @@ import { between } from '../../src/dataset/between.ts'
 import { cos, type DataArray } from '../../src/dataset/data-array.ts'
 import type { Dataset } from '../../src/dataset/dataset.ts'
 import type { LabelSelector } from '../../src/dataset/label-selectors.ts'
-import { CFTime } from '../../src/dataset/time/instant.ts'
+import { CFTime, NAT } from '../../src/dataset/time/instant.ts'
+import { parseTimeLabel } from '../../src/dataset/time/labels.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
@@ -278,7 +279,7 @@ describe.skipIf(peer === undefined).each(NAMES)('%s', (name) => {
       (await ds.get('ua').interp({ lat: [1.5, -20.25], level: 700 })).sel({ lat: 1.5 }),
       cos(ds.get('lat')).dividedBy(Number.POSITIVE_INFINITY),
       tas.weighted(cos(tas.coords['lat']!)).sum({ axis: ['lon', 'lat'] }),
-      ds.drop('ua').merge(ds.drop('tas', 'orog')).get('ua').coarsen({ lat: 3, time: 4 }, { boundary: 'trim' }).sum(), // biome-ignore format: one line
+      ds.drop('ua').merge(ds.drop('tas', 'orog', 'seen')).get('ua').coarsen({ lat: 3, time: 4 }, { boundary: 'trim' }).sum(), // biome-ignore format: one line
     ]
     for (const array of results) {
       const code = await array.toPython()
@@ -290,6 +291,36 @@ describe.skipIf(peer === undefined).each(NAMES)('%s', (name) => {
       } catch (error) {
         throw new Error(`${code}: ${(error as Error).message}`)
       }
+    }
+  })
+
+  test.each(FORMS)('means of times of %s are times', async (form) => {
+    await using ds = await openDataset(join(folder, `${name}${form}`))
+    const seen = ds.get('seen')
+    const results = [
+      seen.mean(),
+      seen.mean({ axis: 'time' }),
+      seen.mean({ axis: 'time', skipMissing: false }),
+      seen.groupBy('time.year').mean(),
+      seen.resample({ time: 'MS' }).mean(),
+      seen.coarsen({ time: 2, level: 3 }).mean(),
+      seen.sel({ level: 850 }).max(),
+      ds.get('time').mean(),
+    ]
+    for (const array of results) {
+      const code = await array.toPython()
+      const theirs = await peer!.script(code)
+      if ('refused' in theirs) throw new Error(`${code} fails: ${theirs.refused}`)
+      const { calendar } = ds.get('time').variable.index!.kind
+      const instant = (time: unknown): bigint =>
+        time === null || time === NAT ? NAT : parseTimeLabel(time as CFTime | string | bigint, calendar!).start
+      // Dates have milliseconds.
+      const times = array.dtype === 'timestamp_ns' ? (await array.array.toTensor()).data : await array.dates()
+      const [own, other] = [Array.from(times, instant), theirs.values.map(instant)]
+      expect(own.length, code).toBe(other.length)
+      // xarray sums floats, and cftime has microseconds.
+      const isNear = (mean: bigint, i: number): boolean => (mean - other[i]!) ** 2n <= 10n ** 6n
+      expect(own.filter((mean, i) => !isNear(mean, i)), code).toEqual([]) // biome-ignore format: one line
     }
   })
 

@@ -54,6 +54,7 @@ def write(folder):
                 "tas": (("time", "lat", "lon"), field(rng, (count, len(lat), len(lon)), missing).astype(dtype), {"units": "K", "long_name": "temperature"}),
                 "ua": (("time", "level", "lat"), field(rng, (count, 3, len(lat)), False), {"units": "m s-1"}),
                 "orog": (("lat", "lon"), rng.random((len(lat), len(lon))), {"units": "m"}),
+                "seen": (("time", "level"), seen(time)),
             },
             coords={
                 "time": ("time", time),
@@ -65,6 +66,7 @@ def write(folder):
             attrs={"title": name},
         )
         encodings = {"tas": encoding} if encoding else {"tas": {"_FillValue": None}}
+        encodings["seen"] = {"units": "minutes since 1995-03-01", "dtype": "float64"}
         encodings["time"] = {"units": "hours since 1990-01-01" if kind == "hourly" else "days since 1990-01-01", "dtype": "float64"}
         ds.to_netcdf(f"{folder}/{name}.nc", engine="scipy", format="NETCDF3_CLASSIC", encoding=encodings)
         for version in (2, 3):
@@ -73,6 +75,14 @@ def write(folder):
             ds.to_zarr(f"{folder}/{name}.v{version}.zarr", zarr_format=version, encoding=own, mode="w", consolidated=version == 2)
         names.append(name)
     return names
+
+
+def seen(time):
+    """Times beside those of the dimension; the first is missing where no time can be."""
+    values = np.stack([time + pd.Timedelta(hours=7 * k, minutes=13) for k in range(3)], axis=1)
+    if values.dtype.kind == "M":
+        values[0, 0] = np.datetime64("NaT")
+    return values
 
 
 opened = {}

@@ -1,0 +1,28 @@
+import type { Converting } from '../array/lazy/converted.ts'
+import { unpacking } from '../array/lazy/unpacking.ts'
+import { missingElements } from '../array/missing.ts'
+import type { BlockSource } from '../array/source.ts'
+import { isBigInt } from '../core/dtype.ts'
+import { HyperslabError } from '../core/errors.ts'
+
+/** How the elements of a source become floats. A module of its own: it is loaded when some of them do. */
+export function toFloats(source: BlockSource, dtype: 'float32' | 'float64'): Converting {
+  const missing = missingElements(source)
+  const { forth, statsOf } = unpacking(source, {
+    scaleFactor: 1,
+    addOffset: 0,
+    unsigned: false,
+    dtype,
+    missing,
+    validRange: undefined,
+  })
+  if (!isBigInt(source.dtype)) return { forth, statsOf }
+  const isMissing = new Set<unknown>(missing.values)
+  return {
+    forth: (value: bigint) => {
+      if (isMissing.has(value)) return Number.NaN
+      if (BigInt(Number(value)) === value) return Number(value)
+      throw new HyperslabError('OverflowError', `no float is exactly ${value}`, { ...source.label, actual: value })
+    },
+  }
+}
