@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Dataset } from '../../src/dataset/dataset.ts'
-import { nearestCells } from '../../src/dataset/nearest-place.ts'
+import { type LatLon, nearestCells } from '../../src/dataset/nearest-place.ts'
 import { Variable } from '../../src/dataset/variable.ts'
 import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
@@ -157,36 +157,76 @@ describe('places by coordinates of two dimensions', () => {
     )
   })
 
+  /** Numbers from -1 to 1, the same for a seed every time. */
+  const evenly = (seed: number) => {
+    let state = seed
+    return (): number => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+      return state / 2 ** 31 - 1
+    }
+  }
+  const degrees = (name: string, shape: readonly number[], data: Float64Array) => {
+    const source = new CountingSource({ dtype: 'float64', shape, data }, ChunkGrid.regular(shape, shape))
+    return new Variable({ name, array: new DiskArray(source) as DiskArray, dims: ['y', 'x'], attrs: {} })
+  }
+  const vectorsOf = (lats: ArrayLike<number>, lons: ArrayLike<number>): Float64Array => {
+    const vectors = new Float64Array(3 * lats.length)
+    for (let at = 0; at < lats.length; at++) {
+      const [phi, lambda] = [(lats[at]! * Math.PI) / 180, (lons[at]! * Math.PI) / 180]
+      vectors.set([Math.cos(phi) * Math.cos(lambda), Math.cos(phi) * Math.sin(lambda), Math.sin(phi)], 3 * at)
+    }
+    return vectors
+  }
+  const square = (a: Float64Array, i: number, b: Float64Array, j: number): number =>
+    (a[3 * i]! - b[3 * j]!) ** 2 + (a[3 * i + 1]! - b[3 * j + 1]!) ** 2 + (a[3 * i + 2]! - b[3 * j + 2]!) ** 2
+
+  /** Compares cells with those that looking at each finds, by the squares of chords. */
+  const expectNearest = async (shape: readonly number[], lats: Float64Array, lons: Float64Array, places: LatLon[]) => {
+    const found = await nearestCells(degrees('lat', shape, lats), degrees('lon', shape, lons), places, 1e9, undefined)
+    const [cells, wanted] = [vectorsOf(lats, lons), vectorsOf(places.map(({ lat }) => lat), places.map(({ lon }) => lon))] // biome-ignore format: one line
+    for (const i of places.keys()) {
+      let least = Number.POSITIVE_INFINITY
+      for (let cell = 0; cell < lats.length; cell++) {
+        const away = square(cells, cell, wanted, i)
+        if (away < least) least = away
+      }
+      expect(square(cells, found[i]!, wanted, i)).toBeLessThanOrEqual(least + 1e-15)
+    }
+  }
+
   test('are found among cells that lie anywhere, as a naive search finds them', async () => {
-    const shape = [40, 60]
-    const size = 2400
     await fc.assert(
       fc.asyncProperty(fc.nat(), async (seed) => {
-        let state = seed
-        /** Evenly from -1 to 1. */
-        const next = (): number => {
-          state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-          return state / 2 ** 31 - 1
-        }
-        const [lats, lons] = [90, 180].map((most) => Float64Array.from({ length: size }, () => most * next()))
-        const variable = (name: string, data: Float64Array) =>
-          new Variable({
-            name,
-            array: new DiskArray(
-              new CountingSource({ dtype: 'float64', shape, data }, ChunkGrid.regular(shape, shape)),
-            ) as DiskArray,
-            dims: ['y', 'x'],
-            attrs: {},
-          })
-        const places = Array.from({ length: 200 }, () => ({ lat: 90 * next(), lon: 180 * next() }))
-        const found = await nearestCells(variable('lat', lats!), variable('lon', lons!), places, 1e9, undefined)
-        for (const [i, { lat, lon }] of places.entries()) {
-          const distances = Array.from(lats!, (_, at) => haversine(lat, lon, lats![at]!, lons![at]!))
-          expect(distances[found[i]!]).toBeCloseTo(Math.min(...distances), 3)
-        }
+        const next = evenly(seed)
+        const [lats, lons] = [90, 180].map((most) => Float64Array.from({ length: 1200 }, () => most * next())) as [Float64Array, Float64Array] // biome-ignore format: one line
+        const places = Array.from({ length: 50 }, () => ({ lat: 90 * next(), lon: 180 * next() }))
+        await expectNearest([30, 40], lats, lons, places)
       }),
       { numRuns: 5 },
     )
+  })
+
+  test('are found on a large grid that is turned, over the pole, in its holes and far from it', async () => {
+    const [rows, columns] = [240, 320]
+    const [lats, lons] = [new Float64Array(rows * columns), new Float64Array(rows * columns)]
+    // A grid about its own equator, of 0.25 degrees, turned so that the North Pole lies within.
+    const [tilt, next] = [(70 * Math.PI) / 180, evenly(16)]
+    for (let y = 0, at = 0; y < rows; y++)
+      for (let x = 0; x < columns; x++, at++) {
+        const [phi, lambda] = [(0.25 * (y - 120) * Math.PI) / 180, (0.25 * (x - 160) * Math.PI) / 180]
+        const [u, v, w] = [Math.cos(phi) * Math.cos(lambda), Math.cos(phi) * Math.sin(lambda), Math.sin(phi)]
+        const z = u * Math.sin(tilt) + w * Math.cos(tilt)
+        lats[at] = (Math.asin(z) * 180) / Math.PI
+        lons[at] = (Math.atan2(v, u * Math.cos(tilt) - w * Math.sin(tilt)) * 180) / Math.PI
+        // Cells over land have no coordinates: a hole, fifty cells deep.
+        if (Math.hypot(y - 150, x - 100) < 50) lats[at] = Number.NaN
+      }
+    const within = Array.from({ length: 12 }, () => {
+      const at = Math.floor(((next() + 1) / 2) * lats.length)
+      return { lat: Math.min(90, (lats[at] || 80) + 0.2 * next()), lon: lons[at]! + 0.2 * next() }
+    })
+    const hole = [lons[150 * columns + 100]!].map((lon) => ({ lat: 75, lon }))
+    await expectNearest([rows, columns], lats, lons, [...within, ...hole, { lat: 90, lon: 0 }, { lat: -60, lon: 40 }, { lat: 20, lon: -170 }]) // biome-ignore format: one line
   })
 
   test('read the coordinates once, and the chunks that hold the cells', async () => {
