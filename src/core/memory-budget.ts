@@ -18,7 +18,7 @@ let made = 0
  * not held. One quarter is for blocks while they are fetched, decoded and used, of reductions and searches,
  * too, and for tables of their segments while they are read: who holds one waits for nobody, so that nothing
  * deadlocks. What a cache keeps is bounded by the cache; footers and tables that an open file keeps, by
- * `limits.footerBytes`.
+ * `limits.footerBytes`; coordinates that an open dataset keeps, by its `limits.coordinateBytes`.
  * @example
  * const budget = new MemoryBudget(256 * 2 ** 20)
  * await using file = await open('climate.af', { budget })

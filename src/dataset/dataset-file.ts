@@ -24,6 +24,18 @@ export interface DecodeOptions {
   readonly decode?: boolean
   /** Ends reading when it is aborted. */
   readonly signal?: Signal | undefined
+  /** Bounds of what is kept. */
+  readonly limits?: DatasetLimits
 }
 
-export const DECODE_CHECKS: Checks<DecodeOptions> = { decode: 'boolean', signal: 'AbortSignal' }
+/** Bounds of what an open dataset keeps. */
+export interface DatasetLimits {
+  /**
+   * Bytes of the coordinates that are read once and kept: labels of dimensions, and latitudes and longitudes
+   * of two dimensions that places were looked for in; 256 MiB by default. What goes beyond is refused before
+   * it is read.
+   */
+  readonly coordinateBytes?: number
+}
+
+export const DECODE_CHECKS: Checks<DecodeOptions> = { decode: 'boolean', signal: 'AbortSignal', limits: 'object' }

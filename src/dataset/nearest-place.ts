@@ -3,6 +3,7 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 import { asFloats } from './as-floats.ts'
+import { coordinateMemoryOf } from './coordinate-memory.ts'
 import type { Variable } from './variable.ts'
 
 /** The mean radius of the Earth (IUGG), in metres: distances are those on a sphere of it. */
@@ -36,6 +37,9 @@ interface Bands {
 
 /** What rounding may take of where a band ends. */
 const ROUNDING = 1e-12
+
+/** Of each cell three numbers, and its place in a band, are kept. */
+const CELL_BYTES = 3 * 8 + 4
 
 /** Coordinates are read once; who asks again finds them by the array of latitudes. */
 const CELLS = new WeakMap<DiskArray, Cells>()
@@ -143,6 +147,7 @@ function vectorOf(lat: number, lon: number): [number, number, number] {
 async function cellsOf(lat: Variable, lon: Variable, signal: Signal | undefined): Promise<Cells> {
   const known = CELLS.get(lat.array)
   if (known?.lon === lon.array) return known
+  coordinateMemoryOf(lat.array).take(lat, CELL_BYTES)
   const vectors = await readVectors(lat, lon, signal)
   const cells = { lon: lon.array, vectors, bands: bandsOf(vectors) }
   CELLS.set(lat.array, cells)

@@ -1,15 +1,18 @@
 import { isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
-import { checkOptions } from '../core/options.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Attrs, attributeText, plainAttrs } from './attributes.ts'
 import { attributesOfRaw, BOUNDS, boundsOf, decodeBounds } from './cf/bounds.ts'
 import { keepStored, storedAs } from './cf/decode.ts'
+import { CoordinateMemory, keepMemory } from './coordinate-memory.ts'
 import type { DatasetParts } from './coords.ts'
-import { type DatasetFile, DECODE_CHECKS, type DecodeOptions } from './dataset-file.ts'
+import { type DatasetFile, type DatasetLimits, DECODE_CHECKS, type DecodeOptions } from './dataset-file.ts'
 import { originOf } from './origin.ts'
 import { Variable } from './variable.ts'
 import { storedArray, withReadIndex } from './with-times.ts'
+
+const LIMITS: Checks<DatasetLimits> = { coordinateBytes: 'integer from 0' }
 
 /** Coordinates that are read at the same time. */
 const COORDINATES_AT_A_TIME = 16
@@ -20,7 +23,9 @@ const COORDINATES_AT_A_TIME = 16
  */
 export async function readParts(file: DatasetFile, options: DecodeOptions): Promise<DatasetParts> {
   checkOptions('Dataset.from', options, DECODE_CHECKS)
-  const { decode = true, signal } = options
+  const { decode = true, signal, limits = {} } = options
+  checkOptions('limits', limits, LIMITS)
+  const memory = new CoordinateMemory(limits.coordinateBytes)
   const problems = new Map(file.unreadable)
   const decoded = new Map<string, Variable>()
   const bounded = new Map(file.variables.flatMap((raw) => boundsOf(raw).map((name) => [name, raw] as const)))
@@ -38,6 +43,8 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   await forEachLimited([...decoded.values()], COORDINATES_AT_A_TIME, async (variable) => {
     if (!names.has(variable.name)) return
     const isLabels = variable.dims.length === 1 && variable.dims[0] === variable.name
+    if (isLabels) memory.take(variable)
+    else keepMemory(variable.array, memory)
     coords.set(variable.name, isLabels ? await readIndex(variable, signal) : variable)
   })
   const ordered = new Map([...decoded.keys()].filter((name) => coords.has(name)).map((name) => [name, coords.get(name)!]))

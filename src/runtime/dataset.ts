@@ -14,7 +14,7 @@ export {
   type VariableData,
   type VariableInput,
 } from '../dataset/dataset.ts'
-export type { DatasetFile, DecodeOptions } from '../dataset/dataset-file.ts'
+export type { DatasetFile, DatasetLimits, DecodeOptions } from '../dataset/dataset-file.ts'
 export type { GroupBy, GroupKey } from '../dataset/group-by.ts'
 export type { InterpLabels, InterpOptions } from '../dataset/interp.ts'
 export type { LabelSelector, SelOptions } from '../dataset/label-selectors.ts'

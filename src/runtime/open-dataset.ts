@@ -26,8 +26,8 @@ export async function openDataset(location: Location, options: OpenDatasetOption
   const [{ openDatasetFile }, { Dataset }] = await Promise.all([import('./dataset-file.ts'), import('../dataset/dataset.ts')])
   const file = await openDatasetFile(location, options)
   try {
-    const { decode, signal } = options
-    return await Dataset.from(file, { ...(decode !== undefined && { decode }), signal })
+    const { decode, signal, limits } = options
+    return await Dataset.from(file, { ...(decode !== undefined && { decode }), ...(limits && { limits }), signal })
   } catch (error) {
     await file.close?.()
     throw error
