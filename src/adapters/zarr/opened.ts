@@ -49,8 +49,8 @@ export class OpenedStore {
   readonly options: OpenedOptions
   readonly memory: BlockMemory
   /** The tables of shards, by object and place in it. */
-  readonly tables = new ByteCache<string, KnownTable>(TABLE_BYTES)
-  readonly tableReads = new SingleFlight<string, KnownTable | undefined>()
+  readonly tables: ByteCache<string, KnownTable> = new ByteCache(TABLE_BYTES)
+  readonly tableReads: SingleFlight<string, KnownTable | undefined> = new SingleFlight()
   #absent = new Set<string>()
   /** Objects that were written, counted: one of them may have been absent when another call asked for it. */
   #written = 0

@@ -21,7 +21,10 @@ export type ReducingMethod = Exclude<ReducingCall, 'coarsen' | 'rolling' | 'wher
 /** A reduction of a source that is merged unit by unit; the last one given are options. */
 type Dividing = (source: BlockSource, options: never, unitBytes: number, ...given: never[]) => DividedReduction
 
-const DIVIDED = {
+/** The reductions that can be taken apart into units. */
+export type DividedMethod = Exclude<ReducingMethod, 'median' | 'reduce' | 'mapReduce' | 'weightedMean' | 'cumsum' | 'groupBy'>
+
+const DIVIDED: Record<DividedMethod, Dividing> = {
   sum: (source, options, unitBytes) => divideFold(source, 'sum', options, unitBytes),
   min: (source, options, unitBytes) => divideFold(source, 'min', options, unitBytes),
   max: (source, options, unitBytes) => divideFold(source, 'max', options, unitBytes),
@@ -38,10 +41,7 @@ const DIVIDED = {
   std: (source, options, unitBytes) => divideVariance(source, 'std', options, unitBytes),
   argMin: (source, options, unitBytes) => divideArg(source, 'argMin', options, unitBytes),
   argMax: (source, options, unitBytes) => divideArg(source, 'argMax', options, unitBytes),
-} satisfies Partial<Record<ReducingMethod, Dividing>>
-
-/** The reductions that can be taken apart into units. */
-export type DividedMethod = keyof typeof DIVIDED
+}
 
 export const DIVIDED_METHODS = Object.keys(DIVIDED) as readonly DividedMethod[]
 
