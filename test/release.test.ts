@@ -9,7 +9,7 @@ const script = join(root, 'scripts/check-release.mjs')
 const { faultsOf } = (await import(script)) as { faultsOf(folder: string): string[] }
 
 const pkg = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-const FILES = ['LICENSE', 'SECURITY.md', 'CODE_OF_CONDUCT.md', 'dist/index.js', 'dist/cli.js', 'dist/hyperslab.1']
+const FILES = ['LICENSE', 'SECURITY.md', 'CODE_OF_CONDUCT.md', 'deno.json', 'dist/index.js', 'dist/cli.js', 'dist/hyperslab.1']
 
 /** A folder as it is when everything of the checklist was done. */
 function complete(): string {
@@ -36,17 +36,19 @@ test('a release that has everything passes', () => {
   expect(faultsOf(complete())).toEqual([])
 })
 
-test('a release without a repository, a homepage, a date or a file does not', () => {
+test('a release without a repository, a homepage, a date, a file or one version does not', () => {
   const folder = complete()
   writeFileSync(join(folder, 'package.json'), JSON.stringify(pkg))
   writeFileSync(join(folder, 'CHANGELOG.md'), `# Changelog\n\n## ${pkg.version} (unreleased)\n`)
   writeFileSync(join(folder, 'README.md'), 'hyperslab is not on npm yet')
+  writeFileSync(join(folder, 'deno.json'), JSON.stringify({ version: '0.0.1' }))
   rmSync(join(folder, 'dist/hyperslab.1'))
   expect(faultsOf(folder)).toEqual([
     'dist/hyperslab.1 is missing',
     expect.stringContaining('repository.url'),
     expect.stringContaining('homepage'),
     expect.stringContaining('bugs'),
+    `deno.json: version must be ${pkg.version}, that of package.json`,
     expect.stringContaining(`'## ${pkg.version} (year-month-day)'`),
     expect.stringContaining('not on npm yet'),
   ])

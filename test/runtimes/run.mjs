@@ -16,7 +16,7 @@ const ci = /^(1|true)$/i.test(process.env.CI ?? '')
 
 /** For each environment: tools to install, what else it needs, how it runs. */
 const ENVIRONMENTS = {
-  package: { tools: ['package', 'bundlers'], run: runPackaging },
+  package: { tools: ['package', 'bundlers', 'deno'], run: runPackaging },
   ...Object.fromEntries(
     Object.keys(PROCESSES).map((name) => [name, { tools: name === 'node' ? [] : [name], run: (app) => runProcess(name, app) }]),
   ),

@@ -37,7 +37,7 @@ export async function runProcess(name, app) {
 }
 
 /** Deno's package starts what its install script has chosen; we run the program itself. */
-function denoProgram() {
+export function denoProgram() {
   const platforms = { linux: `linux-${process.arch}-glibc`, darwin: `darwin-${process.arch}`, win32: `win32-${process.arch}` }
   return fileOf('deno', `@deno/${platforms[process.platform]}/deno`)
 }
