@@ -112,7 +112,7 @@ function emptyCells(reduction: Reduction, size: number): MergedCells {
 }
 
 /** The numbers that make the cells of a part, and how many make one. */
-export function columnOf(reduction: Reduction): { readonly type: FixedDType; readonly width: number } {
+function columnOf(reduction: Reduction): { readonly type: FixedDType; readonly width: number } {
   if (reduction.op === 'moments') return { type: 'float64', width: 2 }
   if (reduction.op === 'extrema') return { type: reduction.dtype, width: 2 }
   const kind = { op: reduction.op, dtype: reduction.dtype }

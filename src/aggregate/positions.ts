@@ -194,7 +194,7 @@ const zeros = (shape: readonly number[]): number[] => shape.map(() => 0)
 export type Comparables = Float64Array | BigInt64Array | BigUint64Array
 
 /** A copy of elements as such. */
-export const comparable = (data: TypedArray): Comparables =>
+const comparable = (data: TypedArray): Comparables =>
   data instanceof BigInt64Array || data instanceof BigUint64Array ? data.slice() : new Float64Array(data)
 
 /**

@@ -199,7 +199,7 @@ export interface EstimateOptions {
   readonly elementBytes?: number
 }
 
-export const ESTIMATE_CHECKS: Checks<EstimateOptions> = { defaultChunkBytes: 'number from 0', elementBytes: 'number from 0' }
+const ESTIMATE_CHECKS: Checks<EstimateOptions> = { defaultChunkBytes: 'number from 0', elementBytes: 'number from 0' }
 
 /** @throws InvalidArgumentError for an array of another type or rank than is asked for, where either is */
 export function checkKindOf(

@@ -63,7 +63,7 @@ function corners(kept: readonly AxisSelection[], cut: readonly boolean[]): Part[
 }
 
 /** Part of a resolved axis as a selector again. */
-export function excerptOf({ start, step }: AxisSelection, { from, length }: { from: number; length: number }): Slice {
+function excerptOf({ start, step }: AxisSelection, { from, length }: { from: number; length: number }): Slice {
   const first = start + from * step
   const stop = first + length * step
   // Backwards past the first element: open, since a negative number would count from the end.

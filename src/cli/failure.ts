@@ -36,7 +36,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type SignalName = (typeof SIGNALS)[number]
 
 /** What work is aborted with. */
-export class Interrupted extends Error {
+class Interrupted extends Error {
   override readonly name = 'AbortError'
   readonly signal: SignalName
   readonly advice: string

@@ -4,7 +4,7 @@ import { colourAt, nearest256, type Picture, type Rgb } from './picture.ts'
 export type ColourMode = 'truecolor' | '256' | 'ascii'
 
 /** From light to dense; a missing cell is a space. */
-export const SHADES = '.:-=+*#%@'
+const SHADES = '.:-=+*#%@'
 
 const RESET = '\x1b[0m'
 

@@ -47,7 +47,7 @@ export function addInfo(program: Command): void {
 const left = (title: string): Column => ({ title })
 const right = (title: string): Column => ({ title, align: 'right' })
 
-export function infoLines(description: Description, withAttributes: boolean): string[] {
+function infoLines(description: Description, withAttributes: boolean): string[] {
   const { arrays, attributes, groups, pyramids, layers, unreadable } = description
   const ofEach = [...groups.map(({ path, attributes }) => ({ name: path, attributes })), ...arrays]
   return [

@@ -55,7 +55,7 @@ interface Fact extends JobProgress {
   readonly secondsLeft?: number
 }
 
-export function barOf({ done, total, bytes, totalBytes, workers, secondsLeft }: Fact): string {
+function barOf({ done, total, bytes, totalBytes, workers, secondsLeft }: Fact): string {
   const full = total === 0 ? WIDTH : Math.floor((WIDTH * done) / total)
   const bar = `${'#'.repeat(full)}${'.'.repeat(WIDTH - full)}`
   const who = workers === 0 ? 'waiting for workers (hyperslab work)' : count(workers, 'worker')

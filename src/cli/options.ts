@@ -140,7 +140,7 @@ export const PLACE = 'a container (.af), classic NetCDF, or a Zarr store: its fo
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30 }
 
 /** Parses a number of bytes: `512MiB`, `1.5GB`, `1073741824`. */
-export function parseByteCount(text: string): number {
+function parseByteCount(text: string): number {
   const [, number = '', unit = 'B'] = /^(\d+(?:\.\d+)?) ?([KMG]i?B|B)?$/i.exec(text.trim()) ?? []
   if (number === '') throw new InvalidArgumentError('It must be like 512MiB, 2GB or a number of bytes.')
   return Math.floor(Number(number) * UNITS[unit.toUpperCase()]!)

@@ -71,14 +71,14 @@ const escaped = (character: string): string => `\\u${character.charCodeAt(0).toS
 export const printable = (text: string): string => text.replace(CONTROLS, escaped)
 
 /** The same for text of several lines. */
-export const printableLines = (text: string): string =>
+const printableLines = (text: string): string =>
   text.replace(CONTROLS, (character) => (character === '\n' ? character : escaped(character)))
 
 /** Sequences that set colours. */
 const COLOURS = new RegExp(`(${String.fromCharCode(27)}\\[[\\d;]*m)`)
 
 /** A line of a picture, which keeps its colours. */
-export const printablePicture = (line: string): string =>
+const printablePicture = (line: string): string =>
   line
     .split(COLOURS)
     .map((part, i) => (i % 2 === 1 ? part : printable(part)))

@@ -73,7 +73,7 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
 }
 
 /** The version of the package, from its description beside `dist`. */
-export function packageVersion(): string {
+function packageVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
   return version
 }

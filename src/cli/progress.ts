@@ -39,7 +39,7 @@ export function progressLine(
   }
 }
 
-export function showProgress(done: number, total: number, seconds: number, noun: string): string {
+function showProgress(done: number, total: number, seconds: number, noun: string): string {
   const percent = total === 0 ? 100 : Math.floor((100 * done) / total)
   const rate = seconds > 0 ? `, ${Math.round(done / seconds)} ${noun}/s` : ''
   return `${done}/${total} ${noun} (${percent} %)${rate}`

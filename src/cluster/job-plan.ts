@@ -49,7 +49,7 @@ export type JobPlan = ReducePlan | CopyPlan
 /** Nodes that one merge takes: two levels of the tree of units. */
 export const MERGE_FAN_IN = FAN_IN * FAN_IN
 
-export const PLAN_JOB_CHECKS: Checks<PlanJobOptions> = {
+const PLAN_JOB_CHECKS: Checks<PlanJobOptions> = {
   taskBytes: 'number from 1',
   unitBytes: 'number from 1',
   scratch: 'string',

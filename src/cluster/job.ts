@@ -28,7 +28,7 @@ export interface OpenJobOptions {
  */
 export type PartialResult = { readonly state: string } | { readonly key: string; readonly bytes: number }
 
-export const OPEN_JOB_CHECKS: Checks<OpenJobOptions> = { pool: 'WorkerPool', signal: 'AbortSignal' }
+const OPEN_JOB_CHECKS: Checks<OpenJobOptions> = { pool: 'WorkerPool', signal: 'AbortSignal' }
 const NODE_CHECKS: Checks<NodeOptions> = { signal: 'AbortSignal' }
 
 /** Larger ones go to the scratch folder, where there is one. */

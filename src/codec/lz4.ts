@@ -26,7 +26,7 @@ export const lz4: KernelCodec = {
  * Decodes a block that is in kernel memory already.
  * @throws CodecError when it is malformed or decodes to another length
  */
-export function decodeAt(arena: Arena, pointer: number, length: number, decodedBytes: number): number {
+function decodeAt(arena: Arena, pointer: number, length: number, decodedBytes: number): number {
   checkPrefix(length)
   const target = arena.alloc(decodedBytes)
   lz4Decode(arena, pointer + PREFIX_BYTES, length - PREFIX_BYTES, target, decodedBytes)

@@ -20,7 +20,7 @@ export interface ArithmeticOptions {
   readonly join?: 'exact' | 'inner'
 }
 
-export const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
+const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
 
 /** An operation of two arrays, by the name of its method. */
 export type Arithmetic = 'plus' | 'minus' | 'times' | 'dividedBy' | 'where'

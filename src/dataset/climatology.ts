@@ -12,7 +12,7 @@ export interface ClimatologyOptions {
   readonly period?: readonly [LabelLike, LabelLike]
 }
 
-export const CLIMATOLOGY_CHECKS: Checks<ClimatologyOptions> = { period: 'list' }
+const CLIMATOLOGY_CHECKS: Checks<ClimatologyOptions> = { period: 'list' }
 
 /** What it takes of labelled arrays. */
 interface Grouping<A> extends Labelled {

@@ -124,7 +124,7 @@ export function ownKeyOf(block: BlockRef): string {
  * A store as seen by whoever opens layers: the ends of files are kept. One that was kept is good as long as
  * the file is of the same version, which takes a request for that instead of one for the bytes.
  */
-export function keptEnds(slabs: ByteCache<string, Slab>, store: Store): Store {
+function keptEnds(slabs: ByteCache<string, Slab>, store: Store): Store {
   const { identify } = store
   // As with blocks, only where fetching takes longer than remembering.
   if (identify === undefined || store.getRanges === undefined) return store

@@ -244,4 +244,4 @@ export function sameChunks(a: AxisChunks, b: AxisChunks): boolean {
 export const READ_BYTES = 8 * 1024 * 1024
 
 /** Chunks of unchunked sources: large enough to amortise a request, small enough that a few fit in memory. */
-export const DEFAULT_CHUNK_BYTES = 8 * 1024 * 1024
+const DEFAULT_CHUNK_BYTES = 8 * 1024 * 1024

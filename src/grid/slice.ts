@@ -63,7 +63,7 @@ export function resolveIndex(index: unknown, axis: number, length: number, what 
   return position
 }
 
-export function checkInteger(value: unknown, what: string, axis: number): asserts value is number {
+function checkInteger(value: unknown, what: string, axis: number): asserts value is number {
   if (!Number.isSafeInteger(value))
     invalid(`the ${what} on axis ${axis} must be an integer, got ${show(value)}`, { axis, actual: value })
 }

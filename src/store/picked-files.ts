@@ -34,7 +34,7 @@ const SIDECAR = /\.[1-9]\d*\.af$/
  * The files of one container that a user has picked or dropped together, read only: its base, sidecars and
  * statistics, by their names.
  */
-export class PickedFiles implements Store {
+class PickedFiles implements Store {
   /** The name of the base. */
   readonly key: string
   readonly #files: ReadonlyMap<string, PickedFile['store']>
@@ -74,7 +74,7 @@ export class PickedFiles implements Store {
 }
 
 /** One object: the file of a `FileSystemFileHandle`, read only. Its siblings cannot be seen from there. */
-export class FileHandleStore implements Store {
+class FileHandleStore implements Store {
   /** The key of the object: the file's name, with `.af` added when it does not end so. */
   readonly key: string
   readonly seesOneFile = true

@@ -19,7 +19,7 @@ import { writeNetcdf } from '../support/netcdf-writer.ts'
 
 /** So many chunks that units of one chunk make three levels of the tree. */
 export const SHAPE = [47, 3, 11]
-export const CHUNKS = [1, 3, 2]
+const CHUNKS = [1, 3, 2]
 
 /** Values of all sizes, so that sums depend on the order of their terms; some missing, some NaN. */
 export function valuesOf<D extends FixedDType>(dtype: D, fill: number, count = sizeOf(SHAPE)): DataOf<D> {
@@ -38,7 +38,7 @@ export function valuesOf<D extends FixedDType>(dtype: D, fill: number, count = s
   return Class[dtype as 'float32'].from(list) as never
 }
 
-export const DTYPES = ['float32', 'float64', 'int16', 'int32', 'int64', 'uint8'] as const
+const DTYPES = ['float32', 'float64', 'int16', 'int32', 'int64', 'uint8'] as const
 export const FILL = 77
 
 /** Results as bytes. */

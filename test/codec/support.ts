@@ -8,7 +8,7 @@ export function zstdProgram(args: string[], input: Uint8Array): Uint8Array {
   throw error ?? new Error(String(stderr))
 }
 
-export const hasZstdProgram = spawnSync('zstd', ['--version']).status === 0
+const hasZstdProgram = spawnSync('zstd', ['--version']).status === 0
 
 /** Why tests against it are skipped; in CI they fail instead. */
 export const skipZstd = !hasZstdProgram && process.env.CI !== 'true'

@@ -152,7 +152,7 @@ export const file = (kind: Kind, rest: Partial<File> = {}): File => ({
 })
 
 /** Whether a layer counts on a base. */
-export function isLive(number: number, layer: File | undefined, base: File): boolean {
+function isLive(number: number, layer: File | undefined, base: File): boolean {
   if (layer === undefined || layer.kind === 'void') return false
   return layer.kind === 'crate' ? (base.merged & bitOf(number)) === 0 : layer.on === base
 }

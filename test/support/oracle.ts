@@ -16,7 +16,7 @@ export interface Plain<D extends DType = DType> {
 }
 
 /** Python's range(*slice.indices(length)), by counting. */
-export function positions(selector: Selector, length: number): number[] {
+function positions(selector: Selector, length: number): number[] {
   if (selector === null) return Array.from({ length }, (_, i) => i)
   if (typeof selector === 'number') return [selector < 0 ? selector + length : selector]
   const step = selector.step ?? 1

@@ -137,13 +137,13 @@ function cellAt({ edges, low, high }: Cells, place: number): number {
 }
 
 /** The column at a longitude (or place), whichever turn of the globe it is counted in; -1 outside. */
-export function columnAt({ isMap, columns }: Geometry, x: number): number {
+function columnAt({ isMap, columns }: Geometry, x: number): number {
   if (!isMap) return cellAt(columns, x)
   const turned = x - 360 * Math.floor((x - columns.low) / 360)
   return cellAt(columns, turned)
 }
 
-export const rowAt = ({ rows }: Geometry, y: number): number => cellAt(rows, y)
+const rowAt = ({ rows }: Geometry, y: number): number => cellAt(rows, y)
 
 /** Parts of the longitudes that a pixel row of a projection is looked up by. */
 const FINE = 8192

@@ -191,7 +191,7 @@ const BROKEN = Symbol('broken')
  * @returns false when the prefix ends before the header does
  * @throws FormatError when a count announces more than the file has bytes for
  */
-export function holdsHeader(prefix: Uint8Array, fileBytes: number): boolean {
+function holdsHeader(prefix: Uint8Array, fileBytes: number): boolean {
   const view = new DataView(prefix.buffer, prefix.byteOffset, prefix.byteLength)
   // Magic and number of records.
   let at = 8

@@ -107,7 +107,7 @@ export function halfOf(bits: number): number {
 }
 
 /** Bytes: in base64, or as a list of numbers. */
-export function parseBytes(value: unknown): Uint8Array | undefined {
+function parseBytes(value: unknown): Uint8Array | undefined {
   if (Array.isArray(value))
     return value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256) ? Uint8Array.from(value) : undefined
   return typeof value === 'string' ? decodeBase64(value) : undefined

@@ -267,7 +267,7 @@ export const groupsAbove = (path: string): string[] =>
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
 
 /** @throws TooLargeError, which names the option that allows more */
-export function metadataTooLarge(key: string, actual: number, expected: number): HyperslabError {
+function metadataTooLarge(key: string, actual: number, expected: number): HyperslabError {
   const text = `${key} has ${actual} bytes; metadata of up to ${expected} are read`
   return new HyperslabError('TooLargeError', text, { actual, expected, limit: 'limits.metadataBytes' })
 }

@@ -16,7 +16,7 @@ import { type ChunkTable, readChunks } from './footer-chunks.ts'
 import { type AfDType, dtypeLayout, type FillValue, fillValueLayout } from './footer-values.ts'
 
 export type { AttributePairs, AttributeValue } from './footer-attributes.ts'
-export type { ChunkRow, ChunkTable } from './footer-chunks.ts'
+export type { ChunkTable } from './footer-chunks.ts'
 export { FOOTER_MAGIC, readTrailer, TRAILER_BYTES } from './footer-trailer.ts'
 export type { AfDType } from './footer-values.ts'
 export { type FillValue, floatFill } from './footer-values.ts'
@@ -197,7 +197,7 @@ const raise: Report = (error) => {
 }
 
 /** Blocks by their ids, which need not be their indices. Of several with one id, the first. */
-export function blocksById(blocks: readonly BlockMeta[]): Map<number, BlockMeta> {
+function blocksById(blocks: readonly BlockMeta[]): Map<number, BlockMeta> {
   const byId = new Map<number, BlockMeta>()
   for (const block of blocks) if (!byId.has(block.id)) byId.set(block.id, block)
   return byId

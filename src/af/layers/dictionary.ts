@@ -63,7 +63,7 @@ const longest = <T>(lists: readonly T[][]): T[] => lists.reduce((a, b) => (b.len
 const isPrefix = (list: readonly string[], of: readonly string[]): boolean => list.every((item, i) => item === of[i])
 
 /** True for values equal down to the bits of their floats, which is when dictionaries hold them once. */
-export const attributeKey = ({ type, value, ...rest }: AttributeValue & { bits?: number | bigint }): string => {
+const attributeKey = ({ type, value, ...rest }: AttributeValue & { bits?: number | bigint }): string => {
   const parts = typeof value === 'object' && !Array.isArray(value) ? [...value] : value
   const text = (part: unknown): unknown =>
     typeof part === 'bigint'

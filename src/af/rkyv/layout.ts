@@ -46,7 +46,7 @@ export function unarchive<T>(what: string, layout: Archived<T>, payload: Uint8Ar
 }
 
 /** The next multiple of a power of two. */
-export const alignUp = (position: number, align: number): number => (position + align - 1) & -align
+const alignUp = (position: number, align: number): number => (position + align - 1) & -align
 
 /** Fields in declaration order, as in C: each at the next multiple of its alignment. */
 export function struct<T extends object>(fields: { readonly [K in keyof T]: Archived<T[K]> }): Archived<T> {

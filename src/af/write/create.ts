@@ -142,7 +142,7 @@ function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown
  * one.
  * @throws AlreadyExistsError when there is a container and `overwrite` is not set
  */
-export async function publishStaged(files: ContainerFiles, stage: Stage, overwrite: boolean): Promise<void> {
+async function publishStaged(files: ContainerFiles, stage: Stage, overwrite: boolean): Promise<void> {
   const { store, paths } = files
   const none = new Uint8Array(0)
   if (!overwrite) {

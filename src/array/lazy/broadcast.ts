@@ -63,7 +63,7 @@ export function broadcastSource<D extends DType>(
 }
 
 /** Shapes aligned at their last axes. */
-export function commonShape(shapes: readonly (readonly number[])[]): number[] {
+function commonShape(shapes: readonly (readonly number[])[]): number[] {
   const rank = Math.max(...shapes.map(({ length }) => length))
   return Array.from({ length: rank }, (_, axis) => {
     const lengths = shapes.map((shape) => shape[axis - rank + shape.length] ?? 1)

@@ -74,7 +74,7 @@ export function computed<D extends DType>(
 }
 
 /** A function of values as one of elements as they are stored. */
-export const applying = <D extends DType, E extends DType>(from: D, to: E, fn: (value: ScalarOf<D>) => ScalarOf<E>) =>
+const applying = <D extends DType, E extends DType>(from: D, to: E, fn: (value: ScalarOf<D>) => ScalarOf<E>) =>
   from === 'bool'
     ? (element: number) => toElement(to, (fn as (value: boolean) => unknown)(element !== 0))
     : (element: ScalarOf<D>) => toElement(to, fn(element))

@@ -51,7 +51,7 @@ export function checkFits(what: string, value: bigint, dtype: FixedDType): bigin
 }
 
 /** A typed array of what cells hold. */
-export function cellsAs<D extends FixedDType>(dtype: D, values: ArrayLike<unknown>): TypedArray {
+function cellsAs<D extends FixedDType>(dtype: D, values: ArrayLike<unknown>): TypedArray {
   const data = allocate(dtype, values.length) as TypedArray
   for (let i = 0; i < values.length; i++) data[i] = values[i] as never
   return data
@@ -63,7 +63,7 @@ type Wide = BigInt64Array | BigUint64Array
  * Sum or mean of numbers. What each addition rounds off is kept apart and added in the end, as in Neumaier's
  * summation.
  */
-export class SumFold implements Fold {
+class SumFold implements Fold {
   readonly #mean: boolean
   readonly #skipped: Skipped
   readonly #sums: Float64Array
@@ -113,7 +113,7 @@ export class SumFold implements Fold {
 }
 
 /** Sum or mean of 64-bit integers, exact. */
-export class WideSumFold implements Fold {
+class WideSumFold implements Fold {
   readonly #kind: 'sum' | 'mean'
   readonly #dtype: FixedDType
   readonly #fill: unknown
@@ -260,7 +260,7 @@ function timesPower(product: number, factor: number, times: number): number {
 }
 
 /** Minimum or maximum of any ordered type; NaN where there is one and it is not skipped. */
-export class ExtremeFold implements Fold {
+class ExtremeFold implements Fold {
   readonly #kind: 'min' | 'max'
   readonly #skipped: Skipped
   readonly #empty: unknown
@@ -366,7 +366,7 @@ const PART = 1024
  * their mean and for the squares of the deviations from it, and parts are merged by Chan's formula; elements
  * that each have a cell of their own are merged one by one (Welford).
  */
-export class MomentFold implements Fold {
+class MomentFold implements Fold {
   readonly #kind: 'variance' | 'std'
   readonly #ddof: number
   readonly #nan: boolean

@@ -209,7 +209,7 @@ export interface SketchCounts {
  * so within 2^-12 of it; in whatever order values come. Counts come in pages of 32 KiB, one for each power of
  * two that occurs: usual data takes less than a MiB, any data 128 MiB at most.
  */
-export class QuantileSketch {
+class QuantileSketch {
   readonly #fill: unknown
   readonly #skipsNaN: boolean
   /** By sign and exponent, in ascending order of the values there. */

@@ -142,7 +142,7 @@ const reasonOf = (cause: unknown): string =>
 const isRedisUrl = (url: string): boolean => /^rediss?:/.test(url)
 
 /** @throws InvalidArgumentError for what is no URL of a server that queues are kept by */
-export function serverOf(url: string): string {
+function serverOf(url: string): string {
   const parsed = /^(rediss?|postgres(?:ql)?):\/\//.test(url) && URL.canParse(url) ? new URL(url) : undefined
   if (parsed !== undefined) return `${parsed.protocol}//${parsed.host}${parsed.pathname}`
   const text = 'the URL of a queue begins with redis://, rediss:// or postgres://'

@@ -29,7 +29,7 @@ const wrongAnswers = () => import('./wrong-answers.ts')
 export const MISSING = Symbol('missing')
 
 /** No more bytes are transferred only to be dropped. */
-export const MAX_DROPPED_BYTES = 64 * 2 ** 20
+const MAX_DROPPED_BYTES = 64 * 2 ** 20
 /** Transferring so much more is cheaper than asking again. */
 const SMALL_BYTES = 2 ** 20
 

@@ -147,7 +147,7 @@ function floatDocument(value: number, bytes: number): unknown {
 /** The codecs that version 3 has itself; others go by the names of numcodecs. */
 const OWN = ['bytes', 'transpose', 'blosc', 'gzip', 'zstd', 'crc32c', 'sharding_indexed', 'vlen-utf8', 'vlen-bytes']
 
-export function codecDocument({ name, configuration }: CodecMetadata): JsonObject {
+function codecDocument({ name, configuration }: CodecMetadata): JsonObject {
   const own = OWN.includes(name) ? name : `numcodecs.${name}`
   return Object.keys(configuration).length === 0 ? { name: own } : { name: own, configuration }
 }

@@ -139,7 +139,7 @@ const WRITTEN: ReadonlyMap<string, Written> = new Map<string, Written>([
 ])
 
 /** The codecs that are written. */
-export const WRITTEN_CODECS: readonly string[] = [...WRITTEN.keys()]
+const WRITTEN_CODECS: readonly string[] = [...WRITTEN.keys()]
 
 function LEVELS(least: number, most: number): string {
   return `integer from ${least} to ${most}`
@@ -291,7 +291,7 @@ const summed =
     return joinBytes(location === 'start' ? [sum, bytes] : [bytes, sum])
   }
 
-export function notWritten(name: string, why: string): HyperslabError {
+function notWritten(name: string, why: string): HyperslabError {
   return new HyperslabError('UnsupportedError', `codec '${name}' cannot be written: ${why}`, { actual: name })
 }
 
