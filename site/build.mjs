@@ -61,7 +61,9 @@ copyFileSync(join(root, 'docs/january.png'), join(assets, 'january.png'))
 if (existsSync(join(root, 'build/api'))) cpSync(join(root, 'build/api'), join(assets, 'api'), { recursive: true })
 const node = join(site, 'node_modules/node/bin/node')
 const astro = join(site, 'node_modules/astro/bin/astro.mjs')
-if (!existsSync(astro)) run('npm', ['ci', '--no-fund', '--no-audit', '--ignore-scripts'])
+// Versions are those of the lock file. Not `npm ci`, which takes one that was made behind a registry mirror, without the binaries of other
+// platforms, for an error.
+if (!existsSync(astro)) run('npm', ['install', '--no-save', '--no-fund', '--no-audit', '--ignore-scripts'])
 // What the package of Node would do when it is installed.
 if (!existsSync(node)) run(process.execPath, ['installArchSpecificPackage.js'], join(site, 'node_modules/node'))
 run(node, [astro, 'build'])
