@@ -28,7 +28,9 @@ export function faultsOf(root) {
       : ['package.json: repository.url must be the https address of the repository, which provenance compares']),
     ...(isAddress(homepage) ? [] : ['package.json: homepage must be the https address of the site']),
     ...(isAddress(bugs?.url ?? bugs) ? [] : ['package.json: bugs must be the https address of its issues']),
-    ...(JSON.parse(read('deno.json') || '{}').version === version ? [] : [`deno.json: version must be ${version}, that of package.json`]),
+    ...(JSON.parse(read('deno.json') || '{}').version === version
+      ? []
+      : [`deno.json: version must be ${version}, that of package.json`]),
     ...(new RegExp(`^## ${escaped} \\(\\d{4}-\\d\\d-\\d\\d\\)$`, 'm').test(read('CHANGELOG.md'))
       ? []
       : [`CHANGELOG.md: there is no heading '## ${version} (year-month-day)'`]),
