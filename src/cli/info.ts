@@ -17,7 +17,18 @@ import { EXIT, oneLine } from './failure.ts'
 import { type RawOption, rawOption } from './labelled.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
-import { type Column, count, print, printError, printLines, showBytes, table } from './output.ts'
+import {
+  type Column,
+  count,
+  lineWidth,
+  print,
+  printable,
+  printError,
+  printLines,
+  showBytes,
+  table as tableOf,
+  wrap,
+} from './output.ts'
 
 interface Options extends PlaceOptions, RawOption {
   readonly json?: boolean
@@ -38,7 +49,7 @@ export function addInfo(program: Command): void {
       await using place = await openPlace(path, state)
       const description = await place.describe({ raw })
       if (json) await print([`${JSON.stringify(plain(description), null, 2)}\n`])
-      else await printLines(infoLines(description, attributes))
+      else await printLines(infoLines(description, { attributes, width: lineWidth() }))
       for (const problem of description.problems) printError(oneLine(problem))
       if (description.problems.length + description.unreadable.length > 0) process.exitCode = EXIT.failed
     })
@@ -47,22 +58,33 @@ export function addInfo(program: Command): void {
 const left = (title: string): Column => ({ title })
 const right = (title: string): Column => ({ title, align: 'right' })
 
-function infoLines(description: Description, withAttributes: boolean): string[] {
+/** Rows in columns, in lines of the width that there is. */
+type Table = (columns: readonly Column[], rows: readonly (readonly string[])[]) => string[]
+
+/** What `info` prints, in lines of at most `width` characters. */
+export function infoLines(
+  description: Description,
+  { attributes: withAttributes, width }: { readonly attributes: boolean; readonly width: number },
+): string[] {
+  const table: Table = (columns, rows) => tableOf(columns, rows, '  ', width)
   const { arrays, attributes, groups, pyramids, layers, unreadable } = description
   const ofEach = [...groups.map(({ path, attributes }) => ({ name: path, attributes })), ...arrays]
-  return [
+  const lines = [
     titleLine(description),
     '',
     'Arrays',
-    ...orNone(arrayTable(arrays), arrays.length),
-    ...(arrays.length === 0 ? [] : ['', 'Values', ...(layers.length > 0 ? statisticsTable : meaningTable)(arrays)]),
-    ...groupLines(groups),
-    ...pyramids.flatMap(pyramidLines),
-    ...(unreadable.length === 0 ? [] : ['', 'Not readable', ...unreadableTable(unreadable)]),
-    ...(withAttributes ? ofEach.flatMap(({ name, attributes }) => attributeLines(`Attributes of ${name}`, attributes)) : []),
-    ...attributeLines(`Attributes of the ${/^Zarr/.test(description.format) ? 'group' : 'file'}`, attributes),
-    ...layerLines(description),
+    ...orNone(arrayTable(table, arrays), arrays.length),
+    ...(arrays.length === 0 ? [] : ['', 'Values', ...(layers.length > 0 ? statisticsTable : meaningTable)(table, arrays)]),
+    ...groupLines(table, groups),
+    ...pyramids.flatMap((pyramid) => pyramidLines(table, pyramid)),
+    ...(unreadable.length === 0 ? [] : ['', 'Not readable', ...unreadableTable(table, unreadable)]),
+    ...(withAttributes
+      ? ofEach.flatMap(({ name, attributes }) => attributeLines(table, `Attributes of ${name}`, attributes))
+      : []),
+    ...attributeLines(table, `Attributes of the ${/^Zarr/.test(description.format) ? 'group' : 'file'}`, attributes),
+    ...layerLines(table, description),
   ]
+  return lines.flatMap((line) => wrap(printable(line), width))
 }
 
 function titleLine({ file, format, arrays, groups, layers }: Description): string {
@@ -79,7 +101,7 @@ function titleLine({ file, format, arrays, groups, layers }: Description): strin
   return `${file}: ${parts.join(', ')}`
 }
 
-function arrayTable(arrays: readonly ArrayDescription[]): string[] {
+function arrayTable(table: Table, arrays: readonly ArrayDescription[]): string[] {
   return table(
     ['name', 'type', 'shape', 'chunk shape', 'shard shape', 'codecs']
       .map(left)
@@ -111,7 +133,7 @@ const showChunkShape = (lengths: ArrayDescription['chunkShape']): string =>
     .join(' x ')
 
 /** A tree: names are below those of the groups they are in. */
-function groupLines(groups: readonly GroupDescription[]): string[] {
+function groupLines(table: Table, groups: readonly GroupDescription[]): string[] {
   if (groups.length === 0) return []
   const rows = groups.map(({ path, arrays, attributes }) => {
     const names = path.split('/')
@@ -120,7 +142,7 @@ function groupLines(groups: readonly GroupDescription[]): string[] {
   return ['', 'Groups', ...table([left('name'), right('arrays'), right('attributes')], rows)]
 }
 
-function pyramidLines({ group, name, axes, levels }: PyramidDescription): string[] {
+function pyramidLines(table: Table, { group, name, axes, levels }: PyramidDescription): string[] {
   const of = [group, name].filter(Boolean).join(', ')
   const along = axes?.map((axis) => [axis.name, axis.unit && `in ${axis.unit}`].filter(Boolean).join(' ')).join(', ')
   const show = (numbers: readonly number[] | undefined): string =>
@@ -140,13 +162,13 @@ function pyramidLines({ group, name, axes, levels }: PyramidDescription): string
   ]
 }
 
-const unreadableTable = (unreadable: Description['unreadable']): string[] =>
+const unreadableTable = (table: Table, unreadable: Description['unreadable']): string[] =>
   table(
     [left('name'), left('reason')],
     unreadable.map(({ name, reason }) => [name, oneLine(reason)]),
   )
 
-function layerLines({ arrays, layers }: Description): string[] {
+function layerLines(table: Table, { arrays, layers }: Description): string[] {
   if (layers.length === 0) return []
   const total = totals({ arrays, layers })
   return [
@@ -185,7 +207,7 @@ const showChecks = ({ blocks, checkedBlocks }: LayerInfo): string =>
 const orNone = (lines: string[], rows: number): string[] => (rows === 0 ? ['  none'] : lines)
 
 /** What values there are, where statistics are stored. */
-function statisticsTable(arrays: readonly ArrayDescription[]): string[] {
+function statisticsTable(table: Table, arrays: readonly ArrayDescription[]): string[] {
   const someNaN = arrays.some(({ statistics }) => (statistics?.nanCount ?? 0) > 0)
   return table(
     [left('name'), ...['min', 'max', 'missing', ...(someNaN ? ['NaN'] : []), 'of'].map(right), left('units')],
@@ -202,7 +224,7 @@ function statisticsTable(arrays: readonly ArrayDescription[]): string[] {
 }
 
 /** What values stand for; what there are, all would have to be read for. */
-const meaningTable = (arrays: readonly ArrayDescription[]): string[] =>
+const meaningTable = (table: Table, arrays: readonly ArrayDescription[]): string[] =>
   table(
     [left('name'), ...['fill', 'missing'].map(right), ...['packed', 'units', 'long name'].map(left)],
     arrays.map(({ name, dtype, fillValue, missing, attributes }) => [
@@ -240,7 +262,7 @@ function textOf(attributes: DescribedAttributes, name: string): string {
   return attribute?.type === 'string' ? shorten(oneLine(attribute.value.replace(/\0+$/, '')), 40) : ''
 }
 
-function attributeLines(title: string, attributes: DescribedAttributes): string[] {
+function attributeLines(table: Table, title: string, attributes: DescribedAttributes): string[] {
   if (attributes.size === 0) return []
   const rows = [...attributes].map(([name, attribute]) => [name, attribute.type, showAttribute(attribute)])
   return ['', title, ...table([left('name'), left('type'), left('value')], rows).slice(1)]

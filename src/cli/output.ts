@@ -89,20 +89,100 @@ export interface Column {
   readonly align?: 'left' | 'right'
 }
 
-/** Rows in aligned columns under their titles; columns without any content are left out. */
-export function table(columns: readonly Column[], raw: readonly (readonly string[])[], indent = '  '): string[] {
+/** Characters of a line: those of the terminal; where there is none what COLUMNS says, or as most have. */
+export const lineWidth = (): number => process.stdout.columns ?? (Number.parseInt(process.env['COLUMNS'] ?? '', 10) || 80)
+
+/** Columns of text are not made narrower than this, unless they are; the first, of names, not as narrow. */
+const LEAST_WIDTH = 12
+const LEAST_OF_NAMES = 24
+const GAP = '  '
+
+/**
+ * Rows in aligned columns under their titles; columns without any content are left out. Where lines would be
+ * longer than `width`, text goes on below itself; columns for which there is no room then follow as another
+ * table, with the first column again.
+ */
+export function table(
+  columns: readonly Column[],
+  raw: readonly (readonly string[])[],
+  indent = GAP,
+  width = Number.POSITIVE_INFINITY,
+): string[] {
   // Before their widths are measured.
   const rows = raw.map((cells) => cells.map(printable))
-  const used = columns.map((_, i) => rows.some((row) => row[i] !== ''))
-  const widths = columns.map(({ title }, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)))
-  const line = (cells: readonly string[]): string =>
-    indent +
-    cells
-      .map((cell, i) => (columns[i]!.align === 'right' ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!)))
-      .filter((_, i) => used[i])
-      .join('  ')
-      .trimEnd()
-  return [line(columns.map(({ title }) => title)), ...rows.map(line)]
+  const used = columns.flatMap((column, i) => {
+    if (!rows.some((row) => row[i] !== '')) return []
+    const cells = [column.title, ...rows.map((row) => row[i]!)]
+    const natural = cells.reduce((most, cell) => Math.max(most, cell.length), 0)
+    return [{ cells, natural, align: column.align ?? 'left' }]
+  })
+  const room = Math.max(LEAST_WIDTH, width - indent.length)
+  const leastOf = (column: Cells): number =>
+    column.align === 'right' ? column.natural : Math.min(column.natural, column === used[0] ? LEAST_OF_NAMES : LEAST_WIDTH)
+  const parts: Cells[][] = []
+  for (const column of used) {
+    const part = parts.at(-1)
+    if (part !== undefined && widthOf([...part, column].map(leastOf)) <= room) part.push(column)
+    else parts.push(part === undefined ? [column] : [used[0]!, column])
+  }
+  return parts.flatMap((part) => {
+    const widths = part.map(({ natural }) => natural)
+    // The widest gives way first.
+    for (let over = widthOf(widths) - room; over > 0; over--) {
+      const [widest] = part
+        .map((column, i) => ({ i, spare: widths[i]! > leastOf(column) ? widths[i]! : 0 }))
+        .toSorted((a, b) => b.spare - a.spare)
+      if (widest!.spare === 0) break
+      widths[widest!.i]!--
+    }
+    return Array.from({ length: rows.length + 1 }, (_, row) => linesOf(part, widths, row)).flatMap((lines) =>
+      lines.map((line) => indent + line),
+    )
+  })
+}
+
+/** A column: its title and the cells below it. */
+interface Cells {
+  readonly cells: readonly string[]
+  readonly natural: number
+  readonly align: 'left' | 'right'
+}
+
+const widthOf = (widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1))
+
+function linesOf(columns: readonly Cells[], widths: readonly number[], row: number): string[] {
+  const texts = columns.map(({ cells }, i) => wrap(cells[row]!, widths[i]!))
+  return Array.from({ length: Math.max(...texts.map(({ length }) => length)) }, (_, line) =>
+    columns
+      .map(({ align }, i) =>
+        align === 'right' ? (texts[i]![line] ?? '').padStart(widths[i]!) : (texts[i]![line] ?? '').padEnd(widths[i]!),
+      )
+      .join(GAP)
+      .trimEnd(),
+  )
+}
+
+/** Text in lines of at most so many characters, broken between words where words are short enough. */
+export function wrap(text: string, width: number): string[] {
+  if (text.length <= width) return [text]
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(/(?<=\S)(?=\s)/)) {
+    if (line !== '' && line.length + word.length > width) {
+      lines.push(line)
+      line = ''
+    }
+    // Whole code points: half of one is no character.
+    for (const character of line === '' && lines.length > 0 ? word.trimStart() : word) {
+      if (line.length + character.length > width && line !== '') {
+        lines.push(line)
+        line = ''
+      }
+      line += character
+    }
+  }
+  return [...lines, line]
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']

@@ -19,8 +19,11 @@ const element = (i: number, factor = 1, offset = 0): number => ((7 * i) % 101) *
 const elements = (size: number, factor = 1, offset = 0): number[] =>
   Array.from({ length: size }, (_, i) => element(i, factor, offset))
 
+/** As many columns as tables take, so that no line is wrapped. */
+const WIDE = { COLUMNS: '300' }
+
 const output = async (...args: string[]): Promise<string> => {
-  const { stdout, stderr, exitCode } = await hyperslab(STORES, args)
+  const { stdout, stderr, exitCode } = await hyperslab(STORES, args, WIDE)
   expect([stderr, exitCode]).toEqual(['', 0])
   return stdout
 }
@@ -146,13 +149,13 @@ describe('info', () => {
     await writeFile(join(folder, 'a.zarr/labels/z/zarr.json'), JSON.stringify({ ...metadata, data_type: 'complex64' }))
     await mkdir(join(folder, 'a.zarr/p'))
     await writeFile(join(folder, 'a.zarr/p/zarr.json'), JSON.stringify({ ...metadata, codecs: [LITTLE, 'numcodecs.bz2'] }))
-    const { stdout, exitCode } = await hyperslab(folder, ['info', 'a.zarr'])
+    const { stdout, exitCode } = await hyperslab(folder, ['info', 'a.zarr'], WIDE)
     expect(exitCode).toBe(1)
     expect(stdout).toMatch(/^ {2}0 +uint16 /m)
     expect(stdout).toMatch(
       /\nNot readable\n {2}name +reason\n( {2}p +.*'bz2'.*\n)( {2}labels\/z +complex numbers cannot be read.*\n)/,
     )
-    const { unreadable } = JSON.parse((await hyperslab(folder, ['info', 'a.zarr', '--json'])).stdout)
+    const { unreadable } = JSON.parse((await hyperslab(folder, ['info', 'a.zarr', '--json'], WIDE)).stdout)
     expect(unreadable.map(({ name }: { name: string }) => name)).toEqual(['p', 'labels/z'])
   })
 })
@@ -370,7 +373,7 @@ test('coordinates are not those of other groups', async () => {
 describe('over HTTP', () => {
   test('consolidated stores are read as local ones', async () => {
     const url = await serveStores('era5.zarr')
-    const { stdout, stderr, exitCode } = await hyperslab(STORES, ['info', `${url}/era5.zarr`])
+    const { stdout, stderr, exitCode } = await hyperslab(STORES, ['info', `${url}/era5.zarr`], WIDE)
     expect([stderr, exitCode]).toEqual(['', 0])
     expect(stdout.replace(`${url}/`, '')).toBe(await output('info', 'era5.zarr'))
     for (const place of [`${url}/era5.zarr/`, `${url}/era5.zarr?token=1`, `${url}/era5.zarr/.zmetadata`])
@@ -380,7 +383,7 @@ describe('over HTTP', () => {
 
   test('names are asked for where nothing tells them', async () => {
     const place = `${await serveStores('hrrr.zarr')}/hrrr.zarr`
-    const refused = await hyperslab(STORES, ['info', place])
+    const refused = await hyperslab(STORES, ['info', place], WIDE)
     expect([refused.stdout, refused.exitCode]).toEqual(['', 1])
     expect(refused.stderr).toMatch(/^hyperslab: \S+: the place cannot tell what is in a group .*--names gives the paths/)
     const name = 'surface/GUST/surface/GUST'
@@ -390,7 +393,7 @@ describe('over HTTP', () => {
     )
     // Coordinates are looked for by the names of dimensions.
     expect(await output('plot', place, name, '--width', '40')).toMatch(/\n 6000 m /)
-    const unknown = await hyperslab(STORES, ['info', place, '--names', 'nothing'])
+    const unknown = await hyperslab(STORES, ['info', place, '--names', 'nothing'], WIDE)
     expect([unknown.stdout, unknown.exitCode]).toEqual([expect.stringMatching(/Not readable\n.*\n {2}nothing/), 1])
   })
 
@@ -433,7 +436,7 @@ describe('a classic NetCDF file', () => {
       ['--names', 'tas'],
       ['--group', 'a'],
     ])
-      expect((await hyperslab(STORES, ['info', NETCDF, option!, value!])).stderr).toMatch(/ and .*\.nc is a NetCDF file\n$/)
+      expect((await hyperslab(STORES, ['info', NETCDF, option!, value!], WIDE)).stderr).toMatch(/ and .*\.nc is a NetCDF file\n$/)
   })
 })
 
@@ -447,7 +450,7 @@ test.runIf(haveZip())('archives are told by what they are, whatever their name a
     const { stdout, stderr, exitCode } = await hyperslab(folder, ['get', name, '0', '1,15,20:', '-f', 'json'])
     expect([stderr, exitCode]).toEqual(['', 0])
     expect(JSON.parse(stdout).data).toEqual(elements(768, 3).slice(-4))
-    expect((await hyperslab(folder, ['info', name])).stdout).toMatch(
+    expect((await hyperslab(folder, ['info', name], WIDE)).stdout).toMatch(
       /: Zarr 3 in a zip archive, not consolidated, 3 arrays, 1 group/,
     )
   }
@@ -462,7 +465,9 @@ test('references are told by what they are', async () => {
     await writeFile(join(folder, name), JSON.stringify({ version: 1, refs }, null, name === 'refs' ? 2 : 0))
     const { stdout, stderr, exitCode } = await hyperslab(folder, ['get', name, 'lat'])
     expect([stdout, stderr, exitCode]).toEqual(['[ 90  60  30   0 -30 -60 -90]\n', '', 0])
-    expect((await hyperslab(folder, ['info', name])).stdout).toContain(`${name}: Zarr 2 by references, not consolidated, 1 array`)
+    expect((await hyperslab(folder, ['info', name], WIDE)).stdout).toContain(
+      `${name}: Zarr 2 by references, not consolidated, 1 array`,
+    )
   }
 })
 
@@ -498,7 +503,7 @@ describe('refusals', () => {
       /^hyperslab: option '--names <paths>' argument 'time,' is invalid\. It has an empty name\.\n$/,
     ],
   ])('%j', async (args, exitCode, message) => {
-    const run = await hyperslab(STORES, args)
+    const run = await hyperslab(STORES, args, WIDE)
     expect([run.exitCode, run.stdout]).toEqual([exitCode, ''])
     expect(run.stderr).toMatch(message)
   })
@@ -513,6 +518,6 @@ describe('refusals', () => {
   test('a folder may be called like a container', async () => {
     const folder = await temporaryFolder()
     await cp(join(STORES, 'era5.zarr'), join(folder, 'x.af'), { recursive: true })
-    expect((await hyperslab(folder, ['info', 'x.af'])).stdout).toMatch(/^x\.af: Zarr 2, consolidated, 6 arrays/)
+    expect((await hyperslab(folder, ['info', 'x.af'], WIDE)).stdout).toMatch(/^x\.af: Zarr 2, consolidated, 6 arrays/)
   })
 })
