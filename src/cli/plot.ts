@@ -4,6 +4,7 @@ import { isFixed } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { showShape } from '../core/shape.ts'
 import type { Coords } from '../dataset/coords.ts'
+import type { Taken } from '../dataset/label-selectors.ts'
 import type { Variable } from '../dataset/variable.ts'
 import { slice } from '../grid/slice.ts'
 import { resolveLocation } from '../runtime/location.ts'
@@ -13,9 +14,10 @@ import { UsageError } from './failure.ts'
 import { type ColourMode, colourMode, drawBar, drawHeatmap, type Scale } from './heatmap.ts'
 import { coordinatesOf, type RawOption, rawOption, type SelectedPart, selectArray, shownAs, textAttribute } from './labelled.ts'
 import { addLabelOptions, type LabelOptions } from './labels.ts'
+import { CELLS, ColumnExtremes, drawLine, lineOf } from './line.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './options.ts'
-import { count, printable, printLines, printPicture, showBytes } from './output.ts'
+import { count, lineWidth, printable, printLines, printPicture, showBytes } from './output.ts'
 import { BlockMeans, enlarge, flipRows, type Picture, pictureSize } from './picture.ts'
 import type { Place, PlacedArray } from './place.ts'
 import { encodePicture } from './png.ts'
@@ -30,10 +32,14 @@ interface PlotOptions extends PlaceOptions, LabelOptions, RawOption {
 export function addPlot(program: Command): void {
   const command = program
     .command('plot')
-    .description('draw two axes of an array as a heat map')
+    .description('draw an array as a heat map, or along one axis as a line')
     .argument('<file>', PLACE)
     .argument('<array>', 'name of an array; in a Zarr store its path')
-    .argument('[selection]', 'what to draw, e.g. 0,:,::2; must leave two axes', '')
+    .argument(
+      '[selection]',
+      'what to draw, e.g. 0,:,::2; of more than two axes the last two, at the first position of the others',
+      '',
+    )
   addLabelOptions(command)
     .addOption(
       new Option('--color <when>', 'colours, or shades of ASCII characters').choices(['auto', 'always', 'never']).default('auto'),
@@ -49,7 +55,10 @@ Example: the first month, north up where the file knows its latitudes
   $ hyperslab plot climate.af tas 0
 
 Example: Europe on a day
-  $ hyperslab plot climate.af tas --sel time=1998-01-16T12:00 lat=35:70 lon=-10:30`,
+  $ hyperslab plot climate.af tas --sel time=1998-01-16T12:00 lat=35:70 lon=-10:30
+
+Example: the series at a place
+  $ hyperslab plot climate.af tas --sel lat=52.5 lon=13.4 --method nearest`,
     )
     .action(async (path: string, name: string, text: string, options: PlotOptions) => {
       await using place = await openPlace(path, options)
@@ -60,7 +69,7 @@ Example: Europe on a day
       if (output !== undefined && options.width !== undefined)
         throw new UsageError('--width is in characters, of which --output has none')
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
-      const width = options.width ?? process.stdout.columns ?? 80
+      const width = options.width ?? lineWidth()
       const selected = await selectArray(place, placed, text, options)
       if (output === undefined) return printPicture(await plotLines(place, placed, selected, { mode, width, raw }))
       const { bytes, lines } = await plotPicture(place, placed, selected, raw)
@@ -82,6 +91,28 @@ const MAX_PIXELS = 2048
 /** Smaller ones have each element several times. */
 const MIN_PIXELS = 600
 
+/** Lines of text that a line is drawn with. */
+const LINE_ROWS = 12
+
+/** Of more than two axes the last two, at the first position of those before them. */
+function lastAxes({ variable, dims, taken }: SelectedPart): SelectedPart {
+  const before = variable.dims.slice(0, -2)
+  if (variable.array.size === 0 || before.length === 0) return { variable, dims, taken }
+  const first = before.map((dim) => [dim, { position: firstOf(taken.get(dim)) }] as const)
+  return {
+    variable: variable.take(new Map(before.map((dim) => [dim, { position: 0 }]))),
+    dims,
+    taken: new Map([...taken, ...first]),
+  }
+}
+
+function firstOf(taken: Taken | undefined): number {
+  if (taken === undefined) return 0
+  if ('position' in taken) return taken.position
+  const { positions } = taken.parts.find(({ positions }) => positions.length > 0)!
+  return 'start' in positions ? positions.start : positions[0]!
+}
+
 /** The axes of a picture. */
 interface Axes {
   readonly y: string
@@ -96,16 +127,12 @@ interface Axes {
   readonly bottom: string
 }
 
-/**
- * @throws InvalidSelectionError unless two axes are left; UnsupportedError for elements that are no numbers
- */
 async function axesOf(place: Place, placed: PlacedArray, selected: SelectedPart): Promise<Axes> {
   checkAxes(place, placed, selected)
-  const { variable, taken } = selected
+  const { variable } = selected
   const [y, x] = variable.dims as [string, string]
   const [height, width] = variable.array.shape as [number, number]
-  const whole = await coordinatesOf(place, placed, { prefer: 'direction' })
-  const coordinates: Coords = new Map([...whole].map(([dim, coord]) => [dim, coord.take(taken)]))
+  const coordinates = await takenCoordinates(place, placed, selected)
   const coordinate = coordinates.get(y)
   const upsideDown = coordinate !== undefined && runsUp(coordinate)
   const ends = [0, height - 1].map((at) => (coordinate === undefined ? String(at) : showPosition(coordinate, at)))
@@ -114,14 +141,17 @@ async function axesOf(place: Place, placed: PlacedArray, selected: SelectedPart)
 }
 
 /**
- * @throws InvalidSelectionError unless two axes are left; UnsupportedError for elements that are no numbers
+ * @throws InvalidSelectionError unless there is something along an axis; UnsupportedError for elements that are
+ *   no numbers
  */
 export async function plotLines(
   place: Place,
   placed: PlacedArray,
-  selected: SelectedPart,
+  part: SelectedPart,
   { mode, width, raw = false }: { mode: ColourMode; width: number; raw?: boolean },
 ): Promise<string[]> {
+  const selected = lastAxes(part)
+  if (selected.variable.dims.length === 1) return linePlot(place, placed, selected, { mode, width, raw })
   const axes = await axesOf(place, placed, selected)
   const { top, bottom } = axes
   const margin = Math.max(top.length, bottom.length) + 1
@@ -145,9 +175,11 @@ export async function plotLines(
 async function plotPicture(
   place: Place,
   placed: PlacedArray,
-  selected: SelectedPart,
+  part: SelectedPart,
   raw: boolean,
 ): Promise<{ bytes: Uint8Array; lines: string[] }> {
+  const selected = lastAxes(part)
+  if (selected.variable.dims.length === 1) return linePicture(place, placed, selected, raw)
   const axes = await axesOf(place, placed, selected)
   const times = Math.max(1, Math.ceil(MIN_PIXELS / Math.max(axes.height, axes.width)))
   const [rows, columns] = [axes.height, axes.width].map((length) => Math.min(MAX_PIXELS, length * times)) as [number, number]
@@ -164,6 +196,74 @@ async function plotPicture(
   return { bytes: encodePicture(picture, scale), lines }
 }
 
+/** A line, between its least and its greatest value. */
+async function linePlot(
+  place: Place,
+  placed: PlacedArray,
+  selected: SelectedPart,
+  { mode, width, raw }: { mode: ColourMode; width: number; raw: boolean },
+): Promise<string[]> {
+  checkAxes(place, placed, selected)
+  const cells = mode === 'ascii' ? 'ascii' : 'dots'
+  const { high, wide } = CELLS[cells]
+  const { variable } = selected
+  const [dim, coordinates] = [variable.dims[0]!, await takenCoordinates(place, placed, selected)]
+  const extremes = await readExtremes(variable, width * wide, raw)
+  const title = [titleOf(placed), ...whereLine(selected, coordinates)]
+  if (extremes.low === undefined || extremes.high === undefined) return [...title, NO_DATA]
+  const [top, bottom] = [showShort(extremes.high), showShort(extremes.low)]
+  const margin = Math.max(top.length, bottom.length) + 1
+  const columns = Math.max(1, width - margin)
+  const drawn = drawLine(lineOf(extremes, LINE_ROWS * high, columns * wide), cells)
+  const label = (line: number): string => (line === 0 ? top : line === drawn.length - 1 ? bottom : '')
+  return [
+    ...title,
+    ...drawn.map((line, i) => `${label(i).padStart(margin - 1)} ${line}`.trimEnd()),
+    ' '.repeat(margin) + xLine(printable(dim), coordinates.get(dim), variable.array.size, columns),
+    ...missingNote(extremes, 'out'),
+  ]
+}
+
+/** A line as a file. */
+async function linePicture(
+  place: Place,
+  placed: PlacedArray,
+  selected: SelectedPart,
+  raw: boolean,
+): Promise<{ bytes: Uint8Array; lines: string[] }> {
+  checkAxes(place, placed, selected)
+  const { variable } = selected
+  const [dim, coordinates] = [variable.dims[0]!, await takenCoordinates(place, placed, selected)]
+  const extremes = await readExtremes(variable, MIN_PIXELS, raw)
+  const x = coordinates.get(dim)
+  const [left, right] = [0, variable.array.size - 1].map((at) => (x === undefined ? String(at) : showPosition(x, at)))
+  const ends = endsOf(placed.array, extremes)
+  const lines = [
+    titleOf(placed),
+    ...whereLine(selected, coordinates),
+    `${printable(dim)} ${left} to ${right}`,
+    ...(ends === undefined ? [NO_DATA] : [`from ${ends[0]} to ${ends[1]}, upwards`, ...missingNote(extremes, 'out')]),
+  ]
+  return { bytes: encodePicture(lineOf(extremes, MIN_PIXELS / 2, MIN_PIXELS), { low: 0, high: 1 }), lines }
+}
+
+/** Coordinates at what is selected, with their labels in memory. */
+async function takenCoordinates(place: Place, placed: PlacedArray, { taken }: SelectedPart): Promise<Coords> {
+  const whole = await coordinatesOf(place, placed, { prefer: 'direction' })
+  return new Map([...whole].map(([dim, coord]) => [dim, coord.take(taken)]))
+}
+
+async function readExtremes(variable: Variable, columns: number, raw: boolean): Promise<ColumnExtremes> {
+  const { array } = variable
+  const extremes = new ColumnExtremes(array.size, columns)
+  const { isMissing = () => false } = shownAs(variable, { raw })
+  for (let from = 0; from < array.size; from += SLAB_SIZE) {
+    const { tensor } = await readResult(array, [slice(from, Math.min(from + SLAB_SIZE, array.size))])
+    extremes.add(from, tensor.data as ArrayLike<number | bigint>, isMissing)
+  }
+  return extremes
+}
+
 /** The means of blocks of the values, as they are drawn. */
 async function readPicture(
   variable: Variable,
@@ -178,10 +278,9 @@ async function readPicture(
 
 function checkAxes({ location }: Place, { name, array: whole }: PlacedArray, { variable: { array } }: SelectedPart): void {
   const details = { file: location, array: name }
-  if (array.rank !== 2) {
-    const left = `${array.rank} ${array.rank === 1 ? 'axis' : 'axes'}`
-    const text = `a heat map has 2 axes, the selection leaves ${left} of an array of shape ${showShape(whole.shape)}`
-    throw new HyperslabError('InvalidSelectionError', text, { ...details, actual: array.rank, expected: 2 })
+  if (array.rank === 0) {
+    const text = `the selection leaves one element of an array of shape ${showShape(whole.shape)}, which get shows`
+    throw new HyperslabError('InvalidSelectionError', text, { ...details, actual: 0, expected: [1, 2] })
   }
   if (array.size === 0) throw new HyperslabError('InvalidSelectionError', 'the selection is empty', details)
   if (!isFixed(array.dtype)) {
@@ -241,12 +340,15 @@ function legend(array: DiskArray, means: BlockMeans, mode: ColourMode, width: nu
 
 const NO_DATA = 'no data: every value is missing'
 
+/** What is known when all values were read. */
+type Ends = Pick<BlockMeans, 'low' | 'high' | 'missing'>
+
 /** The least and the greatest value, which has the units. */
-function endsOf(array: DiskArray, { low, high }: BlockMeans): [string, string] | undefined {
+function endsOf(array: DiskArray, { low, high }: Ends): [string, string] | undefined {
   if (low === undefined || high === undefined) return undefined
   const units = textAttribute(array, 'units')
   return [showShort(low), `${showShort(high)}${units === undefined ? '' : ` ${units}`}`]
 }
 
-const missingNote = ({ missing }: BlockMeans, how: string): string[] =>
+const missingNote = ({ missing }: Ends, how: string): string[] =>
   missing === 0 ? [] : [`${count(missing, 'missing value')} left ${how}`]

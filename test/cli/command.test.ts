@@ -125,9 +125,9 @@ describe('plot', () => {
 
   test.each([
     [
-      ['plot', 'small.af', 't'],
+      ['plot', 'small.af', 't', '0,0,0'],
       1,
-      "hyperslab: small.af: array 't': a heat map has 2 axes, the selection leaves 3 axes of an array of shape [2, 3, 4]\n",
+      "hyperslab: small.af: array 't': the selection leaves one element of an array of shape [2, 3, 4], which get shows\n",
     ],
     [
       ['plot', 'small.af', 't', '0', '--width', 'wide'],
@@ -141,7 +141,7 @@ describe('plot', () => {
 
 describe('info', () => {
   test('shows arrays, values, attributes and layers', async () => {
-    const { stdout, exitCode } = await hyperslab(await smallContainer(), ['info', 'small.af', '--attributes'])
+    const { stdout, exitCode } = await hyperslab(await smallContainer(), ['info', 'small.af', '--attributes'], { COLUMNS: '300' })
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(/^small\.af: 6 arrays, 2 files, /)
     expect(stdout).toMatch(/^ {2}t +float32 +time 2, lat 3, lon 4 +1 x 3 x 4 +2 +96 B /m)

@@ -200,10 +200,7 @@ describe('a plot', () => {
     }
   })
 
-  test('needs two axes, and something on them', async () => {
-    await expect(plot(ascending, '0')).rejects.toThrow(
-      "memory:p.af: array 'data': a heat map has 2 axes, the selection leaves 1 axis of an array of shape [3, 3]",
-    )
+  test('needs something along its axes', async () => {
     await expect(plot(ascending, ':0')).rejects.toThrow('the selection is empty')
     await expect(plot(ascending, '3')).rejects.toThrow("array 'data': index 3 is out of bounds for axis 0 of length 3")
   })
