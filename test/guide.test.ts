@@ -1,0 +1,144 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { formatWithOptions } from 'node:util'
+import { NetCDFReader } from 'netcdfjs'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import * as cluster from '../src/runtime/cluster.ts'
+import * as dataset from '../src/runtime/dataset.ts'
+import * as hyperslab from '../src/runtime/index.ts'
+import * as zarr from '../src/runtime/zarr.ts'
+import { MemoryBucket } from './support/r2-bucket.ts'
+import { RudeServer } from './support/rude-server.ts'
+
+const page = readFileSync(new URL('../docs/guide.md', import.meta.url), 'utf8')
+/** Title, program, and what stands below it of requests and bytes. */
+const TASKS = [...page.matchAll(/^## (.*)\n[\s\S]*?```js\n([\s\S]*?)```\n\n(.*)/gm)].map(([, title, code, cost]) => ({
+  title: title!,
+  code: code!,
+  cost: cost!,
+}))
+const MODULES = { hyperslab, 'hyperslab/dataset': dataset, 'hyperslab/zarr': zarr, 'hyperslab/cluster': cluster }
+
+const reader = new NetCDFReader(readFileSync(new URL('../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url)))
+const [lat, lon] = ['lat', 'lon'].map((name) => reader.getDataVariable(name) as number[]) as [number[], number[]]
+const months = reader.getDataVariable('tas') as unknown as number[][]
+const all = <T>(list: readonly T[]): number[] => list.map((_, i) => i)
+const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
+const mean = (values: readonly number[]): number => sum(values) / values.length
+const near = (labels: readonly number[], wanted: number): number =>
+  labels.reduce((best, label, i) => (Math.abs(label - wanted) < Math.abs(labels[best]! - wanted) ? i : best), 0)
+const within = (labels: readonly number[], low: number, high: number): number[] =>
+  all(labels).filter((i) => labels[i]! >= low && labels[i]! <= high)
+const cell = (month: number, y: number, x: number): number => months[month]![y * lon.length + x]!
+const row = (month: number, y: number): number[] => lon.map((_, x) => cell(month, y, x))
+const series = (y: number, x: number): number[] => months.map((_, month) => cell(month, near(lat, y), near(lon, x)))
+const rounded = (values: readonly number[]): string => values.map(Math.round).join(' ')
+const [JULY, BERLIN] = [6, series(52.5, 13.4)]
+
+/** What programs print, computed by loops over the values as another reader gives them. */
+const NAIVE: Record<string, () => string> = {
+  'Read a remote file': () => rounded(within(lon, 10, 20).map((x) => cell(JULY, near(lat, 52.5), x))),
+  Climatology: () => {
+    const seasons = [11, 2, 5, 8].map((first) => mean([0, 1, 2].map((month) => BERLIN[(first + month) % 12]!)))
+    // Sorted by name: DJF, JJA, MAM, SON.
+    return `DJF JJA MAM SON ${rounded([seasons[0]!, seasons[2]!, seasons[1]!, seasons[3]!])}`
+  },
+  'Zonal mean': () => `${lat.length} ${rounded([0, 48, 95].map((y) => mean(row(0, y))))}`,
+  Anomaly: () => BERLIN.map((kelvin) => Math.round(kelvin - mean(BERLIN))).join(' '),
+  Stations: () => rounded([Math.max(...series(52.4, 13.1)), Math.max(...series(-1.3, 36.8))]),
+  Mask: () => {
+    const cells = all(lat).flatMap((y) => row(0, y).map((kelvin) => ({ kelvin, weight: Math.cos((lat[y]! * Math.PI) / 180) })))
+    const frozen = cells.filter(({ kelvin }) => kelvin < 273.15)
+    return `${frozen.length} ${Math.round(sum(frozen.map(({ kelvin, weight }) => kelvin * weight)) / sum(frozen.map(({ weight }) => weight)))}`
+  },
+  'Mosaic of files': () => {
+    const tropics = within(lat, -10, 10)
+    return `96 1 x ${tropics.length} x 192 ${rounded([mean(tropics.flatMap((y) => row(JULY, y)))])}`
+  },
+  'On a map': () => {
+    const square = (y: number, x: number): number =>
+      mean([0, 1, 2, 3].flatMap((dy) => [0, 1, 2, 3].map((dx) => cell(0, 4 * y + dy, 4 * x + dx))))
+    return `1152 ${rounded([square(0, 0) - 273.15, square(12, 24) - 273.15])}`
+  },
+  'In a Worker': () => rounded(BERLIN),
+  'In Deno': () =>
+    rounded([
+      mean(
+        all(lat)
+          .slice(0, 48)
+          .flatMap((y) => row(JULY, y)),
+      ),
+    ]),
+  'Many machines': () =>
+    rounded([
+      mean(
+        months.flatMap((_, month) =>
+          all(lat)
+            .slice(48)
+            .flatMap((y) => row(month, y)),
+        ),
+      ),
+    ]),
+}
+
+let folder: string
+let server: RudeServer
+const asked = { requests: 0, bytes: 0 }
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hyperslab-guide-'))
+  const { layOutData } = await import(new URL('../site/data.mjs', import.meta.url).href)
+  await layOutData(folder, dataset.openDataset)
+  server = await RudeServer.start()
+  for (const name of readdirSync(folder)) server.put(name, new Uint8Array(readFileSync(join(folder, name))))
+  const fetched = globalThis.fetch
+  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+    const response = await fetched(url.replace('https://data.example', server.origin), init)
+    asked.requests++
+    if (response.ok && init.method !== 'HEAD') asked.bytes += Number(response.headers.get('content-length') ?? 0)
+    return response
+  })
+})
+afterAll(async () => {
+  vi.unstubAllGlobals()
+  await server.stop()
+  rmSync(folder, { recursive: true })
+})
+
+/** What a program prints, and what it asked for. */
+async function run(
+  code: string,
+  draw?: (values: ArrayLike<number>, shape: readonly number[]) => void,
+): Promise<{ printed: string[]; cost: string }> {
+  Object.assign(asked, { requests: 0, bytes: 0 })
+  const printed: string[] = []
+  const log = (...values: unknown[]): unknown => printed.push(formatWithOptions({ breakLength: 1000 }, ...values))
+  const body = code.replace(/^import (\{.*\}) from ('.*')$/gm, 'const $1 = modules[$2]')
+  const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as new (
+    ...source: string[]
+  ) => (...given: unknown[]) => Promise<void>
+  await new AsyncFunction('modules', 'console', 'env', 'draw', body)(MODULES, { log }, { BUCKET: new MemoryBucket() }, draw)
+  const bytes = asked.bytes.toString().replace(/\B(?=(\d{3})+$)/g, ' ')
+  return { printed, cost: `${asked.requests} requests, ${bytes} bytes.` }
+}
+
+test('the guide has the tasks that people come with, each with a program', () => {
+  const wanted = ['Read a remote file', 'Climatology', 'Zonal mean', 'Anomaly', 'Stations', 'Mask', 'Mosaic of files', 'Write']
+  const places = ['Publish to a bucket', 'On a map', 'In a Worker', 'In Deno', 'Many machines']
+  expect(TASKS.map(({ title }) => title)).toEqual([...wanted, ...places])
+  expect(TASKS).toHaveLength(page.match(/^## /gm)!.length)
+})
+
+test.each(TASKS)('$title: prints what its comments say, for the requests and bytes below it', async ({ title, code, cost }) => {
+  const promised = code.split('\n').flatMap((line) => (line.includes('console.log(') ? [line.split(') // ')[1]] : []))
+  expect(await run(code)).toEqual({ printed: promised, cost })
+  if (NAIVE[title] !== undefined) expect(promised.join('\n')).toBe(NAIVE[title]())
+})
+
+test('the program of the first page draws January', async () => {
+  const [, code] = /```js\n([\s\S]*?)```/.exec(readFileSync(new URL('../site/pages/index.mdx', import.meta.url), 'utf8'))!
+  const drawn: unknown[] = []
+  await run(code!, (values, shape) => drawn.push(shape, Array.from(values)))
+  expect(drawn).toEqual([[lat.length, lon.length], months[0]])
+})
