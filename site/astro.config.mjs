@@ -11,11 +11,13 @@ export default defineConfig({
   integrations: [
     starlight({
       title: 'hyperslab',
+      head: [{ tag: 'script', attrs: { type: 'module', src: '/cells.js' } }],
+      customCss: ['./src/site.css'],
       favicon: '/january.png',
       description: 'Chunked n-dimensional arrays for JavaScript',
       plugins: [starlightLinksValidator({ exclude: ['/api/**'] }), starlightLlmsTxt({ projectName: 'hyperslab' })],
       sidebar: [
-        pages('Tasks', 'tasks', 'command', 'viewer', 'places', 'formats', 'many-machines', 'runtimes', 'python'),
+        pages('Guide', 'guide', 'tasks', 'command', 'viewer', 'places', 'formats', 'many-machines', 'runtimes', 'python'),
         pages('Concepts', 'concepts', 'arrays', 'datasets', 'grids', 'containers', 'writing', 'chunking'),
         pages('Coming from', 'xarray', 'zarrita', 'diskarrays'),
         {

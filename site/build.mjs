@@ -1,9 +1,10 @@
-// Builds the site into site/dist, of the pages of docs/ as they are, and with --serve shows it on this machine. Starlight needs a newer Node
-// than the library: it is a dependency of the site.
+// Builds the site into site/dist, of the pages of docs/ as they are; with --check runs it in a browser, with --serve shows it on this machine.
+// Starlight needs a newer Node than the library: it is a dependency of the site.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { layOutData } from './data.mjs'
 
 const site = fileURLToPath(new URL('.', import.meta.url))
 const root = join(site, '..')
@@ -57,6 +58,8 @@ for (const [page, slug] of PAGES) writePage(page, slug)
 cpSync(join(site, 'pages'), content, { recursive: true })
 cpSync(join(root, 'dist'), join(assets, 'hyperslab'), { recursive: true, filter: (name) => !/\.(map|d\.ts|1)$/.test(name) })
 cpSync(join(site, 'scripts'), assets, { recursive: true })
+mkdirSync(join(assets, 'data'))
+await layOutData(join(assets, 'data'), (await import('../dist/dataset.js')).openDataset)
 copyFileSync(join(root, 'docs/january.png'), join(assets, 'january.png'))
 if (existsSync(join(root, 'build/api'))) cpSync(join(root, 'build/api'), join(assets, 'api'), { recursive: true })
 const node = join(site, 'node_modules/node/bin/node')
@@ -67,4 +70,5 @@ if (!existsSync(astro)) run('npm', ['install', '--no-save', '--no-fund', '--no-a
 // What the package of Node would do when it is installed.
 if (!existsSync(node)) run(process.execPath, ['installArchSpecificPackage.js'], join(site, 'node_modules/node'))
 run(node, [astro, 'build'])
+if (process.argv.includes('--check')) run(process.execPath, ['check.mjs'])
 if (process.argv.includes('--serve')) run(node, [astro, 'preview'])

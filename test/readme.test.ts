@@ -15,7 +15,6 @@ const PAGES = {
   'docs/containers.md': 1,
   'docs/datasets.md': 1,
   'docs/writing.md': 6,
-  'site/pages/index.mdx': 1,
 }
 const examples = Object.keys(PAGES).flatMap((page) =>
   [...read(page).matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => ({ page, code: code! })),

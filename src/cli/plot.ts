@@ -141,8 +141,8 @@ async function axesOf(place: Place, placed: PlacedArray, selected: SelectedPart)
 }
 
 /**
- * @throws InvalidSelectionError unless there is something along an axis; UnsupportedError for elements that are
- *   no numbers
+ * @throws InvalidSelectionError unless there is something along an axis; UnsupportedError for elements
+ *   that are no numbers
  */
 export async function plotLines(
   place: Place,
