@@ -4,7 +4,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Most of these make as many rounds as they are told to: in `.ci/run` they take minutes. */
 const LONGEST = [
-  'store/s3',
   'af/bit-flips',
   'af/history',
   'af/container-race',
@@ -21,6 +20,9 @@ const LONGEST = [
   'interop/mutated',
   'interop/killed',
 ]
+
+/** A stage of its own in `.ci/run`: starting the server and racing on it take longer than `npm test` may. */
+const CEPH = 'test/store/s3.test.ts'
 
 /**
  * Has the longest begin first: where no earlier run has told which these are, files of most bytes would, and cores wait for the last one at
@@ -51,7 +53,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'all but interop', include: ['test/**/*.test.ts'], exclude: ['test/interop/**', ...QUEUES] },
+        test: { name: 'library', include: ['test/**/*.test.ts'], exclude: ['test/interop/**', CEPH, ...QUEUES] },
+      },
+      {
+        extends: true,
+        test: { name: 'Ceph', include: [CEPH] },
       },
       {
         extends: true,
