@@ -9,6 +9,7 @@ import { allDims, allVariables } from './all-variables.ts'
 import { alongDims } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
+import { PACKING } from './cf/decode.ts'
 import { arrangeLabels, type LabelRun, mostUncertain } from './concat-labels.ts'
 import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from './concat-options.ts'
 import type { DatasetParts } from './coords.ts'
@@ -244,18 +245,22 @@ function reach(values: ArrayLike<number>): number {
   return high - low
 }
 
+/** What says, together, which values stored elements stand for. */
+const AS_STORED = ['dtype', 'fill_value', ...PACKING]
+
 /**
- * What all say of how they are stored, but for times, which are counted as those of the first are: packed as
- * one of them, others may not fit.
+ * What all say of how they are stored, but for times, which are counted as those of the first are. Where they
+ * are packed differently, nothing of that is kept: packed as one of them, others may not fit, and a type
+ * without its factor would round them.
  */
 function sharedEncoding(variable: Variable, all: readonly Own[]): Attrs {
   const isCounted = (name: string): boolean => variable.times !== undefined && (name === 'units' || name === 'calendar')
   const isShared = (name: string): boolean =>
     all.every(({ variable: { encoding } }) => isSame(encoding[name], variable.encoding[name]))
-  const isAsCounted = variable.times === undefined || isShared('units')
+  const isAlike = AS_STORED.every(isShared) && (variable.times === undefined || isShared('units'))
   return Object.fromEntries(
     Object.entries(variable.encoding).filter(
-      ([name]) => isCounted(name) || (isShared(name) && (name !== 'dtype' || isAsCounted)),
+      ([name]) => isCounted(name) || (AS_STORED.includes(name) ? isAlike : isShared(name)),
     ),
   )
 }

@@ -9,6 +9,7 @@ import type { DataArray } from '../../src/dataset/data-array.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import type { DatasetFile } from '../../src/dataset/dataset-file.ts'
 import { ChunkGrid, create, DiskArray, MemoryStore } from '../../src/runtime/index.ts'
+import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { openDatasets } from '../../src/runtime/open-datasets.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { datasetsIn, type Step } from '../support/dataset-peer.ts'
@@ -234,6 +235,28 @@ describe('a new dimension', () => {
     for (const [i, place] of places.entries()) await member(10 * i).write(place)
     await using ds = await openDatasets(places, { dim: 'member', labels: ['a', 'b'] })
     expect(await valuesOf(ds.get('t').sel({ member: 'b' }))).toEqual([11, 12])
+  })
+
+  test('of files that are packed differently is stored unpacked, of files that are packed alike as they are', async () => {
+    const store = new MemoryStore()
+    const written = async (scales: readonly number[]) => {
+      const places = scales.map((_, i) => ({ store, path: `of${scales.join('and')}-${i}x.af` }))
+      for (const [i, scale_factor] of scales.entries()) {
+        const t = { dims: ['x'], data: [0.5 * scale_factor * 2 * i, 3 * scale_factor] }
+        const encoding = { t: { dtype: 'int16', scale_factor, _FillValue: -1 } } as const
+        await new Dataset({ t }, { coords: { x: [2 * i, 2 * i + 1] } }).write(places[i]!, { encoding })
+      }
+      const target = { store, path: `of${scales.join('and')}x.af` }
+      await using ds = await openDatasets(places, { dim: 'x' })
+      await ds.write(target)
+      const copy = await openDataset(target)
+      return { values: await valuesOf(copy.get('t')), encoding: copy.get('t').encoding }
+    }
+    expect(await written([0.25, 0.25])).toMatchObject({
+      values: [0, 0.75, 0.25, 0.75],
+      encoding: { dtype: 'int16', scale_factor: 0.25 },
+    })
+    expect(await written([0.25, 0.125])).toMatchObject({ values: [0, 0.75, 0.125, 0.375], encoding: { dtype: 'float64' } })
   })
 
   test('takes the labels that each dataset is at, and brings back what was selected', async () => {
