@@ -12,13 +12,15 @@ export class CopyWork implements JobWork {
   readonly #plan: CopyPlan
   readonly #tasks: CopyTasks
   readonly #parts: ZarrParts
+  readonly #pins: Pins
   readonly #closeSource: () => Promise<void>
   #claimed: Promise<boolean> | undefined
 
-  private constructor(plan: CopyPlan, parts: ZarrParts, closeSource: () => Promise<void>) {
+  private constructor(plan: CopyPlan, parts: ZarrParts, pins: Pins, closeSource: () => Promise<void>) {
     this.#plan = plan
     this.#tasks = new CopyTasks(plan)
     this.#parts = parts
+    this.#pins = pins
     this.#closeSource = closeSource
   }
 
@@ -40,7 +42,7 @@ export class CopyWork implements JobWork {
           actual: found,
           expected: metadata,
         })
-      return new CopyWork(plan, parts, close)
+      return new CopyWork(plan, parts, pins, close)
     } catch (error) {
       await parts?.[Symbol.asyncDispose]()
       await close()
@@ -62,7 +64,9 @@ export class CopyWork implements JobWork {
   }
 
   async complete(): Promise<void> {
-    if (!(await this.#claim())) await this.#parts.publish(this.#plan.id)
+    if (await this.#claim()) return
+    await this.#pins.check()
+    await this.#parts.publish(this.#plan.id)
   }
 
   async result(): Promise<{ readonly target: string; readonly arrays: readonly string[] }> {

@@ -1,9 +1,13 @@
 import { HyperslabError } from '../core/errors.ts'
+import { forEachLimited } from '../core/limiter.ts'
 import { resolveLocation } from '../runtime/location.ts'
-import type { Store } from '../store/store.ts'
+import type { ObjectInfo, Store } from '../store/store.ts'
 
 /** The versions of objects, by their names: tags, of files their size and when they were changed. */
 export type PinnedVersions = Readonly<Record<string, string>>
+
+/** Objects that are asked for at the same time. */
+const ASKED_AT_A_TIME = 16
 
 /**
  * The versions of the objects that a recipe is opened from: noted when a job is planned, and compared when
@@ -12,7 +16,11 @@ export type PinnedVersions = Readonly<Record<string, string>>
 export class Pins {
   readonly #known: PinnedVersions | undefined
   readonly #seen = new Map<string, string>()
+  /** Where what was seen is asked for again. */
+  readonly #objects: { readonly store: Store; readonly key: string }[] = []
   readonly #places = new Map<string, Promise<{ readonly store: Store; readonly path: string }>>()
+  /** Local files by way of one store, which bounds how many of them are open. */
+  #files: Store | undefined
   #isOpening = true
 
   /** @param known what the versions have to be; noted when left out */
@@ -24,7 +32,11 @@ export class Pins {
   place(location: string): Promise<{ readonly store: Store; readonly path: string }> {
     const known = this.#places.get(location)
     if (known !== undefined) return known
-    const place = resolveLocation(location).then(({ store, path }) => ({ store: this.#watched(store), path }))
+    const place = resolveLocation(location).then(({ store, path }) => {
+      if (store.localPath === undefined) return { store: this.#watched(store), path }
+      this.#files ??= this.#watched(store)
+      return { store: this.#files, path }
+    })
     this.#places.set(location, place)
     return place
   }
@@ -35,9 +47,22 @@ export class Pins {
     return Object.fromEntries([...this.#seen].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
+  /**
+   * Looks at all objects once more: a file that is kept open may have been changed where it lies.
+   * @throws ConflictError where one is gone or another version
+   */
+  async check(): Promise<void> {
+    await forEachLimited(this.#objects, ASKED_AT_A_TIME, async ({ store, key }) => {
+      const found = await store.stat(key)
+      const version = found && versionOf(store, found)
+      const name = store.describe(key)
+      if (version !== this.#seen.get(name)) throw changedSince(name, this.#seen.get(name), version)
+    })
+  }
+
   /** A store whose answers about whole objects are noted. */
   #watched(store: Store): Store {
-    const note = (key: string, found: { readonly size: number; readonly etag: string } | undefined): void => {
+    const note = (key: string, found: Version | undefined): void => {
       if (this.#isOpening && found !== undefined) this.#note(store, key, found)
     }
     const watched: Partial<Record<keyof Store, unknown>> = {}
@@ -59,18 +84,24 @@ export class Pins {
     })
   }
 
-  #note(store: Store, key: string, { size, etag }: { readonly size: number; readonly etag: string }): void {
+  #note(store: Store, key: string, found: Version): void {
     const name = store.describe(key)
-    // The first part of the version of a file is its number on the machine that has it.
-    const version = store.localPath === undefined ? etag : `${size}-${etag.replace(/^.*-/, '')}`
+    const version = versionOf(store, found)
+    if (!this.#seen.has(name)) this.#objects.push({ store, key })
     this.#seen.set(name, version)
     if (this.#known === undefined || this.#known[name] === version) return
     throw changedSince(name, this.#known[name], version)
   }
 }
 
+type Version = Pick<ObjectInfo, 'size' | 'etag'>
+
+/** The first part of the version of a file is its number on the machine that has it. */
+const versionOf = ({ localPath }: Store, { size, etag }: Version): string =>
+  localPath === undefined ? etag : `${size}-${etag.replace(/^.*-/, '')}`
+
 /** The source is not what was planned for any more. */
-function changedSince(file: string, expected: string | undefined, actual: string): HyperslabError {
+function changedSince(file: string, expected: string | undefined, actual = 'gone'): HyperslabError {
   const text =
     expected === undefined
       ? 'this file was not part of the source when the job was planned; plan it again'
