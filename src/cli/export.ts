@@ -59,10 +59,10 @@ Examples
       const chosen = variables === undefined ? ds : onlyVariables(ds, variables)
       const write = async (signal: AbortSignal): Promise<string[]> => {
         if (format === 'csv') return writeTable(chosen, output, writing, signal)
-        if (held === undefined) return writeArrays(chosen, output, writing, signal)
+        if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
         const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), ''].map((name) => joined(group, name))
         const resume = JSON.stringify([await sourceVersion(input, names, signal), group])
-        return writeArrays(chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
+        return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
       }
       await printLines(await interruptible(write, held && RESUMABLE))
     })
@@ -75,10 +75,17 @@ const joined = (...parts: (string | undefined)[]): string =>
     .join('/')
 
 type Writing = Omit<Options, 'variables' | 'group' | 'memory' | keyof QueuedOptions> &
-  Pick<WriteDatasetOptions, 'maxBytes' | 'resume'>
+  Pick<WriteDatasetOptions, 'maxBytes' | 'resume' | 'blockBytes'>
 
-async function writeArrays(ds: Dataset, output: string, options: Writing, signal: AbortSignal): Promise<string[]> {
-  const line = progressLine('exporting', 'chunks')
+/** Writes a dataset, and gives what to print of it. */
+export async function writeArrays(
+  doing: string,
+  ds: Dataset,
+  output: string,
+  options: Writing,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const line = progressLine(doing, 'chunks')
   const { arrays, bytes, warnings, unchanged } = await ds
     .write(output, { ...options, signal, onProgress: line.update })
     .finally(line.end)

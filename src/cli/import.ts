@@ -1,64 +1,138 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type Imported, type ImportOptions } from '../runtime/import-arrays.ts'
 import { importNetcdf } from '../runtime/netcdf.ts'
 import { importZarr } from '../runtime/zarr.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
-import {
-  addCodecOptions,
-  type CodecOptions,
-  checkCodecOptions,
-  chunksOption,
-  integerBetween,
-  namesOption,
-  variablesOption,
-  type WritingOptions,
-} from './options.ts'
+import { importDataset, type JoinOptions } from './import-dataset.ts'
+import { addWritingOptions, checkCodecOptions, integerBetween, namesOption, type WritingOptions } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
+import { addQueuedOptions, type QueuedOptions } from './queued-job.ts'
 import { storeAt, zarrErrors } from './zarr-store.ts'
 
-interface Options extends CodecOptions, Pick<WritingOptions, 'chunks' | 'variables' | 'overwrite'> {
-  readonly chunkBytes: number
-  readonly blockBytes: number
+interface Options extends WritingOptions, QueuedOptions, JoinOptions {
+  readonly output?: string
+  readonly chunkBytes?: number
+  readonly blockBytes?: number
   readonly names?: readonly string[]
 }
+
+/** Those of containers first. */
+const CODECS = ['lz4', 'zstd', 'none', 'gzip', 'zlib', 'blosc'] as const
+const OF_CONTAINERS: readonly string[] = CODECS.slice(0, 3)
 
 export function addImport(program: Command): void {
   const command = program
     .command('import')
-    .description('copy a classic NetCDF file or a Zarr store into a container')
-    .argument('<input>', 'a NetCDF file (.nc), or a Zarr group or array: a path, or a URL of http, https or s3')
-    .argument('<output>', 'the container to make (.af)')
-  addCodecOptions(command)
-    .option('--chunk-bytes <bytes>', 'size that chunks should have', integerBetween(1, 2 ** 30), IMPORT_CHUNK_BYTES)
-    .option('--block-bytes <bytes>', 'size that blocks of chunks should have', integerBetween(1, 2 ** 30), DEFAULT_BLOCK_BYTES)
-    .addOption(chunksOption())
-    .addOption(variablesOption())
-    .option('--overwrite', 'replace the container if there is one')
+    .description('copy classic NetCDF files, joined where there are several, or a Zarr store into a container or into Zarr')
+    .argument('<places...>', 'NetCDF files (.nc), or a Zarr group or array: paths, or URLs of http, https or s3; then the output')
+    .option('-o, --output <place>', 'what to make, a container (.af) or Zarr (.zarr), in place of the last argument')
+    .addOption(
+      new Option(
+        '--codec <codec>',
+        'how data are compressed: lz4, zstd or none; in Zarr any (default: lz4; in Zarr zstd)',
+      ).choices(CODECS),
+    )
+  addWritingOptions(command)
+    .option(
+      '--chunk-bytes <bytes>',
+      `size that chunks of a container should have (default: ${IMPORT_CHUNK_BYTES})`,
+      integerBetween(1, 2 ** 30),
+    )
+    .option(
+      '--block-bytes <bytes>',
+      `size that blocks of chunks should have, in a container (default: ${DEFAULT_BLOCK_BYTES})`,
+      integerBetween(1, 2 ** 30),
+    )
     .addOption(namesOption())
+    .option('--dim <name>', 'the dimension that files are joined along (default: the only one along which labels differ)')
+    .addOption(
+      new Option('--overlap <rule>', 'where several files have a label (default: error)').choices(['error', 'first', 'last']),
+    )
+    .addOption(
+      new Option('--gaps <rule>', 'where labels between two files are missing (default: error)').choices(['error', 'keep']),
+    )
+    .addOption(
+      new Option('--compat <rule>', 'what does not lie along the dimension (default: equals)').choices(['equals', 'override']),
+    )
+  addQueuedOptions(command)
     .addHelpText(
       'after',
-      '\nExample: small chunks, for reading single points\n  $ hyperslab import tas.nc climate.af --chunk-bytes 16384',
+      `
+Example: small chunks, for reading single points
+  $ hyperslab import tas.nc climate.af --chunk-bytes 16384
+
+Example: many files as one Zarr store, by many machines, on each of which hyperslab work runs
+  $ hyperslab import tas_*.nc -o s3://bucket/tas.zarr --chunks time=100,lat=90,lon=90 --queue redis://host`,
     )
-    .action(async (input: string, output: string, { overwrite = false, ...options }: Options) => {
-      if (!/[^/\\]\.af$/.test(output)) throw new UsageError(`the name of a container must end in .af, '${output}' does not`)
-      checkCodecOptions(options)
+    .action(async (places: string[], { output: given, ...options }: Options) => {
+      const output = given ?? places.at(-1)!
+      const inputs = given === undefined ? places.slice(0, -1) : places
+      if (inputs.length === 0)
+        throw new UsageError(`what comes of ${output}? Give the output as the last argument, or as --output`)
+      const isZarr = /\.zarr\/?$/i.test(output)
+      if (!isZarr && !/[^/\\]\.af$/.test(output))
+        throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
+      checkOptionsOf(isZarr ? 'Zarr' : 'a container', inputs, options)
+      if (isZarr || inputs.length > 1) return importDataset(inputs, output, isZarr, options)
+      const { codec = 'lz4', level, chunks, variables, overwrite = false, chunkBytes, blockBytes, names } = options
       const line = progressLine('importing', 'chunks')
       const { arrays, sourceBytes, bytes, warnings } = await interruptible((signal) =>
-        importPlace(input, output, { ...options, overwrite, onProgress: line.update, signal }),
+        importPlace(inputs[0]!, output, {
+          ...{ codec, overwrite, signal, onProgress: line.update },
+          ...{ level, chunks, variables, chunkBytes, blockBytes, names },
+        } as ImportedAs),
       ).finally(line.end)
       for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
-      const source = sourceBytes === undefined ? `from ${input}` : `${input}: ${showBytes(sourceBytes)}`
+      const source = sourceBytes === undefined ? `from ${inputs[0]}` : `${inputs[0]}: ${showBytes(sourceBytes)}`
       await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)} (${source})`])
     })
 }
+
+/** @throws UsageError for options that are for something else */
+function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[], options: Options): void {
+  const {
+    codec = 'lz4',
+    level,
+    shards,
+    memory,
+    chunkBytes,
+    blockBytes,
+    names,
+    dim,
+    overlap,
+    gaps,
+    compat,
+    queue,
+    dryRun,
+  } = options
+  const refuse = (given: Readonly<Record<string, unknown>>, text: string): void => {
+    for (const [option, value] of Object.entries(given))
+      if (value !== undefined) throw new UsageError(`--${option} is for ${text}`)
+  }
+  if (kind === 'Zarr') refuse({ 'block-bytes': blockBytes }, 'containers, and the output is Zarr')
+  else {
+    refuse({ shards, memory }, 'Zarr, and the output is a container')
+    refuse({ queue, 'dry-run': dryRun }, `Zarr outputs: ${WHY_NOT_CONTAINERS}`)
+    if (!OF_CONTAINERS.includes(codec))
+      throw new UsageError(`--codec ${codec} is for Zarr; containers have ${OF_CONTAINERS.join(', ')}`)
+    checkCodecOptions({ codec, ...(level !== undefined && { level }) })
+  }
+  if (kind === 'Zarr' || inputs.length > 1) refuse({ 'chunk-bytes': chunkBytes, names }, 'one input that becomes a container')
+  if (inputs.length === 1) refuse({ dim, overlap, gaps, compat }, 'several inputs, which are joined')
+}
+
+/** Why workers of a queue write no container. */
+const WHY_NOT_CONTAINERS = 'a container is one object, which workers of a queue do not write by parts'
+
+type ImportedAs = ImportOptions & { readonly names?: readonly string[]; readonly signal: AbortSignal }
 
 /** Copies what is at a place, whichever format it is of. */
 async function importPlace(
   input: string,
   output: string,
-  { names, ...options }: ImportOptions & { readonly names?: readonly string[]; readonly signal: AbortSignal },
+  { names, ...options }: ImportedAs,
 ): Promise<Imported & { readonly sourceBytes?: number }> {
   const format = await formatAt(input, options.signal)
   if (format === 'zarr' || format === 'zip' || format === 'references')

@@ -1,9 +1,9 @@
 import { sizeOf } from '../core/shape.ts'
 import { parseRechunk } from '../grid/rechunk-plan.ts'
 import type { CopyPlan, CopySettings, CopySource } from '../runtime/cluster.ts'
-import { interruptible } from './failure.ts'
+import { interruptible, oneLine } from './failure.ts'
 import type { WritingOptions } from './options.ts'
-import { count, printLines, showBytes } from './output.ts'
+import { count, printError, printLines, showBytes } from './output.ts'
 import { loadCluster, queueOf } from './queue.ts'
 import { type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
 
@@ -18,6 +18,7 @@ export async function copyByQueue(source: CopySource, target: string, options: W
     const { planJob } = await loadCluster()
     const operation = { method: 'copy', source, target, options: settings } as const
     const plan = await planJob(operation, { signal, ...(taskBytes !== undefined && { taskBytes }) })
+    for (const each of plan.leftOut) printError(`warning: ${oneLine(each)}`)
     if (dryRun) return printLines(dryRunLines(plan))
     await runByQueue(plan, options, signal)
     await printLines([`${target}: ${count(Object.keys(plan.arrays).length, 'array')}`])

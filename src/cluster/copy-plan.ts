@@ -21,9 +21,11 @@ export interface CopyPlan extends AnyPlan {
   readonly arrays: Readonly<Record<string, PlannedCopy>>
   /** SHA-256 of the metadata that the target gets. */
   readonly metadata: string
+  /** Variables of a dataset that cannot be decoded, with the reasons: a line each. */
+  readonly leftOut: readonly string[]
 }
 
-type Facts = Pick<CopyPlan, 'arrays' | 'metadata'>
+type Facts = Pick<CopyPlan, 'arrays' | 'metadata' | 'leftOut'>
 
 /** Divides a copy into regions of whole objects of the target. */
 export async function planCopies(
@@ -32,19 +34,19 @@ export async function planCopies(
   pins: Pins,
   options: OpenRecipeOptions,
 ): Promise<Facts> {
-  const { source, close } = await openCopySource(operation.source, pins, options)
+  const { source, leftOut, close } = await openCopySource(operation.source, pins, options)
   try {
     await using parts = await ZarrParts.open(operation.target, source, operation.options ?? {})
     const arrays: Record<string, PlannedCopy> = {}
     for (const { name, array } of parts.arrays)
       arrays[name] = { ...(await sourceFacts(array)), regions: rechunkDocument(parts.plan(name, taskBytes)) }
-    return { arrays, metadata: await parts.metadataHash() }
+    return { arrays, metadata: await parts.metadataHash(), leftOut }
   } finally {
     await close()
   }
 }
 
-export const COPY_PLAN_CHECKS: Checks<Facts> = { arrays: 'plain object', metadata: 'string' }
+export const COPY_PLAN_CHECKS: Checks<Facts> = { arrays: 'plain object', metadata: 'string', leftOut: 'list of strings' }
 
 /** @throws InvalidArgumentError and FormatError for parts that make no plan */
 export function checkCopyPlan({ arrays }: CopyPlan): void {

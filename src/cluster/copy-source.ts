@@ -2,11 +2,13 @@ import type { ZarrExport } from '../runtime/export-zarr.ts'
 import { arrayAsStored } from '../runtime/stored-arrays.ts'
 import type { CopySource } from './job-operation.ts'
 import type { Pins } from './pins.ts'
-import { type OpenedRecipe, type OpenRecipeOptions, openRecipe } from './recipe.ts'
+import { type OpenedRecipe, type OpenRecipeOptions, openPinnedDataset, openRecipe } from './recipe.ts'
 
 /** What a copy writes, with what it takes to close it. */
 export interface OpenedCopySource {
   readonly source: ZarrExport
+  /** Variables that cannot be decoded, with the reasons: a line each. */
+  readonly leftOut: readonly string[]
   close(): Promise<void>
 }
 
@@ -16,12 +18,12 @@ export interface OpenedCopySource {
  */
 export async function openCopySource(given: CopySource, pins: Pins, options: OpenRecipeOptions): Promise<OpenedCopySource> {
   if ('dataset' in given) {
-    const { openDataset } = await import('../runtime/open-dataset.ts')
     const { datasetExport } = await import('../runtime/dataset-export.ts')
-    const { dataset, group, variables } = given
-    const ds = await openDataset(await pins.place(dataset), { ...options, ...(group !== undefined && { group }) } as object)
+    const { variables, ...recipe } = given
+    const ds = await openPinnedDataset(recipe, pins, options)
     try {
-      return { source: datasetExport(ds, variables), close: () => ds.close() }
+      const leftOut = [...ds.parts.problems].map(([name, { message }]) => `'${name}' is left out: ${message}`)
+      return { source: datasetExport(ds, variables), leftOut, close: () => ds.close() }
     } catch (error) {
       await ds.close()
       throw error
@@ -40,7 +42,7 @@ export async function openCopySource(given: CopySource, pins: Pins, options: Ope
       groups: new Map(Object.entries(below).map(([path, each]) => [path, new Map(Object.entries(each))])),
       arrays: Object.keys(arrays).map((name, i) => arrayAsStored(name, opened[i]!.array)),
     }
-    return { source, close }
+    return { source, leftOut: [], close }
   } catch (error) {
     await close()
     throw error

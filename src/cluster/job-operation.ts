@@ -2,7 +2,16 @@ import { checkCall } from '../array/reductions/options.ts'
 import { DIVIDED_METHODS, type DividedMethod } from '../array/reductions/reductions.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
-import { type ArrayRecipe, checkNoSecret, checkRecipe, relocated } from './recipe.ts'
+import {
+  type ArrayRecipe,
+  checkDatasetRecipe,
+  checkNoSecret,
+  checkRecipe,
+  DATASET_RECIPE,
+  type DatasetRecipe,
+  relocated,
+  relocatedDataset,
+} from './recipe.ts'
 
 /** A value of JSON. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
@@ -25,10 +34,7 @@ export interface CopiedArrays {
 }
 
 /** Variables of a dataset that are copied with their labels, encoded as they were. */
-export interface CopiedDataset {
-  readonly dataset: string
-  /** The path of a group of a Zarr store. */
-  readonly group?: string
+export interface CopiedDataset extends DatasetRecipe {
   /** Names of variables; all of them when left out. */
   readonly variables?: readonly string[]
 }
@@ -80,7 +86,7 @@ const COPY_OPTIONS: Checks<CopySettings> = {
   level: 'integer',
 }
 const ARRAYS: Checks<CopiedArrays> = { arrays: 'plain object', groups: 'plain object' }
-const DATASET: Checks<CopiedDataset> = { dataset: 'string', group: 'string', variables: 'list of strings' }
+const DATASET: Checks<CopiedDataset> = { ...DATASET_RECIPE, variables: 'list of strings' }
 
 /** Items of options that are lists: methods look at them once the array is open. */
 const ITEMS: Readonly<Record<string, string>> = { axis: 'integer or string', bins: 'number', range: 'number' }
@@ -127,8 +133,7 @@ function checkCopyOperation(call: string, operation: CopyOperation): void {
   checkValue(call, 'source', source, 'plain object')
   if ('dataset' in source) {
     checkOptions(`${call}: source`, source, DATASET)
-    checkValue(`${call}: source`, 'dataset', source.dataset, 'string')
-    checkNoSecret(call, source.dataset)
+    checkDatasetRecipe(call, source)
     return
   }
   checkOptions(`${call}: source`, source, ARRAYS)
@@ -144,7 +149,7 @@ function checkCopyOperation(call: string, operation: CopyOperation): void {
 export function relocatedOperation<O extends JobOperation>(operation: O, to: (location: string) => string): O {
   if (!isCopy(operation)) return { ...operation, source: relocated((operation as ReduceOperation).source, to) }
   const { source, target } = operation
-  if ('dataset' in source) return { ...operation, source: { ...source, dataset: to(source.dataset) }, target: to(target) }
+  if ('dataset' in source) return { ...operation, source: relocatedDataset(source, to), target: to(target) }
   const arrays = Object.entries(source.arrays).map(([path, recipe]) => [path, relocated(recipe, to)] as const)
   return { ...operation, source: { ...source, arrays: Object.fromEntries(arrays) }, target: to(target) }
 }

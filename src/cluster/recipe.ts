@@ -8,6 +8,8 @@ import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { WorkerPool } from '../pool/task.ts'
+import type { Dataset } from '../runtime/dataset.ts'
+import { JOIN_RULES, type JoinRules } from '../runtime/open-datasets.ts'
 import { formatIn, zarrIn } from '../runtime/place-format.ts'
 import type { Pins } from './pins.ts'
 
@@ -34,16 +36,20 @@ export interface StoredArrayRecipe {
   readonly views?: readonly ViewRecipe[]
 }
 
-/** A variable of a dataset, which may lie in many files that are joined: as `openDatasets` has it. */
-export interface VariableRecipe {
+/** A dataset of a place, or of many files that are joined: as `openDatasets` has it. */
+export interface DatasetRecipe extends JoinRules {
   readonly dataset: string | readonly string[]
-  readonly variable: string
-  /** The dimension along which files are joined. */
+  /** The dimension along which files are joined; the only one along which labels differ when left out. */
   readonly dim?: string
-  /** False to leave values as they are stored; decoded by the CF conventions otherwise. */
-  readonly decode?: boolean
   /** The path of a group of a Zarr store. */
   readonly group?: string
+}
+
+/** A variable of a dataset. */
+export interface VariableRecipe extends DatasetRecipe {
+  readonly variable: string
+  /** False to leave values as they are stored; decoded by the CF conventions otherwise. */
+  readonly decode?: boolean
   readonly views?: readonly ViewRecipe[]
 }
 
@@ -70,14 +76,13 @@ export interface OpenedRecipe {
 }
 
 const STORED: Checks<StoredArrayRecipe> = { location: 'string', array: 'string', views: 'list' }
-const VARIABLE: Checks<VariableRecipe> = {
+export const DATASET_RECIPE: Checks<DatasetRecipe> = {
   dataset: 'string or list of strings',
-  variable: 'string',
   dim: 'string',
-  decode: 'boolean',
   group: 'string',
-  views: 'list',
+  ...JOIN_RULES,
 }
+const VARIABLE: Checks<VariableRecipe> = { ...DATASET_RECIPE, variable: 'string', decode: 'boolean', views: 'list' }
 const JOINED: Checks<JoinedRecipe> = { concat: 'list', axis: 'number or string', views: 'list' }
 
 /** Names of what grants access, in queries of URLs. */
@@ -103,15 +108,24 @@ export function checkRecipe(call: string, recipe: ArrayRecipe): void {
     for (const each of recipe.concat) checkRecipe(call, each)
   } else if ('dataset' in recipe) {
     checkOptions(where, recipe, VARIABLE)
-    checkValue(where, 'dataset', recipe.dataset, 'string or list of strings')
     checkValue(where, 'variable', recipe.variable, 'string')
-    for (const location of [recipe.dataset].flat()) checkNoSecret(call, location)
+    checkDatasetRecipe(call, recipe)
   } else {
     checkOptions(where, recipe, STORED)
     checkValue(where, 'location', recipe.location, 'string')
     checkNoSecret(call, recipe.location)
   }
   for (const view of recipe.views ?? []) checkView(`${call}: a view`, view)
+}
+
+/** @throws InvalidArgumentError for what joins nothing, and for locations with credentials in them */
+export function checkDatasetRecipe(call: string, { dataset, group: _, ...recipe }: DatasetRecipe): void {
+  checkValue(`${call}: source`, 'dataset', dataset, 'string or list of strings')
+  if (dataset.length === 0) invalidArgument(`${call}: source: dataset is empty`, dataset)
+  for (const location of [dataset].flat()) checkNoSecret(call, location)
+  const rule =
+    typeof dataset === 'string' ? ['dim', ...Object.keys(JOIN_RULES)].find((name) => Object.hasOwn(recipe, name)) : undefined
+  if (rule !== undefined) invalidArgument(`${call}: source: ${rule} is for datasets of several files, given as a list`, dataset)
 }
 
 function checkView(where: string, view: ViewRecipe): void {
@@ -147,10 +161,13 @@ export function checkNoSecret(call: string, location: string): void {
 /** The same recipe with every location replaced. */
 export function relocated(recipe: ArrayRecipe, to: (location: string) => string): ArrayRecipe {
   if ('concat' in recipe) return { ...recipe, concat: recipe.concat.map((each) => relocated(each, to)) }
-  if (!('dataset' in recipe)) return { ...recipe, location: to(recipe.location) }
-  const { dataset } = recipe
-  return { ...recipe, dataset: typeof dataset === 'string' ? to(dataset) : dataset.map(to) }
+  return 'dataset' in recipe ? relocatedDataset(recipe, to) : { ...recipe, location: to(recipe.location) }
 }
+
+export const relocatedDataset = <R extends DatasetRecipe>(recipe: R, to: (location: string) => string): R => ({
+  ...recipe,
+  dataset: typeof recipe.dataset === 'string' ? to(recipe.dataset) : recipe.dataset.map(to),
+})
 
 /**
  * Opens what a recipe says, by stores that see which versions are read.
@@ -204,21 +221,30 @@ async function openJoined(
 }
 
 async function openVariable(recipe: VariableRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {
-  const { dataset: given, variable, dim, decode, group } = recipe
-  const { openDatasets } = await import('../runtime/open-datasets.ts')
-  const { openDataset } = await import('../runtime/open-dataset.ts')
-  const each = { ...options, ...(decode !== undefined && { decode }), ...(group !== undefined && { group }) } as object
-  const places = await Promise.all([given].flat().map((location) => pins.place(location)))
-  const dataset =
-    typeof given === 'string'
-      ? await openDataset(places[0]!, each)
-      : await openDatasets(places, { ...each, ...(dim !== undefined && { dim }) })
+  const { variable, decode, views: _, ...given } = recipe
+  const dataset = await openPinnedDataset(given, pins, { ...options, ...(decode !== undefined && { decode }) })
   try {
     return { array: dataset.get(variable).array, close: () => dataset.close() }
   } catch (error) {
     await dataset.close()
     throw error
   }
+}
+
+/**
+ * Opens a dataset by stores that see which versions are read.
+ * @throws what opening throws; ConflictError for another version than is pinned
+ */
+export async function openPinnedDataset(
+  { dataset, ...rules }: DatasetRecipe,
+  pins: Pins,
+  options: OpenRecipeOptions & { readonly decode?: boolean },
+): Promise<Dataset> {
+  const { openDatasets } = await import('../runtime/open-datasets.ts')
+  const { openDataset } = await import('../runtime/open-dataset.ts')
+  const how = { ...options, ...rules } as object
+  if (typeof dataset === 'string') return openDataset(await pins.place(dataset), how)
+  return openDatasets(await Promise.all(dataset.map((location) => pins.place(location))), how)
 }
 
 async function openStored({ location, array }: StoredArrayRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {

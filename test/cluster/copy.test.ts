@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { appendFileSync, copyFileSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -10,17 +10,18 @@ import {
   type CopyPlan,
   type Job,
   local,
+  nodeCounts,
   openJob,
   type PartialResult,
   planJob,
 } from '../../src/runtime/cluster.ts'
-import { openDataset } from '../../src/runtime/dataset.ts'
+import { openDataset, openDatasets } from '../../src/runtime/dataset.ts'
 import { exportZarr } from '../../src/runtime/export-zarr.ts'
 import { create, open } from '../../src/runtime/index.ts'
 import { arrayAsStored } from '../../src/runtime/stored-arrays.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { folderInMemory } from '../support/folder.ts'
-import { objectsOf } from './support.ts'
+import { objectsOf, writeMonths } from './support.ts'
 
 let folder: string
 let location: string
@@ -184,6 +185,45 @@ describe('a copy by tasks', () => {
     expect(objectsOf(target)).toEqual(objectsOf(here))
   })
 
+  test('of many files writes what they are together, in whole shards, as one process does', async () => {
+    const { files, values } = writeMonths(folder, 5)
+    const [here, there, alone] = [newTarget(), newTarget(), newTarget()]
+    const options = { chunks: { time: 2, lat: 3 }, shards: { time: 8, lat: 6 } }
+    const importTo = (target: string) =>
+      planJob({ method: 'copy', source: { dataset: files.toReversed(), dim: 'time' }, target, options }, { taskBytes: 400 })
+    const ds = await openDatasets(files)
+    await ds.write(alone, options)
+    await ds.close()
+    const plan = await importTo(here)
+    expect([plan.arrays['tas']!.shape, Object.keys(plan.pins).length, plan.leftOut]).toEqual([[20, 6], 5, []])
+    // Three shards of temperatures; times and latitudes are one each.
+    expect(phasesOf(plan)).toEqual([5])
+    await local().run(plan)
+    await runNodes(await importTo(there), (nodes) => nodes.reverse())
+    expect(objectsOf(here)).toEqual(objectsOf(alone))
+    expect(objectsOf(there)).toEqual(objectsOf(alone))
+    const written = await openDataset(here)
+    expect([...((await written.get('tas').values()) as Float64Array)]).toEqual(values)
+    await written.close()
+    appendFileSync(files[3]!, ' ')
+    await expect(local().run(plan)).rejects.toMatchObject({ tag: 'ConflictError', details: { file: files[3] } })
+  })
+
+  test('of a file that is changed while tasks run ends with an error, and shows nothing', async () => {
+    const own = join(folder, 'changing')
+    mkdirSync(own)
+    const { files } = writeMonths(own, 3)
+    const target = newTarget()
+    const operation = { method: 'copy', source: { dataset: files }, target, options: { chunks: { time: 4 } } } as const
+    await using job = await openJob(await planJob(operation, { taskBytes: 48 }))
+    const results = [await job.runTask(0)]
+    // Whoever has it open reads on.
+    appendFileSync(files[1]!, ' ')
+    for (let i = 1; i < nodeCounts(job.plan)[0]!; i++) results.push(await job.runTask(i))
+    await expect(job.merge(1, 0, results)).rejects.toMatchObject({ tag: 'ConflictError', details: { file: files[1] } })
+    expect(readdirSync(target)).not.toContain('zarr.json')
+  })
+
   test('shows nothing before all is there, goes on where it was, and is left as it is when it is complete', async () => {
     const target = newTarget()
     const plan = await toSeries(target)
@@ -267,6 +307,10 @@ describe('a copy by tasks', () => {
       { ...copyOf(target), source: { arrays: { a: array, 'a/b': array } } },
       { ...copyOf(target), source: { arrays: {} } },
       { ...copyOf(target), source: { dataset: location, variable: 'tas' } },
+      { ...copyOf(target), source: { dataset: location, dim: 'time' } },
+      { ...copyOf(target), source: { dataset: [] } },
+      { ...copyOf(target), source: { dataset: [location], gaps: 'fill' } },
+      { ...copyOf(target), source: { dataset: [location, 's3://key:secret@bucket/x.nc'] } },
       { ...copyOf(target), target: 's3://key:secret@bucket/x.zarr' },
       { ...copyOf(target), taget: '' },
       copyOf(target, { chunk: { time: 1 } } as never),

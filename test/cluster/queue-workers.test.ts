@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
 import { appendFile, copyFile, readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,7 +14,7 @@ import { type ArrayRecipe, bullmq, local, nodeCounts, openJobQueue, planJob, typ
 import { hyperslab, NETCDF } from '../cli/support.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
 import { QueueWorker } from '../support/queue-workers.ts'
-import { bitsOf, objectsOf, sourcesInMemory, WITHOUT_AXES } from './support.ts'
+import { bitsOf, objectsOf, sourcesInMemory, WITHOUT_AXES, writeMonths } from './support.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
@@ -103,6 +104,26 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
       'bullmq_job_count{',
     )
   })
+
+  test.skipIf(!here).each(KILLS > 0 ? [1, 2, 5] : [])(
+    '%i import many files by the command as one process does',
+    async (count) => {
+      const { queue } = queueOf(count)
+      const folder = join(sources.folder, `months-${kind}-${count}`)
+      mkdirSync(folder)
+      const { files } = writeMonths(folder, 6)
+      const chunks = ['--dim', 'time', '--chunks', 'time=1,lat=3', '--shards', 'time=4,lat=6', '--codec', 'gzip']
+      const importTo = (output: string, ...args: string[]) =>
+        hyperslab(folder, ['import', ...files, '-o', output, ...chunks, ...args])
+      expect(await importTo('alone.zarr')).toMatchObject({ exitCode: 0, stdout: 'alone.zarr: 3 arrays\n', stderr: '' })
+      const by = ['--queue', queue.url, '--prefix', queue.prefix, '--task-bytes', '400']
+      const dry = await importTo('queued.zarr', '--dry-run', '--task-bytes', '400')
+      expect(dry.stdout).toContain('tas: float64 [24, 6], 6 tasks\n')
+      expect(await importTo('queued.zarr', ...by)).toMatchObject({ exitCode: 0, stdout: 'queued.zarr: 3 arrays\n', stderr: '' })
+      expect(objectsOf(join(folder, 'queued.zarr'))).toEqual(objectsOf(join(folder, 'alone.zarr')))
+      await expectNothingLeft(queue)
+    },
+  )
 
   test.skipIf(!here)('the command rechunks and exports by a queue what it does alone', async () => {
     const { queue } = queueOf(2)

@@ -88,6 +88,52 @@ async function writeSources(folder: string): Promise<Map<string, ArrayRecipe>> {
   return recipes
 }
 
+/** Months of one series in files of their own, each with its own packing and origin of times; the temperatures of all. */
+export function writeMonths(folder: string, count: number): { readonly files: string[]; readonly values: number[] } {
+  const [days, lats] = [4, 6]
+  const text = (name: string, value: string) => ({ name, type: 'char' as const, value })
+  const number = (name: string, value: number) => ({ name, type: 'double' as const, value: [value] })
+  const values: number[] = []
+  const files = Array.from({ length: count }, (_, month) => {
+    const packed = Array.from({ length: days * lats }, (_, i) => (i % 5 === 0 ? -9 : 10 * month + i))
+    const [scale, offset] = [2 ** -month, 100 * month]
+    values.push(...packed.map((value) => (value === -9 ? Number.NaN : value * scale + offset)))
+    const file = join(folder, `month-${month}.nc`)
+    const variables = [
+      {
+        name: 'tas',
+        type: 'short' as const,
+        dimensions: ['time', 'lat'],
+        attributes: [
+          { name: '_FillValue', type: 'short' as const, value: [-9] },
+          number('scale_factor', scale),
+          number('add_offset', offset),
+          text('units', 'K'),
+        ],
+        values: packed,
+      },
+      {
+        name: 'time',
+        type: 'double' as const,
+        dimensions: ['time'],
+        attributes: [text('units', `days since 2000-01-0${month + 1}`)],
+        values: Array.from({ length: days }, (_, day) => (days - 1) * month + day),
+      },
+      {
+        name: 'lat',
+        type: 'double' as const,
+        dimensions: ['lat'],
+        attributes: [text('units', 'degrees_north')],
+        values: Array.from({ length: lats }, (_, i) => 10 * i),
+      },
+    ]
+    const dimensions = [['time', days], ['lat', lats]] as const // biome-ignore format: one line
+    writeFileSync(file, writeNetcdf({ dimensions, variables, attributes: [text('title', 'months')] }))
+    return file
+  })
+  return { files, values }
+}
+
 /** What methods take that know no axes, or not by parts. */
 export const WITHOUT_AXES: Partial<Record<string, Partial<ReduceOperation>>> = {
   unique: { options: {} },

@@ -1,0 +1,55 @@
+import { forEachLimited } from '../core/limiter.ts'
+import { type ConcatDatasetsOptions, openDataset, openDatasets } from '../runtime/dataset.ts'
+import { onlyVariables } from '../runtime/dataset-export.ts'
+import { shareMemory } from '../runtime/memory-bound.ts'
+import { sourceVersion } from '../runtime/source-version.ts'
+import { writeArrays } from './export.ts'
+import { interruptible, RESUMABLE } from './failure.ts'
+import type { WritingOptions } from './options.ts'
+import { printLines } from './output.ts'
+import { copyByQueue } from './queued-copy.ts'
+import { isQueued, type QueuedOptions } from './queued-job.ts'
+
+/** For commands that join files. */
+export interface JoinOptions extends Pick<ConcatDatasetsOptions, 'overlap' | 'gaps' | 'compat'> {
+  readonly dim?: string
+}
+
+/** Files whose version is looked at at the same time. */
+const AT_ONCE = 8
+
+/**
+ * Writes the variables of places, joined where there are several, with their labels; or has it done by a
+ * queue.
+ */
+export async function importDataset(
+  inputs: readonly string[],
+  output: string,
+  isZarr: boolean,
+  options: WritingOptions & QueuedOptions & JoinOptions & { readonly blockBytes?: number },
+): Promise<void> {
+  const { chunks, shards, codec, level, blockBytes, overwrite = false, variables, memory, dim, overlap, gaps, compat } = options
+  const join = { ...(dim && { dim }), ...(overlap && { overlap }), ...(gaps && { gaps }), ...(compat && { compat }) }
+  const [only, ...others] = inputs
+  const dataset = others.length === 0 ? only! : inputs
+  if (isQueued(options)) return copyByQueue({ dataset, ...join, ...(variables && { variables }) }, output, options)
+  const { pool, budget, maxBytes } = shareMemory(memory)
+  await using _ = pool
+  const write = async (signal: AbortSignal): Promise<string[]> => {
+    const reading = { pool, budget, signal }
+    await using ds =
+      typeof dataset === 'string' ? await openDataset(dataset, reading) : await openDatasets(dataset, { ...reading, ...join })
+    const chosen = variables === undefined ? ds : onlyVariables(ds, variables)
+    const writing = { chunks, shards, codec: codec ?? (isZarr ? undefined : 'lz4'), level, blockBytes, overwrite }
+    const given = Object.fromEntries(Object.entries(writing).filter(([, value]) => value !== undefined))
+    if (!isZarr) return await writeArrays('importing', chosen, output, given, signal)
+    const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), '']
+    const versions: string[] = []
+    await forEachLimited(inputs.entries(), AT_ONCE, async ([at, input]) => {
+      versions[at] = await sourceVersion(input, names, signal)
+    })
+    const resume = JSON.stringify([inputs, versions, join])
+    return await writeArrays('importing', chosen, output, { ...given, maxBytes, resume }, signal)
+  }
+  await printLines(await interruptible(write, isZarr ? RESUMABLE : ''))
+}
