@@ -8,8 +8,7 @@ import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import type { Dataset } from '../runtime/dataset.ts'
-import { JOIN_RULES, type JoinRules } from '../runtime/open-datasets.ts'
+import type { ConcatDatasetsOptions, Dataset } from '../runtime/dataset.ts'
 import { formatIn, zarrIn } from '../runtime/place-format.ts'
 import type { Pins } from './pins.ts'
 
@@ -35,6 +34,9 @@ export interface StoredArrayRecipe {
   readonly array?: string
   readonly views?: readonly ViewRecipe[]
 }
+
+/** How files are joined that reach into one another, or are not all alike. */
+interface JoinRules extends Pick<ConcatDatasetsOptions, 'overlap' | 'gaps' | 'compat'> {}
 
 /** A dataset of a place, or of many files that are joined: as `openDatasets` has it. */
 export interface DatasetRecipe extends JoinRules {
@@ -76,6 +78,13 @@ export interface OpenedRecipe {
 }
 
 const STORED: Checks<StoredArrayRecipe> = { location: 'string', array: 'string', views: 'list' }
+/** Written here once more, as modules of datasets that this one imported would be larger for pages. */
+const JOIN_RULES: Checks<JoinRules> = {
+  overlap: ['error', 'first', 'last'],
+  gaps: ['error', 'keep'],
+  compat: ['equals', 'override'],
+}
+
 export const DATASET_RECIPE: Checks<DatasetRecipe> = {
   dataset: 'string or list of strings',
   dim: 'string',

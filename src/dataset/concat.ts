@@ -9,7 +9,6 @@ import { allDims, allVariables } from './all-variables.ts'
 import { alongDims } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
-import { PACKING } from './cf/decode.ts'
 import { arrangeLabels, type LabelRun, mostUncertain } from './concat-labels.ts'
 import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from './concat-options.ts'
 import type { DatasetParts } from './coords.ts'
@@ -245,8 +244,8 @@ function reach(values: ArrayLike<number>): number {
   return high - low
 }
 
-/** What says, together, which values stored elements stand for. */
-const AS_STORED = ['dtype', 'fill_value', ...PACKING]
+/** All else in an encoding says, together, which values stored elements stand for. */
+const APART = ['chunks', 'coordinates', 'units', 'calendar']
 
 /**
  * What all say of how they are stored, but for times, which are counted as those of the first are. Where they
@@ -257,11 +256,10 @@ function sharedEncoding(variable: Variable, all: readonly Own[]): Attrs {
   const isCounted = (name: string): boolean => variable.times !== undefined && (name === 'units' || name === 'calendar')
   const isShared = (name: string): boolean =>
     all.every(({ variable: { encoding } }) => isSame(encoding[name], variable.encoding[name]))
-  const isAlike = AS_STORED.every(isShared) && (variable.times === undefined || isShared('units'))
+  const packing = all.flatMap((own) => Object.keys(own.variable.encoding)).filter((name) => !APART.includes(name))
+  const isAlike = packing.every(isShared) && (variable.times === undefined || isShared('units'))
   return Object.fromEntries(
-    Object.entries(variable.encoding).filter(
-      ([name]) => isCounted(name) || (AS_STORED.includes(name) ? isAlike : isShared(name)),
-    ),
+    Object.entries(variable.encoding).filter(([name]) => isCounted(name) || (APART.includes(name) ? isShared(name) : isAlike)),
   )
 }
 

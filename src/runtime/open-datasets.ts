@@ -14,12 +14,6 @@ export interface OpenDatasetsOptions extends OpenDatasetOptions, ConcatDatasetsO
   readonly dim?: string
 }
 
-/** How files are joined that reach into one another, or are not all alike. */
-export interface JoinRules extends Pick<ConcatDatasetsOptions, 'overlap' | 'gaps' | 'compat'> {}
-
-const { overlap, gaps, compat } = CONCAT_DATASETS_CHECKS
-export const JOIN_RULES: Checks<JoinRules> = { overlap, gaps, compat }
-
 const CHECKS: Checks<OpenDatasetsOptions> = {
   ...OPEN_DATASET_CHECKS,
   ...CONCAT_DATASETS_CHECKS,
