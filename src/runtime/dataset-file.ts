@@ -5,7 +5,8 @@ import type { DatasetFile, DecodeOptions } from '../dataset/dataset-file.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { variablesOfGroup } from './group-variables.ts'
 import { type Location, resolveLocation } from './location.ts'
-import { formatIn, type PlaceFormat, type StoredAt, zarrIn } from './place-format.ts'
+import type { OpenStoredOptions } from './open-netcdf.ts'
+import { type PlaceFormat, recognise, type StoredAt, zarrIn } from './place-format.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** Options of opening the arrays of a dataset. */
@@ -32,7 +33,8 @@ export async function openDatasetFile(
   const shared = { pool, budget, signal }
   let format: PlaceFormat | undefined
   try {
-    format = await formatIn(place, signal)
+    const found = await recognise(place, signal)
+    format = found.format
     const opened = { format: level === undefined ? format : 'level of a pyramid', path: place.store.describe(place.path), group }
     if (format !== 'container' && format !== 'netcdf')
       return { ...(await openGroup(await zarrIn(place, format, signal), shared, { group, level })), opened }
@@ -40,7 +42,12 @@ export async function openDatasetFile(
       const text = `only Zarr stores have ${group === undefined ? 'levels' : 'groups'} to open`
       throw new HyperslabError('InvalidArgumentError', text, { file: place.store.describe(place.path), actual: group ?? level })
     }
-    return { ...(await (format === 'netcdf' ? openClassic(place, shared) : openFromContainer(place, { pool, budget }))), opened }
+    return {
+      ...(await (format === 'netcdf'
+        ? openClassic(place, { ...shared, start: found.start })
+        : openFromContainer(place, { pool, budget }))),
+      opened,
+    }
   } catch (error) {
     await place.store.close?.()
     if (!isHyperslabError(error, 'NotFoundError') || format !== 'zarr' || group !== undefined) throw error
@@ -52,9 +59,9 @@ export async function openDatasetFile(
 const openFromContainer = async ({ store, path }: StoredAt, options: object): Promise<DatasetFile> =>
   (await import('./container-dataset.ts')).containerDataset(store, path, options)
 
-async function openClassic(place: StoredAt, options: object): Promise<DatasetFile> {
-  const { openNetcdf } = await import('./open-netcdf.ts')
-  const file = await openNetcdf(place, options)
+async function openClassic(place: StoredAt, options: OpenStoredOptions): Promise<DatasetFile> {
+  const { openStored } = await import('./open-netcdf.ts')
+  const file = await openStored(place, options)
   const variables = file.variables.map((variable) => variableOf(variable.name, variable as never))
   return { variables, attrs: plainAttrs(file.attrs), close: () => file.close() }
 }

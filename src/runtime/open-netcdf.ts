@@ -3,8 +3,9 @@ import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import { newController } from '../core/signal.ts'
 import { isAsyncBuffer } from '../store/handles.ts'
-import type { Store, StoreOptions } from '../store/store.ts'
+import type { Store, StoreOptions, Tail } from '../store/store.ts'
 import { type Location, resolveLocation } from './location.ts'
+import type { StoredAt } from './place-format.ts'
 
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2), wherever `open` finds a container. Reads the header only; the
@@ -19,10 +20,20 @@ import { type Location, resolveLocation } from './location.ts'
 export async function openNetcdf(location: Location, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
   checkOptions('openNetcdf', options, NETCDF_CHECKS)
   if (typeof location === 'object' && location !== null && isAsyncBuffer(location)) return openBuffer(location, options)
-  const { store, path } = await resolveLocation(location)
+  return openStored(await resolveLocation(location), options)
+}
+
+/** Options of `openStored`. */
+export interface OpenStoredOptions extends OpenNetcdfOptions {
+  /** How the file begins, where that is known. */
+  readonly start?: Tail | undefined
+}
+
+/** Opens a file of a store, which it closes with the file. */
+export async function openStored({ store, path }: StoredAt, { start, ...options }: OpenStoredOptions): Promise<NetcdfFile> {
   let file: OpenBuffer | undefined
   try {
-    file = await bufferOf(store, path, options)
+    file = await bufferOf(store, path, options, start)
     return await openBuffer(file, { name: store.describe(path), ...options })
   } catch (error) {
     await (file ?? store).close?.()
@@ -34,17 +45,23 @@ export async function openNetcdf(location: Location, options: OpenNetcdfOptions 
  * One version of an object, read by range. To close it gives up what is being read: a program would else not
  * end before the server does.
  */
-async function bufferOf(store: Store, path: string, { signal }: StoreOptions): Promise<OpenBuffer> {
+async function bufferOf(store: Store, path: string, { signal }: StoreOptions, start: Tail | undefined): Promise<OpenBuffer> {
   const missing = (): never => {
     throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(path) })
   }
-  const { size, etag } = (await store.stat(path, { signal })) ?? missing()
+  const { size, etag } = start ?? (await store.stat(path, { signal })) ?? missing()
+  let header = start?.bytes
   const open = newController()
   const options = { ifMatch: etag, signal: open.signal }
   return {
     byteLength: size,
     local: store.localPath && { path: store.localPath(path), etag },
-    slice: async (start, end) => (await store.getRange(path, start, end - start, options)) ?? missing(),
+    slice: async (from, to) => {
+      // It is read once, and not kept afterwards.
+      const known = from === 0 && header !== undefined && to <= header.length ? header.subarray(0, to) : undefined
+      header = undefined
+      return known ?? (await store.getRange(path, from, to - from, options)) ?? missing()
+    },
     close: async () => {
       open.abort(new HyperslabError('ClosedError', 'the file was closed', { file: store.describe(path) }))
       await store.close?.()

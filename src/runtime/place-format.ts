@@ -1,6 +1,6 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Tail } from '../store/store.ts'
 
 /**
  * What a place holds: a container; a Zarr store, as it is, in an archive or by references; a classic NetCDF
@@ -31,6 +31,8 @@ const TABLE = /\.(csv|tsv|txt)$/i
 
 /** Bytes that tell what a file is. */
 const HEAD_BYTES = 8
+/** Bytes of most headers. */
+const START_BYTES = 64 * 1024
 const STARTS: readonly (readonly [readonly string[], PlaceFormat])[] = [
   [['PK\x03\x04', 'PK\x05\x06'], 'zip'],
   [['CDF\x01', 'CDF\x02'], 'netcdf'],
@@ -54,8 +56,19 @@ const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
  * elsewhere for a Zarr store, as servers show folders as pages.
  * @throws UnsupportedError for formats that are known and not read, with what to do
  */
-export async function formatIn({ store, path }: StoredAt, signal?: Signal): Promise<PlaceFormat> {
-  if (path.endsWith('/') || METADATA_PATH.test(path)) return 'zarr'
+export async function formatIn(place: StoredAt, signal?: Signal): Promise<PlaceFormat> {
+  return (await recognise(place, signal)).format
+}
+
+/**
+ * The format, as {@link formatIn}, and how a file of this machine begins: with what most headers take, so
+ * that whoever opens it then need not ask for it again.
+ */
+export async function recognise(
+  { store, path }: StoredAt,
+  signal?: Signal,
+): Promise<{ readonly format: PlaceFormat; readonly start?: Tail | undefined }> {
+  if (path.endsWith('/') || METADATA_PATH.test(path)) return { format: 'zarr' }
   // The key of a picked file is not its name.
   const isPicked = store.seesOneFile ?? false
   const name = isPicked ? store.describe(path) : path
@@ -64,20 +77,43 @@ export async function formatIn({ store, path }: StoredAt, signal?: Signal): Prom
     throw new HyperslabError('UnsupportedError', text, { file: store.describe(path) })
   }
   const named = NAMES.find(([pattern]) => pattern.test(name))?.[1]
-  if (named !== undefined && store.localPath === undefined && !isPicked) return named
-  const head = await headOf(store, path, signal)
-  if (head !== undefined)
-    return named === 'container' ? named : (formatOf(head, store.describe(path)) ?? (isPicked ? 'container' : 'zarr'))
-  if (named !== 'container') return 'zarr'
+  if (named !== undefined && store.localPath === undefined && !isPicked) return { format: named }
+  const isHere = store.localPath !== undefined && named !== 'container'
+  const start = isHere ? await startOf(store, path, signal) : undefined
+  const head = isHere ? start && headIn(start.bytes) : await headOf(store, path, signal)
+  if (head !== undefined) {
+    const known = named === 'container' ? named : formatOf(head, store.describe(path))
+    return { format: known ?? (isPicked ? 'container' : 'zarr'), start }
+  }
+  if (named !== 'container') return { format: 'zarr' }
   const inside = await Promise.all(METADATA.map((each) => headOf(store, `${path}/${each}`, signal)))
-  return inside.some((each) => each !== undefined) ? 'zarr' : named
+  return { format: inside.some((each) => each !== undefined) ? 'zarr' : named }
 }
 
 /** The first bytes, as characters; undefined where that is no object of so many. */
 async function headOf(store: Store, path: string, signal: Signal | undefined): Promise<string | undefined> {
+  const bytes = await ofFile(store.getRange(path, 0, HEAD_BYTES, { signal }))
+  return bytes && headIn(bytes)
+}
+
+const headIn = (bytes: Uint8Array): string | undefined =>
+  bytes.length < HEAD_BYTES ? undefined : String.fromCharCode(...bytes.subarray(0, HEAD_BYTES))
+
+/** How a file begins, at one version of it; undefined where there is none. */
+const startOf = (store: Store, path: string, signal: Signal | undefined): Promise<Tail | undefined> =>
+  ofFile(
+    (async () => {
+      const info = await store.stat(path, { signal })
+      if (info === undefined) return undefined
+      const bytes = await store.getRange(path, 0, Math.min(info.size, START_BYTES), { ifMatch: info.etag, signal })
+      return bytes && { ...info, bytes }
+    })(),
+  )
+
+/** What reading it gives, undefined where that is no file. */
+async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
-    const bytes = await store.getRange(path, 0, HEAD_BYTES, { signal })
-    return bytes && String.fromCharCode(...bytes)
+    return await reading
   } catch (error) {
     // Folders, what servers refuse to show of them, files of a byte: whoever opens it says what is wrong.
     if (isHyperslabError(error, 'FormatError', 'StoreError', 'UnsupportedError', 'NotFoundError')) return undefined

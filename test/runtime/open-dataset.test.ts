@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { create } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { FileStore } from '../../src/store/fs/file.ts'
+import type { Store } from '../../src/store/store.ts'
+import { writeNetcdf } from '../support/netcdf-writer.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -49,6 +52,35 @@ test('a container is a dataset, with the labels of its dimensions; groups are of
   ).toEqual(Float32Array.of(3, Number.NaN))
   await expect(openDataset(path, { group: 'a' })).rejects.toThrow(/only Zarr stores have groups/)
   await expect(openDataset(join(folder, 'none'))).rejects.toMatchObject({ tag: 'NotFoundError' })
+})
+
+test('what a local file is and its header are read together, of one version', async () => {
+  const path = join(folder, 'y.nc')
+  const values = [1, 2, 3]
+  const variables = [
+    { name: 'lat', type: 'double' as const, dimensions: ['lat'], values },
+    { name: 't', type: 'double' as const, dimensions: ['lat'], values },
+  ]
+  await writeFile(path, writeNetcdf({ dimensions: [['lat', 3]], variables }))
+  const store = new FileStore()
+  const asked: string[] = []
+  const counted: Store = {
+    describe: (key) => store.describe(key),
+    localPath: (key) => store.localPath(key),
+    stat: (key) => {
+      asked.push('stat')
+      return store.stat(key)
+    },
+    getRange: (key, offset, length, options) => {
+      asked.push(`${offset} ${options?.ifMatch === undefined}`)
+      return store.getRange(key, offset, length, options)
+    },
+  }
+  await using ds = await openDataset({ store: counted, path })
+  const size = (await store.stat(path))!.size
+  expect(asked).toEqual(['stat', '0 false', `${size - 48} false`])
+  expect(await ds.get('t').values()).toEqual(Float64Array.from(values))
+  expect(asked.slice(3)).toEqual([`${size - 24} false`])
 })
 
 describe('levels of pyramids', () => {
