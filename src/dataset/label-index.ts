@@ -223,7 +223,7 @@ export class LabelIndex {
   }
 
   #within(low: Label, high: Label): AxisView {
-    const [from, to] = [this.#lowered(low), this.#raised(high)]
+    const [from, to] = [this.#widened(low, -ROUNDINGS), this.#widened(high, ROUNDINGS)]
     const ascends = this.direction >= 0
     const start = ascends ? this.#count((own) => own < from) : this.#count((own) => own > to)
     const stop = ascends ? this.#count((own) => own <= to) : this.#count((own) => own >= from)
@@ -234,12 +234,8 @@ export class LabelIndex {
    * Bounds let in floats that are as good as equal to them; times are decoded to whole microseconds, and the
    * last one of a month must not let in the next month.
    */
-  #lowered(bound: Label): Label {
-    return typeof bound === 'number' ? bound - ROUNDINGS * this.#roundingOf(bound) : bound
-  }
-
-  #raised(bound: Label): Label {
-    return typeof bound === 'number' ? bound + ROUNDINGS * this.#roundingOf(bound) : bound
+  #widened(bound: Label, roundings: number): Label {
+    return typeof bound === 'number' ? bound + roundings * this.#roundingOf(bound) : bound
   }
 
   /** A label of the period that the labels are of. */

@@ -2,6 +2,7 @@ import type { AxisPick } from '../array/lazy/picks.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Between, type LabelLike } from './between.ts'
 import type { Label, LabelIndex, SelectMethod } from './label-index.ts'
+import { DURATIONS } from './time/instant.ts'
 import { parseTimeLabel } from './time/labels.ts'
 
 /**
@@ -80,25 +81,23 @@ const hint = (expected: string, label: unknown): string =>
     ? ': it is no coordinate of times, or its units are not understood'
     : ''
 
-const UNITS = [86_400_000_000_000n, 3_600_000_000_000n, 60_000_000_000n, 1_000_000_000n, 1_000_000n, 1_000n]
 const resolutions = new WeakMap<LabelIndex, bigint>()
 
 /** The longest unit, up to a day, of which all times are multiples: text that is less precise is a range. */
 function resolutionOf(index: LabelIndex): bigint {
   const known = resolutions.get(index)
   if (known !== undefined) return known
-  let rest = UNITS
-  for (let at = 0; at < index.length && rest.length > 0; at++) {
+  let rest = Object.values(DURATIONS)
+  for (let at = 0; at < index.length && rest.length > 1; at++) {
     const label = index.at(at) as bigint
-    while (rest.length > 0 && label % rest[0]! !== 0n) rest = rest.slice(1)
+    while (label % rest[0]! !== 0n) rest = rest.slice(1)
   }
-  const resolution = rest[0] ?? 1n
+  const resolution = rest[0]!
   resolutions.set(index, resolution)
   return resolution
 }
 
 const DURATION = /^(\d+(?:\.\d+)?)?\s*(D|h|min|s|ms|us|ns)$/
-const NANOSECONDS: Readonly<Record<string, number>> = { D: 864e11, h: 36e11, min: 6e10, s: 1e9, ms: 1e6, us: 1e3, ns: 1 }
 
 function toleranceOf(index: LabelIndex, tolerance: number | bigint | string): number | bigint {
   if (index.kind.calendar === undefined) {
@@ -107,7 +106,7 @@ function toleranceOf(index: LabelIndex, tolerance: number | bigint | string): nu
   }
   if (typeof tolerance === 'bigint' && tolerance >= 0n) return tolerance
   const [, count = '1', unit = ''] = (typeof tolerance === 'string' && DURATION.exec(tolerance)) || []
-  if (unit !== '') return BigInt(Math.round(Number(count) * NANOSECONDS[unit]!))
+  if (unit !== '') return BigInt(Math.round(Number(count) * Number(DURATIONS[unit])))
   return invalidArgument(
     `tolerance along ${index.dim}, which has times, is a bigint of nanoseconds or text like '6h', '1D' or '30min'`,
     tolerance,

@@ -1,6 +1,6 @@
 import { HyperslabError, invalidArgument } from '../../core/errors.ts'
 import { type Calendar, countedYear, dateFromDays, daysFromDate, daysInMonth, yearCounted } from './calendar.ts'
-import { NAT, NS_PER_DAY, NS_PER_SECOND, packInstants, splitInstant } from './instant.ts'
+import { DURATIONS, NAT, NS_PER_DAY, packInstants, splitInstant } from './instant.ts'
 
 /** Equal steps of time. */
 interface Steps {
@@ -24,15 +24,6 @@ interface Months {
 /** A frequency by the names of pandas, such as `3MS`. */
 export type Frequency = Steps | Months
 
-const STEPS: Readonly<Record<string, bigint>> = {
-  D: NS_PER_DAY,
-  h: 3600n * NS_PER_SECOND,
-  min: 60n * NS_PER_SECOND,
-  s: NS_PER_SECOND,
-  ms: 1_000_000n,
-  us: 1000n,
-  ns: 1n,
-}
 const PERIODS: Readonly<Record<string, 1 | 3 | 12>> = { M: 1, Q: 3, Y: 12 }
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
@@ -65,14 +56,15 @@ export function parseFrequency(text: string): Frequency {
   const [, digits = '', name = '', month] = /^(\d{0,9})([A-Za-z]+)(?:-([A-Z]{3}))?$/.exec(text) ?? []
   const count = digits === '' ? 1 : Number(digits)
   const [period, isEnd] = [PERIODS[name.slice(0, -1)], name.endsWith('E')]
-  if (count > 0 && month === undefined && Object.hasOwn(STEPS, name)) return { text, nanoseconds: BigInt(count) * STEPS[name]! }
+  if (count > 0 && month === undefined && Object.hasOwn(DURATIONS, name))
+    return { text, nanoseconds: BigInt(count) * DURATIONS[name]! }
   if (count > 0 && period !== undefined && /^.[SE]$/.test(name)) {
     const anchor = month === undefined ? (isEnd ? 11 : 0) : MONTHS.indexOf(month)
     if (anchor >= 0 && !(period === 1 && month !== undefined)) return { text, period, count, anchor, isEnd }
   }
   const why = Object.hasOwn(RENAMED, name)
     ? `write '${digits}${RENAMED[name]}${month === undefined ? '' : `-${month}`}'`
-    : `it is none of MS, ME, QS, QE, YS, YE, QS-DEC and the like, ${Object.keys(STEPS).join(', ')}, nor a number of one, as 3MS`
+    : `it is none of MS, ME, QS, QE, YS, YE, QS-DEC and the like, ${Object.keys(DURATIONS).join(', ')}, nor a number of one, as 3MS`
   return invalidArgument(`frequency ${JSON.stringify(text)} is unknown: ${why}`, text)
 }
 

@@ -12,6 +12,17 @@ export const NAT = -(2n ** 63n)
 export const NS_PER_SECOND = 1_000_000_000n
 export const NS_PER_DAY = 86_400n * NS_PER_SECOND
 
+/** Lengths of time by the names that pandas has for them, longest first, in nanoseconds. */
+export const DURATIONS: Readonly<Record<string, bigint>> = {
+  D: NS_PER_DAY,
+  h: 3600n * NS_PER_SECOND,
+  min: 60n * NS_PER_SECOND,
+  s: NS_PER_SECOND,
+  ms: 1_000_000n,
+  us: 1000n,
+  ns: 1n,
+}
+
 const MAX_INT64 = 2n ** 63n - 1n
 
 /** True for an instant that a `BigInt64Array` holds. */
