@@ -1,7 +1,7 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
 import type { FoldKind } from '../array/reductions/fold-kinds.ts'
-import { coarsen, type Lengths, rolling } from '../array/reductions/windows.ts'
+import { coarsenBy, type Lengths, rollingBy } from '../array/reductions/windows.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
@@ -83,9 +83,8 @@ export function rollingWindows<A>(
     const { array } = variable
     reducedKind(variable, kind)
     const padded = asFloats(array).pad(widths, { value: Number.NaN })
-    const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
     const all = minPeriods === undefined && kind !== 'count'
-    const fold = (of: DiskArray, by: FoldKind) => rolling(of, along, by, { skipMissing: !all, skipNaN: !all }) as DiskArray
+    const fold = (of: DiskArray, by: FoldKind) => rollingBy(of, sizes, by, { skipMissing: !all, skipNaN: !all })
     if (all) return wrap(result(variable, fold(padded, kind), coordinates, kind), kind)
     const counts = fold(presence(padded), 'count')
     const values = kind === 'count' ? counts : fold(padded, kind)
@@ -112,10 +111,9 @@ export function coarsenedBlocks<A>(
   const sizes = sizesAlong(variable, lengths)
   const blocks = sizes.map((size, axis) => Math.ceil(variable.array.shape[axis]! / size))
   return new WindowedArray(name, SKIP, (kind, skipMissing) => {
-    const along = Object.fromEntries(sizes.map((size, axis) => [axis, size]))
     const { dtype, missing } = reducedKind(variable, kind)
     const folded = kind === 'count' ? presence(variable.array) : variable.array
-    const coarsened = (of: DiskArray, by: FoldKind, skip: object): DiskArray => coarsen(of, along, by, skip) as DiskArray
+    const coarsened = (of: DiskArray, by: FoldKind, skip: object): DiskArray => coarsenBy(of, sizes, by, skip)
     const means = async (signal: Signal): Promise<Tensor> => {
       const { meanOfTimes } = await import('./mean-of-times.ts')
       return meanOfTimes(folded, skipMissing, (part) => coarsened(part, 'sum', {}).toTensor({ signal }))
@@ -164,9 +162,9 @@ function fitted(labelled: Labelled, sizes: readonly number[], boundary: 'exact' 
 function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined {
   if (!coord.dims.some((dim) => Object.hasOwn(lengths, dim))) return coord
   const { index, array, dims } = coord
-  const along = Object.fromEntries(dims.map((dim, axis) => [axis, lengths[dim] ?? 1]))
+  const sizes = dims.map((dim) => lengths[dim] ?? 1)
   if (index !== undefined && typeof index.values[0] !== 'string') {
-    const size = along[0]!
+    const size = sizes[0]!
     const means = Array.from({ length: Math.ceil(index.length / size) }, (_, block) =>
       meanOf(index, block * size, (block + 1) * size),
     )
@@ -175,7 +173,7 @@ function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined
     return coord.with({ index: labels, array: arrayOfLabels(labels, 'float64'), encoding: {} })
   }
   if (array.dtype === 'string' || array.dtype === 'binary' || array.dtype === 'timestamp_ns') return undefined
-  return coord.with({ array: coarsen(array, along, 'mean') as DiskArray, encoding: {} })
+  return coord.with({ array: coarsenBy(array, sizes, 'mean', {}), encoding: {} })
 }
 
 function meanOf({ values }: LabelIndex, start: number, stop: number): number | bigint {

@@ -39,7 +39,11 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
   const { source } = array
   checkOptions('coarsen', options, CHECKS, source.label)
   checkKind('coarsen', kind, source)
-  const sizes = sizesOf(source, factors)
+  return coarsenBy(array as never, sizesOf(source, factors), kind, options) as DiskArray as DiskArray<never, R>
+}
+
+/** The same by a factor of each axis, which is known to be one. */
+export function coarsenBy({ source }: DiskArray, sizes: readonly number[], kind: FoldKind, options: WindowOptions): DiskArray {
   const axes = source.chunks.axes.map(({ chunkLength }, axis) => {
     const [length, size] = [source.shape[axis]!, sizes[axis]!]
     const common = divisor(chunkLength, size)
@@ -47,7 +51,7 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
     const blocks = size / common <= MOST_CHUNKS ? chunkLength / common : Math.ceil(chunkLength / size)
     return new RegularChunks(blocks, Math.ceil(length / size))
   })
-  return new DiskArray(windowSource(source, sizes, sizes, axes, kind, options) as BlockSource) as DiskArray as DiskArray<never, R>
+  return new DiskArray(windowSource(source, sizes, sizes, axes, kind, options))
 }
 
 /**
@@ -70,7 +74,11 @@ export function rolling<D extends DType, K extends FoldKind, R extends number = 
   const { source } = array
   checkOptions('rolling', options, CHECKS, source.label)
   checkKind('rolling', kind, source)
-  const sizes = sizesOf(source, windows)
+  return rollingBy(array as never, sizesOf(source, windows), kind, options) as DiskArray as DiskArray<never, R>
+}
+
+/** The same by a length of each axis, which is known to be one. */
+export function rollingBy({ source }: DiskArray, sizes: readonly number[], kind: FoldKind, options: WindowOptions): DiskArray {
   const axes = source.chunks.axes.map(({ chunkLength, offset }, axis) => {
     const [length, size] = [source.shape[axis]!, sizes[axis]!]
     if (size > Math.max(1, length)) {
@@ -84,7 +92,7 @@ export function rolling<D extends DType, K extends FoldKind, R extends number = 
     return new RegularChunks(chunkLength, Math.max(0, length - size + 1), offset)
   })
   const steps = sizes.map(() => 1)
-  return new DiskArray(windowSource(source, sizes, steps, axes, kind, options) as BlockSource) as DiskArray as DiskArray<never, R>
+  return new DiskArray(windowSource(source, sizes, steps, axes, kind, options))
 }
 
 function sizesOf(source: BlockSource<DType>, given: Lengths): number[] {
