@@ -1,4 +1,7 @@
-/** Jobs on as many machines as there are: planned once, done in tasks anywhere, merged to the same bits. */
+/**
+ * Jobs on as many machines as there are: planned once, done in tasks anywhere, merged to the same bits.
+ * @module hyperslab/cluster
+ */
 
 export type { Allowed } from '../cluster/bullmq/allow.ts'
 export { type BullmqOptions, bullmq } from '../cluster/bullmq/bullmq.ts'

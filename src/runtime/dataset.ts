@@ -1,6 +1,8 @@
 /**
  * Labelled data: datasets of arrays with named dimensions, coordinates and attributes, by the CF conventions.
+ * @module hyperslab/dataset
  */
+
 export type { ArithmeticOptions } from '../dataset/arithmetic.ts'
 export type { Attrs } from '../dataset/attributes.ts'
 export { type Between, between, type LabelLike } from '../dataset/between.ts'

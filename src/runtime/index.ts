@@ -1,3 +1,8 @@
+/**
+ * Containers, arrays of any source, and the places that they lie at.
+ * @module hyperslab
+ */
+
 import { ArrayFile } from '../af/file.ts'
 import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 import type { Verification, VerifyOptions } from '../af/verify/verify.ts'

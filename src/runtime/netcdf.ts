@@ -1,4 +1,8 @@
-/** Classic NetCDF files: their variables as arrays, and copies of them as containers. */
+/**
+ * Classic NetCDF files: their variables as arrays, and copies of them as containers.
+ * @module hyperslab/netcdf
+ */
+
 import type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'
 import type { Location } from './location.ts'
 

@@ -1,4 +1,8 @@
-/** Zarr stores of version 2 and 3: their arrays, read as any others. */
+/**
+ * Zarr stores of version 2 and 3: their arrays, read as any others.
+ * @module hyperslab/zarr
+ */
+
 import type { CreateZarrOptions } from '../adapters/zarr/create.ts'
 import type { ZarrGroup } from '../adapters/zarr/group.ts'
 import type { ZarrVerification } from '../adapters/zarr/verify.ts'

@@ -1,3 +1,8 @@
+/**
+ * What every store must do, and stores and sources that fail or count, for tests.
+ * @module hyperslab/testing
+ */
+
 export { type CountedSource, countAccesses } from './access-counter.ts'
 export type { Conformance } from './check.ts'
 export { type FaultControls, FaultStore, type FaultStoreOptions } from './fault-store.ts'
