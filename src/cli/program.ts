@@ -27,7 +27,7 @@ import { addWork } from './work.ts'
 /** The command line. Parsing it throws what commander throws instead of ending the process. */
 export function createProgram(version = packageVersion()): Command {
   const program = new Command('hyperslab')
-    .description('Look into containers of chunked arrays, classic NetCDF and Zarr, and turn one into another.')
+    .description('Inspect containers of chunked arrays, classic NetCDF and Zarr, and convert one into another.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .exitOverride()

@@ -30,7 +30,7 @@ interface Options extends Pick<PlaceOptions, 'layer'> {
 export function addReferences(program: Command): void {
   program
     .command('references')
-    .description('write references to the chunks of NetCDF and containers, by which Python reads them as Zarr, in place')
+    .description('write kerchunk references, with which Python reads NetCDF and containers in place, as Zarr')
     .argument('<output>', 'the JSON to write, as kerchunk has it')
     .argument('<file...>', 'classic NetCDF, or containers (.af)')
     .option('--dim <name>', 'join several files along this dimension, in the order given')

@@ -21,7 +21,7 @@ interface ServeOptions extends PlaceOptions {
 export function addServe(program: Command): void {
   const command = program
     .command('serve')
-    .description('give arrays as Zarr over HTTP, for Python, viewers and maps; chunks are made when they are asked for')
+    .description('serve arrays as Zarr over HTTP, for Python, viewers and maps; each chunk is computed on request')
     .argument('<file...>', PLACE)
     .addOption(
       new Option('-p, --port <number>', 'where to listen; 0 for any that is free')

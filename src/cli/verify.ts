@@ -24,7 +24,7 @@ interface Verified {
 export function addVerify(program: Command): void {
   const command = program
     .command('verify')
-    .description('look through a container or a Zarr store for damage')
+    .description('check a container or a Zarr store for damage')
     .argument('<file>', 'a container (.af), or a Zarr store: its folder, URL, zip archive or kerchunk references')
     .option('--deep', 'of a container: compare all stored statistics with the elements, too')
     .option('--json', 'as JSON, for programs')
