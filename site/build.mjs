@@ -2,10 +2,12 @@
 // Starlight needs a newer Node than the library: it is a dependency of the site.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { layOutData } from './data.mjs'
 
+/** What astro.config.mjs takes for the address of a site that has none. */
+const LOCAL = 'http://localhost:4321'
 const site = fileURLToPath(new URL('.', import.meta.url))
 const root = join(site, '..')
 const content = join(site, 'src/content/docs')
@@ -28,6 +30,9 @@ const PAGES = new Map([
   ['python/README.md', 'python'],
 ])
 
+/** Where pages of the API reference begin. */
+const REFERENCE = 'api'
+
 /** Links between pages of the repository as links of the site; pictures are copied beside them. */
 function withLinks(text, page) {
   const folder = page.includes('/') ? page.slice(0, page.lastIndexOf('/') + 1) : ''
@@ -44,24 +49,60 @@ function withLinks(text, page) {
   })
 }
 
-function writePage(page, slug) {
-  const [, title, body] = /^# (.+)\n([\s\S]*)$/.exec(readFileSync(join(root, page), 'utf8'))
-  const frontmatter = `---\ntitle: ${JSON.stringify(title.replaceAll('`', ''))}\n---\n`
-  writeFileSync(join(content, `${slug}.md`), frontmatter + withLinks(body, page))
+function writePage(file, slug, linked) {
+  const [, title, body] = /^# (.+)\n([\s\S]*)$/.exec(readFileSync(file, 'utf8'))
+  const target = join(content, `${slug}.md`)
+  mkdirSync(dirname(target), { recursive: true })
+  writeFileSync(target, `---\ntitle: ${JSON.stringify(title.replaceAll('`', ''))}\n---\n${linked(body)}`)
+}
+
+/** The plugin numbers some headings as second ones of their name that are the only ones. */
+function withOwnAnchors(body) {
+  const times = new Map()
+  for (const [, name] of body.toLowerCase().matchAll(/^#+ (\w+)$/gm)) times.set(name, (times.get(name) ?? 0) + 1)
+  return body.replace(/\]\(#(\w+)-(\d+)\)/g, (whole, name, number) => (times.get(name) > number ? whole : `](#${name})`))
+}
+
+/** The API reference as pages of the site, one for each import name. */
+function writeReference() {
+  const made = join(root, 'build/reference')
+  rmSync(made, { recursive: true, force: true })
+  const options = ['--options', '../typedoc.json', '--plugin', 'typedoc-plugin-markdown', '--out', made, '--router', 'module']
+  const looks = ['--hidePageHeader', '--hideBreadcrumbs', '--disableSources']
+  run(process.execPath, ['node_modules/typedoc/bin/typedoc', ...options, ...looks, '--logLevel', 'Warn'])
+  for (const name of readdirSync(made, { recursive: true }).filter((name) => name.endsWith('.md') && name !== 'README.md')) {
+    const url = new URL(name, 'file:///')
+    const linked = (body) =>
+      withOwnAnchors(body).replace(/\]\(([^)#:\s]+)\.md(#[^)]*)?\)/g, (_, path, hash = '') => {
+        return `](/${REFERENCE}${new URL(path, url).pathname}/${hash})`
+      })
+    writePage(join(made, name), `${REFERENCE}/${name.slice(0, -3)}`, linked)
+  }
+}
+
+/** Without an address of its own, the site is the same wherever it is put: nothing names the machine that has built it. */
+function withoutOrigin(folder) {
+  for (const name of readdirSync(folder, { recursive: true })) {
+    const file = join(folder, name)
+    if (/^sitemap.*\.xml$/.test(name)) rmSync(file)
+    if (!/\.(html|txt)$/.test(name)) continue
+    const text = readFileSync(file, 'utf8')
+    const without = name.endsWith('.txt') ? text.replaceAll(`${LOCAL}/`, '') : text.replaceAll(LOCAL, '')
+    writeFileSync(file, without.replaceAll('<link rel="sitemap" href="/sitemap-index.xml"/>', ''))
+  }
 }
 
 for (const folder of [content, assets]) {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
 }
-for (const [page, slug] of PAGES) writePage(page, slug)
+for (const [page, slug] of PAGES) writePage(join(root, page), slug, (body) => withLinks(body, page))
 cpSync(join(site, 'pages'), content, { recursive: true })
 cpSync(join(root, 'dist'), join(assets, 'hyperslab'), { recursive: true, filter: (name) => !/\.(map|d\.ts|1)$/.test(name) })
 cpSync(join(site, 'scripts'), assets, { recursive: true })
 mkdirSync(join(assets, 'data'))
 await layOutData(join(assets, 'data'), (await import('../dist/dataset.js')).openDataset)
 copyFileSync(join(root, 'docs/january.png'), join(assets, 'january.png'))
-if (existsSync(join(root, 'build/api'))) cpSync(join(root, 'build/api'), join(assets, 'api'), { recursive: true })
 const node = join(site, 'node_modules/node/bin/node')
 const astro = join(site, 'node_modules/astro/bin/astro.mjs')
 // Versions are those of the lock file. Not `npm ci`, which takes one that was made behind a registry mirror, without the binaries of other
@@ -69,6 +110,8 @@ const astro = join(site, 'node_modules/astro/bin/astro.mjs')
 if (!existsSync(astro)) run('npm', ['install', '--no-save', '--no-fund', '--no-audit', '--ignore-scripts'])
 // What the package of Node would do when it is installed.
 if (!existsSync(node)) run(process.execPath, ['installArchSpecificPackage.js'], join(site, 'node_modules/node'))
+writeReference()
 run(node, [astro, 'build'])
+if (process.env.SITE === undefined) withoutOrigin(join(site, 'dist'))
 if (process.argv.includes('--check')) run(process.execPath, ['check.mjs'])
 if (process.argv.includes('--serve')) run(node, [astro, 'preview'])
