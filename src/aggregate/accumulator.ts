@@ -1,6 +1,6 @@
 import { type FixedDType, isBigInt, isFloat } from '../core/dtype.ts'
 import type { Arena } from '../kernels/arena.ts'
-import { accumulators, counters, type ReduceOp, reduceElements, results, type Skip } from '../kernels/reduce.ts'
+import { accumulators, counters, identityOf, type ReduceOp, reduceElements, results, type Skip } from '../kernels/reduce.ts'
 
 /** Cells of a result, their `values` with the `counts` of elements that each is made of. */
 export interface Cells {
@@ -39,8 +39,10 @@ export class WholeAccumulator {
   }
 
   finish(): Cells {
-    const value = this.#op === 'sum' ? pairwise(this.#partials, 0, this.#partials.length) : this.#extreme()
-    return { values: [value ?? (isBigInt(this.#dtype) ? 0n : 0)], counts: Float64Array.of(this.#count) }
+    const [op, dtype] = [this.#op, this.#dtype]
+    const value = op === 'sum' ? pairwise(this.#partials, 0, this.#partials.length) : this.#extreme()
+    const nothing = op === 'sum' ? (isBigInt(dtype) ? 0n : 0) : identityOf(op, dtype)
+    return { values: [value ?? nothing], counts: Float64Array.of(this.#count) }
   }
 
   #extreme(): number | bigint | undefined {

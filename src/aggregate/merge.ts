@@ -66,9 +66,9 @@ export class PartMerger {
     if (this.#whole !== undefined) return [this.#whole.finish()]
     const { values, counts, places } = this.#cells
     const { op, dtype } = this.#reduction
-    const every = (which: number): TypedArray => values.filter((_, i) => i % 2 === which)
-    if (op === 'extrema') return [0, 1].map((which) => ({ values: every(which), counts }))
-    if (op === 'moments') return [{ values: every(1), counts }]
+    const size = counts.length
+    if (op === 'extrema') return [values.subarray(0, size), values.subarray(size)].map((each) => ({ values: each, counts }))
+    if (op === 'moments') return [{ values: values.subarray(size), counts }]
     return [places === undefined ? { values: joinedCells({ op, dtype }, values), counts } : { values, counts, places }]
   }
 }
@@ -107,7 +107,10 @@ function emptyCells(reduction: Reduction, size: number): MergedCells {
   const { op } = reduction
   const { type, width } = columnOf(reduction)
   const values = allocate(type, width * size) as TypedArray
-  if (op === 'min' || op === 'max') (values as { fill(value: unknown): unknown }).fill(identityOf(op, reduction.dtype))
+  const fill = (which: 'min' | 'max', from: number, to: number): unknown =>
+    (values as Float64Array).fill(identityOf(which, reduction.dtype) as number, from, to)
+  if (op === 'min' || op === 'extrema') fill('min', 0, size)
+  if (op === 'max' || op === 'extrema') fill('max', values.length - size, values.length)
   return { values, counts }
 }
 
@@ -179,39 +182,32 @@ function raise(best: Float64Array, at: number, more: Float64Array, first: number
   }
 }
 
-/** Cells of extrema have a minimum and a maximum, and those made of nothing anything. */
 const mergeExtrema: MergeCells = (into, at, from, first, count) => {
   const [best, more] = [into.values as Float64Array, from.values as Float64Array]
-  const [counts, added] = [into.counts, from.counts]
-  for (let i = 0; i < count; i++) {
-    const taken = added[first + i]!
-    if (taken === 0) continue
-    const [to, own] = [2 * (at + i), 2 * (first + i)]
-    const [min, max] = [more[own]!, more[own + 1]!]
-    const isFirst = counts[at + i] === 0
-    if (isFirst || min < best[to]! || Number.isNaN(min)) best[to] = min
-    if (isFirst || max > best[to + 1]! || Number.isNaN(max)) best[to + 1] = max
-    counts[at + i]! += taken
-  }
+  lower(best, at, more, first, count)
+  raise(best, into.counts.length + at, more, from.counts.length + first, count)
+  addInto(into.counts, at, from.counts, first, count)
 }
 
 /** By Chan's formula. */
 const mergeMoments: MergeCells = (into, at, from, first, count) => {
   const [moments, more] = [into.values as Float64Array, from.values as Float64Array]
+  const [counts, added] = [into.counts, from.counts]
   for (let i = 0; i < count; i++) {
-    const [before, taken] = [into.counts[at + i]!, from.counts[first + i]!]
+    const [to, own] = [at + i, first + i]
+    const [before, taken] = [counts[to]!, added[own]!]
     if (taken === 0) continue
-    const [to, own] = [2 * (at + i), 2 * (first + i)]
+    const [mean, squares] = [more[own]!, more[added.length + own]!]
     const total = before + taken
-    into.counts[at + i] = total
+    counts[to] = total
     if (before === 0) {
-      moments[to] = more[own]!
-      moments[to + 1] = more[own + 1]!
+      moments[to] = mean
+      moments[counts.length + to] = squares
       continue
     }
-    const delta = more[own]! - moments[to]!
+    const delta = mean - moments[to]!
     moments[to]! += delta * (taken / total)
-    moments[to + 1]! += more[own + 1]! + delta * delta * ((before * taken) / total)
+    moments[counts.length + to]! += squares + delta * delta * ((before * taken) / total)
   }
 }
 

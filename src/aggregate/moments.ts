@@ -1,4 +1,3 @@
-import type { TypedArray } from '../core/dtype.ts'
 import { sizeOf } from '../core/shape.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
@@ -48,8 +47,8 @@ export function deviations(
 }
 
 /**
- * The mean of the elements of each cell, and the sum of squares of what they differ from it by: two numbers a
- * cell. The boxes are gone through twice in kernel memory, which loses no digits where the mean is far from
+ * The means of the elements of each cell, and then the sums of squares of what they differ from these by. The
+ * boxes are gone through twice in kernel memory, which loses no digits where the mean is far from
  * zero. Cells made of nothing hold anything.
  * @param base address that offsets count from
  * @param shape of the cells; `place` of a box is the first of its cells
@@ -78,11 +77,8 @@ export function momentsOf(
   for (const { offset, place, shape, stride } of boxes)
     reduceElements(arena, 'squares', dtype, skip, shape, base + offset, stride, squares + place * 8, own, means + place * 8)
   const values = new Float64Array(2 * size)
-  const [mean, square] = [means, squares].map((pointer) => arena.view('float64', pointer, size)) as [Float64Array, Float64Array]
-  for (let cell = 0; cell < size; cell++) {
-    values[2 * cell] = mean[cell]!
-    values[2 * cell + 1] = square[cell]!
-  }
+  values.set(arena.view('float64', means, size))
+  values.set(arena.view('float64', squares, size), size)
   return { values, counts }
 }
 
@@ -92,8 +88,9 @@ export function constantMoments(reduction: Reduction, element: Uint8Array, box: 
   const table = tableOf(shape.length, [{ offset: 0, place: 0, shape, stride: shape }])
   const { values, counts } = withArena((arena) => momentsOf(arena, reduction, table, arena.put(element), shape))
   const size = sizeOf(boxShape(region))
+  const [mean, squares] = values as Float64Array
   return {
-    values: Float64Array.from({ length: 2 * size }, (_, i) => (values as TypedArray)[i % 2] as number),
+    values: new Float64Array(2 * size).fill(mean!, 0, size).fill(squares!, size),
     counts: new Float64Array(size).fill((counts[0]! * sizeOf(boxShape(box))) / size),
     region,
   }

@@ -1,3 +1,4 @@
+import { type TypedArray, toBytes } from '../core/dtype.ts'
 import { sizeOf } from '../core/shape.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
@@ -21,6 +22,7 @@ import {
  * Reduces boxes of elements in kernel memory, one after another.
  * @param base address that offsets count from
  * @param shape of the cells; `place` of a box is the first of its cells
+ * @param before what came to these cells before, which is changed: of reductions that {@link goesOn}
  */
 export function reduceBoxes(
   arena: Arena,
@@ -28,11 +30,14 @@ export function reduceBoxes(
   table: BoxTable,
   base: number,
   shape: readonly number[],
+  before?: PartialAggregate,
 ): PartialAggregate {
   if (!isPlain(reduction)) {
     if (reduction.op === 'moments') return momentsOf(arena, reduction, table, base, shape)
-    const both = plainOf(reduction).map((each) => reduceBoxes(arena, each, table, base, shape))
-    return pairedParts(reduction.dtype, both)
+    const both = plainOf(reduction).map((each, half) =>
+      reduceBoxes(arena, each, table, base, shape, before && halfOf(before, half)),
+    )
+    return before ?? pairedParts(reduction.dtype, both)
   }
   const { op, dtype, skip, reduced } = reduction
   if (givesPositions(reduction)) return extremesOf(arena, reduction, table, base, shape)
@@ -42,17 +47,48 @@ export function reduceBoxes(
     return whole.finish()
   }
   const size = sizeOf(shape)
-  const cells = accumulators(arena, op, dtype, size)
-  const counts = counters(arena, size)
+  const [values, taken] = [before?.values as TypedArray | undefined, before?.counts]
+  const cells = values === undefined ? accumulators(arena, op, dtype, size) : arena.put(toBytes(values))
+  const each = countOfEach(reduction, table, size)
+  const counts = each !== undefined ? 0 : taken === undefined ? counters(arena, size) : arena.put(toBytes(taken))
   const own = cellStride(shape, reduced)
   const step = cellBytes(op, dtype)
-  for (const { offset, place, shape: boxShape, stride } of boxesOf(table))
-    reduceElements(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, own, counts + place * 8)
-  const type = cellType(reduction)
-  return {
-    values: arena.view(type, cells, size * cellWidth(reduction)).slice(),
-    counts: arena.view('float64', counts, size).slice(),
+  for (const { offset, place, shape: boxShape, stride } of boxesOf(table)) {
+    const counter = counts === 0 ? 0 : counts + place * 8
+    reduceElements(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, own, counter)
   }
+  const found = arena.view(cellType(reduction), cells, size * cellWidth(reduction)) as TypedArray
+  if (before === undefined || values === undefined || taken === undefined) {
+    const counted = each === undefined ? arena.view('float64', counts, size).slice() : new Float64Array(size).fill(each)
+    return { values: found.slice(), counts: counted }
+  }
+  values.set(found as never)
+  if (each === undefined) taken.set(arena.view('float64', counts, size))
+  else for (let cell = 0; cell < size; cell++) taken[cell]! += each
+  return before
+}
+
+/** Whether elements that come later may be reduced into what came before, as if they had come together. */
+export const goesOn = (reduction: Reduction): boolean =>
+  reduction.op !== 'moments' && !givesPositions(reduction) && !isWhole(reduction)
+
+/** The cells of minima or of maxima, to go on with; counts, which both have, change once. */
+function halfOf({ values, counts }: PartialAggregate, half: number): PartialAggregate {
+  const size = counts.length
+  const own = (values as TypedArray).subarray(half * size, (half + 1) * size)
+  return { values: own, counts: half === 0 ? counts.slice() : counts }
+}
+
+/** How many elements go to each cell, where that is known: counting takes longer than comparing. */
+function countOfEach({ skip, reduced }: Reduction, table: BoxTable, size: number): number | undefined {
+  if (skip !== 'none') return undefined
+  let count = 0
+  for (const { shape } of boxesOf(table)) {
+    const elements = sizeOf(shape)
+    if (sizeOf(shape.filter((_, axis) => !reduced[axis])) !== size) return undefined
+    count += elements / size
+  }
+  return count
 }
 
 /** What a box is reduced to of which all elements are one, given as its bytes. */

@@ -6,8 +6,8 @@ import type { Cells } from './accumulator.ts'
 /** A reduction of elements of `dtype`, without those to `skip`, as data that other threads understand. */
 export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
   /**
-   * The operation: what a kernel reduces to; minimum and maximum at once, of which each cell has both, one
-   * after the other; or the moments (`momentsOf`) of elements, of which variances are made.
+   * The operation: what a kernel reduces to; minimum and maximum at once, all minima before all maxima; or the
+   * moments (`momentsOf`) of elements, of which variances are made.
    */
   readonly op: Op
   readonly dtype: FixedDType
@@ -51,8 +51,10 @@ export type PartialAggregate = Cells
 
 /** A part with the cells of minima and of maxima, from one of each. */
 export function pairedParts(dtype: FixedDType, [min, max]: readonly PartialAggregate[]): PartialAggregate {
-  const values = allocate(dtype, 2 * min!.counts.length) as TypedArray
-  for (let i = 0; i < values.length; i++) values[i] = (i % 2 === 0 ? min! : max!).values[i >> 1] as never
+  const size = min!.counts.length
+  const values = allocate(dtype, 2 * size) as TypedArray
+  values.set(min!.values as never)
+  values.set(max!.values as never, size)
   return { values, counts: min!.counts }
 }
 

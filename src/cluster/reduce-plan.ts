@@ -1,7 +1,9 @@
 import { FAN_IN } from '../aggregate/merge-tree.ts'
 import { divideBy } from '../array/reductions/reductions.ts'
+import { bytesOf } from '../array/source.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { Checks } from '../core/options.ts'
+import { sizeOf } from '../core/shape.ts'
 import type { ReduceOperation } from './job-operation.ts'
 import type { Pins } from './pins.ts'
 import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
@@ -29,8 +31,9 @@ export async function planReduce(
   const { array, close } = await openRecipe(source, pins, options)
   try {
     const { units } = divideBy(method, array.source, operation.options, args, unitBytes)
+    const largest = bytesOf(array.dtype) * sizeOf(units.chunkShape.map((length, axis) => Math.min(length, units.shape[axis]!)))
     let level = 0
-    while (unitBytes * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
+    while (largest * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
     return {
       array: await sourceFacts(array),
       units: { bytes: unitBytes, count: units.count },

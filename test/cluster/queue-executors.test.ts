@@ -130,7 +130,7 @@ function conformance(executor: () => Executor): void {
         fc.pre(!expected.includes(undefined))
         const options = { ...(axis !== undefined && { axis }) }
         const operation: ReduceOperation = { method, source: recipe, options }
-        const plan = await planJob(operation, { unitBytes: 1, taskBytes: 16 ** level })
+        const plan = await planJob(operation, { unitBytes: 1, taskBytes: 48 * 16 ** level })
         const result = (await executor().run(plan)) as number | { data: ArrayLike<number> }
         const found = typeof result === 'object' ? Array.from(result.data, Number) : [Number(result)]
         expect(found.length).toBe(expected.length)
@@ -168,7 +168,7 @@ function conformance(executor: () => Executor): void {
 
   test('counts its tasks, and ends with the reason of its signal', async () => {
     const source = sources.recipes.get('container int32')!
-    const plan = await planJob({ method: 'sum', source, options: { axis: 1 } }, { unitBytes: 1, taskBytes: 16 })
+    const plan = await planJob({ method: 'sum', source, options: { axis: 1 } }, { unitBytes: 1, taskBytes: 48 * 16 })
     const seen: { done: number; total: number }[] = []
     await executor().run(plan, { onProgress: (progress) => seen.push(progress) })
     expect(seen.at(-1)).toMatchObject({ done: 18, total: 18, bytes: 47 * 33 * 4, totalBytes: 47 * 33 * 4 })

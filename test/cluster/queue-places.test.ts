@@ -56,7 +56,7 @@ describe('a queue on Redis', () => {
       const queue = queueOn(`rediss://127.0.0.1:${port}`)
       const plan = await planJob(
         { method: 'sum', source: sources.recipes.get('container int32')! },
-        { unitBytes: 1, taskBytes: 16 },
+        { unitBytes: 1, taskBytes: 48 * 16 },
       )
       await expect(bullmq(queue).run(plan)).rejects.toMatchObject({
         tag: 'StoreError',

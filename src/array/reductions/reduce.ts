@@ -4,7 +4,7 @@ import { absorbedPart, mergedParts, PartMerger } from '../../aggregate/merge.ts'
 import { FAN_IN, type MergeTree } from '../../aggregate/merge-tree.ts'
 import { deviations } from '../../aggregate/moments.ts'
 import { type PositionReduction, positionOf } from '../../aggregate/positions.ts'
-import { reduceBoxes } from '../../aggregate/reduce-boxes.ts'
+import { goesOn, reduceBoxes } from '../../aggregate/reduce-boxes.ts'
 import { isWhole, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
 import {
   allocate,
@@ -35,7 +35,7 @@ import { checkFits, emptyExtreme, emptyReduction } from './fold.ts'
 import { checkFoldable, type FoldOptions, foldedDType } from './fold-kinds.ts'
 import { type SkipOptions, skipOf, skippedOf } from './rows.ts'
 import { eachRun, runsOf } from './runs.ts'
-import { type DividedReduction, nodesOf, type UnitNode, unitsOf } from './units.ts'
+import { type DividedReduction, firstPiece, nodesOf, type PiecedUnits, type UnitNode, unitsAlong } from './units.ts'
 
 /** Options of reductions. */
 export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
@@ -237,7 +237,8 @@ function divide<R>(
       return result(map.scaleFactor < 0 ? cells.reverse() : cells)
     })
   }
-  const units = unitsOf(source, unitBytes)
+  const pieced = unitsAlong(source, unitBytes, reduction.reduced)
+  const { units } = pieced
   return {
     units,
     merge: (parts) => mergedParts(reduction, parts),
@@ -249,7 +250,8 @@ function divide<R>(
     },
     async reduce(from, to, tree, options) {
       const reduce = await reducerOf(source, reduction, options)
-      if (reduce === undefined) await reduceAsRead(source as BlockSource<FixedDType>, reduction, units, [from, to], tree, options)
+      if (reduce === undefined)
+        await reduceAsRead(source as BlockSource<FixedDType>, reduction, pieced, [from, to], tree, options)
       else await reduceInPlace(source, reduce, reduction, units, [from, to], tree, options)
     },
   }
@@ -313,18 +315,28 @@ function isExact({ dtype, fillValue, shape }: BlockSource, { op, skip }: Reducti
 async function reduceAsRead(
   source: BlockSource<FixedDType>,
   reduction: Reduction,
-  units: ChunkGrid,
-  between: readonly [number, number],
+  pieced: PiecedUnits,
+  [from, to]: readonly [number, number],
   tree: Parts,
   { signal }: BlockOptions,
 ): Promise<void> {
-  await eachRun(source, { signal, runs: units, between }, ({ box, tensor: { shape, data } }) => {
+  const goes = goesOn(reduction)
+  const between = [firstPiece(pieced, from), firstPiece(pieced, to)] as const
+  let [piece, unit, end] = [between[0], from, between[0]]
+  let part: PlacedAggregate | undefined
+  // The pieces of a unit that has several go to the same cells.
+  await eachRun(source, { signal, runs: pieced.pieces, between }, ({ box, tensor: { shape, data } }) => {
+    if (piece === end) end = firstPiece(pieced, ++unit)
     const region = cellBox(box, reduction.reduced)
     const elements = { offset: 0, place: 0, first: positionOf(reduction, box), shape, stride: stridesOf(shape) }
-    const part = withArena((arena) =>
-      reduceBoxes(arena, reduction, tableOf(shape.length, [elements]), arena.put(toBytes(data)), boxShape(region)),
-    )
-    tree.add({ ...part, region })
+    const table = tableOf(shape.length, [elements])
+    const before = goes ? part : undefined
+    const found = withArena((arena) => reduceBoxes(arena, reduction, table, arena.put(toBytes(data)), boxShape(region), before))
+    const more = { ...found, region }
+    part = part === undefined || goes ? more : absorbedPart(reduction, part, more)!
+    if (++piece < end) return
+    tree.add(part)
+    part = undefined
   })
 }
 

@@ -1,4 +1,5 @@
 import { FAN_IN, MergeTree, type Merging } from '../../aggregate/merge-tree.ts'
+import { sizeOf } from '../../core/shape.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import type { Box } from '../../grid/range.ts'
 import { wholeBox } from '../../grid/range.ts'
@@ -17,6 +18,32 @@ export const UNIT_BYTES = 16 * 2 ** 20
  */
 export const unitsOf = (source: BlockSource, unitBytes: number): ChunkGrid =>
   source.chunks.coarsen(unitBytes / bytesOf(source.dtype))
+
+/** Cells of a unit up to which merging them costs little beside reducing its elements. */
+const FEW_CELLS = 2 ** 16
+
+/** Units, and the pieces of them that are read at once. */
+export interface PiecedUnits {
+  readonly pieces: ChunkGrid
+  readonly units: ChunkGrid
+}
+
+/**
+ * The units of a reduction along axes: the more cells a unit has, the longer it is, up to sixteen times, as
+ * far as it gets no more cells by that.
+ */
+export function unitsAlong(source: BlockSource, unitBytes: number, reduced: readonly boolean[]): PiecedUnits {
+  const pieces = unitsOf(source, unitBytes)
+  const cells = sizeOf(pieces.chunkShape.map((length, axis) => (reduced[axis] ? 1 : Math.min(length, pieces.shape[axis]!))))
+  const times = Math.min(FAN_IN, Math.ceil(cells / FEW_CELLS))
+  const units = pieces.coarsen((times * unitBytes) / bytesOf(source.dtype))
+  const hasSameCells = units.counts.every((count, axis) => reduced[axis] || count === pieces.counts[axis])
+  return { pieces, units: times > 1 && hasSameCells ? units : pieces }
+}
+
+/** The number of the first piece of a unit, or of all there are for the number of units. */
+export const firstPiece = ({ pieces, units }: PiecedUnits, unit: number): number =>
+  unit === units.count ? pieces.count : pieces.number(pieces.find(units.box(units.index(unit)).map(({ start }) => start)))
 
 /** A reduction taken apart into units, each reduced to a partial aggregate `P`; all of them give `R`. */
 export interface DividedReduction<P = unknown, R = unknown> extends Merging<P> {
