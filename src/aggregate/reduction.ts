@@ -6,8 +6,8 @@ import type { Cells } from './accumulator.ts'
 /** A reduction of elements of `dtype`, without those to `skip`, as data that other threads understand. */
 export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
   /**
-   * The operation: what a kernel reduces to; minimum and maximum at once, all minima before all maxima; or the
-   * moments (`momentsOf`) of elements, of which variances are made.
+   * The operation: what a kernel reduces to; minimum and maximum at once, all minima before all maxima; or
+   * the moments (`momentsOf`) of elements, of which variances are made.
    */
   readonly op: Op
   readonly dtype: FixedDType

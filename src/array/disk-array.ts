@@ -24,7 +24,7 @@ import type { CumulativeOptions } from './reductions/cumulative-sum.ts'
 import type { FoldedDType, FoldKind, FoldOptions, SumDTypes } from './reductions/fold-kinds.ts'
 import type { Grouped } from './reductions/group-by.ts'
 import type { Histogram, HistogramOptions } from './reductions/histogram.ts'
-import type { GroupOptions, TruthOptions } from './reductions/options.ts'
+import type { CountOptions, GroupOptions, TruthOptions } from './reductions/options.ts'
 import type { QuantileOptions } from './reductions/quantile.ts'
 import type { ReduceOptions } from './reductions/reduce.ts'
 import type { ReducingMethod } from './reductions/reductions.ts'
@@ -548,17 +548,17 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Number of elements that are not 0, false or empty, or that `where` holds for:
-   * `count({ where: () => true, skipNaN: true })`.
+   * Number of elements that are not 0, false or empty, or that `where` holds for;
+   * with `zeros` of all that are not left out.
    * @throws InvalidArgumentError for an axis that does not exist; whatever `where` throws
    * @example
    * const t = generate((i) => i, { dtype: 'float32', shape: [5] })
    * console.log(await t.count({ where: (x) => x > 2 })) // 2
    */
-  count(options?: TruthOptions<D> & Whole): Promise<number>
-  count(options: TruthOptions<D> & Along): Promise<Tensor<'float64'>>
-  count(options?: TruthOptions<D>): Promise<number | Tensor<'float64'>>
-  count(options?: TruthOptions<D>): Promise<number | Tensor<'float64'>> {
+  count(options?: CountOptions<D> & Whole): Promise<number>
+  count(options: CountOptions<D> & Along): Promise<Tensor<'float64'>>
+  count(options?: CountOptions<D>): Promise<number | Tensor<'float64'>>
+  count(options?: CountOptions<D>): Promise<number | Tensor<'float64'>> {
     return this.#reduce('count', options)
   }
 

@@ -1,6 +1,5 @@
 import { FAN_IN } from '../aggregate/merge-tree.ts'
 import { unitsUnderWay } from '../array/reductions/reduce.ts'
-import type { ReduceKind, Reducing } from '../dataset/reductions.ts'
 import type { ArrayRecipe, AxisRecipe, ReducePlan } from '../runtime/cluster.ts'
 import { interruptible, UsageError } from './failure.ts'
 import type { SelectedPart } from './labelled.ts'
@@ -9,6 +8,7 @@ import { count, printLines, showBytes } from './output.ts'
 import type { PlacedArray } from './place.ts'
 import { loadCluster, queueOf } from './queue.ts'
 import { type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
+import type { MethodCall, Op, Perform } from './reductions.ts'
 
 /** For a reduction that may be done by a queue. */
 export interface QueuedReduceOptions extends QueuedOptions {
@@ -17,43 +17,44 @@ export interface QueuedReduceOptions extends QueuedOptions {
   readonly gbPrice?: number
 }
 
-/** What workers of a queue compute for the command. */
-export const QUEUED = ['sum', 'mean', 'min', 'max'] as const
-export type QueuedMethod = (typeof QUEUED)[number]
-
-export const isQueuedMethod = (op: string): op is QueuedMethod => (QUEUED as readonly string[]).includes(op)
-
 /** What a command does by a queue, to what. */
 export interface Queued {
   readonly location: string
   readonly placed: PlacedArray
   readonly part: SelectedPart
-  readonly method: QueuedMethod
   readonly options: QueuedReduceOptions & PlaceOptions & { readonly raw?: boolean }
 }
 
-/** Ends a dry run, after its plan was printed. */
-export class DryRun extends Error {}
+/**
+ * Does reductions of an array by the workers of a queue.
+ * @throws UsageError for what cannot be told to others
+ */
+export function performByQueue(queued: Queued): Perform {
+  const { options } = queued
+  queueOf(options)
+  const planned = planning(queued)
+  return (call) => interruptible(async (signal) => runByQueue(await planned(call, signal), options, signal))
+}
 
 /**
- * Has an array reduced by the workers of a queue; a dry run prints what they would do.
- * @throws UsageError for what cannot be told to others; DryRun
+ * Prints what the workers of a queue would do.
+ * @throws UsageError for what cannot be told to others
  */
-export function reduceByQueue({ location, placed, part, method, options }: Queued): Reducing {
-  const { taskBytes, scratch, dryRun = false } = options
-  if (!dryRun) queueOf(options)
+export async function printDryRun(queued: Queued, op: Op, call: MethodCall): Promise<void> {
+  const plan = await interruptible((signal) => planning(queued)(call, signal))
+  const again = op === 'histogram' && call.method === 'extrema'
+  const after = again ? ['this finds the range of the bins; a second job, of as many tasks, counts what is in them'] : []
+  await printLines([...dryRunLines(plan, queued.options), ...after])
+}
+
+function planning({ location, placed, part, options }: Queued): (call: MethodCall, signal: AbortSignal) => Promise<ReducePlan> {
+  const { taskBytes, scratch } = options
   const source = recipeOf(location, placed, part, options)
-  return ({ signal: _, ...how }) =>
-    interruptible(async (signal) => {
-      const { planJob } = await loadCluster()
-      const settings = { signal, ...(taskBytes !== undefined && { taskBytes }), ...(scratch !== undefined && { scratch }) }
-      const plan = await planJob({ method: method satisfies ReduceKind, source, options: how }, settings)
-      if (dryRun) {
-        await printLines(dryRunLines(plan, options))
-        throw new DryRun()
-      }
-      return runByQueue(plan, options, signal) as ReturnType<Reducing>
-    })
+  return async ({ method, args, options: how }, signal) => {
+    const { planJob } = await loadCluster()
+    const settings = { signal, ...(taskBytes !== undefined && { taskBytes }), ...(scratch !== undefined && { scratch }) }
+    return planJob({ method, source, ...(args.length > 0 && { args }), options: how }, settings)
+  }
 }
 
 /** @throws UsageError for options that only this machine can follow */

@@ -20,8 +20,18 @@ import {
   parseRange,
 } from './options.ts'
 import { addQueuedOptions, isQueued } from './queued-job.ts'
-import { DryRun, isQueuedMethod, QUEUED, type QueuedMethod, type QueuedReduceOptions, reduceByQueue } from './queued-reduce.ts'
-import { checkReductionOptions, countsOf, isTable, OPS, type Op, type ReductionOptions, reduced } from './reductions.ts'
+import { performByQueue, printDryRun, type QueuedReduceOptions } from './queued-reduce.ts'
+import {
+  callOf,
+  checkReductionOptions,
+  countsOf,
+  isTable,
+  OPS,
+  type Op,
+  performHere,
+  type ReductionOptions,
+  reduced,
+} from './reductions.ts'
 import { parseAxes } from './selection.ts'
 
 interface Options extends PlaceOptions, LabelOptions, RawOption, QueuedReduceOptions, ReductionOptions, JsonOption {
@@ -76,8 +86,6 @@ Example: by many machines, on each of which hyperslab work runs
       const { op, axis, keepMissing = false, full = false } = options
       const format = formatOf(options)
       checkReductionOptions(op, options, axis)
-      if (isQueued(options) && !isQueuedMethod(op))
-        throw new UsageError(`workers of a queue compute ${QUEUED.join(', ')}, not ${op}`)
       const axes = axis === undefined ? undefined : parseAxes(axis)
       await using place = await openPlace(path, options)
       const placed = await place.array(name)
@@ -85,14 +93,17 @@ Example: by many machines, on each of which hyperslab work runs
       const { variable, dims } = part
       await within({ file: place.location, array: placed.name }, async () => {
         const how = { ...(axes && { axis: axes.map((each) => nameOf(each, dims)) }), skipMissing: !keepMissing }
-        if (isTable(op)) return printTable(format, await countsOf(variable, op, how, options, shownAs(variable, options)))
-        const queued = isQueued(options) ? { location: path, placed, part, method: op as QueuedMethod, options } : undefined
-        const cells = await reduced(variable, op, how, options, queued && reduceByQueue(queued))
+        const queued = { location: path, placed, part, options }
+        if (isQueued(options) && op === 'mean' && variable.array.dtype === 'timestamp_ns')
+          throw new UsageError('workers of a queue do not compute means of times')
+        if (options.dryRun) return printDryRun(queued, op, callOf(variable, op, how, options))
+        const perform = isQueued(options) ? performByQueue(queued) : performHere(variable.array)
+        if (isTable(op))
+          return printTable(format, await countsOf(variable, op, how, options, shownAs(variable, options), perform))
+        const cells = await reduced(variable, op, how, options, perform)
         checkFormat(format, cells.array.dtype)
         const result = await (format === 'text' && !full ? readExcerpt : readResult)(cells.array, [])
         await printResult(format, { ...result, ...shown(variable, cells, op, options) })
-      }).catch((error: unknown) => {
-        if (!(error instanceof DryRun)) throw error
       })
     })
 }

@@ -1,5 +1,8 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
+import { type Histogram, histogramRange } from '../array/reductions/histogram.ts'
+import type { DividedMethod } from '../array/reductions/reductions.ts'
+import type { Unique } from '../array/reductions/unique.ts'
 import type { BlockSource } from '../array/source.ts'
 import type { DType } from '../core/dtype.ts'
 import { type Tensor, tensorOf } from '../core/tensor.ts'
@@ -8,12 +11,12 @@ import {
   quantileAlong,
   type ReduceDimsOptions,
   type ReduceKind,
-  type Reducing,
   reduceAlong,
   reducedTo,
   skipping,
 } from '../dataset/reductions.ts'
 import type { Variable } from '../dataset/variable.ts'
+import type { JsonValue } from '../runtime/cluster.ts'
 import { UsageError } from './failure.ts'
 import type { Result } from './format.ts'
 import type { Shown } from './labelled.ts'
@@ -47,29 +50,64 @@ export function checkReductionOptions(op: Op, { q, bins, range }: ReductionOptio
 
 export const isTable = (op: Op): op is 'histogram' | 'unique' => op === 'histogram' || op === 'unique'
 
+/** A reduction by the method of an array: what is done here, or by the workers of a queue. */
+export interface MethodCall {
+  readonly method: DividedMethod
+  /** What the method takes before its options. */
+  readonly args: readonly JsonValue[]
+  readonly options: { readonly [name: string]: JsonValue }
+}
+
+/** Does a reduction, wherever that is. */
+export type Perform = (call: MethodCall) => Promise<unknown>
+
+/** Does reductions of an array in this process. */
+export const performHere =
+  (array: DiskArray): Perform =>
+  ({ method, args, options }) =>
+    (array[method] as (...given: unknown[]) => Promise<unknown>).call(array, ...args, options)
+
+/** The call that an operation of the command is; of a histogram without a range the one that finds it. */
+export function callOf(
+  variable: Variable,
+  op: Op,
+  { axis: named, skipMissing }: ReduceDimsOptions,
+  { q = [], bins, range }: ReductionOptions,
+): MethodCall {
+  const skip = skipping(variable.array, skipMissing)
+  if (op === 'unique') return { method: op, args: [], options: skip }
+  if (op === 'histogram') {
+    if (range === undefined) return { method: 'extrema', args: [], options: { ...skip, skipNaN: true } }
+    return { method: op, args: [], options: { ...(bins !== undefined && { bins }), range, ...skip } }
+  }
+  const { axis } = axesOf(variable, named)
+  if (op === 'quantile') return { method: op, args: [q.length === 1 ? q[0]! : q], options: { axis, ...skip } }
+  if (op !== 'argmin' && op !== 'argmax')
+    return { method: op, args: [], options: { axis, ...skip, ...(op === 'count' && { zeros: true }) } }
+  // Of all elements it is one position.
+  return { method: POSITIONS[op], args: [], options: { ...(named !== undefined && { axis }), ...skip } }
+}
+
 /**
  * A variable reduced along some dimensions. Positions are those in it: of all elements one on each axis, -1
  * standing for nowhere.
- * @param reduce reduces by others, what they can
  */
 export async function reduced(
   variable: Variable,
   op: CellOp,
   how: ReduceDimsOptions,
   { q = [] }: ReductionOptions,
-  reduce?: Reducing,
+  perform: Perform,
 ): Promise<Variable> {
   const labelled = { variable, coordinates: new Map() }
-  if (op === 'quantile') return quantileAlong(labelled, q.length === 1 ? q[0]! : q, how).variable
+  const call = callOf(variable, op, how, { q })
+  const reduce = (): Promise<Tensor> => perform(call) as Promise<Tensor>
+  if (op === 'quantile') return quantileAlong(labelled, q.length === 1 ? q[0]! : q, how, reduce).variable
   if (op !== 'any' && op !== 'all' && op !== 'argmin' && op !== 'argmax') return reduceAlong(labelled, op, how, reduce).variable
-  const { axis, kept } = axesOf(variable, how.axis)
-  const skip = skipping(variable.array, how.skipMissing)
-  if (op === 'any' || op === 'all')
-    return reducedTo(variable, inMemoryAs('bool', await variable.array[op]({ axis, ...skip })), kept)
-  const method = POSITIONS[op]
-  if (how.axis !== undefined)
-    return reducedTo(variable, inMemoryAs('float64', await variable.array[method]({ axis, ...skip })), kept)
-  const position = await variable.array[method](skip)
+  const { kept } = axesOf(variable, how.axis)
+  if (op === 'any' || op === 'all') return reducedTo(variable, inMemoryAs('bool', await reduce()), kept)
+  if (how.axis !== undefined) return reducedTo(variable, inMemoryAs('float64', await reduce()), kept)
+  const position = (await perform(call)) as readonly number[]
   const tensor = tensorOf('float64', [position.length], Float64Array.from(position))
   return reducedTo(variable, inMemoryAs('float64', tensor), ['axis'])
 }
@@ -81,18 +119,20 @@ export type Columns = Readonly<Record<string, Result>>
 
 /** Elements counted by value: by bins, or each value. */
 export async function countsOf(
-  { array }: Variable,
+  variable: Variable,
   op: 'histogram' | 'unique',
-  { skipMissing }: ReduceDimsOptions,
-  { bins, range }: ReductionOptions,
+  how: ReduceDimsOptions,
+  options: ReductionOptions,
   shown: Shown,
+  perform: Perform,
 ): Promise<Columns> {
-  const skip = skipping(array, skipMissing)
   const counted = (tensor: Tensor): Result => ({ dtype: 'float64', tensor })
+  const first = callOf(variable, op, how, options)
   if (op === 'unique') {
-    const { values, counts } = await array.unique(skip)
-    return { values: { dtype: array.dtype, tensor: values, ...shown }, counts: counted(counts) }
+    const { values, counts } = (await perform(first)) as Unique<DType>
+    return { values: { dtype: variable.array.dtype, tensor: values, ...shown }, counts: counted(counts) }
   }
-  const { edges, counts } = await array.histogram({ ...(bins !== undefined && { bins }), ...(range && { range }), ...skip })
+  const range = options.range ?? (await histogramRange(() => perform(first) as Promise<{ min: unknown; max: unknown }>))
+  const { edges, counts } = (await perform(callOf(variable, op, how, { ...options, range }))) as Histogram
   return { edges: { ...counted(edges), ...(shown.dates && { dates: shown.dates }) }, counts: counted(counts) }
 }

@@ -1,7 +1,8 @@
+import { FOLD_KINDS } from '../array/reductions/fold-kinds.ts'
 import { checkCall } from '../array/reductions/options.ts'
 import { DIVIDED_METHODS, type DividedMethod } from '../array/reductions/reductions.ts'
 import { invalidArgument } from '../core/errors.ts'
-import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
 import {
   type ArrayRecipe,
   checkDatasetRecipe,
@@ -20,7 +21,10 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 export interface ReduceOperation {
   readonly method: DividedMethod
   readonly source: ArrayRecipe
-  /** What the method takes before its options: of `quantile` the quantiles. */
+  /**
+   * What the method takes before its options: of `quantile` the quantiles; of `groupBy` the axis, the label
+   * of each position along it, and the kind of reduction.
+   */
   readonly args?: readonly JsonValue[]
   /** What the method takes as its options, but for signals and functions. */
   readonly options?: { readonly [name: string]: JsonValue }
@@ -88,6 +92,16 @@ const COPY_OPTIONS: Checks<CopySettings> = {
 const ARRAYS: Checks<CopiedArrays> = { arrays: 'plain object', groups: 'plain object' }
 const DATASET: Checks<CopiedDataset> = { ...DATASET_RECIPE, variables: 'list of strings' }
 
+/** What methods take before their options. */
+const ARGUMENTS: Partial<Record<DividedMethod, readonly { name: string; check: Check; isList?: boolean }[]>> = {
+  quantile: [{ name: 'q', check: 'number from 0 to 1', isList: true }],
+  groupBy: [
+    { name: 'axis', check: 'integer or string' },
+    { name: 'labels', check: 'number or string or boolean', isList: true },
+    { name: 'kind', check: FOLD_KINDS },
+  ],
+}
+
 /** Items of options that are lists: methods look at them once the array is open. */
 const ITEMS: Readonly<Record<string, string>> = { axis: 'integer or string', bins: 'number', range: 'number' }
 
@@ -112,13 +126,13 @@ function checkReduceOperation(call: string, operation: ReduceOperation): void {
   if (options['signal'] !== undefined) invalidArgument(`${call}: a signal ends a run, and is no option of its plan`, options)
   for (const [name, check] of Object.entries(ITEMS))
     for (const item of [options[name] ?? []].flat()) checkValue(method, name, item, check)
-  const takesArgs = method === 'quantile'
-  if (args.length !== Number(takesArgs))
-    invalidArgument(
-      `${call}: ${method} takes ${takesArgs ? 'one argument, the quantiles' : 'no arguments'}, got ${args.length}`,
-      args,
-    )
-  for (const q of args.flat()) checkValue(method, 'q', q, 'number from 0 to 1')
+  const expected = ARGUMENTS[method] ?? []
+  if (args.length !== expected.length) {
+    const text = expected.length === 0 ? 'no arguments' : `as arguments ${expected.map(({ name }) => name).join(', ')}`
+    invalidArgument(`${call}: ${method} takes ${text}, got ${args.length}`, args)
+  }
+  for (const [i, { name, check, isList }] of expected.entries())
+    for (const each of isList ? [args[i]].flat() : [args[i]]) checkValue(method, name, each, check)
 }
 
 function checkCopyOperation(call: string, operation: CopyOperation): void {

@@ -2,9 +2,11 @@ import { ArrayFile } from '../af/file.ts'
 import type { Axis } from '../array/axes.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { concatSource } from '../array/lazy/concat.ts'
+import { FOLD_KINDS, type FoldKind, type WindowOptions } from '../array/reductions/fold-kinds.ts'
+import { coarsen, type Lengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
-import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { WorkerPool } from '../pool/task.ts'
@@ -19,13 +21,25 @@ export type AxisRecipe =
   | readonly number[]
   | { readonly start?: number | null; readonly stop?: number | null; readonly step?: number | null }
 
-/** A view of an array: a selection, of all axes in order or by dimension, or another order of axes. */
-export type ViewRecipe =
-  | {
-      readonly select: readonly AxisRecipe[] | { readonly [dimension: string]: AxisRecipe }
-      readonly transpose?: undefined
-    }
-  | { readonly transpose: readonly (string | number)[]; readonly select?: undefined }
+/** A selection, of all axes in order or by dimension. */
+export interface SelectRecipe {
+  readonly select: readonly AxisRecipe[] | { readonly [dimension: string]: AxisRecipe }
+}
+
+/** Another order of axes. */
+export interface TransposeRecipe {
+  readonly transpose: readonly (string | number)[]
+}
+
+/** Blocks of so many positions, each reduced to one element, as `coarsen` does it. */
+export interface CoarsenRecipe {
+  readonly coarsen: Lengths
+  readonly kind: FoldKind
+  readonly options?: WindowOptions
+}
+
+/** A view of an array: a part of it, another order of axes, or its elements in blocks. */
+export type ViewRecipe = SelectRecipe | TransposeRecipe | CoarsenRecipe
 
 /** An array of a place as it is stored: a container, a Zarr store or classic NetCDF. */
 export interface StoredArrayRecipe {
@@ -100,7 +114,11 @@ const SECRET = /sig|token|key|secret|passw|credential|auth/i
 /** Arrays to be put together that are opened at the same time. */
 const OPENED_AT_A_TIME = 8
 
-const VIEW: Checks<{ select: unknown; transpose: unknown }> = { select: 'list or plain object', transpose: 'list' }
+const VIEWS: { readonly [view: string]: Readonly<Record<string, Check>> } = {
+  select: { select: 'list or plain object' } satisfies Checks<SelectRecipe>,
+  transpose: { transpose: 'list' } satisfies Checks<TransposeRecipe>,
+  coarsen: { coarsen: 'plain object', kind: FOLD_KINDS, options: 'plain object' } satisfies Checks<CoarsenRecipe>,
+}
 const SLICE: Checks<Extract<AxisRecipe, { start?: unknown }>> = { start: 'integer', stop: 'integer', step: 'integer' }
 
 /**
@@ -139,14 +157,23 @@ export function checkDatasetRecipe(call: string, { dataset, group: _, ...recipe 
 
 function checkView(where: string, view: ViewRecipe): void {
   checkValue(where, 'it', view, 'plain object')
-  checkOptions(where, view, VIEW)
-  const { select, transpose } = view
-  if ((select === undefined) === (transpose === undefined)) {
-    const found = select === undefined ? 'neither' : 'both'
-    invalidArgument(`${where} has either select or transpose, and this one has ${found}`, view)
+  checkOptions(where, view, Object.assign({}, ...Object.values(VIEWS)))
+  const kinds = Object.keys(VIEWS).filter((name) => (view as unknown as Record<string, unknown>)[name] !== undefined)
+  if (kinds.length !== 1) {
+    const found = kinds.length === 0 ? 'none of them' : kinds.join(' and ')
+    invalidArgument(`${where} is one of ${Object.keys(VIEWS).join(', ')}, and this one has ${found}`, view)
   }
-  for (const axis of transpose ?? []) checkValue(where, 'an axis of transpose', axis, 'integer or string')
-  for (const [axis, taken] of Object.entries(select ?? [])) checkTaken(`${where}: select of ${axis}`, taken)
+  checkOptions(`${where}: ${kinds[0]}`, view, VIEWS[kinds[0]!]!)
+  if ('select' in view) for (const [axis, taken] of Object.entries(view.select)) checkTaken(`${where}: select of ${axis}`, taken)
+  else if ('transpose' in view)
+    for (const axis of view.transpose) checkValue(where, 'an axis of transpose', axis, 'integer or string')
+  else checkCoarsen(where, view)
+}
+
+function checkCoarsen(where: string, { coarsen: factors, kind, options }: CoarsenRecipe): void {
+  for (const [axis, length] of Object.entries(factors)) checkValue(where, `coarsen of ${axis}`, length, 'integer from 1')
+  checkValue(where, 'kind', kind, FOLD_KINDS)
+  checkOptions(`${where}: coarsen`, options, WINDOW_CHECKS)
 }
 
 function checkTaken(where: string, taken: unknown): void {
@@ -193,10 +220,12 @@ export async function openRecipe(recipe: ArrayRecipe, pins: Pins, options: OpenR
 }
 
 function viewed(array: DiskArray, view: ViewRecipe): DiskArray {
-  return view.transpose !== undefined ? array.transpose(view.transpose) : array.view(selectionOf(view.select))
+  if ('select' in view) return array.view(selectionOf(view.select))
+  if ('transpose' in view) return array.transpose(view.transpose)
+  return coarsen(array, view.coarsen, view.kind, view.options) as DiskArray
 }
 
-function selectionOf(select: NonNullable<ViewRecipe['select']>): Selection {
+function selectionOf(select: SelectRecipe['select']): Selection {
   const selector = (axis: AxisRecipe): unknown =>
     typeof axis === 'object' && axis !== null && !Array.isArray(axis) ? { start: null, stop: null, step: null, ...axis } : axis
   if (Array.isArray(select)) return (select as readonly AxisRecipe[]).map(selector) as Selection

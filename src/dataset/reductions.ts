@@ -31,6 +31,8 @@ export type Reducing = (options: {
   readonly axis: number[]
   readonly skipMissing: boolean
   readonly skipNaN?: boolean
+  /** Counts values that are 0, too. */
+  readonly zeros?: true
   readonly signal: Signal
 }) => Promise<Tensor>
 
@@ -49,7 +51,7 @@ export function reduceAlong(
   const { axis, kept, shape } = axesOf(variable, options.axis)
   const { dtype, missing } = reducedKind(variable, kind)
   // Arrays count what is not 0.
-  const skip = { ...skipping(array, options.skipMissing), ...(kind === 'count' && { where: () => true }) }
+  const skip = { ...skipping(array, options.skipMissing), ...(kind === 'count' && { zeros: true as const }) }
   const compute =
     kind === 'mean' && dtype === 'timestamp_ns'
       ? async (signal: Signal): Promise<Tensor> => {
@@ -90,6 +92,7 @@ export function quantileAlong(
   { variable, coordinates }: Labelled,
   q: number | readonly number[],
   options: ReduceDimsOptions = {},
+  reduce: Reducing = (how) => variable.array.quantile(q as number, how) as unknown as Promise<Tensor>,
 ): Labelled {
   checkOptions('quantile', options, REDUCE_CHECKS, { array: variable.name })
   const shares = typeof q === 'number' ? [q] : q
@@ -99,7 +102,7 @@ export function quantileAlong(
   const { axis, kept, shape } = axesOf(variable, options.axis)
   reducedKind(variable, 'median')
   const skip = skipping(array, options.skipMissing)
-  const compute = async (signal: Signal) => array.quantile(q as number, { axis, ...skip, signal })
+  const compute = (signal: Signal) => reduce({ axis, ...skip, signal }) as Promise<Tensor<'float64'>>
   const labels = coordsAlong(coordinates, kept)
   if (typeof q === 'number')
     return { variable: reducedTo(variable, computedOnce('float64', shape, compute), kept), coordinates: labels }

@@ -35,8 +35,11 @@ export type { AnyPlan, PlannedSource } from '../cluster/plan-parts.ts'
 export type {
   ArrayRecipe,
   AxisRecipe,
+  CoarsenRecipe,
   JoinedRecipe,
+  SelectRecipe,
   StoredArrayRecipe,
+  TransposeRecipe,
   VariableRecipe,
   ViewRecipe,
 } from '../cluster/recipe.ts'

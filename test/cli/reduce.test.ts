@@ -1,7 +1,12 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { create } from '../../src/runtime/index.ts'
+import type { DiskArray } from '../../src/array/disk-array.ts'
+import { callOf, isTable, OPS, performHere } from '../../src/cli/reductions.ts'
+import { Variable } from '../../src/dataset/variable.ts'
+import { local, planJob } from '../../src/runtime/cluster.ts'
+import { create, open } from '../../src/runtime/index.ts'
+import { bitsOf } from '../cluster/support.ts'
 import { hyperslab, temporaryFolder } from './support.ts'
 
 const VALUES = [3, 1, 4, 1, 5, 9, 2, 6, -999, 5, 3, 5]
@@ -116,7 +121,6 @@ test.each([
   [['--op', 'unique', '--axis', 'row'], '--axis is not for --op unique, which takes all elements together'],
   [['--op', 'unique', '-f', 'bytes'], 'a table has no bytes; use --format text or json'],
   [['--op', 'mean', '--json', '-f', 'bytes'], '--json is not --format bytes'],
-  [['--op', 'std', '--dry-run'], 'workers of a queue compute sum, mean, min, max, not std'],
   [['--op', 'quantile', '--q', '0.5,'], "option '--q <shares>' argument '0.5,' is invalid. It must be numbers between commas."],
   [['--op', 'histogram', '--range', '5,1'], "option '--range <ends>' argument '5,1' is invalid. It must be like 250,310."],
 ])('refuses %j', async (args, message) => {
@@ -141,4 +145,31 @@ test('does not write bytes to a terminal', async () => {
     2,
     'hyperslab: bytes are for files and programs, and may upset a terminal: add > values.bin',
   ])
+})
+
+test('each operation is a job that comes to what it comes to here', async () => {
+  const folder = await container()
+  const location = join(folder, 'x.af')
+  await using file = await open(location)
+  const array = file.array('x') as DiskArray
+  const variable = new Variable({ name: 'x', array, dims: ['row', 'column'], attrs: {} })
+  const given = { q: [0.3, 1], bins: 3, range: [0, 6] } as const
+  for (const op of OPS)
+    for (const how of [{}, ...(isTable(op) ? [] : [{ axis: ['row'] }])]) {
+      const call = callOf(variable, op, how, given)
+      const plan = await planJob({ ...call, source: { location, array: 'x' } }, { unitBytes: 1, taskBytes: 1 })
+      expect(bitsOf(await local().run(plan)), op).toBe(bitsOf(await performHere(array)(call)))
+    }
+})
+
+test('a dry run prints tasks, and no result', async () => {
+  const folder = await container()
+  const dryRun = (...op: string[]) => hyperslab(folder, ['reduce', 'x.af', 'x', '--op', ...op, '--dry-run'])
+  const lines = ['float32 [3, 4]', '1 task of about 48 B, 48 B of elements in all', 'at most 4 requests for chunks']
+  const std = await dryRun('std', '--axis', 'row')
+  expect([std.exitCode, std.stderr]).toEqual([0, ''])
+  for (const line of lines) expect(std.stdout).toContain(line)
+  expect(std.stdout.split('\n').length).toBe(5)
+  const histogram = await dryRun('histogram')
+  expect(histogram.stdout).toContain('this finds the range of the bins; a second job, of as many tasks, counts what is in them')
 })

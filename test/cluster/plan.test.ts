@@ -4,9 +4,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hashOf } from '../../src/cluster/plan-parts.ts'
 import { local, nodeCounts, openJob, planJob, type ReduceOperation, readPlan } from '../../src/runtime/cluster.ts'
-import { create } from '../../src/runtime/index.ts'
+import { coarsen, create, open } from '../../src/runtime/index.ts'
+import { openZarr } from '../../src/runtime/zarr.ts'
 import { folderInMemory } from '../support/folder.ts'
-import { runByNodes } from './support.ts'
+import { bitsOf, runByNodes } from './support.ts'
 
 let folder: string
 let mean: ReduceOperation
@@ -66,6 +67,10 @@ describe('a plan', () => {
         { select: [0], transpose: [1, 0] },
         { select: { t: { strat: 1 } } },
         { select: [{ step: 'a' }] },
+        { coarsen: { t: 0 }, kind: 'mean' },
+        { coarsen: { t: 2 } },
+        { coarsen: { t: 2 }, kind: 'mean', options: { skipNan: true } },
+        { select: [0], kind: 'mean' },
         { transpose: 't' },
       ].map((view) => ({ ...mean, source: { ...mean.source, views: [view] } })),
     ])
@@ -123,7 +128,8 @@ describe('a plan', () => {
   })
 
   test('of reductions that need all elements at once is refused', async () => {
-    await expect(planJob({ ...mean, method: 'quantile', args: [0.5] })).rejects.toMatchObject({ tag: 'UnsupportedError' })
+    const held = { ...mean, method: 'quantile', args: [0.5], options: { axis: 0, maxBytes: 100 } } as const
+    await expect(planJob(held)).rejects.toMatchObject({ tag: 'TooLargeError', details: { actual: 480, expected: 100 } })
     await expect(planJob({ ...mean, method: 'histogram' })).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
   })
 })
@@ -144,6 +150,31 @@ describe('a recipe', () => {
     const { data: sums } = (await runByNodes(both)) as { data: Float64Array }
     const first = [...Array(20).keys()].map((t) => sum([t], [0, 1, 2]))
     expect([...sums]).toEqual([...first, ...first.slice(0, 4)])
+  })
+
+  test('coarsens, and groups, as the array itself does', async () => {
+    const { location } = mean.source as { location: string }
+    await using file = await open(location)
+    const array = file.array('x', 'float64')
+    for (const kind of ['mean', 'variance', 'count'] as const) {
+      const source = { ...mean.source, views: [{ coarsen: { t: 3, y: 2 }, kind }] } as never
+      const coarse = coarsen(array, { t: 3, y: 2 }, kind)
+      const plan = await planJob({ method: 'sum', source, options: { axis: 't' } }, tiny)
+      expect(plan.array.shape).toEqual([7, 2])
+      expect(bitsOf(await runByNodes(plan))).toBe(bitsOf(await coarse.sum({ axis: 't' })))
+      const target = join(folder, `coarse-${kind}.zarr`)
+      const chunks = { t: 2, y: 1 }
+      await local().run(await planJob({ method: 'copy', source: { arrays: { '': source } }, target, options: { chunks } }))
+      expect((await (await openZarr(target, { kind: 'array' })).get()).data).toEqual((await coarse.get()).data)
+      const labels = Array.from({ length: 20 }, (_, t) => 'abc'[t % 3]!)
+      const groups = await planJob({ method: 'groupBy', source: mean.source, args: ['t', labels, kind] }, tiny)
+      expect(groups.tasks.count).toBe(20)
+      expect(bitsOf(await runByNodes(groups))).toBe(bitsOf(await array.groupBy('t', labels, kind)))
+    }
+    for (const args of [[], ['t', ['a'], 'average'], ['t', [{}], 'mean']])
+      await expect(planJob({ method: 'groupBy', source: mean.source, args } as never)).rejects.toMatchObject({
+        tag: 'InvalidArgumentError',
+      })
   })
 
   test('names a variable of a dataset', async () => {

@@ -139,6 +139,7 @@ export const WITHOUT_AXES: Partial<Record<string, Partial<ReduceOperation>>> = {
   unique: { options: {} },
   histogram: { options: { bins: 7, range: [-1e9, 2e9] } },
   quantile: { args: [[0, 0.3, 1]], options: { maxBytes: 0 } },
+  groupBy: { args: ['time', Array.from({ length: SHAPE[0]! }, (_, t) => (t * 5) % 4), 'mean'], options: {} },
 }
 
 /** Does a job as a queue would: every node by itself, what goes between them as JSON, tasks in any order. */

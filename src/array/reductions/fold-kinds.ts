@@ -59,6 +59,13 @@ export interface Fold {
   readonly row: Row
   /** Takes so many elements of one value, as rows have them and not skipped, into a cell at once. */
   repeat(value: never, times: number, cell: number): void
+  /** What the cells hold, each column with as many values as there are cells. */
+  readonly columns: FoldColumns
+  /** Takes what a cell of another one of its kind holds into a cell. */
+  merge(cell: number, columns: FoldColumns, from: number): void
   /** The values of the cells, which are good for nothing more afterwards. */
   finish(): TypedArray
 }
+
+/** The state of cells, by columns. */
+export type FoldColumns = readonly (TypedArray | readonly bigint[])[]

@@ -1,7 +1,7 @@
 import { deviations, Moments } from '../../aggregate/moments.ts'
 import { allocate, type DType, type FixedDType, isBigInt, isFloat, type TypedArray } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { checkFoldable, type Fold, type FoldKind, type FoldOptions } from './fold-kinds.ts'
+import { checkFoldable, type Fold, type FoldColumns, type FoldKind, type FoldOptions } from './fold-kinds.ts'
 import type { Row, Skipped } from './rows.ts'
 
 /**
@@ -94,13 +94,16 @@ class SumFold implements Fold {
   }
 
   repeat(value: number, times: number, cell: number): void {
-    const x = value * times
-    const sum = this.#sums[cell]!
-    const next = sum + x
-    const added = next - sum
-    this.#sums[cell] = next
-    this.#rests[cell]! += sum - (next - added) + (x - added)
-    this.#counts[cell]! += times
+    this.#add(cell, value * times, times)
+  }
+
+  get columns(): FoldColumns {
+    return [this.#sums, this.#rests, this.#counts]
+  }
+
+  merge(cell: number, [sums, rests, counts]: FoldColumns, from: number): void {
+    this.#add(cell, sums![from] as number, counts![from] as number)
+    this.#rests[cell]! += rests![from] as number
   }
 
   finish(): Float64Array {
@@ -109,6 +112,15 @@ class SumFold implements Fold {
       const total = Number.isFinite(sum) ? sum + this.#rests[cell]! : sum
       return this.#mean ? total / this.#counts[cell]! : total
     })
+  }
+
+  #add(cell: number, x: number, count: number): void {
+    const sum = this.#sums[cell]!
+    const next = sum + x
+    const added = next - sum
+    this.#sums[cell] = next
+    this.#rests[cell]! += sum - (next - added) + (x - added)
+    this.#counts[cell]! += count
   }
 }
 
@@ -141,6 +153,15 @@ class WideSumFold implements Fold {
   repeat(value: bigint, times: number, cell: number): void {
     this.#sums[cell]! += value * BigInt(times)
     this.#counts[cell]! += times
+  }
+
+  get columns(): FoldColumns {
+    return [this.#sums, this.#counts]
+  }
+
+  merge(cell: number, [sums, counts]: FoldColumns, from: number): void {
+    this.#sums[cell]! += sums![from] as bigint
+    this.#counts[cell]! += counts![from] as number
   }
 
   finish(): TypedArray {
@@ -183,6 +204,14 @@ export class ProductFold implements Fold {
     this.products[cell] = timesPower(this.products[cell]!, value, times)
   }
 
+  get columns(): FoldColumns {
+    return [this.products]
+  }
+
+  merge(cell: number, [products]: FoldColumns, from: number): void {
+    this.multiply(cell, products![from] as number)
+  }
+
   finish(): Float64Array {
     return this.products
   }
@@ -220,6 +249,14 @@ export class WideProductFold implements Fold {
     // By then it is 0, or beyond, or of -1 or 1: after that only the sign changes.
     const enough = times > ENOUGH ? ENOUGH + (times % 2) : times
     for (let i = 0; i < enough; i++) this.products[cell] = within(this.products[cell]! * value)
+  }
+
+  get columns(): FoldColumns {
+    return [this.products]
+  }
+
+  merge(cell: number, [products]: FoldColumns, from: number): void {
+    this.multiply(cell, products![from] as bigint)
   }
 
   finish(): TypedArray {
@@ -291,6 +328,14 @@ class ExtremeFold implements Fold {
     this.row([value] as unknown as Float64Array, 0, 1, cell, 0, 0, 0)
   }
 
+  get columns(): FoldColumns {
+    return [this.#values, this.#taken]
+  }
+
+  merge(cell: number, [values, taken]: FoldColumns, from: number): void {
+    if (taken![from] === 1) this.row(values as unknown as Float64Array, from, 1, cell, 0, 0, 0)
+  }
+
   finish(): TypedArray {
     this.#taken.forEach((taken, cell) => {
       if (taken === 1) return
@@ -344,6 +389,15 @@ export class TruthFold implements Fold {
     return (this.#kind === 'any' ? this.found : this.others).every((count) => count > 0)
   }
 
+  get columns(): FoldColumns {
+    return [this.found, this.others]
+  }
+
+  merge(cell: number, [found, others]: FoldColumns, from: number): void {
+    this.found[cell]! += found![from] as number
+    this.others[cell]! += others![from] as number
+  }
+
   finish(): Float64Array | Uint8Array {
     return truthOf(this.#kind, this.found, this.others)
   }
@@ -389,6 +443,15 @@ class MomentFold implements Fold {
   repeat(value: number, times: number, cell: number): void {
     // Infinities differ from themselves by NaN.
     this.#moments.merge(cell, times, value, value - value)
+  }
+
+  get columns(): FoldColumns {
+    const { counts, means, squares } = this.#moments
+    return [counts, means, squares]
+  }
+
+  merge(cell: number, [counts, means, squares]: FoldColumns, from: number): void {
+    this.#moments.merge(cell, counts![from] as number, means![from] as number, squares![from] as number)
   }
 
   finish(): Float64Array {

@@ -1,17 +1,20 @@
+import { cellBox, eachCell } from '../../aggregate/cells.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { Pace } from '../../core/pace.ts'
 import { showShape, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
-import type { Box } from '../../grid/range.ts'
+import { type Box, boxShape, type Range, wholeBox } from '../../grid/range.ts'
+import { cutBox, hullOf, TouchedChunks } from '../../grid/touched.ts'
 import { type Axis, resolveAxes } from '../axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import type { BlockSource } from '../source.ts'
 import { emptyExtreme, foldOf } from './fold.ts'
-import { checkKind, type FoldedDType, type FoldKind, foldedDType, modeOf } from './fold-kinds.ts'
+import { checkKind, type Fold, type FoldColumns, type FoldedDType, type FoldKind, foldedDType, modeOf } from './fold-kinds.ts'
 import type { GroupOptions } from './options.ts'
 import { RowReader, skippedOf } from './rows.ts'
-import { eachRun, eachUnwritten, MOST_CELLS, unwrittenValue } from './runs.ts'
+import { eachRun, MOST_CELLS, unwrittenValue } from './runs.ts'
+import { type DividedReduction, firstPiece, unitsAlong } from './units.ts'
 
 /** Groups of positions, each reduced to one. */
 export interface Grouped<R extends DType, L> {
@@ -21,67 +24,176 @@ export interface Grouped<R extends DType, L> {
   readonly values: Tensor<R>
 }
 
+/** What some groups come to: cells with these in place of the axis, in C order, and how many nobody wrote. */
+export interface GroupCells {
+  /** Numbers of groups, ascending. */
+  readonly groups: readonly number[]
+  /** What the cells are along the other axes; the axis of groups has length 1. */
+  readonly region: Box
+  readonly columns: FoldColumns
+  readonly unwritten: Float64Array | undefined
+}
+
 /**
- * Reduces together the positions of an axis that have the same label, reading each chunk once.
+ * Reduces together the positions of an axis that have the same label, reading each chunk once. Elements of
+ * units that nobody wrote are counted, and taken in last.
  * @throws InvalidArgumentError when there are not as many labels as positions
  */
-export async function groupBy<D extends DType, L, K extends FoldKind>(
+export function divideGroups<D extends DType, L, K extends FoldKind>(
   source: BlockSource<D>,
+  options: GroupOptions,
+  unitBytes: number,
   along: Axis,
   given: Iterable<L>,
   kind: K,
-  options: GroupOptions,
-): Promise<Grouped<FoldedDType<D, K>, L>> {
+): DividedReduction<GroupCells, Grouped<FoldedDType<D, K>, L>> {
   checkKind('groupBy', kind, source)
   const axis = [...resolveAxes(along, source)][0]!
   const numbers = new Map<L, number>()
-  const groups = Array.from(given, (label) => {
+  const groupOf = Array.from(given, (label) => {
     if (!numbers.has(label)) numbers.set(label, numbers.size)
     return numbers.get(label)!
   })
-  if (groups.length !== source.shape[axis]) {
-    const text = `${groups.length} labels for axis ${along} of an array of shape ${showShape(source.shape)}`
-    throw new HyperslabError('InvalidArgumentError', text, { axis, actual: groups.length, expected: source.shape[axis] })
+  if (groupOf.length !== source.shape[axis]) {
+    const text = `${groupOf.length} labels for axis ${along} of an array of shape ${showShape(source.shape)}`
+    throw new HyperslabError('InvalidArgumentError', text, { axis, actual: groupOf.length, expected: source.shape[axis] })
   }
   const shape = replaced(source.shape, axis, numbers.size)
   checkBytes(source, 16 * sizeOf(shape), 2 * MAX_RESULT_BYTES, `the result ${showShape(shape)}`, 'reduce parts of the array')
-  const stride = stridesOf(shape)
-  const within = replaced(stride, axis, 0)
   const skipped = skippedOf(source, options)
-  const reader = new RowReader(source.dtype, modeOf(kind), skipped)
-  const fold = foldOf(kind, source.dtype, sizeOf(shape), reader.skipped, {
-    ...options,
-    empty: emptyExtreme(source.dtype, skipped),
-  })
-  const places = { start: 0, stride: shape.map(() => 0) }
-  const others = { reduced: shape.map((_, k) => k === axis), stride: within }
-  const pace = new Pace(options.signal)
-  const unwritten = async (box: Box): Promise<void> => {
-    const { start, stop } = box[axis]!
-    const positions = new Map<number, number>()
-    for (let k = start; k < stop; k++) {
-      if (k % MOST_CELLS === 0 && pace.due()) await pace.turn()
-      positions.set(groups[k]!, (positions.get(groups[k]!) ?? 0) + 1)
-    }
-    for (const [group, times] of positions) {
-      const first = (part: Box): number => part.reduce((at, range, k) => at + (k === axis ? group : range.start) * stride[k]!, 0)
-      const repeat = (value: never, _: number, cell: number): void => fold.repeat(value, times, cell)
-      await eachUnwritten(source, reader, { ...others, first }, options.signal, repeat)(box)
-    }
+  const readerOf = (): RowReader => new RowReader(source.dtype, modeOf(kind), skipped)
+  const foldOptions = { ...options, empty: emptyExtreme(source.dtype, skipped) }
+  const foldFor = (cells: number): Fold => foldOf(kind, source.dtype, cells, readerOf().skipped, foldOptions)
+  foldFor(0)
+  const reduced = source.shape.map((_, k) => k === axis)
+  const pieced = unitsAlong(source, unitBytes, reduced)
+  const { units } = pieced
+  const groupsOf = ({ start, stop }: Range): number[] => [...new Set(groupOf.slice(start, stop))].sort((a, b) => a - b)
+  const all = Array.from({ length: numbers.size }, (_, group) => group)
+
+  const merged = (cells: GroupedCells, parts: readonly GroupCells[]): { fold: Fold; unwritten: Float64Array | undefined } => {
+    const fold = foldFor(cells.size)
+    const unwritten = parts.some((part) => part.unwritten !== undefined) ? new Float64Array(cells.size) : undefined
+    for (const part of parts)
+      cells.eachOf(part, (i, cell) => {
+        fold.merge(cell, part.columns, i)
+        if (part.unwritten !== undefined) unwritten![cell]! += part.unwritten[i]!
+      })
+    return { fold, unwritten }
   }
-  const isKept = unwrittenValue(source, reader) !== undefined
-  await eachRun(source, { ...options, unwritten: isKept ? unwritten : async () => undefined }, ({ box, tensor }) => {
-    const { start, stop } = box[axis]!
-    for (let from = start, to = start; from < stop; from = to) {
-      while (to < stop && groups[to] === groups[from]) to++
-      const whole = tensor.shape.map((length) => ({ start: 0, step: 1, length }))
-      const slice = viewTensor(tensor, replaced(whole, axis, { start: from - start, step: 1, length: to - from }))
-      const cell = box.reduce((at, range, k) => at + (k === axis ? groups[from]! : range.start) * stride[k]!, 0)
-      reader.each(slice, { start: cell, stride: within }, places, fold.row)
-    }
-  })
-  const dtype = foldedDType(source.dtype, kind)
-  return { labels: [...numbers.keys()], values: tensorOf(dtype, shape, fold.finish() as never) as never }
+  return {
+    units,
+    merge(parts) {
+      const groups = [...new Set(parts.flatMap((part) => part.groups))].sort((a, b) => a - b)
+      const cells = new GroupedCells(axis, groups, cellBox(hullOf(parts.map(({ region }) => region)), reduced))
+      const { fold, unwritten } = merged(cells, parts)
+      return { groups, region: cells.region, columns: fold.columns, unwritten }
+    },
+    absorb: () => undefined,
+    async reduce(from, to, tree, { signal }) {
+      if (from === to) return
+      const reader = readerOf()
+      const isKept = unwrittenValue(source, reader) !== undefined
+      const pace = new Pace(signal)
+      const hull = hullOf([...new TouchedChunks(wholeBox(source.shape), units).boxes(from, to)])
+      const rest = new GroupedCells(axis, groupsOf(hull[axis]!), cellBox(hull, reduced))
+      let unwritten: Float64Array | undefined
+      const count = async (box: Box): Promise<void> => {
+        if (!isKept) return
+        unwritten ??= new Float64Array(rest.size)
+        const times = new Map<number, number>()
+        for (let k = box[axis]!.start; k < box[axis]!.stop; k++) times.set(groupOf[k]!, (times.get(groupOf[k]!) ?? 0) + 1)
+        for (const [group, more] of times)
+          for (const part of cutBox(cellBox(box, reduced), MOST_CELLS)) {
+            if (pace.due()) await pace.turn()
+            eachCell(boxShape(part), rest.first(group, part), rest.stride, (_, cell) => {
+              unwritten![cell]! += more
+            })
+          }
+      }
+      let [next, unit] = [from, from - 1]
+      let cells: GroupedCells | undefined
+      let fold: Fold | undefined
+      const close = (): void => {
+        if (cells === undefined) return
+        tree.add({ groups: cells.groups, region: cells.region, columns: fold!.columns, unwritten: undefined })
+        next = unit + 1
+      }
+      const places = { start: 0, stride: shape.map(() => 0) }
+      const between = [firstPiece(pieced, from), firstPiece(pieced, to)] as const
+      await eachRun(source, { signal, runs: pieced.pieces, between, unwritten: count }, ({ box, tensor }) => {
+        const number = units.number(units.find(box.map(({ start }) => start)))
+        if (number !== unit) {
+          close()
+          tree.skip(number - next)
+          unit = number
+          const whole = units.box(units.index(number))
+          cells = new GroupedCells(axis, groupsOf(whole[axis]!), cellBox(whole, reduced))
+          fold = foldFor(cells.size)
+        }
+        const { start, stop } = box[axis]!
+        for (let at = start, end = start; at < stop; at = end) {
+          while (end < stop && groupOf[end] === groupOf[at]) end++
+          const whole = tensor.shape.map((length) => ({ start: 0, step: 1, length }))
+          const slice = viewTensor(tensor, replaced(whole, axis, { start: at - start, step: 1, length: end - at }))
+          reader.each(slice, { start: cells!.first(groupOf[at]!, box), stride: cells!.stride }, places, fold!.row)
+        }
+      })
+      close()
+      if (unwritten !== undefined)
+        tree.add({ groups: rest.groups, region: rest.region, columns: foldFor(rest.size).columns, unwritten })
+    },
+    finish(part) {
+      const cells = new GroupedCells(axis, all, cellBox(wholeBox(source.shape), reduced))
+      const { fold, unwritten } = merged(cells, part === undefined ? [] : [part])
+      const value = unwrittenValue(source, readerOf())?.value
+      for (const [cell, times] of (unwritten ?? []).entries()) if (times > 0) fold.repeat(value as never, times, cell)
+      const dtype = foldedDType(source.dtype, kind)
+      return { labels: [...numbers.keys()], values: tensorOf(dtype, shape, fold.finish() as never) as never }
+    },
+  }
+}
+
+/** Cells of some groups, which stand in place of an axis, of a region of the others, in C order. */
+class GroupedCells {
+  readonly groups: readonly number[]
+  readonly region: Box
+  readonly size: number
+  /** How many cells one goes on along each axis; 0 along that of groups. */
+  readonly stride: readonly number[]
+  readonly #axis: number
+  readonly #step: number
+  readonly #places: ReadonlyMap<number, number>
+
+  /** @param region of which the axis has length 1 */
+  constructor(axis: number, groups: readonly number[], region: Box) {
+    const shape = replaced(boxShape(region), axis, groups.length)
+    const stride = stridesOf(shape)
+    this.groups = groups
+    this.region = region
+    this.size = sizeOf(shape)
+    this.stride = replaced(stride, axis, 0)
+    this.#axis = axis
+    this.#step = stride[axis]!
+    this.#places = new Map(groups.map((group, i) => [group, i]))
+  }
+
+  /** The cell of a group that the first element of a box goes to. */
+  first(group: number, box: Box): number {
+    const start = this.#places.get(group)! * this.#step
+    return box.reduce((cell, range, k) => cell + (range.start - this.region[k]!.start) * this.stride[k]!, start)
+  }
+
+  /** Visits the cells of a part, with their numbers here. */
+  eachOf({ groups, region }: GroupCells, visit: (i: number, cell: number) => void): void {
+    const shape = boxShape(region)
+    const inner = sizeOf(shape.slice(this.#axis + 1))
+    for (const [at, group] of groups.entries())
+      eachCell(shape, this.first(group, region), this.stride, (i, cell) => {
+        const outer = Math.floor(i / inner)
+        visit(i + (outer * (groups.length - 1) + at) * inner, cell)
+      })
+  }
 }
 
 const replaced = <T>(list: readonly T[], axis: number, item: T): T[] => list.map((each, k) => (k === axis ? item : each))

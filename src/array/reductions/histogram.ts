@@ -1,4 +1,3 @@
-import type { DType } from '../../core/dtype.ts'
 import { invalidArgument, isHyperslabError } from '../../core/errors.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
@@ -32,7 +31,12 @@ export interface Histogram {
 export async function histogram(source: BlockSource, options: HistogramOptions): Promise<Histogram> {
   checkFoldable('histogram', source.dtype)
   const { bins = 10 } = options
-  const range = options.range ?? (isCount(bins) ? await rangeOf(source, options) : undefined)
+  const { skipMissing = true, signal } = options
+  const extrema = (): Promise<{ min: unknown; max: unknown }> => {
+    const skips = { skipNaN: true, skipMissing, signal }
+    return reduceWhole(divideExtrema(source, skips, UNIT_BYTES), skips)
+  }
+  const range = options.range ?? (isCount(bins) ? await histogramRange(extrema) : undefined)
   return reduceWhole(divideHistogram(source, { ...options, ...(range && { range }) }, UNIT_BYTES), options)
 }
 
@@ -112,10 +116,10 @@ function checkEdges(given: ArrayLike<number>): Float64Array {
   return edges
 }
 
-async function rangeOf(source: BlockSource<DType>, { signal, skipMissing = true }: HistogramOptions): Promise<[number, number]> {
-  const skips = { skipNaN: true, skipMissing, signal }
+/** The ends of the bins of elements whose extremes, without NaN, can be asked for. */
+export async function histogramRange(extrema: () => Promise<{ min: unknown; max: unknown }>): Promise<[number, number]> {
   try {
-    const { min, max } = await reduceWhole(divideExtrema(source, skips, UNIT_BYTES), skips)
+    const { min, max } = await extrema()
     return [Number(min), Number(max)]
   } catch (error) {
     // As in numpy, nothing has bins, too.

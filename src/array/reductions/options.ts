@@ -19,6 +19,12 @@ export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
   readonly where?: (value: ScalarOf<D>) => unknown
 }
 
+/** Options of `count`. */
+export interface CountOptions<D extends DType = DType> extends TruthOptions<D> {
+  /** Count elements that are 0, false or empty, too: all that are not left out. */
+  readonly zeros?: boolean
+}
+
 /** Options of `groupBy`. */
 export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions {}
 
@@ -28,6 +34,7 @@ const EACH: Checks<BlockOptions & SkipOptions> = { ...BLOCK_CHECKS, ...SKIP }
 const REDUCE: Checks<ReduceOptions> = { ...EACH, axis: 'number or string or list', keepDims: 'boolean', ignoreStats: 'boolean' }
 const VARIANCE: Checks<ReduceOptions & FoldOptions> = { ...REDUCE, ...FOLD }
 const TRUTH: Checks<TruthOptions<DType>> = { ...REDUCE, where: 'function' }
+const COUNT: Checks<CountOptions<DType>> = { ...TRUTH, zeros: 'boolean' }
 const QUANTILE: Checks<QuantileOptions> = { ...REDUCE, maxBytes: 'number from 0' }
 
 export type ReducingCall =
@@ -64,7 +71,7 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   prod: REDUCE,
   variance: VARIANCE,
   std: VARIANCE,
-  count: TRUTH,
+  count: COUNT,
   any: TRUTH,
   all: TRUTH,
   argMin: REDUCE,

@@ -1,15 +1,16 @@
-import type { CellLayout } from '../../aggregate/cells.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
+import { type Box, wholeBox } from '../../grid/range.ts'
 import type { BlockSource } from '../source.ts'
 import { checkFoldable } from './fold-kinds.ts'
 import { layoutOf, type ReduceOptions } from './reduce.ts'
+import { RegionCells } from './region-cells.ts'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, oneCell } from './runs.ts'
-import { type DividedReduction, reduceWhole, UNIT_BYTES, unitsOf } from './units.ts'
+import { type DividedReduction, unitsOf } from './units.ts'
 
 /** Options of `quantile` and `median`. */
 export interface QuantileOptions extends ReduceOptions {
@@ -19,21 +20,8 @@ export interface QuantileOptions extends ReduceOptions {
 
 const MAX_BYTES = 256 * 2 ** 20
 
-/** @returns for every cell as many values as there are in `q`, a list of lists by q and then by cell */
-export async function quantile(
-  source: BlockSource,
-  q: number | ArrayLike<number>,
-  options: QuantileOptions,
-): Promise<number | Tensor<'float64'>> {
-  checkFoldable('quantile', source.dtype)
-  const list = checkedList(q)
-  const layout = layoutOf(source, options.axis)
-  if (isSketched(source, options)) return reduceWhole(divideQuantile(source, options, UNIT_BYTES, q), options)
-  const found = await exact(source, list, layout, options.maxBytes ?? MAX_BYTES, options)
-  if (options.axis === undefined) return quantilesOf(q, found)
-  const shape = layout.resultShape(options.keepDims)
-  return tensorOf('float64', typeof q === 'number' ? shape : [list.length, ...shape], found)
-}
+/** A number, or a tensor with an axis of shares where these are a list. */
+type QuantileResult = number | Tensor<'float64'>
 
 /** Whether elements are counted by their values, as they are too many to be held. */
 const isSketched = ({ shape }: BlockSource, { axis, maxBytes = MAX_BYTES }: QuantileOptions): boolean =>
@@ -48,23 +36,35 @@ function checkedList(q: number | ArrayLike<number>): readonly number[] {
   return list
 }
 
-const quantilesOf = (q: number | ArrayLike<number>, found: Float64Array): number | Tensor<'float64'> =>
-  typeof q === 'number' ? found[0]! : tensorOf('float64', [found.length], found)
+/** Quantiles of the cells of a region: for each share those of all cells, in C order. */
+export interface QuantileCells {
+  readonly region: Box
+  readonly values: Float64Array
+}
 
-/** Quantiles of everything by a sketch, whose counts come to the same in whatever order they are added. */
+/**
+ * Quantiles of elements that can be held, in units of whole columns of chunks, which hold all elements of
+ * their cells; of everything that is too much for that by a sketch, whose counts come to the same in whatever
+ * order they are added.
+ */
 export function divideQuantile(
   source: BlockSource,
   options: QuantileOptions,
   unitBytes: number,
   q: number | ArrayLike<number>,
-): DividedReduction<SketchCounts, number | Tensor<'float64'>> {
+): DividedReduction<SketchCounts, QuantileResult> | DividedReduction<QuantileCells, QuantileResult> {
   checkFoldable('quantile', source.dtype)
   const list = checkedList(q)
-  if (!isSketched(source, options)) {
-    const text =
-      'quantiles in parts are those of everything, by a sketch: of few elements, or along axes, they need all of them at once. Set `maxBytes` to 0 for a sketch'
-    throw new HyperslabError('UnsupportedError', text, { actual: options.axis })
-  }
+  return isSketched(source, options) ? divideSketch(source, options, unitBytes, q, list) : divideColumns(source, options, q, list)
+}
+
+function divideSketch(
+  source: BlockSource,
+  options: QuantileOptions,
+  unitBytes: number,
+  q: number | ArrayLike<number>,
+  list: readonly number[],
+): DividedReduction<SketchCounts, QuantileResult> {
   const units = unitsOf(source, unitBytes)
   const sketchOf = (): QuantileSketch =>
     new QuantileSketch(new RowReader(source.dtype, 'float', skippedOf(source, options)).skipped)
@@ -86,49 +86,74 @@ export function divideQuantile(
       await eachRun(source, run, ({ tensor }) => reader.each(tensor, none, none, sketch.row))
       tree.add(sketch.counts())
     },
-    finish: (all) =>
-      quantilesOf(
-        q,
-        Float64Array.from(list, (each) => merged(all === undefined ? [] : [all]).quantile(each)),
-      ),
+    finish(all) {
+      const sketch = merged(all === undefined ? [] : [all])
+      const found = Float64Array.from(list, (each) => sketch.quantile(each))
+      return typeof q === 'number' ? found[0]! : tensorOf('float64', [found.length], found)
+    },
   }
 }
 
-/** Goes through columns of chunks, which hold all elements of their cells. */
-async function exact(
+function divideColumns(
   source: BlockSource,
-  list: readonly number[],
-  layout: CellLayout,
-  maxBytes: number,
   options: QuantileOptions,
-): Promise<Float64Array> {
-  const columns = columnsOf(source, layout.axes)
-  const depth = sizeOf(source.shape.filter((_, axis) => layout.axes.has(axis)))
-  const largest = columns.chunkShape.map((length, axis) => (layout.axes.has(axis) ? 1 : Math.min(length, source.shape[axis]!)))
+  q: number | ArrayLike<number>,
+  list: readonly number[],
+): DividedReduction<QuantileCells, QuantileResult> {
+  const layout = layoutOf(source, options.axis)
+  const { axes, reduced } = layout
+  const units = columnsOf(source, axes)
+  const depth = sizeOf(source.shape.filter((_, axis) => axes.has(axis)))
+  const largest = units.chunkShape.map((length, axis) => (axes.has(axis) ? 1 : Math.min(length, source.shape[axis]!)))
   const bytes = 8 * depth * sizeOf(largest)
+  const maxBytes = options.maxBytes ?? MAX_BYTES
   if (bytes > maxBytes) {
     const text = `quantiles along these axes have to hold ${bytes} bytes of elements at a time, more than the ${maxBytes} of \`maxBytes\``
     throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: maxBytes })
   }
-  const results = new Float64Array(list.length * layout.size).fill(Number.NaN)
-  const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
-  // Columns that nobody wrote are of one value, all along.
-  const unwritten = eachUnwritten(source, reader, layout, options.signal, (value: number, _, cell) => {
-    for (let i = 0; i < list.length; i++) results[i * layout.size + cell] = value
-  })
-  await eachRun(source, { ...options, runs: columns, unwritten }, ({ box, tensor }) => {
-    const shape = tensor.shape.map((length, axis) => (layout.axes.has(axis) ? 1 : length))
-    const gathered = new Gathered(sizeOf(shape), depth, reader.skipped)
-    const stride = stridesOf(shape).map((step, axis) => (layout.axes.has(axis) ? 0 : step))
-    const places = { start: layout.first(box), stride: layout.stride }
-    reader.each(tensor, { start: 0, stride }, places, gathered.row)
-    gathered.each((sorted, place) => {
-      list.forEach((q, i) => {
-        results[i * layout.size + place] = quantileOf(sorted, q)
+  const merge = (parts: readonly QuantileCells[], boxes = parts.map(({ region }) => region)): QuantileCells => {
+    const cells = new RegionCells(boxes, reduced)
+    const values = new Float64Array(list.length * cells.size).fill(Number.NaN)
+    for (const part of parts) {
+      const size = part.values.length / list.length
+      cells.each(part.region, (i, cell) => {
+        for (let k = 0; k < list.length; k++) values[k * cells.size + cell] = part.values[k * size + i]!
       })
-    })
-  })
-  return results
+    }
+    return { region: cells.region, values }
+  }
+  return {
+    units,
+    merge: (parts) => merge(parts),
+    absorb: () => undefined,
+    async reduce(from, to, tree, { signal }) {
+      if (from === to) return
+      const cells = RegionCells.ofUnits(units, from, to, reduced)
+      const values = new Float64Array(list.length * cells.size).fill(Number.NaN)
+      const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
+      // Columns that nobody wrote are of one value, all along.
+      const unwritten = eachUnwritten(source, reader, cells, signal, (value: number, _, cell) => {
+        for (let k = 0; k < list.length; k++) values[k * cells.size + cell] = value
+      })
+      await eachRun(source, { signal, runs: units, between: [from, to], unwritten }, ({ box, tensor }) => {
+        const shape = tensor.shape.map((length, axis) => (axes.has(axis) ? 1 : length))
+        const gathered = new Gathered(sizeOf(shape), depth, reader.skipped)
+        const stride = stridesOf(shape).map((step, axis) => (axes.has(axis) ? 0 : step))
+        const places = { start: cells.first(box), stride: cells.stride }
+        reader.each(tensor, { start: 0, stride }, places, gathered.row)
+        gathered.each((sorted, place) => {
+          for (const [k, share] of list.entries()) values[k * cells.size + place] = quantileOf(sorted, share)
+        })
+      })
+      tree.add({ region: cells.region, values })
+    },
+    finish(all) {
+      const { values } = merge(all === undefined ? [] : [all], [wholeBox(source.shape)])
+      const shape = options.axis === undefined ? [] : layout.resultShape(options.keepDims)
+      if (options.axis === undefined && typeof q === 'number') return values[0]!
+      return tensorOf('float64', typeof q === 'number' ? shape : [list.length, ...shape], values)
+    },
+  }
 }
 
 /** Chunks along the axes that are kept, everything along the others. */

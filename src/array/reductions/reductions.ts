@@ -3,11 +3,11 @@ import { withOneMissing } from '../lazy/missing-as.ts'
 import type { BlockSource, ReduceBoxOptions } from '../source.ts'
 import { cumsum } from './cumulative-sum.ts'
 import { foldElements, mapReduce } from './folded.ts'
-import { groupBy } from './group-by.ts'
+import { divideGroups } from './group-by.ts'
 import { divideHistogram, histogram } from './histogram.ts'
 import { checkCall, type ReducingCall } from './options.ts'
 import { divideProduct } from './product.ts'
-import { divideQuantile, quantile } from './quantile.ts'
+import { divideQuantile } from './quantile.ts'
 import { divideArg, divideExtrema, divideFold, divideVariance } from './reduce.ts'
 import type { SkipOptions } from './rows.ts'
 import { divideTruth } from './truth.ts'
@@ -22,7 +22,7 @@ export type ReducingMethod = Exclude<ReducingCall, 'coarsen' | 'rolling' | 'wher
 type Dividing = (source: BlockSource, options: never, unitBytes: number, ...given: never[]) => DividedReduction
 
 /** The reductions that can be taken apart into units. */
-export type DividedMethod = Exclude<ReducingMethod, 'median' | 'reduce' | 'mapReduce' | 'weightedMean' | 'cumsum' | 'groupBy'>
+export type DividedMethod = Exclude<ReducingMethod, 'reduce' | 'mapReduce' | 'weightedMean' | 'cumsum'>
 
 const DIVIDED: Record<DividedMethod, Dividing> = {
   sum: (source, options, unitBytes) => divideFold(source, 'sum', options, unitBytes),
@@ -31,9 +31,11 @@ const DIVIDED: Record<DividedMethod, Dividing> = {
   mean: (source, options, unitBytes) => divideFold(source, 'mean', options, unitBytes),
   extrema: divideExtrema,
   prod: divideProduct,
+  groupBy: divideGroups,
   unique: divideUnique,
   histogram: divideHistogram,
   quantile: divideQuantile,
+  median: (source, options, unitBytes) => divideQuantile(source, options, unitBytes, 0.5),
   count: (source, options, unitBytes) => divideTruth(source, 'count', options, unitBytes),
   any: (source, options, unitBytes) => divideTruth(source, 'any', options, unitBytes),
   all: (source, options, unitBytes) => divideTruth(source, 'all', options, unitBytes),
@@ -49,15 +51,12 @@ export const DIVIDED_METHODS = Object.keys(DIVIDED) as readonly DividedMethod[]
 type Reducing = (source: BlockSource, ...given: never[]) => Promise<unknown>
 
 /** What is done at once: what cannot be divided, or has to find out first how. */
-const METHODS: Record<Exclude<ReducingMethod, DividedMethod> | 'histogram' | 'quantile', Reducing> = {
+const METHODS: Record<Exclude<ReducingMethod, DividedMethod> | 'histogram', Reducing> = {
   histogram,
-  quantile,
-  median: (source, options) => quantile(source, 0.5, options),
   reduce: foldElements,
   mapReduce,
   weightedMean,
   cumsum,
-  groupBy,
 }
 
 /**

@@ -1,9 +1,10 @@
 import { type DType, isBigInt, isFixed, type ScalarOf } from '../../core/dtype.ts'
+import { invalidArgument } from '../../core/errors.ts'
 import type { Tensor } from '../../core/tensor.ts'
 import { type Box, wholeBox } from '../../grid/range.ts'
 import type { BlockSource } from '../source.ts'
 import { TruthFold, truthOf } from './fold.ts'
-import type { TruthOptions } from './options.ts'
+import type { CountOptions } from './options.ts'
 import { layoutOf, shaped } from './reduce.ts'
 import { RegionCells } from './region-cells.ts'
 import { RowReader, skippedOf } from './rows.ts'
@@ -24,10 +25,12 @@ export interface TruthCells {
 export function divideTruth(
   source: BlockSource,
   kind: 'count' | 'any' | 'all',
-  options: TruthOptions,
+  options: CountOptions,
   unitBytes: number,
 ): DividedReduction<TruthCells, Tensor | ScalarOf<DType>> {
   const { dtype } = source
+  const { zeros = false } = options
+  if (zeros && options.where !== undefined) invalidArgument('count takes `where` or `zeros`, not both', options)
   const layout = layoutOf(source, options.axis)
   const { reduced } = layout
   const units = unitsOf(source, unitBytes)
@@ -63,6 +66,7 @@ export function divideTruth(
     },
     finish(all) {
       const { found, others } = merge(all === undefined ? [] : [all], [wholeBox(source.shape)])
+      if (zeros) return shaped('float64', found.map((count, cell) => count + others[cell]!), layout, options) // biome-ignore format: one line
       return shaped(kind === 'count' ? 'float64' : 'bool', truthOf(kind, found, others), layout, options)
     },
   }

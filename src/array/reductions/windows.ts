@@ -14,7 +14,7 @@ import type { Windows } from './window-fold.ts'
 /** Lengths along some axes, by dimension name or number. */
 export type Lengths = { readonly [axis: string]: number }
 
-const CHECKS: Checks<WindowOptions> = { skipMissing: 'boolean', skipNaN: 'boolean', ddof: 'number' }
+export const WINDOW_CHECKS: Checks<WindowOptions> = { skipMissing: 'boolean', skipNaN: 'boolean', ddof: 'number' }
 
 /** How many chunks of the source, along an axis, a chunk of a coarsened array is made of at most. */
 const MOST_CHUNKS = 16
@@ -37,7 +37,7 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>, R> {
   const { source } = array
-  checkOptions('coarsen', options, CHECKS, source.label)
+  checkOptions('coarsen', options, WINDOW_CHECKS, source.label)
   checkKind('coarsen', kind, source)
   return coarsenBy(array as never, sizesOf(source, factors), kind, options) as DiskArray as DiskArray<never, R>
 }
@@ -72,7 +72,7 @@ export function rolling<D extends DType, K extends FoldKind, R extends number = 
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>, R> {
   const { source } = array
-  checkOptions('rolling', options, CHECKS, source.label)
+  checkOptions('rolling', options, WINDOW_CHECKS, source.label)
   checkKind('rolling', kind, source)
   return rollingBy(array as never, sizesOf(source, windows), kind, options) as DiskArray as DiskArray<never, R>
 }
