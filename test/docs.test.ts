@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { formatWithOptions } from 'node:util'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import * as cluster from '../src/runtime/cluster.ts'
 import * as dataset from '../src/runtime/dataset.ts'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
@@ -22,6 +23,7 @@ const entries = {
   'src/runtime/netcdf.ts': netcdf,
   'src/runtime/zarr.ts': zarr,
   'src/runtime/dataset.ts': dataset,
+  'src/runtime/cluster.ts': cluster,
   'src/testing/index.ts': testing,
 }
 
@@ -221,7 +223,16 @@ describe('examples', () => {
     const promised = code.split('\n').flatMap((line) => (line.includes('console.log(') ? [line.split(') // ')[1]] : []))
     const printed: string[] = []
     const log = (...values: unknown[]): unknown => printed.push(formatWithOptions({ breakLength: 1000 }, ...values))
-    const names = { ...hyperslab, ...netcdf, ...zarr, ...dataset, ...testing, env: { BUCKET: bucket }, console: { log } }
+    const names = {
+      ...hyperslab,
+      ...netcdf,
+      ...zarr,
+      ...dataset,
+      ...cluster,
+      ...testing,
+      env: { BUCKET: bucket },
+      console: { log },
+    }
     const { outputText } = ts.transpileModule(`async () => {\n${code}}`, { compilerOptions: { target: ts.ScriptTarget.ES2022 } })
     const home = process.cwd()
     process.chdir(folder)

@@ -9,12 +9,12 @@ import type { Pins } from './pins.ts'
 import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
 import type { OpenRecipeOptions } from './recipe.ts'
 
-/** An array of a copy: the source, and the regions that it is copied by, each of them a task. */
+/** An array of a copy: the source, and the `regions` that it is copied by, each of them a task. */
 export interface PlannedCopy extends PlannedSource {
   readonly regions: RechunkDocument
 }
 
-/** The plan of a copy. */
+/** The plan of a copy, with the `operation` that it was made of. */
 export interface CopyPlan extends AnyPlan {
   readonly operation: CopyOperation
   /** The arrays by their paths in the target. */

@@ -2,7 +2,7 @@ import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { JobPlan } from './job-plan.ts'
 
-/** How far a job has come. */
+/** The part of a job that is done: tasks and merges of the `total`, bytes of `totalBytes`. */
 export interface JobProgress {
   /** Tasks and merges that are done, and all there are. */
   readonly done: number
@@ -12,7 +12,7 @@ export interface JobProgress {
   readonly totalBytes: number
 }
 
-/** Options of running a job. */
+/** Options of running a job; `onProgress` is called whenever more of it is done. */
 export interface RunJobOptions {
   /** Ends it, with the reason of the signal. */
   readonly signal?: Signal | undefined
@@ -22,8 +22,8 @@ export interface RunJobOptions {
 export const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProgress: 'function' }
 
 /**
- * Does the tasks and merges of a job, wherever that is, and gives what the method of the array would have
- * given: the same bits, whoever does them, and in whatever order.
+ * A place where jobs are done: `run` gives what the method of the array would have given, the same bits,
+ * whoever does the tasks and merges, and in whatever order.
  */
 export interface Executor {
   run(plan: JobPlan, options?: RunJobOptions): Promise<unknown>

@@ -17,20 +17,22 @@ import {
 /** A value of JSON. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
 
-/** A reduction, by the name of the method that an array has for it, of an array. */
+/** A reduction, by the name of the `method` that an array has for it, of the array that `source` tells. */
 export interface ReduceOperation {
   readonly method: DividedMethod
   readonly source: ArrayRecipe
   /**
-   * What the method takes before its options: of `quantile` the quantiles; of `groupBy` the axis, the label
-   * of each position along it, and the kind of reduction.
+   * The arguments of the method before its options: of `quantile` the quantiles; of `groupBy` the axis, the
+   * label of each position along it, and the kind of reduction.
    */
   readonly args?: readonly JsonValue[]
-  /** What the method takes as its options, but for signals and functions. */
+  /** The options of the method, but for signals and functions. */
   readonly options?: { readonly [name: string]: JsonValue }
 }
 
-/** Arrays that are copied as they are, by the paths that they get; '' makes the target itself an array. */
+/**
+ * The `arrays` that are copied as they are, by the paths that they get; '' makes the target itself an array.
+ */
 export interface CopiedArrays {
   readonly arrays: { readonly [path: string]: ArrayRecipe }
   /** Attributes of groups by path, those of the target itself as ''. */
@@ -43,21 +45,25 @@ export interface CopiedDataset extends DatasetRecipe {
   readonly variables?: readonly string[]
 }
 
+/** The arrays of a copy: some by their recipes, or those of a dataset. */
 export type CopySource = CopiedArrays | CopiedDataset
 
-/** How the target of a copy is stored. */
+/** The chunks, shards and compression of the target of a copy. */
 export interface CopySettings {
   /** Lengths of chunks along dimensions, by name; as the source has them when left out. */
   readonly chunks?: { readonly [dimension: string]: number }
   /** Lengths of shards along dimensions; along others a shard is a chunk long. */
   readonly shards?: { readonly [dimension: string]: number }
-  /** How chunks are compressed: `zstd` when left out. */
+  /** The codec that chunks are compressed by: `zstd` when left out. */
   readonly codec?: string
   /** The level of the codec. */
   readonly level?: number
 }
 
-/** A copy to a new Zarr store, with other chunks or shards: each task writes whole objects. */
+/**
+ * A copy (`method`) of a `source` to a new Zarr store, with the chunks or shards that `options` tell: each
+ * task writes whole objects.
+ */
 export interface CopyOperation {
   readonly method: 'copy'
   readonly source: CopySource
@@ -66,7 +72,7 @@ export interface CopyOperation {
   readonly options?: CopySettings
 }
 
-/** What a job does. */
+/** The operation of a job. */
 export type JobOperation = ReduceOperation | CopyOperation
 
 export const isCopy = (operation: JobOperation): operation is CopyOperation => operation.method === 'copy'

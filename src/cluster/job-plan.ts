@@ -21,7 +21,7 @@ import { checkNoSecret } from './recipe.ts'
 import { checkReducePlan, planReduce, REDUCE_PLAN_CHECKS, type ReducePlan } from './reduce-plan.ts'
 import { type TaskTree, treeOfPhases } from './task-tree.ts'
 
-/** Options of `planJob`. */
+/** Options of `planJob`; the source is opened with its `pool`, and until its `signal` ends that. */
 export interface PlanJobOptions {
   /**
    * About how many bytes of elements a task reads; 256 MiB when left out. Tasks of a reduction are of 1, 16,
@@ -148,6 +148,7 @@ export function treeOfJob(plan: JobPlan): TaskTree {
 /**
  * The number of nodes of each level that a queue has: of tasks, then of merges of up to 256 of the level
  * below, until there is one.
+ * @throws FormatError for a copy whose regions are none
  */
 export const nodeCounts = (plan: JobPlan): readonly number[] => treeOfJob(plan).counts
 

@@ -23,8 +23,8 @@ export interface OpenJobOptions {
 }
 
 /**
- * What a task or a merge has come to, as JSON: at hand, in base64; or in the scratch folder of the job, where
- * it is too large to be handed around.
+ * The partial result of a task or a merge, as JSON: at hand, in base64; or in the scratch folder of the job,
+ * where it is too large to be handed around.
  */
 export type PartialResult = { readonly state: string } | { readonly key: string; readonly bytes: number }
 
@@ -49,7 +49,10 @@ export async function openJob(plan: JobPlan, options: OpenJobOptions = {}): Prom
   return new Job(read, await (isCopyPlan(read) ? CopyWork.open(read, options) : ReduceWork.open(read, options)))
 }
 
-/** A job whose source is open: does its tasks, merges what they come to, and gives the result. */
+/**
+ * A job whose source is open: does the tasks of its `plan`, merges what they come to, and gives the result;
+ * `close` closes the source.
+ */
 export class Job implements AsyncDisposable {
   readonly plan: JobPlan
   readonly #work: JobWork
@@ -112,7 +115,7 @@ export class Job implements AsyncDisposable {
   }
 
   /**
-   * What the method of the array gives, of what the last merge came to.
+   * The result that the method of the array gives, of what the last merge came to.
    * @throws what the method throws for such elements: EmptyReductionError, OverflowError
    */
   async result(last: PartialResult, options: NodeOptions = {}): Promise<unknown> {

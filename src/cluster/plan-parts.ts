@@ -11,7 +11,7 @@ import type { PinnedVersions } from './pins.ts'
 export const JOB_FORMAT = 'hyperslab.job'
 export const JOB_VERSION = 1
 
-/** What every plan has. Holds no code and no secret. */
+/** The parts that every plan has, beside its `format`: no code and no secret. */
 export interface AnyPlan {
   readonly format: typeof JOB_FORMAT
   /** Version of the plan and of how tasks are done. */
@@ -20,10 +20,11 @@ export interface AnyPlan {
   readonly id: string
   /** Versions of the objects that the source was opened from. */
   readonly pins: PinnedVersions
+  /** The location of a folder for partial results that are too large for a queue. */
   readonly scratch?: string
 }
 
-/** An array, as it was found when the job was planned. */
+/** An array as it was found when the job was planned: its `dtype`, `shape` and chunks. */
 export interface PlannedSource {
   readonly dtype: string
   readonly shape: readonly number[]

@@ -14,24 +14,26 @@ import type { ConcatDatasetsOptions, Dataset } from '../runtime/dataset.ts'
 import { formatIn, zarrIn } from '../runtime/place-format.ts'
 import type { Pins } from './pins.ts'
 
-/** What is taken of an axis: one position, some, or all of it. */
+/** The positions that are taken of an axis: one, some, or all of them. */
 export type AxisRecipe =
   | number
   | null
   | readonly number[]
   | { readonly start?: number | null; readonly stop?: number | null; readonly step?: number | null }
 
-/** A selection, of all axes in order or by dimension. */
+/** A selection (`select`), of all axes in order or by dimension. */
 export interface SelectRecipe {
   readonly select: readonly AxisRecipe[] | { readonly [dimension: string]: AxisRecipe }
 }
 
-/** Another order of axes. */
+/** Another order of axes (`transpose`). */
 export interface TransposeRecipe {
   readonly transpose: readonly (string | number)[]
 }
 
-/** Blocks of so many positions, each reduced to one element, as `coarsen` does it. */
+/**
+ * Blocks of so many positions, each reduced to one element as `coarsen` does it, by its `kind` and `options`.
+ */
 export interface CoarsenRecipe {
   readonly coarsen: Lengths
   readonly kind: FoldKind
@@ -41,7 +43,10 @@ export interface CoarsenRecipe {
 /** A view of an array: a part of it, another order of axes, or its elements in blocks. */
 export type ViewRecipe = SelectRecipe | TransposeRecipe | CoarsenRecipe
 
-/** An array of a place as it is stored: a container, a Zarr store or classic NetCDF. */
+/**
+ * An array as it is stored at a `location`: a container, a Zarr store or classic NetCDF; `views` are taken of
+ * it.
+ */
 export interface StoredArrayRecipe {
   readonly location: string
   /** Its name, in a Zarr store its path; left out where the place is a Zarr array. */
@@ -49,10 +54,10 @@ export interface StoredArrayRecipe {
   readonly views?: readonly ViewRecipe[]
 }
 
-/** How files are joined that reach into one another, or are not all alike. */
+/** The rules by which files are joined that reach into one another, or are not all alike. */
 interface JoinRules extends Pick<ConcatDatasetsOptions, 'overlap' | 'gaps' | 'compat'> {}
 
-/** A dataset of a place, or of many files that are joined: as `openDatasets` has it. */
+/** A `dataset` of a place, or of many files that are joined: as `openDatasets` has it. */
 export interface DatasetRecipe extends JoinRules {
   readonly dataset: string | readonly string[]
   /** The dimension along which files are joined; the only one along which labels differ when left out. */
@@ -61,7 +66,7 @@ export interface DatasetRecipe extends JoinRules {
   readonly group?: string
 }
 
-/** A variable of a dataset. */
+/** A `variable` of a dataset, of which `views` are taken. */
 export interface VariableRecipe extends DatasetRecipe {
   readonly variable: string
   /** False to leave values as they are stored; decoded by the CF conventions otherwise. */
@@ -69,14 +74,14 @@ export interface VariableRecipe extends DatasetRecipe {
   readonly views?: readonly ViewRecipe[]
 }
 
-/** Arrays put together along an axis. */
+/** Arrays put together (`concat`) along an `axis`, of which `views` are taken. */
 export interface JoinedRecipe {
   readonly concat: readonly ArrayRecipe[]
   readonly axis?: Axis
   readonly views?: readonly ViewRecipe[]
 }
 
-/** How to come to an array, as data: where it is, and what is made of it before it is read. */
+/** An array as data: where it is, and what is made of it before it is read. */
 export type ArrayRecipe = StoredArrayRecipe | VariableRecipe | JoinedRecipe
 
 /** What opening takes beside the recipe, of whoever opens it. */

@@ -9,7 +9,10 @@ import type { Pins } from './pins.ts'
 import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
 import { type OpenRecipeOptions, openRecipe } from './recipe.ts'
 
-/** The plan of a reduction. */
+/**
+ * The plan of a reduction: its `operation`, the `array` that was found, and the `units` that it is divided
+ * into.
+ */
 export interface ReducePlan extends AnyPlan {
   readonly operation: ReduceOperation
   readonly array: PlannedSource

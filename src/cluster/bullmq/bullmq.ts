@@ -9,7 +9,7 @@ import { runTree } from './runs.ts'
 
 /** Options of `bullmq`. */
 export interface BullmqOptions extends QueueOptions {
-  /** Called each second with the state of the job, besides `onProgress`. */
+  /** A function that is called each second with the state of the job, besides `onProgress`. */
   readonly onStatus?: (status: JobStatus) => void
   /** Threads for what the last step reads. */
   readonly pool?: WorkerPool

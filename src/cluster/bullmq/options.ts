@@ -9,7 +9,7 @@ export interface QueueOptions {
    */
   readonly url: string
   /**
-   * What names of keys begin with in Redis, and the schema in PostgreSQL: queues of other prefixes have
+   * The beginning of the names of keys in Redis, and the schema in PostgreSQL: queues of other prefixes have
    * nothing to do with each other (default: `hyperslab`).
    */
   readonly prefix?: string
@@ -35,7 +35,7 @@ export function checkQueueOptions(call: string, options: unknown, checks: Readon
   checkValue(call, 'url', (options as QueueOptions | undefined)?.url, 'string')
 }
 
-/** How a worker works. */
+/** The settings of a worker. */
 export interface WorkerSettings extends QueueOptions {
   /** Tasks at once (default: 1). */
   readonly concurrency?: number
@@ -54,7 +54,7 @@ export interface WorkerSettings extends QueueOptions {
   readonly checkSeconds?: number
   /** Workers that a task may end, by a crash or by silence, until its run fails (default: 5). */
   readonly maxLost?: number
-  /** Called with warnings, such as that the server does not answer for the moment. */
+  /** A function that is called with warnings, such as that the server does not answer for the moment. */
   readonly onWarning?: (text: string) => void
 }
 
@@ -70,7 +70,7 @@ export const WORKER_CHECKS: Checks<WorkerSettings> = {
   onWarning: 'function',
 }
 
-/** What a worker has done. */
+/** The work that a worker has done: `tasks`, and `merges` of what they came to. */
 export interface WorkReport {
   readonly tasks: number
   readonly merges: number
@@ -78,10 +78,13 @@ export interface WorkReport {
   readonly retries: number
 }
 
-/** What a job has come to. */
+/** The state of a job; `stopping` is one whose tasks under way are ending. */
 export type JobState = 'waiting' | 'running' | 'stopping' | 'done' | 'failed'
 
-/** A job as its queue tells of it. */
+/**
+ * A job as its queue tells of it: its `state`, how many tasks of the `total` are done, and when it was
+ * `added`.
+ */
 export interface JobStatus {
   /** The id of its plan. */
   readonly id: string

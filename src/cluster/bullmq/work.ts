@@ -18,9 +18,9 @@ export interface WorkOptions extends WorkerSettings {
    */
   readonly pool?: WorkerPool
   /**
-   * What its tasks may touch: folders (`/data/`, `s3://bucket/`, `https://host/data/`) with all below them,
-   * and files. Jobs that name other places fail, and references of kerchunk, which may name any; all may be
-   * touched when left out.
+   * The places that its tasks may touch: folders (`/data/`, `s3://bucket/`, `https://host/data/`) with all
+   * below them, and files. Jobs that name other places fail, and references of kerchunk, which may name any;
+   * all may be touched when left out.
    */
   readonly allow?: Allowed
 }
