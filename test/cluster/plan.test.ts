@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -213,6 +213,22 @@ describe('a job', () => {
     await job.clean()
     expect(readdirSync(scratch)).toEqual([])
     await job.close()
+  })
+
+  test('hands around what is small, and takes what somebody has left for done', async () => {
+    const scratch = join(folder, 'shared')
+    const plan = await planJob({ ...mean, options: { axis: 'y' } }, { ...tiny, scratch })
+    await using job = await openJob(plan)
+    expect(await job.runTask(0)).toEqual({ state: expect.any(String) })
+    expect(readdirSync(folder)).not.toContain('shared')
+    mkdirSync(join(scratch, plan.id), { recursive: true })
+    writeFileSync(join(scratch, plan.id, '1-0'), 'known')
+    writeFileSync(join(scratch, plan.id, '0-3'), 'known')
+    expect(await job.runTask(3)).toEqual({ key: expect.stringMatching(/0-3$/), bytes: 5 })
+    const children = new Array(20).fill({ key: 'gone', bytes: 1 })
+    expect(await job.merge(1, 0, children)).toEqual({ key: expect.stringMatching(/1-0$/), bytes: 5 })
+    rmSync(join(scratch, plan.id, '1-0'))
+    await expect(job.merge(1, 0, children)).rejects.toMatchObject({ tag: 'NotFoundError' })
   })
 
   test('refuses nodes that there are not, and children that are not theirs', async () => {
