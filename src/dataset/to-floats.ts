@@ -1,6 +1,6 @@
 import type { Converting } from '../array/lazy/converted.ts'
 import { unpacking } from '../array/lazy/unpacking.ts'
-import { missingElements } from '../array/missing.ts'
+import { isAnyMissing, missingElements } from '../array/missing.ts'
 import type { BlockSource } from '../array/source.ts'
 import { isBigInt } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
@@ -16,7 +16,7 @@ export function toFloats(source: BlockSource, dtype: 'float32' | 'float64'): Con
     missing,
     validRange: undefined,
   })
-  if (!isBigInt(source.dtype)) return { forth, statsOf }
+  if (!isBigInt(source.dtype)) return { forth: isAnyMissing(missing) ? forth : (value: number) => value, statsOf }
   const isMissing = new Set<unknown>(missing.values)
   return {
     forth: (value: bigint) => {

@@ -139,3 +139,26 @@ test('positions without a time are in no group', async () => {
   expect(await list(months)).toEqual([1, 3])
   expect(await list(months.coords['month']!)).toEqual([1, 2])
 })
+
+test.each([
+  ['bool', Uint8Array.of(0, 1, 1), [3, 4, 4]],
+  ['uint8', Uint8Array.of(0, 1, 255), [3, 4, 258]],
+  ['int16', Int16Array.of(-5, 0, 7), [-2, 3, 10]],
+  ['float32', Float32Array.of(0.5, -0.5, Number.NaN), [3.5, 2.5, Number.NaN]],
+  ['int64', BigInt64Array.of(-5n, 0n, 2n ** 53n), [-2, 3, 2 ** 53 + 4]],
+] as const)('%s of which nothing is missing is computed with as floats', async (dtype, data, expected) => {
+  const source = new CountingSource({ dtype, shape: [3], data } as never, ChunkGrid.regular([3], [2]))
+  const sum = new Dataset({ t: { dims: ['x'], data: new DiskArray(source as never) as DiskArray } }).get('t').plus(3)
+  expect([sum.dtype, await list(sum)]).toEqual([dtype === 'float32' ? 'float32' : 'float64', expected])
+  expect(source.reads).toHaveLength(1)
+})
+
+test('integers that no float holds are refused, and so is what is no number', async () => {
+  const of = (dtype: 'int64' | 'string', data: unknown) => {
+    const source = new CountingSource({ dtype, shape: [1], data } as never, ChunkGrid.regular([1], [1]))
+    return new Dataset({ t: { dims: ['x'], data: new DiskArray(source as never) as DiskArray } }).get('t')
+  }
+  const large = of('int64', BigInt64Array.of(2n ** 53n + 1n)).plus(1)
+  await expect(large.values()).rejects.toMatchObject({ tag: 'OverflowError', details: { actual: 2n ** 53n + 1n } })
+  expect(() => of('string', ['a']).times(2)).toThrow("counting: array 't': there is no arithmetic of string values")
+})
