@@ -58,10 +58,10 @@ export const addWritingOptions = (command: Command): Command =>
     .option('--memory <bytes>', 'memory that the command may use, at least 256MiB (default: 1GiB)', parseByteCount)
     .option('--overwrite', 'replace the output if it exists')
 
-export const chunksOption = () =>
+const chunksOption = () =>
   new Option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=12,lat=48').argParser(parseLengths)
 
-export const variablesOption = () =>
+const variablesOption = () =>
   new Option('--variables <names>', 'which variables to copy, e.g. tas,lat,lon (default: all)').argParser(parseNames)
 
 /** Parses `time=12,lat=48`. Whether there are such dimensions is seen once the source is open. */
