@@ -80,3 +80,13 @@ test('a table narrows its texts first, and has columns for which there is no roo
     '      00:00:00',
   ])
 })
+
+test('no line of a table is wider than asked for', () => {
+  const columns = [{ title: 'name' }, { title: 'bytes', align: 'right' as const }, { title: 'value' }]
+  const rows = [
+    ['tas', '864.0 KiB', 'x'.repeat(100)],
+    ['y'.repeat(100), '96 B', 'K'],
+  ]
+  for (let width = 40; width < 120; width++)
+    expect(Math.max(...table(columns, rows, '  ', width).map(({ length }) => length)), `${width}`).toBe(width)
+})
