@@ -2,30 +2,26 @@
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import { type Axis, areOfMap, type Chosen, chooseAxes, readAxis, slowDimension } from './axes.ts'
 import { loadCoastlines } from './coastlines.ts'
-import { tableOf } from './colours.ts'
 import { bindControls, showControls } from './controls.ts'
 import { byId, showError } from './dom.ts'
-import { type Frame, FrameCache, readFrame, toFloats } from './frame.ts'
-import { extentOf, knownExtent, type Limits, percentilesOf, suitingColours, symmetric } from './limits.ts'
-import { drawLine } from './lines.ts'
+import { type Frame, FrameCache, readFrame } from './frame.ts'
+import { knownExtent, type Limits } from './limits.ts'
+import { showValues } from './line-view.ts'
 import { MapView, type Scene } from './map-view.ts'
 import { openSource, type Source } from './opening.ts'
 import { derivationOf, derive, javascriptOf } from './picture.ts'
+import { Player } from './playing.ts'
 import { bindPointer } from './pointer.ts'
 import { Profiles } from './profiles.ts'
+import { placeText, rowAndColumn, valueText } from './readout.ts'
 import { save } from './save.ts'
-import { makeSliders, setSlider, showPlaying } from './sliders.ts'
+import { KeptLimits, scaleOf } from './scale.ts'
+import { makeSliders, setSlider } from './sliders.ts'
 import { bindOpening } from './start.ts'
 import { queryOf, START, type ViewState } from './state.ts'
 import { bindTheme } from './theme.ts'
 import { listVariables, showVariable } from './variables.ts'
-import { isNumeric, longNameOf, plural, show, showBytes, summarize, unitsOf, unitsOfFloats } from './words.ts'
-
-/** Elements of a variable of one dimension that are drawn at most, and of text that are shown. */
-const MOST_POINTS = 2 ** 20
-const MOST_TEXTS = 1000
-/** How long a frame is shown at least while it is played, in milliseconds; longer for those who want little motion. */
-const frameTime = (): number => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 1000 : 250)
+import { isNumeric, longNameOf, plural, showBytes, unitsOf } from './words.ts'
 
 let state: ViewState = { ...START }
 let dataset: Dataset | undefined
@@ -35,8 +31,6 @@ let variable: DataArray | undefined
 let axes = new Map<string, Axis>()
 let chosen: Chosen = { y: '', x: '', others: [] }
 let known: Promise<Limits | undefined> = Promise.resolve(undefined)
-let kept: { readonly of: string; readonly limits: Limits } | undefined
-let playing: string | undefined
 /** The cell that is read out: its number in the frame, or -1. */
 let cell = -1
 let opening = new AbortController()
@@ -46,6 +40,12 @@ const cost = { requests: 0, bytes: 0 }
 const frames = new FrameCache()
 const map = new MapView()
 const profiles = new Profiles()
+const kept = new KeptLimits()
+const player = new Player({
+  next: (dim) => ((state.at[dim] ?? 0) + 1) % axes.get(dim)!.length,
+  ahead: (dim, position) => frameOf({ ...state, at: { ...state.at, [dim]: position } }, reading.signal),
+  move,
+})
 
 const slow = (): string | undefined => slowDimension(chosen, axes)
 const derivation = (of: ViewState) => derivationOf(of, chosen, axes, slow())
@@ -58,7 +58,7 @@ function change(changes: Partial<ViewState>): void {
 
 async function open(source: Source, wanted: ViewState): Promise<void> {
   opening.abort()
-  stop()
+  player.stop()
   opening = new AbortController()
   const { signal } = opening
   showError('open-error')
@@ -94,12 +94,12 @@ async function open(source: Source, wanted: ViewState): Promise<void> {
 
 /** Shows a variable. */
 async function pick(array: DataArray, wanted: ViewState): Promise<void> {
-  stop()
+  player.stop()
   reading.abort()
   reading = new AbortController()
   const { signal } = reading
   variable = array
-  kept = undefined
+  kept.forget()
   cell = -1
   profiles.close()
   map.clear()
@@ -117,10 +117,10 @@ async function pick(array: DataArray, wanted: ViewState): Promise<void> {
     const others = chosen.others.map((dim) => axes.get(dim)!)
     makeSliders(others, state.at, {
       moved: (dim, position) => {
-        if (playing !== dim) stop()
-        move(dim, position)
+        if (player.dim !== dim) player.stop()
+        void move(dim, position)
       },
-      played: (dim) => (playing === dim ? stop() : play(dim)),
+      played: (dim) => (player.dim === dim ? player.stop() : void player.play(dim)),
     })
     updateControls()
     await read()
@@ -150,8 +150,9 @@ async function read(): Promise<void> {
   byId('canvas').ariaBusy = 'true'
   try {
     if (chosen.y !== '') await readMap(signal)
-    else await readLine(variable, signal)
+    else await showValues(variable, axes, signal)
     if (signal.aborted) return
+    void showCode()
     byId('canvas').ariaBusy = 'false'
     document.documentElement.dataset['state'] = 'shown'
   } catch (error) {
@@ -159,7 +160,7 @@ async function read(): Promise<void> {
       map.clear()
       byId('canvas').ariaBusy = 'false'
       showError('view-error', error)
-      stop()
+      player.stop()
     }
   }
   if (!signal.aborted) byId('progress').hidden = true
@@ -194,59 +195,30 @@ async function readMap(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   for (const each of document.querySelectorAll<HTMLElement>('.of-maps')) each.hidden = !isMap
   drawMap(frame, extent)
-  showCode()
-}
-
-/** What the colours stand for, of what is drawn. */
-function limitsFor(frame: Frame, extent: Limits | undefined): Limits | undefined {
-  const isPlain = state.mean === '' && state.minus === undefined
-  const of = [state.variable, state.mean, state.minus !== undefined, state.limits, state.low, state.high].join()
-  // A picture of one value, as the difference of a month from itself, says nothing of those that follow.
-  const isUseful = kept !== undefined && kept.of === of && kept.limits.low < kept.limits.high
-  if (isUseful && (state.keep || (state.limits === 'all' && extent !== undefined && isPlain))) return kept!.limits
-  const shown = extentOf(frame.values)
-  let limits = shown
-  if (state.limits === 'all' && isPlain) limits = extent ?? shown
-  else if (state.limits === 'percentiles') limits = percentilesOf(frame.values)
-  else if (state.limits === 'own') limits = { low: state.low ?? shown?.low ?? 0, high: state.high ?? shown?.high ?? 1 }
-  if (limits !== undefined) kept = { of, limits }
-  return limits
 }
 
 function drawMap(frame: Frame, extent: Limits | undefined): void {
   const array = variable!
-  const found = limitsFor(frame, extent) ?? { low: 0, high: 1 }
-  const colours = state.colours === 'auto' ? suitingColours(array, state, found) : state.colours
-  const isAround0 = state.symmetric || (colours === 'diverging' && state.limits !== 'own')
-  showError('limits-error')
-  let limits = isAround0 ? symmetric(found) : found
-  let log = state.log
-  if (limits.low > limits.high) {
-    showError('limits-error', `The lower limit, ${show(limits.low)}, is above the upper one, ${show(limits.high)}.`)
-    limits = { low: limits.high, high: limits.low }
-  }
-  if (log && !(limits.low > 0)) {
-    showError('limits-error', `A logarithmic scale needs limits above 0, and the lower one is ${show(limits.low)}.`)
-    log = false
-  }
+  const { scale, problem } = scaleOf(array, state, kept.of(frame, state, extent) ?? { low: 0, high: 1 })
+  showError('limits-error', problem)
   const units = unitsOf(array)
   const caption = `${longNameOf(array)}${units === '' ? '' : ` [${units}]`}`
-  const y = axes.get(chosen.y)!
-  const x = axes.get(chosen.x)!
+  const isDifference = state.minus !== undefined
+  const [y, x] = shownAxes()
   const scene: Scene = {
     frame,
     y,
     x,
-    scale: { ...limits, table: tableOf(colours), log },
+    scale,
     caption,
     coasts,
     state: { projection: state.projection, x: state.x, y: state.y, zoom: state.zoom },
-    valueText: (value) => valueText(value, false),
+    valueText: (value) => valueText(array, value, { withUnits: false, isDifference }),
   }
   map.draw(scene)
   const where = whereText()
   byId('subtitle').textContent = where
-  const ends = `${valueText(limits.low)} to ${valueText(limits.high)}`
+  const ends = [scale.low, scale.high].map((end) => valueText(array, end, { isDifference })).join(' to ')
   const gaps = frame.missing > 0 ? `, ${plural(frame.missing, 'cell')} without a value` : ''
   const thinned = frame.steps.some((step) => step > 1) ? `, every ${frame.steps.join(' × ')}th cell` : ''
   byId('canvas').ariaLabel = `${caption}, ${where || 'the whole'}, colours from ${ends}${gaps}${thinned}`
@@ -260,11 +232,6 @@ function drawMap(frame: Frame, extent: Limits | undefined): void {
 const cellOf = ({ rows, columns, steps }: Frame, [row, column]: readonly [number, number]): number => {
   const [r, c] = [Math.floor(row / steps[0]), Math.floor(column / steps[1])]
   return r < rows && c < columns ? r * columns + c : -1
-}
-
-function valueText(value: number, withUnits = true): string {
-  if (variable!.dtype === 'timestamp_ns' && state.minus === undefined) return show(new Date(value * 1000))
-  return withUnits ? `${show(value)} ${unitsOf(variable!)}`.trim() : show(value)
 }
 
 /** Where the picture lies along what it does not show. */
@@ -290,27 +257,17 @@ function readOut(at: number, speak = false): void {
 }
 
 function cellText(frame: Frame, at: number): string {
-  const [row, column] = [Math.floor(at / frame.columns), at % frame.columns]
   const value = frame.values[at]!
-  return `${Number.isNaN(value) ? 'no value' : valueText(value)} · ${placeText(frame, row, column)}`
+  const text = Number.isNaN(value) ? 'no value' : valueText(variable!, value, { isDifference: state.minus !== undefined })
+  return `${text} · ${placeText(frame, rowAndColumn(frame, at), shownAxes())}`
 }
 
-function placeText({ steps }: Frame, row: number, column: number): string {
-  const [i, j] = [row * steps[0], column * steps[1]]
-  return [[chosen.y, i] as const, [chosen.x, j] as const]
-    .map(([dim, index]) => {
-      const { places, isGlobe, isTime, label } = axes.get(dim)!
-      // What has no coordinate names its dimension itself; dates and places of the globe need no name.
-      const isNamed = places === undefined || isGlobe || isTime
-      return isNamed ? label(index) : `${dim} ${label(index)}`
-    })
-    .join(', ')
-}
+const shownAxes = (): [y: Axis, x: Axis] => [axes.get(chosen.y)!, axes.get(chosen.x)!]
 
 function showProfiles(frame: Frame): void {
   const at = cellOf(frame, state.cell!)
   if (at < 0) return
-  const [row, column] = [Math.floor(at / frame.columns), at % frame.columns]
+  const [row, column] = rowAndColumn(frame, at)
   const [i, j] = [row * frame.steps[0], column * frame.steps[1]]
   const dim = slow()
   const { at: positions } = derivation(state)
@@ -319,7 +276,7 @@ function showProfiles(frame: Frame): void {
     dim === undefined || state.mean === dim
       ? undefined
       : { array: variable!.isel({ ...rest, [chosen.y]: i, [chosen.x]: j }), axis: axes.get(dim)! }
-  const [y, x] = [axes.get(chosen.y)!, axes.get(chosen.x)!]
+  const [y, x] = shownAxes()
   const name = longNameOf(variable!)
   const of = JSON.stringify([state.variable, rest, i, j])
   void profiles.show({
@@ -330,63 +287,10 @@ function showProfiles(frame: Frame): void {
     x,
     name,
     units: unitsOf(variable!),
-    place: placeText(frame, row, column),
+    place: placeText(frame, [row, column], [y, x]),
     series,
     of,
   })
-}
-
-/** Reads a variable of one dimension, or none, or of text. */
-async function readLine(array: DataArray, signal: AbortSignal): Promise<void> {
-  byId('subtitle').textContent = summarize(array)
-  const isLine = isNumeric(array) && array.dims.length === 1
-  byId('line').hidden = !isLine
-  byId('text').hidden = isLine
-  const most = isLine ? MOST_POINTS : MOST_TEXTS
-  if (array.array.size > most && array.dims.length > 1) throw new Error(`${array.array.size} values of text are too many to show`)
-  const part = array.array.size > most ? array.isel({ [array.dims[0]!]: firstOf(most) }) : array
-  const result = await part.get({ signal })
-  if (signal.aborted) return
-  const data = array.dims.length === 0 ? [result] : (result as { data: ArrayLike<unknown> }).data
-  if (isLine) {
-    const axis = axes.get(array.dims[0]!)!
-    const values = toFloats(array, data as ArrayLike<number | bigint>)
-    drawLine(byId('line'), { axis, values, name: longNameOf(array), units: unitsOfFloats(array) }, byId('view').clientWidth, 320)
-    const extent = extentOf(values)
-    byId('line').ariaLabel =
-      `${longNameOf(array)} along ${axis.dim}${extent === undefined ? '' : `, ${valueText(extent.low)} to ${valueText(extent.high)}`}`
-    byId('line').role = 'img'
-  } else byId<HTMLTextAreaElement>('text').value = Array.from(data as ArrayLike<unknown>, (value) => show(value)).join('\n')
-  showCode()
-}
-
-const firstOf = (count: number): number[] => Array.from({ length: count }, (_, i) => i)
-
-/** Shows frame after frame along a dimension; the next one is read while one is seen. */
-async function play(dim: string): Promise<void> {
-  stop()
-  playing = dim
-  showPlaying(dim)
-  const { length } = axes.get(dim)!
-  const next = (): number => ((state.at[dim] ?? 0) + 1) % length
-  const run = {}
-  current = run
-  while (playing === dim && current === run) {
-    const began = performance.now()
-    const ahead = frameOf({ ...state, at: { ...state.at, [dim]: next() } }, reading.signal).catch(() => undefined)
-    await new Promise((resolve) => setTimeout(resolve, frameTime() - (performance.now() - began)))
-    await ahead
-    if (playing !== dim || current !== run) return
-    await move(dim, next())
-  }
-}
-
-let current: object | undefined
-
-function stop(): void {
-  playing = undefined
-  current = undefined
-  showPlaying(undefined)
 }
 
 function showCost(): void {
@@ -409,7 +313,7 @@ async function showCode(): Promise<void> {
 
 /** Draws once more what is in memory, after a change of what does not have to be read. */
 function redraw(changes: Partial<ViewState>): void {
-  if (changes.limits !== undefined) kept = undefined
+  if (changes.limits !== undefined) kept.forget()
   change(changes)
   updateControls()
   if (map.frame !== undefined) void known.then((extent) => drawMap(map.frame!, extent)).then(settled)
@@ -421,7 +325,7 @@ const settled = (): void => {
 
 /** Computes something else of the variable, and reads it. */
 function compute(changes: Partial<ViewState>): void {
-  stop()
+  player.stop()
   change(changes)
   updateControls()
   void read()
@@ -435,7 +339,8 @@ function choose(at: number): void {
     change({ cell: undefined })
     profiles.close()
   } else {
-    change({ cell: [Math.floor(at / frame.columns) * frame.steps[0], (at % frame.columns) * frame.steps[1]] })
+    const [row, column] = rowAndColumn(frame, at)
+    change({ cell: [row * frame.steps[0], column * frame.steps[1]] })
     readOut(at)
     showProfiles(frame)
   }
