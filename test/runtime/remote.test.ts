@@ -8,8 +8,8 @@ import { type Manners, RudeServer } from '../support/rude-server.ts'
 
 const SHAPE = [40, 500]
 const LAYERS = 2
-/** The end of each layer, and that of the sidecar that is not there; and that the base is the same still. */
-const OPENING = [...Array.from({ length: 1 + LAYERS + 1 }, () => 'GET bytes=-65536'), 'HEAD']
+/** The end of each layer, and that of the sidecar that is not there. */
+const OPENING = Array.from({ length: 1 + LAYERS + 1 }, () => 'GET bytes=-65536')
 
 let rude: RudeServer
 let files: Map<string, Uint8Array>

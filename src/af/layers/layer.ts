@@ -7,15 +7,7 @@ import { checkCrc } from '../../engine/integrity.ts'
 import type { SegmentChecksums } from '../../engine/segment-checksums.ts'
 import type { BlockSegments } from '../../engine/segments.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
-import {
-  type ByteRange,
-  changed,
-  type ObjectInfo,
-  readTail,
-  type Store,
-  type StoreOptions,
-  type Tail,
-} from '../../store/store.ts'
+import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../../store/store.ts'
 import {
   CHECKSUM_CODEC,
   type Checksums,
@@ -140,9 +132,7 @@ export class Layer implements BlockOrigin {
 
   /**
    * Opens a layer in two range reads at most; `undefined` when there is no such file.
-   * @param early the end of the file as it was before: it must be that still
-   * @throws FormatError when the file is not an `.af` file or damaged; ConflictError when it is another one
-   *   than `early`
+   * @throws FormatError when the file is not an `.af` file or damaged
    */
   static async open(
     store: Store,
@@ -150,10 +140,9 @@ export class Layer implements BlockOrigin {
     number: number,
     limits: Required<Limits>,
     options: LayerOptions = {},
-    early?: Tail,
   ): Promise<Layer | undefined> {
     return within({ file: store.describe(key) }, async () => {
-      const end = await readEnd(options.cache?.endsOf(store) ?? store, key, limits, options, early)
+      const end = await readEnd(options.cache?.endsOf(store) ?? store, key, limits, options)
       if (end === undefined) return undefined
       const { info, payload, before, dataBytes } = end
       const footer = decodeFooter(payload, limits.typeDepth)
@@ -238,19 +227,16 @@ function partBefore({ before, dataBytes }: Pick<LayerEnd, 'before' | 'dataBytes'
 }
 
 /**
- * @param early the end of the file as it was before
  * @returns `undefined` when there is no such file
- * @throws FormatError when the trailer is none, or announces what is more than the file or the limits;
- *   ConflictError when the file is another one than `early`
+ * @throws FormatError when the trailer is none, or announces what is more than the file or the limits
  */
 export async function readEnd(
   store: Store,
   key: string,
   limits: Required<Limits>,
   options: LayerOptions,
-  early?: Tail,
 ): Promise<LayerEnd | undefined> {
-  const tail = early ?? (await readTail(store, key, TAIL_BYTES, options))
+  const tail = await readTail(store, key, TAIL_BYTES, options)
   if (tail === undefined) return undefined
   const { bytes, size, etag } = tail
   const end = bytes.length - TRAILER_BYTES
@@ -269,7 +255,7 @@ export async function readEnd(
   if (missing > 0) {
     const first = present(await store.getRange(key, start, missing, { ...options, ifMatch: etag }), store.describe(key))
     whole = joinBytes([first, whole])
-  } else if (early !== undefined && (await store.stat(key, options))?.etag !== etag) throw changed(store.describe(key))
+  }
   const footerAt = whole.length - footerBytes
   return { info: { size, etag }, payload: whole.subarray(footerAt), dataBytes, before: whole.subarray(0, footerAt) }
 }

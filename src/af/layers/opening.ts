@@ -1,5 +1,5 @@
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
-import type { Store, Tail } from '../../store/store.ts'
+import type { Store } from '../../store/store.ts'
 import type { Limits } from '../format/limits.ts'
 import { Layer, type LayerOptions } from './layer.ts'
 import type { Paths } from './paths.ts'
@@ -20,15 +20,14 @@ export const footerBytesOf = (layers: readonly Layer[]): number => layers.reduce
 
 /**
  * Opens the base.
- * @param early the end of the base as it was before, as far as it is known
  * @throws NotFoundError when there is none; FormatError when it is a sidecar
  */
-export async function openBase(store: Store, paths: Paths, options: Opening, early?: Tail): Promise<Layer> {
+export async function openBase(store: Store, paths: Paths, options: Opening): Promise<Layer> {
   const { bytes } = options.room
-  const open = (early?: Tail) => Layer.open(store, paths.base, 0, options.limits, options, early)
-  const base = await open(early).catch((error: unknown) => {
-    if (early === undefined || !isHyperslabError(error, 'ConflictError')) throw error
-    // Another base took its place, and is as good as one that was there all the time.
+  const open = () => Layer.open(store, paths.base, 0, options.limits, options)
+  const base = await open().catch((error: unknown) => {
+    if (!isHyperslabError(error, 'ConflictError')) throw error
+    // Another base took its place while it was read, and is as good as one that was there all the time.
     options.room.bytes = bytes
     return open()
   })

@@ -1,11 +1,11 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { sameShape } from '../../core/shape.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
-import { readTail, type Store, type StoreOptions } from '../../store/store.ts'
+import type { Store, StoreOptions } from '../../store/store.ts'
 import { type Definition, sameButShape, sameDefinition } from '../format/definition.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { Limits } from '../format/limits.ts'
-import { Layer, type LayerOptions, TAIL_BYTES } from './layer.ts'
+import { Layer, type LayerOptions } from './layer.ts'
 import { LayerChunks } from './layer-chunks.ts'
 import { type Opening, openBase } from './opening.ts'
 import { checkLayerCount, type Paths, probe } from './paths.ts'
@@ -178,22 +178,9 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
   })
 }
 
-/**
- * The end of the base is asked for together with the first sidecar. Whether it still is that when all
- * sidecars were read is what reading the rest of its footer tells, or its version.
- */
 async function openProbed(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
-  const isEarly = store.getTail !== undefined && options.cache === undefined && options.last > 0
-  const early = isEarly ? readTail(store, paths.base, TAIL_BYTES, options) : undefined
-  // Whoever waits for it hears of a failure; until then it must not count as unhandled.
-  early?.catch(() => undefined)
-  try {
-    const sidecars = await probeSidecars(store, paths, options)
-    return [await openBase(store, paths, options, await early), ...sidecars]
-  } finally {
-    // Nothing runs on behind the caller's back.
-    await early?.catch(() => undefined)
-  }
+  const sidecars = await probeSidecars(store, paths, options)
+  return [await openBase(store, paths, options), ...sidecars]
 }
 
 async function probeSidecars(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
