@@ -12,13 +12,16 @@ export interface PageFiles {
   readonly names: readonly string[]
 }
 
+/** What the page imports of the package by name. */
+const ENTRIES = ['index.js', 'dataset.js', 'zarr.js']
+
 /** The files that the page consists of: nothing else of the package is served. */
 export function pageFiles(folder: URL): PageFiles {
   const below = (name: string): string[] =>
     readdirSync(new URL(name, folder), { recursive: true, encoding: 'utf8' })
       .map((file) => name + file.replaceAll('\\', '/'))
       .filter((file) => extname(file) !== '')
-  const names = [...below('viewer/'), ...below('chunks/').filter((name) => name.endsWith('.js')), 'index.js', 'dataset.js']
+  const names = [...below('viewer/'), ...below('chunks/').filter((name) => name.endsWith('.js')), ...ENTRIES]
   return { folder, names }
 }
 

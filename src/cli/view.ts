@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { type Command, Option } from 'commander'
-import { HyperslabError } from '../core/errors.ts'
 import { resolveLocation } from '../runtime/location.ts'
 import { openDataset } from '../runtime/open-dataset.ts'
 import { formatIn } from '../runtime/place-format.ts'
@@ -9,6 +8,7 @@ import { interruptible } from './failure.ts'
 import { listening } from './http-answers.ts'
 import { integerBetween, PLACE } from './options.ts'
 import { printError, printLines } from './output.ts'
+import { referencesAsZarr } from './view-references.ts'
 import { createViewServer, pageFiles, viewerAddress } from './view-server.ts'
 
 interface ViewOptions {
@@ -46,15 +46,12 @@ async function view(location: string, { port, open }: ViewOptions): Promise<void
   const place = await resolveLocation(location)
   try {
     const format = await formatIn(place)
-    if (format === 'references') {
-      const text = 'references name other files, which would have to be served, too: serve the arrays with `hyperslab serve`'
-      throw new HyperslabError('UnsupportedError', text, { file: place.store.describe(place.path) })
-    }
+    const served = format === 'references' ? await referencesAsZarr(place) : { ...place, format }
     await interruptible(async (signal) => {
       const files = pageFiles(new URL('./', import.meta.url))
-      const server = createViewServer(files, { ...place, format }, { host: HOST, onFailure: printError })
+      const server = createViewServer(files, served, { host: HOST, onFailure: printError })
       await listening(server, port, HOST)
-      const address = `http://${HOST}:${(server.address() as AddressInfo).port}${viewerAddress(place.path)}`
+      const address = `http://${HOST}:${(server.address() as AddressInfo).port}${viewerAddress(served.path)}`
       await printLines([address])
       if (open) openBrowser(address)
       // Whoever ends a server has got what he wanted.

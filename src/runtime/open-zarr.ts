@@ -1,6 +1,7 @@
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { type OpenZarrOptions, openNode, ZARR_CHECKS } from '../adapters/zarr/open.ts'
 import { isReadable, type ReadableStore, storeOfReadable } from '../adapters/zarr/readable.ts'
+import type { ReferenceStore } from '../adapters/zarr/references.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { HttpStore } from '../store/http/http.ts'
@@ -61,7 +62,7 @@ export async function storeOfReferences(
   store: Store,
   path: string,
   { resolve, limits, signal }: Pick<ZarrOptions, 'resolve' | 'limits' | 'signal'>,
-): Promise<Store> {
+): Promise<ReferenceStore> {
   const file = store.describe(path)
   const maxBytes = limits?.metadataBytes ?? REFERENCES_BYTES
   const found = await readWhole(store, path, { maxBytes, signal })

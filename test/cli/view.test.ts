@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -37,7 +37,7 @@ test('the page and a container with its sidecars are served, in ranges, and noth
   expect(page.headers.get('content-security-policy')).toContain("script-src 'self' 'wasm-unsafe-eval'")
   expect(page.headers.get('access-control-allow-origin')).toBeNull()
   expect(await page.text()).toBe(await readFile(join(DIST, 'viewer/index.html'), 'utf8'))
-  for (const path of ['viewer/viewer.js', 'viewer/viewer.css', 'viewer/coastlines.bin', 'index.js', 'dataset.js'])
+  for (const path of ['viewer/viewer.js', 'viewer/viewer.css', 'viewer/coastlines.bin', 'index.js', 'dataset.js', 'zarr.js'])
     expect(await statusOf(`${origin}/${path}`), path).toBe(200)
 
   const bytes = await readFile(join(folder, 'small.af'))
@@ -93,6 +93,52 @@ test('of a Zarr store what is in it is served, and nothing above it', { timeout:
     '/data/era5.zarr.backup/zarr.json',
   ])
     expect([path, await rawStatus(origin, `GET ${path} HTTP/1.1\r\nhost: localhost`)]).toEqual([path, '404'])
+})
+
+test('of references the arrays are served that they describe, and none of the files themselves', {
+  timeout: 30_000,
+}, async () => {
+  const folder = await temporaryFolder()
+  await cp(NETCDF, join(folder, 'tas.nc'))
+  await hyperslab(folder, ['references', 'tas.json', 'tas.nc'])
+  const { address, origin, end } = await view(folder, ['tas.json', '--no-open'])
+  expect(address).toBe(`${origin}/viewer/?url=%2Fdata%2Ftas.zarr`)
+  await using served = await openDataset(`${origin}/data/tas.zarr`)
+  await using stored = await openDataset(NETCDF)
+  for (const name of ['tas', 'lat', 'time_bnds']) expect(await served.get(name).values()).toEqual(await stored.get(name).values())
+  for (const path of ['data/tas.nc', 'data/tas.json', 'data/tas.zarr/../tas.nc', 'data/tas.zarr/none'])
+    expect([path, await rawStatus(origin, `GET /${path} HTTP/1.1\r\nhost: 127.0.0.1`)]).toEqual([path, '404'])
+  expect(await end()).toEqual({ exitCode: 0, stderr: '' })
+})
+
+test('references to files elsewhere are refused, by links, too', { timeout: 30_000 }, async () => {
+  const folder = await temporaryFolder()
+  await mkdir(join(folder, 'inside'))
+  await writeFile(join(folder, 'secret'), 'secret')
+  await symlink(join(folder, 'secret'), join(folder, 'inside/link'))
+  const array = {
+    zarr_format: 2,
+    shape: [6],
+    chunks: [6],
+    dtype: '|u1',
+    compressor: null,
+    fill_value: 0,
+    order: 'C',
+    filters: null,
+  }
+  const refusalOf = async (target: string): Promise<[unknown, string]> => {
+    const refs = { '.zgroup': '{"zarr_format":2}', 'a/.zarray': JSON.stringify(array), 'a/0': [target, 0, 6] }
+    await writeFile(join(folder, 'inside/x.json'), JSON.stringify({ version: 1, refs }))
+    const { exitCode, stderr } = await hyperslab(folder, ['view', 'inside/x.json', '--no-open'])
+    return [exitCode, stderr]
+  }
+  for (const target of ['../secret', join(folder, 'secret'), `file://${join(folder, 'secret')}`, 'link'])
+    expect(await refusalOf(target)).toEqual([
+      1,
+      expect.stringMatching(/x\.json.*files of their own folder, and this one is elsewhere/s),
+    ])
+  for (const target of ['https://example.org/a.nc', 's3://bucket/a.nc'])
+    expect(await refusalOf(target)).toEqual([1, expect.stringMatching(/x\.json.*references to other places are not served/s)])
 })
 
 test('what lies at a URL goes through the server, and a browser is opened', { timeout: 30_000 }, async () => {

@@ -135,6 +135,12 @@ export class ReferenceStore implements Store {
     return Object.keys(this.#references).filter((key) => key.startsWith(prefix))
   }
 
+  /** The URLs of all that references name, as they are written, with templates filled in. */
+  targets(): Set<string> {
+    const references = Object.values(this.#references).filter((reference) => inlineBytes(reference) === undefined)
+    return new Set(references.map((reference) => this.#targetOf(reference).url))
+  }
+
   async close(): Promise<void> {
     const opened = await Promise.allSettled([...this.#targets.values(), ...this.#http.values()])
     const stores = opened.flatMap((one) =>

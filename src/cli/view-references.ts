@@ -1,0 +1,74 @@
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseJson, writeJson } from '../adapters/zarr/json.ts'
+import type { ReferenceStore } from '../adapters/zarr/references.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { storeOfReferences } from '../runtime/open-zarr.ts'
+import type { PlaceFormat, StoredAt } from '../runtime/place-format.ts'
+import { readWhole, type Store } from '../store/store.ts'
+
+/**
+ * References as the Zarr store that they describe, to be served: the bytes that they name and no others,
+ * with the metadata of all arrays in one object, since pages cannot list.
+ * @throws UnsupportedError for references that are no file of this machine, or name what is not beside them
+ */
+export async function referencesAsZarr(place: StoredAt): Promise<StoredAt & { readonly format: PlaceFormat }> {
+  const { store, path } = place
+  const refuse = (text: string, actual?: string): never => {
+    throw new HyperslabError('UnsupportedError', text, { file: store.describe(path), actual })
+  }
+  if (store.localPath === undefined)
+    return refuse('references that are no file of this machine are not served: give their address to the page itself')
+  const references = await storeOfReferences(store, path, {})
+  const folder = await realpath(dirname(path))
+  for (const url of references.targets()) await checkBeside(folder, url, refuse)
+  const name = `${basename(path).replace(/\.json$/i, '')}.zarr`
+  return { store: await inFolder(references, name), path: name, format: 'zarr' }
+}
+
+/**
+ * Everyone on this machine can read what is served, and references may come from anyone: they must not have
+ * the server give away files that their folder does not have.
+ */
+async function checkBeside(folder: string, url: string, refuse: (text: string, actual: string) => never): Promise<void> {
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase()
+  if (scheme !== undefined && scheme !== 'file')
+    refuse(`references to other places are not served: ${url}; serve the arrays with \`hyperslab serve\``, url)
+  const path = scheme === 'file' ? fileURLToPath(url) : resolve(folder, url)
+  // Of a file that is not there tells who reads it.
+  const inside = relative(folder, await realpath(path).catch(() => path))
+  if (inside.startsWith('..') || isAbsolute(inside))
+    refuse(`references are served to files of their own folder, and this one is elsewhere: ${url}`, url)
+}
+
+const METADATA = /(^|\/)\.z(array|group|attrs)$/
+const CONSOLIDATED = '.zmetadata'
+
+/** A store below a name, with consolidated metadata. */
+async function inFolder(references: ReferenceStore, name: string): Promise<Store> {
+  const keys = await references.list('')
+  const known = keys.includes(CONSOLIDATED) ? undefined : await consolidate(references, keys)
+  const keyOf = (key: string): string => key.slice(name.length + 1)
+  return {
+    describe: (key) => references.describe(keyOf(key)),
+    stat: async (key, options) =>
+      known !== undefined && keyOf(key) === CONSOLIDATED
+        ? { size: known.length, etag: CONSOLIDATED }
+        : references.stat(keyOf(key), options),
+    getRange: async (key, offset, length, options) =>
+      known !== undefined && keyOf(key) === CONSOLIDATED
+        ? known.slice(offset, offset + length)
+        : references.getRange(keyOf(key), offset, length, options),
+    close: () => references.close(),
+  }
+}
+
+async function consolidate(references: ReferenceStore, keys: readonly string[]): Promise<Uint8Array> {
+  const metadata: Record<string, unknown> = {}
+  for (const key of keys.filter((each) => METADATA.test(each))) {
+    const found = await readWhole(references, key, {})
+    metadata[key] = parseJson(found!.bytes, key)
+  }
+  return new TextEncoder().encode(writeJson({ zarr_consolidated_format: 1, metadata }))
+}
