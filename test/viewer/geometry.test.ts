@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Axis } from '../../apps/viewer/src/axes.ts'
-import type { Frame } from '../../apps/viewer/src/frame.ts'
-import { columnOfPixel, geometryOf, middleOf, pixelCells, placeOnPicture, windowOf } from '../../apps/viewer/src/geometry.ts'
+import {
+  columnOfPixel,
+  geometryOf,
+  middleOf,
+  pixelCells,
+  placeOnPicture,
+  regionSeen,
+  windowOf,
+} from '../../apps/viewer/src/geometry.ts'
+import type { Cells, Plane } from '../../apps/viewer/src/plane.ts'
 
 const axis = (kind: 'latitude' | 'longitude', places: readonly number[]): Axis => ({
   dim: kind,
@@ -15,6 +23,17 @@ const axis = (kind: 'latitude' | 'longitude', places: readonly number[]): Axis =
   isDown: false,
   label: String,
 })
+
+const planeOf = (lat: readonly number[], lon: readonly number[]): Plane => ({
+  level: 0,
+  levels: 1,
+  y: axis('latitude', lat),
+  x: axis('longitude', lon),
+  ratio: [1, 1],
+})
+
+/** All cells of a plane. */
+const allOf = (plane: Plane): Cells => ({ plane, rows: plane.y.length, columns: plane.x.length, from: [0, 0], steps: [1, 1] })
 
 /** A regular grid: of the globe, or of a part of it; rows from either end, longitudes from anywhere. */
 const grids = fc.record({
@@ -47,8 +66,7 @@ test.each(['plate-carree', 'equal-earth'] as const)(
         const dx = (isGlobal ? 360 : 90) / columns
         const lat = Array.from({ length: rows }, (_, i) => (fallsSouth ? 90 - (i + 0.5) * dy : -90 + (i + 0.5) * dy))
         const lon = Array.from({ length: columns }, (_, i) => first + i * dx)
-        const frame: Frame = { values: new Float32Array(rows * columns), rows, columns, steps: [1, 1], missing: 0 }
-        const geometry = geometryOf(frame, axis('latitude', lat), axis('longitude', lon), { projection })
+        const geometry = geometryOf(allOf(planeOf(lat, lon)), { projection })
         expect(geometry.isMap).toBe(true)
         const seen = windowOf(geometry, { x: undefined, y: undefined, zoom })
         const [width, height] = [37, 23]
@@ -67,7 +85,8 @@ test.each(['plate-carree', 'equal-earth'] as const)(
             // Longitudes of a projection are looked up in parts of a twentieth of a degree.
             if (Math.min(share % 1, 1 - (share % 1)) * dx < 0.05) continue
             const column = isOutside ? -1 : nearest(lon, dx, longitude, true)
-            expect([y, x, columnOfPixel(cells, x, y)]).toEqual([y, x, column])
+            const shown = columnOfPixel(cells, x, y)
+            if (shown !== column) expect([y, x, shown]).toEqual([y, x, column])
           }
         }
       }),
@@ -81,9 +100,8 @@ test('the middle of a cell is drawn where the pixel of that cell is', () => {
     [60, 20, -20, -60],
     [0, 60, 120, 180, 240, 300],
   ]
-  const frame: Frame = { values: new Float32Array(24), rows: 4, columns: 6, steps: [1, 1], missing: 0 }
   for (const projection of ['plate-carree', 'equal-earth'] as const) {
-    const geometry = geometryOf(frame, axis('latitude', lat!), axis('longitude', lon!), { projection })
+    const geometry = geometryOf(allOf(planeOf(lat!, lon!)), { projection })
     const seen = windowOf(geometry, { x: undefined, y: undefined, zoom: 1 })
     const cells = pixelCells(geometry, seen, 300, 150)
     // At 180° a cell lies at both edges.
@@ -97,9 +115,7 @@ test('the middle of a cell is drawn where the pixel of that cell is', () => {
 })
 
 test('in Equal Earth areas are as large as they are on the globe, and latitudes come back', () => {
-  const frame: Frame = { values: new Float32Array(4), rows: 2, columns: 2, steps: [1, 1], missing: 0 }
-  const globe = [axis('latitude', [45, -45]), axis('longitude', [-90, 90])] as const
-  const { projection } = geometryOf(frame, ...globe, { projection: 'equal-earth' })
+  const { projection } = geometryOf(allOf(planeOf([45, -45], [-90, 90])), { projection: 'equal-earth' })
   const step = 0.01
   const whole = 4 * Math.PI
   for (let latitude = -89; latitude <= 89; latitude += 7) {
@@ -111,4 +127,68 @@ test('in Equal Earth areas are as large as they are on the globe, and latitudes 
     expect(area / onGlobe).toBeCloseTo(1, 5)
     expect(area).toBeLessThan(whole)
   }
+})
+
+test('of a part of a plane each pixel shows the cell that all of it has there, and nothing beside the part', () => {
+  const parts = fc.record({
+    rows: fc.integer({ min: 4, max: 30 }),
+    columns: fc.integer({ min: 4, max: 40 }),
+    seed: fc.tuple(fc.nat(1000), fc.nat(1000), fc.nat(1000), fc.nat(1000)),
+    projection: fc.constantFrom('plate-carree', 'equal-earth'),
+    zoom: fc.constantFrom(1.037, 3),
+  })
+  fc.assert(
+    fc.property(parts, ({ rows, columns, seed, projection, zoom }) => {
+      const plane = planeOf(
+        Array.from({ length: rows }, (_, i) => 90 - ((i + 0.5) * 180) / rows),
+        Array.from({ length: columns }, (_, i) => ((i + 0.5) * 360) / columns),
+      )
+      const [top, left] = [seed[0] % (rows - 1), seed[1] % (columns - 1)]
+      const [tall, wide] = [1 + (seed[2] % (rows - top)), 1 + (seed[3] % (columns - left))]
+      const part: Cells = { plane, rows: tall, columns: wide, from: [top, left], steps: [1, 1] }
+      const [whole, geometry] = [allOf(plane), part].map((cells) => geometryOf(cells, { projection }))
+      expect(geometry!.whole).toEqual(whole!.whole)
+      // No pixel has its middle between two cells.
+      const seen = windowOf(whole!, { x: 1.2345, y: 0.5432, zoom })
+      const [all, found] = [whole!, geometry!].map((each) => pixelCells(each, seen, 41, 29))
+      for (let y = 0; y < 29; y++)
+        for (let x = 0; x < 41; x++) {
+          const [row, column] = [all!.rowOf[y]!, columnOfPixel(all!, x, y)]
+          const isInside = (at: number, first: number, count: number): boolean => at >= first && at < first + count
+          const expected = [isInside(row, top, tall) ? row - top : -1, isInside(column, left, wide) ? column - left : -1]
+          const shown = [found!.rowOf[y]!, columnOfPixel(found!, x, y)]
+          // Half a million comparisons take seconds if each is an expectation.
+          if (shown[0] !== expected[0] || shown[1] !== expected[1]) expect([y, x, ...shown]).toEqual([y, x, ...expected])
+        }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('what is read of a large plane has all cells that are seen, and no more than fit', () => {
+  const plane = planeOf(
+    Array.from({ length: 4000 }, (_, i) => 90 - (i + 0.5) * 0.045),
+    Array.from({ length: 8000 }, (_, i) => (i + 0.5) * 0.045),
+  )
+  const looks = fc.record({
+    x: fc.integer({ min: -170, max: 170 }),
+    y: fc.integer({ min: -80, max: 80 }),
+    zoom: fc.constantFrom(1, 2, 7, 16, 64),
+    projection: fc.constantFrom('plate-carree', 'equal-earth'),
+  })
+  fc.assert(
+    fc.property(looks, (look) => {
+      const { from, size, steps } = regionSeen(plane, look)
+      expect((size[0] / steps[0]) * (size[1] / steps[1])).toBeLessThanOrEqual(2 ** 21)
+      const geometry = geometryOf(allOf(plane), look)
+      const cells = pixelCells(geometry, windowOf(geometry, look), 150, 100)
+      for (let y = 0; y < 100; y++)
+        for (let x = 0; x < 150; x++)
+          for (const [side, at] of [cells.rowOf[y]!, columnOfPixel(cells, x, y)].entries())
+            if (at >= 0 && !(at >= from[side]! && at < from[side]! + size[side]!)) expect([side, at]).toEqual([from, size])
+      // What is seen at once of a part of the globe is read as it is.
+      if (look.zoom === 64 && Math.abs(look.x) < 100 && look.x !== 0) expect(steps).toEqual([1, 1])
+    }),
+    { numRuns: 20 },
+  )
 })

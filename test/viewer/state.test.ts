@@ -7,14 +7,17 @@ import { queryOf, START, stateOf, type ViewState } from '../../apps/viewer/src/s
 
 const states: fc.Arbitrary<ViewState> = fc.record({
   url: fc.oneof(fc.constant(''), fc.webUrl()),
+  group: fc.string(),
   variable: fc.string(),
   at: fc.dictionary(
     fc.string({ minLength: 1 }).filter((name) => name !== '__proto__'),
     fc.integer({ min: 1, max: 1e6 }),
     { noNullPrototype: true },
   ),
+  by: fc.constantFrom('', 'month', 'season', 'hour'),
   mean: fc.string(),
   minus: fc.option(fc.nat(1e6), { nil: undefined }),
+  less: fc.string(),
   colours: fc.constantFrom('auto', 'viridis', 'cividis', 'diverging', 'cyclic'),
   limits: fc.constantFrom('all', 'shown', 'percentiles', 'own'),
   low: fc.option(
@@ -43,7 +46,7 @@ test('what an address says comes back from it', () => {
 
 test('what a link says wrongly is as at the start', () => {
   const wrong =
-    '?colours=jet&limits=&low=x&high=Infinity&zoom=1e9&cell=1&minus=-1&projection=mercator&at.time=-2&at.lev=1.5&keep=maybe'
+    '?colours=jet&limits=&low=x&high=Infinity&zoom=1e9&cell=1&minus=-1&projection=mercator&at.time=-2&at.lev=1.5&keep=maybe&by=week'
   expect(stateOf(wrong)).toEqual({ ...START, zoom: 64 })
 })
 

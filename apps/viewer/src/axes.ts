@@ -1,6 +1,7 @@
 // Which dimensions a picture shows, and what is said of positions along each.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import { type AxisKind, axisKindOf } from '../../../src/dataset/cf/axis-kind.ts'
+import type { ClimatologyUnit } from './state.ts'
 import { attribute, isNumeric, show, unitsOf } from './words.ts'
 
 /** A dimension with what its coordinate says. */
@@ -59,6 +60,19 @@ export async function readAxis(dataset: Dataset, dim: string, length: number): P
   }
 }
 
+const MONTHS = 'January February March April May June July August September October November December'.split(' ')
+
+/** The groups of times that a climatology has, as a dimension of it. */
+export async function readGroups(climatology: DataArray, unit: ClimatologyUnit): Promise<Axis> {
+  const labels = Array.from((await climatology.coords[unit]!.values()) as ArrayLike<unknown>)
+  const label = (position: number): string => {
+    const text = show(labels[position])
+    return unit === 'month' ? MONTHS[Number(text) - 1]! : unit === 'hour' ? `${text}:00` : text
+  }
+  const none = { units: '', places: undefined, isTime: false, isGlobe: false, isDown: false }
+  return { ...none, dim: unit, length: labels.length, kind: 'time', label }
+}
+
 const SIDES: Partial<Record<AxisKind, readonly [string, string]>> = { latitude: ['N', 'S'], longitude: ['E', 'W'] }
 
 /** A place along an axis: degrees with the side of the globe, anything else with its units. */
@@ -103,6 +117,6 @@ export function isMonotone(places: Float64Array | undefined): boolean {
 }
 
 /** The dimension that a series is read along: times, else the first that is not drawn and has some length. */
-export const slowDimension = ({ others }: Chosen, axes: ReadonlyMap<string, Axis>): string | undefined =>
+export const slowDimension = ({ others }: Pick<Chosen, 'others'>, axes: ReadonlyMap<string, Axis>): string | undefined =>
   others.find((dim) => axes.get(dim)!.kind === 'time' && axes.get(dim)!.length > 1) ??
   others.find((dim) => axes.get(dim)!.length > 1)

@@ -7,23 +7,27 @@ import type { ViewState } from './state.ts'
 export interface ControlActions {
   /** Draws what is in memory with other settings. */
   redraw(changes: Partial<ViewState>): void
-  /** Takes means along a dimension; along none where it is empty. */
-  takeMean(dim: string): void
-  /** Subtracts what is shown from everything that is, or nothing. */
-  subtract(isShown: boolean): void
+  /** Computes something else of the variable. */
+  compute(changes: Partial<ViewState>): void
+  /** Subtracts what is shown from everything that is. */
+  subtract(): void
   showCode(): void
   savePicture(): void
 }
 
 /** Has the controls show the state, and hides those that have no use for what is shown. */
-export function showControls(state: ViewState, { isPlane, means, canSubtract }: Useful): void {
+export function showControls(state: ViewState, { isPlane, means, others, hasTimes, canSubtract }: Useful): void {
   for (const id of ['figure', 'settings', 'compute', 'readout', 'png']) byId(id).hidden = !isPlane
   byId('line').hidden = isPlane
   byId('text').hidden = true
-  const options = means.map((dim) => element('option', { value: dim, textContent: dim }))
-  byId('mean').replaceChildren(element('option', { value: '', textContent: 'nothing' }), ...options)
-  byId('compute').hidden = !isPlane || means.length === 0
-  for (const id of ['colours', 'limits', 'projection', 'mean'] as const) byId<HTMLSelectElement>(id).value = state[id]
+  offer('mean', means)
+  offer('less', others)
+  byId('by-label').hidden = !hasTimes
+  byId('mean-label').hidden = means.length === 0
+  byId('less-label').hidden = others.length === 0
+  byId('compute').hidden = !isPlane || (means.length === 0 && others.length === 0)
+  for (const id of ['colours', 'limits', 'projection', 'mean', 'by', 'less'] as const)
+    byId<HTMLSelectElement>(id).value = state[id]
   for (const id of ['keep', 'symmetric', 'log'] as const) byId<HTMLInputElement>(id).checked = state[id]
   for (const id of ['low', 'high'] as const) byId<HTMLInputElement>(id).value = state[id] === undefined ? '' : String(state[id])
   for (const label of document.querySelectorAll<HTMLElement>('.own')) label.hidden = state.limits !== 'own'
@@ -32,16 +36,26 @@ export function showControls(state: ViewState, { isPlane, means, canSubtract }: 
   disableSlider(state.mean)
 }
 
+/** Offers names to be chosen from, or none of them. */
+function offer(id: string, names: readonly string[]): void {
+  const options = names.map((name) => element('option', { value: name, textContent: name }))
+  byId(id).replaceChildren(element('option', { value: '', textContent: 'nothing' }), ...options)
+}
+
 /** Which controls are of use. */
 export interface Useful {
   readonly isPlane: boolean
   /** Dimensions that means can be taken along. */
   readonly means: readonly string[]
+  /** Variables that could be subtracted. */
+  readonly others: readonly string[]
+  /** Whether there are times, of which climatologies are. */
+  readonly hasTimes: boolean
   readonly canSubtract: boolean
 }
 
 export function bindControls(actions: ControlActions): void {
-  const { redraw } = actions
+  const { redraw, compute } = actions
   for (const id of ['colours', 'projection'] as const)
     byId<HTMLSelectElement>(id).onchange = ({ target }) =>
       redraw({ [id]: (target as HTMLSelectElement).value, ...(id === 'projection' && WHOLE) })
@@ -55,13 +69,16 @@ export function bindControls(actions: ControlActions): void {
       const value = (target as HTMLInputElement).valueAsNumber
       redraw({ [id]: Number.isNaN(value) ? undefined : value })
     }
-  byId<HTMLSelectElement>('mean').onchange = ({ target }) => actions.takeMean((target as HTMLSelectElement).value)
-  byId('abort').onclick = () => {
-    byId<HTMLSelectElement>('mean').value = ''
-    actions.takeMean('')
-  }
-  byId('subtract').onclick = () => actions.subtract(true)
-  byId('subtract-none').onclick = () => actions.subtract(false)
+  // What is subtracted is of the same times, and what goes with a mean cannot be chosen any more.
+  const nothing = { mean: '', minus: undefined } as const
+  byId<HTMLSelectElement>('mean').onchange = ({ target }) => compute({ ...nothing, mean: (target as HTMLSelectElement).value })
+  byId<HTMLSelectElement>('by').onchange = ({ target }) =>
+    compute({ ...nothing, by: (target as HTMLSelectElement).value as ViewState['by'] })
+  byId<HTMLSelectElement>('less').onchange = ({ target }) =>
+    compute({ less: (target as HTMLSelectElement).value, minus: undefined })
+  byId('abort').onclick = () => compute({ ...nothing, by: '' })
+  byId('subtract').onclick = () => actions.subtract()
+  byId('subtract-none').onclick = () => compute({ minus: undefined })
   byId<HTMLDetailsElement>('code').ontoggle = () => actions.showCode()
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]'))
     button.onclick = () => copy(byId<HTMLTextAreaElement>(button.dataset['copy']!).value, 'The code is copied.')

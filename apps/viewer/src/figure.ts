@@ -1,5 +1,5 @@
 // What is drawn around and over the heat map: ticks, coastlines, and the colour bar with its legend.
-import { type Axis, placeInWords } from './axes.ts'
+import { placeInWords } from './axes.ts'
 import { traceCoastlines } from './coastlines.ts'
 import { themeColour } from './dom.ts'
 import type { Frame } from './frame.ts'
@@ -47,8 +47,6 @@ export interface Figure {
   readonly frame: Frame
   readonly geometry: Geometry
   readonly seen: Rectangle
-  readonly y: Axis
-  readonly x: Axis
   readonly scale: Scale
   /** What the colours stand for, with its units. */
   readonly caption: string
@@ -92,12 +90,12 @@ export function drawAround(context: CanvasRenderingContext2D, ratio: number, fig
   drawBar(context, figure)
 }
 
-function drawTicks(context: CanvasRenderingContext2D, { layout: { map }, geometry, seen, y, x, frame }: Figure): void {
+function drawTicks(context: CanvasRenderingContext2D, { layout: { map }, geometry, seen, frame }: Figure): void {
   const flat = geometry.isMap && geometry.projection.scaleAt(60) === 1
   context.textBaseline = 'top'
   if (!geometry.isMap || flat) {
     let free = Number.NEGATIVE_INFINITY
-    for (const [share, label] of ticksAlong(x, frame.columns, frame.steps[1], geometry, seen, 'x', map.width / 110)) {
+    for (const [share, label] of ticksAlong(frame, geometry, seen, 'x', map.width / 110)) {
       const half = context.measureText(label).width / 2
       const at = Math.min(map.x + map.width + 12 - half, Math.max(half, map.x + share * map.width))
       if (at - half < free) continue
@@ -109,7 +107,7 @@ function drawTicks(context: CanvasRenderingContext2D, { layout: { map }, geometr
   }
   context.textAlign = 'right'
   context.textBaseline = 'middle'
-  for (const [share, label] of ticksAlong(y, frame.rows, frame.steps[0], geometry, seen, 'y', map.height / 50)) {
+  for (const [share, label] of ticksAlong(frame, geometry, seen, 'y', map.height / 50)) {
     const at = map.y + share * map.height
     context.fillText(shortened(context, label, map.x - 8), map.x - 8, Math.max(map.y + 6, Math.min(map.y + map.height - 6, at)))
     context.fillRect(map.x - 5, Math.round(at), 4, 1)
@@ -125,28 +123,27 @@ function shortened(context: CanvasRenderingContext2D, text: string, width: numbe
 
 /** Where ticks are, in parts of the picture, and their labels. */
 function ticksAlong(
-  axis: Axis,
-  count: number,
-  step: number,
+  { plane, rows, columns, from, steps }: Frame,
   geometry: Geometry,
   seen: Rectangle,
   side: 'x' | 'y',
   about: number,
 ): [share: number, label: string][] {
   const most = Math.max(2, Math.floor(about))
+  const axis = plane[side]
   const inside = ([share]: [number, string]): boolean => share >= 0 && share <= 1
   if (geometry.isMap) {
     const { projection, centre } = geometry
-    const [from, to] =
+    const [first, last] =
       side === 'x'
         ? [seen.left + centre, seen.right + centre]
         : [seen.bottom, seen.top].map((up, i) => fallback(projection.latitudeAt(up), [-90, 90][i]!))
-    const low = from!
-    const high = to!
-    const steps = [90, 60, 45, 30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1]
-    const every = steps.find((each) => (high - low) / each >= Math.min(most, 4)) ?? (high - low) / 4
-    const first = Math.ceil(low / every - 1e-9)
-    const ticks = Array.from({ length: Math.floor(high / every + 1e-9) - first + 1 }, (_, i) => (first + i) * every)
+    const low = first!
+    const high = last!
+    const distances = [90, 60, 45, 30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1]
+    const every = distances.find((each) => (high - low) / each >= Math.min(most, 4)) ?? (high - low) / 4
+    const least = Math.ceil(low / every - 1e-9)
+    const ticks = Array.from({ length: Math.floor(high / every + 1e-9) - least + 1 }, (_, i) => (least + i) * every)
     return ticks
       .map((place): [number, string] => {
         const [across, down] = placeOnPicture(geometry, seen, side === 'x' ? place : centre, side === 'x' ? 0 : place)
@@ -155,12 +152,17 @@ function ticksAlong(
       })
       .filter(inside)
   }
-  const every = Math.max(1, Math.ceil(count / Math.min(most, 12)))
+  const isX = side === 'x'
+  const [count, first, step] = isX ? [columns, from[1], steps[1]] : [rows, from[0], steps[0]]
+  const { edges } = geometry[isX ? 'columns' : 'rows']
+  const drawn = Math.abs(edges[count]! - edges[0]!)
+  const share = Math.min(1, (isX ? seen.right - seen.left : seen.top - seen.bottom) / drawn)
+  const every = Math.max(1, Math.ceil((count * share) / Math.min(most, 12)))
   return Array.from({ length: Math.ceil(count / every) }, (_, i): [number, string] => {
     const at = i * every
-    const [x, y] = middleOf(geometry, side === 'y' ? at : 0, side === 'x' ? at : 0)
-    const place = placeOnPicture(geometry, seen, x, y)[side === 'x' ? 0 : 1]!
-    return [place, axis.label(at * step)]
+    const [x, y] = middleOf(geometry, isX ? 0 : at, isX ? at : 0)
+    const place = placeOnPicture(geometry, seen, x, y)[isX ? 0 : 1]!
+    return [place, axis.label(first + at * step)]
   }).filter(inside)
 }
 

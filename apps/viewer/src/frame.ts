@@ -1,48 +1,29 @@
 // Values of a picture in memory.
-import { slice } from 'hyperslab'
 import type { DataArray } from 'hyperslab/dataset'
+import type { Cells, Region } from './plane.ts'
 
 /** Values row by row, NaN where there is none. */
-export interface Frame {
+export interface Frame extends Cells {
+  /** What it is of, whichever cells of that. */
+  readonly of: string
   readonly values: Float32Array | Float64Array
-  readonly rows: number
-  readonly columns: number
-  /** Of larger arrays every n-th row and column is read. */
-  readonly steps: readonly [row: number, column: number]
   readonly missing: number
 }
 
-/** Elements that are read of one picture: the 1440 × 720 of a quarter of a degree, and twice as many. */
-const MOST_ELEMENTS = 2 ** 21
-
-/** Steps that leave no more elements than are read at most. */
-function stepsFor(rows: number, columns: number): readonly [number, number] {
-  const over = Math.sqrt((rows * columns) / MOST_ELEMENTS)
-  if (over <= 1) return [1, 1]
-  // A side that is short is kept.
-  const row = Math.max(1, Math.min(Math.ceil(over), Math.floor(rows / 256)))
-  return [row, Math.max(1, Math.ceil((rows * columns) / (row * MOST_ELEMENTS)))]
+/** What of a plane a frame has. */
+interface FramePlace extends Pick<Frame, 'plane' | 'of'> {
+  readonly region: Region
 }
 
-export interface ReadFrameOptions {
-  readonly signal: AbortSignal
-  readonly onProgress?: (share: number) => void
-}
-
-/** Reads an array of two dimensions, `y` of them from top to bottom. */
-export async function readFrame(array: DataArray, y: string, { signal, onProgress }: ReadFrameOptions): Promise<Frame> {
-  const upright = array.dims[0] === y ? array.array : array.array.transpose([1, 0])
-  const [rows, columns] = upright.shape as [number, number]
-  const steps = stepsFor(rows, columns)
-  const selection = steps.map((step) => slice(null, null, step))
-  const { data, shape } = await upright.get(selection, {
-    signal,
-    ...(onProgress && { onProgress: ({ done, total }) => onProgress(done / total) }),
-  })
+/** Reads an array of two dimensions, which has the cells of a region. */
+export async function readFrame(array: DataArray, { plane, region, of }: FramePlace, signal: AbortSignal): Promise<Frame> {
+  const upright = array.dims[0] === plane.y.dim ? array.array : array.array.transpose([1, 0])
+  const { data, shape } = await upright.get([null, null], { signal })
   const values = toFloats(array, data as ArrayLike<number | bigint>)
   let missing = 0
   for (let i = 0; i < values.length; i++) if (Number.isNaN(values[i]!)) missing++
-  return { values, rows: shape[0]!, columns: shape[1]!, steps, missing }
+  const { from, steps } = region
+  return { values, rows: shape[0]!, columns: shape[1]!, from, steps, plane, of, missing }
 }
 
 /**

@@ -1,6 +1,14 @@
 // Where the cells of a frame lie, and which of them a pixel shows.
 import { type Axis, areOfMap, isMonotone } from './axes.ts'
-import type { Frame } from './frame.ts'
+import {
+  isReadInParts,
+  type Plane,
+  type Cells as PlaneCells,
+  type Region,
+  regionAround,
+  type Sides,
+  wholeRegion,
+} from './plane.ts'
 import type { ViewState } from './state.ts'
 
 /** A rectangle in units of the projection; y rises upwards. */
@@ -70,16 +78,30 @@ export interface Geometry {
   readonly centre: number
 }
 
-/** Cells end in the middle between places; evenly, by number, where there are none that rise or fall throughout. */
-function cellsOf({ places, length }: Axis, count: number, step: number, useful: boolean, isUp: boolean): Cells {
+/** Cells that are drawn along one side. */
+interface Side {
+  readonly from: number
+  readonly count: number
+  readonly step: number
+  /** Cells of the finest resolution in one. */
+  readonly ratio: number
+}
+
+/**
+ * Cells end in the middle between places, those that are read every so many, too, and the outermost where the axis does. Where there are
+ * no places that rise or fall throughout, they are as wide as cells of the finest resolution are many in them.
+ */
+function cellsOf({ places, length }: Axis, { from, count, step, ratio }: Side, useful: boolean, isUp: boolean): Cells {
   const edges = new Float64Array(count + 1)
-  const sign = isUp ? 1 : -1
-  if (useful && places !== undefined && count > 1) {
-    const at = (i: number): number => places[Math.min(length - 1, i * step)]!
-    for (let i = 1; i < count; i++) edges[i] = (at(i - 1) + at(i)) / 2
-    edges[0] = 2 * at(0) - edges[1]!
-    edges[count] = 2 * at(count - 1) - edges[count - 1]!
-  } else for (let i = 0; i <= count; i++) edges[i] = sign * Math.min(length, i * step)
+  const sign = isUp ? ratio : -ratio
+  if (useful && places !== undefined && length > 1) {
+    const beyond = (end: number, inner: number): number => (3 * places[end]! - places[inner]!) / 2
+    for (let i = 0; i <= count; i++) {
+      const [before, after] = [places[from + (i - 1) * step], places[from + i * step]]
+      if (before === undefined) edges[i] = beyond(0, 1)
+      else edges[i] = after === undefined ? beyond(length - 1, length - 2) : (before + after) / 2
+    }
+  } else for (let i = 0; i <= count; i++) edges[i] = sign * Math.min(length, from + i * step)
   const [first, last] = [edges[0]!, edges[count]!]
   return { edges, low: Math.min(first, last), high: Math.max(first, last) }
 }
@@ -88,22 +110,28 @@ function cellsOf({ places, length }: Axis, count: number, step: number, useful: 
 const runsUp = ({ places, isDown, kind }: Axis): boolean =>
   kind !== undefined && isMonotone(places) && places!.at(-1)! > places![0]! !== isDown
 
-export function geometryOf(frame: Frame, y: Axis, x: Axis, { projection: name }: Pick<ViewState, 'projection'>): Geometry {
+export function geometryOf(cells: PlaneCells, { projection: name }: Pick<ViewState, 'projection'>): Geometry {
+  const { y, x, ratio } = cells.plane
   const isMap = areOfMap(y, x)
-  const rows = cellsOf(y, frame.rows, frame.steps[0], isMap, runsUp(y))
-  const columns = cellsOf(x, frame.columns, frame.steps[1], isMap, true)
-  const width = columns.high - columns.low
+  const ofSide = (axis: Axis, side: 0 | 1, isUp: boolean, count: number, from: number, step: number): Cells =>
+    cellsOf(axis, { from, count, step, ratio: ratio[side] }, isMap, isUp)
+  const rows = ofSide(y, 0, runsUp(y), cells.rows, cells.from[0], cells.steps[0])
+  const columns = ofSide(x, 1, true, cells.columns, cells.from[1], cells.steps[1])
+  // One cell as long as the axis ends where that does.
+  const tall = ofSide(y, 0, runsUp(y), 1, 0, y.length)
+  const wide = ofSide(x, 1, true, 1, 0, x.length)
+  const width = wide.high - wide.low
   const isGlobal = isMap && width > 359 && width < 361
   const projection = isMap && name === 'equal-earth' ? EQUAL_EARTH : PLATE_CARREE
   // Around Greenwich, wherever the file begins; parts of the globe around their own middle.
-  const middle = (columns.low + columns.high) / 2
+  const middle = (wide.low + wide.high) / 2
   const centre = isMap ? (isGlobal ? 0 : middle) : 0
-  const [south, north] = isMap ? [Math.max(-90, rows.low), Math.min(90, rows.high)] : [rows.low, rows.high]
+  const [south, north] = isMap ? [Math.max(-90, tall.low), Math.min(90, tall.high)] : [tall.low, tall.high]
   const half = isGlobal ? 180 : width / 2
   const widest = Math.max(...[south, north, Math.min(north, Math.max(south, 0))].map((at) => projection.scaleAt(at)))
   const whole = isMap
     ? { left: -half * widest, right: half * widest, bottom: projection.up(south), top: projection.up(north) }
-    : { left: columns.low, right: columns.high, bottom: south, top: north }
+    : { left: wide.low, right: wide.high, bottom: south, top: north }
   return { isMap, isGlobal, projection, whole, rows, columns, centre }
 }
 
@@ -118,9 +146,9 @@ export function windowOf({ whole }: Geometry, { x, y, zoom }: Pick<ViewState, 'x
 }
 
 /** How high a picture is in units of its width. Cells of what is no map are squares, unless it becomes too flat or too high. */
-export function aspectOf({ isMap, whole }: Geometry, frame: Frame): number {
-  if (isMap) return (whole.top - whole.bottom) / (whole.right - whole.left)
-  return Math.min(0.6, Math.max(0.25, frame.rows / frame.columns))
+export function aspectOf({ isMap, whole }: Geometry): number {
+  const aspect = (whole.top - whole.bottom) / (whole.right - whole.left)
+  return isMap ? aspect : Math.min(0.6, Math.max(0.25, aspect))
 }
 
 /** The cell that has a place; -1 outside. */
@@ -209,4 +237,45 @@ export function middleOf({ rows, columns, isMap, centre }: Geometry, row: number
   const x = (columns.edges[column]! + columns.edges[column + 1]!) / 2
   const y = (rows.edges[row]! + rows.edges[row + 1]!) / 2
   return [isMap ? x - 360 * Math.round((x - centre) / 360) : x, y]
+}
+
+/** Pixels of a picture that tell which cells are seen. */
+const [FEW_COLUMNS, FEW_ROWS] = [96, 64]
+
+type Look = Pick<ViewState, 'projection' | 'x' | 'y' | 'zoom'>
+
+/** The first and the last row and column of a plane that are seen; undefined where all of them are read. */
+function seenOf(plane: Plane, look: Look): { readonly first: Sides; readonly last: Sides } | undefined {
+  if (look.zoom === 1 || !isReadInParts(plane)) return undefined
+  const geometry = geometryOf({ plane, rows: plane.y.length, columns: plane.x.length, from: [0, 0], steps: [1, 1] }, look)
+  const cells = pixelCells(geometry, windowOf(geometry, look), FEW_COLUMNS, FEW_ROWS)
+  const first: [number, number] = [Infinity, Infinity]
+  const last: [number, number] = [-1, -1]
+  for (let y = 0; y < FEW_ROWS; y++)
+    for (let x = 0; x < FEW_COLUMNS; x++)
+      for (const [side, at] of [cells.rowOf[y]!, columnOfPixel(cells, x, y)].entries()) {
+        if (at < 0) continue
+        first[side] = Math.min(first[side]!, at)
+        last[side] = Math.max(last[side]!, at)
+      }
+  return last[0] < 0 || last[1] < 0 ? undefined : { first, last }
+}
+
+/** The region of a plane that has what is seen of it. */
+export function regionSeen(plane: Plane, look: Look): Region {
+  const seen = seenOf(plane, look)
+  return seen === undefined ? wholeRegion(plane) : regionAround(plane, seen.first, seen.last)
+}
+
+/** Whether cells in memory are all that are seen, and as many of them as can be read. */
+export function isAllSeen(cells: PlaneCells, look: Look): boolean {
+  const { plane, from, steps, rows, columns } = cells
+  const seen = seenOf(plane, look)
+  const wanted = seen === undefined ? wholeRegion(plane) : regionAround(plane, seen.first, seen.last)
+  const first = seen?.first ?? [0, 0]
+  const last = seen?.last ?? [plane.y.length - 1, plane.x.length - 1]
+  return [rows, columns].every((count, side) => {
+    const end = from[side]! + count * steps[side]!
+    return steps[side]! <= wanted.steps[side]! && from[side]! <= first[side]! && end > last[side]!
+  })
 }

@@ -69,9 +69,9 @@ const isDirection = (array: DataArray): boolean =>
 const isDifference = (array: DataArray): boolean => /anomal|difference|departure/i.test(`${array.name} ${longNameOf(array)}`)
 
 /** The colour map that suits what is drawn: cyclic for directions, diverging where 0 is between low and high, else by lightness. */
-export function suitingColours(array: DataArray, { minus, log }: ViewState, { low, high }: Limits): ColourMap {
+export function suitingColours(array: DataArray, { minus, less, log }: ViewState, { low, high }: Limits): ColourMap {
   if (isDirection(array)) return 'cyclic'
-  return !log && (minus !== undefined || isDifference(array) || (low < 0 && high > 0)) ? 'diverging' : 'viridis'
+  return !log && (minus !== undefined || less !== '' || isDifference(array) || (low < 0 && high > 0)) ? 'diverging' : 'viridis'
 }
 
 /** Round values between limits, for ticks. */

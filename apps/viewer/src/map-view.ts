@@ -1,5 +1,4 @@
 // The heat map on the page: draws frames, tells which cell is under the pointer, zooms and moves.
-import type { Axis } from './axes.ts'
 import { pixelOfText } from './colours.ts'
 import { byId, sizeCanvas, themeColour } from './dom.ts'
 import { drawAround, type Figure, type Layout, layOut, type Scale } from './figure.ts'
@@ -22,8 +21,6 @@ import type { ViewState } from './state.ts'
 /** What is to be drawn. */
 export interface Scene {
   readonly frame: Frame
-  readonly y: Axis
-  readonly x: Axis
   readonly scale: Scale
   readonly caption: string
   readonly coasts: Int16Array | undefined
@@ -52,20 +49,29 @@ export class MapView {
 
   /** Draws a scene; only what differs from the one before is made anew. */
   draw(scene: Scene): void {
-    const { frame, y, x, state } = scene
-    const before = this.#scene
+    const { frame, state } = scene
+    const isOther = this.#scene?.frame.plane !== frame.plane
     this.#scene = scene
     const width = byId('figure').clientWidth
-    const made = [width, innerHeight, devicePixelRatio, frame.rows, frame.columns, frame.steps, ...Object.values(state)].join()
-    if (made !== this.#made || before?.y !== y || before?.x !== x) {
+    const made = [
+      width,
+      innerHeight,
+      devicePixelRatio,
+      frame.rows,
+      frame.columns,
+      frame.from,
+      frame.steps,
+      ...Object.values(state),
+    ].join()
+    if (made !== this.#made || isOther) {
       this.#made = made
       this.#layOut(scene, width)
     }
     this.#paint(scene)
     const { caption, coasts, scale } = scene
     const around = [this.#made, caption, coasts?.length, scale.low, scale.high, scale.log, scale.table[0], scale.table[128]]
-    const text = [...around, frame.missing > 0, y.dim, x.dim, themeColour('--ink')].join()
-    if (text !== this.#drawn || before?.y !== y || before?.x !== x) {
+    const text = [...around, frame.missing > 0, themeColour('--ink')].join()
+    if (text !== this.#drawn || isOther) {
       this.#drawn = text
       drawAround(this.#around.getContext('2d')!, this.#around.width / this.#layout!.width, this.#figure())
     }
@@ -177,9 +183,9 @@ export class MapView {
     return { x: digits((within.left + within.right) / 2), y: digits((within.bottom + within.top) / 2), zoom: digits(after) }
   }
 
-  #layOut({ frame, y, x, state }: Scene, width: number): void {
-    const geometry = geometryOf(frame, y, x, state)
-    const layout = layOut(width, Math.max(220, innerHeight * MOST_OF_WINDOW), aspectOf(geometry, frame), geometry.isMap)
+  #layOut({ frame, state }: Scene, width: number): void {
+    const geometry = geometryOf(frame, state)
+    const layout = layOut(width, Math.max(220, innerHeight * MOST_OF_WINDOW), aspectOf(geometry), geometry.isMap)
     this.#geometry = geometry
     this.#layout = layout
     this.#seen = windowOf(geometry, state)

@@ -1,6 +1,7 @@
-// From a place that a user names to a dataset, with what that costs.
-import { createPool, OpfsStore, type WorkerPool } from 'hyperslab'
-import { type Dataset, openDataset } from 'hyperslab/dataset'
+// From a place that a user names to what is there, with what that costs.
+import { OpfsStore } from 'hyperslab'
+import type { openDataset } from 'hyperslab/dataset'
+import { Hierarchy } from './hierarchy.ts'
 import { NearReads } from './near-reads.ts'
 
 /** An address, files that were picked together, or a folder. */
@@ -14,15 +15,17 @@ export interface Cost {
 
 type Place = Parameters<typeof openDataset>[0]
 
-let pool: WorkerPool | undefined
+/** Files that have no groups: they need not be asked for any. */
+const FLAT = /\.(af|nc|nc3|cdf)$/i
 
 /**
  * Opens what `openDataset` takes.
  * @param onCost told of requests as they are answered
  */
-export async function openSource(source: Source, onCost: (cost: Cost) => void, signal: AbortSignal): Promise<Dataset> {
-  pool ??= createPool()
-  return openDataset(await locate(source, onCost), { signal, pool })
+export async function openSource(source: Source, onCost: (cost: Cost) => void, signal: AbortSignal): Promise<Hierarchy> {
+  const place = await locate(source, onCost)
+  const name = typeof source === 'string' ? source.replace(/[?#].*/s, '') : 'kind' in source ? '' : source[0]!.name
+  return Hierarchy.open(place, !FLAT.test(name), signal)
 }
 
 /** Objects of a Zarr store that stand for the folder they are in. */

@@ -1,57 +1,134 @@
 // What is drawn as a lazy array of the dataset, and the same as code.
+import { slice } from 'hyperslab'
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import type { Axis, Chosen } from './axes.ts'
+import type { Plane, Region } from './plane.ts'
 import type { ViewState } from './state.ts'
 
-/** How a picture follows from a variable: positions along dimensions, then a mean along one, or a difference. */
-interface Derivation {
+/** How a picture follows from a variable: from its climatology or itself at positions, less others, then a mean. */
+export interface Derivation {
   readonly variable: string
+  /** The dimension of times that become groups, and what these are: its climatology is drawn. */
+  readonly by: { readonly dim: string; readonly unit: string } | undefined
   readonly at: Readonly<Record<string, number>>
-  readonly mean: string | undefined
   /** Positions of what is subtracted. */
   readonly minus: Readonly<Record<string, number>> | undefined
+  /** The variable that is subtracted. */
+  readonly less: string | undefined
+  readonly mean: string | undefined
 }
 
-/** @param slow the dimension that differences are taken along */
+/**
+ * @param axes of the dimensions that are chosen from, a dimension of groups among them
+ * @param slow the dimension that differences are taken along
+ * @param times the dimension whose times a climatology has in groups
+ */
 export function derivationOf(
-  { variable, at, mean, minus }: ViewState,
+  { variable, at, mean, minus, less, by }: ViewState,
   { others }: Pick<Chosen, 'others'>,
   axes: ReadonlyMap<string, Axis>,
-  slow: string | undefined,
+  { slow, times }: { readonly slow: string | undefined; readonly times: string | undefined },
 ): Derivation {
   const positions: Record<string, number> = {}
   for (const dim of others) if (dim !== mean) positions[dim] = Math.min(at[dim] ?? 0, axes.get(dim)!.length - 1)
   const subtracted = minus !== undefined && slow !== undefined && slow in positions
   return {
     variable,
+    by: by !== '' && times !== undefined ? { dim: times, unit: by } : undefined,
     at: positions,
-    mean: others.includes(mean) ? mean : undefined,
     minus: subtracted ? { ...positions, [slow]: Math.min(minus, axes.get(slow)!.length - 1) } : undefined,
+    less: less === '' ? undefined : less,
+    mean: others.includes(mean) ? mean : undefined,
   }
 }
 
-/** The array that is drawn; nothing of it is read yet. */
-export function derive(dataset: Dataset, { variable, at, mean, minus }: Derivation): DataArray {
-  const whole = dataset.get(variable)
-  const part = isEmpty(at) ? whole : whole.isel(at)
-  const difference = minus === undefined ? part : part.minus(whole.isel(minus))
-  return mean === undefined ? difference : difference.mean({ axis: mean })
+/** What is wanted along dimensions of the plane. */
+export type Box = Parameters<DataArray['isel']>[0]
+
+/** The cells of a region; nothing is said of sides that are wanted as they are. */
+export function boxOf({ y, x }: Plane, { from, size, steps }: Region): Box {
+  const sides = [y, x].map(({ dim, length }, side) => {
+    const isWhole = size[side] === length && steps[side] === 1
+    return isWhole ? [] : [[dim, slice(from[side]!, from[side]! + size[side]!, steps[side]!)] as const]
+  })
+  return Object.fromEntries(sides.flat())
 }
+
+/** Climatologies that are kept: of what is drawn, of what is subtracted from it, and of single cells of both. */
+const KEPT = 4
+
+/** Makes the arrays that are drawn; nothing of them is read yet. Climatologies are computed once for all their groups. */
+export class Pictures {
+  readonly #climatologies = new Map<string, DataArray>()
+
+  forget(): void {
+    this.#climatologies.clear()
+  }
+
+  /**
+   * The array that is drawn.
+   * @param box of the plane, where not all of it is wanted
+   * @param level of the dataset, which tells it from others
+   */
+  derive(dataset: Dataset, derivation: Derivation, box: Box = {}, level = 0): DataArray {
+    const { at, minus, less, mean } = derivation
+    const part = (name: string, positions: Readonly<Record<string, number>>): DataArray => {
+      const source = this.#source(dataset, name, derivation, box, level)
+      const own = within(source, positions)
+      return isEmpty(own) ? source : source.isel(own)
+    }
+    let array = part(derivation.variable, at)
+    if (minus !== undefined) array = array.minus(part(derivation.variable, minus))
+    if (less !== undefined) array = array.minus(part(less, at))
+    return mean === undefined ? array : array.mean({ axis: mean })
+  }
+
+  /** A variable in the box, or its climatology there. */
+  #source(dataset: Dataset, name: string, { by, at }: Derivation, box: Box, level: number): DataArray {
+    const whole = dataset.get(name)
+    const boxed = within(whole, box)
+    const part = isEmpty(boxed) ? whole : whole.isel(boxed)
+    if (by === undefined || !whole.dims.includes(by.dim)) return part
+    // Groups are computed together, at the positions along all other dimensions.
+    const { [by.unit]: _, ...rest } = at
+    const own = within(part, rest)
+    const key = JSON.stringify([level, name, by, own, box])
+    const climatology = this.#climatologies.get(key) ?? (isEmpty(own) ? part : part.isel(own)).climatology(by.unit)
+    this.#climatologies.delete(key)
+    this.#climatologies.set(key, climatology)
+    for (const oldest of this.#climatologies.keys()) if (this.#climatologies.size > KEPT) this.#climatologies.delete(oldest)
+    return climatology
+  }
+}
+
+/** What is said of dimensions that an array has. */
+const within = <T>({ dims }: DataArray, said: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(said).filter(([dim]) => dims.includes(dim)))
+
+const isEmpty = (positions: object): boolean => Object.keys(positions).length === 0
 
 /** The same as a program of JavaScript. */
-export function javascriptOf(place: string, { variable, at, mean, minus }: Derivation): string {
-  const part = (positions: Readonly<Record<string, number>>): string =>
-    isEmpty(positions) ? 'whole' : `whole.isel(${JSON.stringify(positions)})`
-  const difference = minus === undefined ? part(at) : `${part(at)}.minus(${part(minus)})`
-  return `import { openDataset } from 'hyperslab/dataset'
-
-const dataset = await openDataset(${JSON.stringify(place)})
-const whole = dataset.get(${JSON.stringify(variable)})
-const array = ${difference}${mean === undefined ? '' : `.mean({ axis: ${JSON.stringify(mean)} })`}
-const { data, shape } = await array.get()
-console.log(shape, data)
-await dataset.close()
-`
+export function javascriptOf(place: string, options: object, derivation: Derivation): string {
+  const { variable, by, at, minus, less, mean } = derivation
+  const json = (value: unknown): string => JSON.stringify(value)
+  const source = (name: string): string => `dataset.get(${json(name)})${by === undefined ? '' : `.climatology(${json(by.unit)})`}`
+  const part = (name: string, positions: Readonly<Record<string, number>>): string =>
+    isEmpty(positions) ? name : `${name}.isel(${json(positions)})`
+  const lines = [
+    `import { openDataset } from 'hyperslab/dataset'`,
+    '',
+    `const dataset = await openDataset(${json(place)}${isEmpty(options) ? '' : `, ${json(options)}`})`,
+    `const whole = ${source(variable)}`,
+    ...(less === undefined ? [] : [`const other = ${source(less)}`]),
+    `const array = ${part('whole', at)}${[
+      ...(minus === undefined ? [] : [`.minus(${part('whole', minus)})`]),
+      ...(less === undefined ? [] : [`.minus(${part('other', at)})`]),
+      ...(mean === undefined ? [] : [`.mean({ axis: ${json(mean)} })`]),
+    ].join('')}`,
+    'const { data, shape } = await array.get()',
+    'console.log(shape, data)',
+    'await dataset.close()',
+    '',
+  ]
+  return lines.join('\n')
 }
-
-const isEmpty = (positions: Readonly<Record<string, number>>): boolean => Object.keys(positions).length === 0

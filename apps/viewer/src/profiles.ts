@@ -11,17 +11,21 @@ import { plural, showBytes } from './words.ts'
 /** What profiles are of. */
 export interface Cell {
   readonly frame: Frame
-  readonly row: number
-  readonly column: number
-  readonly y: Axis
-  readonly x: Axis
+  /** Its number in the frame. */
+  readonly at: number
   readonly name: string
   readonly units: string
   readonly place: string
   /** The values along the slow dimension, not read yet. */
-  readonly series: { readonly array: DataArray; readonly axis: Axis } | undefined
+  readonly series: Series | undefined
   /** What the series is of: it is read once while this stays. */
   readonly of: string
+}
+
+interface Series {
+  readonly axis: Axis
+  /** Makes the series or, where it is computed of others, these, which tell what it takes. */
+  open(isComputed: boolean): Promise<DataArray>
 }
 
 /** A series that takes no more is read at once; a larger one when it is asked for. */
@@ -57,15 +61,16 @@ export class Profiles {
     this.#chart(along(cell, 'y'))
     if (cell.series === undefined) return
     if (this.#series?.of === cell.of) return this.#chart(this.#series.profile, true)
-    const { array, axis } = cell.series
+    const { open, axis } = cell.series
     try {
-      const { requests, bytes } = await array.array.plan()
+      const { requests, bytes } = await (await open(false)).array.plan()
       if (signal.aborted) return
       const reads = requests === undefined ? 'an unknown number of reads' : plural(requests, 'read')
       byId('profile-cost').textContent = `The series along ${axis.dim} takes ${reads} for ${showBytes(bytes)} of values.`
       const read = async (): Promise<void> => {
         byId('read-series').hidden = true
         try {
+          const array = await open(true)
           const { data } = await array.array.get([null], { signal })
           const values = toFloats(array, data as ArrayLike<number | bigint>)
           if (signal.aborted) return
@@ -98,11 +103,15 @@ export class Profiles {
 }
 
 /** Values of a frame through a cell along one of its axes. */
-function along({ frame, row, column, x, y, name, units }: Cell, side: 'x' | 'y'): Profile {
-  const { values, rows, columns, steps } = frame
-  const [axis, count, step] = side === 'x' ? [x, columns, steps[1]] : [y, rows, steps[0]]
-  const at = (i: number): number => (side === 'x' ? row * columns + i : i * columns + column)
-  const places = axis.places && Float64Array.from({ length: count }, (_, i) => axis.places![i * step]!)
-  const thinned = step === 1 ? axis : { ...axis, length: count, places, label: (i: number) => axis.label(i * step) }
-  return { axis: thinned, values: Float64Array.from({ length: count }, (_, i) => values[at(i)]!), name, units }
+function along({ frame, at, name, units }: Cell, side: 'x' | 'y'): Profile {
+  const { values, columns, from, steps, plane } = frame
+  const isX = side === 'x'
+  const [first, step] = [from[isX ? 1 : 0], steps[isX ? 1 : 0]]
+  const [start, stride] = isX ? [at - (at % columns), 1] : [at % columns, columns]
+  const count = isX ? columns : frame.rows
+  const axis = plane[side]
+  const places = axis.places && Float64Array.from({ length: count }, (_, i) => axis.places![first + i * step]!)
+  const part =
+    count === axis.length ? axis : { ...axis, length: count, places, label: (i: number) => axis.label(first + i * step) }
+  return { axis: part, values: Float64Array.from({ length: count }, (_, i) => values[start + i * stride]!), name, units }
 }

@@ -1,8 +1,10 @@
 // What is said of values and of where they lie.
 import type { DataArray } from 'hyperslab/dataset'
-import type { Axis } from './axes.ts'
 import type { Frame } from './frame.ts'
-import { show, unitsOf } from './words.ts'
+import { type Cells, positionsOf } from './plane.ts'
+import type { ViewState } from './state.ts'
+import type { Subject } from './subject.ts'
+import { plural, show, unitsOf } from './words.ts'
 
 /** @param isDifference of two times, which is a number of seconds */
 export function valueText(array: DataArray, value: number, { withUnits = true, isDifference = false } = {}): string {
@@ -10,20 +12,37 @@ export function valueText(array: DataArray, value: number, { withUnits = true, i
   return withUnits ? `${show(value)} ${unitsOf(array)}`.trim() : show(value)
 }
 
-/** A cell of a frame as its row and column. */
-export const rowAndColumn = ({ columns }: Frame, cell: number): [row: number, column: number] => [
-  Math.floor(cell / columns),
-  cell % columns,
-]
-
 /** Where a cell lies along the axes of the picture. */
-export function placeText({ steps }: Frame, cell: readonly [row: number, column: number], axes: readonly [y: Axis, x: Axis]): string {
-  return axes
+export function placeText(cells: Cells, cell: number): string {
+  const { y, x } = cells.plane
+  const positions = positionsOf(cells, cell)
+  return [y, x]
     .map(({ dim, places, isGlobe, isTime, label }, side) => {
       // What has no coordinate names its dimension itself; dates and places of the globe need no name.
       const isNamed = places === undefined || isGlobe || isTime
-      const text = label(cell[side]! * steps[side]!)
+      const text = label(positions[side]!)
       return isNamed ? text : `${dim} ${text}`
     })
     .join(', ')
 }
+
+/** Where a picture lies along what it does not show. */
+export function whereText(subject: Subject, state: ViewState): string {
+  const { by, at, mean, minus } = subject.derivation(state)
+  const slow = subject.slow(state)
+  const parts = Object.entries(at).map(([dim, position]) => {
+    const { label } = subject.axes.get(dim)!
+    const other = minus?.[dim]
+    const name = dim === by?.unit ? `mean of each ${dim}:` : dim
+    return `${name} ${label(position)}${other === undefined || dim !== slow ? '' : ` less ${label(other)}`}`
+  })
+  return [...parts, ...(mean === undefined ? [] : [`mean along ${mean}`])].join(' · ')
+}
+
+/** Which cells a frame has, where these are not all that there are. */
+export function detailText({ plane, steps }: Frame, subject: Subject): string {
+  const thinned = steps.some((step) => step > 1) ? `every ${steps.join(' × ')}th cell` : ''
+  return [subject.levelText(plane.level), thinned].filter((text) => text !== '').join(', ')
+}
+
+export const gapsText = ({ missing }: Frame): string => (missing > 0 ? `, ${plural(missing, 'cell')} without a value` : '')

@@ -20,8 +20,9 @@ export class KeptLimits {
    * @param extent of all values, where it is known
    */
   of(frame: Frame, state: ViewState, extent: Limits | undefined): Limits | undefined {
-    const isPlain = state.mean === '' && state.minus === undefined
-    const of = [state.variable, state.mean, state.minus !== undefined, state.limits, state.low, state.high].join()
+    const { variable, by, mean, minus, less, limits: choice, low, high } = state
+    const isPlain = by === '' && mean === '' && minus === undefined && less === ''
+    const of = [variable, by, mean, minus !== undefined, less, choice, low, high].join()
     const kept = this.#kept
     // A picture of one value, as the difference of a month from itself, says nothing of those that follow.
     const isUseful = kept !== undefined && kept.of === of && kept.limits.low < kept.limits.high

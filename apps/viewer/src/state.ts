@@ -1,6 +1,8 @@
 // What is looked at, as the address of the page has it: a link opens the same picture.
 import type { ColourChoice } from './colours.ts'
 
+/** Parts of a year or a day that climatologies are of. */
+export type ClimatologyUnit = '' | 'month' | 'season' | 'hour'
 export type LimitsChoice = 'all' | 'shown' | 'percentiles' | 'own'
 export type ProjectionName = 'plate-carree' | 'equal-earth'
 
@@ -8,13 +10,19 @@ export type ProjectionName = 'plate-carree' | 'equal-earth'
 export interface ViewState {
   /** Where the dataset lies; empty for files of this machine, which no link can open. */
   url: string
+  /** The path of the group that is shown; empty for the place itself. */
+  group: string
   variable: string
   /** The position along each dimension that is not drawn; 0 for those that are left out. */
   at: Record<string, number>
+  /** What times are taken together by, in a climatology; empty for the times themselves. */
+  by: ClimatologyUnit
   /** The dimension that means are taken along. */
   mean: string
   /** A position along the slow dimension that is subtracted. */
   minus: number | undefined
+  /** The variable that is subtracted. */
+  less: string
   colours: ColourChoice
   limits: LimitsChoice
   low: number | undefined
@@ -33,10 +41,13 @@ export interface ViewState {
 
 export const START: ViewState = {
   url: '',
+  group: '',
   variable: '',
   at: {},
+  by: '',
   mean: '',
   minus: undefined,
+  less: '',
   colours: 'auto',
   limits: 'all',
   low: undefined,
@@ -85,10 +96,13 @@ export function stateOf(search: string): ViewState {
   const cell = (query.get('cell') ?? '').split(',').map(Number)
   return {
     url: query.get('url') ?? '',
+    group: query.get('group') ?? '',
     variable: query.get('variable') ?? '',
     at,
+    by: oneOf('by', ['', 'month', 'season', 'hour']),
     mean: query.get('mean') ?? '',
     minus: Number.isInteger(minus) && minus! >= 0 ? minus : undefined,
+    less: query.get('less') ?? '',
     colours: oneOf('colours', ['auto', 'viridis', 'cividis', 'diverging', 'cyclic']),
     limits: oneOf('limits', ['all', 'shown', 'percentiles', 'own']),
     low: number('low'),

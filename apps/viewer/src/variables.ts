@@ -3,21 +3,41 @@ import type { DataArray } from 'hyperslab/dataset'
 import { byId, element } from './dom.ts'
 import { describe, longNameOf, summarize, unitsOf } from './words.ts'
 
-/** Lists arrays, and those that could not be opened with the reason. */
+/** Lists groups to choose from, where there are several. */
+export function listGroups(paths: readonly string[], shown: string, choose: (path: string) => void): void {
+  const select = byId<HTMLSelectElement>('group')
+  select.replaceChildren(
+    ...paths.map((path) => element('option', { value: path, textContent: path === '' ? 'the store itself' : path })),
+  )
+  select.value = shown
+  select.onchange = () => choose(select.value)
+  byId('groups').hidden = paths.length < 2
+}
+
+/**
+ * Lists arrays, and those that could not be opened with the reason.
+ * @param levels of which the coarsest has these arrays
+ */
 export function listVariables(
   arrays: readonly DataArray[],
   problems: ReadonlyMap<string, Error>,
+  levels: number,
   pick: (array: DataArray) => void,
 ): void {
-  byId('arrays').replaceChildren(...arrays.map((array) => arrayButton(array, pick)), ...[...problems].map(problemItem))
+  byId('arrays').replaceChildren(...arrays.map((array) => arrayButton(array, levels, pick)), ...[...problems].map(problemItem))
 }
 
-function arrayButton(array: DataArray, pick: (array: DataArray) => void): HTMLElement {
+function arrayButton(array: DataArray, levels: number, pick: (array: DataArray) => void): HTMLElement {
   const title = element('strong', { textContent: array.name })
   const units = unitsOf(array)
   const name = longNameOf(array)
   const meaning = [name === array.name ? '' : name, units === '' ? '' : `[${units}]`].join(' ').trim()
-  const texts = [meaning, summarize(array), `chunks ${(array.encoding['chunks'] as number[] | undefined)?.join(' × ') || '1'}`]
+  const coarsest = levels > 1 ? `, at the coarsest of ${levels} levels` : ''
+  const texts = [
+    meaning,
+    summarize(array) + coarsest,
+    `chunks ${(array.encoding['chunks'] as number[] | undefined)?.join(' × ') || '1'}`,
+  ]
   const lines = texts.filter((text) => text !== '').map((textContent) => element('span', { textContent }))
   const button = element('button', { type: 'button' }, title, ...lines)
   button.dataset['name'] = array.name

@@ -1,59 +1,72 @@
 // The page: what the user does changes the state, and the state is what is drawn and what the address says.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
-import { type Axis, areOfMap, type Chosen, chooseAxes, readAxis, slowDimension } from './axes.ts'
 import { loadCoastlines } from './coastlines.ts'
 import { bindControls, showControls } from './controls.ts'
 import { byId, showError } from './dom.ts'
-import { type Frame, FrameCache, readFrame } from './frame.ts'
-import { knownExtent, type Limits } from './limits.ts'
+import type { Frame } from './frame.ts'
+import { FrameReader } from './frame-reader.ts'
+import type { Group, Hierarchy } from './hierarchy.ts'
+import type { Limits } from './limits.ts'
 import { showValues } from './line-view.ts'
-import { MapView, type Scene } from './map-view.ts'
+import { MapView } from './map-view.ts'
 import { openSource, type Source } from './opening.ts'
-import { derivationOf, derive, javascriptOf } from './picture.ts'
+import { javascriptOf } from './picture.ts'
+import { cellOf, finestOf, positionsOf } from './plane.ts'
 import { Player } from './playing.ts'
 import { bindPointer } from './pointer.ts'
 import { Profiles } from './profiles.ts'
-import { placeText, rowAndColumn, valueText } from './readout.ts'
+import { Progress } from './progress.ts'
+import { detailText, gapsText, placeText, valueText, whereText } from './readout.ts'
 import { save } from './save.ts'
 import { KeptLimits, scaleOf } from './scale.ts'
 import { makeSliders, setSlider } from './sliders.ts'
 import { bindOpening } from './start.ts'
 import { queryOf, START, type ViewState } from './state.ts'
+import { Subject } from './subject.ts'
 import { bindTheme } from './theme.ts'
-import { listVariables, showVariable } from './variables.ts'
+import { listGroups, listVariables, showVariable } from './variables.ts'
 import { isNumeric, longNameOf, plural, showBytes, unitsOf } from './words.ts'
 
+/** How long a picture rests before what is seen of it is read at another level, in milliseconds. */
+const REST = 150
+const FIRST = 'first picture'
+
 let state: ViewState = { ...START }
+let hierarchy: Hierarchy | undefined
+let group: Group | undefined
+/** The arrays of the group, at its coarsest level if it has several: that has the smallest coordinates. */
 let dataset: Dataset | undefined
 /** What files of this machine are called; links cannot open them. */
 let localName = ''
-let variable: DataArray | undefined
-let axes = new Map<string, Axis>()
-let chosen: Chosen = { y: '', x: '', others: [] }
-let known: Promise<Limits | undefined> = Promise.resolve(undefined)
+let subject: Subject | undefined
 /** The cell that is read out: its number in the frame, or -1. */
 let cell = -1
 let opening = new AbortController()
 let reading = new AbortController()
+let resting: ReturnType<typeof setTimeout> | undefined
 let coasts: Int16Array | undefined
 const cost = { requests: 0, bytes: 0 }
-const frames = new FrameCache()
 const map = new MapView()
 const profiles = new Profiles()
+const progress = new Progress()
+const frames = new FrameReader(progress, () => byId('figure').clientWidth * devicePixelRatio)
 const kept = new KeptLimits()
 const player = new Player({
-  next: (dim) => ((state.at[dim] ?? 0) + 1) % axes.get(dim)!.length,
-  ahead: (dim, position) => frameOf({ ...state, at: { ...state.at, [dim]: position } }, reading.signal),
+  next: (dim) => ((state.at[dim] ?? 0) + 1) % subject!.axes.get(dim)!.length,
+  ahead: (dim, position) => frames.read(subject!, { ...state, at: { ...state.at, [dim]: position } }, reading.signal),
   move,
 })
-
-const slow = (): string | undefined => slowDimension(chosen, axes)
-const derivation = (of: ViewState) => derivationOf(of, chosen, axes, slow())
 
 function change(changes: Partial<ViewState>): void {
   state = { ...state, ...changes }
   history.replaceState(null, '', location.pathname + queryOf(state))
   document.documentElement.dataset['state'] = 'changed'
+}
+
+const settled = (): void => {
+  document.documentElement.dataset['state'] = 'shown'
+  // How long that took is told by the browser's own tools.
+  if (performance.getEntriesByName(FIRST).length === 0) performance.mark(FIRST)
 }
 
 async function open(source: Source, wanted: ViewState): Promise<void> {
@@ -69,27 +82,57 @@ async function open(source: Source, wanted: ViewState): Promise<void> {
     const count = (more: typeof cost): void => {
       cost.requests += more.requests
       cost.bytes += more.bytes
+      progress.answered(more)
       showCost()
     }
     const opened = await openSource(source, count, signal)
     if (signal.aborted) return await opened.close()
-    await dataset?.close()
-    dataset = opened
-    frames.clear()
-    profiles.forget()
+    await hierarchy?.close()
+    hierarchy = opened
     localName = typeof source === 'string' ? '' : 'kind' in source ? source.name : (source[0]?.name ?? '')
-    const arrays = Object.values({ ...opened.variables, ...opened.coords })
-    listVariables(arrays, opened.problems, (array) => void pick(array, { ...START, url: state.url }))
-    byId('start').hidden = true
-    byId('contents').hidden = false
-    const largest = [...arrays].filter(isNumeric).sort((a, b) => b.array.size - a.array.size)[0]
-    const first = arrays.find(({ name }) => name === wanted.variable) ?? largest ?? arrays[0]
     state = { ...wanted, url: typeof source === 'string' ? source : '' }
-    if (first === undefined) throw new Error('there are no arrays in it')
-    await pick(first, first.name === wanted.variable || wanted.variable === '' ? state : { ...START, url: state.url })
+    await openGroup(wanted.group, wanted, signal)
+    const paths = await opened.paths()
+    if (!signal.aborted) listGroups(paths, state.group, (path) => void changeGroup(path))
   } catch (error) {
     if (!signal.aborted) showError('open-error', error)
   }
+}
+
+async function changeGroup(path: string): Promise<void> {
+  player.stop()
+  const { signal } = opening
+  showError('group-error')
+  try {
+    await openGroup(path, START, signal)
+  } catch (error) {
+    if (!signal.aborted) showError('group-error', error)
+  }
+}
+
+/** Opens a group, and shows the variable of it that is wanted or else the largest. */
+async function openGroup(path: string, wanted: ViewState, signal: AbortSignal): Promise<void> {
+  const found = await hierarchy!.group(path)
+  const opened = await found.dataset(found.levels - 1)
+  const arrays = Object.values({ ...opened.variables, ...opened.coords })
+  if (arrays.length === 0 && path === '') {
+    const [first = ''] = await hierarchy!.paths()
+    if (first !== '') return openGroup(first, wanted, signal)
+  }
+  if (signal.aborted) return
+  group = found
+  dataset = opened
+  frames.forget()
+  profiles.forget()
+  const place = { url: state.url, group: path }
+  listVariables(arrays, opened.problems, found.levels, (array) => void pick(array, { ...START, ...place }))
+  byId('start').hidden = true
+  byId('contents').hidden = false
+  const largest = [...arrays].filter(isNumeric).sort((a, b) => b.array.size - a.array.size)[0]
+  const shown = arrays.find(({ name }) => name === wanted.variable) ?? largest ?? arrays[0]
+  if (shown === undefined) throw new Error('there are no arrays in it')
+  const isWanted = shown.name === wanted.variable || wanted.variable === ''
+  await pick(shown, { ...(isWanted ? wanted : START), ...place })
 }
 
 /** Shows a variable. */
@@ -98,7 +141,7 @@ async function pick(array: DataArray, wanted: ViewState): Promise<void> {
   reading.abort()
   reading = new AbortController()
   const { signal } = reading
-  variable = array
+  subject = undefined
   kept.forget()
   cell = -1
   profiles.close()
@@ -106,55 +149,72 @@ async function pick(array: DataArray, wanted: ViewState): Promise<void> {
   showVariable(array)
   change({ ...wanted, variable: array.name })
   showError('view-error')
+  showError('compute-error')
   try {
-    // Statistics are looked for beside the coordinates.
-    known = isNumeric(array) && array.dims.length > 1 ? knownExtent(array).catch(() => undefined) : Promise.resolve(undefined)
-    const found = await Promise.all(array.dims.map((dim, i) => readAxis(dataset!, dim, array.shape[i]!)))
+    const found = await Subject.read(group!, dataset!, array)
+    await Promise.all([found.learnGroups(state), found.known])
     if (signal.aborted) return
-    axes = new Map(found.map((axis) => [axis.dim, axis]))
-    const isPlane = array.dims.length >= 2 && isNumeric(array)
-    chosen = isPlane ? chooseAxes(array.dims, axes) : { y: '', x: '', others: [] }
-    const others = chosen.others.map((dim) => axes.get(dim)!)
-    makeSliders(others, state.at, {
-      moved: (dim, position) => {
-        if (player.dim !== dim) player.stop()
-        void move(dim, position)
-      },
-      played: (dim) => (player.dim === dim ? player.stop() : void player.play(dim)),
+    hierarchy!.settle()
+    subject = found
+    await check(state).catch((error: unknown) => {
+      showError('compute-error', error)
+      change({ less: '' })
     })
-    updateControls()
+    if (signal.aborted) return
+    arrange()
     await read()
   } catch (error) {
     if (!signal.aborted) showError('view-error', error)
   }
 }
 
+/** Makes sliders and controls of what can be chosen. */
+function arrange(): void {
+  const axes = subject!.dims(state).map((dim) => subject!.axes.get(dim)!)
+  makeSliders(axes, state.at, {
+    moved: (dim, position) => {
+      if (player.dim !== dim) player.stop()
+      void move(dim, position)
+    },
+    played: (dim) => (player.dim === dim ? player.stop() : void player.play(dim)),
+  })
+  updateControls()
+}
+
 function updateControls(): void {
-  const means = chosen.others.filter((dim) => axes.get(dim)!.length > 1)
-  showControls(state, { isPlane: chosen.y !== '', means, canSubtract: slow() !== undefined })
+  const { isPlane, array, times, axes } = subject!
+  const others = Object.values(dataset!.variables).filter(({ name }) => name !== array.name)
+  showControls(state, {
+    isPlane,
+    means: subject!.dims(state).filter((dim) => axes.get(dim)!.length > 1),
+    others: others.filter((each) => each.dims.length >= 2 && isNumeric(each)).map(({ name }) => name),
+    hasTimes: times !== undefined,
+    canSubtract: subject!.slow(state) !== undefined,
+  })
 }
 
 function move(dim: string, position: number): Promise<void> {
   change({ at: { ...state.at, [dim]: position } })
-  setSlider(axes.get(dim)!, position)
+  setSlider(subject!.axes.get(dim)!, position)
   return read()
 }
 
 /** Reads and draws what the state says; whatever is still being read is given up. */
 async function read(): Promise<void> {
-  if (variable === undefined || dataset === undefined) return
+  if (subject === undefined) return
+  clearTimeout(resting)
   reading.abort()
   reading = new AbortController()
   const { signal } = reading
   showError('view-error')
   byId('canvas').ariaBusy = 'true'
   try {
-    if (chosen.y !== '') await readMap(signal)
-    else await showValues(variable, axes, signal)
+    if (subject.isPlane) await readMap(subject, signal)
+    else await showValues(subject.array, subject.axes, signal)
     if (signal.aborted) return
     void showCode()
     byId('canvas').ariaBusy = 'false'
-    document.documentElement.dataset['state'] = 'shown'
+    settled()
   } catch (error) {
     if (!signal.aborted) {
       map.clear()
@@ -163,33 +223,12 @@ async function read(): Promise<void> {
       player.stop()
     }
   }
-  if (!signal.aborted) byId('progress').hidden = true
+  if (!signal.aborted) progress.end()
 }
 
-const keyOf = (of: ViewState): string => JSON.stringify(derivation(of))
-
-/** The frame of a state, from memory where it was drawn before. */
-async function frameOf(of: ViewState, signal: AbortSignal): Promise<Frame> {
-  const key = keyOf(of)
-  const found = frames.get(key)
-  if (found !== undefined) return found
-  const array = derive(dataset!, derivation(of))
-  const onProgress = (share: number): void => {
-    if (signal.aborted) return
-    byId('progress').hidden = false
-    byId<HTMLProgressElement>('progress-share').value = share
-  }
-  const frame = await readFrame(array, chosen.y, { signal, ...(of.mean !== '' && { onProgress }) })
-  signal.throwIfAborted()
-  frames.set(key, frame)
-  return frame
-}
-
-async function readMap(signal: AbortSignal): Promise<void> {
-  const isMap = areOfMap(axes.get(chosen.y)!, axes.get(chosen.x)!)
+async function readMap({ isMap, known }: Subject, signal: AbortSignal): Promise<void> {
   const shores = isMap ? loadCoastlines() : undefined
-  if (state.mean !== '') byId('progress').hidden = false
-  const frame = await frameOf(state, signal)
+  const frame = await frames.read(subject!, state, signal)
   const extent = await known
   if (shores !== undefined) coasts = await shores
   if (signal.aborted) return
@@ -198,56 +237,36 @@ async function readMap(signal: AbortSignal): Promise<void> {
 }
 
 function drawMap(frame: Frame, extent: Limits | undefined): void {
-  const array = variable!
+  const { array } = subject!
   const { scale, problem } = scaleOf(array, state, kept.of(frame, state, extent) ?? { low: 0, high: 1 })
   showError('limits-error', problem)
   const units = unitsOf(array)
-  const caption = `${longNameOf(array)}${units === '' ? '' : ` [${units}]`}`
-  const isDifference = state.minus !== undefined
-  const [y, x] = shownAxes()
-  const scene: Scene = {
+  const less = state.less === '' ? '' : ` less ${longNameOf(dataset!.get(state.less))}`
+  const caption = `${longNameOf(array)}${less}${units === '' ? '' : ` [${units}]`}`
+  const isDifference = state.minus !== undefined || state.less !== ''
+  const before = map.frame
+  map.draw({
     frame,
-    y,
-    x,
     scale,
     caption,
     coasts,
     state: { projection: state.projection, x: state.x, y: state.y, zoom: state.zoom },
     valueText: (value) => valueText(array, value, { withUnits: false, isDifference }),
-  }
-  map.draw(scene)
-  const where = whereText()
-  byId('subtitle').textContent = where
+  })
   const ends = [scale.low, scale.high].map((end) => valueText(array, end, { isDifference })).join(' to ')
-  const gaps = frame.missing > 0 ? `, ${plural(frame.missing, 'cell')} without a value` : ''
-  const thinned = frame.steps.some((step) => step > 1) ? `, every ${frame.steps.join(' × ')}th cell` : ''
-  byId('canvas').ariaLabel = `${caption}, ${where || 'the whole'}, colours from ${ends}${gaps}${thinned}`
-  if (thinned !== '') byId('subtitle').textContent = `${where}${thinned}`.replace(/^, /, '')
+  const where = [whereText(subject!, state), detailText(frame, subject!)].filter((text) => text !== '').join(', ')
+  byId('subtitle').textContent = where
+  byId('canvas').ariaLabel = `${caption}, ${where || 'the whole'}, colours from ${ends}${gapsText(frame)}`
+  // The same place in another frame.
+  if (before !== undefined && before !== frame && cell >= 0) cell = cellOf(frame, finestOf(before, cell))
   if (state.cell !== undefined && cell < 0) cell = cellOf(frame, state.cell)
-  if (cell >= frame.values.length) cell = -1
   readOut(cell)
   if (state.cell !== undefined) showProfiles(frame)
 }
 
-const cellOf = ({ rows, columns, steps }: Frame, [row, column]: readonly [number, number]): number => {
-  const [r, c] = [Math.floor(row / steps[0]), Math.floor(column / steps[1])]
-  return r < rows && c < columns ? r * columns + c : -1
-}
-
-/** Where the picture lies along what it does not show. */
-function whereText(): string {
-  const { at, mean, minus } = derivation(state)
-  const parts = Object.entries(at).map(([dim, position]) => {
-    const label = axes.get(dim)!.label(position)
-    const other = minus?.[dim]
-    return `${dim} ${label}${other === undefined || dim !== slow() ? '' : ` less ${axes.get(dim)!.label(other)}`}`
-  })
-  return [...parts, ...(mean === undefined ? [] : [`mean along ${mean}`])].join(' · ')
-}
-
 /** Says which value is in a cell, and where that is. */
 function readOut(at: number, speak = false): void {
-  const frame = map.frame
+  const { frame } = map
   cell = at
   map.mark(at)
   if (frame === undefined) return
@@ -258,39 +277,32 @@ function readOut(at: number, speak = false): void {
 
 function cellText(frame: Frame, at: number): string {
   const value = frame.values[at]!
-  const text = Number.isNaN(value) ? 'no value' : valueText(variable!, value, { isDifference: state.minus !== undefined })
-  return `${text} · ${placeText(frame, rowAndColumn(frame, at), shownAxes())}`
+  const isDifference = state.minus !== undefined || state.less !== ''
+  return `${Number.isNaN(value) ? 'no value' : valueText(subject!.array, value, { isDifference })} · ${placeText(frame, at)}`
 }
 
-const shownAxes = (): [y: Axis, x: Axis] => [axes.get(chosen.y)!, axes.get(chosen.x)!]
-
+/** Shows the profiles through the chosen cell, where it is in memory. */
 function showProfiles(frame: Frame): void {
   const at = cellOf(frame, state.cell!)
-  if (at < 0) return
-  const [row, column] = rowAndColumn(frame, at)
-  const [i, j] = [row * frame.steps[0], column * frame.steps[1]]
-  const dim = slow()
-  const { at: positions } = derivation(state)
-  const { [dim ?? '']: _, ...rest } = positions
-  const series =
-    dim === undefined || state.mean === dim
-      ? undefined
-      : { array: variable!.isel({ ...rest, [chosen.y]: i, [chosen.x]: j }), axis: axes.get(dim)! }
-  const [y, x] = shownAxes()
-  const name = longNameOf(variable!)
-  const of = JSON.stringify([state.variable, rest, i, j])
-  void profiles.show({
-    frame,
-    row,
-    column,
-    y,
-    x,
-    name,
-    units: unitsOf(variable!),
-    place: placeText(frame, [row, column], [y, x]),
-    series,
-    of,
-  })
+  if (at >= 0) void profiles.show({ frame, at, place: placeText(frame, at), ...namesOf(subject!.array), ...seriesAt(frame, at) })
+}
+
+const namesOf = (array: DataArray): { name: string; units: string } => ({ name: longNameOf(array), units: unitsOf(array) })
+
+/** What is read of a cell along the slow dimension; nothing where a mean is taken along that. */
+function seriesAt(frame: Frame, at: number): Pick<Parameters<Profiles['show']>[0], 'of' | 'series'> {
+  const { y, x, level } = frame.plane
+  const shown = subject!
+  const dim = shown.slow(state)
+  const derivation = shown.derivation(state)
+  const { [dim ?? '']: _, ...rest } = derivation.at
+  const [row, column] = positionsOf(frame, at)
+  const of = JSON.stringify([state.variable, state.by, rest, level, row, column])
+  if (dim === undefined || state.mean === dim) return { of, series: undefined }
+  const plain = { ...derivation, at: rest, mean: undefined, minus: undefined, less: undefined }
+  const open = (isComputed: boolean): Promise<DataArray> =>
+    frames.derive(shown, isComputed ? plain : { ...plain, by: undefined }, { [y.dim]: row, [x.dim]: column }, level)
+  return { of, series: { axis: shown.axes.get(dim)!, open } }
 }
 
 function showCost(): void {
@@ -300,47 +312,70 @@ function showCost(): void {
 
 /** The same as code, made when it is looked at. */
 async function showCode(): Promise<void> {
-  if (!byId<HTMLDetailsElement>('code').open || variable === undefined || dataset === undefined) return
-  const of = derivation(state)
-  byId<HTMLTextAreaElement>('javascript').value = javascriptOf(
-    state.url === '' ? localName : new URL(state.url, location.href).href,
-    of,
-  )
-  byId<HTMLTextAreaElement>('python').value = await derive(dataset, of)
-    .toPython()
+  if (!byId<HTMLDetailsElement>('code').open || subject === undefined) return
+  const of = subject.derivation(state)
+  const level = frames.levelOf(subject, state)
+  const place = state.url === '' ? localName : new URL(state.url, location.href).href
+  byId<HTMLTextAreaElement>('javascript').value = javascriptOf(place, group!.optionsOf(level), of)
+  byId<HTMLTextAreaElement>('python').value = await frames
+    .derive(subject, of, {}, level)
+    .then((array) => array.toPython())
     .catch((error: unknown) => `# ${error instanceof Error ? error.message : String(error)}`)
 }
 
-/** Draws once more what is in memory, after a change of what does not have to be read. */
+/** Draws once more what is in memory; where another level or part of the plane is seen better, that is read when the picture rests. */
 function redraw(changes: Partial<ViewState>): void {
   if (changes.limits !== undefined) kept.forget()
   change(changes)
   updateControls()
-  if (map.frame !== undefined) void known.then((extent) => drawMap(map.frame!, extent)).then(settled)
-}
-
-const settled = (): void => {
-  document.documentElement.dataset['state'] = 'shown'
+  if (map.frame === undefined) return
+  void subject!.known.then((extent) => {
+    const { frame } = map
+    if (frame === undefined) return
+    drawMap(frame, extent)
+    clearTimeout(resting)
+    if (frames.isBest(frame, subject!, state)) settled()
+    else resting = setTimeout(() => void read(), REST)
+  })
 }
 
 /** Computes something else of the variable, and reads it. */
-function compute(changes: Partial<ViewState>): void {
+async function compute(changes: Partial<ViewState>): Promise<void> {
   player.stop()
-  change(changes)
-  updateControls()
-  void read()
+  showError('compute-error')
+  try {
+    await subject!.learnGroups({ ...state, ...changes })
+    await check({ ...state, ...changes })
+    change(changes)
+  } catch (error) {
+    showError('compute-error', error)
+  }
+  arrange()
+  await read()
+}
+
+/** @throws where values are not to be subtracted from others, which is told before anything is read */
+async function check(wanted: ViewState): Promise<void> {
+  if (wanted.less !== '') {
+    const other = dataset!.get(wanted.less)
+    const dim = other.dims.find((each) => !subject!.array.dims.includes(each))
+    if (dim !== undefined) throw new Error(`${wanted.less} has the dimension ${dim}, and ${wanted.variable} has not`)
+    const [units, others] = [subject!.array, other].map(unitsOf)
+    if (units !== others && units !== '' && others !== '')
+      throw new Error(`${wanted.variable} is in ${units} and ${wanted.less} in ${others}: their difference means nothing`)
+  }
+  await frames.derive(subject!, subject!.derivation(wanted), {}, group!.levels - 1)
 }
 
 /** Shows the profiles through a cell; -1 closes them. */
 function choose(at: number): void {
-  const frame = map.frame
+  const { frame } = map
   if (frame === undefined) return
   if (at < 0) {
     change({ cell: undefined })
     profiles.close()
   } else {
-    const [row, column] = rowAndColumn(frame, at)
-    change({ cell: [row * frame.steps[0], column * frame.steps[1]] })
+    change({ cell: finestOf(frame, at) })
     readOut(at)
     showProfiles(frame)
   }
@@ -358,11 +393,11 @@ new ResizeObserver(([entry]) => {
 
 bindControls({
   redraw,
-  takeMean: (mean) => compute({ mean, minus: undefined }),
-  subtract: (isShown) => compute({ minus: isShown ? (state.at[slow()!] ?? 0) : undefined }),
+  compute: (changes) => void compute(changes),
+  subtract: () => void compute({ minus: state.at[subject!.slow(state)!] ?? 0, less: '' }),
   showCode: () => void showCode(),
   savePicture() {
-    const canvas = map.export(longNameOf(variable!), whereText())
+    const canvas = map.export(longNameOf(subject!.array), whereText(subject!, state))
     canvas.toBlob((blob) => blob && save(blob, `${state.variable}.png`), 'image/png')
   },
 })

@@ -27,7 +27,33 @@ const DRIVERS = {
       const pid = watch(server.process().pid)
       const browser = await playwright.chromium.connect(server.wsEndpoint())
       const page = async ({ touch = false } = {}) => (await browser.newContext({ viewport: WINDOW, hasTouch: touch })).newPage()
-      return { version: browser.version(), page, upload: (page, input, path) => page.setInputFiles(input, path), pid }
+      return {
+        version: browser.version(),
+        page,
+        upload: (page, input, path) => page.setInputFiles(input, path),
+        wheel: (page, deltaY) => page.mouse.wheel(0, deltaY),
+        async swipe(page, from, to) {
+          const session = await page.context().newCDPSession(page)
+          const touch = (type, point) =>
+            session.send('Input.dispatchTouchEvent', { type, touchPoints: point ? [{ x: point[0], y: point[1] }] : [] })
+          await touch('touchStart', from)
+          for (const share of [0.5, 1])
+            await touch(
+              'touchMove',
+              [0, 1].map((i) => from[i] + share * (to[i] - from[i])),
+            )
+          await touch('touchEnd')
+        },
+        async still(visit) {
+          const context = await browser.newContext({ viewport: WINDOW, reducedMotion: 'reduce' })
+          try {
+            await visit(await context.newPage())
+          } finally {
+            await context.close()
+          }
+        },
+        pid,
+      }
     },
   },
   firefox: {
@@ -36,15 +62,21 @@ const DRIVERS = {
     paths: ['/usr/bin/firefox-esr', '/usr/bin/firefox'],
     async start(executablePath, profile) {
       const { default: puppeteer } = await load('firefox', 'puppeteer-core')
-      const browser = await puppeteer.launch({
-        browser: 'firefox',
-        executablePath,
-        headless: true,
-        defaultViewport: WINDOW,
-        userDataDir: profile,
-        timeout: 30_000,
-        extraPrefsFirefox: { 'app.update.enabled': false, 'datareporting.policy.dataSubmissionEnabled': false },
-      })
+      const launch = (userDataDir, preferences = {}) =>
+        puppeteer.launch({
+          browser: 'firefox',
+          executablePath,
+          headless: true,
+          defaultViewport: WINDOW,
+          userDataDir,
+          timeout: 30_000,
+          extraPrefsFirefox: {
+            'app.update.enabled': false,
+            'datareporting.policy.dataSubmissionEnabled': false,
+            ...preferences,
+          },
+        })
+      const browser = await launch(profile)
       const pid = watch(browser.process().pid)
       const version = (await browser.version()).replace(/^\D*/, '')
       const upload = async (page, input, path) => (await page.$(input)).uploadFile(path)
@@ -72,7 +104,11 @@ export async function provideBrowser(name, { ci }) {
   throw new Missing(`there is no ${debian} here (apt-get install ${debian})`)
 }
 
-/** @returns `{ version, page, upload, close }`; `page({ touch })` opens an empty page, maybe of a display that is touched, `upload(page, selector, path)` gives a file to an input */
+/**
+ * @returns `{ version, page, upload, wheel, swipe, still, close }`; `page({ touch })` opens an empty page, maybe of a display that is touched,
+ *   `upload(page, selector, path)` gives a file to an input, `wheel(page, by)` turns the wheel, `swipe(page, from, to)` moves a finger,
+ *   `still(visit)` gives a page of a browser that wants little motion; Firefox has none of the last three
+ */
 export async function startBrowser(name) {
   const profile = mkdtempSync(join(tmpdir(), 'hyperslab-browser-'))
   const forget = () => rmSync(profile, { recursive: true, force: true, maxRetries: 10 })

@@ -9,8 +9,8 @@ const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 't
 /**
  * @param folders by the first part of the path
  * @returns `{ origin, asked, hold, close }`; `asked` has `{ method, path, ended }` of each request, which a query `slow=<ms>` delays.
- *   `ended` says that it was answered; of one that was given up it stays false. `hold(count)` answers that many more requests and keeps
- *   the others waiting until the function that it returns is called
+ *   `ended` says that it was answered; of one that was given up it stays false. `hold(count)` answers that many more requests for `/data` and
+ *   keeps the others waiting until the function that it returns is called
  */
 export async function serveRanges(folders) {
   const asked = []
@@ -23,7 +23,7 @@ export async function serveRanges(folders) {
       entry.ended = true
     })
     await new Promise((resolve) => setTimeout(resolve, Number(searchParams.get('slow') ?? 0)))
-    if (gate !== undefined && gate.left-- <= 0) await gate.opened
+    if (gate !== undefined && pathname.startsWith('/data/') && gate.left-- <= 0) await gate.opened
     answer(request, response, await find(folders, pathname))
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))

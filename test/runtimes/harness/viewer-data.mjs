@@ -86,6 +86,18 @@ export async function makeContainers(folder, dist) {
       BigInt64Array.from({ length: 18 }, (_, i) => (i === 17 ? 2n ** 53n + 1n : BigInt(i))),
     )
   })
+  await write('pair.af', async (file) => {
+    const define = async (name, units, values, dims = ['y', 'x']) => {
+      const shape = dims.length === 3 ? [2, 2, 3] : [2, 3]
+      const array = file.define(name, { dtype: 'float32', shape, dimensionNames: dims })
+      array.attrs.set('units', units)
+      await array.set(null, values)
+    }
+    await define('a', 'K', [1, 2, 3, 4, 5, 6])
+    await define('b', 'K', [10, 20, 30, -40, 50, 63])
+    await define('m', 'm', [1, 2, 3, 4, 5, 6])
+    await define('deep', 'K', [1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6], ['z', 'y', 'x'])
+  })
   // Blocks of one chunk, each of which takes a read.
   const fill = async (file) => {
     const shape = [240, 64, 64]
@@ -97,6 +109,36 @@ export async function makeContainers(folder, dist) {
   }
   await write('days.af', fill, { codec: 'none', blockBytes: 1 })
   writeFileSync(join(folder, 'bad.af'), 'no container '.repeat(100))
+}
+
+/** Cells of the finest level of `nested.zarr`, whose values follow from their place. */
+export const FINEST = { rows: 1024, columns: 2048 }
+/** The value of a cell so many times as large: the mean of what is in it. */
+export const levelValue = (row, column, times) => (row * times + (times - 1) / 2) * 4096 + column * times + (times - 1) / 2
+
+/** A store of Zarr of groups: a pyramid of the globe, an image in levels, and a group of a group. */
+export async function writeNested(path, dist) {
+  const { createZarr, openZarr } = await import(pathToFileURL(join(dist, 'zarr.js')))
+  const { Dataset } = await import(pathToFileURL(join(dist, 'dataset.js')))
+  await (await createZarr(path)).createGroup('stations')
+  const { rows, columns } = FINEST
+  const data = Float32Array.from({ length: rows * columns }, (_, i) => levelValue(Math.floor(i / columns), i % columns, 1))
+  const axis = (count, place, units) => ({ data: Array.from({ length: count }, (_, i) => place(i + 0.5)), attrs: { units } })
+  const height = { dims: ['lat', 'lon'], data: { data, shape: [rows, columns] }, attrs: { units: 'm', long_name: 'Height' } }
+  const coords = {
+    lat: { dims: ['lat'], ...axis(rows, (i) => 90 - (i * 180) / rows, 'degrees_north') },
+    lon: { dims: ['lon'], ...axis(columns, (i) => (i * 360) / columns, 'degrees_east') },
+  }
+  await new Dataset({ height }, { coords }).write(join(path, 'map'), {
+    format: 'zarr',
+    levels: 4,
+    chunks: { lat: 128, lon: 256 },
+  })
+  const image = { dims: ['y', 'x'], data: { data, shape: [rows, columns] } }
+  await new Dataset({ image }).write(join(path, 'image'), { format: 'zarr', levels: 3, chunks: { y: 128, x: 256 } })
+  const t = { dims: ['y', 'x'], data: { data: Float32Array.of(1, 2, 3, 4), shape: [2, 2] } }
+  await new Dataset({ t }).write(join(path, 'stations/today'), { format: 'zarr' })
+  await (await openZarr(path, { kind: 'group', mode: 'r+' })).consolidate()
 }
 
 /** Cells of `big.nc`, whose values follow from their place. */

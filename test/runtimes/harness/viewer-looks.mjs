@@ -8,7 +8,7 @@ import { checker, equal } from '../check.mjs'
 import { scratch } from './app.mjs'
 import { serveRanges } from './ranges.mjs'
 import { root } from './tools.mjs'
-import { makeContainers } from './viewer-data.mjs'
+import { makeContainers, writeNested } from './viewer-data.mjs'
 import { viewOf } from './viewer-page.mjs'
 
 const REFERENCE = join(root, 'test/runtimes/viewer-looks.json')
@@ -37,6 +37,7 @@ export async function runLooks(browser, app) {
   const folder = scratch(app, `looks-${browser.version}`)
   const dist = join(app.folder, 'node_modules/hyperslab/dist')
   await makeContainers(folder, dist)
+  await writeNested(join(folder, 'nested.zarr'), dist)
   const site = await serveRanges({ dist, data: folder })
   const page = await browser.page({ touch: true })
   const { check, results } = checker(() => false)
@@ -48,10 +49,7 @@ export async function runLooks(browser, app) {
       await check(`${name}: it looks as it did, fits the window, and axe finds nothing`, async () => {
         await resize(state.size ?? DESKTOP)
         await show(view, state)
-        if (process.env.HYPERSLAB_SHOTS !== undefined) {
-          mkdirSync(process.env.HYPERSLAB_SHOTS, { recursive: true })
-          await page.screenshot({ path: join(process.env.HYPERSLAB_SHOTS, `${name}.png`), fullPage: name === 'phone' })
-        }
+        await shoot(page, name)
         await checkBoxes(page, state)
         if (state.error === undefined && state.line === undefined) {
           const colours = await page.evaluate(coloursOf, PLACES)
@@ -67,6 +65,20 @@ export async function runLooks(browser, app) {
       await page.click('#code summary')
       await view.until('code', async () => (await view.value('javascript')) !== '')
       await page.evaluate(() => document.querySelector('#variables summary').click())
+      equal(await findings(page), [])
+    })
+    await check('axe finds nothing where groups and levels are chosen, and what is computed is refused', async () => {
+      await resize(DESKTOP)
+      await view.open('url=/data/nested.zarr&group=map')
+      await view.until('groups', () => page.evaluate(() => !document.getElementById('groups').hidden))
+      await shoot(page, 'levels')
+      equal(await findings(page), [])
+      await view.open('url=/dist/viewer/examples/temperature.af&by=season&at.season=1')
+      await shoot(page, 'seasons')
+      equal(await findings(page), [])
+      await view.open('url=/data/pair.af&variable=a&less=m')
+      await view.until('an error', async () => (await view.text('compute-error')) !== '')
+      await shoot(page, 'refused')
       equal(await findings(page), [])
     })
     await check('everything is reached with the keyboard, in the order it is seen', async () => {
@@ -115,22 +127,53 @@ export async function runLooks(browser, app) {
       const [, value, lat, lon] = /^([\d.]+) K · ([\d.]+)°N, ([\d.]+)°E$/.exec(await view.text('readout'))
       equal([Math.abs(lat - 45) < 4, Math.abs(lon - 90) < 4, Number(value)], [true, true, Number(lat) + 100])
     })
-    if (page.emulateMedia !== undefined)
-      await check('whoever wants little motion sees frames change slowly', async () => {
-        await page.emulateMedia({ reducedMotion: 'reduce' })
-        await view.open('url=/dist/viewer/examples/temperature.af')
-        await page.click('#sliders .play')
-        await new Promise((resolve) => setTimeout(resolve, 700))
-        equal(await view.query('at.time'), null)
-        await view.shows(['at.time', '1'])
-        await page.emulateMedia({ reducedMotion: null })
+    const has = (name, run) => (browser.swipe === undefined ? undefined : check(name, run))
+    await has('what is zoomed is dragged by touch, and that is no tap', async () => {
+      await resize(PHONE)
+      await view.open('url=/data/world.af&variable=down&zoom=4')
+      const [x, y] = await page.evaluate(() => {
+        document.getElementById('canvas').scrollIntoView({ block: 'center' })
+        const { left, top, width, height } = document.getElementById('canvas').getBoundingClientRect()
+        return [left + width / 2, top + height / 2]
       })
+      await browser.swipe(page, [x, y], [x - 60, y + 30])
+      await view.until('a move', async () => Number(await view.query('x')) > 0 && Number(await view.query('y')) > 0)
+      equal(await view.query('cell'), null)
+    })
+    await has('whoever wants little motion sees frames change slowly', async () => {
+      await browser.still(async (page) => {
+        const still = viewOf(page, site.origin)
+        await still.open('url=/dist/viewer/examples/temperature.af')
+        equal(await page.evaluate(() => matchMedia('(prefers-reduced-motion: reduce)').matches), true)
+        // How long a frame is to stay, whatever the machine makes of it.
+        await page.evaluate(() => {
+          window.waits = []
+          const { setTimeout } = window
+          window.setTimeout = (run, ms, ...rest) => {
+            window.waits.push(ms)
+            return setTimeout(run, ms, ...rest)
+          }
+        })
+        await page.click('#sliders .play')
+        await still.shows(['at.time', '1'])
+        const waits = await page.evaluate(() => window.waits)
+        if (!waits.some((ms) => ms > 300 && ms <= 1000)) throw new Error(`waits are ${waits}`)
+      })
+    })
     if (process.env.HYPERSLAB_LOOKS === 'write') writeFileSync(REFERENCE, `${JSON.stringify(reference, null, 2)}\n`)
     return results
   } finally {
     site.close()
     page.close().catch(() => undefined)
   }
+}
+
+/** Leaves a screenshot where these are wanted. */
+async function shoot(page, name) {
+  const folder = process.env.HYPERSLAB_SHOTS
+  if (folder === undefined) return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: name === 'phone' })
 }
 
 async function show(view, { search, dark = false, charts = 0, line = false, error }) {

@@ -77,7 +77,7 @@ export function viewOf(page, origin) {
       await until('a picture', isShown)
     },
     /** Waits until the address says something, and that is drawn. */
-    shows: ([name, value]) => until(`${name}=${value}`, async () => (await isShown()) && (await query(name)) === value),
+    shows: ([name, value]) => until(`${name}=${value}`, async () => (await query(name)) === value && (await isShown())),
     colourAt: (lat, lon) => pixel(shareOf(lat, lon)),
     /** The colour of viridis at a share of the limits, by its definition at eleven places. */
     tableColour: (share) => {

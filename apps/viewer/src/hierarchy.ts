@@ -1,0 +1,157 @@
+// What is at a place: a dataset; or groups of these, and pyramids, as Zarr has them.
+import { BlobStore, createPool, isHyperslabError, type WorkerPool, ZipStore } from 'hyperslab'
+import { type Dataset, openDataset } from 'hyperslab/dataset'
+import type { ZarrGroup, ZarrPyramid } from 'hyperslab/zarr'
+import { NearReads } from './near-reads.ts'
+
+type Place = Parameters<typeof openDataset>[0]
+
+/** Groups that are listed at most. */
+const MOST_GROUPS = 200
+
+let pool: WorkerPool | undefined
+
+/** The groups of a place; of what is no Zarr store only one, which is the place itself. */
+export class Hierarchy {
+  readonly #place: Place
+  readonly #root: ZarrGroup | undefined
+  readonly #signal: AbortSignal
+  readonly #groups: Group[] = []
+
+  private constructor(place: Place, root: ZarrGroup | undefined, signal: AbortSignal) {
+    this.#place = place
+    this.#root = root
+    this.#signal = signal
+  }
+
+  /** @param isNested whether there may be groups, which only Zarr stores have */
+  static async open(place: Place, isNested: boolean, signal: AbortSignal): Promise<Hierarchy> {
+    return new Hierarchy(place, isNested ? await rootOf(place, signal) : undefined, signal)
+  }
+
+  /** Tells that what is read from now on are values. */
+  settle(): void {
+    const place = this.#place
+    if (typeof place === 'object' && 'store' in place && place.store instanceof NearReads) place.store.settle()
+  }
+
+  /** The group at a path: that of the place itself is ''. */
+  async group(path: string): Promise<Group> {
+    const node = path === '' ? this.#root : await this.#root?.group(path)
+    // A group of several pyramids is opened as what it is, which says what is wrong with that.
+    const pyramids = node === undefined ? [] : await node.levels()
+    const pyramid = pyramids.length === 1 && pyramids[0]!.levels.length > 1 ? pyramids[0] : undefined
+    const group = new Group(path, pyramid, (level) => {
+      pool ??= createPool()
+      const options = { ...(path !== '' && { group: path }), ...(level !== undefined && { level }) }
+      return openDataset(this.#place, { ...options, pool, signal: this.#signal })
+    })
+    this.#groups.push(group)
+    return group
+  }
+
+  /** The paths of groups that have arrays or are pyramids; where nobody can list them, of the place itself. */
+  async paths(): Promise<readonly string[]> {
+    if (this.#root === undefined) return ['']
+    const found: string[] = []
+    const visit = async (group: ZarrGroup): Promise<void> => {
+      const isPyramid = (await group.levels()).length > 0
+      if (isPyramid || (await group.arrays()).length > 0) found.push(group.path)
+      // Levels are chosen by how much is seen.
+      if (isPyramid) return
+      for (const name of await group.groups()) if (found.length < MOST_GROUPS) await visit(await group.group(name))
+    }
+    try {
+      await visit(this.#root)
+    } catch (error) {
+      if (!isHyperslabError(error, 'UnsupportedError')) throw error
+    }
+    return found.length > 0 ? found : ['']
+  }
+
+  async close(): Promise<void> {
+    for (const group of this.#groups) await group.close()
+    await this.#root?.close()
+  }
+}
+
+/** The group at a place; undefined where there is none: what is wrong there is told by those who open the place as a dataset. */
+async function rootOf(place: Place, signal: AbortSignal): Promise<ZarrGroup | undefined> {
+  const { openZarr } = await import('hyperslab/zarr')
+  try {
+    return await openZarr(await zarrIn(place), { kind: 'group', signal })
+  } catch (error) {
+    if (!isHyperslabError(error)) throw error
+    return undefined
+  }
+}
+
+/** The store that is in an archive; in the folder that it has alone, if it does. */
+async function zarrIn(place: Place): Promise<Place> {
+  const file = place instanceof File ? new BlobStore(place) : undefined
+  const stored = file === undefined ? place : { store: file, path: file.key }
+  if (typeof stored !== 'object' || !('store' in stored)) return place
+  const name = place instanceof File ? place.name : stored.path
+  if (!ARCHIVE.test(name)) return { store: stored.store, path: stored.path.replace(METADATA, '') }
+  const store = new ZipStore(stored)
+  const tops = new Set((await store.list('')).map((key) => key.replace(/\/.*/s, '/')))
+  const [top = ''] = tops
+  return { store, path: tops.size === 1 && top.endsWith('/') ? top.slice(0, -1) : '' }
+}
+
+const ARCHIVE = /\.(zip|ozx)$/i
+/** Objects of a Zarr store that stand for the folder they are in. */
+const METADATA = /(^|\/)(zarr\.json|\.z(array|group|metadata|attrs))$/
+
+/** A group of arrays, or the levels of a pyramid. */
+export class Group {
+  readonly path: string
+  readonly #pyramid: ZarrPyramid | undefined
+  readonly #open: (level: number | undefined) => Promise<Dataset>
+  readonly #datasets = new Map<number, Promise<Dataset>>()
+
+  constructor(path: string, pyramid: ZarrPyramid | undefined, open: (level: number | undefined) => Promise<Dataset>) {
+    this.path = path
+    this.#pyramid = pyramid
+    this.#open = open
+  }
+
+  /** How many levels there are; 1 of what is no pyramid. */
+  get levels(): number {
+    return this.#pyramid?.levels.length ?? 1
+  }
+
+  /** What opens a level as this does. */
+  optionsOf(level: number): { group?: string; level?: number } {
+    return { ...(this.path !== '' && { group: this.path }), ...(this.#pyramid !== undefined && { level }) }
+  }
+
+  /** The arrays of a level, opened once. */
+  dataset(level: number): Promise<Dataset> {
+    let dataset = this.#datasets.get(level)
+    if (dataset === undefined) {
+      dataset = this.#open(this.#pyramid === undefined ? undefined : level)
+      this.#datasets.set(level, dataset)
+      dataset.catch(() => this.#datasets.delete(level))
+    }
+    return dataset
+  }
+
+  /** The length of a dimension of an array at each level of a pyramid, for which none is opened. */
+  async lengths(name: string, dim: string): Promise<readonly number[]> {
+    const levels = this.#pyramid?.levels ?? []
+    return Promise.all(
+      levels.map(async ({ node }) => {
+        const array = node.kind === 'group' ? await node.array(name) : node
+        const names = array.shape.map(
+          (_, axis) => this.#pyramid!.axes?.[axis]?.name ?? array.dimensionNames?.[axis] ?? `dim_${axis}`,
+        )
+        return array.shape[names.indexOf(dim)] ?? 0
+      }),
+    )
+  }
+
+  async close(): Promise<void> {
+    for (const dataset of this.#datasets.values()) await dataset.then((opened) => opened.close()).catch(() => undefined)
+  }
+}

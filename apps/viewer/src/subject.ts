@@ -1,0 +1,133 @@
+// The variable that is looked at, with what is known of its dimensions and levels.
+import type { DataArray, Dataset } from 'hyperslab/dataset'
+import { type Axis, areOfMap, type Chosen, chooseAxes, readAxis, readGroups, slowDimension } from './axes.ts'
+import type { Group } from './hierarchy.ts'
+import { knownExtent, type Limits } from './limits.ts'
+import { type Derivation, derivationOf } from './picture.ts'
+import { type Plane, resolutionFor, type Sides } from './plane.ts'
+import type { ViewState } from './state.ts'
+import { isNumeric } from './words.ts'
+
+export class Subject {
+  readonly group: Group
+  /** As the level has it that was opened first. */
+  readonly array: DataArray
+  readonly axes: Map<string, Axis>
+  /** Which dimensions the picture has; none of what is no plane. */
+  readonly chosen: Chosen
+  /** The ends of all values, where these are known without a read. */
+  readonly known: Promise<Limits | undefined>
+  /** Of each level the lengths of both sides; empty of what is no pyramid. */
+  readonly #lengths: readonly Sides[]
+  readonly #planes = new Map<number, Plane>()
+
+  private constructor(
+    group: Group,
+    array: DataArray,
+    axes: readonly Axis[],
+    lengths: readonly Sides[],
+    known: Promise<Limits | undefined>,
+  ) {
+    this.group = group
+    this.array = array
+    this.axes = new Map(axes.map((axis) => [axis.dim, axis]))
+    this.chosen = isPlane(array) ? chooseAxes(array.dims, this.axes) : { y: '', x: '', others: [] }
+    this.#lengths = lengths
+    this.known = known
+  }
+
+  static async read(group: Group, dataset: Dataset, array: DataArray): Promise<Subject> {
+    // Statistics are looked for beside the coordinates; those of a coarse level are not those of all values.
+    const isKnown = group.levels === 1 && isPlane(array)
+    const known = isKnown ? knownExtent(array).catch(() => undefined) : Promise.resolve(undefined)
+    const axes = await Promise.all(array.dims.map((dim, i) => readAxis(dataset, dim, array.shape[i]!)))
+    const flat = new Subject(group, array, axes, [], known)
+    if (group.levels === 1 || !flat.isPlane) return flat
+    const { y, x } = flat.chosen
+    const [rows, columns] = await Promise.all([y, x].map((dim) => group.lengths(array.name, dim)))
+    return new Subject(
+      group,
+      array,
+      axes,
+      rows!.map((count, level) => [count, columns![level]!] as const),
+      known,
+    )
+  }
+
+  get isPlane(): boolean {
+    return this.chosen.y !== ''
+  }
+
+  /** Whether it is drawn as a map. */
+  get isMap(): boolean {
+    return this.isPlane && areOfMap(this.axes.get(this.chosen.y)!, this.axes.get(this.chosen.x)!)
+  }
+
+  /** The dimension whose times climatologies are of. */
+  get times(): string | undefined {
+    return this.chosen.others.find((dim) => this.axes.get(dim)!.kind === 'time' && this.axes.get(dim)!.length > 1)
+  }
+
+  /** The dimensions that are chosen from: in a climatology groups in place of times. */
+  dims({ by }: ViewState): readonly string[] {
+    return this.chosen.others.map((dim) => (by !== '' && dim === this.times ? by : dim))
+  }
+
+  /** The dimension that series and differences are along. */
+  slow(state: ViewState): string | undefined {
+    return slowDimension({ others: this.dims(state) }, this.axes)
+  }
+
+  derivation(state: ViewState): Derivation {
+    const { times } = this
+    return derivationOf(state, { others: this.dims(state) }, this.axes, { slow: this.slow(state), times })
+  }
+
+  /** Learns what groups a climatology has. */
+  async learnGroups({ by }: ViewState): Promise<void> {
+    if (by !== '' && this.times !== undefined) this.axes.set(by, await readGroups(this.array.climatology(by), by))
+  }
+
+  /** The level whose cells are seen best where the whole plane has so many pixels across. */
+  levelFor(pixels: number): number {
+    return this.#lengths.length === 0
+      ? 0
+      : resolutionFor(
+          this.#lengths.map(([, columns]) => columns),
+          pixels,
+        )
+  }
+
+  /** The axes of a level, where they were read. */
+  knownPlane(level: number): Plane | undefined {
+    return this.#planes.get(level)
+  }
+
+  async planeAt(level: number): Promise<Plane> {
+    const known = this.#planes.get(level)
+    if (known !== undefined) return known
+    const dataset = await this.group.dataset(level)
+    const array = dataset.get(this.array.name)
+    const { y, x } = this.chosen
+    const own = ([y, x] as const).map((dim) => {
+      const length = array.shape[array.dims.indexOf(dim)]!
+      const axis = this.axes.get(dim)!
+      return axis.length === length ? axis : readAxis(dataset, dim, length)
+    })
+    const [rows, columns] = (await Promise.all(own)) as [Axis, Axis]
+    const finest = [0, 1].map((side) => Math.max(...this.#lengths.map((lengths) => lengths[side]!)))
+    const ratio =
+      this.#lengths.length === 0 ? ([1, 1] as const) : ([finest[0]! / rows.length, finest[1]! / columns.length] as const)
+    const plane = { level, levels: this.group.levels, y: rows, x: columns, ratio }
+    this.#planes.set(level, plane)
+    return plane
+  }
+
+  /** What is shown of the levels, in words; nothing of what has none. */
+  levelText(level: number): string {
+    const lengths = this.#lengths[level]
+    return lengths === undefined ? '' : `level ${level + 1} of ${this.#lengths.length} (${lengths.join(' × ')} cells)`
+  }
+}
+
+const isPlane = (array: DataArray): boolean => array.dims.length >= 2 && isNumeric(array)
