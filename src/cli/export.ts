@@ -10,7 +10,7 @@ import { addWritingOptions, integerBetween, PLACE, type WritingOptions } from '.
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 import { copyByQueue } from './queued-copy.ts'
-import { addQueuedOptions, isQueued, type QueuedOptions, refuseOwn } from './queued-job.ts'
+import { addQueuedOptions, isQueued, type QueuedOptions } from './queued-job.ts'
 
 interface Options extends WritingOptions, QueuedOptions {
   readonly group?: string
@@ -47,7 +47,6 @@ Examples
       const { variables, group, memory, queue, prefix, taskBytes, dryRun, progress, ...writing } = options
       if (isQueued(options)) {
         if (format !== 'zarr') throw new UsageError(`--queue is for Zarr, and ${output} is another format`)
-        refuseOwn({ levels: options.levels })
         const source = { dataset: input, ...(group !== undefined && { group }), ...(variables !== undefined && { variables }) }
         return copyByQueue(source, output, options)
       }

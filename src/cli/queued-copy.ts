@@ -5,27 +5,31 @@ import { interruptible, oneLine } from './failure.ts'
 import type { WritingOptions } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { loadCluster, queueOf } from './queue.ts'
-import { type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
+import { priceLines, type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
 
 /** Has arrays copied to Zarr by the workers of a queue; a dry run prints what they would do. */
-export async function copyByQueue(source: CopySource, target: string, options: WritingOptions & QueuedOptions): Promise<void> {
-  const { chunks, shards, codec, level, memory, overwrite, taskBytes, dryRun = false } = options
+export async function copyByQueue(
+  source: CopySource,
+  target: string,
+  options: WritingOptions & QueuedOptions & { readonly levels?: number },
+): Promise<void> {
+  const { chunks, shards, codec, level, levels, memory, overwrite, taskBytes, dryRun = false } = options
   refuseOwn({ memory, overwrite })
   if (!dryRun) queueOf(options)
   const given: CopySettings = { ...(chunks && { chunks }), ...(shards && { shards }), ...(codec && { codec }) }
-  const settings = { ...given, ...(level !== undefined && { level }) }
+  const settings = { ...given, ...(level !== undefined && { level }), ...(levels !== undefined && { levels }) }
   await interruptible(async (signal) => {
     const { planJob } = await loadCluster()
     const operation = { method: 'copy', source, target, options: settings } as const
     const plan = await planJob(operation, { signal, ...(taskBytes !== undefined && { taskBytes }) })
     for (const each of plan.leftOut) printError(`warning: ${oneLine(each)}`)
-    if (dryRun) return printLines(dryRunLines(plan))
+    if (dryRun) return printLines(dryRunLines(plan, options))
     await runByQueue(plan, options, signal)
     await printLines([`${target}: ${count(Object.keys(plan.arrays).length, 'array')}`])
   })
 }
 
-function dryRunLines({ id, arrays, operation }: CopyPlan): string[] {
+function dryRunLines({ id, arrays, operation }: CopyPlan, options: QueuedOptions): string[] {
   const copies = Object.entries(arrays)
   let memory = 0
   const lines = copies.map(([name, { dtype, shape, bytes, regions }]) => {
@@ -38,9 +42,13 @@ function dryRunLines({ id, arrays, operation }: CopyPlan): string[] {
     return `${name === '' ? '' : `${name}: `}${dtype} [${shape.join(', ')}], ${count(write.count, 'task')}${passes}`
   })
   const bytes = copies.reduce((sum, [, each]) => sum + each.bytes, 0)
+  const requests = copies.reduce((sum, [, { traffic }]) => sum + traffic.requests, 0)
+  const moved = copies.reduce((sum, [, { traffic }]) => sum + traffic.bytes, 0)
   return [
     `job ${id.slice(0, 12)}: ${count(copies.length, 'array')} to ${operation.target}, ${showBytes(bytes)} of elements in all`,
     ...lines,
+    `at most ${count(requests, 'request')} for chunks and objects, of ${showBytes(moved)} of elements`,
     `about ${showBytes(memory)} of memory a task`,
+    ...priceLines(requests, moved, options),
   ]
 }

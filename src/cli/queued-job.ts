@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { JobPlan } from '../runtime/cluster.ts'
 import { UsageError } from './failure.ts'
 import { jobProgress, PROGRESS, type ProgressKind } from './job-progress.ts'
-import { integerBetween } from './options.ts'
+import { integerBetween, numberFrom } from './options.ts'
 import { printError } from './output.ts'
 import { loadCluster, prefixOption, type QueueUrlOptions, queueOf, queueOption } from './queue.ts'
 
@@ -11,6 +11,8 @@ export interface QueuedOptions extends QueueUrlOptions {
   readonly taskBytes?: number
   readonly dryRun?: boolean
   readonly progress: ProgressKind
+  readonly requestPrice?: number
+  readonly gbPrice?: number
 }
 
 export const addQueuedOptions = (command: Command): Command =>
@@ -19,6 +21,8 @@ export const addQueuedOptions = (command: Command): Command =>
     .addOption(prefixOption())
     .option('--task-bytes <bytes>', 'with --queue: about how much a task reads (default: 256 MiB)', integerBetween(1, 2 ** 40))
     .option('--dry-run', 'print the tasks that a queue would have, and do nothing')
+    .option('--request-price <price>', 'with --dry-run: the price of 1000 requests', numberFrom(0))
+    .option('--gb-price <price>', 'with --dry-run: the price of a gigabyte', numberFrom(0))
     .addOption(
       new Option('--progress <kind>', 'with --queue: what to show meanwhile, on stderr').choices(PROGRESS).default('bar'),
     )
@@ -29,6 +33,13 @@ export const isQueued = ({ queue, dryRun = false }: QueuedOptions): boolean => q
 export function refuseOwn(options: Readonly<Record<string, unknown>>): void {
   for (const [option, value] of Object.entries(options))
     if (value !== undefined) throw new UsageError(`--${option} is for this machine alone: workers of a queue do not have it`)
+}
+
+/** What a dry run says that so many requests and bytes cost, at most, where it is told their prices. */
+export function priceLines(requests: number, bytes: number, { requestPrice, gbPrice }: QueuedOptions): string[] {
+  if (requestPrice === undefined && gbPrice === undefined) return []
+  const price = (requests / 1000) * (requestPrice ?? 0) + (bytes / 1e9) * (gbPrice ?? 0)
+  return [`at most ${price.toFixed(2)} for requests and bytes, as if nothing were compressed`]
 }
 
 /** Has a job done by the workers of a queue, and shows how far they are. */

@@ -7,14 +7,12 @@ import type { PlaceOptions } from './options.ts'
 import { count, printLines, showBytes } from './output.ts'
 import type { PlacedArray } from './place.ts'
 import { loadCluster, queueOf } from './queue.ts'
-import { type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
+import { priceLines, type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
 import type { MethodCall, Op, Perform } from './reductions.ts'
 
 /** For a reduction that may be done by a queue. */
 export interface QueuedReduceOptions extends QueuedOptions {
   readonly scratch?: string
-  readonly requestPrice?: number
-  readonly gbPrice?: number
 }
 
 /** What a command does by a queue, to what. */
@@ -87,17 +85,15 @@ function recipeOf(
 }
 
 /** Requests of a whole are at most one for each chunk; of what is stored only its decoded size is known. */
-function dryRunLines({ id, array, tasks, units }: ReducePlan, { requestPrice, gbPrice }: QueuedReduceOptions): string[] {
+function dryRunLines({ id, array, tasks, units }: ReducePlan, options: QueuedReduceOptions): string[] {
   const unitBytes = Math.ceil(array.bytes / Math.max(1, units.count))
   const unitsHeld = Math.min(FAN_IN ** tasks.level, unitsUnderWay(unitBytes))
   const perTask = Math.ceil(array.bytes / Math.max(1, tasks.count))
-  const prices = requestPrice === undefined && gbPrice === undefined ? undefined : [requestPrice ?? 0, gbPrice ?? 0]
-  const price = prices && (array.chunks / 1000) * prices[0]! + (array.bytes / 1e9) * prices[1]!
   return [
     `job ${id.slice(0, 12)}: ${array.dtype} [${array.shape.join(', ')}]`,
     `${count(tasks.count, 'task')} of about ${showBytes(perTask)}, ${showBytes(array.bytes)} of elements in all`,
     `at most ${count(array.chunks, 'request')} for chunks`,
     `about ${showBytes(unitBytes * unitsHeld)} of memory a task`,
-    ...(price === undefined ? [] : [`at most ${price.toFixed(2)} for requests and bytes, as if nothing were compressed`]),
+    ...priceLines(array.chunks, array.bytes, options),
   ]
 }

@@ -13,7 +13,6 @@ import {
   integerBetween,
   type JsonOption,
   jsonOption,
-  numberFrom,
   PLACE,
   type PlaceOptions,
   parseNumbers,
@@ -63,8 +62,6 @@ export function addReduce(program: Command): void {
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())
     .option('--scratch <folder>', 'with --queue: where workers keep what is too large for it, e.g. s3://bucket/scratch')
-    .option('--request-price <price>', 'with --dry-run: the price of 1000 requests', numberFrom(0))
-    .option('--gb-price <price>', 'with --dry-run: the price of a gigabyte', numberFrom(0))
   addPlaceOptions(addQueuedOptions(command))
     .addHelpText(
       'after',

@@ -1,7 +1,13 @@
 import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkValue } from '../core/options.ts'
 import { sameShape } from '../core/shape.ts'
-import { parseRechunk, type RechunkDocument, type RechunkPlan, rechunkDocument } from '../grid/rechunk-plan.ts'
+import {
+  parseRechunk,
+  type RechunkDocument,
+  type RechunkPlan,
+  type RechunkTraffic,
+  rechunkDocument,
+} from '../grid/rechunk-plan.ts'
 import { ZarrParts } from '../runtime/zarr-parts.ts'
 import { openCopySource } from './copy-source.ts'
 import type { CopyOperation } from './job-operation.ts'
@@ -12,6 +18,10 @@ import type { OpenRecipeOptions } from './recipe.ts'
 /** An array of a copy: the source, and the `regions` that it is copied by, each of them a task. */
 export interface PlannedCopy extends PlannedSource {
   readonly regions: RechunkDocument
+  /** Of a level of a pyramid: how many finer ones are written before. */
+  readonly depth: number
+  /** Requests and bytes that it takes at most. */
+  readonly traffic: RechunkTraffic
 }
 
 /** The plan of a copy, with the `operation` that it was made of. */
@@ -38,8 +48,15 @@ export async function planCopies(
   try {
     await using parts = await ZarrParts.open(operation.target, source, operation.options ?? {})
     const arrays: Record<string, PlannedCopy> = {}
-    for (const { name, array } of parts.arrays)
-      arrays[name] = { ...(await sourceFacts(array)), regions: rechunkDocument(parts.plan(name, taskBytes)) }
+    for (const { name, array } of parts.arrays) {
+      const plan = parts.plan(name, taskBytes)
+      arrays[name] = {
+        ...(await sourceFacts(array)),
+        regions: rechunkDocument(plan),
+        traffic: parts.traffic(name, plan),
+        depth: parts.depth(name),
+      }
+    }
     return { arrays, metadata: await parts.metadataHash(), leftOut }
   } finally {
     await close()
@@ -48,11 +65,15 @@ export async function planCopies(
 
 export const COPY_PLAN_CHECKS: Checks<Facts> = { arrays: 'plain object', metadata: 'string', leftOut: 'list of strings' }
 
+const TRAFFIC_CHECKS: Checks<RechunkTraffic> = { requests: 'integer from 0', bytes: 'integer from 0' }
+
 /** @throws InvalidArgumentError and FormatError for parts that make no plan */
 export function checkCopyPlan({ arrays }: CopyPlan): void {
-  for (const [name, { regions, ...source }] of Object.entries(arrays)) {
+  for (const [name, { regions, traffic, depth, ...source }] of Object.entries(arrays)) {
     const where = `a plan: arrays: '${name}'`
     checkParts(where, source, SOURCE_CHECKS)
+    checkValue(where, 'depth', depth, 'integer from 0 to 31')
+    checkParts(`${where}: traffic`, traffic, TRAFFIC_CHECKS)
     checkValue(where, 'regions', regions, 'plain object')
     try {
       const { write, first } = parseRechunk(regions)
@@ -73,22 +94,33 @@ export interface CopyTask {
   readonly number: number
 }
 
-/** The tasks of a copy in their order: in a first phase all that read the source, then what is left. */
+/**
+ * The tasks of a copy in their order: in a first phase all that read the source, then what is left of these,
+ * then level by level what is made of what was written.
+ */
 export class CopyTasks {
   readonly #phases: readonly (readonly (Omit<CopyTask, 'number'> & { readonly count: number })[])[]
 
   constructor({ arrays }: CopyPlan) {
-    const copies = Object.entries(arrays).map(([name, { regions }]) => ({ name, regions: parseRechunk(regions) }))
-    const reading = copies.map((each) => {
-      const { first, write } = each.regions
-      return first === undefined
-        ? { ...each, pass: 'write' as const, count: write.count }
-        : { ...each, pass: 'first' as const, count: first.read.count }
-    })
+    const copies = Object.entries(arrays).map(([name, { regions, depth }]) => ({ name, regions: parseRechunk(regions), depth }))
+    const reading = copies
+      .filter(({ depth }) => depth === 0)
+      .map((each) => {
+        const { first, write } = each.regions
+        return first === undefined
+          ? { ...each, pass: 'write' as const, count: write.count }
+          : { ...each, pass: 'first' as const, count: first.read.count }
+      })
     const writing = copies
-      .filter(({ regions }) => regions.first !== undefined)
+      .filter(({ regions, depth }) => depth === 0 && regions.first !== undefined)
       .map((each) => ({ ...each, pass: 'write' as const, count: each.regions.write.count }))
-    this.#phases = [reading, writing]
+    const most = copies.reduce((deepest, { depth }) => Math.max(deepest, depth), 0)
+    const levels = Array.from({ length: most }, (_, i) =>
+      copies
+        .filter(({ depth }) => depth === i + 1)
+        .map((each) => ({ ...each, pass: 'write' as const, count: each.regions.write.count })),
+    )
+    this.#phases = [reading, writing, ...levels]
   }
 
   /** Tasks of each phase; those without any are left out. */

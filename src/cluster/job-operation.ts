@@ -58,6 +58,8 @@ export interface CopySettings {
   readonly codec?: string
   /** The level of the codec. */
   readonly level?: number
+  /** Makes a pyramid of so many levels, each half as fine as the one before: see `write` of `Dataset`. */
+  readonly levels?: number
 }
 
 /**
@@ -94,6 +96,7 @@ const COPY_OPTIONS: Checks<CopySettings> = {
   shards: 'plain object',
   codec: 'string',
   level: 'integer',
+  levels: 'integer from 1 to 32',
 }
 const ARRAYS: Checks<CopiedArrays> = { arrays: 'plain object', groups: 'plain object' }
 const DATASET: Checks<CopiedDataset> = { ...DATASET_RECIPE, variables: 'list of strings' }

@@ -62,9 +62,35 @@ export function planRechunk({ from, to, elementBytes, maxBytes, mostPasses = 2 }
   return rest <= bytes * more + objects * OBJECT_BYTES ? { write } : two
 }
 
-/** How often chunks are read, on average, when each region of a grid reads those in it. */
-const rereads = (regions: ChunkGrid, chunks: ChunkGrid): number =>
-  regions.axes.reduce((product, own, axis) => product * (parts(own, chunks.axes[axis]!) / Math.max(1, chunks.counts[axis]!)), 1)
+/**
+ * What a copy takes at most: each request reads a chunk or writes an object, whose elements have so many
+ * bytes.
+ */
+export interface RechunkTraffic {
+  readonly requests: number
+  readonly bytes: number
+}
+
+/** What the copy by a plan takes, with what goes through an intermediate array. */
+export function trafficOf(
+  { write, first }: RechunkPlan,
+  { from, to, elementBytes }: Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'>,
+): RechunkTraffic {
+  const passes = first === undefined ? [[write, from, to]] : [[first.read, from, first.chunks], [write, first.chunks, to]] // biome-ignore format: one line
+  let [requests, bytes] = [0, 0]
+  for (const [regions, chunks, objects] of passes as [ChunkGrid, ChunkGrid, ChunkGrid][]) {
+    requests += readsOf(regions, chunks) + objects.count
+    bytes += Math.ceil(sizeOf(from.shape) * elementBytes * (rereads(regions, chunks) + 1))
+  }
+  return { requests, bytes }
+}
+
+/** How many chunks are read when each region of a grid reads those in it. */
+const readsOf = (regions: ChunkGrid, chunks: ChunkGrid): number =>
+  regions.axes.reduce((product, own, axis) => product * parts(own, chunks.axes[axis]!), 1)
+
+/** The same for a chunk, on average. */
+const rereads = (regions: ChunkGrid, chunks: ChunkGrid): number => readsOf(regions, chunks) / Math.max(1, chunks.count)
 
 /**
  * Two passes with as few chunks between them as there can be; undefined where no chunk of the source fits.

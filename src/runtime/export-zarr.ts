@@ -299,7 +299,7 @@ export async function writeMetadata(
 }
 
 /** What is written as it is, or as a pyramid of so many levels, the finest first. */
-async function inLevels(source: ZarrExport, levels: number | undefined): Promise<ZarrExport> {
+export async function inLevels(source: ZarrExport, levels: number | undefined): Promise<ZarrExport> {
   if (levels === undefined) return source
   const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
   const finest = Object.fromEntries(source.arrays.map((each) => [each.name, storedArray(each)]))

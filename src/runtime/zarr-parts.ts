@@ -3,6 +3,7 @@ import { writeJson } from '../adapters/zarr/json.ts'
 import { rootOf } from '../adapters/zarr/open.ts'
 import { newArray } from '../adapters/zarr/write/new-array.ts'
 import { checkNodeName } from '../adapters/zarr/write/nodes.ts'
+import type { DiskArray } from '../array/disk-array.ts'
 import { checkCopy } from '../array/iteration.ts'
 import { copyRegion } from '../array/lazy/rechunk-to.ts'
 import type { BlockSource } from '../array/source.ts'
@@ -12,11 +13,12 @@ import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
 import { sha256 } from '../core/sha256.ts'
 import type { Signal } from '../core/signal.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
-import { planRechunk, type RechunkPlan } from '../grid/rechunk-plan.ts'
+import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
 import type { Store } from '../store/store.ts'
 import {
   type ExportOptions,
   groupDocuments,
+  inLevels,
   type PlannedArray,
   planArrays,
   writeMetadata,
@@ -46,13 +48,14 @@ export class ZarrParts implements AsyncDisposable {
   }
 
   /**
-   * @param source what is written: the same in all processes
+   * @param given what is written: the same in all processes
    * @throws InvalidArgumentError for options that do not fit
    */
-  static async open(target: string, source: ZarrExport, options: ExportOptions): Promise<ZarrParts> {
+  static async open(target: string, given: ZarrExport, options: ExportOptions): Promise<ZarrParts> {
     const { store, path } = await resolveLocation(target)
     const root = rootOf(path)
     return within({ file: store.describe(root) }, async () => {
+      const source = await inLevels(given, options.levels)
       checkPaths(source)
       return new ZarrParts(source, planArrays(source, options), store, root)
     })
@@ -69,15 +72,22 @@ export class ZarrParts implements AsyncDisposable {
    * @param maxBytes of elements of a region that are held while it is copied
    */
   plan(name: string, maxBytes: number): RechunkPlan {
-    const { array, options, heldTimes = 1 } = this.#array(name)
-    const { dtype, shape, chunks } = array
-    return planRechunk({
-      from: chunks,
-      to: ChunkGrid.regular(shape, options.shards ?? options.chunks!),
-      elementBytes: bytesOf(dtype),
-      maxBytes: maxBytes / heldTimes,
-      mostPasses: isFixed(dtype) ? 2 : 1,
-    })
+    const { array, heldTimes = 1, step } = this.#array(name)
+    const mostPasses = isFixed(array.dtype) && step === undefined ? 2 : 1
+    return planRechunk({ ...this.#copied(name), maxBytes: maxBytes / heldTimes, mostPasses })
+  }
+
+  /**
+   * How many arrays of the target an array is made of, each of the one before: all of them are written first.
+   */
+  depth(name: string): number {
+    const { step } = this.#array(name)
+    return step === undefined ? 0 : 1 + this.depth(step.finer)
+  }
+
+  /** What it takes to copy an array by these regions. */
+  traffic(name: string, plan: RechunkPlan): RechunkTraffic {
+    return trafficOf(plan, this.#copied(name))
   }
 
   /**
@@ -98,7 +108,7 @@ export class ZarrParts implements AsyncDisposable {
 
   /** Copies a region to the target; from the intermediate array where there is one. */
   async copyWrite(name: string, { first, write }: RechunkPlan, number: number, signal: Signal | undefined): Promise<void> {
-    const { array } = this.#array(name)
+    const array = await this.#sourceOf(name)
     const target = await this.#target(name)
     checkCopy(array.source, target)
     await within(array.source.label ?? {}, async () => {
@@ -133,8 +143,23 @@ export class ZarrParts implements AsyncDisposable {
     await this.#store.close?.()
   }
 
+  /** Chunks of the source, and objects of the target. */
+  #copied(name: string): Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'> {
+    const { array, options } = this.#array(name)
+    const { dtype, shape, chunks } = array
+    return { from: chunks, to: ChunkGrid.regular(shape, options.shards ?? options.chunks!), elementBytes: bytesOf(dtype) }
+  }
+
   #array(name: string): PlannedArray {
     return this.arrays.find((each) => each.name === name)!
+  }
+
+  /** What an array is copied from: of a coarser level what was written of the finer one. */
+  async #sourceOf(name: string): Promise<DiskArray> {
+    const { array, step } = this.#array(name)
+    if (step === undefined) return array
+    // Another one than what is written by, which may know of objects that others had not written yet.
+    return step.halve(await hiddenArray(this.#store, this.#root, step.finer, this.#array(step.finer).options, {}))
   }
 
   #target(name: string): Promise<BlockSource> {

@@ -185,6 +185,27 @@ describe('a copy by tasks', () => {
     expect(objectsOf(target)).toEqual(objectsOf(here))
   })
 
+  test('with levels writes each when the one before is written, as one process does', async () => {
+    const pyramid = { levels: 3, chunks: { time: 12, lat: 4, lon: 4 } }
+    const [here, there, alone] = [newTarget(), newTarget(), newTarget()]
+    const ds = await openDataset(location)
+    const two = ds.drop('large')
+    await two.write(alone, pyramid)
+    await ds.close()
+    const planTo = (target: string) =>
+      planJob(
+        { method: 'copy', source: { dataset: location, variables: ['tas', 'n'] }, target, options: pyramid },
+        { taskBytes: 4000 },
+      )
+    const plan = await planTo(here)
+    expect((phasesOf(plan) as number[]).length).toBe(3)
+    await local({ concurrency: 3 }).run(plan)
+    expect(objectsOf(here)).toEqual(objectsOf(alone))
+    await runNodes(await planTo(there), (nodes) => nodes.reverse())
+    expect(objectsOf(there)).toEqual(objectsOf(alone))
+    await expect(planJob({ ...plan.operation, options: { levels: 0 } })).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+  })
+
   test('of many files writes what they are together, in whole shards, as one process does', async () => {
     const { files, values } = writeMonths(folder, 5)
     const [here, there, alone] = [newTarget(), newTarget(), newTarget()]

@@ -160,10 +160,12 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     const refused = await hyperslab(sources.folder, ['rechunk', NETCDF, 'out.zarr', '--overwrite', ...by])
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('--overwrite is for this machine alone')])
     const months = ['rechunk', NETCDF, 'out.zarr', '--variables', 'tas', '--chunks', 'time=1', '--task-bytes', '100000']
-    const dry = await hyperslab(sources.folder, [...months, '--dry-run'])
-    expect(dry.stdout.split('\n').slice(1, 3)).toEqual([
+    const dry = await hyperslab(sources.folder, [...months, '--dry-run', '--request-price', '1000', '--gb-price', '1000'])
+    expect(dry.stdout.split('\n').slice(1, 5)).toEqual([
       'tas: float32 [12, 96, 192], 12 tasks',
+      'at most 24 requests for chunks and objects, of 11.0 MiB of elements',
       'about 72.0 KiB of memory a task',
+      'at most 35.50 for requests and bytes, as if nothing were compressed',
     ])
     await expectNothingLeft(queue)
   })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sizeOf } from '../../src/core/shape.ts'
 import { ChunkGrid, chunkBoxes } from '../../src/grid/chunks.ts'
 import { type Box, boxShape } from '../../src/grid/range.ts'
-import { copyGrid, parseRechunk, planRechunk, rechunkDocument } from '../../src/grid/rechunk-plan.ts'
+import { copyGrid, parseRechunk, planRechunk, rechunkDocument, trafficOf } from '../../src/grid/rechunk-plan.ts'
 import { mixedGrids, shapes } from '../support/arbitraries.ts'
 
 const general = shapes
@@ -37,6 +37,14 @@ const isWhole = (box: Box, { axes }: ChunkGrid): boolean =>
 
 const elements = (grid: ChunkGrid): number => [...chunkBoxes(grid)].reduce((sum, box) => sum + sizeOf(boxShape(box)), 0)
 
+/** Chunks that regions have something of, counted for each. */
+const touched = (regions: ChunkGrid, chunks: ChunkGrid): number => {
+  const boxes = [...chunkBoxes(chunks)]
+  const isIn = (box: Box) => (own: Box) =>
+    own.every(({ start, stop }, axis) => start < box[axis]!.stop && stop > box[axis]!.start)
+  return [...chunkBoxes(regions)].reduce((sum, box) => sum + boxes.filter(isIn(box)).length, 0)
+}
+
 describe('planRechunk', () => {
   test('copies each element once in each pass, in whole objects, within the bound, the same each time', () => {
     const layouts = fc.oneof(general, { arbitrary: transposed, weight: 4 })
@@ -62,6 +70,10 @@ describe('planRechunk', () => {
             expect(isWhole(box, first.chunks)).toBe(true)
           }
         }
+        if (write.count * from.count < 20_000) {
+          const reads = first === undefined ? touched(write, from) : touched(first.read, from) + touched(write, first.chunks)
+          expect(trafficOf(plan, request).requests).toBe(reads + to.count + (first?.chunks.count ?? 0))
+        }
         const document = rechunkDocument(plan)
         expect(rechunkDocument(planRechunk(request))).toEqual(document)
         const parsed = parseRechunk(JSON.parse(JSON.stringify(document)))
@@ -85,6 +97,12 @@ describe('planRechunk', () => {
       [128, 64, 128],
       [4096, 64, 128],
     ])
+    const layout = {
+      from: ChunkGrid.regular(shape, [1, 512, 512]),
+      to: ChunkGrid.regular(shape, [4096, 32, 32]),
+      elementBytes: 4,
+    }
+    expect(trafficOf({ write, first }, layout)).toEqual({ requests: 4096 + 1024 + 1024 + 256, bytes: 4 * 4096 * MiB })
     // And back.
     const back = plan([4096, 32, 32], [1, 512, 512], 128 * MiB)
     expect([back.first?.read.chunkShape, back.first?.chunks.chunkShape, back.write.chunkShape]).toEqual([
