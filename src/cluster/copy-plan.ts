@@ -18,7 +18,7 @@ import type { OpenRecipeOptions } from './recipe.ts'
 /** An array of a copy: the source, and the `regions` that it is copied by, each of them a task. */
 export interface PlannedCopy extends PlannedSource {
   readonly regions: RechunkDocument
-  /** Of a level of a pyramid: how many finer ones are written before. */
+  /** Number of finer levels of a pyramid that are written before it; 0 of what is no level. */
   readonly depth: number
   /** Requests and bytes that it takes at most. */
   readonly traffic: RechunkTraffic
