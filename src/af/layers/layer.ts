@@ -32,7 +32,7 @@ import type { Limits } from '../format/limits.ts'
 import type { SegmentTable } from './segment-table.ts'
 
 /** Read from the end of a file at once: enough for the footers of most. */
-export const TAIL_BYTES = 64 * 1024
+const TAIL_BYTES = 64 * 1024
 /** An entry of the table of blocks has at least as many. */
 const BLOCK_META_BYTES = 56
 
