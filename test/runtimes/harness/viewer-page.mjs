@@ -37,7 +37,11 @@ export function viewOf(page, origin) {
     const { left, top, width, height } = await page.evaluate(canvasBox)
     const [x, y] = [left + across * width, top + down * height]
     if (act === 'click') await page.mouse.click(x, y)
-    else await page.mouse.move(x, y)
+    else {
+      // A pointer that is there already moves nowhere, and tells nothing.
+      await page.mouse.move(0, 0)
+      await page.mouse.move(x, y)
+    }
   }
   /** Shares of a map of the whole globe in plate carrée. */
   const shareOf = (lat, lon) => [(90 - lat) / 180, (((lon + 180) % 360) + 0.5) / 360]

@@ -400,10 +400,12 @@ async function checkLevels({ check, site, folder, dist, view }) {
     const reads = () => chunks(before).length
     const now = reads()
     await page.focus('#canvas')
-    await page.keyboard.press('Shift+ArrowRight')
+    await page.keyboard.down('Shift')
+    await page.keyboard.press('ArrowRight')
     await view.until('a move', async () => Number(await view.query('x')) > 90 && (await isStill()))
     equal(reads(), now)
-    for (let i = 0; i < 8; i++) await page.keyboard.press('Shift+ArrowRight')
+    for (let i = 0; i < 8; i++) await page.keyboard.press('ArrowRight')
+    await page.keyboard.up('Shift')
     await view.until('a move', async () => Number(await view.query('x')) > 110 && (await isStill()))
     equal(reads() > now, true)
     for (const zoom of ['4', '2', null]) {
@@ -432,9 +434,15 @@ async function checkLevels({ check, site, folder, dist, view }) {
     equal(await text('subtitle'), '')
     for (const share of [0.3, 0.31, 0.32]) {
       await view.pointShare(share, 0.4)
-      await view.until('a cell', async () => /^\d+ · dim_0 /.test(await text('readout')))
-      const [value, y, x] = (await text('readout')).match(/\d+(?=,| ·|$)/g).map(Number)
-      equal([value, Math.abs(y - WIDE.shape[0] * (0.375 + share / 4)) < 4], [y * WIDE.shape[1] + x, true])
+      const cell = async () =>
+        (await text('readout'))
+          .match(/^(\d+) · dim_0 (\d+), dim_1 (\d+)$/)
+          ?.slice(1)
+          .map(Number)
+      const isThere = (y) => Math.abs(y - WIDE.shape[0] * (0.375 + share / 4)) < 4
+      await view.until(`a cell at ${share}`, async () => isThere((await cell())?.[1]))
+      const [value, y, x] = await cell()
+      equal(value, y * WIDE.shape[1] + x)
     }
     await page.click('#zoom-out')
     await page.click('#zoom-out')
@@ -590,11 +598,14 @@ async function checkQuestions({ check, site, view }) {
   await check('a mean that takes long tells how far it is, and can be stopped', async () => {
     await view.open('url=/data/days.af')
     const before = site.asked.length
-    const release = site.hold(5)
-    await view.select('mean', 'time', false)
-    await view.until('progress', () => page.evaluate(() => !document.getElementById('progress').hidden))
-    await page.click('#abort')
-    release()
+    const release = site.hold(0)
+    try {
+      await view.select('mean', 'time', false)
+      await view.until('progress', () => page.evaluate(() => !document.getElementById('progress').hidden))
+      await page.click('#abort')
+    } finally {
+      release()
+    }
     await view.until('a month', async () => (await view.query('mean')) === null && (await text('subtitle')).startsWith('time'))
     await new Promise((resolve) => setTimeout(resolve, 400))
     // What was on its way, and no more of the forty.
