@@ -320,7 +320,7 @@ describe('import', () => {
       1,
       /^hyperslab: chunks: there is no dimension 'lev'; there are time, latitude,/,
     ],
-    [['import', 'era5.zarr', 'x.zarr'], 2, /must end in \.af/],
+    [['import', 'era5.zarr', 'x.nc'], 2, /ends in .af or .zarr, 'x.nc' does not/],
   ])('fails: %j', async (args, exitCode, message) => {
     const folder = await temporaryFolder()
     const run = await hyperslab(
