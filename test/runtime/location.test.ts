@@ -102,14 +102,10 @@ describe('open', () => {
     await expect(open(missing)).rejects.toMatchObject({ tag: 'NotFoundError', details: { file: 'x.af' } })
     const file = new File([Uint8Array.from(base)], 'x.af', { lastModified: 1 })
     const unreadable = { ...fileLike(file), slice: () => ({ arrayBuffer: () => Promise.reject(gone) }) }
-    const replaced = {
-      kind: 'file',
-      name: 'x.af',
-      getFile: vi
-        .fn()
-        .mockResolvedValueOnce(unreadable)
-        .mockResolvedValue({ ...unreadable, lastModified: 2 }),
-    } as const
+    // Whenever it is looked at: one that is replaced once is read anew.
+    let lastModified = 0
+    const getFile = async () => ({ ...unreadable, lastModified: ++lastModified })
+    const replaced = { kind: 'file', name: 'x.af', getFile } as const
     await expect(open(replaced)).rejects.toMatchObject({ tag: 'ConflictError', details: { file: 'x.af' } })
     const broken = { kind: 'file', name: 'x.af', getFile: async () => unreadable } as const
     await expect(open(broken)).rejects.toMatchObject({ tag: 'StoreError', details: { file: 'x.af', cause: gone } })
