@@ -271,22 +271,22 @@ export async function reduceView(
   const steps = reduction.places && places.map((place) => (place < 0 ? 0 : reduction.places![place]!))
   const below = { ...reduction, reduced, ...(steps && { places: steps }) }
   const own = (picksBelow(view, box) as AxisView[]).map(rangeOf)
-  await base.bulk!.reduce!(own, below, (part) => take(permutedPart(part, order)), options)
+  await base.bulk!.reduce!(own, below, (part) => take(permutedPart(reduction, part, order)), options)
 }
 
 /**
  * A part of a reduction with its axes in another order, and its cells likewise.
  * @param order for each axis the one it comes from; axes of length 1 may be missing
  */
-function permutedPart(part: PlacedAggregate, order: readonly number[]): PlacedAggregate {
+function permutedPart({ op }: Reduction, part: PlacedAggregate, order: readonly number[]): PlacedAggregate {
   const region = order.map((axis) => part.region[axis]!)
   if (order.every((axis, i) => i === 0 || axis > order[i - 1]!)) return { ...part, region }
-  const ordered = (values: TypedArray): TypedArray => {
-    // Some cells are made of several values.
-    const width = values.length / sizeOf(boxShape(part.region))
-    const below = stridesOf([...boxShape(part.region), width])
-    const shape = [...boxShape(region), width]
-    const stride = [...order.map((axis) => below[axis]!), 1]
+  const ordered = (values: TypedArray, columns = 1): TypedArray => {
+    // Some cells are made of several values: columns of all cells, or neighbours.
+    const width = values.length / columns / sizeOf(boxShape(part.region))
+    const [column, ...below] = stridesOf([columns, ...boxShape(part.region), width])
+    const shape = [columns, ...boxShape(region), width]
+    const stride = [column!, ...order.map((axis) => below[axis]!), 1]
     const copy = tensorOf('int8', shape, values.slice() as Int8Array)
     copyTensor({ data: values, shape, stride, offset: 0 } as Tensor, copy as Tensor)
     return copy.data as TypedArray
@@ -294,7 +294,7 @@ function permutedPart(part: PlacedAggregate, order: readonly number[]): PlacedAg
   const { values, counts, places } = part
   return {
     region,
-    values: ordered(values as TypedArray),
+    values: ordered(values as TypedArray, op === 'extrema' || op === 'moments' ? 2 : 1),
     counts: ordered(counts) as Float64Array,
     ...(places && { places: ordered(places) as Float64Array }),
   }

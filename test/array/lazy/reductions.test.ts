@@ -63,7 +63,7 @@ test('views, permutations and reshapes of an array of a container are reduced wh
 
 test('cells of a permutation lie in the order of its axes', async () => {
   const array = await stored()
-  for (const kind of ['sum', 'min', 'mean'] as const) {
+  for (const kind of ['sum', 'min', 'mean', 'variance'] as const) {
     const [turned, plain] = [await array.transpose([1, 2, 0])[kind]({ axis: 1 }), await array[kind]({ axis: 2 })]
     expect(turned.shape).toEqual([7, 6])
     for (let i = 0; i < 42; i++) expect(turned.data[(i % 7) * 6 + Math.floor(i / 7)]).toBe(plain.data[i])
