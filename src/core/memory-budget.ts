@@ -18,7 +18,8 @@ let made = 0
  * not held. One quarter is for blocks while they are fetched, decoded and used, of reductions and searches,
  * too, and for tables of their segments while they are read: who holds one waits for nobody, so that nothing
  * deadlocks. What a cache keeps is bounded by the cache; footers and tables that an open file keeps, by
- * `limits.footerBytes`; coordinates that an open dataset keeps, by its `limits.coordinateBytes`.
+ * `limits.footerBytes`; coordinates that an open dataset keeps, by its `limits.coordinateBytes`. The process
+ * keeps up to 64 MiB into which blocks of local files are read again.
  * @example
  * const budget = new MemoryBudget(256 * 2 ** 20)
  * await using file = await open('climate.af', { budget })

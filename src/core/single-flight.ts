@@ -3,6 +3,7 @@ import { type Controller, newController, raceAbort, type Signal } from './signal
 interface Flight<T> {
   readonly work: Promise<T>
   readonly controller: Controller
+  readonly onJoin: (() => void) | undefined
   waiters: number
 }
 
@@ -18,19 +19,20 @@ export class SingleFlight<K, T> {
     return this.#flights.has(key)
   }
 
-  async share(key: K, start: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T> {
+  /** @param onJoin called for each who joins the work that this call has begun; none does once it is done */
+  async share(key: K, start: (signal: Signal) => Promise<T>, signal?: Signal, onJoin?: () => void): Promise<T> {
     signal?.throwIfAborted()
     let flight = this.#flights.get(key)
     if (flight === undefined) {
       const controller = newController()
-      const own: Flight<T> = { work: start(controller.signal), controller, waiters: 0 }
+      const own: Flight<T> = { work: start(controller.signal), controller, onJoin, waiters: 0 }
       const done = (): void => {
         if (this.#flights.get(key) === own) this.#flights.delete(key)
       }
       own.work.then(done, done)
       this.#flights.set(key, own)
       flight = own
-    }
+    } else flight.onJoin?.()
     flight.waiters++
     try {
       return await raceAbort(flight.work, signal)

@@ -24,6 +24,8 @@ export class BlockFetcher {
   readonly cost: IoStats = { blocks: 0, bytes: 0 }
   readonly #memory: BlockMemory
   readonly #unchecked = new WeakSet<Uint8Array>()
+  /** What only one has asked for, and nothing was kept of. */
+  readonly #alone = new WeakSet<Uint8Array>()
 
   constructor(memory: BlockMemory) {
     this.#memory = memory
@@ -60,6 +62,11 @@ export class BlockFetcher {
     this.#unchecked.delete(bytes)
   }
 
+  /** Gives back what nobody here reads any more, where nobody else has got it. */
+  recycle({ origin }: BlockRef, bytes: Uint8Array): void {
+    if (this.#alone.delete(bytes)) origin.recycle?.(bytes)
+  }
+
   count(bytes: number): void {
     this.cost.blocks++
     this.cost.bytes += bytes
@@ -72,7 +79,10 @@ export class BlockFetcher {
     const slabs = block.origin.readMany && this.#memory.slabs
     const known = slabs && (inWholeBlock(slabs, block) ?? (slabs.get(key) as Uint8Array | undefined))
     if (known !== undefined) return known
+    let isAlone = false
     const start = async (shared: Signal): Promise<Uint8Array> => {
+      // What many reads at once give may be parts of one another.
+      isAlone = !block.origin.readMany
       const whole = range.length === Infinity
       this.count(whole ? 0 : range.length)
       const bytes = await read(range, shared)
@@ -83,7 +93,11 @@ export class BlockFetcher {
       slabs?.set(key, compactBytes(bytes))
       return bytes
     }
-    return this.#memory.fetches.share(key, start, signal)
+    const bytes = await this.#memory.fetches.share(key, start, signal, () => {
+      isAlone = false
+    })
+    if (isAlone) this.#alone.add(bytes)
+    return bytes
   }
 }
 

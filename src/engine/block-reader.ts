@@ -173,7 +173,12 @@ export class BlockReader {
     const bytes = parts[0]!
     if (!this.#allHere(need, use)) this.#fetcher.check(block, bytes)
     const alone = block.part?.standalone(bytes) ?? bytes
-    return ((await this.#useElsewhere(need, alone, use, signal)) ?? [this.#useHere(need, alone, use)])[0]
+    const elsewhere = await this.#useElsewhere(need, alone, use, signal)
+    if (elsewhere !== undefined) return elsewhere[0]
+    const result = this.#useHere(need, alone, use)
+    // What the kernels have decoded lies in their memory, unless more of it is wanted later.
+    if (alone === bytes && !hasMore(block, chunks)) this.#fetcher.recycle(block, bytes)
+    return result
   }
 
   /** Whether all of a block is decoded in the memory of the kernels here, and nothing of it kept. */

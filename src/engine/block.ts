@@ -24,6 +24,8 @@ export interface BlockOrigin {
   readonly local?: { readonly path: string; readonly etag: string } | undefined
   /** @param length Infinity for all that there is */
   read(offset: number, length: number, signal?: Signal): Promise<Uint8Array>
+  /** Takes back what `read` gave and nobody reads any more, to read others into its memory. */
+  readonly recycle?: ((bytes: Uint8Array) => void) | undefined
   /** Reads several ranges; where the store makes fewer requests of them. */
   readonly readMany?: ((ranges: readonly ByteRange[], signal?: Signal) => Promise<Uint8Array[]>) | undefined
   /**

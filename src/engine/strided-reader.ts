@@ -215,7 +215,7 @@ export class StridedReader {
       const done = await run(joinBytes(fetched))
       if (done !== undefined) return done[0]
     }
-    return withArena((arena) => {
+    const result = withArena((arena) => {
       if (size <= FEW_BYTES && payloadOf === undefined) {
         const few = joinFew(elements, fetched)
         if (few !== undefined) return use.here(arena, [chunk], () => few)
@@ -228,6 +228,8 @@ export class StridedReader {
       const bytes = payloadOf?.(arena.bytes(pointer, size), elements.count) ?? { pointer, size }
       return use.here(arena, [chunk], () => bytes)
     })
+    for (const bytes of fetched) origin.recycle?.(bytes)
+    return result
   }
 }
 

@@ -56,6 +56,7 @@ async function bufferOf(store: Store, path: string, { signal }: StoreOptions, st
   return {
     byteLength: size,
     local: store.localPath && { path: store.localPath(path), etag },
+    recycle: store.recycle?.bind(store),
     slice: async (from, to) => {
       // It is read once, and not kept afterwards.
       const known = from === 0 && header !== undefined && to <= header.length ? header.subarray(0, to) : undefined

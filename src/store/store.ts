@@ -116,6 +116,11 @@ export interface Store {
    */
   localPath?(key: string): string
   /**
+   * Takes back bytes that `getRange` or `get` gave and that nobody reads any more, to read others into their
+   * memory. What is no such bytes, or a part of them, is to be left alone.
+   */
+  recycle?(bytes: Uint8Array): void
+  /**
    * A name of these bytes that every store for the same place gives them, and that no others ever have;
    * `undefined` where that is not certain. Caches that several files share, or a file that is opened again,
    * know them by it.

@@ -123,3 +123,19 @@ test('a waiter that leaves at the same moment as another comes', async () => {
   calls.at(-1)!.resolve('done')
   expect(await second).toBe('done')
 })
+
+test('who began is told of each who joins, and of no one who comes later', async () => {
+  const flights = new SingleFlight<string, string>()
+  const { calls, start } = makeWork()
+  const onJoin = vi.fn()
+  const own = flights.share('k', start, undefined, onJoin)
+  expect(onJoin).not.toHaveBeenCalled()
+  const others = [flights.share('k', start), flights.share('k', start, undefined, () => expect.fail('began nothing'))]
+  expect(onJoin).toHaveBeenCalledTimes(2)
+  calls[0]!.resolve('done')
+  await Promise.all([own, ...others])
+  const later = flights.share('k', start)
+  calls[1]!.resolve('again')
+  expect(await later).toBe('again')
+  expect(onJoin).toHaveBeenCalledTimes(2)
+})

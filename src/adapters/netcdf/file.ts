@@ -84,7 +84,7 @@ export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
 }
 
 /** Bytes of a file that somebody holds open. */
-export type OpenBuffer = AsyncBuffer & Pick<BlockOrigin, 'local'> & { close?(): Promise<void> }
+export type OpenBuffer = AsyncBuffer & Pick<BlockOrigin, 'local' | 'recycle'> & { close?(): Promise<void> }
 
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the
@@ -114,6 +114,7 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       file: fileName,
       version: fileName,
       local: buffer.local,
+      recycle: buffer.recycle,
       read: (offset: number, length: number) => readBytes(file, offset, offset + length),
     }
     const { pool, budget } = options

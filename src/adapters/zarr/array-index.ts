@@ -259,7 +259,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
       store.getRanges &&
       ((ranges: readonly ByteRange[], signal?: Signal) => Promise.all(ranges.map(() => read(0, Infinity, signal))))
     const name = `zarr ${this.#generation} ${key}`
-    return { file: store.describe(key), version: name, cacheKey: name, read, readMany }
+    return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle: store.recycle?.bind(store) }
   }
 
   /** A shard, of which parts are read. */
@@ -271,7 +271,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     }
     const name = `zarr ${this.#generation} ${key} ${etag}`
     const readMany = store.getRanges && ((ranges: readonly ByteRange[], signal?: Signal) => readJoined(ranges, read, signal))
-    return { file: store.describe(key), version: name, cacheKey: name, read, readMany }
+    return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle: store.recycle?.bind(store) }
   }
 
   async #load(chunks: Iterable<number>, signal: Signal | undefined): Promise<ChunkSnapshot> {

@@ -72,6 +72,7 @@ export class Layer implements BlockOrigin {
   /** The newest entry of each name. */
   readonly arrays: ReadonlyMap<string, ArrayMeta>
   readonly blocks: ReadonlyMap<number, BlockRef>
+  readonly recycle: BlockOrigin['recycle']
   readonly readMany: BlockOrigin['readMany']
   readonly cacheKey: string
   /** Tells this file from all others, ever; made up of its size and footer where another program wrote it. */
@@ -126,6 +127,7 @@ export class Layer implements BlockOrigin {
     this.identity = own ?? { id: foreignId(info.size, footerCrc), kind: number === 0 ? 'base' : 'layer' }
     this.segmentsOf = this.#table<BlockSegments>(SEGMENTS_CODEC, end)
     this.checksumsOf = this.#table<SegmentChecksums>(SEGMENT_CHECKSUMS_CODEC, end)
+    this.recycle = store.recycle?.bind(store)
     // Only where the store makes something of many ranges at once.
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }

@@ -110,8 +110,39 @@ function readSome(fs: FileSystem, file: number, bytes: Uint8Array, done: number,
   )
 }
 
+/**
+ * Memory that was read into and given back, the last at the end. The garbage collector goes through the whole
+ * heap for every few megabytes of new memory, whatever else a process holds in its heap.
+ */
+const spare: ArrayBuffer[] = []
+let spareBytes = 0
+/** As much as blocks of the default size that are under way at once. */
+const MOST_SPARE_BYTES = 64 * 1024 * 1024
+/** Less is not worth keeping. */
+const LEAST_ROOM = 32 * 1024
+/** What was given away and may be given back, once. */
+const lent = new WeakSet<Uint8Array>()
+
+/** Keeps the memory of bytes that {@link readExactly} gave and nobody reads any more, for others. */
+export function keepRoom(bytes: Uint8Array): void {
+  if (!lent.delete(bytes) || bytes.buffer.byteLength > MOST_SPARE_BYTES) return
+  spare.push(bytes.buffer as ArrayBuffer)
+  spareBytes += bytes.buffer.byteLength
+  while (spareBytes > MOST_SPARE_BYTES) spareBytes -= spare.shift()!.byteLength
+}
+
 /** Bytes that are about to be read, all of them: clearing them first takes as long as the read. */
 function roomFor(length: number): Uint8Array {
+  if (length < LEAST_ROOM) return newRoom(length)
+  const at = spare.findLastIndex(({ byteLength }) => byteLength >= length && byteLength <= 2 * length)
+  const [buffer = newRoom(length).buffer] = at < 0 ? [] : spare.splice(at, 1)
+  if (at >= 0) spareBytes -= buffer.byteLength
+  const bytes = new Uint8Array(buffer, 0, length)
+  lent.add(bytes)
+  return bytes
+}
+
+function newRoom(length: number): Uint8Array {
   const { Buffer } = process!.getBuiltinModule!('node:buffer') as typeof import('node:buffer')
   return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer, 0, length)
 }

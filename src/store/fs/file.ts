@@ -14,7 +14,16 @@ import type {
 } from '../store.ts'
 import { changed, checkWhole } from '../store.ts'
 import { errorCode, fileError, onFile, orMissing } from './errors.ts'
-import { checkedInfo, type FileSystem, fileSystem, folderOf, openForReading, orMissingSync, readExactly } from './file-system.ts'
+import {
+  checkedInfo,
+  type FileSystem,
+  fileSystem,
+  folderOf,
+  keepRoom,
+  openForReading,
+  orMissingSync,
+  readExactly,
+} from './file-system.ts'
 import { underLock } from './lock.ts'
 import { isTemporary } from './names.ts'
 import { checkVersion, FileStage } from './stage.ts'
@@ -100,6 +109,10 @@ export class FileStore implements Store {
     await this.#retire(`${key}\0${etag}`)
     if (options.ifMatch !== undefined) throw changed(key)
     return this.getRange(key, offset, length, options)
+  }
+
+  recycle(bytes: Uint8Array): void {
+    keepRoom(bytes)
   }
 
   async getTail(key: string, length: number): Promise<Tail | undefined> {
