@@ -8,7 +8,7 @@ import { HyperslabError } from '../core/errors.ts'
 /** How the elements of a source become floats. A module of its own: it is loaded when some of them do. */
 export function toFloats(source: BlockSource, dtype: 'float32' | 'float64'): Converting {
   const missing = missingElements(source)
-  const { forth, statsOf } = unpacking(source, {
+  const { forth, forthAll, statsOf } = unpacking(source, {
     scaleFactor: 1,
     addOffset: 0,
     unsigned: false,
@@ -16,7 +16,8 @@ export function toFloats(source: BlockSource, dtype: 'float32' | 'float64'): Con
     missing,
     validRange: undefined,
   })
-  if (!isBigInt(source.dtype)) return { forth: isAnyMissing(missing) ? forth : (value: number) => value, statsOf }
+  if (!isBigInt(source.dtype))
+    return isAnyMissing(missing) ? { forth, forthAll, statsOf } : { forth: (value: number) => value, statsOf }
   const isMissing = new Set<unknown>(missing.values)
   return {
     forth: (value: bigint) => {

@@ -1,4 +1,4 @@
-import { elementBytes, type FixedDType, toElement } from '../../core/dtype.ts'
+import { elementBytes, type FixedDType, isBigInt, toElement } from '../../core/dtype.ts'
 import { type MissingElements, missingElement, missingElements } from '../missing.ts'
 import { missingTest } from '../missing-test.ts'
 import { isBetween, restateFill } from '../part-stats.ts'
@@ -47,6 +47,18 @@ export function unpacking(
       : (value: number | bigint): boolean => numberOf(value) < lowest || numberOf(value) > highest
   const forth = (value: number | bigint): number =>
     isMissing(value) || isOutside(value) ? Number.NaN : numberOf(value) * scaleFactor + addOffset
+  const forthAll: Converting['forthAll'] = (below, above, count) => {
+    const [input, output] = [below.data as ArrayLike<number>, above.data as number[]]
+    // NaN is equal to nothing.
+    const [one = Number.NaN, other = Number.NaN] = missing.values as readonly number[]
+    let [a, b] = [below.at, above.at]
+    for (let i = 0; i < count; i++, a += below.step, b += above.step) {
+      const value = input[a]!
+      const number = unsigned && value < 0 ? value + wrap : value
+      const isNone = value === one || value === other || number < lowest || number > highest
+      output[b] = isNone ? Number.NaN : number * scaleFactor + addOffset
+    }
+  }
   const end = (value: number | bigint): number => toElement(dtype, numberOf(value) * scaleFactor + addOffset) as number
   const statsOf = (stats: PartStats): PartStats | undefined => {
     const [fillBelow] = missingElements({ dtype: packed, fillValue: source.fillValue }).values
@@ -61,5 +73,6 @@ export function unpacking(
     const others = missing.values.some((value) => value !== fillBelow && isBetween(known, value))
     return { ...known, min: end(first), max: end(last), exact: known.exact && !others }
   }
-  return { forth, back, statsOf }
+  const isInOneLoop = !isBigInt(packed) && missing.values.length <= 2
+  return { forth, forthAll: isInOneLoop ? forthAll : undefined, back, statsOf }
 }
