@@ -6,7 +6,7 @@ import { hullOf } from '../grid/touched.ts'
 import { identityOf } from '../kernels/reduce.ts'
 import { type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
 import { beats, Extremes, givesPositions } from './positions.ts'
-import { isPlain, isWhole, type PartialAggregate, type PlacedAggregate, type Reduction } from './reduction.ts'
+import { columnsOf, isPlain, isWhole, type PartialAggregate, type PlacedAggregate, type Reduction } from './reduction.ts'
 
 /** Cells that later ones are merged into. */
 interface MergedCells extends PartialAggregate {
@@ -116,10 +116,8 @@ function emptyCells(reduction: Reduction, size: number): MergedCells {
 
 /** The numbers that make the cells of a part, and how many make one. */
 function columnOf(reduction: Reduction): { readonly type: FixedDType; readonly width: number } {
-  if (reduction.op === 'moments') return { type: 'float64', width: 2 }
-  if (reduction.op === 'extrema') return { type: reduction.dtype, width: 2 }
-  const kind = { op: reduction.op, dtype: reduction.dtype }
-  return { type: cellType(kind), width: cellWidth(kind) }
+  if (isPlain(reduction)) return { type: cellType(reduction), width: cellWidth(reduction) }
+  return { type: reduction.op === 'moments' ? 'float64' : reduction.dtype, width: columnsOf(reduction) }
 }
 
 function mergeOf(reduction: Reduction): MergeCells {

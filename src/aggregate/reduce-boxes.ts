@@ -47,10 +47,10 @@ export function reduceBoxes(
     return whole.finish()
   }
   const size = sizeOf(shape)
-  const [values, taken] = [before?.values as TypedArray | undefined, before?.counts]
+  const values = before?.values as TypedArray | undefined
   const cells = values === undefined ? accumulators(arena, op, dtype, size) : arena.put(toBytes(values))
   const each = countOfEach(reduction, table, size)
-  const counts = each !== undefined ? 0 : taken === undefined ? counters(arena, size) : arena.put(toBytes(taken))
+  const counts = each !== undefined ? 0 : before === undefined ? counters(arena, size) : arena.put(toBytes(before.counts))
   const own = cellStride(shape, reduced)
   const step = cellBytes(op, dtype)
   for (const { offset, place, shape: boxShape, stride } of boxesOf(table)) {
@@ -58,13 +58,13 @@ export function reduceBoxes(
     reduceElements(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, own, counter)
   }
   const found = arena.view(cellType(reduction), cells, size * cellWidth(reduction)) as TypedArray
-  if (before === undefined || values === undefined || taken === undefined) {
+  if (before === undefined || values === undefined) {
     const counted = each === undefined ? arena.view('float64', counts, size).slice() : new Float64Array(size).fill(each)
     return { values: found.slice(), counts: counted }
   }
   values.set(found as never)
-  if (each === undefined) taken.set(arena.view('float64', counts, size))
-  else for (let cell = 0; cell < size; cell++) taken[cell]! += each
+  if (each === undefined) before.counts.set(arena.view('float64', counts, size))
+  else for (let cell = 0; cell < size; cell++) before.counts[cell]! += each
   return before
 }
 

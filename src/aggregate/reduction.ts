@@ -43,6 +43,12 @@ export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> 
   reduction.op !== 'moments' && reduction.op !== 'extrema'
 
 /**
+ * How many columns the values of a part have, each of all cells: minima before maxima, or means before sums
+ * of squares. Other values of a cell lie together.
+ */
+export const columnsOf = (reduction: Reduction): number => (isPlain(reduction) ? 1 : 2)
+
+/**
  * Elements of an array reduced together: one cell for each position of the axes that are kept. Cells
  * are as the kernels leave them (of sums of 64-bit integers, two numbers), so that parts can be reduced
  * further without a loss. Of a whole reduction there is one cell, with its value.

@@ -1,4 +1,4 @@
-import { isWhole, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
+import { columnsOf, isWhole, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
 import type { DType, TypedArray } from '../../core/dtype.ts'
 import { Pace } from '../../core/pace.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
@@ -278,7 +278,7 @@ export async function reduceView(
  * A part of a reduction with its axes in another order, and its cells likewise.
  * @param order for each axis the one it comes from; axes of length 1 may be missing
  */
-function permutedPart({ op }: Reduction, part: PlacedAggregate, order: readonly number[]): PlacedAggregate {
+function permutedPart(reduction: Reduction, part: PlacedAggregate, order: readonly number[]): PlacedAggregate {
   const region = order.map((axis) => part.region[axis]!)
   if (order.every((axis, i) => i === 0 || axis > order[i - 1]!)) return { ...part, region }
   const ordered = (values: TypedArray, columns = 1): TypedArray => {
@@ -294,7 +294,7 @@ function permutedPart({ op }: Reduction, part: PlacedAggregate, order: readonly 
   const { values, counts, places } = part
   return {
     region,
-    values: ordered(values as TypedArray, op === 'extrema' || op === 'moments' ? 2 : 1),
+    values: ordered(values as TypedArray, columnsOf(reduction)),
     counts: ordered(counts) as Float64Array,
     ...(places && { places: ordered(places) as Float64Array }),
   }
