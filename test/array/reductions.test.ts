@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
+import { inMemory } from '../../src/array/lazy/generate.ts'
 import { allocate, type DType, isBigInt, isFloat, type NumericDType } from '../../src/core/dtype.ts'
+import { tensorOf } from '../../src/core/tensor.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { grids, numericDTypes, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
@@ -328,6 +330,11 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
       }),
       TRIED,
     )
+  })
+
+  test('there is no weighted mean where weights add up to 0', async () => {
+    const array = inMemory(tensorOf('float64', [2], Float64Array.of(1, 2)))
+    expect(await new DiskArray(array).weightedMean({ 0: [-1, 1] })).toBe(Number.NaN)
   })
 })
 

@@ -133,6 +133,10 @@ class WeightedFold {
   }
 
   finish(): Float64Array {
-    return this.#sums.map((sum, cell) => (Number.isFinite(sum) ? sum + this.#rests[cell]! : sum) / this.#totals[cell]!)
+    return this.#sums.map((sum, cell) => {
+      // Weights below 0 may add up to 0 where sums do not.
+      const total = this.#totals[cell]! || Number.NaN
+      return (Number.isFinite(sum) ? sum + this.#rests[cell]! : sum) / total
+    })
   }
 }
