@@ -47,7 +47,7 @@ export function mergeCoords(a: Coords, b: Coords, others: 'drop' | 'keep' | 'ref
   for (const [name, coord] of b) {
     const own = a.get(name)
     if (own === undefined) merged.set(name, coord)
-    else if (own.index !== undefined && coord.index !== undefined) checkSameLabels(name, own, coord)
+    else if (own.index !== undefined && coord.index !== undefined) checkSameLabels(name, own, coord, others === 'drop')
     else if (own.array === coord.array || others === 'keep') continue
     else if (others === 'refuse') {
       const text = 'there are two coordinates of this name, which are not the same: rename or drop one'
@@ -58,7 +58,8 @@ export function mergeCoords(a: Coords, b: Coords, others: 'drop' | 'keep' | 'ref
   return merged
 }
 
-function checkSameLabels(dim: string, a: Variable, b: Variable): void {
+/** @param mayJoin whether the operation has an option that joins labels which differ */
+function checkSameLabels(dim: string, a: Variable, b: Variable, mayJoin: boolean): void {
   const [one, other] = [a.index!, b.index!]
   if (one === other || one.equals(other)) return
   const same = one.length === other.length
@@ -67,7 +68,8 @@ function checkSameLabels(dim: string, a: Variable, b: Variable): void {
   const text = same
     ? `labels along ${dim} differ, first at position ${at}: ${one.show(one.at(at))} and ${other.show(other.at(at))}`
     : `there are ${one.length} labels along ${dim}, and ${other.length}`
-  throw new HyperslabError('InvalidArgumentError', `${text}; { join: 'inner' } takes those that both have`, {
+  const hint = mayJoin ? "; { join: 'inner' } takes those that both have" : ''
+  throw new HyperslabError('InvalidArgumentError', text + hint, {
     array: a.name,
     actual: other.length,
     expected: one.length,

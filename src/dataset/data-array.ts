@@ -11,6 +11,7 @@ import type { Selector } from '../grid/selection.ts'
 import { type Arithmetic, type ArithmeticOptions, combineArrays, whereTrue } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import type { Attrs } from './attributes.ts'
+import { axisKindOf } from './cf/axis-kind.ts'
 import { type ClimatologyOptions, climatologyOf } from './climatology.ts'
 import { type Coords, coordsAlong, type Labelled, takeCoords } from './coords.ts'
 import { GroupBy, type GroupKey } from './group-by.ts'
@@ -379,12 +380,16 @@ export class DataArray extends Printable {
 }
 
 /**
- * The cosine of each value, lazily, as float64: of degrees where the units say so, else of radians. Cells of
- * a regular grid of latitudes are as large as the cosines of these.
+ * The cosine of each value, lazily, as float64: of degrees where the units say so, or there are none and it
+ * is a latitude or longitude; else of radians. Cells of a regular grid of latitudes are as large as the
+ * cosines of these.
  * @throws UnsupportedError for values that are no numbers
  */
 export function cos(array: DataArray): DataArray {
-  const isDegrees = /^degree/.test(String(array.attrs['units'] ?? ''))
+  const { name, attrs } = array
+  const kind = axisKindOf(name, attrs)
+  const units = attrs['units'] ?? (kind === 'latitude' || kind === 'longitude' ? 'degrees' : '')
+  const isDegrees = /^degree/.test(String(units))
   const cosine = (value: number): number => Math.cos(isDegrees ? (value * Math.PI) / 180 : value)
   const values = (asFloats(array.array) as DiskArray<'float64'>).map<'float64'>(cosine, { dtype: 'float64' })
   return new DataArray(

@@ -337,8 +337,7 @@ export class Dataset extends Printable implements AsyncDisposable {
 
   /** Dimensions, coordinates with their ends, variables and attributes, as xarray shows them. */
   override toString(): string {
-    const { variables, coords, attrs } = this.parts
-    return describeDataset({ dims: this.dims, coords, variables, attrs })
+    return describeDataset({ ...this.parts, dims: this.dims })
   }
 
   #array(variable: Variable): DataArray {

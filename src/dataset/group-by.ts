@@ -49,8 +49,13 @@ export class GroupBy<A> extends Parted<A> {
     return this.#wrap({ variable: this.#groups.coord, coordinates: new Map() }, 'labels')
   }
 
+  /** The median of each group, as float64. Each chunk is read once for each group that lies in it. */
+  median(options?: ReduceDimsOptions): A {
+    return this.reduce('median', options)
+  }
+
   /** @internal */
-  protected override reduce(kind: FoldKind, options: ReduceDimsOptions = {}): A {
+  protected override reduce(kind: FoldKind | 'median', options: ReduceDimsOptions = {}): A {
     const { variable, coordinates } = this.#array
     const { array, dims: all } = variable
     checkOptions(kind, options, REDUCE_CHECKS, { array: variable.name })

@@ -23,13 +23,13 @@ export interface GroupedAxes {
 
 /**
  * Groups of positions along a dimension, each reduced along it and maybe others, with the groups in its
- * place. Each chunk is read once; for variances along several dimensions, once for each group that lies in
- * it.
+ * place. Each chunk is read once; for medians, and for variances along several dimensions, once for each
+ * group that lies in it.
  */
 export async function reduceGroups(
   array: DiskArray,
   grouped: GroupedAxes,
-  kind: FoldKind,
+  kind: FoldKind | 'median',
   skipMissing: boolean,
   signal: Signal,
 ): Promise<Tensor> {
@@ -44,7 +44,7 @@ export async function reduceGroups(
     const groups = await folded.groupBy(axis, of, fold, { ...skipping(folded, skipMissing), signal })
     return inGroupOrder(groups, foldedDType(array.dtype, fold), axis, count, fold)
   }
-  if (others.length === 0) return alone(kind)
+  if (others.length === 0 && kind !== 'median') return alone(kind)
   const over = async (fold: FoldKind, by: 'sum' | 'min' | 'max' | 'prod'): Promise<Tensor> => {
     const isExtreme = by === 'min' || by === 'max'
     // The extreme of nothing is what is missing in the array; a sum of nothing is one.
@@ -70,16 +70,17 @@ async function groupByGroup(
     count,
     others,
   }: { readonly axis: number; readonly of: Int32Array; readonly count: number; readonly others: readonly number[] },
-  kind: FoldKind,
+  kind: FoldKind | 'median',
   options: object,
 ): Promise<Tensor> {
   let result: Tensor<'float64'> | undefined
   const place = axis - others.filter((other) => other < axis).length
-  for (let group = 0; group < count; group++) {
-    const positions = Array.from(of.keys()).filter((at) => of[at] === group)
+  const members = Array.from({ length: count }, (): number[] => [])
+  for (const [at, group] of of.entries()) members[group]?.push(at)
+  for (const [group, positions] of members.entries()) {
     if (positions.length === 0) continue
     const part = array.view(array.shape.map((_, each) => (each === axis ? positions : null)))
-    const reduced = await part[kind as 'variance']({ ...options, axis: [axis, ...others], keepDims: true } as never)
+    const reduced = await part[kind as 'median']({ ...options, axis: [axis, ...others], keepDims: true } as never)
     const tensor = reduced as unknown as Tensor<'float64'>
     const shape = tensor.shape.flatMap((length, each) => (each === axis ? [count] : others.includes(each) ? [] : [length]))
     if (result === undefined) {

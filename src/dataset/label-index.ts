@@ -119,7 +119,7 @@ export class LabelIndex {
       )
     const away = distance(this.at(found), this.#around(label))
     if (tolerance !== undefined && away > tolerance) {
-      const text = `the label along ${this.dim} nearest to ${this.show(label)} is ${this.show(this.at(found))}, further away than ${tolerance}`
+      const text = `the label along ${this.dim} nearest to ${this.show(label)} is ${this.show(this.at(found))}, further away than ${tolerance}${typeof tolerance === 'bigint' ? ' ns' : ''}`
       return this.#fail(text, label)
     }
     return found

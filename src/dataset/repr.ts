@@ -19,13 +19,15 @@ export interface Described {
   readonly coords: Coords
   readonly variables: ReadonlyMap<string, Variable>
   readonly attrs: Readonly<Record<string, unknown>>
+  /** Variables that are left out. */
+  readonly problems: ReadonlyMap<string, unknown>
 }
 
 /**
  * Lines about a dataset: dimensions, coordinates with their first and last values and units, variables with
  * units and chunks.
  */
-export function describeDataset({ dims, coords, variables, attrs }: Described): string {
+export function describeDataset({ dims, coords, variables, attrs, problems }: Described): string {
   const lengths = Object.entries(dims).map(([dim, length]) => `${dim}: ${length}`)
   return [
     '<Dataset>',
@@ -42,6 +44,7 @@ export function describeDataset({ dims, coords, variables, attrs }: Described): 
             details(variable),
           ]),
         )),
+    ...(problems.size === 0 ? [] : [`Left out (see problems): ${[...problems.keys()].join(', ')}`]),
     ...attributeLines(attrs),
   ].join('\n')
 }

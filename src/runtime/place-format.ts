@@ -46,6 +46,7 @@ const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
   [['GRIB'], 'GRIB', 'convert it to Zarr with cfgrib and xarray'],
   [['II*\0', 'MM\0*', 'II+\0', 'MM\0+'], 'TIFF', 'convert it to Zarr with rioxarray'],
   [['\x93NUMPY'], 'NumPy', 'convert it with zarr.save'],
+  [['\x1f\x8b'], 'compressed by gzip', 'decompress it: gunzip'],
   [['PAR1'], 'Parquet', 'it holds tables; read it with a reader of these'],
 ]
 

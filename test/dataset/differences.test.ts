@@ -75,6 +75,11 @@ const TESTS: Record<string, () => Promise<void>> = {
     expect(await t.sel({ lat: between(0, 70) }).values()).toEqual(Float64Array.of(60, 20))
     expect(() => t.sel({ lat: between(70, 0) })).toThrow(/the lower one comes first/)
   },
+  'pad takes the label below, whichever way labels run': async () => {
+    const t = along([60, 20, -20]).get('t')
+    expect(await t.sel({ lat: 30 }, { method: 'pad' }).get()).toBe(20)
+    expect(await t.sel({ lat: 30 }, { method: 'backfill' }).get()).toBe(60)
+  },
   'a range without any label is an error': async () => {
     expect(() =>
       along([10, 20])

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Tensor, tensorOf } from '../../src/core/tensor.ts'
+import { cos } from '../../src/dataset/data-array.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 
 /** Monthly values of three years, of which some are missing, at two latitudes. */
@@ -66,6 +67,23 @@ test('values are kept where something holds', async () => {
   expect(() => t.where(1 as never)).toThrow(/function/)
   expect(() => t.where(true as never)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
   expect(() => ds.get('time').where(() => true)).toThrow(expect.objectContaining({ tag: 'UnsupportedError' }))
+})
+
+test('cosines are of degrees where units say so, or those of a latitude say nothing', async () => {
+  const of = async (name: string, data: number[], attrs = {}): Promise<number> => {
+    const ds = new Dataset({}, { coords: { [name]: { dims: [name], data, attrs } } })
+    return (await cos(ds.get(name))
+      .isel({ [name]: 0 })
+      .get()) as number
+  }
+  for (const found of [
+    await of('lat', [60]),
+    await of('y', [60], { units: 'degrees_north' }),
+    await of('y', [60], { standard_name: 'latitude' }),
+    await of('lat', [Math.PI / 3], { units: 'radian' }),
+    await of('x', [Math.PI / 3]),
+  ])
+    expect(found).toBeCloseTo(0.5, 14)
 })
 
 test('quantiles and histograms leave out what is missing', async () => {

@@ -61,6 +61,10 @@ test('a chain is code, from the file on', async () => {
     [tas.sel({ lat: between(-10, 70) }), 'ds["tas"].sel(lat=slice(70, -10))'],
     [tas.sel({ time: time[0]! }), 'ds["tas"].sel(time=np.datetime64("1998-01-16T12:00", "ns"))'],
     [tas.sel({ lon: 359 }, { method: 'nearest' }), 'ds["tas"].sel(lon=0, method="nearest")'],
+    [tas.sel({ lon: 10 }, { method: 'pad' }), 'ds["tas"].sel(lon=10, method="pad")'],
+    // Latitudes descend here: of a label that is there both take the same.
+    [tas.sel({ lat: 10 }, { method: 'pad' }), 'ds["tas"].sel(lat=0, method="pad")'],
+    [tas.sel({ lat: 10 }, { method: 'backfill' }), 'ds["tas"].sel(lat=60, method="backfill")'],
     [tas.sel({ lon: [90, -90] }), 'ds["tas"].sel(lon=[90, 270])'],
     [tas.isel({ lon: slice(null, null, -1), lat: -1 }), 'ds["tas"].isel(lat=2, lon=slice(3, None, -1))'],
     [tas.resample({ time: 'MS' }).max(), 'ds["tas"].resample(time="MS").max()'],

@@ -12,12 +12,13 @@ import { slice } from '../../src/grid/slice.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { datasetsIn, type PeerArray, type Step } from '../support/dataset-peer.ts'
+import { runs } from '../support/runs.ts'
 
 const { peer, folder } = datasetsIn('xarray', (folder, peer) => peer?.write(folder))
 const NAMES = ['plain', 'packed', 'float', 'noleap', '360_day', 'julian'] as const
 const FORMS = ['.nc', '.v2.zarr', '.v3.zarr'] as const
 /** Of each file, so that there are some 500 chains in all. */
-const CHAINS = 40
+const CHAINS = runs(40)
 
 /** Numbers from 0 up to 1, the same for a seed every time. */
 function mulberry(seed: number): () => number {
@@ -61,11 +62,11 @@ function apply(array: DataArray, [name, options]: Step): DataArray {
     case 'quantile':
       return array.quantile(o.value, { axis: o.axis! })
     case 'groupBy':
-      return array.groupBy(o.key)[o.kind](o.axis ? { axis: o.axis } : {})
+      return array.groupBy(o.key)[o.kind as Kind | 'median'](o.axis ? { axis: o.axis } : {})
     case 'anomaly':
       return array.minus(array.groupBy(o.key).mean())
     case 'resample':
-      return array.resample({ time: o.frequency })[o.kind]()
+      return array.resample({ time: o.frequency })[o.kind as Kind | 'median']()
     case 'rolling':
       return array
         .rolling(o.windows, { ...(o.center && { center: true }), ...(o.minPeriods && { minPeriods: o.minPeriods }) })
@@ -126,7 +127,10 @@ function chain(ds: Dataset, random: () => number): { variable: string; steps: St
     const dim = pick(dims.length > 0 ? dims : ['time'])
     const size = pick([2, 3])
     if (special < 0.1 && dims.includes('time'))
-      add('resample', { frequency: pick(['MS', 'ME', 'QS-DEC', 'YS', '7D', '2MS']), kind: pick(['mean', 'max', 'count', 'std']) })
+      add('resample', {
+        frequency: pick(['MS', 'ME', 'QS-DEC', 'YS', '7D', '2MS']),
+        kind: pick(['mean', 'max', 'count', 'std', 'median']),
+      })
     else if (special < 0.2 && dims.length > 0)
       add('rolling', {
         windows: { [dim]: size },
@@ -148,7 +152,7 @@ function chain(ds: Dataset, random: () => number): { variable: string; steps: St
   if (dims.includes('time') && way < 0.35) {
     const more = dims.filter((dim) => dim !== 'time' && random() < 0.4)
     const key = pick(['time.month', 'time.season', 'time.year'])
-    add('groupBy', { key, kind: pick(['mean', 'sum', 'min', 'max', 'count', 'std']), axis: ['time', ...more] })
+    add('groupBy', { key, kind: pick(['mean', 'sum', 'min', 'max', 'count', 'std', 'median']), axis: ['time', ...more] })
   } else if (dims.includes('time') && way < 0.5) add('anomaly', { key: pick(['time.month', 'time.year']) })
   else if (dims.length > 0 && way < 0.58) {
     const q = pick([0.25, [0.1, 0.9]])

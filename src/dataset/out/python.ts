@@ -145,7 +145,9 @@ class Script {
     const { method, tolerance } = options as SelOptions
     const all = [...(found as Map<string, Taken>)].map(([dim, taken]): [string, string] => {
       const index = coords.get(dim)!.index!
-      return [dim, this.#selector(index, taken, (labels as Record<string, LabelLike>)[dim]!, method !== undefined)]
+      // Against descending labels xarray's `pad` takes the greater one, and `backfill` the lesser.
+      const isNear = method === 'nearest' || (method !== undefined && index.direction > 0)
+      return [dim, this.#selector(index, taken, (labels as Record<string, LabelLike>)[dim]!, isNear)]
     })
     const given = [method === undefined ? '' : `method=${text(method)}`, this.#tolerance(tolerance)]
     return [pairs(all), ...(method === undefined ? [] : given)]
