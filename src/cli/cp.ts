@@ -14,7 +14,7 @@ export function addCp(program: Command): void {
     .addHelpText(
       'after',
       `
-What makes the target open comes last. Objects that are there with the same bytes are kept, so that the same command goes
+The object without which nothing can be opened is written last. Objects that are there with the same bytes are kept, so that the same command goes
 on where it was ended. 64 MiB of objects are held at most.
 
 Examples

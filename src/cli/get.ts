@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import { readExcerpt, readResult } from './excerpt.ts'
 import { UsageError } from './failure.ts'
 import { checkFormat, FORMATS, type Format, printResult } from './format.ts'
@@ -26,7 +26,7 @@ export function addGet(program: Command): void {
     .description('print a selection of an array')
     .argument('<file>', PLACE)
     .argument('<array>', 'name of an array; in a Zarr store its path')
-    .argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2 (default: everything)', '')
+    .addArgument(new Argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2').default('', 'everything'))
   addLabelOptions(command)
     .addOption(formatOption())
     .addOption(jsonOption())

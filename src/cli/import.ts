@@ -5,7 +5,7 @@ import { importZarr } from '../runtime/zarr.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
 import { importDataset, type JoinOptions } from './import-dataset.ts'
-import { addWritingOptions, checkCodecOptions, integerBetween, namesOption, type WritingOptions } from './options.ts'
+import { addWritingOptions, bytesBetween, checkCodecOptions, namesOption, type WritingOptions } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 import { addQueuedOptions, type QueuedOptions } from './queued-job.ts'
@@ -37,13 +37,13 @@ export function addImport(program: Command): void {
   addWritingOptions(command)
     .option(
       '--chunk-bytes <bytes>',
-      `size that chunks of a container should have (default: ${IMPORT_CHUNK_BYTES})`,
-      integerBetween(1, 2 ** 30),
+      `size that chunks of a container should have, e.g. 64KiB (default: ${IMPORT_CHUNK_BYTES / 1024}KiB)`,
+      bytesBetween(1, 2 ** 30),
     )
     .option(
       '--block-bytes <bytes>',
-      `size that blocks of chunks should have, in a container (default: ${DEFAULT_BLOCK_BYTES})`,
-      integerBetween(1, 2 ** 30),
+      `size that blocks of chunks should have, in a container (default: ${DEFAULT_BLOCK_BYTES / 1024}KiB)`,
+      bytesBetween(1, 2 ** 30),
     )
     .addOption(namesOption())
     .option('--dim <name>', 'the dimension that files are joined along (default: the only one along which labels differ)')
@@ -54,14 +54,17 @@ export function addImport(program: Command): void {
       new Option('--gaps <rule>', 'where labels between two files are missing (default: error)').choices(['error', 'keep']),
     )
     .addOption(
-      new Option('--compat <rule>', 'what does not lie along the dimension (default: equals)').choices(['equals', 'override']),
+      new Option(
+        '--compat <rule>',
+        'variables without that dimension: they have to be equal in all files, or those of the first file are taken (default: equals)',
+      ).choices(['equals', 'override']),
     )
   addQueuedOptions(command)
     .addHelpText(
       'after',
       `
 Example: small chunks, for reading single points
-  $ hyperslab import tas.nc climate.af --chunk-bytes 16384
+  $ hyperslab import tas.nc climate.af --chunk-bytes 16KiB
 
 Example: many files as one Zarr store, by many machines, on each of which hyperslab work runs
   $ hyperslab import tas_*.nc -o s3://bucket/tas.zarr --chunks time=100,lat=90,lon=90 --queue redis://host`,

@@ -29,7 +29,7 @@ export interface RawOption {
 }
 
 export const rawOption = () =>
-  new Option('--raw', 'values as stored: not decoded by the CF conventions, neither missing nor scaled nor times')
+  new Option('--raw', 'values as they are stored: the CF conventions for missing values, scaling and times are not applied')
 
 /** A part of an array, with what its axes had along them. */
 export interface SelectedPart {

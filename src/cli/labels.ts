@@ -24,13 +24,12 @@ export const addLabelOptions = (command: Command): Command =>
       parseLabels,
     )
     .addOption(
-      new Option('--method <method>', 'which label to take where none is the one asked for').choices([
-        'nearest',
-        'pad',
-        'backfill',
-      ]),
+      new Option(
+        '--method <method>',
+        'what to take where there is no such label: the nearest, the next lower (pad) or the next higher (backfill)',
+      ).choices(['nearest', 'pad', 'backfill']),
     )
-    .option('--tolerance <distance>', 'how far that label may be away, e.g. 0.5, of times 6h or 1D')
+    .option('--tolerance <distance>', 'with --method: how far away that label may be, e.g. 0.5, of times 6h or 1D')
 
 /** `dimension=labels`, one after another. */
 function parseLabels(text: string, previous: LabelTexts = new Map()): LabelTexts {

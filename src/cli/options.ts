@@ -30,7 +30,11 @@ export interface CodecOptions {
 export const addCodecOptions = (command: Command): Command =>
   command
     .addOption(new Option('--codec <codec>', 'how blocks are compressed').choices(['lz4', 'zstd', 'none']).default('lz4'))
-    .option('--level <number>', 'how hard zstd tries, 1 to 22 (default: 3); about 1 before Node 22.15', integerBetween(1, 22))
+    .option(
+      '--level <number>',
+      'compression level of zstd, 1 to 22 (default: 3); before Node 22.15 always about 1',
+      integerBetween(1, 22),
+    )
 
 /** @throws UsageError for a level of another codec */
 export function checkCodecOptions({ codec, level }: CodecOptions): void {
@@ -53,9 +57,13 @@ export const addWritingOptions = (command: Command): Command =>
   command
     .addOption(chunksOption())
     .option('--shards <lengths>', 'lengths of Zarr shards along dimensions, multiples of those of chunks', parseLengths)
-    .option('--level <number>', 'compression level of the codec', integerBetween(0, 22))
+    .option('--level <number>', 'compression level of zstd, gzip, zlib or blosc', integerBetween(0, 22))
     .addOption(variablesOption())
-    .option('--memory <bytes>', 'memory that the command may use, at least 256MiB (default: 1GiB)', parseByteCount)
+    .option(
+      '--memory <bytes>',
+      'memory that the command may use, e.g. 512MiB; at least 256MiB (default: 1GiB)',
+      bytesBetween(1, 2 ** 50),
+    )
     .option('--overwrite', 'replace the output if it exists')
 
 const chunksOption = () =>
@@ -99,12 +107,14 @@ export const addPlaceOptions = (command: Command): Command =>
     .option('--group <path>', 'of a Zarr store: the group to look at; names of arrays are paths from there')
 
 export const layerOption = () =>
-  new Option('--layer <number>', 'of a container: the state that this layer left (0 for the base)').argParser(
+  new Option('--layer <number>', 'of a container: as it was when this layer was written (0: the base)').argParser(
     integerBetween(0, 999_999_999),
   )
 
 export const namesOption = () =>
-  new Option('--names <paths>', 'of a Zarr store that cannot tell: the arrays in it, e.g. tas,sub/lat').argParser(parseNames)
+  new Option('--names <paths>', 'of a Zarr store whose arrays cannot be listed: their paths, e.g. tas,sub/lat').argParser(
+    parseNames,
+  )
 
 /** Names between commas. */
 export function parseNames(text: string): string[] {
@@ -139,9 +149,13 @@ export const PLACE = 'a container (.af), classic NetCDF, or a Zarr store: its fo
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30 }
 
-/** Parses a number of bytes: `512MiB`, `1.5GB`, `1073741824`. */
-function parseByteCount(text: string): number {
-  const [, number = '', unit = 'B'] = /^(\d+(?:\.\d+)?) ?([KMG]i?B|B)?$/i.exec(text.trim()) ?? []
-  if (number === '') throw new InvalidArgumentError('It must be like 512MiB, 2GB or a number of bytes.')
-  return Math.floor(Number(number) * UNITS[unit.toUpperCase()]!)
+/** Parses a number of bytes, within bounds: `512MiB`, `1.5GB`, `1073741824`. */
+export function bytesBetween(low: number, high: number): (text: string) => number {
+  return (text) => {
+    const [, number = '', unit = 'B'] = /^(\d+(?:\.\d+)?) ?([KMG]i?B|B)?$/i.exec(text.trim()) ?? []
+    if (number === '') throw new InvalidArgumentError('It must be like 512MiB, 2GB or a number of bytes.')
+    const bytes = Math.floor(Number(number) * UNITS[unit.toUpperCase()]!)
+    if (bytes < low || bytes > high) throw new InvalidArgumentError(`It must be from ${low} to ${high} bytes.`)
+    return bytes
+  }
 }

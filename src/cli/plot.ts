@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import type { DiskArray } from '../array/disk-array.ts'
 import { isFixed } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
@@ -35,10 +35,11 @@ export function addPlot(program: Command): void {
     .description('draw an array as a heat map, or along one axis as a line')
     .argument('<file>', PLACE)
     .argument('<array>', 'name of an array; in a Zarr store its path')
-    .argument(
-      '[selection]',
-      'what to draw, e.g. 0,:,::2; of more than two axes the last two, at the first position of the others',
-      '',
+    .addArgument(
+      new Argument('[selection]', 'what to draw, as in numpy, e.g. 0,:,::2').default(
+        '',
+        'the last two axes, at the first position along the others',
+      ),
     )
   addLabelOptions(command)
     .addOption(

@@ -20,7 +20,10 @@ export const queueOption = () =>
   )
 
 export const prefixOption = () =>
-  new Option('--prefix <name>', 'what its keys begin with in Redis, and its schema in PostgreSQL (default: hyperslab)')
+  new Option(
+    '--prefix <name>',
+    'what keys of the queue begin with in Redis, and the name of its schema in PostgreSQL (default: hyperslab)',
+  )
 
 /** @throws UsageError without a URL */
 export function queueOf({ queue, prefix }: QueueUrlOptions): { readonly url: string; readonly prefix?: string } {

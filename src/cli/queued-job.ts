@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { JobPlan } from '../runtime/cluster.ts'
 import { UsageError } from './failure.ts'
 import { jobProgress, PROGRESS, type ProgressKind } from './job-progress.ts'
-import { integerBetween, numberFrom } from './options.ts'
+import { bytesBetween, numberFrom } from './options.ts'
 import { printError } from './output.ts'
 import { loadCluster, prefixOption, type QueueUrlOptions, queueOf, queueOption } from './queue.ts'
 
@@ -19,10 +19,10 @@ export const addQueuedOptions = (command: Command): Command =>
   command
     .addOption(queueOption())
     .addOption(prefixOption())
-    .option('--task-bytes <bytes>', 'with --queue: about how much a task reads (default: 256 MiB)', integerBetween(1, 2 ** 40))
+    .option('--task-bytes <bytes>', 'with --queue: about how many bytes a task reads (default: 256MiB)', bytesBetween(1, 2 ** 40))
     .option('--dry-run', 'print the tasks that a queue would have, and do nothing')
-    .option('--request-price <price>', 'with --dry-run: the price of 1000 requests', numberFrom(0))
-    .option('--gb-price <price>', 'with --dry-run: the price of a gigabyte', numberFrom(0))
+    .option('--request-price <price>', 'with --dry-run: what 1000 requests cost, in any currency', numberFrom(0))
+    .option('--gb-price <price>', 'with --dry-run: what a gigabyte read or written costs', numberFrom(0))
     .addOption(
       new Option('--progress <kind>', 'with --queue: what to show meanwhile, on stderr').choices(PROGRESS).default('bar'),
     )

@@ -54,14 +54,17 @@ export function addReduce(program: Command): void {
     .option('--axis <axes>', 'dimensions to reduce, by name or number, e.g. lat,lon or 0,-1 (default: all)')
     .option(
       '--keep-missing',
-      'do not leave out missing elements: what they are in is missing then, or, with --raw, they are values like others',
+      'do not leave out missing elements: results that they go into are missing; with --raw, they are values like others',
     )
   addLabelOptions(command)
     .addOption(formatOption())
     .addOption(jsonOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())
-    .option('--scratch <folder>', 'with --queue: where workers keep what is too large for it, e.g. s3://bucket/scratch')
+    .option(
+      '--scratch <folder>',
+      'with --queue: where workers put results that are too large for the queue, e.g. s3://bucket/scratch',
+    )
   addPlaceOptions(addQueuedOptions(command))
     .addHelpText(
       'after',

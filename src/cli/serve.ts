@@ -29,7 +29,7 @@ export function addServe(program: Command): void {
         .default(8000),
     )
     .option('--host <name>', 'the address to listen at; 0.0.0.0 lets other machines read', '127.0.0.1')
-    .option('--cors [origin]', 'let web pages of this origin read, or of any')
+    .option('--cors [origin]', 'let web pages of this origin read; of any where none is given')
     .addOption(
       new Option('--levels <number>', 'as a pyramid of so many levels, each half as fine').argParser(integerBetween(1, 32)),
     )

@@ -28,7 +28,10 @@ export function addStats(program: Command): void {
     .description('print extremes, mean and standard deviation of arrays, and how many elements are missing')
     .argument('<file>', PLACE)
     .argument('[arrays...]', 'names of arrays (default: all that hold numbers)')
-    .option('--quick', 'without the standard deviation: statistics that containers store are used, instead of reading')
+    .option(
+      '--quick',
+      'leave out the standard deviation, so that statistics that a container stores can be used instead of reading',
+    )
   addLabelOptions(command).addOption(jsonOption()).addOption(rawOption())
   addPlaceOptions(command)
     .addHelpText('after', '\nExample:\n  $ hyperslab stats climate.af tas --sel lat=35:70 lon=-10:30')

@@ -30,7 +30,12 @@ export function addWork(program: Command): void {
       'refuse jobs that touch anything else than these: folders or files, e.g. s3://bucket/',
       parseAllowed,
     )
-    .option('--lock <seconds>', 'after so long a silence others take its tasks', integerBetween(1, 86_400), 30)
+    .option(
+      '--lock <seconds>',
+      'after how long a silence of this worker others take over its tasks',
+      integerBetween(1, 86_400),
+      30,
+    )
     .option('--check <seconds>', 'how often to look for tasks of workers that are silent', integerBetween(1, 86_400), 10)
     .option(
       '--grace <seconds>',
@@ -38,7 +43,7 @@ export function addWork(program: Command): void {
       integerBetween(0, 86_400),
       10,
     )
-    .option('--max-lost <number>', 'workers that a task may end, until its job fails', integerBetween(1, 1000), 5)
+    .option('--max-lost <number>', 'how many workers may be lost over one task before its job fails', integerBetween(1, 1000), 5)
     .addHelpText(
       'after',
       `

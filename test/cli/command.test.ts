@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { nativeEncoder } from '../../src/codec/zstd-encode.ts'
 import { create, open } from '../../src/runtime/index.ts'
-import { contents, hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
+import { contents, hyperslab, hyperslabAlone, NETCDF, smallContainer, temporaryFolder } from './support.ts'
 
 describe('get', () => {
   test('prints text', async () => {
@@ -367,7 +367,12 @@ describe('import', () => {
     [
       ['import', 'in.nc', 'c.af', '--chunk-bytes', '-1'],
       2,
-      "hyperslab: option '--chunk-bytes <bytes>' argument '-1' is invalid. It must be an integer from 1 to 1073741824.\n",
+      "hyperslab: option '--chunk-bytes <bytes>' argument '-1' is invalid. It must be like 512MiB, 2GB or a number of bytes.\n",
+    ],
+    [
+      ['import', 'in.nc', 'c.af', '--block-bytes', '2GiB'],
+      2,
+      "hyperslab: option '--block-bytes <bytes>' argument '2GiB' is invalid. It must be from 1 to 1073741824 bytes.\n",
     ],
   ])('fails: %j', async (args, exitCode, stderr) => {
     const folder = await temporaryFolder()
@@ -386,9 +391,16 @@ test('a reader of stdout that stops early is no failure', async () => {
     )
     await file.flush()
   }
-  const { exitCode, stderr, stdout } = await hyperslab(folder, ['get', 'long.af', 'a', '--full'], {}, { closeEarly: true })
+  const { exitCode, stderr, stdout } = await hyperslabAlone(folder, ['get', 'long.af', 'a', '--full'], { closeEarly: true })
   expect([exitCode, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/^\[/)
+})
+
+test('a process of its own prints and ends as the one that other tests share', async () => {
+  const folder = await smallContainer()
+  for (const args of [['info', 'small.af'], ['get', 'small.af', 't', '1,0'], ['get', 'none.af', 't'], ['fetch'], []]) {
+    expect(await hyperslabAlone(folder, args)).toEqual(await hyperslab(folder, args))
+  }
 })
 
 describe('failures', () => {

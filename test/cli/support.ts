@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { create } from '../../src/runtime/index.ts'
 import { folderInMemory } from '../support/folder.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const RESIDENT = fileURLToPath(new URL('resident.mjs', import.meta.url))
 export const NETCDF = fileURLToPath(new URL('../../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url))
 
 export interface Run {
@@ -17,18 +18,58 @@ export interface Run {
   readonly bytes: Buffer
 }
 
-/** Runs the built command, without a terminal. */
-export function hyperslab(
+/** The environment of a command: that of the tests, without what would change its output. */
+function environment(env: Record<string, string>): NodeJS.ProcessEnv {
+  const { NO_COLOR: _, COLORTERM: __, DEBUG: ___, ...rest } = process.env
+  return { ...rest, ...env }
+}
+
+let resident: ChildProcess | undefined
+/** Ends with the command before. */
+let before: Promise<unknown> = Promise.resolve()
+
+/** Runs the built command without a terminal, in a process that stays for the next one. */
+export function hyperslab(folder: string, args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+  const run = before.then(() => askResident(folder, args, env))
+  before = run.catch(() => undefined)
+  return run
+}
+
+async function askResident(folder: string, args: readonly string[], env: Record<string, string>): Promise<Run> {
+  if (resident === undefined) {
+    resident = fork(RESIDENT, { env: environment({}), serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    resident.unref()
+    resident.channel!.unref()
+  }
+  const child = resident
+  return await new Promise((resolve, reject) => {
+    const fail = (exitCode: number | null): void => {
+      resident = undefined
+      reject(new Error(`hyperslab ${args.join(' ')} ended its process, with ${exitCode}`))
+    }
+    child.channel!.ref()
+    child.once('exit', fail)
+    child.once('message', (answer) => {
+      child.off('exit', fail)
+      child.channel!.unref()
+      const { exitCode, stdout, stderr } = answer as { exitCode: number; stdout: Uint8Array; stderr: Uint8Array }
+      const bytes = Buffer.from(stdout)
+      resolve({ exitCode, stdout: bytes.toString(), stderr: Buffer.from(stderr).toString(), bytes })
+    })
+    child.send({ folder, args, env })
+  })
+}
+
+/** Runs the command in a process of its own. */
+export function hyperslabAlone(
   folder: string,
   args: readonly string[],
-  env: Record<string, string> = {},
   { closeEarly = false, command = COMMAND } = {},
 ): Promise<Run> {
   return new Promise((resolve, reject) => {
-    const { NO_COLOR: _, COLORTERM: __, DEBUG: ___, ...rest } = process.env
     const child = spawn(process.execPath, [command, ...args], {
       cwd: folder,
-      env: { ...rest, ...env },
+      env: environment({}),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const out: Buffer[] = []
@@ -52,7 +93,7 @@ export function hyperslab(
 export async function startServer(folder: string, args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [COMMAND, ...args], {
     cwd: folder,
-    env: { ...process.env, ...env },
+    env: environment(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
