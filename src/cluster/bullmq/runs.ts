@@ -8,9 +8,11 @@ import { errorOfFailure, storedFailure } from './failure.ts'
 import { contentOf, nodeId, RUN, runId, runSettings } from './nodes.ts'
 import type { JobStatus } from './options.ts'
 
-/** The longest that an end goes unnoticed, in milliseconds; short runs are looked at more often. */
+/** How often the progress of a run is told, in milliseconds; that of short runs more often. */
 const POLL_MS = 1_000
 const FIRST_POLL_MS = 20
+/** The longest that an end goes unnoticed. */
+const NOTICE_MS = 100
 /** Questions to the server at once. */
 const QUESTIONS = 16
 /** A server that is started again is waited for. */
@@ -42,7 +44,18 @@ export async function runTree(
       if (error instanceof Ended) throw error.failure
       if (Date.now() - answered > PATIENCE_MS) await onServer(engine.server, () => Promise.reject(error))
     }
-    await pause(waited, signal)
+    await pauseUntilOver(engine, tree.id, waited, signal)
+  }
+}
+
+/** Waits, but no longer than a run takes to end. */
+async function pauseUntilOver({ tasks }: Engine, id: string, ms: number, signal: Signal | undefined): Promise<void> {
+  const until = Date.now() + ms
+  for (let left = ms; left > 0; left = until - Date.now()) {
+    await pause(Math.min(left, NOTICE_MS), signal)
+    // What the server cannot answer is told where the run is looked at.
+    const state = await tasks.getJobState(runId(id)).catch(() => undefined)
+    if (state === 'completed' || state === 'failed') return
   }
 }
 
