@@ -114,7 +114,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   // What opening takes where sidecars can be listed, or have to be looked at again: no reduction may bring it along.
   if (/^af\/layers\/(listed|settled)$/.test(room)) return 'af-more'
   // What lists and points take is loaded with the first of them, at once.
-  if (/^(grid\/(list-pieces|list-projection|order)|kernels\/pick|engine\/lists)$/.test(room)) return 'lists'
+  if (/^(grid\/(list-pieces|list-projection|order)|kernels\/pick|engine\/lists|core\/copy-indices)$/.test(room)) return 'lists'
   // What most methods of an array load first: in one file, since each file that is asked for takes its time.
   if (
     /^(grid\/overlap|aggregate\/(cells|reduction)|array\/(iteration|visit|missing-test|part-stats|reductions\/runs|lazy\/missing-as))$/.test(
@@ -122,6 +122,22 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     )
   )
     return 'more'
+  // What opening a dataset loads, and what reading its first values loads, in a file each: they are asked for one after the other. What they
+  // share with entries stays apart, or these would bring them along.
+  const shared = /^(?:runtime\/(location)|dataset\/(dataset-file)|engine\/(chunk-values|write-box))$/.exec(room)
+  if (shared) return shared.slice(1).find(Boolean)
+  if (
+    /^(runtime\/(raw-variable|group-variables|dataset-file|place-format|container-dataset)|dataset\/(cf\/(decode|bounds)|time\/(units|dates)|coordinate-memory|read-parts|with-times))$/.test(
+      room,
+    )
+  )
+    return 'opening'
+  if (
+    /^(engine\/(segment-reads|segments|visit-box|visit-chunks)|codec\/lz4-(front|segments)|array\/(values|write|lazy\/(converted|picked|unpacking))|af\/(layers\/load-stats|format\/chunk-stats-table))$/.test(
+      room,
+    )
+  )
+    return 'values'
   if (!atOnce.has(id))
     return /^(aggregate|array\/reductions|kernels(?!\/filters))\//.test(room)
       ? 'reductions'
