@@ -21,6 +21,24 @@ const sources = {
   },
 }
 
+/** Files of the package that opening a file and its first map import, one after the other, when they are needed. */
+const FIRST_MAP = ['opening', 'open-netcdf', 'values', 'reductions']
+
+/** Has the browser load at once what it would ask for only when the file before has come. */
+function preloads() {
+  const dist = new URL('../../dist/', import.meta.url)
+  const withImports = (names) => {
+    const files = new Set(names)
+    for (const file of files)
+      for (const [, name] of readFileSync(new URL(file, dist), 'utf8').matchAll(/\b(?:from|import)"(\.[^"]+)"/g))
+        files.add(new URL(name, `file:///${file}`).pathname.slice(1))
+    return files
+  }
+  const atOnce = withImports(['index.js', 'dataset.js'])
+  const later = withImports(FIRST_MAP.map((name) => `chunks/${name}.js`))
+  return [...new Set([...atOnce, ...later])].map((file) => `<link rel="modulepreload" href="../${file}" />`).join('\n    ')
+}
+
 /** What the page asks for besides code. */
 const assets = {
   name: 'assets',
@@ -28,7 +46,8 @@ const assets = {
   buildStart: () => rmSync(path('../../dist/viewer'), { recursive: true, force: true }),
   async generateBundle() {
     const emit = (fileName, source) => this.emitFile({ type: 'asset', fileName, source })
-    emit('index.html', readFileSync(path('index.html')))
+    const page = readFileSync(path('index.html'), 'utf8')
+    emit('index.html', page.replace('<!-- preloads -->', preloads))
     emit('viewer.css', readFileSync(path('viewer.css')))
     emit('uplot.css', readFileSync(resolve('uplot/dist/uPlot.min.css')))
     emit('coastlines.bin', packCoastlines())
@@ -47,6 +66,7 @@ export default {
     format: 'es',
     generatedCode: 'es2015',
     entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
     paths: (id) => `../${id.split('/')[1] ?? 'index'}.js`,
   },
 }

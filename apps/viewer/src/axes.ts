@@ -82,7 +82,9 @@ export function placeInWords(place: number, kind: AxisKind | undefined, units: s
   const turned = kind === 'longitude' && place > 180 ? place - 360 : place
   // A thousandth of a degree is a hundred metres.
   const degrees = Number(Math.abs(turned).toFixed(3))
-  return `${degrees}°${degrees === 0 ? '' : sides[turned > 0 ? 0 : 1]}`
+  // Half a turn is as far east as west.
+  const isBoth = degrees === 0 || (kind === 'longitude' && degrees === 180)
+  return `${degrees}°${isBoth ? '' : sides[turned > 0 ? 0 : 1]}`
 }
 
 /** The dimensions that a picture has from top to bottom and from left to right, and those that it does not show. */

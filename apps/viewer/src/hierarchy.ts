@@ -9,6 +9,28 @@ type Place = Parameters<typeof openDataset>[0]
 /** Groups that are listed at most. */
 const MOST_GROUPS = 200
 
+/** Decoded bytes of blocks that the page decodes itself: workers take longer to start than these take. */
+const BYTES_HERE = 2 ** 24
+
+/** Workers for all but what is decoded first. */
+class LatePool implements WorkerPool {
+  readonly #pool = createPool()
+  #left = BYTES_HERE
+
+  get size(): number {
+    return this.#pool.size
+  }
+
+  decodes(codec: unknown): boolean {
+    return this.#pool.decodes(codec)
+  }
+
+  run: WorkerPool['run'] = async (packed, task, use, signal) => {
+    this.#left -= packed.decodedBytes
+    return this.#left < 0 ? this.#pool.run(packed, task, use, signal) : undefined
+  }
+}
+
 let pool: WorkerPool | undefined
 
 /** The groups of a place; of what is no Zarr store only one, which is the place itself. */
@@ -42,7 +64,7 @@ export class Hierarchy {
     const pyramids = node === undefined ? [] : await node.levels()
     const pyramid = pyramids.length === 1 && pyramids[0]!.levels.length > 1 ? pyramids[0] : undefined
     const group = new Group(path, pyramid, (level) => {
-      pool ??= createPool()
+      pool ??= new LatePool()
       const options = { ...(path !== '' && { group: path }), ...(level !== undefined && { level }) }
       return openDataset(this.#place, { ...options, pool, signal: this.#signal })
     })

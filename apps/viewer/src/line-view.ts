@@ -32,7 +32,8 @@ export async function showValues(array: DataArray, axes: ReadonlyMap<string, Axi
   }
   const axis = axes.get(array.dims[0]!)!
   const values = toFloats(array, data as ArrayLike<number | bigint>)
-  drawLine(byId('line'), { axis, values, name: longNameOf(array), units: unitsOfFloats(array) }, byId('view').clientWidth, 320)
+  const profile = { axis, values, name: longNameOf(array), units: unitsOfFloats(array) }
+  await drawLine(byId('line'), profile, byId('view').clientWidth, 320)
   const extent = extentOf(values)
   const ends = extent === undefined ? '' : `, ${valueText(array, extent.low)} to ${valueText(array, extent.high)}`
   byId('line').ariaLabel = `${longNameOf(array)} along ${axis.dim}${ends}`

@@ -1,10 +1,24 @@
 // Values along one dimension as a line, drawn by uPlot.
-import uPlot from 'uplot'
-import { themeColour } from './dom.ts'
+import type uPlot from 'uplot'
+import { placeInWords } from './axes.ts'
+import { element, themeColour } from './dom.ts'
 import type { Profile } from './profile.ts'
+import { show } from './words.ts'
 
-/** Draws a line into an element in place of what was there; gaps stand for missing values. */
-export function drawLine(place: HTMLElement, { axis, values, name, units }: Profile, width: number, height: number): uPlot {
+/** Steps between ticks in degrees, so that they fall on halves of a right angle, or parts of these. */
+const DEGREES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 45, 60, 90]
+
+/**
+ * Draws a line into an element in place of what was there; gaps stand for missing values. What draws is loaded with the first line: no
+ * map waits for it.
+ */
+export async function drawLine(
+  place: HTMLElement,
+  { axis, values, name, units }: Profile,
+  width: number,
+  height: number,
+): Promise<void> {
+  const { default: Plot } = await import('uplot')
   place.replaceChildren()
   const [ink, faint, accent] = ['--soft', '--faint', '--accent'].map(themeColour) as [string, string, string]
   const [first, last] = [axis.places?.[0] ?? 0, axis.places?.at(-1) ?? 0]
@@ -15,6 +29,11 @@ export function drawLine(place: HTMLElement, { axis, values, name, units }: Prof
   // uPlot wants places that rise.
   const order = places.map((_, i) => i).sort((a, b) => places[a]! - places[b]!)
   const isLabelled = axis.places !== undefined
+  const inDegrees = {
+    incrs: DEGREES,
+    values: (_: uPlot, ticks: number[]) => ticks.map((tick) => placeInWords(tick, axis.kind, axis.units)),
+  }
+  const reading = element('p', { className: 'reading', textContent: ' ' })
   const grid = { stroke: faint, width: 1 }
   const font = '12px system-ui, sans-serif'
   const options: uPlot.Options = {
@@ -24,14 +43,24 @@ export function drawLine(place: HTMLElement, { axis, values, name, units }: Prof
     pxAlign: 0,
     legend: { show: false },
     scales: { x: { time: axis.isTime } },
-    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     cursor: { drag: { x: true, y: false } },
+    hooks: {
+      setCursor: [
+        ({ cursor: { idx } }) => {
+          const at = idx == null ? undefined : order[idx]
+          reading.textContent = at === undefined ? ' ' : `${show(values[at])} ${units} · ${axis.label(at)}`
+        },
+      ],
+    },
     axes: [
       {
         stroke: ink,
         grid,
         font,
-        ...(isLabelled ? {} : { values: (_, ticks) => ticks.map(String) }),
+        ...(isLabelled ? axis.isGlobe && inDegrees : { values: (_, ticks) => ticks.map(String) }),
+        // Times have a second line, with the year.
+        ...(!axis.isTime && { size: 32 }),
         ...(height > 200 &&
           !axis.isTime && { label: `${axis.dim} ${axis.units && `[${axis.units}]`}`, labelSize: 18, labelFont: font }),
       },
@@ -49,5 +78,6 @@ export function drawLine(place: HTMLElement, { axis, values, name, units }: Prof
     ],
   }
   const numbers = order.map((i) => (Number.isNaN(values[i]!) ? null : values[i]!))
-  return new uPlot(options, [order.map((i) => places[i]!), numbers], place)
+  new Plot(options, [order.map((i) => places[i]!), numbers], place)
+  place.append(reading)
 }

@@ -102,27 +102,39 @@ export class Pictures {
 }
 
 /** What is said of dimensions that an array has. */
-const within = <T>({ dims }: DataArray, said: Readonly<Record<string, T>>): Record<string, T> =>
+const within = <T>({ dims }: Pick<DataArray, 'dims'>, said: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(said).filter(([dim]) => dims.includes(dim)))
 
 const isEmpty = (positions: object): boolean => Object.keys(positions).length === 0
 
-/** The same as a program of JavaScript. */
-export function javascriptOf(place: string, options: object, derivation: Derivation): string {
+/**
+ * The same as a program of JavaScript.
+ * @param dimsOf the dimensions of a variable: the one that is subtracted may have fewer
+ */
+export function javascriptOf(
+  place: string,
+  options: object,
+  derivation: Derivation,
+  dimsOf: (name: string) => readonly string[],
+): string {
   const { variable, by, at, minus, less, mean } = derivation
   const json = (value: unknown): string => JSON.stringify(value)
-  const source = (name: string): string => `dataset.get(${json(name)})${by === undefined ? '' : `.climatology(${json(by.unit)})`}`
-  const part = (name: string, positions: Readonly<Record<string, number>>): string =>
-    isEmpty(positions) ? name : `${name}.isel(${json(positions)})`
+  const isGrouped = (name: string): boolean => by !== undefined && dimsOf(name).includes(by.dim)
+  const source = (name: string): string => `dataset.get(${json(name)})${isGrouped(name) ? `.climatology(${json(by!.unit)})` : ''}`
+  const part = (said: string, name: string, positions: Readonly<Record<string, number>>): string => {
+    const dims = isGrouped(name) ? dimsOf(name).map((dim) => (dim === by!.dim ? by!.unit : dim)) : dimsOf(name)
+    const own = within({ dims }, positions)
+    return isEmpty(own) ? said : `${said}.isel(${json(own)})`
+  }
   const lines = [
     `import { openDataset } from 'hyperslab/dataset'`,
     '',
     `const dataset = await openDataset(${json(place)}${isEmpty(options) ? '' : `, ${json(options)}`})`,
     `const whole = ${source(variable)}`,
     ...(less === undefined ? [] : [`const other = ${source(less)}`]),
-    `const array = ${part('whole', at)}${[
-      ...(minus === undefined ? [] : [`.minus(${part('whole', minus)})`]),
-      ...(less === undefined ? [] : [`.minus(${part('other', at)})`]),
+    `const array = ${part('whole', variable, at)}${[
+      ...(minus === undefined ? [] : [`.minus(${part('whole', variable, minus)})`]),
+      ...(less === undefined ? [] : [`.minus(${part('other', less, at)})`]),
       ...(mean === undefined ? [] : [`.mean({ axis: ${json(mean)} })`]),
     ].join('')}`,
     'const { data, shape } = await array.get()',

@@ -57,12 +57,11 @@ export class Profiles {
     byId('read-series').hidden = true
     showError('profile-error')
     byId('charts').replaceChildren()
-    this.#chart(along(cell, 'x'))
-    this.#chart(along(cell, 'y'))
-    if (cell.series === undefined) return
-    if (this.#series?.of === cell.of) return this.#chart(this.#series.profile, true)
-    const { open, axis } = cell.series
     try {
+      await Promise.all([this.#chart(along(cell, 'x')), this.#chart(along(cell, 'y'))])
+      if (cell.series === undefined || signal.aborted) return
+      if (this.#series?.of === cell.of) return await this.#chart(this.#series.profile, true)
+      const { open, axis } = cell.series
       const { requests, bytes } = await (await open(false)).array.plan()
       if (signal.aborted) return
       const reads = requests === undefined ? 'an unknown number of reads' : plural(requests, 'read')
@@ -75,7 +74,7 @@ export class Profiles {
           const values = toFloats(array, data as ArrayLike<number | bigint>)
           if (signal.aborted) return
           this.#series = { of: cell.of, profile: { axis, values, name: cell.name, units: cell.units } }
-          this.#chart(this.#series.profile, true)
+          await this.#chart(this.#series.profile, true)
         } catch (error) {
           if (!signal.aborted) showError('profile-error', error)
         }
@@ -90,15 +89,21 @@ export class Profiles {
     }
   }
 
-  #chart(profile: Profile, first = false): void {
+  async #chart(profile: Profile, first = false): Promise<void> {
+    const { units } = profile.axis
     const button = element('button', { type: 'button', textContent: 'CSV', title: 'Save as comma-separated values' })
     button.ariaLabel = `Save the profile along ${profile.axis.dim} as CSV`
     button.onclick = () => save(new Blob([csvOf(profile)], { type: 'text/csv' }), `${profile.name}-${profile.axis.dim}.csv`)
     const chart = element('div')
-    const figure = element('figure', {}, element('figcaption', {}, `along ${profile.axis.dim}`, button), chart)
+    const figure = element(
+      'figure',
+      {},
+      element('figcaption', {}, `along ${profile.axis.dim}${units === '' || profile.axis.isGlobe ? '' : ` [${units}]`}`, button),
+      chart,
+    )
     figure.dataset['dim'] = profile.axis.dim
     byId('charts')[first ? 'prepend' : 'append'](figure)
-    drawLine(chart, profile, Math.max(200, byId('charts').clientWidth), 190)
+    await drawLine(chart, profile, Math.max(200, byId('charts').clientWidth), 190)
   }
 }
 

@@ -316,7 +316,12 @@ async function showCode(): Promise<void> {
   const of = subject.derivation(state)
   const level = frames.levelOf(subject, state)
   const place = state.url === '' ? localName : new URL(state.url, location.href).href
-  byId<HTMLTextAreaElement>('javascript').value = javascriptOf(place, group!.optionsOf(level), of)
+  byId<HTMLTextAreaElement>('javascript').value = javascriptOf(
+    place,
+    group!.optionsOf(level),
+    of,
+    (name) => dataset!.get(name).dims,
+  )
   byId<HTMLTextAreaElement>('python').value = await frames
     .derive(subject, of, {}, level)
     .then((array) => array.toPython())

@@ -80,7 +80,30 @@ const DRIVERS = {
       const pid = watch(browser.process().pid)
       const version = (await browser.version()).replace(/^\D*/, '')
       const upload = async (page, input, path) => (await page.$(input)).uploadFile(path)
-      return { version, page: () => browser.newPage(), upload, pid }
+      return {
+        version,
+        page: () => browser.newPage(),
+        upload,
+        wheel: (page, deltaY) => page.mouse.wheel({ deltaY }),
+        async swipe({ touchscreen }, from, to) {
+          const touch = await touchscreen.touchStart(...from)
+          for (const share of [0.5, 1]) await touch.move(...[0, 1].map((i) => from[i] + share * (to[i] - from[i])))
+          await touch.end()
+        },
+        // A page cannot be told to want it, a profile can.
+        async still(visit) {
+          const own = mkdtempSync(join(tmpdir(), 'hyperslab-browser-'))
+          const calm = await launch(own, { 'ui.prefersReducedMotion': 1 })
+          const calmPid = watch(calm.process().pid)
+          try {
+            await visit(await calm.newPage())
+          } finally {
+            end(calmPid)
+            rmSync(own, { recursive: true, force: true, maxRetries: 10 })
+          }
+        },
+        pid,
+      }
     },
   },
 }
@@ -107,7 +130,7 @@ export async function provideBrowser(name, { ci }) {
 /**
  * @returns `{ version, page, upload, wheel, swipe, still, close }`; `page({ touch })` opens an empty page, maybe of a display that is touched,
  *   `upload(page, selector, path)` gives a file to an input, `wheel(page, by)` turns the wheel, `swipe(page, from, to)` moves a finger,
- *   `still(visit)` gives a page of a browser that wants little motion; Firefox has none of the last three
+ *   `still(visit)` gives a page of a browser that wants little motion
  */
 export async function startBrowser(name) {
   const profile = mkdtempSync(join(tmpdir(), 'hyperslab-browser-'))

@@ -8,19 +8,19 @@ const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 't
 
 /**
  * @param folders by the first part of the path
- * @returns `{ origin, asked, hold, close }`; `asked` has `{ method, path, ended }` of each request, which a query `slow=<ms>` delays.
- *   `ended` says that it was answered; of one that was given up it stays false. `hold(count)` answers that many more requests for `/data` and
- *   keeps the others waiting until the function that it returns is called
+ * @returns `{ origin, asked, hold, close }`; `asked` has `{ method, path, end }` of each request, which a query `slow=<ms>` delays.
+ *   `end` is how it ended, `answered` or `given up`. `hold(count)` answers that many more requests for `/data` and keeps the others waiting
+ *   until the function that it returns is called
  */
 export async function serveRanges(folders) {
   const asked = []
   let gate
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url, 'http://site')
-    const entry = { method: request.method, path: pathname, ended: false }
+    const entry = { method: request.method, path: pathname, end: undefined }
     asked.push(entry)
-    response.on('finish', () => {
-      entry.ended = true
+    response.on('close', () => {
+      entry.end = response.writableFinished ? 'answered' : 'given up'
     })
     await new Promise((resolve) => setTimeout(resolve, Number(searchParams.get('slow') ?? 0)))
     if (gate !== undefined && pathname.startsWith('/data/') && gate.left-- <= 0) await gate.opened

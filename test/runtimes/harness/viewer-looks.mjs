@@ -127,8 +127,7 @@ export async function runLooks(browser, app) {
       const [, value, lat, lon] = /^([\d.]+) K · ([\d.]+)°N, ([\d.]+)°E$/.exec(await view.text('readout'))
       equal([Math.abs(lat - 45) < 4, Math.abs(lon - 90) < 4, Number(value)], [true, true, Number(lat) + 100])
     })
-    const has = (name, run) => (browser.swipe === undefined ? undefined : check(name, run))
-    await has('what is zoomed is dragged by touch, and that is no tap', async () => {
+    await check('what is zoomed is dragged by touch, and that is no tap', async () => {
       await resize(PHONE)
       await view.open('url=/data/world.af&variable=down&zoom=4')
       const [x, y] = await page.evaluate(() => {
@@ -140,7 +139,7 @@ export async function runLooks(browser, app) {
       await view.until('a move', async () => Number(await view.query('x')) > 0 && Number(await view.query('y')) > 0)
       equal(await view.query('cell'), null)
     })
-    await has('whoever wants little motion sees frames change slowly', async () => {
+    await check('whoever wants little motion sees frames change slowly', async () => {
       await browser.still(async (page) => {
         const still = viewOf(page, site.origin)
         await still.open('url=/dist/viewer/examples/temperature.af')
