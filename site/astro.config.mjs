@@ -20,7 +20,7 @@ export default defineConfig({
       description: 'Chunked n-dimensional arrays for JavaScript',
       plugins: [starlightLinksValidator(), starlightLlmsTxt({ projectName: 'hyperslab' })],
       sidebar: [
-        pages('Guide', 'guide', 'tasks', 'command', 'viewer', 'places', 'formats', 'many-machines', 'runtimes', 'python'),
+        pages('Guide', 'guide', 'command', 'viewer', 'places', 'formats', 'many-machines', 'runtimes', 'python'),
         pages('Concepts', 'concepts', 'arrays', 'datasets', 'grids', 'containers', 'writing', 'chunking'),
         pages('Coming from', 'xarray', 'zarrita', 'diskarrays'),
         {
@@ -29,6 +29,7 @@ export default defineConfig({
             { label: 'API', items: NAMES.map((name) => ({ label: name, slug: `api/${name}` })) },
             'errors',
             'promises',
+            'numerics',
             'commit-protocol',
             'speed',
             'security',

@@ -92,7 +92,7 @@ async function check() {
     const first = await visit('/', checkCells)
     const guide = await visit('/guide/', checkCells)
     await visit('/chunking/', checkCalculator)
-    await visit('/tasks/', checkSearch)
+    await visit('/viewer/', checkSearch)
     assert(faults.length === 0, faults.join('\n'))
     assert(first === 1 && guide === 12, `${first} cells on the first page, ${guide} in the guide`)
     console.log(`${first + guide} cells, the calculator and the search work in Chromium ${browser.version}`)

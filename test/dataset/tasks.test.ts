@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as hyperslab from '../../src/runtime/dataset.ts'
 
-const page = readFileSync(new URL('../../docs/tasks.md', import.meta.url), 'utf8')
-const TASKS = new Map([...page.matchAll(/## (.*)\n\n```js\n([\s\S]*?)```/g)].map(([, title, code]) => [title!, code!]))
+const page = readFileSync(new URL('../../docs/guide.md', import.meta.url), 'utf8')
+const TASKS = new Map([...page.matchAll(/^### (.*)\n\n```js\n([\s\S]*?)```/gm)].map(([, title, code]) => [title!, code!]))
 
 const [MONTHS, LAT, LON] = [36, [60, 20, -40], [0, 90, 180, 270]]
 const valueAt = (t: number, y: number, x: number): number => 270 + (t % 12) + t / 16 + 2 * y + x / 4
@@ -49,7 +49,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-test('the page has what is asked for, each in three lines at most', () => {
+test('the guide has what is asked for, each in three lines at most', () => {
   expect([...TASKS.keys()]).toEqual(Object.keys(NAIVE))
   for (const code of TASKS.values()) expect(code.trimEnd().split('\n').length).toBeLessThanOrEqual(3)
 })
