@@ -8,12 +8,12 @@ const LONGEST = [
   'af/history',
   'af/container-race',
   'package',
+  'dataset/xarray',
+  'adapters/zarr/write/histories',
   'array/arg',
   'array/lazy/compositions',
   'kernels/lz4-native',
   'af/race',
-  'cli/zarr',
-  'cli/command',
   'codec/zstd-wasm',
   'af/limit-costs',
   'interop/history',
@@ -49,7 +49,6 @@ export default defineConfig({
     // The default leaves a core to vitest itself, which of two is half of them.
     maxWorkers: availableParallelism(),
     sequence: { sequencer: LongestFirst },
-    // In the order of their names: while the others run, the set-up of the last one compiles the Rust crate.
     projects: [
       {
         extends: true,

@@ -163,7 +163,7 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
   ),
 }
 const GROUP_METHODS: Record<string, Call> = Object.fromEntries(
-  REDUCTIONS.filter((name) => name !== 'median').map((name) => [name, (o) => labelled().get('t').groupBy('x')[name](o)]),
+  REDUCTIONS.map((name) => [name, (o) => labelled().get('t').groupBy('x')[name](o)]),
 )
 
 /** What takes no options. Whoever adds a function puts it here, or above. */

@@ -6,6 +6,7 @@ import { splitFile } from '../../src/af/format/stats-file.ts'
 import type { DType } from '../../src/core/dtype.ts'
 import { MemoryStore, open } from '../../src/runtime/index.ts'
 import { createWithBase as create } from '../support/containers.ts'
+import { runs } from '../support/runs.ts'
 
 const DTYPES = [
   'bool',
@@ -76,7 +77,7 @@ describe('statistics of chunks', () => {
         }
         expect(results[0]).toEqual(results[1])
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 

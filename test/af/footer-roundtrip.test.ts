@@ -17,6 +17,7 @@ import { isVersion4Attribute } from '../../src/af/format/footer-attributes.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
 import { DTYPES, type DType, NUMERIC_DTYPES, toBytes } from '../../src/core/dtype.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
+import { runs } from '../support/runs.ts'
 import { fixture, fixtures, mutate, random, toHex } from './rkyv/support.ts'
 
 const SEED = 20240817
@@ -157,7 +158,7 @@ test('any footer survives being written and read, and is then written the same',
       expect(decoded).toEqual(document)
       expect(toHex(encodeFooter(decoded))).toBe(toHex(payload))
     }),
-    { numRuns: 600, seed: SEED },
+    { numRuns: runs(600), seed: SEED },
   )
 })
 
@@ -201,10 +202,10 @@ describe('damaged footers', () => {
   })
 
   test('random footers', () => {
-    const payloads = fc.sample(footer, { numRuns: 150, seed: SEED }).map((document) => encodeFooter(document))
+    const payloads = fc.sample(footer, { numRuns: runs(150), seed: SEED }).map((document) => encodeFooter(document))
     const verdicts = count(payloads, 30)
-    expect(verdicts['decoded']).toBeGreaterThan(500)
-    expect(verdicts['rejected']).toBeGreaterThan(1500)
+    expect(verdicts['decoded']).toBeGreaterThan(runs(500))
+    expect(verdicts['rejected']).toBeGreaterThan(runs(1500))
   })
 
   test('noise with a version', () => {

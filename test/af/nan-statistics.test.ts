@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { decodeStatsFile } from '../../src/af/format/stats-file.ts'
 import { MemoryStore, open } from '../../src/runtime/index.ts'
 import { createWithBase as create } from '../support/containers.ts'
+import { runs } from '../support/runs.ts'
 
 const POSITIVE = 0x7ff8000000000000n
 const NEGATIVE = 0xfff8000000000000n
@@ -24,7 +25,7 @@ test('statistics are stored with NaNs at the ends, by their signs', async () => 
       const sorted = bits.map((one) => order.indexOf(one)).sort((a, b) => a - b)
       expect([min.bits, max.bits]).toEqual([order[sorted[0]!], order[sorted.at(-1)!]])
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -63,7 +64,7 @@ describe('statistics of arrays with NaNs', () => {
           expect(reader.readCost.blocks).toBe(0)
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 })

@@ -10,6 +10,7 @@ import type { BlockRef } from '../../src/engine/block.ts'
 import { crc32cOf } from '../../src/kernels/crc32c.ts'
 import { MemoryStore, open, slice, verify } from '../../src/runtime/index.ts'
 import { createWithBase as create, marksOf } from '../support/containers.ts'
+import { runs } from '../support/runs.ts'
 
 const path = 'a.af'
 
@@ -144,7 +145,7 @@ test('a table under a right checksum: errors or the right values, and deep findi
       if (findings.length > 0) found++
       if (findings.some((text) => text.includes('do not go with it'))) refused++
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   )
   expect(found).toBeGreaterThan(refused)
   expect(refused).toBeGreaterThan(50)

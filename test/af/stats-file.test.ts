@@ -5,6 +5,7 @@ import { floatFill } from '../../src/af/format/footer.ts'
 import { STATS_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { type ArrayStats, decodeStats, encodeStats, type StatValue, splitFile } from '../../src/af/format/stats-file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
+import { runs } from '../support/runs.ts'
 import { ascii, caught, fixture, fixtures, hex, i64, join, mutate, random, toHex, u64 } from './rkyv/support.ts'
 
 const SEED = 20240817
@@ -119,7 +120,7 @@ test('any statistics survive being written and read, and are then written the sa
       expect(decoded).toEqual({ version, arrays })
       expect(toHex(encodeStats(decoded.arrays, version))).toBe(toHex(payload))
     }),
-    { numRuns: 400, seed: SEED },
+    { numRuns: runs(400), seed: SEED },
   )
 })
 

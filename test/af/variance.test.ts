@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { DiskArray } from '../../src/array/disk-array.ts'
 import { type ArrayOptions, create, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.ts'
+import { runs } from '../support/runs.ts'
 
 /** With exact numbers, of small integers. */
 function plainly(values: readonly number[], ddof = 0): number {
@@ -90,7 +91,7 @@ describe('variances of a container', () => {
         for (const [k, list] of [...members.values()].entries())
           expect(Math.abs(values[k]! - plainly(list)) <= 1e-9 || Object.is(values[k]!, plainly(list))).toBe(true)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { create, createPool, MemoryStore, open, where } from '../../src/runtime/index.ts'
 import { pick } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
+import { isFull, runs } from '../support/runs.ts'
 import { type Element, layered, same, values, write } from './layered.ts'
 
 const cases = layered.chain((history) =>
@@ -87,7 +87,8 @@ describe('where', () => {
       }),
       { numRuns: runs(500) },
     )
-    expect(ruledOut).toBeGreaterThan(runs(100))
+    // Of few cases the share differs more.
+    expect(ruledOut).toBeGreaterThan(isFull ? 100 : 5)
   })
 
   test('reads each block once, also where blocks are mixed among chunks, without a cache', async () => {

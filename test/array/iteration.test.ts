@@ -8,6 +8,7 @@ import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { dtypes, grids, numbered, plains, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import type { Plain } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const arrays = fc
   .tuple(shapes, dtypes)
@@ -56,7 +57,7 @@ describe('going through an array', () => {
         expect(found).toEqual(Array.from({ length: plain.data.length }, (_, i) => readElement(plain.dtype, plain.data, i)))
         expect(source.reads.length).toBeLessThanOrEqual(a.count)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -164,7 +165,7 @@ describe('whole arrays', () => {
         await other.fill(value)
         expect(Array.from(target.data as ArrayLike<unknown>)).toEqual(new Array(plain.data.length).fill(plain.data[at]))
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -181,7 +182,7 @@ describe('whole arrays', () => {
         const [x, y] = [new DiskArray(new CountingSource(plain, a)), new DiskArray(new CountingSource(other, b))]
         expect(await x.equals(y, { equalNaN: true })).toBe(false)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
     const length = 4 * 2 ** 20
     const sources = [0, 1].map((first) => {

@@ -6,6 +6,7 @@ import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { elements, grids, numbered, numericDTypes, plains, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import type { Plain } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const cases = shapes.chain((shape) =>
   numericDTypes.chain((dtype) =>
@@ -35,7 +36,7 @@ describe('where of any source', () => {
         expect(source.reads.length).toBe(grid.count)
         expect(await query.count()).toBe(expected.length)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

@@ -8,6 +8,7 @@ import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { grids, numbered, shapes } from '../support/arbitraries.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { type Plain, plainGet } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 
 const KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
 type Kind = (typeof KINDS)[number]
@@ -90,7 +91,7 @@ describe.each(['coarsen', 'rolling'] as const)('%s', (name) => {
           expect(Number(value)).toBeCloseTo(Number(part.data[i]), 6)
         })
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

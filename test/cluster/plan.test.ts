@@ -7,6 +7,7 @@ import { local, nodeCounts, openJob, planJob, type ReduceOperation, readPlan } f
 import { coarsen, create, open } from '../../src/runtime/index.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { folderInMemory } from '../support/folder.ts'
+import { runs } from '../support/runs.ts'
 import { bitsOf, runByNodes } from './support.ts'
 
 let folder: string
@@ -108,7 +109,7 @@ describe('a plan', () => {
       fc.asyncProperty(fc.constantFrom(...parts), fc.constantFrom(...wrong), async ([path], value) => {
         expect(await refusal(path, value), path).toMatch(refused)
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
     // Names of files and of dimensions may be any.
     for (const [path, part] of parts)

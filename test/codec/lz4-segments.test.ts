@@ -8,6 +8,7 @@ import { withArena } from '../../src/kernels/arena.ts'
 import { compute } from '../../src/kernels/compute.ts'
 import { crc32cOf } from '../../src/kernels/crc32c.ts'
 import { expectSameBytes, guarded, noise } from '../kernels/support.ts'
+import { runs } from '../support/runs.ts'
 import { contents } from './support.ts'
 
 const decode = (block: Uint8Array, bytes: number): Uint8Array =>
@@ -72,7 +73,7 @@ describe.each([...contents().filter(([, data]) => data.length > 1), ['a mixture'
             ends.map((end, i) => end - (ends[i - 1] ?? 0)),
           )
         }),
-        { numRuns: 150 },
+        { numRuns: runs(150) },
       )
     })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Limiter } from '../../src/core/limiter.ts'
+import { runs } from '../support/runs.ts'
 
 const ENOUGH = new Error('enough')
 const settle = () => new Promise((resolve) => setImmediate(resolve))
@@ -63,7 +64,7 @@ test('never above its limits, in the order of asking, whoever fails or gives up'
       const expected = jobs.map(({ fails }, i) => (aborted.has(i) ? 'enough' : fails ? `job ${i}` : i))
       expect(await Promise.all(outcomes)).toEqual(expected)
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 

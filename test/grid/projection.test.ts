@@ -4,6 +4,7 @@ import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.ts'
 import { type Box, boxShape, rangeLength, showBox } from '../../src/grid/range.ts'
 import { axisChunks, mixedGrids, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/runs.ts'
 
 const axes = fc.record({
   // few chunks are projected here, many in the kernel
@@ -30,7 +31,7 @@ test('an axis: every position once, in order, in the chunk that holds it', () =>
       const numbers = projectAxis(range, chunks).map(({ chunk }) => chunk)
       expect(numbers).toEqual([...new Set(seen.map(([, position]) => chunks.find(position!)))])
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

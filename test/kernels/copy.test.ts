@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import { copyStrided, type ElementBytes } from '../../src/kernels/copy.ts'
+import { runs } from '../support/runs.ts'
 import { boxes, expectSameBytes, guarded, type Layout, layOut, noise, placeOf } from './support.ts'
 
 const SIZES: ElementBytes[] = [1, 2, 4, 8]
@@ -68,7 +69,7 @@ describe.each(SIZES)('copyStrided of %i-byte elements', (size) => {
       fc.property(boxes(3000, true), fc.integer({ min: 0, max: 15 }), ({ shape, layout, other }, misalign) => {
         check(size, shape, layout, other, misalign)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

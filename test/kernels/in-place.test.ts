@@ -5,6 +5,7 @@ import { coordsAt, sizeOf } from '../../src/core/shape.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import type { ElementBytes } from '../../src/kernels/copy.ts'
 import { putStored, type StoredRead, swapBytes } from '../../src/kernels/in-place.ts'
+import { runs } from '../support/runs.ts'
 import { expectSameBytes, guarded, noise } from './support.ts'
 
 const reversed = (bytes: Uint8Array, size: number): Uint8Array =>
@@ -73,7 +74,7 @@ test('elements of several reads, at even distances or listed, come one after ano
         })
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

@@ -5,6 +5,7 @@ import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import type { ElementBytes } from '../../src/kernels/copy.ts'
 import { copyPlaces } from '../../src/kernels/pick.ts'
+import { runs } from '../support/runs.ts'
 import { expectSameBytes, guarded, noise, randoms } from './support.ts'
 
 const SIZES: ElementBytes[] = [1, 2, 4, 8]
@@ -110,7 +111,7 @@ describe.each(SIZES)('copyPlaces of %i-byte elements', (size) => {
       fc.property(fc.array(axes, { maxLength: 3 }), fc.integer({ min: 0, max: 15 }), (all, misalign) =>
         check(size, all, misalign),
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { project } from '../../src/kernels/project.ts'
+import { runs } from '../support/runs.ts'
 
 /** One position at a time. */
 function naive(start: number, step: number, count: number, chunkLength: number, gridOffset: number): number[][] {
@@ -34,7 +35,7 @@ test('agrees with looking at every position', () => {
         )
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { create, createPool, type FileOptions, MemoryStore, open } from '../../src/runtime/index.ts'
 import { dtypes, numbered } from '../support/arbitraries.ts'
 import { plainGet } from '../support/oracle.ts'
+import { runs } from '../support/runs.ts'
 import { containers } from './support.ts'
 
 const pool = createPool({ size: 2 })
@@ -38,7 +39,7 @@ describe('reading with a pool', () => {
           expect(cost).toEqual((await read({}))[2])
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
     expect(pool.inlineReason).toBeUndefined()
   })

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { DiskArray } from '../../src/array/disk-array.ts'
 import { HttpStore, MemoryStore, open } from '../../src/runtime/index.ts'
 import { type ImportNetcdfOptions, importNetcdf, openNetcdf } from '../../src/runtime/netcdf.ts'
-import { contents, hyperslab, NETCDF, temporaryFolder } from '../cli/support.ts'
+import { contents, hyperslab, hyperslabAlone, NETCDF, temporaryFolder } from '../cli/support.ts'
 import { writeNetcdf } from '../support/netcdf-writer.ts'
 
 /** A server of one file, with ranges; notes what was asked. */
@@ -174,7 +174,7 @@ describe('the command', () => {
     await cp(new URL('dist', root), join(folder, 'node_modules/hyperslab/dist'), { recursive: true })
     await cp(new URL('package.json', root), join(folder, 'node_modules/hyperslab/package.json'))
     const command = join(folder, 'node_modules/hyperslab/dist/cli.js')
-    const { stderr, exitCode } = await hyperslab(folder, ['import', NETCDF, 'climate.af'], {}, { command })
+    const { stderr, exitCode } = await hyperslabAlone(folder, ['import', NETCDF, 'climate.af'], { command })
     expect([stderr, exitCode]).toEqual(['', 0])
     await using file = await open(join(folder, 'climate.af'))
     expect(file.array('tas').shape).toEqual([12, 96, 192])

@@ -19,6 +19,9 @@ test.each([
   ['\x89HDF\r\n\x1a\n', /HDF5.*nccopy/],
   ['GRIB\0\0\0\x02', /GRIB.*cfgrib/],
   ['II*\0\0\0\0\0', /TIFF.*rioxarray/],
+  ['\x93NUMPY', /NumPy.*zarr\.save/],
+  ['\x1f\x8b\x08', /compressed by gzip.*gunzip/],
+  ['PAR1', /Parquet.*tables/],
 ])('a file that begins with %j is refused with what to do', async (start, message) => {
   const path = join(folder, 'file')
   await writeFile(path, Buffer.from(start.padEnd(100, '\0'), 'latin1'))

@@ -4,6 +4,7 @@ import { HttpStore } from '../../src/store/http/http.ts'
 import { planRangeReads } from '../../src/store/ranges.ts'
 import { RangeRequester, type RequestOptions } from '../../src/store/requester.ts'
 import type { ByteRange } from '../../src/store/store.ts'
+import { runs } from '../support/runs.ts'
 
 const LOOSE = { maxGapBytes: 10, maxRequestBytes: 1000 }
 const asked = (pairs: number[][], limits = LOOSE): number[][] =>
@@ -120,7 +121,7 @@ test('requests stay within the limits, ascend, and no two that touch could be on
         if (i > 0) expect(offset).toBeGreaterThanOrEqual(requests[i - 1]!.offset)
       })
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   )
 })
 
@@ -137,7 +138,7 @@ test('every byte lands once, where it belongs', async () => {
       const fetch = async ({ offset, length }: ByteRange) => object.slice(offset, offset + length)
       expect(await requester.get('v', ranges, fetch)).toEqual(wantedOf(ranges))
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   )
 })
 

@@ -14,6 +14,7 @@ import { openNetcdf } from '../../../src/runtime/netcdf.ts'
 import { sourceConformance } from '../../../src/testing/index.ts'
 import { testAll } from '../../support/conformance.ts'
 import { type WriterFile, type WriterType, writeNetcdf } from '../../support/netcdf-writer.ts'
+import { runs } from '../../support/runs.ts'
 import { CountingFile, HugeFile, open, variable } from './support.ts'
 
 const DTYPES = { byte: 'int8', short: 'int16', int: 'int32', float: 'float32', double: 'float64' } as const
@@ -131,7 +132,7 @@ describe('what is reduced, gathered and searched where it lies is what is in the
         if (mask.includes(1))
           expect(plain(await array.get({ data: mask, shape } as never))).toEqual(values.filter((_, i) => mask[i] === 1))
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 

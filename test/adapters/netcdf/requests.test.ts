@@ -6,6 +6,7 @@ import { elementsOf, MAX_GAP_BYTES, MAX_REQUEST_BYTES } from '../../../src/engin
 import { slice } from '../../../src/grid/slice.ts'
 import { openNetcdf } from '../../../src/runtime/netcdf.ts'
 import { writeNetcdf } from '../../support/netcdf-writer.ts'
+import { runs } from '../../support/runs.ts'
 import { CountingFile, HugeFile, variable } from './support.ts'
 
 const MiB = 1024 * 1024
@@ -223,7 +224,7 @@ describe('requests', () => {
         for (let i = 0; i < count; i++)
           expect(found.get(i)).toBe(1000 + coordsAt(i, shape).reduce((sum, k, axis) => sum + at(axis, k), 0))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

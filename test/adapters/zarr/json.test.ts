@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseJson, writeJson } from '../../../src/adapters/zarr/json.ts'
 import { isHyperslabError } from '../../../src/core/errors.ts'
+import { runs } from '../../support/runs.ts'
 
 /** A long integer beside a text lets the exact parser read it. */
 const exactly = (text: string): string => `[${text},12345678901234567890]`
@@ -45,7 +46,7 @@ test('what the runtime refuses is refused', () => {
       const damaged = exactly(text.slice(0, at) + piece + text.slice(at + 1))
       expect(outcome(() => parseJson(damaged, 'it'))).toEqual(outcome(() => JSON.parse(damaged)))
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 

@@ -4,6 +4,7 @@ import { stridesOf } from '../../../src/core/shape.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
 import { anySelections, numbered } from '../../support/arbitraries.ts'
 import { type Plain, plainGet } from '../../support/oracle.ts'
+import { runs } from '../../support/runs.ts'
 import { AskedStore } from './handmade.ts'
 
 /** Lengths of the chunks along an axis, and that of the axis, which may end within the last of them. */
@@ -68,6 +69,6 @@ test('chunks of any lengths are read, transposed ones and those that reach beyon
       const found = typeof got === 'object' && 'shape' in got ? got : { shape: [], data: [got] }
       expect([found.shape, Array.from(found.data as never)]).toEqual([wanted.shape, Array.from(wanted.data as never)])
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })

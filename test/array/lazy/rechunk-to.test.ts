@@ -7,6 +7,7 @@ import { ChunkGrid } from '../../../src/grid/chunks.ts'
 import { boxShape } from '../../../src/grid/range.ts'
 import { mixedGrids, numbered, shapes } from '../../support/arbitraries.ts'
 import { CountingSource } from '../../support/counting-source.ts'
+import { runs } from '../../support/runs.ts'
 import { counted } from './support.ts'
 
 const cases = shapes
@@ -42,7 +43,7 @@ describe('rechunkTo', () => {
         }
         expect(seen.at(-1) ?? 0).toBe(to.count)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

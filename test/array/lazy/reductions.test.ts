@@ -5,6 +5,7 @@ import { mosaic } from '../../../src/array/combine.ts'
 import { DiskArray } from '../../../src/array/disk-array.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
+import { runs } from '../../support/runs.ts'
 
 /** An array of a container, of which some chunks are missing. */
 async function stored() {
@@ -57,7 +58,7 @@ test('views, permutations and reshapes of an array of a container are reduced wh
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
